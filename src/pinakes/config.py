@@ -1,0 +1,61 @@
+"""One frozen Config: the only reader of the environment."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pinakes.errors import BadArgument
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+TOOLSETS = ("code",)
+DEFAULT_TOKEN_BUDGET = 5_000
+SMALLEST_TOKEN_BUDGET = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Config:
+    """What the user decided: where data lives, how large answers are, which toolsets are served."""
+
+    home: Path
+    token_budget: int = DEFAULT_TOKEN_BUDGET
+    toolsets: tuple[str, ...] = TOOLSETS
+
+    @classmethod
+    def from_environment(cls, environ: Mapping[str, str] = os.environ, *, toolsets: str = "") -> Config:
+        """Read `PINAKES_*` variables; `toolsets` is a comma-separated list that overrides the default."""
+        return cls(
+            home=_home(environ),
+            token_budget=_token_budget(environ.get("PINAKES_TOKEN_BUDGET", "")),
+            toolsets=parse_toolsets(toolsets or environ.get("PINAKES_TOOLSETS", "")),
+        )
+
+
+def parse_toolsets(text: str) -> tuple[str, ...]:
+    """The toolsets named in a comma-separated list, in their fixed order; all of them when the list is empty."""
+    wanted = {name.strip().lower() for name in text.split(",") if name.strip()}
+    unknown = wanted - set(TOOLSETS)
+    if unknown:
+        raise BadArgument(f"Unknown toolset: {', '.join(sorted(unknown))}", hint=f"Choose from {', '.join(TOOLSETS)}.")
+    return tuple(name for name in TOOLSETS if not wanted or name in wanted)
+
+
+def _home(environ: Mapping[str, str]) -> Path:
+    if chosen := environ.get("PINAKES_HOME"):
+        return Path(chosen).expanduser().absolute()
+    import platformdirs  # deferred: most commands of a shell set PINAKES_HOME or never need it
+
+    return Path(platformdirs.user_data_dir("pinakes", appauthor=False))
+
+
+def _token_budget(text: str) -> int:
+    if not text:
+        return DEFAULT_TOKEN_BUDGET
+    try:
+        return max(SMALLEST_TOKEN_BUDGET, int(text))
+    except ValueError:
+        raise BadArgument(f"PINAKES_TOKEN_BUDGET is not a number: {text!r}", hint="Set it to a number such as 5000.") from None

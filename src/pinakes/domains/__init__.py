@@ -1,0 +1,1 @@
+"""The five domains: docs, apis, code, graph, memory. They look alike inside and never import each other."""

@@ -1,0 +1,1 @@
+"""Find code by meaning, name or pattern."""

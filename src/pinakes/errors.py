@@ -1,0 +1,76 @@
+"""Every error that Pinakes raises on purpose. Each says what is wrong and, in its hint, what to do next.
+
+PinakesError
+├── BadRequest          what was asked for makes no sense
+│   ├── BadArgument     an argument is missing, of the wrong type, or not understood
+│   └── NotFound        a name, id or path that does not exist
+├── SourceError         something from outside could not be read
+│   └── NothingToIndex  a folder without a single readable source file
+├── StoreError          the index on disk
+│   ├── StoreTooNew     written by a newer Pinakes
+│   ├── StoreCorrupt    damaged; moved aside, never deleted
+│   ├── StoreBusy       another process holds it for longer than we wait
+│   └── StoreUnwritable a read-only folder or a full disk
+└── Cancelled           the caller no longer waits
+"""
+
+from __future__ import annotations
+
+
+class PinakesError(Exception):
+    """Base of all: a message for a person and a hint about the next step."""
+
+    def __init__(self, message: str, hint: str = "") -> None:
+        super().__init__(message)
+        self.message = message
+        self.hint = hint
+
+    def __str__(self) -> str:
+        if not self.hint:
+            return self.message
+        stop = "" if self.message.endswith((".", "?", "!")) else "."
+        return f"{self.message}{stop} {self.hint}"
+
+
+class BadRequest(PinakesError):
+    """What was asked for makes no sense."""
+
+
+class BadArgument(BadRequest):
+    """An argument is missing, of the wrong type, or not understood."""
+
+
+class NotFound(BadRequest):
+    """A name, id or path that does not exist."""
+
+
+class SourceError(PinakesError):
+    """Something from outside could not be read."""
+
+
+class NothingToIndex(SourceError):
+    """A folder without a single readable source file."""
+
+
+class StoreError(PinakesError):
+    """The index on disk cannot do what was asked."""
+
+
+class StoreTooNew(StoreError):
+    """The file was written by a newer Pinakes."""
+
+
+class StoreCorrupt(StoreError):
+    """The file is damaged."""
+
+
+class StoreBusy(StoreError):
+    """Another process holds the file for longer than we wait."""
+
+
+class StoreUnwritable(StoreError):
+    """A read-only folder or a full disk."""
+
+
+class Cancelled(PinakesError):
+    """The caller no longer waits for the answer."""

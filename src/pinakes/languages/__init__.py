@@ -1,0 +1,1 @@
+"""Programming languages: one table, their grammars and the queries that find definitions."""

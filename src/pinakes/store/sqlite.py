@@ -1,0 +1,204 @@
+"""One SQLite file: open it safely, migrate it, read snapshots of it, write to it. Knows no domain's tables."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import threading
+import time
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+from pinakes.errors import StoreBusy, StoreCorrupt, StoreError, StoreTooNew, StoreUnwritable
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from pathlib import Path
+
+BUSY_TIMEOUT_SECONDS = 15.0
+
+
+@dataclass(frozen=True, slots=True)
+class Migration:
+    """A named, ordered step of a schema. Applied once, recorded in the same transaction."""
+
+    name: str
+    sql: str
+
+
+class Database:
+    """A migrated SQLite file in WAL mode; one connection per thread."""
+
+    def __init__(
+        self, path: Path, migrations: Sequence[Migration], *, durability: Literal["NORMAL", "FULL"] = "NORMAL"
+    ) -> None:
+        self.path = path
+        self.set_aside: Path | None = None
+        self._migrations = tuple(migrations)
+        self._durability = durability
+        self._local = threading.local()
+        self._connections: list[sqlite3.Connection] = []
+        self._connections_lock = threading.Lock()
+        try:
+            self._prepare()
+        except StoreCorrupt:
+            self.set_aside = move_aside(path)
+            self._prepare()
+
+    def read(self) -> sqlite3.Connection:
+        """This thread's connection, for single queries that need no snapshot."""
+        connection: sqlite3.Connection | None = getattr(self._local, "connection", None)
+        if connection is None:
+            connection = self._connect()
+            self._local.connection = connection
+        return connection
+
+    @contextmanager
+    def snapshot(self) -> Iterator[sqlite3.Connection]:
+        """Several queries that see one and the same state, whatever is written meanwhile."""
+        connection = self.read()
+        if connection.in_transaction:
+            yield connection
+            return
+        with named_errors(self.path):
+            connection.execute("BEGIN")
+            try:
+                yield connection
+            finally:
+                connection.rollback()
+
+    @contextmanager
+    def write(self) -> Iterator[sqlite3.Connection]:
+        """One transaction that takes the write lock at once; all of it or nothing is kept."""
+        connection = self.read()
+        with named_errors(self.path):
+            connection.execute("BEGIN IMMEDIATE")
+            try:
+                yield connection
+            except BaseException:
+                connection.rollback()
+                raise
+            connection.commit()
+
+    def check(self) -> list[str]:
+        """What SQLite's own integrity check finds wrong; nothing is good."""
+        rows = self.read().execute("PRAGMA integrity_check(10)").fetchall()
+        return [row[0] for row in rows if row[0] != "ok"]
+
+    def close(self) -> None:
+        """Close the connections of all threads."""
+        with self._connections_lock:
+            for connection in self._connections:
+                connection.close()
+            self._connections.clear()
+        self._local = threading.local()
+
+    def _connect(self) -> sqlite3.Connection:
+        with named_errors(self.path):
+            connection = sqlite3.connect(
+                self.path, timeout=BUSY_TIMEOUT_SECONDS, isolation_level=None, check_same_thread=False
+            )
+            connection.execute(f"PRAGMA synchronous={self._durability}")
+            connection.execute("PRAGMA foreign_keys=ON")
+            connection.execute("PRAGMA temp_store=MEMORY")
+            connection.execute("PRAGMA cache_size=-32000")
+        with self._connections_lock:
+            self._connections.append(connection)
+        return connection
+
+    def _prepare(self) -> None:
+        _make_folder(self.path.parent)
+        with named_errors(self.path), closing(sqlite3.connect(self.path, timeout=BUSY_TIMEOUT_SECONDS)) as connection:
+            if os.name == "posix":
+                self.path.chmod(0o600)
+            _enter_wal(connection)
+            connection.isolation_level = None
+            self._migrate(connection)
+
+    def _migrate(self, connection: sqlite3.Connection) -> None:
+        if self._applied(connection) == [migration.name for migration in self._migrations]:
+            return
+        connection.execute("BEGIN IMMEDIATE")
+        connection.execute("CREATE TABLE IF NOT EXISTS migration (position INTEGER PRIMARY KEY, name TEXT, applied_at REAL)")
+        applied = self._applied(connection)
+        known = [migration.name for migration in self._migrations]
+        if applied != known[: len(applied)]:
+            connection.rollback()
+            raise StoreTooNew(
+                f"{self.path.name} has schema step '{applied[-1]}', which this version does not know",
+                hint="Upgrade pinakes, or set PINAKES_HOME to another folder.",
+            )
+        for position, migration in enumerate(self._migrations[len(applied) :], start=len(applied)):
+            for statement in split_statements(migration.sql):
+                connection.execute(statement)
+            connection.execute("INSERT INTO migration VALUES (?, ?, ?)", (position, migration.name, time.time()))
+        connection.commit()
+
+    def _applied(self, connection: sqlite3.Connection) -> list[str]:
+        if not connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'migration'").fetchone():
+            return []
+        return [row[0] for row in connection.execute("SELECT name FROM migration ORDER BY position")]
+
+
+def split_statements(sql: str) -> list[str]:
+    """The statements of a script; `executescript` would commit behind our back."""
+    statements: list[str] = []
+    pending = ""
+    for line in sql.splitlines(keepends=True):
+        pending += line
+        if sqlite3.complete_statement(pending):
+            statements.append(pending.strip())
+            pending = ""
+    return [*statements, pending.strip()] if pending.strip() else statements
+
+
+def move_aside(path: Path) -> Path:
+    """Rename a damaged database and its side files out of the way; nothing is deleted."""
+    stamp = time.strftime("%Y%m%d-%H%M%S")
+    number = 0
+    while (aside := path.with_name(f"{path.name}.corrupt-{stamp}{f'-{number}' if number else ''}")).exists():
+        number += 1
+    path.rename(aside)
+    for suffix in ("-wal", "-shm"):
+        side = path.with_name(path.name + suffix)
+        if side.exists():
+            side.rename(aside.with_name(aside.name + suffix))
+    return aside
+
+
+@contextmanager
+def named_errors(path: Path) -> Iterator[None]:
+    """Turn SQLite's errors into ours."""
+    try:
+        yield
+    except sqlite3.Error as exc:
+        raise _translate(exc, path) from exc
+
+
+def _translate(exc: sqlite3.Error, path: Path) -> StoreError:
+    text = str(exc)
+    code = getattr(exc, "sqlite_errorcode", 0) & 0xFF
+    if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
+        return StoreBusy(f"{path.name} is in use by another process", hint="Try again in a moment.")
+    if code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB):
+        return StoreCorrupt(f"{path.name} is damaged ({text})", hint="Run `pinakes doctor`; the index can be rebuilt.")
+    if code in (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_FULL, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_PERM):
+        return StoreUnwritable(
+            f"Cannot write {path.name} ({text})", hint="Free disk space, or set PINAKES_HOME to a writable folder."
+        )
+    return StoreError(f"{path.name}: {text}")
+
+
+def _make_folder(folder: Path) -> None:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as exc:
+        raise StoreUnwritable(
+            f"Cannot create the data folder ({exc.strerror})", hint="Set PINAKES_HOME to a writable folder."
+        ) from exc
+
+
+def _enter_wal(connection: sqlite3.Connection) -> None:
+    if connection.execute("PRAGMA journal_mode").fetchone()[0] != "wal":
+        connection.execute("PRAGMA journal_mode=WAL")
