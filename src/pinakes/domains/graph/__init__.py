@@ -1,0 +1,1 @@
+"""What the code means to itself: definitions, references, impact, cycles."""

@@ -1,0 +1,96 @@
+"""The nouns of the code graph: symbols, edges between them, and what a language's resolver promises."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal, Protocol
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator
+
+    from pinakes.workspace.indexer import ParsedFile
+
+EdgeKind = Literal["import", "call", "inherit", "type", "decorate", "read", "write"]
+ImportMode = Literal["runtime", "type", "deferred"]
+
+
+@dataclass(frozen=True, slots=True)
+class Symbol:
+    """A definition. `key` is unique in its file and does not change when other lines move: `Parser.feed`, `Parser.feed#2`."""
+
+    key: str
+    name: str
+    kind: str
+    line: int
+    end_line: int
+    signature: str = ""
+    doc: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Edge:
+    """A reference from a line of one file to a symbol of another or the same; an empty key means the module itself."""
+
+    line: int
+    source_key: str
+    target_path: str
+    target_key: str
+    kind: EdgeKind
+    origin: str
+    certain: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Import:
+    """That a file imports another file of the project, and when it takes effect."""
+
+    line: int
+    target_path: str
+    mode: ImportMode
+
+
+@dataclass(frozen=True, slots=True)
+class FileFacts:
+    """What one file says by itself.
+
+    `interface` is whatever other files' resolution may depend on (exports, signatures, types, bases: no line numbers);
+    `body` is the rest. Both are the resolver's own, made of plain tuples, strings and numbers (marshal must take them).
+    """
+
+    symbols: tuple[Symbol, ...]
+    interface: Any
+    body: Any
+
+
+@dataclass(frozen=True, slots=True)
+class Resolution:
+    """What resolving one file gave, and which other files (present or looked for in vain) it depended on."""
+
+    path: str
+    edges: tuple[Edge, ...]
+    imports: tuple[Import, ...]
+    dependencies: frozenset[str]
+    external_imports: int = 0
+    unresolved_imports: int = 0
+
+
+class ProjectFacts(Protocol):
+    """All files' facts, read on demand."""
+
+    def paths(self) -> Collection[str]:
+        """Every indexed file, of any language, relative to the root."""
+
+    def facts(self, path: str) -> FileFacts | None:
+        """The facts of one file; None when it is not there or its resolver has none."""
+
+
+class Resolver(Protocol):
+    """One language family: facts out of a parsed file, then references out of all facts."""
+
+    languages: frozenset[str]
+
+    def extract(self, file: ParsedFile) -> FileFacts:
+        """Facts about one file, independent of all others."""
+
+    def resolve(self, project: ProjectFacts, paths: Collection[str]) -> Iterator[Resolution]:
+        """Resolve the named files against the whole project."""
