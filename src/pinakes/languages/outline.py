@@ -79,7 +79,9 @@ class _Reader:
         self._markers = _comment_markers(language.line_comments)
         self._remark = _remark(language.line_comments)
         self._docstring_opening = _docstring_opening(language.docstring)
-        self._leading: dict[int, tuple[tree_sitter.Node, bool]] = {}  # by the row it ends on; whether it is a comment
+        self._leading: dict[
+            int, tuple[tree_sitter.Node, bool]
+        ] = {}  # by the row it ends on; whether it is a comment
 
     def read(self, matches: list[tuple[int, dict[str, list[tree_sitter.Node]]]]) -> list[Definition]:
         """All definitions among the matches, in document order."""
@@ -146,7 +148,7 @@ class _Reader:
             kind=kind,
             line=finding.name.start_point[0] + 1,
             start_line=start_row + 1,
-            end_line=max(self._end_row(node), row) + 1,
+            end_line=max(self._end_row(body if body and body.end_byte > node.end_byte else node), row) + 1,
             container=container,
             signature=self._signature(finding, column, body),
             doc=doc,
@@ -213,7 +215,7 @@ class _Reader:
     def _prose(self, start: int, end: int) -> str:
         """The words of a comment, without its markers."""
         text = self._data[start:end].decode("utf-8", "replace")
-        if text[:1] == "@":
+        if text[:1] in _DOC_STRINGS:
             text = _DOC_ATTRIBUTE.sub("", text)
         text = " ".join([line.strip(self._markers) for line in text.split("\n")])
         return " ".join(text.split())[:DOC_CHARS].rstrip()
@@ -257,9 +259,12 @@ class _Reader:
 _SPACE = frozenset(b" \t\r\n\f")
 _SEPARATOR = re.compile(r"::|[.:]")
 _GENERICS = re.compile(r"<.*>(?=::|$)")
-_DOC_ATTRIBUTE = re.compile(r'@\w+\s+(?:~[sS])?"+|"+\s*$')
+_DOC_STRINGS = ("@", '"')
+_DOC_ATTRIBUTE = re.compile(r'^(?:@\w+\s+(?:~[sS])?)?"+|"+\s*$')
 _KEYWORDS = re.compile(rb"[\w \t]*")
-_ATTRIBUTES = re.compile(r"(?:(?:@(?!(?:type|typep|opaque|callback|macrocallback)\b)[\w.:]+(?:\((?:[^()]|\([^()]*\))*\))?|#?\[[^\]]*\])\s*)+")
+_ATTRIBUTES = re.compile(
+    r"(?:(?:@(?!(?:type|typep|opaque|callback|macrocallback)\b)[\w.:]+(?:\((?:[^()]|\([^()]*\))*\))?|#?\[[^\]]*\])\s*)+"
+)
 _HEADER_ENDS = ("=>", "{", ":", "=", ";", " do", " where", " end")
 _HEADER_END = re.compile(r"\s*(?:=>|[{:=;]|\b(?:do|where|end))$")
 _TYPE_NAME = re.compile(r"[\w:.]+(?=\W*(?:<|$))")
@@ -284,7 +289,7 @@ def _finding(
             node, kind, is_scope = nodes[0], rest, role == "scope"
     return _Finding(
         node.start_byte,
-        -node.end_byte,
+        -max(node.end_byte, body[0].end_byte if body else 0),
         name_start,
         pattern,
         is_scope,
@@ -377,4 +382,8 @@ def _join_clauses(definitions: list[Definition]) -> list[Definition]:
 
 
 def _is_clause(definition: Definition, last: Definition) -> bool:
-    return definition.name == last.name and definition.kind == last.kind and definition.container == last.container
+    return (
+        definition.name == last.name
+        and definition.kind == last.kind
+        and definition.container == last.container
+    )

@@ -119,7 +119,21 @@ LANGUAGES: tuple[Language, ...] = (
     ),
     Language(
         "cpp",
-        extensions=(".cpp", ".cc", ".cxx", ".c++", ".hpp", ".hh", ".hxx", ".h++", ".ipp", ".inl", ".tpp", ".cu", ".cuh"),
+        extensions=(
+            ".cpp",
+            ".cc",
+            ".cxx",
+            ".c++",
+            ".hpp",
+            ".hh",
+            ".hxx",
+            ".h++",
+            ".ipp",
+            ".inl",
+            ".tpp",
+            ".cu",
+            ".cuh",
+        ),
         grammar="tree_sitter_cpp.language",
         queries=("cpp", "c"),
         line_comments=_SLASHES,
@@ -136,7 +150,16 @@ LANGUAGES: tuple[Language, ...] = (
     Language(
         "ruby",
         extensions=(".rb", ".rake", ".gemspec", ".ru", ".rbi"),
-        filenames=("Gemfile", "Rakefile", "Guardfile", "Podfile", "Vagrantfile", "Fastfile", "Brewfile", "Capfile"),
+        filenames=(
+            "Gemfile",
+            "Rakefile",
+            "Guardfile",
+            "Podfile",
+            "Vagrantfile",
+            "Fastfile",
+            "Brewfile",
+            "Capfile",
+        ),
         interpreters=("ruby", "jruby"),
         grammar="tree_sitter_ruby.language",
         queries=("ruby",),
@@ -182,7 +205,16 @@ LANGUAGES: tuple[Language, ...] = (
     Language(
         "bash",
         extensions=(".sh", ".bash", ".zsh", ".ksh", ".bats", ".ebuild"),
-        filenames=(".bashrc", ".bash_profile", ".bash_aliases", ".profile", ".zshrc", ".zshenv", "PKGBUILD", "APKBUILD"),
+        filenames=(
+            ".bashrc",
+            ".bash_profile",
+            ".bash_aliases",
+            ".profile",
+            ".zshrc",
+            ".zshenv",
+            "PKGBUILD",
+            "APKBUILD",
+        ),
         interpreters=("sh", "bash", "zsh", "dash", "ksh", "ash", "bats"),
         grammar="tree_sitter_bash.language",
         queries=("bash",),
@@ -286,11 +318,193 @@ LANGUAGES: tuple[Language, ...] = (
         queries=("markdown",),
         sample="# A\n\ntext\n",
     ),
+    Language(
+        "dart",
+        extensions=(".dart",),
+        grammar="tree_sitter_dart.language",
+        queries=("dart",),
+        line_comments=_SLASHES,
+        sample="int f(int a) => a;",
+    ),
+    Language(
+        "hcl",
+        extensions=(
+            ".tf",
+            ".hcl",
+            ".tfvars",
+            ".nomad",
+        ),
+        grammar="tree_sitter_hcl.language",
+        queries=("hcl",),
+        line_comments=("#", "//"),
+        sample='variable "a" {\n}\n',
+    ),
+    Language(
+        "julia",
+        extensions=(".jl",),
+        interpreters=("julia",),
+        grammar="tree_sitter_julia.language",
+        queries=("julia",),
+        line_comments=_HASH,
+        sample="f(a) = a\n",
+    ),
+    Language(
+        "make",
+        extensions=(
+            ".mk",
+            ".mak",
+            ".make",
+        ),
+        filenames=("Makefile", "makefile", "GNUmakefile"),
+        grammar="tree_sitter_make.language",
+        queries=("make",),
+        line_comments=_HASH,
+        sample="all: a\n\techo hi\n",
+    ),
+    Language(
+        "objc",
+        extensions=(".mm",),
+        grammar="tree_sitter_objc.language",
+        queries=(
+            "objc",
+            "c",
+        ),
+        line_comments=_SLASHES,
+        sample="@interface A : B\n@end\n",
+    ),
+    Language(
+        "ocaml",
+        extensions=(
+            ".ml",
+            ".mll",
+            ".mly",
+        ),
+        interpreters=("ocaml",),
+        grammar="tree_sitter_ocaml.language_ocaml",
+        queries=("ocaml",),
+        line_comments=(),
+        sample="let f a = a\n",
+    ),
+    Language(
+        "ocaml-interface",
+        extensions=(".mli",),
+        grammar="tree_sitter_ocaml.language_ocaml_interface",
+        queries=("ocaml",),
+        line_comments=(),
+        sample="val f : int -> int\n",
+    ),
+    Language(
+        "perl",
+        extensions=(
+            ".pl",
+            ".pm",
+            ".t",
+        ),
+        interpreters=("perl",),
+        grammar="tree_sitter_perl.language",
+        queries=("perl",),
+        line_comments=_HASH,
+        sample="sub f { return 1; }\n",
+    ),
+    Language(
+        "powershell",
+        extensions=(
+            ".ps1",
+            ".psm1",
+            ".psd1",
+        ),
+        interpreters=("pwsh",),
+        grammar="tree_sitter_powershell.language",
+        queries=("powershell",),
+        line_comments=_HASH,
+        sample="function Get-A { 1 }\n",
+    ),
+    Language(
+        "scss",
+        extensions=(".scss",),
+        grammar="tree_sitter_scss.language",
+        queries=("scss",),
+        line_comments=_SLASHES,
+        sample="@mixin m { color: red; }\n",
+    ),
+    Language(
+        "solidity",
+        extensions=(".sol",),
+        grammar="tree_sitter_solidity.language",
+        queries=("solidity",),
+        line_comments=_SLASHES,
+        sample="contract A { uint x; }\n",
+    ),
+    # without a grammar: known by name, indexed by lines
+    Language("ada", (".adb", ".ads"), line_comments=("--",)),
+    Language("assembly", (".s", ".asm", ".nasm"), line_comments=(";", "#", "//")),
+    Language("astro", (".astro",), line_comments=_SLASHES),
+    Language("awk", (".awk",), interpreters=("awk", "gawk"), line_comments=_HASH),
+    Language(
+        "clojure", (".clj", ".cljs", ".cljc", ".edn"), interpreters=("clojure", "bb"), line_comments=(";",)
+    ),
+    Language("cmake", (".cmake",), ("CMakeLists.txt",), line_comments=_HASH),
+    Language("coffeescript", (".coffee",), interpreters=("coffee",), line_comments=_HASH),
+    Language("common-lisp", (".lisp", ".lsp", ".cl", ".asd"), interpreters=("sbcl",), line_comments=(";",)),
+    Language("crystal", (".cr",), interpreters=("crystal",), line_comments=_HASH),
+    Language("d", (".d",), interpreters=("rdmd",), line_comments=_SLASHES),
+    Language("dockerfile", (".dockerfile",), ("Dockerfile", "Containerfile"), line_comments=_HASH),
+    Language("elm", (".elm",), line_comments=("--",)),
+    Language("emacs-lisp", (".el",), interpreters=("emacs",), line_comments=(";",)),
+    Language("erlang", (".erl", ".hrl"), ("rebar.config",), interpreters=("escript",), line_comments=("%",)),
+    Language("fish", (".fish",), interpreters=("fish",), line_comments=_HASH),
+    Language("fortran", (".f", ".f90", ".f95", ".f03", ".f08", ".for"), line_comments=("!",)),
+    Language("fsharp", (".fs", ".fsi", ".fsx"), line_comments=_SLASHES),
+    Language("gleam", (".gleam",), line_comments=_SLASHES),
+    Language(
+        "glsl",
+        (".glsl", ".vert", ".frag", ".geom", ".comp", ".wgsl", ".hlsl", ".metal"),
+        line_comments=_SLASHES,
+    ),
+    Language("graphql", (".graphql", ".gql", ".graphqls"), line_comments=_HASH),
+    Language("groovy", (".groovy", ".gradle", ".gvy"), ("Jenkinsfile",), ("groovy",), line_comments=_SLASHES),
+    Language(
+        "ini",
+        (".ini", ".cfg", ".conf", ".properties", ".editorconfig"),
+        (".gitconfig",),
+        line_comments=("#", ";"),
+    ),
+    Language("latex", (".tex", ".sty", ".cls", ".bib"), line_comments=("%",)),
+    Language("less", (".less", ".sass", ".styl"), line_comments=_SLASHES),
+    Language("matlab", (".matlab", ".mlx"), line_comments=("%",)),
+    Language("nim", (".nim", ".nims"), line_comments=_HASH),
+    Language("nix", (".nix",), line_comments=_HASH),
+    Language("pascal", (".pas", ".dpr", ".lpr"), line_comments=_SLASHES),
+    Language("protobuf", (".proto",), line_comments=_SLASHES),
+    Language("purescript", (".purs",), line_comments=("--",)),
+    Language("r", (".r", ".rmd"), (".Rprofile",), ("Rscript",), line_comments=_HASH),
+    Language("racket", (".rkt",), interpreters=("racket",), line_comments=(";",)),
+    Language("restructuredtext", (".rst", ".rest")),
+    Language("scheme", (".scm", ".ss", ".sld"), interpreters=("guile",), line_comments=(";",)),
+    Language("svelte", (".svelte",), line_comments=_SLASHES),
+    Language("tcl", (".tcl",), interpreters=("tclsh", "wish"), line_comments=_HASH),
+    Language(
+        "text",
+        (".txt", ".adoc", ".asciidoc", ".org"),
+        ("README", "LICENSE", "CHANGELOG", "NOTICE", "AUTHORS"),
+    ),
+    Language("thrift", (".thrift",), line_comments=_SLASHES),
+    Language("verilog", (".v", ".vh", ".sv", ".svh"), line_comments=_SLASHES),
+    Language("vhdl", (".vhd", ".vhdl"), line_comments=("--",)),
+    Language("vim", (".vim",), (".vimrc", "vimrc"), line_comments=('"',)),
+    Language("visual-basic", (".vb", ".bas", ".vbs"), line_comments=("'",)),
+    Language("vue", (".vue",), line_comments=_SLASHES),
+    Language(
+        "xml", (".xml", ".xsd", ".xsl", ".xslt", ".svg", ".plist", ".csproj", ".props", ".targets", ".wsdl")
+    ),
 )
 
 _CPP_HEADER = re.compile(
-    rb"^\s*(?:class|namespace|template|using)\b|^\s*(?:public|private|protected):|\bstd::|#include <[a-z_]+>", re.MULTILINE
+    rb"^\s*(?:class|namespace|template|using)\b|^\s*(?:public|private|protected):|\bstd::|#include <[a-z_]+>",
+    re.MULTILINE,
 )
+_OBJC = re.compile(rb"^\s*(?:@(?:interface|implementation|protocol|class|import)\b|#import\b)", re.MULTILINE)
+_SHARED = frozenset({"h", "m"})
 _SHEBANG = re.compile(rb"#!\s*(?:\S*/)?(?:env\s+(?:-\S+\s+|\w+=\S*\s+)*)?(?:\S*/)?([A-Za-z+-]+)")
 
 
@@ -301,13 +515,22 @@ def detect(path: str, head: bytes = b"") -> Language | None:
         return found
     stem, dot, extension = filename.rpartition(".")
     if dot and stem:
-        if extension == "h":
-            return language("cpp" if _CPP_HEADER.search(head) else "c")
+        if extension in _SHARED:
+            return _by_name().get(_shared(extension, head))
         if found := _by_extension().get(f".{extension.lower()}"):
             return found
     if match := _SHEBANG.match(head):
         return _by_interpreter().get(match[1].decode("ascii").rstrip("-"))
     return None
+
+
+def _shared(extension: str, head: bytes) -> str:
+    """The language of a file whose extension several languages use."""
+    if _OBJC.search(head):
+        return "objc"
+    if extension == "m":
+        return "matlab"
+    return "cpp" if _CPP_HEADER.search(head) else "c"
 
 
 def language(name: str) -> Language | None:
