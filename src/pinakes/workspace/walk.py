@@ -48,14 +48,15 @@ def walk(root: Path) -> Walk:
     listed = list(_listed_by_git(root))
     paths = listed or list(_scanned(root, found))
     ignored = _own_ignores(root, paths)
+    prefix = f"{root}/"
     for path in paths:
         if ignored is None or not ignored.match_file(path):
-            _add(found, root, path)
+            _add(found, prefix, path)
     _stamp_folders(found, root)
     return found
 
 
-def stamp(path: Path) -> Stamp | None:
+def stamp(path: str | Path) -> Stamp | None:
     """The stamp of a regular file; None when it is gone or something else."""
     try:
         status = os.lstat(path)
@@ -64,9 +65,17 @@ def stamp(path: Path) -> Stamp | None:
     return Stamp(status.st_size, status.st_mtime_ns) if stat.S_ISREG(status.st_mode) else None
 
 
-def _add(found: Walk, root: Path, path: str) -> None:
+def folder_mtime_ns(path: str) -> int:
+    """When the folder's list of entries last changed; 0 when it is gone."""
     try:
-        status = os.lstat(root / path)
+        return os.stat(path).st_mtime_ns  # noqa: PTH116 (strings: this runs for every folder before every answer)
+    except OSError:
+        return 0
+
+
+def _add(found: Walk, prefix: str, path: str) -> None:
+    try:
+        status = os.lstat(prefix + path)
     except (OSError, ValueError):
         return  # listed by git but deleted on disk, or gone since the scan
     if stat.S_ISLNK(status.st_mode):
@@ -84,10 +93,8 @@ def _stamp_folders(found: Walk, root: Path) -> None:
             names.add(folder)
             folder = os.path.dirname(folder)  # noqa: PTH120
     for name in names:
-        try:
-            found.folders[name] = os.stat(root / name).st_mtime_ns
-        except OSError:
-            continue
+        if mtime_ns := folder_mtime_ns(f"{root}/{name}"):
+            found.folders[name] = mtime_ns
 
 
 def _listed_by_git(root: Path) -> Iterator[str]:
