@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from pinakes.domains.code.chunk import chunk_lines
 from pinakes.domains.code.paths import path_words
 from pinakes.store.code import ChunkRecord, CodeStore, DefinitionRecord, FileWords
-from pinakes.text import Words
+from pinakes.text import Words, unique
 
 if TYPE_CHECKING:
     import sqlite3
@@ -43,7 +43,7 @@ class CodeIndexer:
         chunks = chunk_lines(lines, definitions)
         stem, folders = path_words(file.path, words)
         return CodeFacts(
-            FileWords(stem, folders, words.of(" ".join({definition.name: None for definition in definitions}))),
+            FileWords(stem, folders, _name_words(definitions, words)),
             tuple(_record(chunk, lines, words) for chunk in chunks),
             tuple(DefinitionRecord(d.name, d.kind, d.line, d.end_line, d.container) for d in definitions),
         )
@@ -72,6 +72,11 @@ def _definitions(file: ParsedFile) -> Sequence[Definition]:
     from pinakes.languages.outline import outline  # deferred: needs the parser library
 
     return outline(file.language, file.tree, file.data)
+
+
+def _name_words(definitions: Sequence[Definition], words: Words) -> str:
+    """The words of every defined name, one group per name."""
+    return " | ".join(unique(words.of(definition.name) for definition in definitions))
 
 
 def _record(chunk: Chunk, lines: Sequence[str], words: Words) -> ChunkRecord:
