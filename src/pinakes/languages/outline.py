@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -19,7 +20,10 @@ DOC_CHARS = 300
 
 _CALLABLE = frozenset({"function", "method"})
 _CLASS_LIKE = frozenset({"class", "interface", "enum", "type"})
+_OPEN = frozenset({"", "namespace"})  # a method here is a plain function
+_LOCAL = frozenset({"variable", "type"})  # inside a function they are nobody else's business
 _WHOLE = frozenset({"function", "method", "type"})  # without a body, the whole of it is the signature
+_FREE_TEXT = frozenset({"section", "property"})  # names that may hold dots and spaces
 _EXPORTS = frozenset({"this", "exports", "module.exports"})
 
 
@@ -46,6 +50,9 @@ class _Scope(NamedTuple):
     kind: str
 
 
+_FILE = _Scope(0, "", "")
+
+
 def outline(language: Language, tree: tree_sitter.Tree, data: bytes) -> list[Definition]:
     """The definitions in a file, in document order."""
     # deferred: importing the package must not load a parser
@@ -69,6 +76,8 @@ class _Reader:
         self._language = language
         self._data = data
         self._marker = _comment_marker(language.line_comments)
+        self._remark = _remark(language.line_comments)
+        self._docstring_opening = _docstring_opening(language.docstring)
         self._leading: dict[int, tuple[tree_sitter.Node, bool]] = {}  # by the row it ends on; whether it is a comment
 
     def read(self, matches: list[tuple[int, dict[str, list[tree_sitter.Node]]]]) -> list[Definition]:
@@ -81,6 +90,7 @@ class _Reader:
                 scopes.pop()
             definition = self._define(finding, scopes)
             if definition is not None:
+                _end_before(definition, definitions)
                 definitions.append(definition)
         return definitions
 
@@ -105,15 +115,17 @@ class _Reader:
             self._leading[row if column else row - 1] = (nodes[0], capture == "comment")
 
     def _define(self, finding: _Finding, scopes: list[_Scope]) -> Definition | None:
-        """The definition of a finding, which is opened as a scope; None if it is only a scope, or a local variable."""
+        """The definition of a finding, which opens its scope; None for a mere scope and for what is local."""
         name, container = self._names(finding)
-        outer = scopes[-1] if scopes else None
-        if outer is not None and outer.path:
-            container = f"{outer.path}.{container}" if container else outer.path
-        kind = self._kind(finding, name, outer)
-        if kind == "variable" and outer is not None and outer.kind in _CALLABLE:
+        outer = scopes[-1] if scopes else _FILE
+        kind = self._kind(finding, name, container, outer)
+        if outer.kind in _CALLABLE and kind in _LOCAL:
             return None
-        scopes.append(_Scope(-finding.negative_end, f"{container}.{name}" if container else name, kind))
+        container = _nest(container, _enclosing(outer, kind))
+        scope = _Scope(-finding.negative_end, f"{container}.{name}" if container else name, kind)
+        if scope.kind == outer.kind and name == outer.path.rpartition(".")[2]:
+            return None  # typedef struct node {…} node
+        scopes.append(scope)
         if finding.is_scope or name in ("", "_"):
             return None
         return self._definition(finding, name, kind, container)
@@ -121,37 +133,47 @@ class _Reader:
     def _definition(self, finding: _Finding, name: str, kind: str, container: str) -> Definition:
         node = finding.node
         row, column = node.start_point
-        end_row, end_column = node.end_point
-        body = finding.body or node.child_by_field_name("body")
+        body = finding.body or _body(node)
         start_row, doc = self._lead(row)
-        if self._language.docstrings and body is not None:
+        if self._docstring_opening is not None and body is not None:
             doc = self._docstring(body.start_byte) or doc
         return Definition(
             name=name,
             kind=kind,
             line=finding.name.start_point[0] + 1,
             start_line=start_row + 1,
-            end_line=max(end_row + 1 if end_column else end_row, row + 1),
+            end_line=max(self._end_row(node), row) + 1,
             container=container,
             signature=self._signature(finding, column, body),
             doc=doc,
         )
+
+    def _end_row(self, node: tree_sitter.Node) -> int:
+        """The last row of a node that holds more than white space."""
+        end = last = node.end_byte
+        row = node.end_point[0]
+        while last and self._data[last - 1] in _SPACE:
+            last -= 1
+        return row if last == end else row - self._data.count(b"\n", last, end)
 
     def _names(self, finding: _Finding) -> tuple[str, str]:
         """A finding's name, and the container that is written with it: `Foo::bar`, `res.redirect`."""
         name = self._text(finding.name)
         if finding.is_scope:
             return _type_name(name), ""
-        if finding.kind in ("section", "property"):
-            return " ".join(name.strip("\"'").split()), ""
-        parts = _SEPARATOR.split(name.strip("\"'"))
+        name = name.strip("\"':")
+        if finding.kind in _FREE_TEXT:
+            return " ".join(name.split()), ""
+        parts = _SEPARATOR.split(_bare(name))
         if finding.container is not None:
             parts[:0] = _container_parts(self._text(finding.container))
         return parts[-1], ".".join(parts[:-1])
 
-    def _kind(self, finding: _Finding, name: str, outer: _Scope | None) -> str:
+    def _kind(self, finding: _Finding, name: str, container: str, outer: _Scope) -> str:
         kind = finding.kind
-        if kind == "function" and outer is not None and outer.kind in _CLASS_LIKE:
+        if kind == "method" and not container and outer.kind in _OPEN:
+            return "function"
+        if kind == "function" and outer.kind in _CLASS_LIKE:
             return "method"
         if self._language.components and kind in ("function", "variable") and name[:1].isupper():
             text = self._data[finding.start : -finding.negative_end]
@@ -168,7 +190,7 @@ class _Reader:
             node, is_comment = entry
             node_row, column = node.start_point
             start = node.start_byte
-            if column and self._data[start - column : start].strip():
+            if is_comment and column and self._data[start - column : start].strip():
                 break  # it ends a line of code: not about what follows
             if is_comment:
                 comments.append(node)
@@ -188,7 +210,7 @@ class _Reader:
 
     def _docstring(self, start: int) -> str:
         """The docstring that starts a body, empty if something else does."""
-        opening = _DOCSTRING.match(self._data, start)
+        opening = self._docstring_opening.match(self._data, start) if self._docstring_opening else None
         if opening is None:
             return ""
         quote = opening[1]
@@ -209,6 +231,8 @@ class _Reader:
             line_end = self._data.find(b"\n", finding.name_start, end)
             end = line_end if line_end >= 0 else end
         text = self._data[start : min(end, start + 4 * SIGNATURE_CHARS)].decode("utf-8", "replace")
+        if "\n" in text:
+            text = self._remark.sub("", text)
         text = " ".join(text.split())
         if text[:1] in "@[#":
             text = _ATTRIBUTES.sub("", text) or text
@@ -219,11 +243,12 @@ class _Reader:
         return self._data[node.start_byte : node.end_byte].decode("utf-8", "replace")
 
 
+_SPACE = frozenset(b" \t\r\n\f")
 _SEPARATOR = re.compile(r"::|[.:]")
-_DOCSTRING = re.compile(rb"[rRuU]?(\"\"\"|'''|\"|')")
+_GENERICS = re.compile(r"<.*>(?=::|$)")
 _KEYWORDS = re.compile(rb"[\w \t]*")
-_ATTRIBUTES = re.compile(r"(?:(?:@[\w.:]+(?:\((?:[^()]|\([^()]*\))*\))?|#?\[[^\]]*\])\s*)+")
-_HEADER_END = re.compile(r"\s*(?:=>|[{:=;]|\bdo|\bwhere)(?:\s*(?:#|//)\s.*)?$")
+_ATTRIBUTES = re.compile(r"(?:(?:@(?!(?:type|typep|opaque|callback|macrocallback)\b)[\w.:]+(?:\((?:[^()]|\([^()]*\))*\))?|#?\[[^\]]*\])\s*)+")
+_HEADER_END = re.compile(r"\s*(?:=>|[{:=;]|\b(?:do|where|end))$")
 _TYPE_NAME = re.compile(r"[\w:.]+(?=\W*(?:<|$))")
 
 
@@ -251,6 +276,25 @@ def _finding(
     )
 
 
+def _bare(name: str) -> str:
+    """A name without type arguments and without the macros that C allows before it."""
+    if "operator" in name:
+        return name
+    return _GENERICS.sub("", name).rpartition(" ")[2]
+
+
+def _enclosing(outer: _Scope, kind: str) -> str:
+    """The path that encloses a definition: a property declared in a constructor belongs to its class."""
+    return outer.path.rpartition(".")[0] if kind == "property" and outer.kind in _CALLABLE else outer.path
+
+
+def _nest(container: str, path: str) -> str:
+    """A written container inside the path that encloses it."""
+    if not container or not path or f"{container}.".startswith(f"{path}."):
+        return container or path
+    return f"{path}.{container}"
+
+
 def _container_parts(text: str) -> list[str]:
     """The parts of a written container that name something: `Foo.prototype` is `Foo`, `exports` is nothing."""
     if text in _EXPORTS:
@@ -267,10 +311,51 @@ def _type_name(text: str) -> str:
 @cache
 def _comment_marker(line_comments: tuple[str, ...]) -> re.Pattern[str]:
     """What a comment's lines start with, and what ends it."""
-    prefixes = "|".join(f"(?:{re.escape(prefix)})+[/!|]?" for prefix in line_comments)
+    prefixes = "|".join(f"{re.escape(prefix)}{re.escape(prefix[-1])}*!?(?: ?[|^])?" for prefix in line_comments)
     block = r"/\*+!?|\*+/?|\{-+\|?|<!--+"
-    return re.compile(rf"^[ \t]*(?:{prefixes}{'|' if prefixes else ''}{block})|\*+/|-\}}|--+>", re.MULTILINE)
+    return re.compile(rf"^[ \t]*(?:{prefixes}{'|' if prefixes else ''}{block})|\*+/|-\}}|--+>|@\w*doc\s+(?:~[sS])?\"+|\"\"\"", re.MULTILINE)
+
+
+@cache
+def _remark(line_comments: tuple[str, ...]) -> re.Pattern[str]:
+    """A comment inside a header."""
+    prefixes = "|".join(map(re.escape, line_comments)) or r"\Z"
+    return re.compile(rf"(?:^|\s)(?:{prefixes}).*$", re.MULTILINE)
+
+
+@cache
+def _docstring_opening(prefix: str | None) -> re.Pattern[bytes] | None:
+    return None if prefix is None else re.compile(prefix.encode() + rb"(\"\"\"|'''|\"|')")
+
+
+def _body(node: tree_sitter.Node) -> tree_sitter.Node | None:
+    """The node's body: the field of that name, or a last child that is called one."""
+    body = node.child_by_field_name("body")
+    if body is None and (last := node.child(node.child_count - 1)) and last.type.endswith(("body", "block")):
+        return last
+    return body
+
+
+def _end_before(definition: Definition, earlier: list[Definition]) -> None:
+    """End the sibling above before a definition's own comment: some grammars let a block run up to the next token."""
+    if not earlier:
+        return
+    last = earlier[-1]
+    if last.line < definition.start_line <= last.end_line < definition.line:
+        earlier[-1] = replace(last, end_line=definition.start_line - 1)
 
 
 def _join_clauses(definitions: list[Definition]) -> list[Definition]:
-    return definitions
+    """Neighbouring definitions of one name as one: the type signature and all equations of a function."""
+    joined: list[Definition] = []
+    for definition in definitions:
+        last = joined[-1] if joined else None
+        if last and _is_clause(definition, last):
+            joined[-1] = replace(last, end_line=definition.end_line, doc=last.doc or definition.doc)
+        else:
+            joined.append(definition)
+    return joined
+
+
+def _is_clause(definition: Definition, last: Definition) -> bool:
+    return definition.name == last.name and definition.kind == last.kind and definition.container == last.container
