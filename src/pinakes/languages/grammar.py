@@ -1,4 +1,4 @@
-"""Grammars and queries, loaded once per process when first needed; bytes become trees here, outline.py reads them."""
+"""Grammars and queries, loaded once per process when first needed. Makes trees; outline.py reads them."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ LIMIT_SECONDS_PER_BYTE = 2e-6  # an ordinary file takes a tenth of that
 def parse(language: Language, data: bytes, *, limit_seconds: float | None = None) -> tree_sitter.Tree | None:
     """The syntax tree of `data`, or None for a language without a grammar.
 
-    Recovery from errors can take time that grows with the square of the file: past the limit, in seconds of CPU, the rest
-    of the file is left unread.
+    Recovery from errors can take time that grows with the square of the file: past the limit, in seconds of
+    CPU, the rest of the file is left unread.
     """
     import tree_sitter  # deferred: listing languages must not load a parser
 

@@ -14,13 +14,13 @@
   (function_signature name: (_) @name)
   (getter_signature name: (_) @name)
   (setter_signature name: (_) @name)
-  (constructor_signature name: (identifier) @name)
+  (constructor_signature . name: (identifier) @name)
   (factory_constructor_signature (identifier) @name)]) @definition.method . (function_body) @body)
 ((function_signature name: (_) @name) @definition.function . (function_body) @body)
 (declaration [
   (function_signature name: (_) @name)
   (getter_signature name: (_) @name)
-  (constructor_signature name: (identifier) @name)
+  (constructor_signature . name: (identifier) @name)
   (constant_constructor_signature (identifier) @name)]) @definition.method
 (declaration [
   (initialized_identifier_list (initialized_identifier . (identifier) @name))

@@ -13,7 +13,7 @@
 ([(function_definition (signature [
     (call_expression . [(identifier) (field_expression)] @name)
     (typed_expression . (call_expression . [(identifier) (field_expression)] @name))
-    (where_expression . (call_expression . [(identifier) (field_expression)] @name))]))
+    (where_expression . (call_expression . [(identifier) (field_expression)] @name))]) . (_)? @body)
   (macro_definition (signature (call_expression . (identifier) @name)))
   (assignment . (call_expression . [(identifier) (field_expression)] @name))
   (assignment . (where_expression . (call_expression . [(identifier) (field_expression)] @name)))] @definition.function)
