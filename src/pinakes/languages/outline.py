@@ -27,8 +27,9 @@ _QUOTES = ('"', "'", "`")
 _SPACE = frozenset(b" \t\r\n\f")
 _SEPARATOR = re.compile(r"::|[.:]")
 _GENERICS = re.compile(r"<.*>(?=::|$)")
-_KEYWORDS = re.compile(rb"[\w \t<>,.]*")
-_TYPE_NAME = re.compile(r"[\w:.]+(?=\W*(?:<|$))")
+_KEYWORDS = re.compile(rb"[ \t]*,?[\w \t.]*(?:<[^>]*>[\w \t]*)?")
+_TYPE_NAME = re.compile(r"(?:\w+(?:::|\.))*([A-Z]\w*)")
+_MARKUP = re.compile(r"<[^>]*>|\]\([^)]*\)|[\[\]`*]")  # in a heading
 
 _Captures: TypeAlias = "dict[str, list[tree_sitter.Node]]"
 
@@ -51,13 +52,14 @@ class _Finding(NamedTuple):
 class _Scope(NamedTuple):
     """An enclosing definition while the file is read from top to bottom."""
 
+    start: int
     end: int
     path: str
     kind: str
     position: int  # of the definition among all; -1 if the scope is none
 
 
-_FILE = _Scope(0, "", "", -1)
+_FILE = _Scope(0, 0, "", "", -1)
 
 
 def outline(language: Language, tree: tree_sitter.Tree, data: bytes) -> list[Definition]:
@@ -89,7 +91,7 @@ class _Reader:
     def read(self, matches: list[tuple[int, _Captures]]) -> list[Definition]:
         """All definitions among the matches, in document order."""
         for finding in self._collect(matches):
-            ended = self._leave_scopes(finding.start)
+            ended = self._leave_scopes(finding.start, -finding.negative_end)
             definition = self._define(finding)
             if definition is not None:
                 self._end_before(definition.start_line, ended)
@@ -119,10 +121,13 @@ class _Reader:
                 # a node that ends at the start of a row has swallowed the line break
                 self._leading[row if column else row - 1] = (nodes[0], capture == "comment")
 
-    def _leave_scopes(self, start: int) -> list[int]:
-        """Leave the scopes that end before a byte; the positions of their definitions."""
+    def _leave_scopes(self, start: int, end: int) -> list[int]:
+        """Leave the scopes that do not enclose a span; the positions of their definitions."""
         ended = []
-        while self._scopes and self._scopes[-1].end <= start:
+        while self._scopes:
+            scope = self._scopes[-1]
+            if scope.end > start and (scope.start, scope.end) != (start, end):
+                break
             ended.append(self._scopes.pop().position)
         return ended
 
@@ -147,7 +152,7 @@ class _Reader:
         is_definition = not finding.is_scope and name not in ("", "_")
         path = f"{container}.{name}" if container else name
         position = len(self._definitions) if is_definition else -1
-        self._scopes.append(_Scope(-finding.negative_end, path, kind, position))
+        self._scopes.append(_Scope(finding.start, -finding.negative_end, path, kind, position))
         return self._definition(finding, name, kind, container) if is_definition else None
 
     def _definition(self, finding: _Finding, name: str, kind: str, container: str) -> Definition:
@@ -173,10 +178,12 @@ class _Reader:
     def _names(self, finding: _Finding) -> tuple[str, str]:
         """A finding's name, and the container that is written with it: `Foo::bar`, `res.redirect`."""
         name = self._text(finding.name)
+        if finding.kind == "namespace":
+            return name.replace("::", "."), ""
         if finding.is_scope:
             return _type_name(name), ""
         if finding.kind in _FREE_TEXT:
-            return " ".join(name.strip("\"':").split()), ""
+            return " ".join(_MARKUP.sub("", name).strip("\"':$").split()), ""
         written = self._text(finding.container) if finding.container is not None else ""
         if not written and name.isidentifier():
             return name, ""
@@ -185,7 +192,7 @@ class _Reader:
         return parts[-1], ".".join(parts[:-1])
 
     def _kind(self, finding: _Finding, name: str, container: str, outer: _Scope) -> str:
-        """A finding's kind where it stands: a function in a class is a method, one with markup a component."""
+        """A finding's kind in its place: a function in a class is a method, one with markup a component."""
         kind = finding.kind
         if kind == "method" and not container and outer.kind in _OPEN:
             return "function"
@@ -206,14 +213,20 @@ class _Reader:
             node, is_comment = entry
             node_row, column = node.start_point
             start = node.start_byte
-            if is_comment and column and self._data[start - column : start].strip():
-                break  # it ends a line of code and is not about what follows
+            if is_comment and self._is_about_nothing_below(start, column):
+                break
             if is_comment:
                 comments.append(node)
             row = node_row
         if not comments:
             return row, ""
         return row, wording.comment(self._data, comments[-1].start_byte, comments[0].end_byte, self._style)
+
+    def _is_about_nothing_below(self, start: int, column: int) -> bool:
+        """Whether a comment ends a line of code, or names the interpreter."""
+        if not start:
+            return self._data.startswith(b"#!")
+        return bool(self._data[start - column : start].strip())
 
     def _is_doc_block(self, entry: tuple[tree_sitter.Node, bool] | None, start: int) -> bool:
         """Whether a doc comment, and nothing after it, stands before the byte at `start`."""
@@ -237,7 +250,9 @@ class _Reader:
         elif finding.kind not in _WHOLE:
             line_end = self._data.find(b"\n", finding.name_start, end)
             end = line_end if line_end >= 0 else end
-        return wording.signature(self._data, finding.start - indent, end, self._style)
+        header = wording.signature(self._data, finding.start - indent, end, self._style)
+        # typedef struct {…} name
+        return f"{header} {self._text(finding.name)}" if end < finding.name_start else header
 
     def _text(self, node: tree_sitter.Node) -> str:
         return self._data[node.start_byte : node.end_byte].decode("utf-8", "replace")
@@ -289,9 +304,9 @@ def _name_parts(name: str) -> list[str]:
 
 
 def _type_name(text: str) -> str:
-    """The bare name of a type: `Foo` of `&mut fmt::Foo<T>`."""
+    """The bare name of a type: `Foo` of `&mut fmt::Foo<T>` and of `(Data.Foo a)`."""
     match = _TYPE_NAME.search(text)
-    return _SEPARATOR.split(match[0])[-1] if match else text
+    return match[1] if match else _SEPARATOR.split(text)[-1]
 
 
 def _enclosing(outer: _Scope, kind: str) -> str:

@@ -15,11 +15,12 @@ DOC_CHARS = 300
 _READ_BYTES = 1200  # enough for either, indentation and markers included
 
 # @ and one of these words starts a definition, not an annotation
-_AT_KEYWORDS = "type|typep|opaque|callback|macrocallback|interface|protocol|property|mixin|function"
+_AT_KEYWORDS = "type|typep|opaque|callback|macrocallback|interface|protocol|property|mixin|function|keyframes"
 _ARGUMENTS = r"\((?:[^()]|\([^()]*\))*\)"
-_ATTRIBUTES = re.compile(rf"(?:(?:@(?!(?:{_AT_KEYWORDS})\b)[\w.:]+(?:{_ARGUMENTS})?|#?\[[^\]]*\])\s*)+")
-_HEADER_ENDS = ("=>", "{", ":", "=", ";", " do", " where", " end")
-_HEADER_END = re.compile(r"\s*(?:=>|[{:=;]|\b(?:do|where|end))$")
+_ANNOTATION = rf"@(?!(?:{_AT_KEYWORDS})\b)[\w.:]+(?:{_ARGUMENTS})?"
+_ATTRIBUTES = re.compile(rf"(?:(?:{_ANNOTATION}|#?\[[^\]]*\])\s*)+(?=[\w<])")
+_HEADER_ENDS = ("=>", "{", "(", ":", "=", ";", ",", " do", " where", " end")
+_HEADER_END = re.compile(r"(?:\s*(?:=>|[{(:=;,]|\b(?:do|where|end)))+$")
 _DOC_STRINGS = ("@", '"')
 _DOC_STRING = re.compile(r'^(?:@\w+\s+(?:~[sS])?)?"+|"+\s*$')
 

@@ -14,7 +14,7 @@
     (call_expression . [(identifier) (field_expression)] @name)
     (typed_expression . (call_expression . [(identifier) (field_expression)] @name))
     (where_expression . (call_expression . [(identifier) (field_expression)] @name))]) . (_)? @body)
-  (macro_definition (signature (call_expression . (identifier) @name)))
+  (macro_definition (signature (call_expression . (identifier) @name)) . (_)? @body)
   (assignment . (call_expression . [(identifier) (field_expression)] @name))
   (assignment . (where_expression . (call_expression . [(identifier) (field_expression)] @name)))] @definition.function)
 (source_file [(const_statement (assignment . (identifier) @name)) (assignment . (identifier) @name)] @definition.variable)

@@ -1,4 +1,5 @@
 (comment) @comment
+(js_comment) @comment
 
 (mixin_statement name: (_) @name) @definition.function
 (function_statement name: (_) @name) @definition.function
