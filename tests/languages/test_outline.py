@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from pinakes.languages.grammar import parse
-from pinakes.languages.model import Definition
 from pinakes.languages.outline import outline
 from pinakes.languages.table import LANGUAGES, Language, language
 from pinakes.languages.wording import DOC_CHARS, SIGNATURE_CHARS
+
+if TYPE_CHECKING:
+    from pinakes.languages.model import Definition
 
 SAMPLES = Path(__file__).parent / "samples"
 PARSED = [language for language in LANGUAGES if language.grammar]

@@ -27,6 +27,7 @@ def detected(path: str, head: bytes = b"") -> str | None:
         ("CMakeLists.txt", "cmake"),
         ("notes.txt", "text"),
         ("Gemfile", "ruby"),
+        ("rules/defs.bzl", "starlark"),
     ],
 )
 def test_the_name_of_a_file_tells_its_language(path: str, name: str) -> None:
@@ -73,17 +74,17 @@ def test_a_shared_extension_is_told_by_the_first_bytes(path: str, head: bytes, n
 
 def test_names_extensions_and_file_names_are_claimed_once() -> None:
     for claims in (
-        [language.name for language in LANGUAGES],
-        [extension for language in LANGUAGES for extension in language.extensions],
-        [filename for language in LANGUAGES for filename in language.filenames],
-        [interpreter for language in LANGUAGES for interpreter in language.interpreters],
+        [row.name for row in LANGUAGES],
+        [extension for row in LANGUAGES for extension in row.extensions],
+        [filename for row in LANGUAGES for filename in row.filenames],
+        [interpreter for row in LANGUAGES for interpreter in row.interpreters],
     ):
         assert len(claims) == len(set(claims))
 
 
 def test_extensions_are_lower_case_with_a_dot() -> None:
-    for language in LANGUAGES:
-        assert all(e.startswith(".") and e == e.lower() for e in language.extensions)
+    for row in LANGUAGES:
+        assert all(e.startswith(".") and e == e.lower() for e in row.extensions)
 
 
 def test_a_language_is_found_by_its_name() -> None:
