@@ -9,6 +9,7 @@ from importlib import import_module
 from importlib.resources import files
 from typing import TYPE_CHECKING
 
+from pinakes.languages.macros import without_macros
 from pinakes.languages.table import LANGUAGES, Language
 
 if TYPE_CHECKING:
@@ -33,7 +34,7 @@ def parse(language: Language, data: bytes, *, limit_seconds: float | None = None
         return None
     if limit_seconds is None:
         limit_seconds = LIMIT_SECONDS + LIMIT_SECONDS_PER_BYTE * len(data)
-    source = _Source(data, limit_seconds)
+    source = _Source(without_macros(data) if language.macros else data, limit_seconds)
     # a parser of its own: while it reads, other threads run
     tree = tree_sitter.Parser(_grammar(language.grammar)).parse(source.read)
     source.parsed = True

@@ -31,6 +31,7 @@ class Language:
     docstring: str | None = None  # what stands between the start of a body and the string that documents it
     joins_clauses: bool = False  # neighbouring clauses of one name are one definition
     components: bool = False  # a capitalised function that returns markup is a component
+    macros: bool = False  # the preprocessor lets source stray from the grammar
     top_level_only: bool = False  # definitions stand near the root: the query need not descend
 
 
@@ -116,13 +117,14 @@ LANGUAGES: tuple[Language, ...] = (
     _parsed("java", (".java",), line_comments=_SLASHES, sample="class A { int f() { return 1; } }"),
     _parsed("go", (".go",), line_comments=_SLASHES, sample="package a\nfunc f() int { return 1 }\n"),
     _parsed("rust", (".rs",), line_comments=_SLASHES, sample="fn f() -> i32 { 1 }"),
-    _parsed("c", (".c",), line_comments=_SLASHES, sample="int f(void) { return 1; }"),
+    _parsed("c", (".c",), line_comments=_SLASHES, sample="int f(void) { return 1; }", macros=True),
     _parsed(
         "cpp",
         (".cpp", ".cc", ".cxx", ".c++", ".hpp", ".hh", ".hxx", ".h++", ".ipp", ".inl", ".tpp", ".cu", ".cuh"),
         queries=("cpp", "c"),
         line_comments=_SLASHES,
         sample="class A { int f() { return 1; } };",
+        macros=True,
     ),
     _parsed(
         "csharp",
@@ -262,7 +264,12 @@ LANGUAGES: tuple[Language, ...] = (
         sample="all: a\n\techo hi\n",
     ),
     _parsed(
-        "objc", (".mm",), queries=("objc", "c"), line_comments=_SLASHES, sample="@interface A : B\n@end\n"
+        "objc",
+        (".mm",),
+        queries=("objc", "c"),
+        line_comments=_SLASHES,
+        sample="@interface A : B\n@end\n",
+        macros=True,
     ),
     _parsed(
         "ocaml",
