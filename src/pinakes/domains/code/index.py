@@ -39,7 +39,7 @@ class CodeIndexer:
         """Cut the file along its definitions and turn the pieces into words."""
         words = _words()
         lines = file.data.decode("utf-8", "replace").split("\n")
-        definitions = _definitions(file)
+        definitions = definitions_of(file)
         chunks = chunk_lines(lines, definitions)
         stem, folders = path_words(file.path, words)
         return CodeFacts(
@@ -66,7 +66,8 @@ def _words() -> Words:
     return Words()
 
 
-def _definitions(file: ParsedFile) -> Sequence[Definition]:
+def definitions_of(file: ParsedFile) -> Sequence[Definition]:
+    """What a parsed file defines, in order; nothing where no grammar fits."""
     if file.language is None or file.tree is None:
         return ()
     from pinakes.languages.outline import outline  # deferred: needs the parser library
