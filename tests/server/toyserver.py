@@ -1,8 +1,9 @@
-"""A real server of a few tiny tools: what the tests talk to. Run as a script: MANIFEST_PATH, then `pinakes mcp` arguments."""
+"""A real server of a few tiny tools. Run as a script, with a manifest and the arguments of `pinakes mcp`."""
 
 from __future__ import annotations
 
 import os
+import stat
 import subprocess
 import sys
 import threading
@@ -88,15 +89,60 @@ def shout(call: Call) -> Answer:
 
 
 def open_descriptors(call: Call) -> Answer:
-    code = "import os; print(sorted(os.readlink(f'/proc/self/fd/{n}') for n in os.listdir('/proc/self/fd') if n != '3'))"
-    listed = subprocess.run([sys.executable, "-c", code], stdout=subprocess.PIPE, close_fds=False, check=True)
-    return Answer(listed.stdout.decode())
+    """What a child finds open beyond stdin, stdout and stderr, though nobody closes anything for it."""
+    listed = subprocess.run(
+        [sys.executable, "-c", LIST_DESCRIPTORS], stdout=subprocess.PIPE, close_fds=False, check=True
+    )
+    return Answer(listed.stdout.decode().strip())
 
+
+def fork(call: Call) -> Answer:
+    """What a forked child, which execs nothing, can still write to."""
+    read, write = os.pipe()
+    if os.fork() == 0:
+        os.write(write, str([n for n in range(3, 64) if _is_pipe(n) and n not in (read, write)]).encode())
+        os._exit(0)
+    os.close(write)
+    with os.fdopen(read) as pipe:
+        return Answer(pipe.read())
+
+
+def _is_pipe(descriptor: int) -> bool:
+    try:
+        return stat.S_ISFIFO(os.fstat(descriptor).st_mode)
+    except OSError:
+        return False
+
+
+LIST_DESCRIPTORS = """
+import os
+def is_open(descriptor):
+    try:
+        os.fstat(descriptor)
+    except OSError:
+        return False
+    return True
+print([n for n in range(3, 256) if is_open(n)])
+"""
 
 TEXT = Parameter("text", "string", "What to say.")
 TOOLS = (
-    Tool("echo", "code", "Echo", "Say it again.", (TEXT, Parameter("times", "integer", "How often.", 1, 0, 3)), echo),
-    Tool("count_steps", "code", "Count", "Count.", (Parameter("steps", "integer", "How far.", 5, 1, 10**6),), count),
+    Tool(
+        "echo",
+        "code",
+        "Echo",
+        "Say it again.",
+        (TEXT, Parameter("times", "integer", "How often.", 1, 0, 3)),
+        echo,
+    ),
+    Tool(
+        "count_steps",
+        "code",
+        "Count",
+        "Count.",
+        (Parameter("steps", "integer", "How far.", 5, 1, 10**6),),
+        count,
+    ),
     Tool("wait_until_cancelled", "code", "Wait", "Wait to be cancelled.", (), wait_until_cancelled),
     Tool("never_end", "code", "Never end", "Block for ever.", (), never_end),
     Tool("fail", "code", "Fail", "Fail.", (Parameter("how", "string", "In which way.", ""),), fail),
@@ -125,9 +171,17 @@ TOOLS = (
         },
     ),
     Tool("broken_text", "code", "Broken text", "Say what UTF-8 cannot.", (), broken_text),
-    Tool("where", "code", "Where", "Tell or set the folder.", (Parameter("directory", "string", "It.", ""),), where),
+    Tool(
+        "where",
+        "code",
+        "Where",
+        "Tell or set the folder.",
+        (Parameter("directory", "string", "It.", ""),),
+        where,
+    ),
     Tool("shout", "code", "Shout", "Print all over the place.", (), shout, read_only=False, open_world=True),
     Tool("open_descriptors", "code", "Descriptors", "List a child's open files.", (), open_descriptors),
+    Tool("fork", "code", "Fork", "List a forked child's pipes.", (), fork),
     Tool("elsewhere", "unserved", "Elsewhere", "Belongs to another toolset.", (), echo),
 )
 
@@ -136,7 +190,7 @@ def open_toolbox(config: Config) -> Toolbox:
     if (config.home / "read-only").exists():
         raise StoreUnwritable("The data folder is read-only", hint="Set PINAKES_HOME to another folder.")
     served = tuple(tool for tool in TOOLS if tool.toolset in config.toolsets)
-    return Toolbox(served, close=lambda: (config.home / "closed").touch())
+    return Toolbox(served, close=(config.home / "closed").touch)
 
 
 if __name__ == "__main__":

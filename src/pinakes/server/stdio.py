@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     from pinakes.server.wire import Wire
     from pinakes.server.workbench import OpenToolbox
 
-GRACE_SECONDS = 1.5
-DRAIN_SECONDS = 1.0
+GRACE_SECONDS = 1.25  # with DRAIN_SECONDS, below the two seconds that clients give a server to end
+DRAIN_SECONDS = 0.5
 
 
 def run(manifest: Manifest, start: Path, open_toolbox: OpenToolbox, inbox: Inbox, wire: Wire) -> None:
