@@ -37,7 +37,7 @@ def start_client(manifest_path: Path, tmp_path: Path) -> Iterator[StartClient]:
 
     yield start
     for client in clients:
-        client.kill()
+        client.dismiss()
 
 
 @pytest.fixture(scope="module")

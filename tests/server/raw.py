@@ -8,6 +8,7 @@ import queue
 import subprocess
 import sys
 import threading
+from contextlib import suppress
 from pathlib import Path
 from typing import IO, Any
 
@@ -122,10 +123,13 @@ class RawClient:
         self._stdin.close()
         return self.process.wait(PATIENCE_SECONDS)
 
-    def kill(self) -> None:
-        if not self._stdin.closed:
+    def dismiss(self) -> None:
+        """End the server, whatever state it is in."""
+        with suppress(BrokenPipeError):
             self._stdin.close()
-        if self.process.poll() is None:
+        try:
+            self.process.wait(5)
+        except subprocess.TimeoutExpired:
             self.process.kill()
             self.process.wait()
 

@@ -47,6 +47,25 @@ def test_a_signal_ends_the_server_even_while_work_runs(
     assert "Traceback" not in client.remaining_log()
 
 
+@pytest.mark.parametrize(
+    ("closed", "code", "words"),
+    [
+        ("2>&-", 0, ""),
+        ("<&-", 2, "stdin and stdout must be open"),
+        (">&-", 2, "stdin and stdout must be open"),
+    ],
+)
+def test_missing_standard_streams_are_coped_with(
+    manifest_path: Path, tmp_path: Path, closed: str, code: int, words: str
+) -> None:
+    command = ["sh", "-c", f'exec "$@" {closed}', "sh", *toy_command(manifest_path)]
+    ping = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "ping"})
+    done = subprocess.run(command, input=ping, capture_output=True, text=True, env=environment(tmp_path))
+    assert done.returncode == code
+    assert words in done.stderr
+    assert ('"result":{}' in done.stdout) == (code == 0)
+
+
 def test_a_client_that_stops_reading_ends_the_server(manifest_path: Path, tmp_path: Path) -> None:
     command, pipe = toy_command(manifest_path), subprocess.PIPE
     with subprocess.Popen(command, stdin=pipe, stdout=pipe, env=environment(tmp_path)) as process:

@@ -79,7 +79,11 @@ def parse_options(argv: Sequence[str]) -> Options:
 
 def serve(manifest: Manifest, start: Path, open_toolbox: Callable[[], Toolbox]) -> NoReturn:
     """Greet the client, then import the SDK and hand over to it. Ends the process."""
-    wire = claim()
+    try:
+        wire = claim()
+    except OSError as error:
+        sys.stderr.write(f"pinakes mcp: stdin and stdout must be open: {error}\n")
+        _leave(2)
     inbox = Inbox(wire, Greeter(manifest), on_idle_end=lambda: _leave(0))
     _stop_on_signals(inbox)
     threading.Thread(target=inbox.read_all, name="pinakes-reader", daemon=True).start()

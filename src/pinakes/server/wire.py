@@ -45,26 +45,37 @@ class Wire:
 
 
 def claim() -> Wire:
-    """Take the client's pipes for ourselves; stray prints, also of C code and children, go to stderr."""
+    """Take the client's pipes for ourselves; stray prints, also of C code and children, go to stderr.
+
+    Raises OSError when the process was started without stdin or stdout.
+    """
+    for descriptor in (0, 1):
+        os.fstat(descriptor)  # closed ones would be taken by the duplicates below
+    _ensure_stderr()
     incoming, outgoing = os.dup(0), os.dup(1)  # not inherited by programs that we start
     if hasattr(os, "register_at_fork"):
         os.register_at_fork(after_in_child=lambda: _close(incoming, outgoing))
     _divert(os.open(os.devnull, os.O_RDONLY), 0)
-    _divert(_log_descriptor(), 1)
+    _divert(os.dup(2), 1)
     sys.stdout = sys.stderr
     return Wire(os.fdopen(incoming, "rb"), os.fdopen(outgoing, "wb"))
 
 
-def _log_descriptor() -> int:
+def _ensure_stderr() -> None:
+    """Give a process that was started without stderr one that swallows all, lest the wire take its number."""
     try:
-        return os.dup(2)
+        os.fstat(2)
     except OSError:
-        return os.open(os.devnull, os.O_WRONLY)
+        _divert(os.open(os.devnull, os.O_WRONLY), 2)
+        sys.stderr = os.fdopen(2, "w", closefd=False)
 
 
 def _divert(source: int, target: int) -> None:
-    os.dup2(source, target)
-    os.close(source)
+    if source == target:
+        os.set_inheritable(target, True)
+    else:
+        os.dup2(source, target)
+        os.close(source)
 
 
 def _close(*descriptors: int) -> None:
