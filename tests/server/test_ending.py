@@ -80,6 +80,14 @@ def test_a_client_that_stops_reading_ends_the_server(manifest_path: Path, tmp_pa
         assert process.wait() == 0
 
 
+def test_a_toolbox_that_does_not_close_is_left_behind(start_client: StartClient, tmp_path: Path) -> None:
+    (tmp_path / "stuck").touch()
+    client = start_client()
+    client.initialize()
+    assert "Unknown tool" in client.text("echo")
+    assert client.hang_up() == 0
+
+
 def test_a_toolbox_that_cannot_be_opened_is_told_at_every_call_and_tried_again(
     start_client: StartClient, tmp_path: Path
 ) -> None:

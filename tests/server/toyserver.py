@@ -186,9 +186,15 @@ TOOLS = (
 )
 
 
+def block() -> None:
+    threading.Event().wait()
+
+
 def open_toolbox(config: Config) -> Toolbox:
     if (config.home / "read-only").exists():
         raise StoreUnwritable("The data folder is read-only", hint="Set PINAKES_HOME to another folder.")
+    if (config.home / "stuck").exists():
+        return Toolbox((), close=block)
     served = tuple(tool for tool in TOOLS if tool.toolset in config.toolsets)
     return Toolbox(served, close=(config.home / "closed").touch)
 

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
 GRACE_SECONDS = 1.25  # with DRAIN_SECONDS, below the two seconds that clients give a server to end
 DRAIN_SECONDS = 0.5
+CLOSE_SECONDS = 5.0
 
 
 def run(manifest: Manifest, start: Path, open_toolbox: OpenToolbox, inbox: Inbox, wire: Wire) -> None:
@@ -36,7 +37,9 @@ def run(manifest: Manifest, start: Path, open_toolbox: OpenToolbox, inbox: Inbox
     workbench = Workbench(open_toolbox)
     threading.Thread(target=workbench.warm_up, name="pinakes-warm-up", daemon=True).start()
     anyio.run(_serve, manifest, workbench, start, inbox, wire)
-    workbench.close(wait_seconds=DRAIN_SECONDS)
+    closing = threading.Thread(target=workbench.close, args=(DRAIN_SECONDS,), daemon=True)
+    closing.start()
+    closing.join(CLOSE_SECONDS)
 
 
 async def _serve(manifest: Manifest, workbench: Workbench, start: Path, inbox: Inbox, wire: Wire) -> None:

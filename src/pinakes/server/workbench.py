@@ -70,7 +70,7 @@ class Workbench:
             self._running.discard(finished)
             finished.set()
 
-    def close(self, *, wait_seconds: float) -> None:
+    def close(self, wait_seconds: float) -> None:
         """Give running calls a moment to notice that nobody waits, then close the toolbox."""
         deadline = time.monotonic() + wait_seconds
         for finished in tuple(self._running):
