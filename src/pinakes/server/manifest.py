@@ -103,3 +103,16 @@ def describe(tools: Iterable[Tool], *, version: str) -> JsonObject:
 def write(document: JsonObject, path: Path = MANIFEST_PATH) -> None:
     """Write a manifest where the server looks for it."""
     path.write_text(json.dumps(document, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+
+
+def main() -> None:
+    """Write the manifest of all tools."""
+    from pinakes import __version__
+    from pinakes.app import App  # deferred, as it is only needed to write
+    from pinakes.config import TOOLSETS, Config
+
+    write(describe(App(Config(home=Path(), toolsets=TOOLSETS)).tools(), version=__version__))
+
+
+if __name__ == "__main__":
+    main()
