@@ -33,10 +33,6 @@ class App:
         """Search over one project's code."""
         return CodeSearch(CodeStore(index.database), index.project.root)
 
-    def chunk_count(self, index: ProjectIndex) -> int:
-        """How many chunks one project has."""
-        return CodeStore(index.database).chunk_count()
-
     def close(self) -> None:
         """Stop background work and close all files."""
         self.projects.close()

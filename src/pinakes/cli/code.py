@@ -28,7 +28,7 @@ def add_commands(subparsers: Subparsers) -> None:
     search.add_argument("query", nargs="?", default="", help="what to look for")
     add_project(search)
     search.add_argument("--limit", type=int, default=10, help="how many results, 1 to 50; default: 10")
-    search.add_argument("--type", default="", metavar="TYPE", help="only such files: py, .ts, python, or several: ts,tsx")
+    search.add_argument("--type", default="", metavar="TYPE", help="only such files: py, .ts, python; several: ts,tsx")
     search.add_argument("--directory", default="", metavar="DIR", help="only below this folder of the project")
     search.add_argument("--concise", action="store_true", help="only where, not the code")
     search.add_argument("--batch", metavar="FILE", help='read {"id", "query"} lines from FILE, or - for standard input')

@@ -17,7 +17,7 @@ from pinakes.errors import BadArgument
 if TYPE_CHECKING:
     from pinakes.app import App
 
-Subparsers: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
+Subparsers: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"  # noqa: SLF001 (it has no public name)
 Run = Callable[[argparse.Namespace], int]
 
 

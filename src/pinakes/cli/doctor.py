@@ -47,7 +47,8 @@ def _doctor(arguments: argparse.Namespace) -> int:
 
 def examine(home: Path) -> Iterator[Finding]:
     """Everything worth knowing, one finding at a time."""
-    yield Finding("pinakes", ok=True, detail=f"{_version('pinakes')}, Python {platform.python_version()} on {sys.platform}")
+    python = f"Python {platform.python_version()} on {sys.platform}"
+    yield Finding("pinakes", ok=True, detail=f"{_version('pinakes')}, {python}")
     yield _sqlite()
     yield Finding("mcp", ok=_version("mcp") != "", detail=_version("mcp") or "not installed")
     yield _data_folder(home)
@@ -105,4 +106,4 @@ def _indexes(home: Path) -> Iterator[Finding]:
         yield Finding(f"index {path.name}", ok=not problems, detail="; ".join(problems) or "sound")
     for path in sorted(home.glob("**/*.corrupt-*")):
         if not path.name.endswith(("-wal", "-shm")):
-            yield Finding(f"set aside {path.name}", ok=True, detail="a damaged index that was replaced; delete it when you like")
+            yield Finding(f"set aside {path.name}", ok=True, detail="damaged and replaced; delete it when you like")

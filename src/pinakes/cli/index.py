@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     import argparse
 
     from pinakes.cli.command import Subparsers
+    from pinakes.workspace.project_index import ProjectIndex
+    from pinakes.workspace.sync import SyncReport
 
 
 def add_commands(subparsers: Subparsers) -> None:
@@ -27,30 +29,34 @@ def _index(arguments: argparse.Namespace) -> int:
     bar = ProgressBar()
     with opened_app() as app:
         index = app.projects.at(Path(arguments.path))
-        chunks_before = app.chunk_count(index)
         report = index.index(progress=bar, force=arguments.force)
         bar.clear()
-        chunks, totals = app.chunk_count(index), index.store.totals()
         seconds = time.monotonic() - started
         if arguments.json:
-            print_json(
-                {
-                    "project_id": index.project.project_id,
-                    "files_indexed": report.files_written,
-                    "files_skipped": report.files_skipped,
-                    "chunks_created": chunks if report.files_written == totals.files else max(0, chunks - chunks_before),
-                    "errors": report.errors,
-                    "duration_ms": int(seconds * 1000),
-                }
-            )
-            return 0
-        if index.database.set_aside:
-            print(f"The old index was damaged; it was moved to {index.database.set_aside.name} and rebuilt.")
-        print(f"{index.project.project_id}: {report.files_written} files parsed, {report.files_removed} removed in {seconds:.1f} s")
-        print(f"index: {totals.files} files, {totals.lines} lines, {chunks} chunks")
-        if report.skipped_by_reason:
-            reasons = ", ".join(f"{reason} {count}" for reason, count in sorted(report.skipped_by_reason.items()))
-            print(f"skipped: {reasons}")
-        for error in report.errors:
-            print(f"error: {error}")
+            print_json(_as_data(index, report, seconds))
+        else:
+            _print(index, report, seconds)
     return 0
+
+
+def _as_data(index: ProjectIndex, report: SyncReport, seconds: float) -> dict[str, object]:
+    return {
+        "project_id": index.project.project_id,
+        "files_indexed": report.files_written,
+        "files_skipped": report.files_skipped,
+        "chunks_created": report.pieces_written.get("code", 0),
+        "errors": report.errors,
+        "duration_ms": int(seconds * 1000),
+    }
+
+
+def _print(index: ProjectIndex, report: SyncReport, seconds: float) -> None:
+    totals = index.store.totals()
+    if index.database.set_aside:
+        print(f"The old index was damaged; it was moved to {index.database.set_aside.name} and rebuilt.")
+    print(f"{index.project.project_id}: {report.files_written} files parsed in {seconds:.1f} s")
+    print(f"index: {totals.files} files, {totals.lines} lines")
+    if report.skipped_by_reason:
+        print("skipped: " + ", ".join(f"{why} {count}" for why, count in sorted(report.skipped_by_reason.items())))
+    for error in report.errors:
+        print(f"error: {error}")

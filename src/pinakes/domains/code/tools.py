@@ -77,18 +77,16 @@ class _CodeTools:
         """Index now, however long it takes, reporting progress."""
         started = time.monotonic()
         index = self._chosen(call)
-        before = CodeStore(index.database).chunk_count()
         report = index.index(progress=call.progress, force=call.flag("force_reindex"))
         totals = index.store.totals()
         chunks = CodeStore(index.database).chunk_count()
-        created = chunks if report.files_written == totals.files else max(0, chunks - before)
         answer: JsonObject = {
             "repository_id": index.database.path.stem,
             "project_id": index.project.project_id,
             "status": "indexed" if report.written or report.removed else "up_to_date",
             "files_indexed": report.files_written,
             "files_skipped": report.files_skipped,
-            "chunks_created": created,
+            "chunks_created": report.pieces_written["code"],
             "languages": totals.languages,
             "errors": report.errors[:20],
             "duration_ms": int((time.monotonic() - started) * 1000),
