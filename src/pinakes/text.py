@@ -1,4 +1,4 @@
-"""Words out of code and questions: identifiers split, words stemmed, noise dropped; the same when indexing and asking."""
+"""Words out of code and questions: identifiers split, words stemmed, noise dropped; indexing and asking agree."""
 
 from __future__ import annotations
 
