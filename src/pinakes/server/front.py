@@ -51,7 +51,7 @@ def main(
         options = parse_options(argv)
         config = Config.from_environment(toolsets=options.toolsets)
         start = _start_folder(options.path)
-    except PinakesError as error:
+    except (PinakesError, OSError) as error:
         sys.stderr.write(f"pinakes mcp: {error}\n")
         return 2
     if options.help:
