@@ -9,9 +9,6 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Sequence
 
-    from pinakes.config import Config
-    from pinakes.tool import Toolbox
-
 OK, FAILED, MISUSED = 0, 1, 2
 
 _EPILOG = """\
@@ -29,17 +26,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     if words[:1] == ["mcp"]:
         from pinakes.server.front import main as serve  # deferred, as all imports here: start-up time
 
-        return serve(words[1:], open_toolbox)
+        return serve(words[1:])
     return _run(words)
-
-
-def open_toolbox(config: Config) -> Toolbox:
-    """All tools that the configuration enables, ready to run."""
-    from pinakes.app import App
-    from pinakes.tool import Toolbox
-
-    app = App(config)
-    return Toolbox(app.tools(), app.close)
 
 
 def _run(words: list[str]) -> int:

@@ -105,13 +105,18 @@ def write(document: JsonObject, path: Path = MANIFEST_PATH) -> None:
     path.write_text(json.dumps(document, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
 
 
-def main() -> None:
-    """Write the manifest of all tools."""
-    from pinakes import __version__
-    from pinakes.app import App  # deferred, as it is only needed to write
-    from pinakes.config import TOOLSETS, Config
+def main(path: Path = MANIFEST_PATH) -> None:
+    """Write the manifest of all tools there are."""
+    from tempfile import TemporaryDirectory  # deferred, as all that only the generator needs
 
-    write(describe(App(Config(home=Path(), toolsets=TOOLSETS)).tools(), version=__version__))
+    from pinakes import __version__
+    from pinakes.config import Config
+    from pinakes.server.toolbox import open_toolbox
+
+    with TemporaryDirectory() as home:
+        toolbox = open_toolbox(Config(Path(home)))
+        write(describe(toolbox.tools, version=__version__), path)
+        toolbox.close()
 
 
 if __name__ == "__main__":
