@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
+if TYPE_CHECKING:
+    from pathlib import Path
+
 SOURCES = {
-    "src/cache.py": '"""Keeps results."""\n\n\ndef clear_cache(name: str) -> None:\n    """Forget everything under a name."""\n    STORE.pop(name, None)\n',
+    "src/cache.py": "def clear_cache(name: str) -> None:\n    \"\"\"Forget everything.\"\"\"\n    STORE.pop(name, None)\n",
     "src/server.ts": "export function startServer(port: number): void {\n  listen(port);\n}\n",
     "README.md": "# A project\n\nIt caches things.\n",
 }

@@ -8,11 +8,14 @@ import os
 import signal
 import subprocess
 import sys
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
 from pinakes.cli.main import main
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 
 def run(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str, str]:
