@@ -1,0 +1,98 @@
+"""Takes secrets and private passages out of a text before anything touches the disk. What secrets look like: secrets.py."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from pinakes.domains.memory.secrets import RULES
+
+if TYPE_CHECKING:
+    from pinakes.domains.memory.secrets import SecretRule
+
+_PRIVATE = re.compile(r"<private>.*?(?:</private>|\Z)", re.IGNORECASE | re.DOTALL)
+_MARK = "[redacted:"
+# Values that stand for a secret without being one.
+_PLACEHOLDER = re.compile(r"(?i)^(?:x{3,}|\*{3,}|\.{3,}|<.*|your[_-].*|my[_-].*|example.*|change[_-]?me.*|placeholder.*|none|null|true|false|redacted.*|.*\.\.\.)$")
+_CODE = re.compile(r"^[A-Za-z_][\w]*(?:\.[A-Za-z_]\w*)+$|^[A-Za-z_]\w*\(")
+_SMALLEST_ENTROPY = 3.0
+_LONG_VALUE = 20
+
+_SECRET_FILE = re.compile(
+    r"""(?ix) (?:^|/) (?: \.env(?:\.(?!example|sample|template)[\w.-]+)? | [\w.-]+\.env | \.?netrc | _netrc | \.npmrc | \.pypirc | \.pgpass | \.htpasswd | \.dockercfg
+    | id_(?:rsa|dsa|ecdsa|ed25519)\w* | [^/]+\.(?:pem|key|p12|pfx|ppk|jks|keystore|kdbx?|asc|gpg|age)
+    | (?:[\w.-]*[_.-])?(?:credentials?|secrets?)(?:\.(?:json|ya?ml|toml|ini|txt|xml|enc))? | service[_-]?account[\w.-]*\.json | kubeconfig
+    | terraform\.tfstate(?:\.backup)? | [^/]+\.tfvars ) $
+    | (?:^|/) \.(?:ssh|aws|gnupg|azure|kube|docker) (?:/|$)"""
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Redacted:
+    """A text that is safe to keep, and the kinds of secret that were in it."""
+
+    text: str
+    kinds: tuple[str, ...]
+
+
+def redact(text: str) -> Redacted:
+    """The text without private passages, each secret replaced by its kind."""
+    text = _PRIVATE.sub("", text) if "<private>" in text.lower() else text
+    kinds: dict[str, None] = {}
+    lowered = text.lower()
+    for rule in RULES:
+        if any(hint in lowered for hint in rule.hints):
+            text = _apply(rule, text, kinds)
+    return Redacted(text, tuple(kinds))
+
+
+def is_secret_file(path: str) -> bool:
+    """Whether a file is one whose content must never be captured: `.env`, keys, credentials."""
+    return _SECRET_FILE.search(path.replace("\\", "/")) is not None
+
+
+def _apply(rule: SecretRule, text: str, kinds: dict[str, None]) -> str:
+    def replaced(match: re.Match[str]) -> str:
+        whole = match[0]
+        group = match.groupdict().get("secret")
+        secret = whole if group is None else group
+        if _MARK in whole or (group is not None and not _is_real(secret, guess=rule.guess)):
+            return whole
+        kinds[rule.kind] = None
+        at = 0 if group is None else match.start("secret") - match.start()
+        return f"{whole[:at]}{_MARK}{rule.kind}]{whole[at + len(secret):]}"
+
+    return rule.compiled().sub(replaced, text)
+
+
+def _is_real(value: str, *, guess: bool) -> bool:
+    """Whether a value is a secret rather than a placeholder, a word or a piece of code."""
+    if _PLACEHOLDER.match(value) or value.startswith(("${", "{{", "$(")):
+        return False
+    if not guess:
+        return True
+    if _CODE.match(value) or _is_word_like(value):
+        return False
+    return len(value) < _LONG_VALUE or entropy(value) >= _SMALLEST_ENTROPY
+
+
+def _is_word_like(value: str) -> bool:
+    """Words joined by `_`, `-`, `/` or `.`: names, paths and prose, not secrets. A secret has digits or mixed case inside."""
+    pieces = re.split(r"[-_/.:=+]", value)
+    return all(not piece or piece.isdigit() or _is_plain_word(piece) for piece in pieces)
+
+
+def _is_plain_word(piece: str) -> bool:
+    """`password`, `Token`, `HTTP`, `sha256` or `camelCase`, but not `hunter2x9`."""
+    if re.fullmatch(r"[A-Za-z]*\d{0,3}", piece) and len(piece) < _LONG_VALUE and not re.search(r"\d", piece):
+        return bool(re.fullmatch(r"[A-Z]*[a-z]*|(?:[A-Z]?[a-z]{2,})+", piece))
+    return bool(re.fullmatch(r"(?:sha|md|utf|base|aes|v|py|http|oauth|ed|x)\d{1,4}\w{0,4}", piece, re.IGNORECASE))
+
+
+def entropy(value: str) -> float:
+    """Shannon's entropy of a value, in bits per character."""
+    total = len(value)
+    return -sum(count / total * math.log2(count / total) for count in Counter(value).values())
