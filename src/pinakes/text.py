@@ -30,6 +30,12 @@ QUESTION_WORDS = frozenset(
     handle handles handled handling logic part defined definition responsible work works file files""".split()
 )
 
+# Verbs that open a commit subject: they name the change, not the code.
+CHANGE_VERBS = frozenset(
+    """fix fixes fixed fixing add adds added adding make makes allow allows introduce introduces support improve improves
+    refactor ensure ensures update updates expose exposes prevent avoid correct bump""".split()
+)
+
 
 class Words:
     """Turns text into index words, remembering every identifier it has seen."""

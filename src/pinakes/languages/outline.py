@@ -20,6 +20,7 @@ DOC_CHARS = 300
 
 _CALLABLE = frozenset({"function", "method"})
 _CLASS_LIKE = frozenset({"class", "interface", "enum", "type"})
+_LEADING = frozenset({"comment", "decorator"})
 _OPEN = frozenset({"", "namespace"})  # a method here is a plain function
 _LOCAL = frozenset({"variable", "type"})  # inside a function they are nobody else's business
 _WHOLE = frozenset({"function", "method", "type"})  # without a body, the whole of it is the signature
@@ -75,7 +76,7 @@ class _Reader:
     def __init__(self, language: Language, data: bytes) -> None:
         self._language = language
         self._data = data
-        self._marker = _comment_marker(language.line_comments)
+        self._markers = _comment_markers(language.line_comments)
         self._remark = _remark(language.line_comments)
         self._docstring_opening = _docstring_opening(language.docstring)
         self._leading: dict[int, tuple[tree_sitter.Node, bool]] = {}  # by the row it ends on; whether it is a comment
@@ -98,10 +99,12 @@ class _Reader:
         """The findings in document order, one per name; comments and decorators are put aside by row."""
         claimed: dict[int, _Finding] = {}
         for pattern, captures in matches:
-            if "name" not in captures:
+            if "comment" in captures or "decorator" in captures:
                 self._put_aside(captures)
                 continue
-            name = captures["name"][0]
+            name = _name(captures)
+            if name is None:
+                continue
             name_start = name.start_byte
             earlier = claimed.get(name_start)
             if earlier is None or pattern < earlier.pattern:
@@ -112,7 +115,8 @@ class _Reader:
         for capture, nodes in captures.items():
             row, column = nodes[0].end_point
             # a node that ends at the start of a row has swallowed the line break
-            self._leading[row if column else row - 1] = (nodes[0], capture == "comment")
+            if capture in _LEADING:
+                self._leading[row if column else row - 1] = (nodes[0], capture == "comment")
 
     def _define(self, finding: _Finding, scopes: list[_Scope]) -> Definition | None:
         """The definition of a finding, which opens its scope; None for a mere scope and for what is local."""
@@ -164,7 +168,10 @@ class _Reader:
         name = name.strip("\"':")
         if finding.kind in _FREE_TEXT:
             return " ".join(name.split()), ""
-        parts = _SEPARATOR.split(_bare(name))
+        name = _bare(name)
+        if finding.container is None and name.isidentifier():
+            return name, ""
+        parts = _SEPARATOR.split(name)
         if finding.container is not None:
             parts[:0] = _container_parts(self._text(finding.container))
         return parts[-1], ".".join(parts[:-1])
@@ -206,7 +213,10 @@ class _Reader:
     def _prose(self, start: int, end: int) -> str:
         """The words of a comment, without its markers."""
         text = self._data[start:end].decode("utf-8", "replace")
-        return " ".join(self._marker.sub("", text).split())[:DOC_CHARS].rstrip()
+        if text[:1] == "@":
+            text = _DOC_ATTRIBUTE.sub("", text)
+        text = " ".join([line.strip(self._markers) for line in text.split("\n")])
+        return " ".join(text.split())[:DOC_CHARS].rstrip()
 
     def _docstring(self, start: int) -> str:
         """The docstring that starts a body, empty if something else does."""
@@ -236,7 +246,8 @@ class _Reader:
         text = " ".join(text.split())
         if text[:1] in "@[#":
             text = _ATTRIBUTES.sub("", text) or text
-        text = _HEADER_END.sub("", text)
+        if text.endswith(_HEADER_ENDS):
+            text = _HEADER_END.sub("", text)
         return text if len(text) <= SIGNATURE_CHARS else text[: SIGNATURE_CHARS - 1] + "…"
 
     def _text(self, node: tree_sitter.Node) -> str:
@@ -246,10 +257,19 @@ class _Reader:
 _SPACE = frozenset(b" \t\r\n\f")
 _SEPARATOR = re.compile(r"::|[.:]")
 _GENERICS = re.compile(r"<.*>(?=::|$)")
+_DOC_ATTRIBUTE = re.compile(r'@\w+\s+(?:~[sS])?"+|"+\s*$')
 _KEYWORDS = re.compile(rb"[\w \t]*")
 _ATTRIBUTES = re.compile(r"(?:(?:@(?!(?:type|typep|opaque|callback|macrocallback)\b)[\w.:]+(?:\((?:[^()]|\([^()]*\))*\))?|#?\[[^\]]*\])\s*)+")
+_HEADER_ENDS = ("=>", "{", ":", "=", ";", " do", " where", " end")
 _HEADER_END = re.compile(r"\s*(?:=>|[{:=;]|\b(?:do|where|end))$")
 _TYPE_NAME = re.compile(r"[\w:.]+(?=\W*(?:<|$))")
+
+
+def _name(captures: dict[str, list[tree_sitter.Node]]) -> tree_sitter.Node | None:
+    """The node that names a match: captured, or the `name` field of what was captured."""
+    if "name" in captures:
+        return captures["name"][0]
+    return next(iter(captures.values()))[0].child_by_field_name("name")
 
 
 def _finding(
@@ -278,7 +298,7 @@ def _finding(
 
 def _bare(name: str) -> str:
     """A name without type arguments and without the macros that C allows before it."""
-    if "operator" in name:
+    if ("<" not in name and " " not in name) or "operator" in name:
         return name
     return _GENERICS.sub("", name).rpartition(" ")[2]
 
@@ -309,11 +329,10 @@ def _type_name(text: str) -> str:
 
 
 @cache
-def _comment_marker(line_comments: tuple[str, ...]) -> re.Pattern[str]:
-    """What a comment's lines start with, and what ends it."""
-    prefixes = "|".join(f"{re.escape(prefix)}{re.escape(prefix[-1])}*!?(?: ?[|^])?" for prefix in line_comments)
-    block = r"/\*+!?|\*+/?|\{-+\|?|<!--+"
-    return re.compile(rf"^[ \t]*(?:{prefixes}{'|' if prefixes else ''}{block})|\*+/|-\}}|--+>|@\w*doc\s+(?:~[sS])?\"+|\"\"\"", re.MULTILINE)
+def _comment_markers(line_comments: tuple[str, ...]) -> str:
+    """The characters that a comment's lines start and end with, besides its words."""
+    characters = " \t\r/*!" + "".join(line_comments)
+    return characters + "{}|^" if "--" in line_comments else characters
 
 
 @cache

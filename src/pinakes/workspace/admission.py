@@ -18,6 +18,7 @@ MAX_DATA_BYTES = 400_000
 _DATA_LANGUAGES = frozenset({"json", "yaml", "toml", "xml", "html", "css"})
 _HEAD_BYTES = 8_192
 _LONGEST_MEAN_LINE = 250
+_SMALLEST_MINIFIED = 2_000
 
 BINARY_SUFFIXES = frozenset(
     """.png .jpg .jpeg .gif .webp .ico .bmp .tiff .psd .pdf .zip .gz .bz2 .xz .zst .7z .tar .tgz .jar .war .class .pyc .pyo
@@ -33,6 +34,7 @@ _GENERATED = re.compile(
     rb"@generated\b|\bCode generated\b[^\n]*\bDO NOT EDIT|"
     rb"(?i:\b(?:auto(?:matically)?[- ]?generated|this file (?:is|was) generated)\b[^\n]*(?:\n[^\n]*){0,2}\bdo not (?:edit|modify)\b)"
 )
+_BUILT = re.compile(r"(?:^|/)dist/.*\.(?:[cm]?js|css)$")
 _MINIFIED_NAME = re.compile(r"[.-]min\.(?:js|css|mjs)$|\.bundle\.js$|\.chunk\.js$")
 
 
@@ -54,6 +56,8 @@ def refuse_by_name(path: str, size: int) -> str | None:
         return "generated"
     if suffix in _TEXT_DATA_SUFFIXES:
         return "data"
+    if _BUILT.search(path):
+        return "built"
     if _MINIFIED_NAME.search(name):
         return "minified"
     if size > MAX_CODE_BYTES:
@@ -82,9 +86,13 @@ def refuse_by_content(data: bytes, language: Language | None) -> str | None:
         return "too large"
     if (language is None or language.name in _DATA_LANGUAGES) and len(data) > MAX_DATA_BYTES:
         return "data"
-    if len(data) / (data.count(b"\n") + 1) > _LONGEST_MEAN_LINE and len(data) > 2_000:
+    if _is_minified(data) and not (language and language.name == "markdown"):
         return "minified"
     return "generated" if _GENERATED.search(head[:2_000]) else None
+
+
+def _is_minified(data: bytes) -> bool:
+    return len(data) > _SMALLEST_MINIFIED and len(data) / (data.count(b"\n") + 1) > _LONGEST_MEAN_LINE
 
 
 def _to_utf8(data: bytes) -> bytes:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from pinakes.domains.code.paths import is_aside, is_test, telling_stem
+from pinakes.domains.code.paths import is_aside, is_built, is_test, telling_stem
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -20,6 +20,7 @@ FEATURES = (
     "bm25_second",
     "bm25_third",
     "bm25_file",
+    "chunk_hits",
     "chunk_coverage",
     "file_coverage",
     "symbol_coverage",
@@ -40,15 +41,18 @@ FEATURES = (
     "defined_file",
     "is_test",
     "is_aside",
+    "is_built",
     "is_init",
     "is_declaration",
     "is_prose",
     "is_data",
+    "is_unknown",
     "length",
     "depth",
 )
 _PREFIX = 4
-_PROSE = frozenset({"markdown", "rst", "text", ""})
+_PROSE = frozenset({"markdown", "rst", "asciidoc", "text"})
+_PROSE_SUFFIXES = (".txt", ".rst", ".adoc", ".md")
 _DATA = frozenset({"json", "yaml", "toml", "xml", "html", "css", "sql"})
 _TOP_KINDS = frozenset({"function", "class", "interface", "enum", "type", "component", "module"})
 
@@ -100,6 +104,7 @@ def describe(
         scores[1],
         scores[2],
         candidate.file_score,
+        math.log(1 + len(ranked)),
         max((weights.share(body) for body in bodies), default=0.0),
         weights.share(everything),
         max((weights.share(set(symbol.split())) for symbol, _, _ in chunk), default=0.0),
@@ -178,10 +183,12 @@ def _priors(file: FileRow, query: CodeQuery) -> tuple[float, ...]:
     return (
         float(is_test(path) and not query.about_tests),
         float(is_aside(path)),
+        float(is_built(path)),
         float(path.endswith("__init__.py")),
         float(path.endswith(".d.ts")),
-        float(file.language in _PROSE),
+        float(file.language in _PROSE or path.endswith(_PROSE_SUFFIXES)),
         float(file.language in _DATA),
+        float(not file.language),
         math.log(1 + file.lines) / 10,
         path.count("/") / 10,
     )

@@ -21,6 +21,8 @@ _ASIDE = re.compile(
     re.IGNORECASE,
 )
 
+_BUILT = re.compile(r"(?:^|/)(?:dist|build|out|target|output|generated|gen|public/assets|static/js)(?:/|$)", re.IGNORECASE)
+
 
 def path_words(path: str, words: Words) -> tuple[str, str]:
     """The words of a path: of its telling stem, and of its folders from the nearest outwards."""
@@ -49,3 +51,8 @@ def is_test(path: str) -> bool:
 def is_aside(path: str) -> bool:
     """Whether the path looks like an example, vendored or superseded code."""
     return _ASIDE.search(path) is not None
+
+
+def is_built(path: str) -> bool:
+    """Whether the path looks like something a build wrote."""
+    return _BUILT.search(path) is not None

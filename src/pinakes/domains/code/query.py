@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from pinakes.errors import BadArgument
-from pinakes.text import QUESTION_WORDS, STOP_WORDS, plain_words, split_identifier, unique
+from pinakes.text import CHANGE_VERBS, QUESTION_WORDS, STOP_WORDS, plain_words, split_identifier, unique
 
 if TYPE_CHECKING:
     from pinakes.text import Words
@@ -56,6 +56,7 @@ def _in_words(text: str, words: Words) -> CodeQuery:
     is_symbol = _IDENTIFIER.fullmatch(bare) is not None
     plain = plain_words(text)
     kept = [word for word in plain if word.lower() not in STOP_WORDS | QUESTION_WORDS] or plain
+    kept = _without_change_verbs(kept)
     terms = unique(words.of(" ".join(kept)).split())[:MAX_TERMS]
     return CodeQuery(
         text,
@@ -65,6 +66,14 @@ def _in_words(text: str, words: Words) -> CodeQuery:
         tuple(_names(bare, is_symbol=is_symbol)),
         about_tests=any(term in ("test", "spec", "mock", "fixtur") for term in terms),
     )
+
+
+def _without_change_verbs(words: list[str]) -> list[str]:
+    """Drop what opens a commit subject (`Fix`, `Add`), as long as enough is left."""
+    rest = words
+    while len(rest) > 2 and rest[0].lower() in CHANGE_VERBS:
+        rest = rest[1:]
+    return rest
 
 
 def _joined(plain: list[str], known: set[str]) -> list[str]:

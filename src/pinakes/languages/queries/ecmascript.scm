@@ -26,26 +26,13 @@
     property: [(property_identifier) (private_property_identifier)] @name)
   right: [(arrow_function body: (_) @body) (function_expression body: (_) @body) (generator_function body: (_) @body)]) @definition.function
 (assignment_expression left: (member_expression) right: (class name: (_) @name body: (_) @body)) @definition.class
-((assignment_expression left: (member_expression) @_exports right: (function_expression name: (_) @name body: (_) @body)) @definition.function
-  (#eq? @_exports "module.exports"))
-
 ; { f: function () {} }
 (pair
   key: [(property_identifier) (string)] @name
   value: [(arrow_function body: (_) @body) (function_expression body: (_) @body)]) @definition.method
 
-; const path = require("path") imports a name and defines none
-(program
-  [(lexical_declaration (variable_declarator name: (identifier) @name value: (call_expression function: (identifier) @_require)))
-   (variable_declaration (variable_declarator name: (identifier) @name value: (call_expression function: (identifier) @_require)))] @ignored
-  (#eq? @_require "require"))
 (program
   [(lexical_declaration (variable_declarator name: (identifier) @name)) @definition.variable
    (variable_declaration (variable_declarator name: (identifier) @name)) @definition.variable
    (export_statement (lexical_declaration (variable_declarator name: (identifier) @name)) @definition.variable)
    (export_statement (variable_declaration (variable_declarator name: (identifier) @name)) @definition.variable)])
-(program
-  (expression_statement
-    (assignment_expression
-      left: (member_expression object: (_) @_exports property: (property_identifier) @name)) @definition.variable)
-  (#any-of? @_exports "exports" "module.exports"))

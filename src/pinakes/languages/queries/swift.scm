@@ -8,7 +8,8 @@
 (typealias_declaration . name: (_) @name) @definition.type
 (typealias_declaration (modifiers) . name: (_) @name) @definition.type
 (associatedtype_declaration . name: (_) @name) @definition.type
-(function_declaration name: [(simple_identifier) (bang) (custom_operator)] @name) @definition.function
+; its name is the field of that name: to say so here makes the query slow to compile
+(function_declaration) @definition.function
 (init_declaration name: "init" @name) @definition.method
 (protocol_function_declaration name: (simple_identifier) @name) @definition.method
 (protocol_property_declaration name: (pattern bound_identifier: (_) @name)) @definition.property

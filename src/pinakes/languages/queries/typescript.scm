@@ -8,7 +8,7 @@
 (method_signature name: (property_identifier) @name) @definition.method
 (abstract_method_signature name: (property_identifier) @name) @definition.method
 (public_field_definition
-  name: (_) @name
+  name: [(property_identifier) (private_property_identifier)] @name
   value: [(arrow_function body: (_) @body) (function_expression body: (_) @body)]) @definition.method
 (public_field_definition name: [(property_identifier) (private_property_identifier)] @name) @definition.property
 (program (ambient_declaration (lexical_declaration (variable_declarator name: (identifier) @name)) @definition.variable))
