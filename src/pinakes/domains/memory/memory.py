@@ -10,7 +10,14 @@ from typing import TYPE_CHECKING
 from pinakes.domains.memory import anchors
 from pinakes.domains.memory.duplicates import find_duplicate
 from pinakes.domains.memory.model import (
-    ALL_PROJECTS, MAX_TEXT_CHARACTERS, PERSONAL, Draft, Found, Place, Remembered, possible_ids,
+    ALL_PROJECTS,
+    MAX_TEXT_CHARACTERS,
+    PERSONAL,
+    Draft,
+    Found,
+    Place,
+    Remembered,
+    possible_ids,
 )
 from pinakes.domains.memory.redact import redact
 from pinakes.domains.memory.times import micros

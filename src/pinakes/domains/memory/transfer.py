@@ -55,7 +55,12 @@ def export(memory: Memory) -> Iterator[str]:
         })
     for observation in memory.store.all():
         noted = memory.store.anchors([observation.place]).get(observation.place, [])
-        yield _line({"type": "observation", **as_json(observation), "anchors": [_anchor_json(anchor) for anchor in noted]})
+        yield observation_line(observation, noted)
+
+
+def observation_line(observation: Observation, noted: Iterable[Anchor]) -> str:
+    """One observation, with its anchors, as a line."""
+    return _line({"type": "observation", **as_json(observation), "anchors": [_anchor_json(anchor) for anchor in noted]})
 
 
 def as_json(observation: Observation) -> dict[str, Any]:
@@ -78,13 +83,13 @@ def as_json(observation: Observation) -> dict[str, Any]:
     }
 
 
-def import_lines(memory: Memory, lines: Iterable[str], *, project_id: str) -> Imported:
+def import_lines(memory: Memory, lines: Iterable[str], *, project_id: str, overwrite: bool = True) -> Imported:
     """Take JSON Lines in; what has no project goes to `project_id`. Ids, times and sessions stay as given."""
     report = Imported()
     numbered = enumerate(lines, start=1)
     while batch := list(islice(numbered, _BATCH)):
         with memory.store.writing() as writer:
-            importer = _Importer(memory, writer, project_id, report)
+            importer = _Importer(memory, writer, project_id, report, overwrite=overwrite)
             for number, line in batch:
                 if line.strip():
                     importer.take(number, line)
@@ -94,11 +99,12 @@ def import_lines(memory: Memory, lines: Iterable[str], *, project_id: str) -> Im
 class _Importer:
     """Takes lines inside one transaction."""
 
-    def __init__(self, memory: Memory, writer: Writer, project_id: str, report: Imported) -> None:
+    def __init__(self, memory: Memory, writer: Writer, project_id: str, report: Imported, *, overwrite: bool) -> None:
         self._memory = memory
         self._writer = writer
         self._project_id = project_id
         self._report = report
+        self._overwrite = overwrite
 
     def take(self, number: int, line: str) -> None:
         """Store one line, or count it as failed."""
@@ -132,7 +138,7 @@ class _Importer:
         if known is None:
             self._writer.insert(project, session, new)
             self._report.added += 1
-        elif _same(known, new):
+        elif not self._overwrite or _same(known, new):
             self._report.unchanged += 1
         else:
             self._writer.replace(known.place, new)

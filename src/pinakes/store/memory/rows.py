@@ -1,0 +1,152 @@
+"""The nouns of `memory.db`, how observations are selected, and how their places are numbered."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import sqlite3
+    from collections.abc import Sequence
+
+# An observation's row number is its place: the session's key and the position inside that session. Neighbours are
+# therefore found by arithmetic on the row numbers that the word index returns, without reading a single row.
+POSITION_BITS = 24
+_LAST_POSITION = (1 << POSITION_BITS) - 1
+
+_COLUMNS = """o.place, o.id, o.text, o.kind, o.source, p.project_id, s.session_id, o.files, o.symbols,
+    o.created_at, coalesce(o.updated_at, o.created_at), o.deleted_at, o.embedding, o.embedding_model"""
+_JOINED = f"""FROM observation o JOIN project p ON p.key = o.project JOIN session s ON s.key = o.place >> {POSITION_BITS}"""
+
+
+@dataclass(frozen=True, slots=True)
+class Anchor:
+    """The state of a file, or of one symbol in it, when an observation about it was written."""
+
+    path: str
+    symbol: str
+    digest: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Observation:
+    """Something worth knowing later. Times are microseconds since 1970 in UTC."""
+
+    place: int
+    id: str
+    text: str
+    kind: str
+    source: str
+    project_id: str
+    session_id: str | None
+    files: tuple[str, ...]
+    symbols: tuple[str, ...]
+    created_at: int
+    updated_at: int
+    deleted_at: int | None
+    embedding: bytes | None
+    embedding_model: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class NewObservation:
+    """An observation that has no place yet; `names` holds the words inside its identifiers and paths."""
+
+    id: str
+    text: str
+    kind: str
+    source: str
+    created_at: int
+    names: str = ""
+    files: tuple[str, ...] = ()
+    symbols: tuple[str, ...] = ()
+    updated_at: int | None = None
+    deleted_at: int | None = None
+    embedding: bytes | None = None
+    embedding_model: str | None = None
+    anchors: tuple[Anchor, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Project:
+    """A project as memory knows it: its identity and where it was last seen."""
+
+    key: int
+    project_id: str
+    root: str
+    created_at: int
+
+
+@dataclass(frozen=True, slots=True)
+class Session:
+    """One conversation with an agent. `session_id` is None for the observations outside any session."""
+
+    key: int
+    project_id: str
+    session_id: str | None
+    agent: str
+    started_at: int
+    ended_at: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Sketch:
+    """As much of an observation as ranking looks at."""
+
+    place: int
+    created_at: int
+    source: str
+    files: tuple[str, ...]
+    symbols: tuple[str, ...]
+    head: str
+    length: int
+
+
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """How much is kept."""
+
+    observations: int
+    forgotten: int
+    sessions: int
+    projects: int
+    text_characters: int
+
+
+def session_of(place: int) -> int:
+    """The key of the session that a place belongs to."""
+    return place >> POSITION_BITS
+
+
+def session_range(session: int) -> tuple[int, int]:
+    return session << POSITION_BITS, (session << POSITION_BITS) + _LAST_POSITION
+
+
+def select(connection: sqlite3.Connection, where: str, values: Sequence[object]) -> list[Observation]:
+    rows = connection.execute(f"SELECT {_COLUMNS} {_JOINED} WHERE {where}", tuple(values))
+    return [_observation(row) for row in rows]
+
+
+def select_recent(
+    connection: sqlite3.Connection, project_keys: Sequence[int], limit: int, kinds: Sequence[str]
+) -> list[Observation]:
+    chosen = f"AND o.kind IN ({marks(kinds)})" if kinds else ""
+    where = f"""o.project IN ({marks(project_keys)}) AND o.deleted_at IS NULL {chosen}
+                ORDER BY o.created_at DESC, o.place DESC LIMIT ?"""
+    return select(connection, where, (*project_keys, *kinds, limit))
+
+
+def texts_of(joined: str) -> tuple[str, ...]:
+    """The texts in a cell that holds several."""
+    return tuple(json.loads(joined)) if joined else ()
+
+
+def marks(values: Sequence[object]) -> str:
+    """As many question marks as there are values."""
+    return ",".join("?" * len(values))
+
+
+def _observation(row: Sequence[Any]) -> Observation:
+    cells = [*row[:7], texts_of(row[7]), texts_of(row[8]), *row[9:]]
+    return Observation(*cells)
