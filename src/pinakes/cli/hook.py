@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 from pathlib import Path
@@ -21,6 +22,7 @@ def main(
     environ: Mapping[str, str] = os.environ,
 ) -> int:
     """Handle one event; always 0, because an agent must not stumble over its memory."""
+    gc.disable()   # the process ends in a moment
     try:
         answer = _handle(arguments[0] if arguments else "", stdin or sys.stdin.buffer, environ)
         if answer:

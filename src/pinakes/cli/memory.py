@@ -23,7 +23,7 @@ from pinakes.workspace.identity import identify
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from pinakes.domains.memory.model import Found, Hit
+    from pinakes.domains.memory.search import Found, Hit
     from pinakes.model import Project
     from pinakes.store.memory import Observation
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import hashlib
 import re
 from pathlib import Path
+from urllib.parse import urlsplit
 
 from pinakes.errors import NotFound
 from pinakes.model import Project
@@ -28,8 +28,6 @@ def identify(folder: Path, *, may_start_git: bool = True) -> Project:
 
 def normalise_remote(url: str) -> str | None:
     """A remote's address as `host/path`, without credentials, port or `.git`; None for a local path."""
-    from urllib.parse import urlsplit  # deferred: hooks of an agent start on every tool call
-
     url = url.strip()
     if "://" in url:
         parts = urlsplit(url)
@@ -52,6 +50,8 @@ def _project_id(root: Path, *, may_start_git: bool) -> str:
                 return identity
         if commit := _first_logged_commit(git_folder) or (_root_commit(root) if may_start_git else None):
             return f"git:{commit}"
+    import hashlib  # deferred: hooks start on every tool call, and few need it
+
     return f"path:{hashlib.sha256(str(root).encode('utf-8', 'surrogateescape')).hexdigest()[:20]}"
 
 

@@ -22,21 +22,21 @@ _EDIT_LINES = 4
 _PROMPT_CHARACTERS = 1_500
 _SUMMARY_CHARACTERS = 12_000
 _SENTENCES = 5
-_OWN_TOOL = re.compile(r"(?i)(?:^|_)pinakes(?:_|$)|^mcp__pinakes")
-_ERROR_LINE = re.compile(
+_OWN_TOOL = r"(?i)(?:^|_)pinakes(?:_|$)|^mcp__pinakes"
+_ERROR_LINE = (
     r"(?i)\b(?:error|exception|traceback|fail(?:ed|ure|s)?|fatal|panic(?:ked)?|denied|cannot|could not|not found|undefined|"
     r"unresolved|segmentation fault|assert\w*|warning: unused)\b|^E\s|npm ERR!|^\s*\^+"
 )
-_DECISION = re.compile(
+_DECISION = (
     r"(?i)\b(?:decided|decision|we(?:'ll| will| should)? (?:use|go with|keep|switch)|let's (?:use|go with|keep|switch)|chose|going with|"
     r"instead of|rather than|from now on|agreed)\b"
 )
-_PREFERENCE = re.compile(r"(?i)\b(?:always|never|i (?:prefer|like|want|hate)|please (?:do not|don't|use|avoid)|make sure (?:to|you)|remember (?:that|to))\b")
-_FINDING = re.compile(
+_PREFERENCE = r"(?i)\b(?:always|never|i (?:prefer|like|want|hate)|please (?:do not|don't|use|avoid)|make sure (?:to|you)|remember (?:that|to))\b"
+_FINDING = (
     r"(?i)\b(?:root cause|the (?:problem|issue|bug|reason|culprit) (?:was|is)|turns? out|because|caused by|fixed (?:by|in|the)|"
     r"the fix|it (?:needs|requires)|only works|workaround|note that|important)\b"
 )
-_TRIVIAL = re.compile(r"(?i)^\s*(?:/\w|(?:yes|no|ok(?:ay)?|sure|continue|go on|go ahead|thanks?(?: you)?|do it|proceed|next|y|n)\b[\s.!]*$)")
+_TRIVIAL = r"(?i)^\s*(?:/\w|(?:yes|no|ok(?:ay)?|sure|continue|go on|go ahead|thanks?(?: you)?|do it|proceed|next|y|n)\b[\s.!]*$)"
 
 
 def admit(event: Event) -> Draft | None:
@@ -80,7 +80,7 @@ def error_excerpt(output: str, *, characters: int = _OUTPUT_CHARACTERS) -> str:
     lines = [line.rstrip()[:_LINE_CHARACTERS] for line in output.splitlines() if line.strip()]
     if sum(map(len, lines)) + len(lines) <= characters:
         return "\n".join(lines)
-    telling = [number for number, line in enumerate(lines) if _ERROR_LINE.search(line)]
+    telling = [number for number, line in enumerate(lines) if re.search(_ERROR_LINE, line)]
     # The last errors are closest to the cause; the very end of the output mostly sums up.
     wanted = {len(lines) - 1, len(lines) - 2}
     room = characters - sum(len(lines[number]) + 1 for number in wanted)
@@ -94,24 +94,24 @@ def error_excerpt(output: str, *, characters: int = _OUTPUT_CHARACTERS) -> str:
 
 def _prompt(text: str) -> Draft | None:
     text = text.strip()
-    if _TRIVIAL.match(text) or len(text.split()) < 3:
+    if re.match(_TRIVIAL, text) or len(text.split()) < 3:
         return None
-    kind = "preference" if _PREFERENCE.search(text) else "decision" if _DECISION.search(text) else "request"
+    kind = "preference" if re.search(_PREFERENCE, text) else "decision" if re.search(_DECISION, text) else "request"
     return Draft(_cut(text, _PROMPT_CHARACTERS), kind=kind, source="user")
 
 
 def _answer(text: str) -> Draft | None:
     """The sentences of an answer that decide or explain something."""
     sentences = re.split(r"(?<=[.!?])\s+|\n+", re.sub(r"```.*?(?:```|\Z)", "", text, flags=re.DOTALL))
-    telling = [s.strip(" -*#>\t") for s in sentences if 20 < len(s) < 500 and (_DECISION.search(s) or _FINDING.search(s))]
+    telling = [s.strip(" -*#>\t") for s in sentences if 20 < len(s) < 500 and (re.search(_DECISION, s) or re.search(_FINDING, s))]
     if not telling:
         return None
-    kind = "decision" if any(_DECISION.search(sentence) for sentence in telling) else "finding"
+    kind = "decision" if any(re.search(_DECISION, sentence) for sentence in telling) else "finding"
     return Draft("\n".join(telling[:_SENTENCES]), kind=kind, source="agent")
 
 
 def _tool(tool: ToolUse) -> Draft | None:
-    if _OWN_TOOL.search(tool.name) or any(is_secret_file(path) for path in tool.files):
+    if re.search(_OWN_TOOL, tool.name) or any(is_secret_file(path) for path in tool.files):
         return None
     match tool.action:
         case Action.EDIT:

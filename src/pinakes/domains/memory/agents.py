@@ -42,8 +42,8 @@ _ACTIONS = {
     "webfetch": Action.FETCH, "fetch": Action.FETCH,
     "websearch": Action.WEB_SEARCH, "googlewebsearch": Action.WEB_SEARCH,
 }
-_EXIT_CODE = re.compile(r"(?i)\bexit(?:ed with)? (?:code|status):? *(-?\d+)")
-_PATCHED_FILE = re.compile(r"(?m)^\*\*\* (?:Add|Update|Delete) File: (.+)$")
+_EXIT_CODE = r"(?i)\bexit(?:ed with)? (?:code|status):? *(-?\d+)"
+_PATCHED_FILE = r"(?m)^\*\*\* (?:Add|Update|Delete) File: (.+)$"
 
 
 def read_event(event_name: str, payload: Payload) -> Event | None:
@@ -115,7 +115,7 @@ def _files(action: Action, given: Mapping[str, Any]) -> tuple[str, ...]:
     if action is not Action.EDIT:
         return ()
     named = _text(given, "file_path", "path", "notebook_path", "absolute_path", "target_file")
-    return (named,) if named else tuple(_PATCHED_FILE.findall(_patch(given)))
+    return (named,) if named else tuple(re.findall(_PATCHED_FILE, _patch(given)))
 
 
 def _edits(given: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
@@ -151,7 +151,7 @@ def _has_failed(response: object, output: str) -> bool:
                 return bool(holder[name])
     if fields.get("error") or fields.get("is_error") or fields.get("success") is False:
         return True
-    codes = _EXIT_CODE.findall(output[-2_000:])
+    codes = re.findall(_EXIT_CODE, output[-2_000:])
     return bool(codes) and codes[-1] != "0"
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import re
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -18,22 +17,22 @@ _LARGEST_FILE = 2_000_000
 _MOST_FILES = 20
 _MOST_SYMBOLS = 20
 _DIGEST_BYTES = 16
-_CALL = re.compile(r"\b([A-Za-z_]\w*)\(")
-_QUOTED = re.compile(r"`([A-Za-z_][\w.]*)(?:\(\))?`")
-_PATH_LIKE = re.compile(r"[\w./-]*\w\.\w{1,8}$")
+_CALL = r"\b([A-Za-z_]\w*)\("
+_QUOTED = r"`([A-Za-z_][\w.]*)(?:\(\))?`"
+_PATH_LIKE = r"[\w./-]*\w\.\w{1,8}$"
 
 
 def files_in(text: str, root: Path | None) -> list[str]:
     """The files of the project that a text names."""
     if root is None:
         return []
-    candidates = [name for name in identifiers(text) if _PATH_LIKE.fullmatch(name)]
+    candidates = [name for name in identifiers(text) if re.fullmatch(_PATH_LIKE, name)]
     return [name for name in candidates[:_MOST_FILES] if _inside(root, name) is not None]
 
 
 def symbols_in(text: str) -> list[str]:
     """The names of code that a text speaks of: in backquotes, called, or spelled like code; files are no symbols."""
-    quoted = _QUOTED.findall(text) + _CALL.findall(text)
+    quoted = re.findall(_QUOTED, text) + re.findall(_CALL, text)
     spelled = [name for name in identifiers(text) if "/" not in name and not re.search(r"\.\w{1,4}$", name)]
     found = (name.rsplit(".", 1)[-1] for name in quoted + spelled)
     return list(dict.fromkeys(name for name in found if len(name) > 2))[:_MOST_SYMBOLS]
@@ -121,4 +120,6 @@ def _relative(path: str, root: Path | None) -> str:
 
 
 def _digest(text: str) -> bytes:
+    import hashlib  # deferred: hooks rarely need it, and it loads a large library
+
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()[:_DIGEST_BYTES]

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 from pinakes.domains.memory.admit import admit, fix_of
 from pinakes.domains.memory.agents import read_event
 from pinakes.domains.memory.anchors import relative_files
-from pinakes.domains.memory.context import session_context
 from pinakes.domains.memory.events import Happening
 from pinakes.domains.memory.model import Place
 from pinakes.domains.memory.times import micros
@@ -38,6 +37,8 @@ def capture(memory: Memory, event_name: str, raw: bytes, *, folder: Path, identi
     if event.happening is Happening.SESSION_STARTED:
         with memory.store.writing() as writer:
             project, _ = memory.place_keys(writer, place)
+        from pinakes.domains.memory.context import session_context  # deferred: only the start of a session needs it
+
         return _with_context(event, session_context(memory, project, root))
     _keep(memory, _relative_to(root, event), place)
     return ""

@@ -44,24 +44,24 @@ _CHANGING_SECOND = {
     "alembic": "upgrade downgrade revision", "aws": "s3 cloudformation", "make": "install migrate deploy",
     "python": "manage.py", "python3": "manage.py", "rails": "generate destroy", "npx": "prisma",
 }
-_SEPARATOR = re.compile(r"&&|\|\||[;|\n]|(?<!&)&(?!&)")
-_ASSIGNMENT = re.compile(r"^\w+=\S*$")
-_REDIRECT = re.compile(r"(?<![<>&\d-])>{1,2}(?![&>])\s*(?!/dev/)\S")
-_QUOTED = re.compile(r"'[^']*'|\"(?:\\.|[^\"\\])*\"")
+_SEPARATOR = r"&&|\|\||[;|\n]|(?<!&)&(?!&)"
+_ASSIGNMENT = r"^\w+=\S*$"
+_REDIRECT = r"(?<![<>&\d-])>{1,2}(?![&>])\s*(?!/dev/)\S"
+_QUOTED = r"'[^']*'|\"(?:\\.|[^\"\\])*\""
 _WRAPPERS = frozenset("sudo time nice nohup env exec command xargs timeout stdbuf".split())
 
 
 def effect_of(command: str) -> Effect:
     """The strongest effect of a command line's parts."""
-    plain = _QUOTED.sub("''", command.split("<<", 1)[0])
-    effects = {_effect_of_part(part.split()) for part in _SEPARATOR.split(plain) if part.strip()}
-    if _REDIRECT.search(plain) or Effect.CHANGES in effects:
+    plain = re.sub(_QUOTED, "''", command.split("<<", 1)[0])
+    effects = {_effect_of_part(part.split()) for part in re.split(_SEPARATOR, plain) if part.strip()}
+    if re.search(_REDIRECT, plain) or Effect.CHANGES in effects:
         return Effect.CHANGES
     return Effect.TRIES if Effect.TRIES in effects else Effect.LOOKS
 
 
 def _effect_of_part(words: list[str]) -> Effect:
-    while words and (_ASSIGNMENT.match(words[0]) or words[0] in _WRAPPERS):
+    while words and (re.match(_ASSIGNMENT, words[0]) or words[0] in _WRAPPERS):
         words = words[1:]
     if not words:
         return Effect.LOOKS

@@ -14,7 +14,6 @@ from pinakes.domains.memory.model import (
     MAX_TEXT_CHARACTERS,
     PERSONAL,
     Draft,
-    Found,
     Place,
     Remembered,
     possible_ids,
@@ -30,6 +29,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from pinakes.domains.memory.model import Clock
+    from pinakes.domains.memory.search import Found
     from pinakes.store.memory import MemoryStore, Observation, Writer
 
 _RECENT = 40
@@ -116,7 +116,7 @@ class Memory:
             return Remembered(older.id, merged=True, redacted=prepared.redacted)
         # A clock that went backwards must not put a session's observations out of order.
         created_at = max(new.created_at, writer.last_created_at(session) or 0)
-        writer.insert(project, session, replace(new, created_at=created_at))
+        writer.insert(project, session, new._replace(created_at=created_at))
         return Remembered(new.id, redacted=prepared.redacted)
 
     def _merge(self, writer: Writer, older: Observation, new: NewObservation, *, takes_text: bool) -> None:
@@ -127,8 +127,8 @@ class Memory:
         text = new.text if takes_text else older.text
         files = tuple(dict.fromkeys((*older.files, *new.files)))
         symbols = tuple(dict.fromkeys((*older.symbols, *new.symbols)))
-        writer.replace(older.place, replace(
-            new, text=text, source=new.source or older.source, created_at=older.created_at, updated_at=now,
+        writer.replace(older.place, new._replace(
+            text=text, source=new.source or older.source, created_at=older.created_at, updated_at=now,
             files=files, symbols=symbols, names=words_of_names(text, files),
         ))
 

@@ -1,15 +1,17 @@
-"""The nouns of memory: what is to be remembered, where to look, and what was found."""
+"""The nouns of memory: what is to be remembered and where it belongs, and how ids and titles are shown."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from datetime import datetime
     from pathlib import Path
 
-    from pinakes.store.memory import Observation
+    # Tells the time, with its zone.
+    Clock = Callable[[], datetime]
 
 KINDS = ("decision", "finding", "change", "reference", "preference")
 # Kinds that only capture produces: what a user asked for, what went wrong, what a whole session came to.
@@ -22,13 +24,6 @@ ALL_PROJECTS = "all"
 
 ID_PREFIX = "obs:"
 MAX_TEXT_CHARACTERS = 100_000
-
-
-class Clock(Protocol):
-    """Tells the time, with its zone."""
-
-    def __call__(self) -> datetime:
-        """Now."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,25 +53,6 @@ class Remembered:
     id: str
     merged: bool = False
     redacted: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Hit:
-    """One observation that answers a question. Scores compare within one answer; the best is 1."""
-
-    observation: Observation
-    score: float
-    snippet: str
-
-
-@dataclass(frozen=True, slots=True)
-class Found:
-    """The best hits, and among how many they were found."""
-
-    hits: tuple[Hit, ...]
-    matching: int
-    searched: int
-    elsewhere: int
 
 
 def shown_id(observation_id: str) -> str:

@@ -13,15 +13,15 @@ from pinakes.domains.memory.secrets import RULES
 if TYPE_CHECKING:
     from pinakes.domains.memory.secrets import SecretRule
 
-_PRIVATE = re.compile(r"<private>.*?(?:</private>|\Z)", re.IGNORECASE | re.DOTALL)
+_PRIVATE = r"(?is)<private>.*?(?:</private>|\Z)"
 _MARK = "[redacted:"
 # Values that stand for a secret without being one.
-_PLACEHOLDER = re.compile(r"(?i)^(?:x{3,}|\*{3,}|\.{3,}|<.*|your[_-].*|my[_-].*|example.*|change[_-]?me.*|placeholder.*|none|null|true|false|redacted.*|.*\.\.\.)$")
-_CODE = re.compile(r"^[A-Za-z_][\w]*(?:\.[A-Za-z_]\w*)+$|^[A-Za-z_]\w*\(")
+_PLACEHOLDER = r"(?i)^(?:x{3,}|\*{3,}|\.{3,}|<.*|your[_-].*|my[_-].*|example.*|change[_-]?me.*|placeholder.*|none|null|true|false|redacted.*|.*\.\.\.)$"
+_CODE = r"^[A-Za-z_][\w]*(?:\.[A-Za-z_]\w*)+$|^[A-Za-z_]\w*\("
 _SMALLEST_ENTROPY = 3.0
 _LONG_VALUE = 20
 
-_SECRET_FILE = re.compile(
+_SECRET_FILE = (
     r"""(?ix) (?:^|/) (?: \.env(?:\.(?!example|sample|template)[\w.-]+)? | [\w.-]+\.env | \.?netrc | _netrc | \.npmrc | \.pypirc | \.pgpass | \.htpasswd | \.dockercfg
     | id_(?:rsa|dsa|ecdsa|ed25519)\w* | [^/]+\.(?:pem|key|p12|pfx|ppk|jks|keystore|kdbx?|asc|gpg|age)
     | (?:[\w.-]*[_.-])?(?:credentials?|secrets?)(?:\.(?:json|ya?ml|toml|ini|txt|xml|enc))? | service[_-]?account[\w.-]*\.json | kubeconfig
@@ -40,7 +40,7 @@ class Redacted:
 
 def redact(text: str) -> Redacted:
     """The text without private passages, each secret replaced by its kind."""
-    text = _PRIVATE.sub("", text) if "<private>" in text.lower() else text
+    text = re.sub(_PRIVATE, "", text) if "<private>" in text.lower() else text
     kinds: dict[str, None] = {}
     lowered = text.lower()
     for rule in RULES:
@@ -51,7 +51,7 @@ def redact(text: str) -> Redacted:
 
 def is_secret_file(path: str) -> bool:
     """Whether a file is one whose content must never be captured: `.env`, keys, credentials."""
-    return _SECRET_FILE.search(path.replace("\\", "/")) is not None
+    return re.search(_SECRET_FILE, path.replace("\\", "/")) is not None
 
 
 def _apply(rule: SecretRule, text: str, kinds: dict[str, None]) -> str:
@@ -70,11 +70,11 @@ def _apply(rule: SecretRule, text: str, kinds: dict[str, None]) -> str:
 
 def _is_real(value: str, *, guess: bool) -> bool:
     """Whether a value is a secret rather than a placeholder, a word or a piece of code."""
-    if _PLACEHOLDER.match(value) or value.startswith(("${", "{{", "$(")):
+    if re.match(_PLACEHOLDER, value) or value.startswith(("${", "{{", "$(")):
         return False
     if not guess:
         return True
-    if _CODE.match(value) or _is_word_like(value):
+    if re.match(_CODE, value) or _is_word_like(value):
         return False
     return len(value) < _LONG_VALUE or entropy(value) >= _SMALLEST_ENTROPY
 

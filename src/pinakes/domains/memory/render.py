@@ -15,7 +15,8 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
     from pinakes.domains.memory.memory import Lookup
-    from pinakes.domains.memory.model import Found, Hit, Remembered
+    from pinakes.domains.memory.model import Remembered
+    from pinakes.domains.memory.search import Found, Hit
     from pinakes.store.memory import Observation
     from pinakes.tool import JsonObject
 

@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pinakes.domains.memory.dates import Span, spoken_spans
-from pinakes.domains.memory.model import Found, Hit
 from pinakes.domains.memory.times import micros
 from pinakes.domains.memory.words import STOP_WORDS, WORD, Question, label_of, understand
 from pinakes.store.memory import session_of
@@ -43,6 +42,25 @@ _LENGTH_WEIGHT = 0.05
 _USUAL_LENGTH = 200
 _HEAD_CHARACTERS = 60
 SNIPPET_CHARACTERS = 100
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """One observation that answers a question. Scores compare within one answer; the best is 1."""
+
+    observation: Observation
+    score: float
+    snippet: str
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """The best hits, and among how many they were found."""
+
+    hits: tuple[Hit, ...]
+    matching: int
+    searched: int
+    elsewhere: int
 
 
 @dataclass(frozen=True, slots=True)

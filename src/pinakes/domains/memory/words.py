@@ -9,7 +9,7 @@ WORD = re.compile(r"[^\W_]+")
 _PART = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|\d+")
 # Something that looks like code: a dotted, snake or camel name, or a path.
 _IDENTIFIER = re.compile(r"[A-Za-z_][\w./-]*[A-Za-z0-9_]")
-_LABEL = re.compile(r"\s*([^\n:]{1,40}):\s")
+_LABEL = r"\s*([^\n:]{1,40}):\s"
 
 STOP_WORDS = frozenset(
     """a about after again all also am an and any anything are as at be because been before being both but by can could did
@@ -69,7 +69,7 @@ def words_inside(names: list[str]) -> str:
 
 def label_of(text: str) -> frozenset[str]:
     """The words of the label that a text starts with (`Name: …`); empty when it has none."""
-    match = _LABEL.match(text)
+    match = re.match(_LABEL, text)
     return frozenset(word.lower() for word in WORD.findall(match[1])) if match else frozenset()
 
 
