@@ -22,9 +22,9 @@ if TYPE_CHECKING:
 
 # Long questions over many observations: the rarest words decide, the rest would only cost time.
 _MOST_TERMS = 12
-_MOST_PLACES = 16_000
-_COUNT_UP_TO = 6_000
-_FIRST_STAGE = 400
+_MOST_PLACES = 8_000
+_COUNT_UP_TO = 4_000
+_FIRST_STAGE = 300
 _SECOND_STAGE = 150
 _DATED_PLACES = 200
 
@@ -71,16 +71,31 @@ class Scope:
     everything: bool = False
 
 
-@dataclass(frozen=True, slots=True)
 class _Matches:
     """Which of the question's terms (bits) stand at which place, and what each term is worth."""
 
-    bits: Mapping[int, int]
-    worth: tuple[float, ...]
+    def __init__(self, bits: Mapping[int, int], worth: Sequence[float]) -> None:
+        self.bits = bits
+        self._worth = worth
+        self._values: dict[int, float] = {0: 0.0}
 
     def value(self, mask: int) -> float:
         """What the terms of a mask are worth together."""
-        return sum(worth for number, worth in enumerate(self.worth) if mask >> number & 1)
+        value = self._values.get(mask)
+        if value is None:
+            value = sum(worth for number, worth in enumerate(self._worth) if mask >> number & 1)
+            self._values[mask] = value
+        return value
+
+    def best(self, count: int) -> list[int]:
+        """The places whose own terms are worth most, best first."""
+        by_mask: dict[int, list[int]] = defaultdict(list)
+        for place, mask in self.bits.items():
+            by_mask[mask].append(place)
+        places: list[int] = []
+        for mask in sorted(by_mask, key=self.value, reverse=True):
+            places += by_mask[mask][: count - len(places)]
+        return places
 
 
 def search(store: MemoryStore, text: str, scope: Scope, *, limit: int, now: datetime) -> Found:
@@ -89,10 +104,9 @@ def search(store: MemoryStore, text: str, scope: Scope, *, limit: int, now: date
     searched = store.count(scope.project_keys)
     matches = _match(store, question, scope, searched)
     spans = spoken_spans(text, now)
-    scores = _stand_alone(matches)
-    best = heapq.nlargest(_FIRST_STAGE, scores, key=scores.__getitem__)
-    candidates = _with_neighbours(best) | set(_dated(store, scope, spans))
-    words = _words_score(matches, candidates, scores)
+    best = matches.best(_FIRST_STAGE)
+    candidates = _with_neighbours(best).union(_dated(store, scope, spans))
+    words = _words_score(matches, candidates, best)
     chosen = heapq.nlargest(_SECOND_STAGE, words, key=words.__getitem__)
     sketches = store.sketches(chosen, head_characters=_HEAD_CHARACTERS)
     ranked = sorted(
@@ -122,7 +136,7 @@ def _match(store: MemoryStore, question: Question, scope: Scope, searched: int) 
     """Read the places of the rarest terms, as many as can be afforded."""
     counted = sorted((store.frequency(term, at_most=_COUNT_UP_TO), term) for term in question.terms)
     allowed = None if scope.everything else store.session_keys(scope.project_keys)
-    bits: dict[int, int] = defaultdict(int)
+    bits: dict[int, int] = {}
     worth: list[float] = []
     budget = _MOST_PLACES
     for count, term in [(count, term) for count, term in counted if count][:_MOST_TERMS]:
@@ -134,15 +148,10 @@ def _match(store: MemoryStore, question: Question, scope: Scope, searched: int) 
             places = [place for place in places if session_of(place) in allowed]
         bit = 1 << len(worth)
         for place in places:
-            bits[place] |= bit
+            bits[place] = bits.get(place, 0) | bit
         rarity = math.log(1 + (max(searched, len(places)) - len(places) + 0.5) / (len(places) + 0.5))
         worth.append(rarity if places else 0.0)
-    return _Matches(bits, tuple(worth))
-
-
-def _stand_alone(matches: _Matches) -> dict[int, float]:
-    values = {mask: matches.value(mask) for mask in set(matches.bits.values())}
-    return {place: values[mask] for place, mask in matches.bits.items()}
+    return _Matches(bits, worth)
 
 
 def _with_neighbours(places: Iterable[int]) -> set[int]:
@@ -159,9 +168,9 @@ def _dated(store: MemoryStore, scope: Scope, spans: Sequence[Span]) -> list[int]
     return places
 
 
-def _words_score(matches: _Matches, candidates: Iterable[int], scores: Mapping[int, float]) -> dict[int, float]:
+def _words_score(matches: _Matches, candidates: Iterable[int], best: Sequence[int]) -> dict[int, float]:
     """The candidates' worth by words: their own, those beside them, and how well their session does."""
-    sessions = _session_worth(scores)
+    sessions = _session_worth(matches, best)
     return {
         place: _near_worth(matches, place) + _SESSION_WEIGHT * sessions.get(session_of(place), 0.0) for place in candidates
     }
@@ -171,20 +180,21 @@ def _near_worth(matches: _Matches, place: int) -> float:
     seen = matches.bits.get(place, 0)
     total = matches.value(seen)
     for step, share in _WORTH_BESIDE:
-        neighbour = place + step
-        new = matches.bits.get(neighbour, 0) & ~seen
-        if new and session_of(neighbour) == session_of(place):
+        new = matches.bits.get(place + step, 0) & ~seen
+        if new and session_of(place + step) == session_of(place):
             total += share * matches.value(new)
             seen |= new
     return total
 
 
-def _session_worth(scores: Mapping[int, float]) -> dict[int, float]:
-    """Per session, the mean of its best observations."""
+def _session_worth(matches: _Matches, best: Sequence[int]) -> dict[int, float]:
+    """Per session, the mean of its best observations; `best` comes best first."""
     by_session: dict[int, list[float]] = defaultdict(list)
-    for place, score in scores.items():
-        by_session[session_of(place)].append(score)
-    return {session: sum(heapq.nlargest(_SESSION_BEST, values)) / _SESSION_BEST for session, values in by_session.items()}
+    for place in best:
+        values = by_session[session_of(place)]
+        if len(values) < _SESSION_BEST:
+            values.append(matches.value(matches.bits[place]))
+    return {session: sum(values) / _SESSION_BEST for session, values in by_session.items()}
 
 
 def _bonus(sketch: Sketch, question: Question, spans: Sequence[Span], now: int) -> float:
