@@ -56,12 +56,17 @@ def admit(event: Event) -> Draft | None:
             return None
 
 
+def may_fix(event: Event) -> bool:
+    """Whether this is a command that worked and did more than look: it may be one that failed before."""
+    tool = event.tool
+    if tool is None or tool.action is not Action.COMMAND or tool.failed or _touches_secrets(tool.subject):
+        return False
+    return effect_of(tool.subject) is not Effect.LOOKS
+
+
 def fix_of(event: Event, earlier: Sequence[Observation]) -> Draft | None:
     """When a command works that failed before in this session: what had gone wrong and what was changed. `earlier`: newest first."""
-    tool = event.tool
-    if tool is None or tool.action is not Action.COMMAND or tool.failed:
-        return None
-    command = _shown_command(tool.subject)
+    command = _shown_command(event.tool.subject if event.tool else "")
     changed: list[str] = []
     for observation in earlier:
         if observation.text.startswith(f"Fixed: {command}"):

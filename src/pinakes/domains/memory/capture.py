@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pinakes.domains.memory.admit import admit, fix_of
+from pinakes.domains.memory.admit import admit, fix_of, may_fix
 from pinakes.domains.memory.agents import read_event
 from pinakes.domains.memory.anchors import relative_files
 from pinakes.domains.memory.events import Happening
@@ -70,12 +70,12 @@ def _payload(raw: bytes) -> dict[str, Any]:
 def _keep(memory: Memory, event: Event, place: Place) -> None:
     """One write: the observation if there is one, or the end of the session."""
     draft = admit(event)
-    if draft is None and event.tool is None and event.happening is not Happening.SESSION_ENDED:
+    if draft is None and not may_fix(event) and event.happening is not Happening.SESSION_ENDED:
         return
     prepared = None if draft is None else _prepared(memory, draft, place)
     with memory.store.writing() as writer:
         project, session = memory.place_keys(writer, place)
-        if event.tool is not None and (fix := fix_of(event, writer.in_session(session, limit=_EARLIER))):
+        if may_fix(event) and (fix := fix_of(event, writer.in_session(session, limit=_EARLIER))):
             prepared = _prepared(memory, fix, place)
         if prepared is not None:
             memory.add(writer, project, session, prepared)

@@ -16,8 +16,13 @@ if TYPE_CHECKING:
 _PRIVATE = r"(?is)<private>.*?(?:</private>|\Z)"
 _MARK = "[redacted:"
 # Values that stand for a secret without being one.
-_PLACEHOLDER = r"(?i)^(?:x{3,}|\*{3,}|\.{3,}|<.*|your[_-].*|my[_-].*|example.*|change[_-]?me.*|placeholder.*|none|null|true|false|redacted.*|.*\.\.\.)$"
+_PLACEHOLDER = r"(?i)^(?:x{3,}|\*{3,}|\.{3,}|<.*|your[_-].*|example.*|change[_-]?me.*|placeholder.*|none|null|true|false|redacted.*|.*\.\.\.)$"
 _CODE = r"^[A-Za-z_][\w]*(?:\.[A-Za-z_]\w*)+$|^[A-Za-z_]\w*\("
+# `password`, `Token`, `HTTP`, `camelCase`, `PBKDF2PasswordHasher`, `sha256`, `2024`; not `hunter2x9`.
+_PLAIN_WORD = (
+    r"(?:(?:[A-Z]{0,6}[a-z]{2,}|[A-Z][a-z])+[A-Z]{0,4}\d{0,2}|[A-Z]{1,12}|[a-z]|\d{1,8}"
+    r"|(?:[A-Z]*[a-z]*(?:SHA|MD|UTF|AES|DF|HTTP|sha|md|utf|aes|base|http|oauth|argon)\d{1,4}(?:[A-Z][a-z]+|[A-Z]{2,4}\d?)*))"
+)
 _SMALLEST_ENTROPY = 3.0
 _LONG_VALUE = 20
 
@@ -57,12 +62,12 @@ def is_secret_file(path: str) -> bool:
 def _apply(rule: SecretRule, text: str, kinds: dict[str, None]) -> str:
     def replaced(match: re.Match[str]) -> str:
         whole = match[0]
-        group = match.groupdict().get("secret")
-        secret = whole if group is None else group
-        if _MARK in whole or (group is not None and not _is_real(secret, guess=rule.guess)):
+        name = next((name for name, value in match.groupdict().items() if value is not None), None)
+        secret = whole if name is None else match[name]
+        if _MARK in whole or (name is not None and not _is_real(secret, guess=rule.guess)):
             return whole
         kinds[rule.kind] = None
-        at = 0 if group is None else match.start("secret") - match.start()
+        at = 0 if name is None else match.start(name) - match.start()
         return f"{whole[:at]}{_MARK}{rule.kind}]{whole[at + len(secret):]}"
 
     return rule.compiled().sub(replaced, text)
@@ -80,16 +85,8 @@ def _is_real(value: str, *, guess: bool) -> bool:
 
 
 def _is_word_like(value: str) -> bool:
-    """Words joined by `_`, `-`, `/` or `.`: names, paths and prose, not secrets. A secret has digits or mixed case inside."""
-    pieces = re.split(r"[-_/.:=+]", value)
-    return all(not piece or piece.isdigit() or _is_plain_word(piece) for piece in pieces)
-
-
-def _is_plain_word(piece: str) -> bool:
-    """`password`, `Token`, `HTTP`, `sha256` or `camelCase`, but not `hunter2x9`."""
-    if re.fullmatch(r"[A-Za-z]*\d{0,3}", piece) and len(piece) < _LONG_VALUE and not re.search(r"\d", piece):
-        return bool(re.fullmatch(r"[A-Z]*[a-z]*|(?:[A-Z]?[a-z]{2,})+", piece))
-    return bool(re.fullmatch(r"(?:sha|md|utf|base|aes|v|py|http|oauth|ed|x)\d{1,4}\w{0,4}", piece, re.IGNORECASE))
+    """Names, paths and prose, not secrets: words, whatever joins them. A secret has digits or odd case inside."""
+    return all(re.fullmatch(_PLAIN_WORD, piece) for piece in re.split(r"[^A-Za-z0-9]+", value) if piece)
 
 
 def entropy(value: str) -> float:

@@ -37,6 +37,7 @@ _SECRET_WORD = (
     r"account[_-]?key|private[_-]?key|signing[_-]?key|encryption[_-]?key|client[_-]?key(?:[_-]data)?|master[_-]?key|"
     r"license[_-]?key|service[_-]?key|secret[_-]?key|app[_-]?key)"
 )
+_FLAG = r"(?:password|passwd|passphrase|token|secret|api-?key)"
 _WORD_HINTS = ("pass", "pwd", "secret", "token", "credential", "key")
 
 RULES = (
@@ -118,17 +119,33 @@ RULES = (
     SecretRule("netrc-password", ("machine",), r"\bmachine\s+\S+\s+login\s+\S+\s+password\s+(?P<secret>\S+)"),
     SecretRule("docker-auth", ('"auth"',), r"\"auth\"\s*:\s*\"(?P<secret>[A-Za-z0-9+/]{12,}={0,2})\""),
     SecretRule("heroku-key", ("heroku",), r"(?i)heroku[\w.\-\s\"':=>]{0,40}?(?P<secret>[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12})"),
-    SecretRule("password", ("--pass", "--token", "--secret", "--api"), r"(?i)--(?:password|passwd|passphrase|token|secret|api-?key)[= ]+[\"']?(?P<secret>[^\s\"'$<{\[-][^\s\"']{3,})"),
-    # KEY=value as shells and .env files write it: upper case, no blanks around the sign, whatever the value.
-    SecretRule("env-secret", ("=",), rf"(?<![A-Za-z0-9])(?:[A-Z][A-Z0-9]*_)*(?i:{_SECRET_WORD})(?:_[A-Z0-9]+)*=[\"']?(?P<secret>[^\s\"'$<{{(\[;&,]{{4,}})"),
+    SecretRule("password", ("--",), rf"(?i)--{_FLAG}=[\"']?(?P<secret>[^\s\"'$<{{\[][^\s\"']{{3,}})"),
+    SecretRule("password", ("--",), rf"(?i)--{_FLAG} +[\"']?(?P<secret>[^\s\"'$<{{\[-][^\s\"']{{3,}})", guess=True),
     SecretRule(
-        "secret", _WORD_HINTS,
-        rf"(?i)[\w.-]{{0,40}}{_SECRET_WORD}\b[\"'\]]{{0,2}}\s{{0,4}}(?:=>|:=|=|:)\s{{0,4}}[\"'`]?(?P<secret>[^\s\"'`<>{{}}()\[\],;$]{{6,200}})",
+        "password",
+        ("pass", "pwd"),
+        r"(?i)(?:password|passwd|passphrase|pwd)[\"']?\s{0,4}(?:=>|:=|=|:)\s{0,4}"
+        r"(?:\"(?P<secret>[^\s\"{}$%<>]{6,100})\"|'(?P<other>[^\s'{}$%<>]{6,100})')",
+    ),
+    # KEY=value as shells and .env files write it: upper case, no blanks around the sign, whatever the value.
+    SecretRule(
+        "env-secret",
+        ("=",),
+        rf"(?<![A-Za-z0-9])(?:[A-Z][A-Z0-9]*_)*{_SECRET_WORD.upper()}(?:_[A-Z0-9]+)*="
+        r"[\"']?(?P<secret>[^\s\"'$<{(\[;&,]{4,}+)(?![(\[])",
+    ),
+    SecretRule(
+        "secret",
+        _WORD_HINTS,
+        rf"(?i)[\w.-]{{0,40}}{_SECRET_WORD}\b[\"'\]]{{0,2}}\s{{0,4}}(?:=>|:=|=|:)\s{{0,4}}"
+        r"[\"'`]?(?P<secret>[^\s\"'`<>{}()\[\],;$]{6,200}+)(?!\s?[(\[$])",
         guess=True,
     ),
     SecretRule(
-        "high-entropy", (*_WORD_HINTS, "auth"),
-        r"(?i)\b(?:pass(?:word|phrase)?|pwd|secret|token|credentials?|key|auth)\b[^\n]{0,30}?(?<![\w+/=-])(?P<secret>[A-Za-z0-9+/_-]{20,200}={0,2})(?![\w+/=-])",
+        "high-entropy",
+        (*_WORD_HINTS, "auth"),
+        r"(?i)\b(?:pass(?:word|phrase)?|pwd|secret|token|credentials?|key|auth)\b[^\n]{0,30}?"
+        r"(?<![\w+/=-])(?P<secret>[A-Za-z0-9+/_-]{20,200}={0,2})(?![\w+/=(-])",
         guess=True,
     ),
 )
