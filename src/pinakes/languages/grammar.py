@@ -1,4 +1,4 @@
-"""Grammars and queries, loaded once per process when first needed; bytes become trees here, outline.py reads them."""
+"""Grammars and queries, loaded once per process when first needed. Makes trees; outline.py reads them."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from importlib import import_module
 from importlib.resources import files
 from typing import TYPE_CHECKING
 
+from pinakes.languages.macros import without_macros
 from pinakes.languages.table import LANGUAGES, Language
 
 if TYPE_CHECKING:
@@ -24,8 +25,8 @@ LIMIT_SECONDS_PER_BYTE = 2e-6  # an ordinary file takes a tenth of that
 def parse(language: Language, data: bytes, *, limit_seconds: float | None = None) -> tree_sitter.Tree | None:
     """The syntax tree of `data`, or None for a language without a grammar.
 
-    Recovery from errors can take time that grows with the square of the file: past the limit, in seconds of CPU, the rest
-    of the file is left unread.
+    Recovery from errors can take time that grows with the square of the file: past the limit, in seconds of
+    CPU, the rest of the file is left unread.
     """
     import tree_sitter  # deferred: listing languages must not load a parser
 
@@ -33,7 +34,7 @@ def parse(language: Language, data: bytes, *, limit_seconds: float | None = None
         return None
     if limit_seconds is None:
         limit_seconds = LIMIT_SECONDS + LIMIT_SECONDS_PER_BYTE * len(data)
-    source = _Source(data, limit_seconds)
+    source = _Source(without_macros(data) if language.macros else data, limit_seconds)
     # a parser of its own: while it reads, other threads run
     tree = tree_sitter.Parser(_grammar(language.grammar)).parse(source.read)
     source.parsed = True

@@ -8,15 +8,16 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from functools import cache
+from typing import Any
 
 
 @dataclass(frozen=True, slots=True)
 class Language:
     """A kind of file.
 
-    `grammar` is `module.function` of a tree-sitter wheel, empty for languages that are indexed by lines. `queries` name
-    the files under queries/ that find its definitions, read as one; a language that only shows another's files names
-    those. `sample` is a line that the grammar must parse without an error.
+    `grammar` is `module.function` of a tree-sitter wheel, empty for languages that are indexed by lines.
+    `queries` name the files under queries/ that find its definitions, read as one. `sample` is a line that
+    the grammar must parse without an error.
     """
 
     name: str
@@ -30,267 +31,347 @@ class Language:
     docstring: str | None = None  # what stands between the start of a body and the string that documents it
     joins_clauses: bool = False  # neighbouring clauses of one name are one definition
     components: bool = False  # a capitalised function that returns markup is a component
+    macros: bool = False  # the preprocessor lets source stray from the grammar
     top_level_only: bool = False  # definitions stand near the root: the query need not descend
 
 
 _SLASHES = ("//",)
 _HASH = ("#",)
+_DASHES = ("--",)
+
+
+def _parsed(
+    name: str,
+    extensions: tuple[str, ...],
+    *,
+    grammar: str = "",
+    queries: tuple[str, ...] = (),
+    **details: Any,
+) -> Language:
+    """A row with a grammar: unless told otherwise, its wheel and its query file have the language's name."""
+    return Language(
+        name,
+        extensions,
+        grammar=grammar or f"tree_sitter_{name}.language",
+        queries=queries or (name,),
+        **details,
+    )
+
 
 LANGUAGES: tuple[Language, ...] = (
-    Language(
+    _parsed(
         "python",
-        extensions=(".py", ".pyi", ".pyw"),
+        (".py", ".pyi", ".pyw"),
         filenames=("SConstruct", "SConscript", "wscript"),
         interpreters=("python", "pypy"),
+        line_comments=_HASH,
+        sample="def f(a): return a",
+        docstring="[rRuU]?",
+    ),
+    _parsed(
+        "starlark",
+        (".bzl", ".bazel", ".star"),
+        filenames=("BUILD", "WORKSPACE", "Tiltfile"),
         grammar="tree_sitter_python.language",
         queries=("python",),
         line_comments=_HASH,
         sample="def f(a): return a",
         docstring="[rRuU]?",
     ),
-    Language(
+    _parsed(
         "javascript",
-        extensions=(".js", ".mjs", ".cjs"),
+        (".js", ".mjs", ".cjs"),
         interpreters=("node", "nodejs", "bun"),
-        grammar="tree_sitter_javascript.language",
         queries=("javascript", "ecmascript"),
         line_comments=_SLASHES,
         sample="const f = (a) => a;",
         components=True,
     ),
-    Language(
+    _parsed(
         "jsx",
-        extensions=(".jsx",),
+        (".jsx",),
         grammar="tree_sitter_javascript.language",
         queries=("javascript", "ecmascript"),
         line_comments=_SLASHES,
         sample="const F = () => <p>hi</p>;",
         components=True,
     ),
-    Language(
+    _parsed(
         "typescript",
-        extensions=(".ts", ".mts", ".cts"),
+        (".ts", ".mts", ".cts"),
         interpreters=("deno", "ts-node", "tsx"),
         grammar="tree_sitter_typescript.language_typescript",
         queries=("ecmascript", "typescript"),
         line_comments=_SLASHES,
         sample="const f = (a: number): number => a;",
     ),
-    Language(
+    _parsed(
         "tsx",
-        extensions=(".tsx",),
+        (".tsx",),
         grammar="tree_sitter_typescript.language_tsx",
         queries=("ecmascript", "typescript"),
         line_comments=_SLASHES,
         sample="const F = (p: Props) => <p>hi</p>;",
         components=True,
     ),
-    Language(
-        "java",
-        extensions=(".java",),
-        grammar="tree_sitter_java.language",
-        queries=("java",),
-        line_comments=_SLASHES,
-        sample="class A { int f() { return 1; } }",
-    ),
-    Language(
-        "go",
-        extensions=(".go",),
-        grammar="tree_sitter_go.language",
-        queries=("go",),
-        line_comments=_SLASHES,
-        sample="package a\nfunc f() int { return 1 }\n",
-    ),
-    Language(
-        "rust",
-        extensions=(".rs",),
-        grammar="tree_sitter_rust.language",
-        queries=("rust",),
-        line_comments=_SLASHES,
-        sample="fn f() -> i32 { 1 }",
-    ),
-    Language(
-        "c",
-        extensions=(".c",),
-        grammar="tree_sitter_c.language",
-        queries=("c",),
-        line_comments=_SLASHES,
-        sample="int f(void) { return 1; }",
-    ),
-    Language(
+    _parsed("java", (".java",), line_comments=_SLASHES, sample="class A { int f() { return 1; } }"),
+    _parsed("go", (".go",), line_comments=_SLASHES, sample="package a\nfunc f() int { return 1 }\n"),
+    _parsed("rust", (".rs",), line_comments=_SLASHES, sample="fn f() -> i32 { 1 }"),
+    _parsed("c", (".c",), line_comments=_SLASHES, sample="int f(void) { return 1; }", macros=True),
+    _parsed(
         "cpp",
-        extensions=(".cpp", ".cc", ".cxx", ".c++", ".hpp", ".hh", ".hxx", ".h++", ".ipp", ".inl", ".tpp", ".cu", ".cuh"),
-        grammar="tree_sitter_cpp.language",
+        (".cpp", ".cc", ".cxx", ".c++", ".hpp", ".hh", ".hxx", ".h++", ".ipp", ".inl", ".tpp", ".cu", ".cuh"),
         queries=("cpp", "c"),
         line_comments=_SLASHES,
         sample="class A { int f() { return 1; } };",
+        macros=True,
     ),
-    Language(
+    _parsed(
         "csharp",
-        extensions=(".cs", ".csx"),
+        (".cs", ".csx"),
         grammar="tree_sitter_c_sharp.language",
-        queries=("csharp",),
         line_comments=_SLASHES,
         sample="class A { int F() { return 1; } }",
     ),
-    Language(
+    _parsed(
         "ruby",
-        extensions=(".rb", ".rake", ".gemspec", ".ru", ".rbi"),
-        filenames=("Gemfile", "Rakefile", "Guardfile", "Podfile", "Vagrantfile", "Fastfile", "Brewfile", "Capfile"),
+        (".rb", ".rake", ".gemspec", ".ru", ".rbi"),
+        filenames=(
+            "Gemfile",
+            "Rakefile",
+            "Guardfile",
+            "Podfile",
+            "Vagrantfile",
+            "Fastfile",
+            "Brewfile",
+            "Capfile",
+        ),
         interpreters=("ruby", "jruby"),
-        grammar="tree_sitter_ruby.language",
-        queries=("ruby",),
         line_comments=_HASH,
         sample="def f(a) = a",
     ),
-    Language(
+    _parsed(
         "php",
-        extensions=(".php", ".phtml", ".php5", ".phpt"),
+        (".php", ".phtml", ".php5", ".phpt"),
         interpreters=("php",),
         grammar="tree_sitter_php.language_php",
-        queries=("php",),
         line_comments=("//", "#"),
         sample="<?php function f($a) { return $a; }",
     ),
-    Language(
+    _parsed(
         "kotlin",
-        extensions=(".kt", ".kts"),
+        (".kt", ".kts"),
         interpreters=("kotlin",),
-        grammar="tree_sitter_kotlin.language",
-        queries=("kotlin",),
         line_comments=_SLASHES,
         sample="fun f(a: Int): Int = a",
     ),
-    Language(
+    _parsed(
         "swift",
-        extensions=(".swift",),
+        (".swift",),
         interpreters=("swift",),
-        grammar="tree_sitter_swift.language",
-        queries=("swift",),
         line_comments=_SLASHES,
         sample="func f(a: Int) -> Int { a }",
     ),
-    Language(
+    _parsed(
         "scala",
-        extensions=(".scala", ".sc", ".sbt"),
+        (".scala", ".sc", ".sbt"),
         interpreters=("scala", "amm"),
-        grammar="tree_sitter_scala.language",
-        queries=("scala",),
         line_comments=_SLASHES,
         sample="object A { def f(a: Int): Int = a }",
     ),
-    Language(
+    _parsed(
         "bash",
-        extensions=(".sh", ".bash", ".zsh", ".ksh", ".bats", ".ebuild"),
-        filenames=(".bashrc", ".bash_profile", ".bash_aliases", ".profile", ".zshrc", ".zshenv", "PKGBUILD", "APKBUILD"),
+        (".sh", ".bash", ".zsh", ".ksh", ".bats", ".ebuild"),
+        filenames=(
+            ".bashrc",
+            ".bash_profile",
+            ".bash_aliases",
+            ".profile",
+            ".zshrc",
+            ".zshenv",
+            "PKGBUILD",
+            "APKBUILD",
+        ),
         interpreters=("sh", "bash", "zsh", "dash", "ksh", "ash", "bats"),
-        grammar="tree_sitter_bash.language",
-        queries=("bash",),
         line_comments=_HASH,
         sample="f() { echo hi; }",
     ),
-    Language(
+    _parsed(
         "lua",
-        extensions=(".lua", ".rockspec"),
+        (".lua", ".rockspec"),
         interpreters=("lua", "luajit"),
-        grammar="tree_sitter_lua.language",
-        queries=("lua",),
-        line_comments=("--",),
+        line_comments=_DASHES,
         sample="local function f(a) return a end",
     ),
-    Language(
+    _parsed(
         "elixir",
-        extensions=(".ex", ".exs"),
+        (".ex", ".exs"),
         filenames=("mix.lock",),
         interpreters=("elixir",),
-        grammar="tree_sitter_elixir.language",
-        queries=("elixir",),
         line_comments=_HASH,
         sample="defmodule A do\n  def f(a), do: a\nend\n",
         docstring=r"do\s+@moduledoc\s+(?:~[sS])?",
         joins_clauses=True,
     ),
-    Language(
+    _parsed(
         "haskell",
-        extensions=(".hs", ".hsc"),
+        (".hs", ".hsc"),
         interpreters=("runhaskell", "runghc", "stack"),
-        grammar="tree_sitter_haskell.language",
-        queries=("haskell",),
-        line_comments=("--",),
+        line_comments=_DASHES,
         sample="f :: Int -> Int\nf a = a\n",
         joins_clauses=True,
     ),
-    Language(
-        "zig",
-        extensions=(".zig",),
-        grammar="tree_sitter_zig.language",
-        queries=("zig",),
-        line_comments=_SLASHES,
-        sample="fn f(a: u8) u8 { return a; }",
+    _parsed("zig", (".zig",), line_comments=_SLASHES, sample="fn f(a: u8) u8 { return a; }"),
+    _parsed(
+        "sql", (".sql", ".ddl", ".psql", ".pgsql"), line_comments=_DASHES, sample="CREATE TABLE a (id INT);"
     ),
-    Language(
-        "sql",
-        extensions=(".sql", ".ddl", ".psql", ".pgsql"),
-        grammar="tree_sitter_sql.language",
-        queries=("sql",),
-        line_comments=("--",),
-        sample="CREATE TABLE a (id INT);",
-    ),
-    Language(
-        "html",
-        extensions=(".html", ".htm", ".xhtml"),
-        grammar="tree_sitter_html.language",
-        queries=("html",),
-        sample='<p id="a">hi</p>',
-    ),
-    Language(
-        "css",
-        extensions=(".css",),
-        grammar="tree_sitter_css.language",
-        queries=("css",),
-        sample="a { color: red; }",
-    ),
-    Language(
+    _parsed("html", (".html", ".htm", ".xhtml"), sample='<p id="a">hi</p>'),
+    _parsed("css", (".css",), sample="a { color: red; }"),
+    _parsed(
         "json",
-        extensions=(".json", ".jsonc", ".json5", ".webmanifest"),
+        (".json", ".jsonc", ".json5", ".webmanifest"),
         filenames=(".babelrc", ".eslintrc", ".prettierrc", "composer.lock"),
-        grammar="tree_sitter_json.language",
-        queries=("json",),
         sample='{"a": 1}',
         top_level_only=True,
     ),
-    Language(
+    _parsed(
         "yaml",
-        extensions=(".yaml", ".yml"),
+        (".yaml", ".yml"),
         filenames=(".clang-format", ".clang-tidy"),
-        grammar="tree_sitter_yaml.language",
-        queries=("yaml",),
         line_comments=_HASH,
         sample="a: 1\n",
         top_level_only=True,
     ),
-    Language(
+    _parsed(
         "toml",
-        extensions=(".toml",),
+        (".toml",),
         filenames=("Pipfile", "Cargo.lock", "poetry.lock", "uv.lock"),
-        grammar="tree_sitter_toml.language",
-        queries=("toml",),
         line_comments=_HASH,
         sample="a = 1\n",
         top_level_only=True,
     ),
+    _parsed("markdown", (".md", ".markdown", ".mdx", ".mkd"), sample="# A\n\ntext\n"),
+    _parsed("dart", (".dart",), line_comments=_SLASHES, sample="int f(int a) => a;"),
+    _parsed(
+        "hcl", (".tf", ".hcl", ".tfvars", ".nomad"), line_comments=("#", "//"), sample='variable "a" {\n}\n'
+    ),
+    _parsed("julia", (".jl",), interpreters=("julia",), line_comments=_HASH, sample="f(a) = a\n"),
+    _parsed(
+        "make",
+        (".mk", ".mak", ".make"),
+        filenames=("Makefile", "makefile", "GNUmakefile"),
+        line_comments=_HASH,
+        sample="all: a\n\techo hi\n",
+    ),
+    _parsed(
+        "objc",
+        (".mm",),
+        queries=("objc", "c"),
+        line_comments=_SLASHES,
+        sample="@interface A : B\n@end\n",
+        macros=True,
+    ),
+    _parsed(
+        "ocaml",
+        (".ml", ".mll", ".mly"),
+        interpreters=("ocaml",),
+        grammar="tree_sitter_ocaml.language_ocaml",
+        queries=("ocaml", "ocaml-interface"),
+        sample="let f a = a\n",
+    ),
+    _parsed(
+        "ocaml-interface",
+        (".mli",),
+        grammar="tree_sitter_ocaml.language_ocaml_interface",
+        sample="val f : int -> int\n",
+    ),
+    _parsed(
+        "perl",
+        (".pl", ".pm", ".t"),
+        interpreters=("perl",),
+        line_comments=_HASH,
+        sample="sub f { return 1; }\n",
+    ),
+    _parsed(
+        "powershell",
+        (".ps1", ".psm1", ".psd1"),
+        interpreters=("pwsh",),
+        line_comments=_HASH,
+        sample="function Get-A { 1 }\n",
+    ),
+    _parsed("scss", (".scss",), line_comments=_SLASHES, sample="@mixin m { color: red; }\n"),
+    _parsed("solidity", (".sol",), line_comments=_SLASHES, sample="contract A { uint x; }\n"),
+    # without a grammar: known by name, indexed by lines
+    Language("ada", (".adb", ".ads"), line_comments=_DASHES),
+    Language("assembly", (".s", ".asm", ".nasm"), line_comments=(";", "#", "//")),
+    Language("astro", (".astro",), line_comments=_SLASHES),
+    Language("awk", (".awk",), interpreters=("awk", "gawk"), line_comments=_HASH),
     Language(
-        "markdown",
-        extensions=(".md", ".markdown", ".mdx", ".mkd"),
-        grammar="tree_sitter_markdown.language",
-        queries=("markdown",),
-        sample="# A\n\ntext\n",
+        "clojure", (".clj", ".cljs", ".cljc", ".edn"), interpreters=("clojure", "bb"), line_comments=(";",)
+    ),
+    Language("cmake", (".cmake",), ("CMakeLists.txt",), line_comments=_HASH),
+    Language("coffeescript", (".coffee",), interpreters=("coffee",), line_comments=_HASH),
+    Language("common-lisp", (".lisp", ".lsp", ".cl", ".asd"), interpreters=("sbcl",), line_comments=(";",)),
+    Language("crystal", (".cr",), interpreters=("crystal",), line_comments=_HASH),
+    Language("cython", (".pyx", ".pxd", ".pxi"), line_comments=_HASH),
+    Language("d", (".d",), interpreters=("rdmd",), line_comments=_SLASHES),
+    Language("dockerfile", (".dockerfile",), ("Dockerfile", "Containerfile"), line_comments=_HASH),
+    Language("elm", (".elm",), line_comments=_DASHES),
+    Language("emacs-lisp", (".el",), interpreters=("emacs",), line_comments=(";",)),
+    Language("erlang", (".erl", ".hrl"), ("rebar.config",), interpreters=("escript",), line_comments=("%",)),
+    Language("fish", (".fish",), interpreters=("fish",), line_comments=_HASH),
+    Language("fortran", (".f", ".f90", ".f95", ".f03", ".f08", ".for"), line_comments=("!",)),
+    Language("fsharp", (".fs", ".fsi", ".fsx"), line_comments=_SLASHES),
+    Language("gleam", (".gleam",), line_comments=_SLASHES),
+    Language(
+        "glsl",
+        (".glsl", ".vert", ".frag", ".geom", ".comp", ".wgsl", ".hlsl", ".metal"),
+        line_comments=_SLASHES,
+    ),
+    Language("graphql", (".graphql", ".gql", ".graphqls"), line_comments=_HASH),
+    Language("groovy", (".groovy", ".gradle", ".gvy"), ("Jenkinsfile",), ("groovy",), line_comments=_SLASHES),
+    Language(
+        "ini",
+        (".ini", ".cfg", ".conf", ".properties", ".editorconfig"),
+        (".gitconfig",),
+        line_comments=("#", ";"),
+    ),
+    Language("latex", (".tex", ".sty", ".cls", ".bib"), line_comments=("%",)),
+    Language("less", (".less", ".sass", ".styl"), line_comments=_SLASHES),
+    Language("matlab", (".matlab", ".mlx"), line_comments=("%",)),
+    Language("nim", (".nim", ".nims"), line_comments=_HASH),
+    Language("nix", (".nix",), line_comments=_HASH),
+    Language("pascal", (".pas", ".dpr", ".lpr"), line_comments=_SLASHES),
+    Language("protobuf", (".proto",), line_comments=_SLASHES),
+    Language("purescript", (".purs",), line_comments=_DASHES),
+    Language("r", (".r", ".rmd"), (".Rprofile",), ("Rscript",), line_comments=_HASH),
+    Language("racket", (".rkt",), interpreters=("racket",), line_comments=(";",)),
+    Language("restructuredtext", (".rst", ".rest")),
+    Language("scheme", (".scm", ".ss", ".sld"), interpreters=("guile",), line_comments=(";",)),
+    Language("svelte", (".svelte",), line_comments=_SLASHES),
+    Language("tcl", (".tcl",), interpreters=("tclsh", "wish"), line_comments=_HASH),
+    Language(
+        "text",
+        (".txt", ".adoc", ".asciidoc", ".org"),
+        ("README", "LICENSE", "CHANGELOG", "NOTICE", "AUTHORS"),
+    ),
+    Language("thrift", (".thrift",), line_comments=_SLASHES),
+    Language("verilog", (".v", ".vh", ".sv", ".svh"), line_comments=_SLASHES),
+    Language("vhdl", (".vhd", ".vhdl"), line_comments=_DASHES),
+    Language("vim", (".vim",), (".vimrc", "vimrc"), line_comments=('"',)),
+    Language("visual-basic", (".vb", ".bas", ".vbs"), line_comments=("'",)),
+    Language("vue", (".vue",), line_comments=_SLASHES),
+    Language(
+        "xml", (".xml", ".xsd", ".xsl", ".xslt", ".svg", ".plist", ".csproj", ".props", ".targets", ".wsdl")
     ),
 )
 
 _CPP_HEADER = re.compile(
-    rb"^\s*(?:class|namespace|template|using)\b|^\s*(?:public|private|protected):|\bstd::|#include <[a-z_]+>", re.MULTILINE
+    rb"^\s*(?:class|namespace|template|using)\b|^\s*(?:public|private|protected):|\bstd::|#include <[a-z_]+>",
+    re.MULTILINE,
 )
+_OBJC = re.compile(rb"^\s*(?:@(?:interface|implementation|protocol|class|import)\b|#import\b)", re.MULTILINE)
+_SHARED = frozenset({"h", "m"})
 _SHEBANG = re.compile(rb"#!\s*(?:\S*/)?(?:env\s+(?:-\S+\s+|\w+=\S*\s+)*)?(?:\S*/)?([A-Za-z+-]+)")
 
 
@@ -301,13 +382,22 @@ def detect(path: str, head: bytes = b"") -> Language | None:
         return found
     stem, dot, extension = filename.rpartition(".")
     if dot and stem:
-        if extension == "h":
-            return language("cpp" if _CPP_HEADER.search(head) else "c")
+        if extension in _SHARED:
+            return _by_name().get(_shared(extension, head))
         if found := _by_extension().get(f".{extension.lower()}"):
             return found
     if match := _SHEBANG.match(head):
         return _by_interpreter().get(match[1].decode("ascii").rstrip("-"))
     return None
+
+
+def _shared(extension: str, head: bytes) -> str:
+    """The language of a file whose extension several languages use."""
+    if _OBJC.search(head):
+        return "objc"
+    if extension == "m":
+        return "matlab"
+    return "cpp" if _CPP_HEADER.search(head) else "c"
 
 
 def language(name: str) -> Language | None:

@@ -36,7 +36,24 @@
       (init_declarator declarator: (identifier) @name "=")
       (init_declarator declarator: (pointer_declarator declarator: (identifier) @name) "=")
       (init_declarator declarator: (array_declarator declarator: (identifier) @name) "=")
-      (init_declarator declarator: (pointer_declarator declarator: (pointer_declarator declarator: (identifier) @name)) "=")
-      (init_declarator declarator: (array_declarator declarator: (array_declarator declarator: (identifier) @name)) "=")]) @definition.variable)
-(declaration_list (declaration declarator: (init_declarator declarator: (identifier) @name "=")) @definition.variable)
-(preproc_ifdef (declaration declarator: (init_declarator declarator: (identifier) @name "=")) @definition.variable)
+      (init_declarator declarator: (pointer_declarator declarator: (array_declarator declarator: (identifier) @name)) "=")]) @definition.variable)
+(preproc_ifdef
+  (declaration
+    declarator: [
+      (identifier) @name
+      (pointer_declarator declarator: (identifier) @name)
+      (array_declarator declarator: (identifier) @name)
+      (init_declarator declarator: (identifier) @name "=")
+      (init_declarator declarator: (pointer_declarator declarator: (identifier) @name) "=")
+      (init_declarator declarator: (array_declarator declarator: (identifier) @name) "=")
+      (init_declarator declarator: (pointer_declarator declarator: (array_declarator declarator: (identifier) @name)) "=")]) @definition.variable)
+(declaration_list
+  (declaration
+    declarator: [
+      (identifier) @name
+      (pointer_declarator declarator: (identifier) @name)
+      (array_declarator declarator: (identifier) @name)
+      (init_declarator declarator: (identifier) @name "=")
+      (init_declarator declarator: (pointer_declarator declarator: (identifier) @name) "=")
+      (init_declarator declarator: (array_declarator declarator: (identifier) @name) "=")
+      (init_declarator declarator: (pointer_declarator declarator: (array_declarator declarator: (identifier) @name)) "=")]) @definition.variable)

@@ -2,7 +2,15 @@
 ; const path = require("path") imports a name and defines none
 (program
   [(lexical_declaration (variable_declarator name: (identifier) @name value: (call_expression function: (identifier) @_require)))
-   (variable_declaration (variable_declarator name: (identifier) @name value: (call_expression function: (identifier) @_require)))] @ignored
+   (variable_declaration (variable_declarator name: (identifier) @name value: (call_expression function: (identifier) @_require)))
+   (lexical_declaration
+     (variable_declarator
+       name: (identifier) @name
+       value: (member_expression object: (call_expression function: (identifier) @_require))))
+   (variable_declaration
+     (variable_declarator
+       name: (identifier) @name
+       value: (member_expression object: (call_expression function: (identifier) @_require))))] @ignored
   (#eq? @_require "require"))
 
 (field_definition

@@ -11,7 +11,7 @@
 (impl_item type: (_) @name) @scope.class
 (function_item name: (_) @name) @definition.function
 (function_signature_item name: (_) @name) @definition.function
-(macro_definition name: (_) @name) @definition.function
+(macro_definition name: (_) @name . (_)? @body) @definition.function
 (mod_item name: (_) @name body: (_)) @definition.module
 (const_item name: (_) @name) @definition.variable
 (static_item name: (_) @name) @definition.variable
