@@ -1,8 +1,9 @@
-"""Memory under measurement: recall on LoCoMo, durability beside a peer, latency and size, hooks, redaction. Prints Markdown.
+"""Memory under measurement: recall on LoCoMo, durability beside a peer, latency and size, hooks, redaction.
+Prints Markdown.
 
-    python benchmarks/memory.py recall [--bench FOLDER]
-    python benchmarks/memory.py durability [--peer PATH_OF_SERVER_MEMORY/dist/index.js]
-    python benchmarks/memory.py latency | hook | redaction [--source FOLDER]
+python benchmarks/memory.py recall [--bench FOLDER]
+python benchmarks/memory.py durability [--peer PATH_OF_SERVER_MEMORY/dist/index.js]
+python benchmarks/memory.py latency | hook | redaction [--source FOLDER]
 """
 
 from __future__ import annotations
@@ -25,7 +26,6 @@ from typing import TYPE_CHECKING, Any
 
 import memory_durability
 import memory_secrets
-
 from pinakes.domains.memory.memory import Memory
 from pinakes.domains.memory.model import Draft, Place
 from pinakes.domains.memory.redact import redact
@@ -42,14 +42,20 @@ BENCH = Path(os.environ.get("PINAKES_BENCH", REPOSITORY.parent / "shared" / "ben
 
 def main() -> None:
     """Run the chosen measurement."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("what", choices=("recall", "durability", "latency", "hook", "redaction"))
     parser.add_argument("--bench", type=Path, default=BENCH, help="folder with memory/score.py and its data")
     parser.add_argument("--peer", type=Path, help="dist/index.js of @modelcontextprotocol/server-memory")
-    parser.add_argument("--source", type=Path, help="source tree for false hits; default: the installed Django")
+    parser.add_argument(
+        "--source", type=Path, help="source tree for false hits; default: the installed Django"
+    )
     parser.add_argument("--observations", type=int, default=100_000)
     args = parser.parse_args()
-    {"recall": recall, "durability": durability, "latency": latency, "hook": hook, "redaction": redaction}[args.what](args)
+    {"recall": recall, "durability": durability, "latency": latency, "hook": hook, "redaction": redaction}[
+        args.what
+    ](args)
 
 
 def recall(args: argparse.Namespace) -> None:
@@ -59,11 +65,12 @@ def recall(args: argparse.Namespace) -> None:
         memory = Memory(MemoryStore(Path(folder) / "memory.db"))
         for turns, _ in conversations:
             import_lines(memory, map(_turn_line, turns), project_id="")
-        ours = _recall_of(conversations, lambda turns, q: _asked(memory, q))
+        ours = _recall_of(conversations, lambda _, question: _asked(memory, question))
     baseline = _recall_of(conversations, _porter_or)
-    _table(("questions", "n", "porter OR R@5", "porter OR R@10", "pinakes R@5", "pinakes R@10"), (
-        (group, len(ours[group]), *_means(baseline[group]), *_means(ours[group])) for group in sorted(ours)
-    ))
+    _table(
+        ("questions", "n", "porter OR R@5", "porter OR R@10", "pinakes R@5", "pinakes R@10"),
+        ((group, len(ours[group]), *_means(baseline[group]), *_means(ours[group])) for group in sorted(ours)),
+    )
 
 
 def _score_module(bench: Path) -> Any:
@@ -76,10 +83,15 @@ def _score_module(bench: Path) -> Any:
 
 
 def _turn_line(turn: dict[str, Any]) -> str:
-    return json.dumps({
-        "id": turn["turn"], "session_id": str(turn["session"]), "project_id": turn["conversation"],
-        "created_at": turn["created_at"], "text": turn["text"],
-    })
+    return json.dumps(
+        {
+            "id": turn["turn"],
+            "session_id": str(turn["session"]),
+            "project_id": turn["conversation"],
+            "created_at": turn["created_at"],
+            "text": turn["text"],
+        }
+    )
 
 
 def _asked(memory: Memory, question: dict[str, Any]) -> list[str]:
@@ -90,7 +102,9 @@ def _asked(memory: Memory, question: dict[str, Any]) -> list[str]:
 def _porter_or(turns: list[dict[str, Any]], question: dict[str, Any]) -> list[str]:
     """What FTS5 alone finds: any word of the question that is no stop word, best BM25 first."""
     connection = _fts(turns)
-    words = [word for word in re.findall(r"[a-z0-9]+", question["question"].lower()) if word not in STOP_WORDS]
+    words = [
+        word for word in re.findall(r"[a-z0-9]+", question["question"].lower()) if word not in STOP_WORDS
+    ]
     if not words:
         return []
     sql = "SELECT id FROM turn WHERE turn MATCH ? ORDER BY rank LIMIT 10"
@@ -104,8 +118,12 @@ def _fts(turns: list[dict[str, Any]]) -> sqlite3.Connection:
     conversation = turns[0]["conversation"]
     if conversation not in _TABLES:
         connection = _TABLES[conversation] = sqlite3.connect(":memory:")
-        connection.execute("CREATE VIRTUAL TABLE turn USING fts5 (id UNINDEXED, text, tokenize = 'porter unicode61')")
-        connection.executemany("INSERT INTO turn VALUES (?, ?)", ((turn["turn"], turn["text"]) for turn in turns))
+        connection.execute(
+            "CREATE VIRTUAL TABLE turn USING fts5 (id UNINDEXED, text, tokenize = 'porter unicode61')"
+        )
+        connection.executemany(
+            "INSERT INTO turn VALUES (?, ?)", ((turn["turn"], turn["text"]) for turn in turns)
+        )
     return _TABLES[conversation]
 
 
@@ -138,7 +156,16 @@ def durability(args: argparse.Namespace) -> None:
         for contender in contenders:
             outcome = memory_durability.run(contender, clients=8, writes=500, kills=20)
             lost = len(outcome.acknowledged - contender.kept())
-            rows.append((contender.name, len(outcome.acknowledged), outcome.kills, outcome.errors, lost, f"{outcome.seconds:.0f}"))
+            rows.append(
+                (
+                    contender.name,
+                    len(outcome.acknowledged),
+                    outcome.kills,
+                    outcome.errors,
+                    lost,
+                    f"{outcome.seconds:.0f}",
+                )
+            )
         integrity = MemoryStore(Path(folder) / "memory.db").database.check() or ["ok"]
     _table(("server", "acknowledged", "kills", "errors", "lost", "seconds"), rows)
     print(f"\nintegrity of pinakes' file: {', '.join(integrity)}")
@@ -149,8 +176,11 @@ def _pinakes(folder: Path) -> memory_durability.Contender:
         return {observation.text for observation in MemoryStore(folder / "memory.db").all()}
 
     return memory_durability.Contender(
-        "pinakes", [sys.executable, str(Path(__file__).with_name("memory_worker.py")), str(folder)],
-        {"PYTHONPATH": str(REPOSITORY / "src")}, lambda text: {"name": "remember", "arguments": {"text": text}}, kept,
+        "pinakes",
+        [sys.executable, str(Path(__file__).with_name("memory_worker.py")), str(folder)],
+        {"PYTHONPATH": str(REPOSITORY / "src")},
+        lambda text: {"name": "remember", "arguments": {"text": text}},
+        kept,
     )
 
 
@@ -170,7 +200,9 @@ def _server_memory(folder: Path, script: Path) -> memory_durability.Contender:
                 continue
         return names
 
-    return memory_durability.Contender("server-memory (npm)", ["node", str(script)], {"MEMORY_FILE_PATH": str(file)}, call, kept)
+    return memory_durability.Contender(
+        "server-memory (npm)", ["node", str(script)], {"MEMORY_FILE_PATH": str(file)}, call, kept
+    )
 
 
 def latency(args: argparse.Namespace) -> None:
@@ -186,10 +218,14 @@ def latency(args: argparse.Namespace) -> None:
         place = Place("bench", session_id="now")
         writes = [_timed(lambda: memory.remember(Draft(prose.words(25)), place)) for _ in range(300)]
         flushes = [_timed(lambda: _flush(Path(folder) / "probe")) for _ in range(100)]
-    _table(("at " + f"{args.observations:,} observations", "p50 ms", "p95 ms", "p95 CPU ms"), (
-        ("search, 60-word questions", *_percentiles(searches)), ("remember", *_percentiles(writes)),
-        ("(one fsync of this disk)", *_percentiles(flushes)),
-    ))
+    _table(
+        ("at " + f"{args.observations:,} observations", "p50 ms", "p95 ms", "p95 CPU ms"),
+        (
+            ("search, 60-word questions", *_percentiles(searches)),
+            ("remember", *_percentiles(writes)),
+            ("(one fsync of this disk)", *_percentiles(flushes)),
+        ),
+    )
     print(f"\nfile size / text: {ratio:.2f}")
 
 
@@ -199,7 +235,9 @@ class _Prose:
     def __init__(self, seed: int) -> None:
         self._random = random.Random(seed)
         syllables = [a + b for a in "bdfgklmnprstv" for b in "aeiou"]
-        vocabulary = {"".join(self._random.choices(syllables, k=self._random.randint(2, 4))) for _ in range(30_000)}
+        vocabulary = {
+            "".join(self._random.choices(syllables, k=self._random.randint(2, 4))) for _ in range(30_000)
+        }
         self._vocabulary = sorted(vocabulary)
         self._weights = [1 / (rank + 3) for rank in range(len(self._vocabulary))]
 
@@ -210,7 +248,13 @@ class _Prose:
     def line(self, number: int) -> str:
         """One observation to import."""
         text = self.words(self._random.randint(8, 60))
-        return json.dumps({"text": text, "session_id": f"s{number // 40}", "created_at": f"2025-{1 + number % 12:02d}-11T10:00:00"})
+        return json.dumps(
+            {
+                "text": text,
+                "session_id": f"s{number // 40}",
+                "created_at": f"2025-{1 + number % 12:02d}-11T10:00:00",
+            }
+        )
 
 
 def _flush(path: Path) -> None:
@@ -232,33 +276,51 @@ def _percentiles(times: list[tuple[float, float]]) -> tuple[str, str, str]:
     return f"{wall[len(wall) // 2]:.1f}", f"{wall[last]:.1f}", f"{cpu[last]:.1f}"
 
 
-HOOKS = {
+HOOKS: dict[str, dict[str, Any]] = {
     "SessionStart": {"source": "startup"},
     "UserPromptSubmit": {"prompt": "From now on always run the linter before you commit, please."},
-    "PostToolUse (edit)": {"tool_name": "Edit", "tool_input": {"file_path": "a.py", "old_string": "x = 1", "new_string": "x = 2"}},
-    "PostToolUse (ls)": {"tool_name": "Bash", "tool_input": {"command": "ls -la"}, "tool_response": {"stdout": "a.py"}},
-    "PostToolUseFailure": {"tool_name": "Bash", "tool_input": {"command": "pytest -q"}, "error": "Exit code 1\nE   assert token == 'x'\n" * 50},
+    "PostToolUse (edit)": {
+        "tool_name": "Edit",
+        "tool_input": {"file_path": "a.py", "old_string": "x = 1", "new_string": "x = 2"},
+    },
+    "PostToolUse (ls)": {
+        "tool_name": "Bash",
+        "tool_input": {"command": "ls -la"},
+        "tool_response": {"stdout": "a.py"},
+    },
+    "PostToolUseFailure": {
+        "tool_name": "Bash",
+        "tool_input": {"command": "pytest -q"},
+        "error": "Exit code 1\nE   assert token == 'x'\n" * 50,
+    },
 }
 
 
-def hook(args: argparse.Namespace) -> None:
+def hook(_: argparse.Namespace) -> None:
     """CPU time of `pinakes hook` from process start to exit, bytecode cached as an installation has it."""
     rows = []
     code = "import sys; from pinakes.cli.hook import main; sys.exit(main(sys.argv[1:]))"
     with tempfile.TemporaryDirectory() as folder:
         environment = {
-            **os.environ, "PINAKES_HOME": folder, "PYTHONPATH": str(REPOSITORY / "src"),
-            "PYTHONPYCACHEPREFIX": f"{folder}/cache", "PYTHONDONTWRITEBYTECODE": "",
+            **os.environ,
+            "PINAKES_HOME": folder,
+            "PYTHONPATH": str(REPOSITORY / "src"),
+            "PYTHONPYCACHEPREFIX": f"{folder}/cache",
+            "PYTHONDONTWRITEBYTECODE": "",
         }
         for name, payload in HOOKS.items():
             data = json.dumps({"session_id": "s", "cwd": str(REPOSITORY), **payload})
-            times = [_cpu([sys.executable, "-c", code, name.split()[0]], data, environment) for _ in range(12)][2:]
+            times = [
+                _cpu([sys.executable, "-c", code, name.split()[0]], data, environment) for _ in range(12)
+            ][2:]
             rows.append((name, f"{statistics.median(times):.0f}", f"{max(times):.0f}"))
     _table(("hook", "median CPU ms", "worst"), rows)
 
 
 def _cpu(command: list[str], data: str, environment: dict[str, str]) -> float:
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, env=environment) as process:
+    with subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, env=environment
+    ) as process:
         assert process.stdin is not None
         process.stdin.write(data.encode())
         process.stdin.close()
@@ -274,12 +336,21 @@ def redaction(args: argparse.Namespace) -> None:
         caught[sample.kind].append(not _is_left(sample.secret, redact(sample.text).text))
     results = [result for kind in caught.values() for result in kind]
     files, hit_files, lines, hit_lines = _false_hits(args.source or _django())
-    _table(("measure", "figure"), (
-        ("secrets", f"{len(results)} of {len(caught)} kinds"),
-        ("taken out", f"{100 * statistics.fmean(results):.2f} %"),
-        ("lines of source with a false hit", f"{hit_lines} of {lines:,} ({100 * hit_lines / lines:.4f} %)"),
-        ("files of source with a false hit", f"{hit_files} of {files:,} ({100 * hit_files / files:.2f} %)"),
-    ))
+    _table(
+        ("measure", "figure"),
+        (
+            ("secrets", f"{len(results)} of {len(caught)} kinds"),
+            ("taken out", f"{100 * statistics.fmean(results):.2f} %"),
+            (
+                "lines of source with a false hit",
+                f"{hit_lines} of {lines:,} ({100 * hit_lines / lines:.4f} %)",
+            ),
+            (
+                "files of source with a false hit",
+                f"{hit_files} of {files:,} ({100 * hit_files / files:.2f} %)",
+            ),
+        ),
+    )
     for kind, found in caught.items():
         if not all(found):
             print(f"\nmissed: {kind} {len(found) - sum(found)} of {len(found)}")

@@ -1,4 +1,5 @@
-"""Eight clients, each with a server process of its own, write at once while servers are killed: what was acknowledged and is gone?"""
+"""Eight clients, each with a server process of its own, write at once while servers are killed: what was
+acknowledged and is gone?"""
 
 from __future__ import annotations
 
@@ -15,7 +16,19 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-WORDS = "cache index parser token deploy test query schema branch release worker queue timeout retry config session".split()
+WORDS = (
+    "cache",
+    "index",
+    "parser",
+    "token",
+    "deploy",
+    "query",
+    "schema",
+    "branch",
+    "release",
+    "worker",
+    "retry",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,15 +78,23 @@ class Client:
         environment = {**os.environ, **self._contender.environment}
         while True:
             self.process = subprocess.Popen(
-                self._contender.command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
-                text=True, env=environment,
+                self._contender.command,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.DEVNULL,
+                text=True,
+                env=environment,
             )
             try:
-                hello = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "bench", "version": "0"}}
+                hello = {
+                    "protocolVersion": "2025-06-18",
+                    "capabilities": {},
+                    "clientInfo": {"name": "bench", "version": "0"},
+                }
                 self._exchange({"method": "initialize", "params": hello})
                 self._send({"jsonrpc": "2.0", "method": "notifications/initialized"})
             except (OSError, ValueError, EOFError):
-                self.process.wait()   # killed while it started: try again
+                self.process.wait()  # killed while it started: try again
             else:
                 return self.process
 
@@ -100,7 +121,10 @@ def run(contender: Contender, *, clients: int, writes: int, kills: int, seed: in
     outcome, lock, chance = Outcome(), threading.Lock(), random.Random(seed)
     started = time.monotonic()
     running = [Client(contender) for _ in range(clients)]
-    threads = [threading.Thread(target=_write_all, args=(client, n, writes, outcome, lock)) for n, client in enumerate(running)]
+    threads = [
+        threading.Thread(target=_write_all, args=(client, n, writes, outcome, lock))
+        for n, client in enumerate(running)
+    ]
     for thread in threads:
         thread.start()
     # Kills fall at random points of the work rather than of the clock, so that a slow server gets as many.

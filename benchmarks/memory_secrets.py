@@ -1,4 +1,5 @@
-"""A corpus of made-up secrets: each kind as its issuer writes it, each in the surroundings where agents meet it."""
+"""A corpus of made-up secrets: each kind as its issuer writes it, each in the surroundings where agents meet
+it."""
 
 from __future__ import annotations
 
@@ -53,7 +54,13 @@ class Generator:
     def jwt(self) -> str:
         """A JSON web token with a random subject and signature."""
         subject = self.some(LOWER, 12)
-        return ".".join((self.segment('{"alg":"HS256","typ":"JWT"}'), self.segment(f'{{"sub":"{subject}","iat":1700000000}}'), self.some(URLSAFE, 43)))
+        return ".".join(
+            (
+                self.segment('{"alg":"HS256","typ":"JWT"}'),
+                self.segment(f'{{"sub":"{subject}","iat":1700000000}}'),
+                self.some(URLSAFE, 43),
+            )
+        )
 
     def private_key(self, name: str) -> str:
         """A PEM block."""
@@ -81,14 +88,32 @@ def kinds(make: Generator) -> dict[str, tuple[Callable[[], str], tuple[str, ...]
     return {
         "aws access key": (lambda: "AKIA" + some(UPPER, 16), TALK),
         "aws session key": (lambda: "ASIA" + some(UPPER, 16), TALK),
-        "aws secret key": (lambda: some(BASE64, 40), ("aws_secret_access_key = {secret}", "AWS_SECRET_ACCESS_KEY={secret}", '"SecretAccessKey": "{secret}",')),
+        "aws secret key": (
+            lambda: some(BASE64, 40),
+            (
+                "aws_secret_access_key = {secret}",
+                "AWS_SECRET_ACCESS_KEY={secret}",
+                '"SecretAccessKey": "{secret}",',
+            ),
+        ),
         "github personal": (lambda: "ghp_" + some(ALNUM, 36), TALK),
         "github fine-grained": (lambda: f"github_pat_{some(ALNUM, 22)}_{some(ALNUM, 59)}", TALK),
         "github app": (lambda: "ghs_" + some(ALNUM, 36), TALK),
         "gitlab personal": (lambda: "glpat-" + some(URLSAFE, 20), TALK),
-        "slack bot": (lambda: f"xoxb-{some(string.digits, 12)}-{some(string.digits, 12)}-{some(ALNUM, 24)}", TALK),
-        "slack user": (lambda: "xoxp-" + "-".join(some(string.digits, 12) for _ in range(3)) + "-" + some(HEX, 32), TALK),
-        "slack webhook": (lambda: f"https://hooks.slack.com/services/T{some(UPPER, 8)}/B{some(UPPER, 10)}/{some(ALNUM, 24)}", TALK),
+        "slack bot": (
+            lambda: f"xoxb-{some(string.digits, 12)}-{some(string.digits, 12)}-{some(ALNUM, 24)}",
+            TALK,
+        ),
+        "slack user": (
+            lambda: "xoxp-" + "-".join(some(string.digits, 12) for _ in range(3)) + "-" + some(HEX, 32),
+            TALK,
+        ),
+        "slack webhook": (
+            lambda: (
+                f"https://hooks.slack.com/services/T{some(UPPER, 8)}/B{some(UPPER, 10)}/{some(ALNUM, 24)}"
+            ),
+            TALK,
+        ),
         "openai": (lambda: f"sk-{some(ALNUM, 20)}T3BlbkFJ{some(ALNUM, 20)}", TALK),
         "openai project": (lambda: f"sk-proj-{some(URLSAFE, 74)}T3BlbkFJ{some(URLSAFE, 73)}A", TALK),
         "anthropic": (lambda: f"sk-ant-api03-{some(URLSAFE, 93)}AA", TALK),
@@ -114,24 +139,62 @@ def kinds(make: Generator) -> dict[str, tuple[Callable[[], str], tuple[str, ...]
         "vault": (lambda: "hvs." + some(ALNUM, 95), TALK),
         "linear": (lambda: "lin_api_" + some(ALNUM, 40), TALK),
         "new relic": (lambda: "NRAK-" + some(UPPER, 27), TALK),
-        "azure storage": (lambda: make.base64(64), ("DefaultEndpointsProtocol=https;AccountName=acct;AccountKey={secret};EndpointSuffix=core.windows.net",)),
-        "azure client secret": (lambda: f"{some(ALNUM, 3)}8Q~{some(ALNUM, 34)}", ("client_secret: {secret}", "the secret {secret} expires soon")),
+        "azure storage": (
+            lambda: make.base64(64),
+            (
+                "DefaultEndpointsProtocol=https;AccountName=acct;AccountKey={secret};EndpointSuffix=core.windows.net",
+            ),
+        ),
+        "azure client secret": (
+            lambda: f"{some(ALNUM, 3)}8Q~{some(ALNUM, 34)}",
+            ("client_secret: {secret}", "the secret {secret} expires soon"),
+        ),
         "heroku": (make.uuid, ("HEROKU_API_KEY={secret}", "heroku auth token: {secret}")),
-        "postgres url": (lambda: some(ALNUM, 14), ("DATABASE_URL=postgres://app:{secret}@db.internal:5432/app", "connect to postgresql://app:{secret}@10.0.0.3/app first")),
-        "mongodb url": (lambda: some(ALNUM, 16), ("mongodb+srv://admin:{secret}@cluster0.ab1cd.mongodb.net/test",)),
+        "postgres url": (
+            lambda: some(ALNUM, 14),
+            (
+                "DATABASE_URL=postgres://app:{secret}@db.internal:5432/app",
+                "connect to postgresql://app:{secret}@10.0.0.3/app first",
+            ),
+        ),
+        "mongodb url": (
+            lambda: some(ALNUM, 16),
+            ("mongodb+srv://admin:{secret}@cluster0.ab1cd.mongodb.net/test",),
+        ),
         "redis url": (lambda: some(ALNUM, 20), ("redis://:{secret}@cache:6379/0",)),
-        "basic auth url": (lambda: some(ALNUM, 12), ("git clone https://bot:{secret}@git.example.com/team/app.git",)),
-        "bearer header": (lambda: some(URLSAFE, 40), ('curl -H "Authorization: Bearer {secret}" https://api.example.com',)),
+        "basic auth url": (
+            lambda: some(ALNUM, 12),
+            ("git clone https://bot:{secret}@git.example.com/team/app.git",),
+        ),
+        "bearer header": (
+            lambda: some(URLSAFE, 40),
+            ('curl -H "Authorization: Bearer {secret}" https://api.example.com',),
+        ),
         "basic header": (lambda: make.base64(24), ("Authorization: Basic {secret}",)),
-        "env password": (lambda: some(LOWER, 9), ("DB_PASSWORD={secret}", "export POSTGRES_PASSWORD='{secret}'")),
+        "env password": (
+            lambda: some(LOWER, 9),
+            ("DB_PASSWORD={secret}", "export POSTGRES_PASSWORD='{secret}'"),
+        ),
         "env token": (lambda: some(ALNUM, 30), ("SERVICE_TOKEN={secret}", "MY_APP_API_KEY={secret}")),
         "yaml password": (lambda: some(ALNUM, 12) + "7", ("  password: {secret}", 'password: "{secret}"')),
-        "json secret": (lambda: some(ALNUM, 32), ('{{"client_secret": "{secret}"}}', '"api_key": "{secret}",')),
-        "code literal": (lambda: some(ALNUM, 20) + "9", ('API_TOKEN = "{secret}"', "const apiKey = '{secret}';", "token := `{secret}`")),
-        "flag": (lambda: some(ALNUM, 14), ("mysql --password={secret} -u root", "deploy --token {secret} --env prod")),
+        "json secret": (
+            lambda: some(ALNUM, 32),
+            ('{{"client_secret": "{secret}"}}', '"api_key": "{secret}",'),
+        ),
+        "code literal": (
+            lambda: some(ALNUM, 20) + "9",
+            ('API_TOKEN = "{secret}"', "const apiKey = '{secret}';", "token := `{secret}`"),
+        ),
+        "flag": (
+            lambda: some(ALNUM, 14),
+            ("mysql --password={secret} -u root", "deploy --token {secret} --env prod"),
+        ),
         "netrc": (lambda: some(ALNUM, 12), ("machine api.example.com login me password {secret}",)),
-        "npmrc": (lambda: make.uuid(), ("//registry.example.com/:_authToken={secret}",)),
-        "prose": (lambda: some(ALNUM, 28) + "3", ("the secret is {secret} for now", "use token {secret} to log in")),
+        "npmrc": (make.uuid, ("//registry.example.com/:_authToken={secret}",)),
+        "prose": (
+            lambda: some(ALNUM, 28) + "3",
+            ("the secret is {secret} for now", "use token {secret} to log in"),
+        ),
         "rsa key": (lambda: make.private_key("RSA PRIVATE KEY"), ONLY),
         "openssh key": (lambda: make.private_key("OPENSSH PRIVATE KEY"), ONLY),
         "ec key": (lambda: make.private_key("EC PRIVATE KEY"), ONLY),

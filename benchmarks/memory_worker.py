@@ -1,4 +1,5 @@
-"""A memory server reduced to `remember`: reads JSON-RPC lines, answers each once the observation is on disk."""
+"""A memory server reduced to `remember`: reads JSON-RPC lines, answers each once the observation is on
+disk."""
 
 from __future__ import annotations
 
@@ -18,7 +19,11 @@ def main() -> None:
         request = json.loads(line)
         if "id" not in request:
             continue
-        result: dict[str, object] = {"protocolVersion": "2025-06-18", "capabilities": {}, "serverInfo": {"name": "w", "version": "0"}}
+        result: dict[str, object] = {
+            "protocolVersion": "2025-06-18",
+            "capabilities": {},
+            "serverInfo": {"name": "w", "version": "0"},
+        }
         if request["method"] == "tools/call":
             done = memory.remember(Draft(request["params"]["arguments"]["text"]), Place("bench"))
             result = {"content": [{"type": "text", "text": done.id}]}

@@ -1,4 +1,5 @@
-"""`pinakes hook EVENT`: reads an agent's hook JSON on stdin and keeps what is worth keeping. Never fails, never blocks, stays light."""
+"""`pinakes hook EVENT`: reads an agent's hook JSON on stdin and keeps what is worth keeping. Never fails,
+never blocks, stays light."""
 
 from __future__ import annotations
 
@@ -22,7 +23,7 @@ def main(
     environ: Mapping[str, str] = os.environ,
 ) -> int:
     """Handle one event; always 0, because an agent must not stumble over its memory."""
-    gc.disable()   # the process ends in a moment
+    gc.disable()  # the process ends in a moment
     try:
         answer = _handle(arguments[0] if arguments else "", stdin or sys.stdin.buffer, environ)
         if answer:
@@ -44,7 +45,10 @@ def _handle(event_name: str, stdin: BinaryIO, environ: Mapping[str, str]) -> str
     store = MemoryStore(Config.from_environment(environ).home / "memory.db")
     try:
         return capture(
-            Memory(store), event_name, raw, folder=Path.cwd(),
+            Memory(store),
+            event_name,
+            raw,
+            folder=Path.cwd(),
             identify=lambda root: identify(root, may_start_git=False).project_id,
         )
     finally:

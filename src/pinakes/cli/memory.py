@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import argparse
 import json
 import sys
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,21 +12,27 @@ from pinakes.config import Config
 from pinakes.domains.memory.check import check
 from pinakes.domains.memory.memory import Memory, local_now
 from pinakes.domains.memory.model import CAPTURED_KINDS, KINDS, Draft, Place
-from pinakes.domains.memory.render import forgotten_text, observations_answer, remembered_text, timeline_answer
-from pinakes.domains.memory.times import iso, micros, parse_iso
+from pinakes.domains.memory.render import (
+    forgotten_text,
+    observations_answer,
+    remembered_text,
+    timeline_answer,
+)
+from pinakes.domains.memory.times import day, iso, micros, parse_iso
 from pinakes.domains.memory.transfer import as_json, export, import_lines
 from pinakes.errors import BadArgument, NotFound, SourceError
 from pinakes.store.memory import MemoryStore
 from pinakes.workspace.identity import identify
 
 if TYPE_CHECKING:
+    import argparse
     from collections.abc import Callable, Iterator, Sequence
 
     from pinakes.domains.memory.search import Found, Hit
     from pinakes.model import Project
     from pinakes.store.memory import Observation
 
-    Subparsers = argparse._SubParsersAction[argparse.ArgumentParser]
+    Subparsers = argparse._SubParsersAction[argparse.ArgumentParser]  # noqa: SLF001 - argparse names it nowhere else
 
 _MOST_RESULTS = 20
 _SHOWN_TOKENS = 25_000
@@ -47,19 +52,28 @@ def _add_writing_verbs(verbs: Subparsers) -> None:
     add.add_argument("text", help="what to keep; - reads standard input")
     add.add_argument("--kind", default="finding", choices=(*KINDS, *CAPTURED_KINDS))
     add.add_argument("--source", default="", help="where it comes from")
-    add.add_argument("--file", action="append", default=[], dest="files", help="a file it is about; may be repeated")
+    add.add_argument(
+        "--file", action="append", default=[], dest="files", help="a file it is about; may be repeated"
+    )
     add.add_argument("--session-id", default=None)
-    for name, run, what in (("forget", _forget, "hide observations"), ("restore", _restore, "bring forgotten observations back")):
+    for name, run, what in (
+        ("forget", _forget, "hide observations"),
+        ("restore", _restore, "bring forgotten observations back"),
+    ):
         _verb(verbs, name, run, what).add_argument("ids", nargs="+", metavar="ID")
     purge = _verb(verbs, "purge", _purge, "remove forgotten observations for good")
-    purge.add_argument("--older-than-days", type=int, default=0, help="only those forgotten at least that long ago")
+    purge.add_argument(
+        "--older-than-days", type=int, default=0, help="only those forgotten at least that long ago"
+    )
 
 
 def _add_reading_verbs(verbs: Subparsers) -> None:
     search = _verb(verbs, "search", _search, "find observations that answer a question")
     search.add_argument("query", nargs="?", default="")
     search.add_argument("--limit", type=int, default=10, help="most results (1-20)")
-    search.add_argument("--batch", metavar="FILE", help='read {"id", "query"} lines from FILE, or from standard input with -')
+    search.add_argument(
+        "--batch", metavar="FILE", help='read {"id", "query"} lines from FILE, or from standard input with -'
+    )
     _verb(verbs, "show", _show, "show observations in full").add_argument("ids", nargs="+", metavar="ID")
     timeline = _verb(verbs, "timeline", _timeline, "show what came before and after")
     timeline.add_argument("around", nargs="?", default="", help="an id or an ISO time; default: now")
@@ -69,16 +83,24 @@ def _add_reading_verbs(verbs: Subparsers) -> None:
 
 
 def _add_keeping_verbs(verbs: Subparsers) -> None:
-    _verb(verbs, "export", _export, "print everything as JSON Lines").add_argument("file", nargs="?", default="-")
-    _verb(verbs, "import", _import, "take JSON Lines in").add_argument("file", help="a file; - reads standard input")
+    _verb(verbs, "export", _export, "print everything as JSON Lines").add_argument(
+        "file", nargs="?", default="-"
+    )
+    _verb(verbs, "import", _import, "take JSON Lines in").add_argument(
+        "file", help="a file; - reads standard input"
+    )
     _verb(verbs, "stats", _stats, "say how much is kept")
     _verb(verbs, "check", _check, "verify the file and repair what can be repaired")
 
 
-def _verb(verbs: Subparsers, name: str, run: Callable[[argparse.Namespace], int], what: str) -> argparse.ArgumentParser:
+def _verb(
+    verbs: Subparsers, name: str, run: Callable[[argparse.Namespace], int], what: str
+) -> argparse.ArgumentParser:
     parser = verbs.add_parser(name, help=what, description=what)
     parser.add_argument("--json", action="store_true", help="print JSON only")
-    parser.add_argument("--project-id", default="", help="project to use; default: this folder's; 'personal', 'all'")
+    parser.add_argument(
+        "--project-id", default="", help="project to use; default: this folder's; 'personal', 'all'"
+    )
     parser.set_defaults(run=run)
     return parser
 
@@ -86,7 +108,9 @@ def _verb(verbs: Subparsers, name: str, run: Callable[[argparse.Namespace], int]
 def _add(args: argparse.Namespace) -> int:
     project = _project()
     here = args.project_id in ("", project.project_id)
-    place = Place(args.project_id or project.project_id, project.root if here else None, args.session_id, "cli")
+    place = Place(
+        args.project_id or project.project_id, project.root if here else None, args.session_id, "cli"
+    )
     text = sys.stdin.buffer.read().decode("utf-8", "replace") if args.text == "-" else args.text
     with _memory() as memory:
         done = memory.remember(Draft(text, args.kind, args.source, tuple(args.files)), place)
@@ -117,9 +141,15 @@ def _print_found(query: str, found: Found, *, as_json_lines: bool) -> None:
             _print_json(_result(hit))
         return
     for hit in found.hits:
-        print(f"{hit.score:.2f}  {hit.observation.id}  {iso(hit.observation.created_at)[:10]}  {hit.observation.kind}: {hit.snippet}")
+        print(
+            f"{hit.score:.2f}  {hit.observation.id}  {day(hit.observation.created_at)}  "
+            f"{hit.observation.kind}: {hit.snippet}"
+        )
     if not found.hits:
-        print(f"No observations found matching '{query}'. Searched {found.searched}; {found.elsewhere} more in other projects.")
+        print(
+            f"No observations found matching '{query}'. "
+            f"Searched {found.searched}; {found.elsewhere} more in other projects."
+        )
 
 
 def _questions(batch: str) -> Iterator[tuple[str, str]]:
@@ -138,7 +168,9 @@ def _show(args: argparse.Namespace) -> int:
     with _memory() as memory:
         lookup = memory.look_up(args.ids, args.project_id or project.project_id)
         if not lookup.found:
-            raise NotFound(f"No observation with id {', '.join(args.ids)}", hint="`pinakes memory search` finds ids.")
+            raise NotFound(
+                f"No observation with id {', '.join(args.ids)}", hint="`pinakes memory search` finds ids."
+            )
         changed = memory.changed_places(lookup.found, {project.project_id: project.root})
     if args.json:
         for row in lookup.found:
@@ -163,7 +195,9 @@ def _timeline(args: argparse.Namespace) -> int:
     return 0
 
 
-def _timeline_rows(memory: Memory, args: argparse.Namespace, project_id: str) -> tuple[int | None, Sequence[Observation]]:
+def _timeline_rows(
+    memory: Memory, args: argparse.Namespace, project_id: str
+) -> tuple[int | None, Sequence[Observation]]:
     before, after = max(0, args.before), max(0, args.after)
     if args.session_id:
         return None, memory.store.in_session(args.session_id, limit=200)
@@ -172,7 +206,9 @@ def _timeline_rows(memory: Memory, args: argparse.Namespace, project_id: str) ->
         return None, memory.around_time(moment, project_id, before=before, after=after)
     lookup = memory.look_up([args.around], project_id)
     if not lookup.found:
-        raise NotFound(f"No observation with id {args.around}", hint="Give an id, or a time such as 2025-05-07T14:00.")
+        raise NotFound(
+            f"No observation with id {args.around}", hint="Give an id, or a time such as 2025-05-07T14:00."
+        )
     return lookup.found[0].place, memory.around(lookup.found[0], before=before, after=after)
 
 
@@ -188,7 +224,9 @@ def _hide(args: argparse.Namespace, *, restore: bool) -> int:
     with _memory() as memory:
         lookup = memory.forget(args.ids, restore=restore, project_id=args.project_id or _project().project_id)
     if not lookup.found:
-        raise NotFound(f"No observation with id {', '.join(args.ids)}", hint="`pinakes memory search` finds ids.")
+        raise NotFound(
+            f"No observation with id {', '.join(args.ids)}", hint="`pinakes memory search` finds ids."
+        )
     if args.json:
         _print_json({"ids": [row.id for row in lookup.found], "unknown": list(lookup.unknown)})
     else:
@@ -220,8 +258,17 @@ def _export(args: argparse.Namespace) -> int:
 def _import(args: argparse.Namespace) -> int:
     with _memory() as memory:
         done = import_lines(memory, _lines(args.file), project_id=args.project_id or _project().project_id)
-    counts = {"added": done.added, "updated": done.updated, "unchanged": done.unchanged, "failed": done.failed}
-    _report(args, {**counts, "problems": done.problems}, ", ".join(f"{count} {name}" for name, count in counts.items()))
+    counts = {
+        "added": done.added,
+        "updated": done.updated,
+        "unchanged": done.unchanged,
+        "failed": done.failed,
+    }
+    _report(
+        args,
+        {**counts, "problems": done.problems},
+        ", ".join(f"{count} {name}" for name, count in counts.items()),
+    )
     if not args.json:
         for problem in done.problems:
             print(problem, file=sys.stderr)
@@ -233,8 +280,12 @@ def _stats(args: argparse.Namespace) -> int:
         counts = memory.store.counts()
         path = memory.store.database.path
     facts = {
-        "observations": counts.observations, "forgotten": counts.forgotten, "sessions": counts.sessions,
-        "projects": counts.projects, "text_characters": counts.text_characters, "file_bytes": path.stat().st_size,
+        "observations": counts.observations,
+        "forgotten": counts.forgotten,
+        "sessions": counts.sessions,
+        "projects": counts.projects,
+        "text_characters": counts.text_characters,
+        "file_bytes": path.stat().st_size,
     }
     _report(args, facts, "\n".join(f"{name.replace('_', ' ')}: {value:,}" for name, value in facts.items()))
     return 0
@@ -243,10 +294,15 @@ def _stats(args: argparse.Namespace) -> int:
 def _check(args: argparse.Namespace) -> int:
     done = check(_path(), local_now)
     facts = {
-        "observations": done.observations, "problems": list(done.problems), "repaired": done.repaired,
-        "saved": done.saved, "set_aside": list(done.set_aside),
+        "observations": done.observations,
+        "problems": list(done.problems),
+        "repaired": done.repaired,
+        "saved": done.saved,
+        "set_aside": list(done.set_aside),
     }
-    text = f"{done.observations} observations, " + ("repaired: " + "; ".join(done.problems) if done.problems else "all well")
+    text = f"{done.observations} observations, " + (
+        "repaired: " + "; ".join(done.problems) if done.problems else "all well"
+    )
     if done.set_aside:
         text += f". Set aside: {', '.join(done.set_aside)}; {done.saved} observations brought back from there"
     _report(args, facts, text)
@@ -255,7 +311,13 @@ def _check(args: argparse.Namespace) -> int:
 
 def _result(hit: Hit) -> dict[str, Any]:
     row = hit.observation
-    return {"id": row.id, "score": hit.score, "snippet": hit.snippet, "source": row.source, "created_at": iso(row.created_at)}
+    return {
+        "id": row.id,
+        "score": hit.score,
+        "snippet": hit.snippet,
+        "source": row.source,
+        "created_at": iso(row.created_at),
+    }
 
 
 def _report(args: argparse.Namespace, facts: dict[str, Any], text: str) -> None:
@@ -272,12 +334,13 @@ def _print_json(value: dict[str, Any]) -> None:
 def _lines(file: str) -> Iterator[str]:
     """The lines of a file, or of standard input for `-`; bytes that are no UTF-8 are replaced."""
     try:
-        stream = sys.stdin.buffer if file == "-" else Path(file).open("rb")
+        with nullcontext(sys.stdin.buffer) if file == "-" else Path(file).open("rb") as stream:
+            for line in stream:
+                yield line.decode("utf-8", "replace")
     except OSError as exc:
-        raise SourceError(f"Cannot read {file} ({exc.strerror})", hint="Give the path of a readable file.") from exc
-    with stream:
-        for line in stream:
-            yield line.decode("utf-8", "replace")
+        raise SourceError(
+            f"Cannot read {file} ({exc.strerror})", hint="Give the path of a readable file."
+        ) from exc
 
 
 def _project() -> Project:
@@ -292,8 +355,11 @@ def _path() -> Path:
 def _memory() -> Iterator[Memory]:
     store = MemoryStore(_path())
     if store.database.set_aside is not None:
-        print(f"The memory file was damaged and set aside as {store.database.set_aside.name}; `pinakes memory check` "
-              "brings back what can be read.", file=sys.stderr)
+        print(
+            f"The memory file was damaged and set aside as {store.database.set_aside.name}; "
+            "`pinakes memory check` brings back what can be read.",
+            file=sys.stderr,
+        )
     try:
         yield Memory(store)
     finally:

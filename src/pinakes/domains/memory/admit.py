@@ -1,4 +1,5 @@
-"""What is worth keeping of what happens in a session: edits, failures, changes of state, decisions, pages. No language model."""
+"""What is worth keeping of what happens in a session: edits, failures, changes of state, decisions, pages.
+No language model."""
 
 from __future__ import annotations
 
@@ -24,19 +25,25 @@ _SUMMARY_CHARACTERS = 12_000
 _SENTENCES = 5
 _OWN_TOOL = r"(?i)(?:^|_)pinakes(?:_|$)|^mcp__pinakes"
 _ERROR_LINE = (
-    r"(?i)\b(?:error|exception|traceback|fail(?:ed|ure|s)?|fatal|panic(?:ked)?|denied|cannot|could not|not found|undefined|"
-    r"unresolved|segmentation fault|assert\w*|warning: unused)\b|^E\s|npm ERR!|^\s*\^+"
+    r"(?i)\b(?:error|exception|traceback|fail(?:ed|ure|s)?|fatal|panic(?:ked)?|denied|cannot|could not|"
+    r"not found|undefined|unresolved|segmentation fault|assert\w*|warning: unused)\b|^E\s|npm ERR!|^\s*\^+"
 )
 _DECISION = (
-    r"(?i)\b(?:decided|decision|we(?:'ll| will| should)? (?:use|go with|keep|switch)|let's (?:use|go with|keep|switch)|chose|going with|"
-    r"instead of|rather than|from now on|agreed)\b"
+    r"(?i)\b(?:decided|decision|(?:we(?:'ll| will| should)?|let's) (?:use|go with|keep|switch)|chose|"
+    r"going with|instead of|rather than|from now on|agreed)\b"
 )
-_PREFERENCE = r"(?i)\b(?:always|never|i (?:prefer|like|want|hate)|please (?:do not|don't|use|avoid)|make sure (?:to|you)|remember (?:that|to))\b"
+_PREFERENCE = (
+    r"(?i)\b(?:always|never|i (?:prefer|like|want|hate)|please (?:do not|don't|use|avoid)|"
+    r"make sure (?:to|you)|remember (?:that|to))\b"
+)
 _FINDING = (
-    r"(?i)\b(?:root cause|the (?:problem|issue|bug|reason|culprit) (?:was|is)|turns? out|because|caused by|fixed (?:by|in|the)|"
-    r"the fix|it (?:needs|requires)|only works|workaround|note that|important)\b"
+    r"(?i)\b(?:root cause|the (?:problem|issue|bug|reason|culprit) (?:was|is)|turns? out|because|caused by|"
+    r"fixed (?:by|in|the)|the fix|it (?:needs|requires)|only works|workaround|note that|important)\b"
 )
-_TRIVIAL = r"(?i)^\s*(?:/\w|(?:yes|no|ok(?:ay)?|sure|continue|go on|go ahead|thanks?(?: you)?|do it|proceed|next|y|n)\b[\s.!]*$)"
+_TRIVIAL = (
+    r"(?i)^\s*(?:/\w|(?:yes|no|ok(?:ay)?|sure|continue|go on|go ahead|thanks?(?: you)?|do it|"
+    r"proceed|next|y|n)\b[\s.!]*$)"
+)
 
 
 def admit(event: Event) -> Draft | None:
@@ -65,7 +72,8 @@ def may_fix(event: Event) -> bool:
 
 
 def fix_of(event: Event, earlier: Sequence[Observation]) -> Draft | None:
-    """When a command works that failed before in this session: what had gone wrong and what was changed. `earlier`: newest first."""
+    """When a command works that failed before in this session: what had gone wrong and what was changed.
+    `earlier`: newest first."""
     command = _shown_command(event.tool.subject if event.tool else "")
     changed: list[str] = []
     for observation in earlier:
@@ -74,14 +82,19 @@ def fix_of(event: Event, earlier: Sequence[Observation]) -> Draft | None:
         if observation.text.startswith(f"{command} failed"):
             what = "\nChanged in between: " + ", ".join(dict.fromkeys(changed)) if changed else ""
             wrong = observation.text.removeprefix(f"{command} failed").lstrip(": \n")
-            return Draft(f"Fixed: {command} works now.{what}\nIt had failed with: {wrong}", kind="finding", files=tuple(dict.fromkeys(changed)))
+            return Draft(
+                f"Fixed: {command} works now.{what}\nIt had failed with: {wrong}",
+                kind="finding",
+                files=tuple(dict.fromkeys(changed)),
+            )
         if observation.kind == "change":
             changed[:0] = observation.files
     return None
 
 
 def error_excerpt(output: str, *, characters: int = _OUTPUT_CHARACTERS) -> str:
-    """Long output cut around its errors: the lines that tell what went wrong, with a little of what stands beside them."""
+    """Long output cut around its errors: the lines that tell what went wrong, with a little of what stands
+    beside them."""
     lines = [line.rstrip()[:_LINE_CHARACTERS] for line in output.splitlines() if line.strip()]
     if sum(map(len, lines)) + len(lines) <= characters:
         return "\n".join(lines)
@@ -101,14 +114,24 @@ def _prompt(text: str) -> Draft | None:
     text = text.strip()
     if re.match(_TRIVIAL, text) or len(text.split()) < 3:
         return None
-    kind = "preference" if re.search(_PREFERENCE, text) else "decision" if re.search(_DECISION, text) else "request"
+    kind = (
+        "preference"
+        if re.search(_PREFERENCE, text)
+        else "decision"
+        if re.search(_DECISION, text)
+        else "request"
+    )
     return Draft(_cut(text, _PROMPT_CHARACTERS), kind=kind, source="user")
 
 
 def _answer(text: str) -> Draft | None:
     """The sentences of an answer that decide or explain something."""
     sentences = re.split(r"(?<=[.!?])\s+|\n+", re.sub(r"```.*?(?:```|\Z)", "", text, flags=re.DOTALL))
-    telling = [s.strip(" -*#>\t") for s in sentences if 20 < len(s) < 500 and (re.search(_DECISION, s) or re.search(_FINDING, s))]
+    telling = [
+        s.strip(" -*#>\t")
+        for s in sentences
+        if 20 < len(s) < 500 and (re.search(_DECISION, s) or re.search(_FINDING, s))
+    ]
     if not telling:
         return None
     kind = "decision" if any(re.search(_DECISION, sentence) for sentence in telling) else "finding"
@@ -124,9 +147,17 @@ def _tool(tool: ToolUse) -> Draft | None:
         case Action.COMMAND:
             return _command(tool)
         case Action.FETCH if tool.subject and not tool.failed:
-            return Draft(f"Fetched {tool.subject}\n{_cut(tool.output.strip(), _OUTPUT_CHARACTERS)}", kind="reference", source=tool.subject)
+            return Draft(
+                f"Fetched {tool.subject}\n{_cut(tool.output.strip(), _OUTPUT_CHARACTERS)}",
+                kind="reference",
+                source=tool.subject,
+            )
         case Action.WEB_SEARCH if tool.subject and not tool.failed:
-            return Draft(f"Searched the web for: {tool.subject}\n{_cut(tool.output.strip(), _OUTPUT_CHARACTERS)}", kind="reference", source="web search")
+            return Draft(
+                f"Searched the web for: {tool.subject}\n{_cut(tool.output.strip(), _OUTPUT_CHARACTERS)}",
+                kind="reference",
+                source="web search",
+            )
         case _:
             return None
 
@@ -139,7 +170,9 @@ def _edit(tool: ToolUse) -> Draft | None:
         return Draft(f"Editing {names} failed: {error_excerpt(tool.output)}", kind="error", files=tool.files)
     lines = [line for old, new in tool.edits for line in _changed_lines(old, new)]
     more = f"\n… {len(lines) - 2 * _EDIT_LINES} more lines" if len(lines) > 2 * _EDIT_LINES else ""
-    return Draft("\n".join([f"Edited {names}", *lines[: 2 * _EDIT_LINES]]) + more, kind="change", files=tool.files)
+    return Draft(
+        "\n".join([f"Edited {names}", *lines[: 2 * _EDIT_LINES]]) + more, kind="change", files=tool.files
+    )
 
 
 def _changed_lines(old: str, new: str) -> list[str]:
@@ -159,7 +192,10 @@ def _command(tool: ToolUse) -> Draft | None:
     if tool.failed and effect is not Effect.LOOKS:
         return Draft(f"{command} failed:\n{error_excerpt(tool.output)}".rstrip(": \n"), kind="error")
     if effect is Effect.CHANGES and not tool.failed:
-        return Draft(f"Ran {command}\n{error_excerpt(tool.output, characters=_OUTPUT_CHARACTERS // 3)}".strip(), kind="change")
+        return Draft(
+            f"Ran {command}\n{error_excerpt(tool.output, characters=_OUTPUT_CHARACTERS // 3)}".strip(),
+            kind="change",
+        )
     return None
 
 

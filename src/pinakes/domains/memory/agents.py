@@ -1,4 +1,5 @@
-"""Reads the hook JSON of Claude Code, Codex, Gemini CLI and Cursor into events. Tolerant: what it does not know is no event."""
+"""Reads the hook JSON of Claude Code, Codex, Gemini CLI and Cursor into events. Tolerant: what it does not
+know is no event."""
 
 from __future__ import annotations
 
@@ -35,12 +36,27 @@ _HAPPENINGS = {
     "sessionend": Happening.SESSION_ENDED,
 }
 _ACTIONS = {
-    "edit": Action.EDIT, "multiedit": Action.EDIT, "write": Action.EDIT, "notebookedit": Action.EDIT, "applypatch": Action.EDIT,
-    "replace": Action.EDIT, "writefile": Action.EDIT, "editfile": Action.EDIT, "searchreplace": Action.EDIT, "createfile": Action.EDIT,
-    "bash": Action.COMMAND, "shell": Action.COMMAND, "runshellcommand": Action.COMMAND, "execcommand": Action.COMMAND,
-    "localshell": Action.COMMAND, "runterminalcmd": Action.COMMAND, "powershell": Action.COMMAND,
-    "webfetch": Action.FETCH, "fetch": Action.FETCH,
-    "websearch": Action.WEB_SEARCH, "googlewebsearch": Action.WEB_SEARCH,
+    "edit": Action.EDIT,
+    "multiedit": Action.EDIT,
+    "write": Action.EDIT,
+    "notebookedit": Action.EDIT,
+    "applypatch": Action.EDIT,
+    "replace": Action.EDIT,
+    "writefile": Action.EDIT,
+    "editfile": Action.EDIT,
+    "searchreplace": Action.EDIT,
+    "createfile": Action.EDIT,
+    "bash": Action.COMMAND,
+    "shell": Action.COMMAND,
+    "runshellcommand": Action.COMMAND,
+    "execcommand": Action.COMMAND,
+    "localshell": Action.COMMAND,
+    "runterminalcmd": Action.COMMAND,
+    "powershell": Action.COMMAND,
+    "webfetch": Action.FETCH,
+    "fetch": Action.FETCH,
+    "websearch": Action.WEB_SEARCH,
+    "googlewebsearch": Action.WEB_SEARCH,
 }
 _EXIT_CODE = r"(?i)\bexit(?:ed with)? (?:code|status):? *(-?\d+)"
 _PATCHED_FILE = r"(?m)^\*\*\* (?:Add|Update|Delete) File: (.+)$"
@@ -81,7 +97,9 @@ def _said(happening: Happening, payload: Payload) -> str:
         case Happening.PROMPTED:
             return _text(payload, "prompt")
         case Happening.ANSWERED:
-            return _text(payload, "last_assistant_message", "prompt_response", "text", "last-assistant-message")
+            return _text(
+                payload, "last_assistant_message", "prompt_response", "text", "last-assistant-message"
+            )
         case Happening.COMPACTED:
             return _text(payload, "compact_summary", "summary")
         case Happening.COMPACTING:
@@ -92,13 +110,28 @@ def _said(happening: Happening, payload: Payload) -> str:
 
 def _tool(key: str, payload: Payload) -> ToolUse:
     given = _mapping(payload.get("tool_input")) or payload
-    name = _text(payload, "tool_name") or {"aftershellexecution": "Shell", "afterfileedit": "Edit"}.get(key, "")
+    name = _text(payload, "tool_name") or {"aftershellexecution": "Shell", "afterfileedit": "Edit"}.get(
+        key, ""
+    )
     action = _ACTIONS.get(_key(name), Action.OTHER)
-    response = next((payload[field] for field in ("tool_response", "tool_output", "result_json", "output", "error") if field in payload), "")
+    response = next(
+        (
+            payload[field]
+            for field in ("tool_response", "tool_output", "result_json", "output", "error")
+            if field in payload
+        ),
+        "",
+    )
     output = _flat(response)
     failed = key == "posttoolusefailure" or _has_failed(response, output)
     return ToolUse(
-        name, action, subject=_subject(action, given), files=_files(action, given), edits=_edits(given), output=output, failed=failed
+        name,
+        action,
+        subject=_subject(action, given),
+        files=_files(action, given),
+        edits=_edits(given),
+        output=output,
+        failed=failed,
     )
 
 
@@ -120,7 +153,11 @@ def _files(action: Action, given: Mapping[str, Any]) -> tuple[str, ...]:
 
 def _edits(given: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
     if (several := given.get("edits")) and isinstance(several, list):
-        return tuple((_text(edit, "old_string"), _text(edit, "new_string")) for edit in several if isinstance(edit, dict))
+        return tuple(
+            (_text(edit, "old_string"), _text(edit, "new_string"))
+            for edit in several
+            if isinstance(edit, dict)
+        )
     if "new_string" in given or "old_string" in given:
         return ((_text(given, "old_string"), _text(given, "new_string")),)
     if content := _text(given, "content", "new_source", "contents", "code_edit"):
@@ -162,7 +199,17 @@ def _flat(response: object) -> str:
     if isinstance(response, list):
         return "\n".join(filter(None, map(_flat, response)))
     fields = _mapping(response)
-    named = ("stdout", "stderr", "error", "output", "llmContent", "result", "text", "content", "returnDisplay")
+    named = (
+        "stdout",
+        "stderr",
+        "error",
+        "output",
+        "llmContent",
+        "result",
+        "text",
+        "content",
+        "returnDisplay",
+    )
     parts = [_flat(fields[name]) for name in named if fields.get(name)]
     return "\n".join(dict.fromkeys(filter(None, parts)))
 

@@ -1,4 +1,5 @@
-"""Ties observations to the code they speak of: a hash of the file, or of the lines of one symbol, and whether it still holds."""
+"""Ties observations to the code they speak of: a hash of the file, or of the lines of one symbol, and
+whether it still holds."""
 
 from __future__ import annotations
 
@@ -31,7 +32,8 @@ def files_in(text: str, root: Path | None) -> list[str]:
 
 
 def symbols_in(text: str) -> list[str]:
-    """The names of code that a text speaks of: in backquotes, called, or spelled like code; files are no symbols."""
+    """The names of code that a text speaks of: in backquotes, called, or spelled like code; files are no
+    symbols."""
     quoted = re.findall(_QUOTED, text) + re.findall(_CALL, text)
     spelled = [name for name in identifiers(text) if "/" not in name and not re.search(r"\.\w{1,4}$", name)]
     found = (name.rsplit(".", 1)[-1] for name in quoted + spelled)
@@ -44,14 +46,17 @@ def relative_files(files: Iterable[str], root: Path | None) -> tuple[str, ...]:
 
 
 def anchor(files: Sequence[str], symbols: Sequence[str], root: Path | None) -> tuple[Anchor, ...]:
-    """What the named code looks like now: its symbols' lines where they are found, otherwise the whole file."""
+    """What the named code looks like now: its symbols' lines where they are found, otherwise the whole
+    file."""
     anchors: list[Anchor] = []
     for path in files[:_MOST_FILES]:
         source = _read(root, path)
         if source is None:
             continue
         blocks = [(symbol, block) for symbol in symbols if (block := symbol_lines(source, symbol))]
-        anchors += [Anchor(path, symbol, _digest(block)) for symbol, block in blocks] or [Anchor(path, "", _digest(source))]
+        anchors += [Anchor(path, symbol, _digest(block)) for symbol, block in blocks] or [
+            Anchor(path, "", _digest(source))
+        ]
     return tuple(anchors)
 
 
@@ -61,11 +66,14 @@ def changed(anchors: Iterable[Anchor], root: Path) -> bool:
 
 
 def symbol_lines(source: str, symbol: str) -> str:
-    """The lines that define `symbol`: from the line that names it to the end of its indented block; empty when not found."""
+    """The lines that define `symbol`: from the line that names it to the end of its indented block; empty
+    when not found."""
     pattern = (
-        rf"(?m)^([ \t]*)(?:[\w@<>\[\],*& \t]+[ \t*&])?(?:def|class|func|fn|function|interface|struct|enum|trait|type|impl|module|object)"
+        r"(?m)^([ \t]*)(?:[\w@<>\[\],*& \t]+[ \t*&])?"
+        r"(?:def|class|func|fn|function|interface|struct|enum|trait|type|impl|module|object)"
         rf"[ \t]+(?:\([^)\n]*\)[ \t]*)?{re.escape(symbol)}\b"
-        rf"|^([ \t]*)(?:export[ \t]+)?(?:const|let|var|val|static|pub)?[ \t]*{re.escape(symbol)}[ \t]*(?::[^=\n]+)?="
+        r"|^([ \t]*)(?:export[ \t]+)?(?:const|let|var|val|static|pub)?[ \t]*"
+        rf"{re.escape(symbol)}[ \t]*(?::[^=\n]+)?="
     )
     match = re.search(pattern, source)
     if match is None:

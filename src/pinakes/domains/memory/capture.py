@@ -1,4 +1,5 @@
-"""From a hook's input to memory: read the event, keep what is worth keeping in one write, answer what the agent may know."""
+"""From a hook's input to memory: read the event, keep what is worth keeping in one write, answer what the
+agent may know."""
 
 from __future__ import annotations
 
@@ -27,8 +28,11 @@ _EARLIER = 60
 LARGEST_INPUT = 8_000_000
 
 
-def capture(memory: Memory, event_name: str, raw: bytes, *, folder: Path, identify: Callable[[Path], str]) -> str:
-    """Handle one hook call and answer what to print; empty for nothing. `folder` is used when the input names none."""
+def capture(
+    memory: Memory, event_name: str, raw: bytes, *, folder: Path, identify: Callable[[Path], str]
+) -> str:
+    """Handle one hook call and answer what to print; empty for nothing. `folder` is used when the input
+    names none."""
     event = read_event(event_name, _payload(raw))
     if event is None:
         return ""
@@ -37,7 +41,9 @@ def capture(memory: Memory, event_name: str, raw: bytes, *, folder: Path, identi
     if event.happening is Happening.SESSION_STARTED:
         with memory.store.writing() as writer:
             project, _ = memory.place_keys(writer, place)
-        from pinakes.domains.memory.context import session_context  # deferred: only the start of a session needs it
+        from pinakes.domains.memory.context import (
+            session_context,  # deferred: only the start of a session needs it
+        )
 
         return _with_context(event, session_context(memory, project, root))
     _keep(memory, _relative_to(root, event), place)
@@ -57,7 +63,9 @@ def _relative_to(root: Path, event: Event) -> Event:
 
 def _payload(raw: bytes) -> dict[str, Any]:
     if len(raw) > LARGEST_INPUT:
-        raise BadArgument(f"The hook's input has {len(raw):,} bytes; more than {LARGEST_INPUT:,} are not read")
+        raise BadArgument(
+            f"The hook's input has {len(raw):,} bytes; more than {LARGEST_INPUT:,} are not read"
+        )
     try:
         payload = json.loads(raw.decode("utf-8", "replace") or "{}")
     except (ValueError, RecursionError) as exc:
@@ -87,7 +95,7 @@ def _prepared(memory: Memory, draft: Draft, place: Place) -> Prepared | None:
     try:
         return memory.prepare(draft, place.root)
     except BadArgument:
-        return None   # nothing is left of it once private passages are out
+        return None  # nothing is left of it once private passages are out
 
 
 def _with_context(event: Event, context: str) -> str:

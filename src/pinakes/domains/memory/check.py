@@ -1,4 +1,5 @@
-"""Verifies memory and mends it: the word index from the rows, a damaged file from whatever can still be read of it."""
+"""Verifies memory and mends it: the word index from the rows, a damaged file from whatever can still be read
+of it."""
 
 from __future__ import annotations
 
@@ -49,4 +50,6 @@ def check(path: Path, clock: Clock) -> Checked:
 
 def _save(memory: Memory, damaged: Path) -> int:
     """Take over what a damaged file still tells; how many observations are new."""
-    return import_lines(memory, (observation_line(row, ()) for row in readable(damaged)), project_id="", overwrite=False).added
+    return import_lines(
+        memory, (observation_line(row, ()) for row in readable(damaged)), project_id="", overwrite=False
+    ).added

@@ -14,41 +14,64 @@ class Effect(Enum):
     CHANGES = "changes"
 
 
-_LOOKING = frozenset(
-    """ls ll cat bat less more head tail wc pwd echo printf true false cd which whereis type file stat du df tree find fd grep egrep
-    rg ag ack awk cut sort uniq tr column diff cmp date env printenv whoami id hostname uname ps top uptime free jq yq xxd od
-    strings man help history sleep test [ basename dirname realpath readlink seq nl tac clear export set alias wait lsof ss
-    netstat ping dig nslookup nproc sed""".split()
-)
-_CHANGING = frozenset(
-    """rm mv cp mkdir rmdir touch ln chmod chown tee truncate dd patch rsync scp kill crontab systemctl service useradd
-    apt apt-get brew dnf yum pacman alembic flyway terraform ansible-playbook heroku fly vercel netlify createdb dropdb
-    dos2unix unzip tar git-lfs""".split()
-)
+_LOOKING_PROGRAMS = """
+    ls ll cat bat less more head tail wc pwd echo printf true false cd which whereis type file stat du df
+    tree find fd grep egrep rg ag ack awk cut sort uniq tr column diff cmp date env printenv whoami id
+    hostname uname ps top uptime free jq yq xxd od strings man help history sleep test [ basename dirname
+    realpath readlink seq nl tac clear export set alias wait lsof ss netstat ping dig nslookup nproc sed"""
+_LOOKING = frozenset(_LOOKING_PROGRAMS.split())
+_CHANGING_PROGRAMS = """
+    rm mv cp mkdir rmdir touch ln chmod chown tee truncate dd patch rsync scp kill crontab systemctl service
+    useradd apt apt-get brew dnf yum pacman alembic flyway terraform ansible-playbook heroku fly vercel
+    netlify createdb dropdb dos2unix unzip tar git-lfs"""
+_CHANGING = frozenset(_CHANGING_PROGRAMS.split())
 # The first words of commands whose second word tells; anything not named here only tries something.
 _LOOKING_SECOND = {
-    "git": "status log diff show branch blame ls-files ls-tree rev-parse remote describe reflog shortlog grep config cat-file worktree",
+    "git": "status log diff show branch blame ls-files ls-tree rev-parse remote describe reflog shortlog "
+    "grep config cat-file worktree",
     "docker": "ps images logs inspect stats version info",
     "kubectl": "get describe logs top version explain",
-    "npm": "ls list view outdated config --version -v", "pip": "list show freeze --version check", "cargo": "tree metadata --version",
-    "gh": "pr issue run repo status", "go": "list version env doc", "python": "--version -V", "node": "--version -v",
+    "npm": "ls list view outdated config --version -v",
+    "pip": "list show freeze --version check",
+    "cargo": "tree metadata --version",
+    "gh": "pr issue run repo status",
+    "go": "list version env doc",
+    "python": "--version -V",
+    "node": "--version -v",
 }
 _CHANGING_SECOND = {
-    "git": "commit push merge rebase reset checkout switch tag cherry-pick revert stash pull clone init add rm mv apply am clean restore bisect",
-    "npm": "install i ci uninstall update publish link audit", "pnpm": "install add remove update publish",
-    "yarn": "install add remove upgrade publish", "bun": "install add remove", "pip": "install uninstall", "pip3": "install uninstall",
-    "uv": "add remove sync pip lock", "poetry": "add remove install update publish", "cargo": "add remove install publish update",
-    "go": "get mod install", "docker": "build run rm rmi push pull compose stop start tag", "docker-compose": "up down build",
-    "kubectl": "apply delete create scale rollout patch edit set exec", "helm": "install upgrade uninstall rollback",
-    "gem": "install", "bundle": "install add update", "composer": "require install update remove",
-    "alembic": "upgrade downgrade revision", "aws": "s3 cloudformation", "make": "install migrate deploy",
-    "python": "manage.py", "python3": "manage.py", "rails": "generate destroy", "npx": "prisma",
+    "git": "commit push merge rebase reset checkout switch tag cherry-pick revert stash pull clone init add "
+    "rm mv apply am clean restore bisect",
+    "npm": "install i ci uninstall update publish link audit",
+    "pnpm": "install add remove update publish",
+    "yarn": "install add remove upgrade publish",
+    "bun": "install add remove",
+    "pip": "install uninstall",
+    "pip3": "install uninstall",
+    "uv": "add remove sync pip lock",
+    "poetry": "add remove install update publish",
+    "cargo": "add remove install publish update",
+    "go": "get mod install",
+    "docker": "build run rm rmi push pull compose stop start tag",
+    "docker-compose": "up down build",
+    "kubectl": "apply delete create scale rollout patch edit set exec",
+    "helm": "install upgrade uninstall rollback",
+    "gem": "install",
+    "bundle": "install add update",
+    "composer": "require install update remove",
+    "alembic": "upgrade downgrade revision",
+    "aws": "s3 cloudformation",
+    "make": "install migrate deploy",
+    "python": "manage.py",
+    "python3": "manage.py",
+    "rails": "generate destroy",
+    "npx": "prisma",
 }
 _SEPARATOR = r"&&|\|\||[;|\n]|(?<!&)&(?!&)"
 _ASSIGNMENT = r"^\w+=\S*$"
 _REDIRECT = r"(?<![<>&\d-])>{1,2}(?![&>])\s*(?!/dev/)\S"
 _QUOTED = r"'[^']*'|\"(?:\\.|[^\"\\])*\""
-_WRAPPERS = frozenset("sudo time nice nohup env exec command xargs timeout stdbuf".split())
+_WRAPPERS = {"sudo", "time", "nice", "nohup", "env", "exec", "command", "xargs", "timeout", "stdbuf"}
 
 
 def effect_of(command: str) -> Effect:
@@ -67,7 +90,9 @@ def _effect_of_part(words: list[str]) -> Effect:
         return Effect.LOOKS
     program = words[0].rsplit("/", 1)[-1]
     second = _second_word(program, words[1:])
-    if program in ("sed", "perl") and any(word.startswith("-i") or word == "--in-place" for word in words[1:]):
+    if program in ("sed", "perl") and any(
+        word.startswith("-i") or word == "--in-place" for word in words[1:]
+    ):
         return Effect.CHANGES
     if program in _CHANGING or second in _CHANGING_SECOND.get(program, "").split():
         return Effect.CHANGES

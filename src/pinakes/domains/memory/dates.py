@@ -14,9 +14,35 @@ from pinakes.domains.memory.times import micros
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-_MONTHS = ("january", "february", "march", "april", "may", "june", "july", "august", "september", "october", "november", "december")
+_MONTHS = (
+    "january",
+    "february",
+    "march",
+    "april",
+    "may",
+    "june",
+    "july",
+    "august",
+    "september",
+    "october",
+    "november",
+    "december",
+)
 _WEEKDAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
-_NUMBERS = {"a": 1, "an": 1, "one": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7, "eight": 8, "nine": 9, "ten": 10}
+_NUMBERS = {
+    "a": 1,
+    "an": 1,
+    "one": 1,
+    "two": 2,
+    "three": 3,
+    "four": 4,
+    "five": 5,
+    "six": 6,
+    "seven": 7,
+    "eight": 8,
+    "nine": 9,
+    "ten": 10,
+}
 _YEARS_BACK = 10
 
 
@@ -96,7 +122,7 @@ def _day_span(now: datetime, year: int, month: int, number: int) -> Iterator[Spa
     try:
         yield _days(datetime(year, month, number, tzinfo=now.tzinfo))
     except ValueError:
-        return   # 30 February is no day: the question then has no date
+        return  # 30 February is no day: the question then has no date
 
 
 def _days(start: datetime, count: int = 1) -> Span:

@@ -1,4 +1,5 @@
-"""Memory itself: remember, find, look around, forget. Keeps the rules; leaves SQL to the store and wording to render.py."""
+"""Memory itself: remember, find, look around, forget. Keeps the rules; leaves SQL to the store and wording
+to render.py."""
 
 from __future__ import annotations
 
@@ -67,13 +68,16 @@ def random_id() -> str:
 class Memory:
     """What was learned, kept between sessions, in one file."""
 
-    def __init__(self, store: MemoryStore, *, clock: Clock = local_now, new_id: Callable[[], str] = random_id) -> None:
+    def __init__(
+        self, store: MemoryStore, *, clock: Clock = local_now, new_id: Callable[[], str] = random_id
+    ) -> None:
         self.store = store
         self.clock = clock
         self.fresh_id = new_id
 
     def remember(self, draft: Draft, place: Place) -> Remembered:
-        """Keep a draft; on disk when this returns. One that says what is known joins the older observation."""
+        """Keep a draft; on disk when this returns. One that says what is known joins the older
+        observation."""
         prepared = self.prepare(draft, place.root)
         with self.store.writing() as writer:
             project, session = self.place_keys(writer, place)
@@ -84,18 +88,29 @@ class Memory:
         text = clean(draft.text)
         if len(text) > MAX_TEXT_CHARACTERS:
             raise BadArgument(
-                f"The text has {len(text):,} characters; an observation holds at most {MAX_TEXT_CHARACTERS:,}",
+                f"The text has {len(text):,} characters; at most {MAX_TEXT_CHARACTERS:,} are kept",
                 hint="Remember a summary and name the file in `files`.",
             )
         safe = redact(text)
         kept = safe.text.strip()
         if not kept:
-            raise BadArgument("There is nothing to remember: the text is empty", hint="Give `text` outside <private> passages.")
-        files = anchors.relative_files([*(clean(path) for path in draft.files), *anchors.files_in(kept, root)], root)
+            raise BadArgument(
+                "There is nothing to remember: the text is empty",
+                hint="Give `text` outside <private> passages.",
+            )
+        files = anchors.relative_files(
+            [*(clean(path) for path in draft.files), *anchors.files_in(kept, root)], root
+        )
         symbols = tuple(anchors.symbols_in(kept))
         new = NewObservation(
-            id=self.fresh_id(), text=kept, kind=draft.kind, source=redact(clean(draft.source)).text,
-            created_at=micros(self.clock()), names=words_of_names(kept, files), files=files, symbols=symbols,
+            id=self.fresh_id(),
+            text=kept,
+            kind=draft.kind,
+            source=redact(clean(draft.source)).text,
+            created_at=micros(self.clock()),
+            names=words_of_names(kept, files),
+            files=files,
+            symbols=symbols,
             anchors=anchors.anchor(files, symbols, root),
         )
         return Prepared(new, safe.kinds)
@@ -127,10 +142,18 @@ class Memory:
         text = new.text if takes_text else older.text
         files = tuple(dict.fromkeys((*older.files, *new.files)))
         symbols = tuple(dict.fromkeys((*older.symbols, *new.symbols)))
-        writer.replace(older.place, new._replace(
-            text=text, source=new.source or older.source, created_at=older.created_at, updated_at=now,
-            files=files, symbols=symbols, names=words_of_names(text, files),
-        ))
+        writer.replace(
+            older.place,
+            new._replace(
+                text=text,
+                source=new.source or older.source,
+                created_at=older.created_at,
+                updated_at=now,
+                files=files,
+                symbols=symbols,
+                names=words_of_names(text, files),
+            ),
+        )
 
     def search(self, query: str, project_id: str, *, limit: int) -> Found:
         """The best observations for a question, of one project and the personal ones, or of all."""
@@ -142,13 +165,20 @@ class Memory:
         with self.store.database.snapshot():
             known = {project.project_id: project.key for project in self.store.projects()}
             everything = project_id == ALL_PROJECTS
-            keys = tuple(known.values()) if everything else tuple(known[p] for p in (project_id, PERSONAL) if p in known)
+            keys = (
+                tuple(known.values())
+                if everything
+                else tuple(known[p] for p in (project_id, PERSONAL) if p in known)
+            )
             found = search(self.store, query, Scope(keys, everything), limit=limit, now=self.clock())
-            elsewhere = self.store.count([key for key in known.values() if key not in keys]) if not found.hits else 0
+            elsewhere = (
+                self.store.count([key for key in known.values() if key not in keys]) if not found.hits else 0
+            )
         return replace(found, elsewhere=elsewhere)
 
     def look_up(self, ids: Sequence[str], project_id: str = "") -> Lookup:
-        """The live observations behind ids, in that order; an id that several projects use means this project's."""
+        """The live observations behind ids, in that order; an id that several projects use means this
+        project's."""
         found: dict[int, Observation] = {}
         unknown: list[str] = []
         for given in dict.fromkeys(ids):
@@ -186,7 +216,9 @@ class Memory:
                 if not rows:
                     unknown.append(given)
                     continue
-                chosen = min(rows, key=lambda row: (row.project_id != project_id, (row.deleted_at is None) == restore))
+                chosen = min(
+                    rows, key=lambda row: (row.project_id != project_id, (row.deleted_at is None) == restore)
+                )
                 found.append(chosen)
                 if (chosen.deleted_at is None) != restore:
                     writer.mark_deleted(chosen.place, now)
@@ -201,13 +233,16 @@ class Memory:
     def project_keys(self, project_id: str) -> tuple[int, ...]:
         """The keys of a project and of the personal one, as far as they exist; of every project for `all`."""
         wanted = (project_id, PERSONAL)
-        return tuple(p.key for p in self.store.projects() if project_id == ALL_PROJECTS or p.project_id in wanted)
+        return tuple(
+            p.key for p in self.store.projects() if project_id == ALL_PROJECTS or p.project_id in wanted
+        )
 
     def changed_places(self, observations: Sequence[Observation], roots: dict[str, Path]) -> set[int]:
         """The places of observations whose code has changed since; `roots` tells where projects lie."""
         by_place = self.store.anchors([row.place for row in observations])
         return {
-            row.place for row in observations
+            row.place
+            for row in observations
             if row.project_id in roots and anchors.changed(by_place.get(row.place, ()), roots[row.project_id])
         }
 

@@ -38,7 +38,8 @@ class Draft:
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where an observation belongs: the project, the folder it was seen in, and the session if there is one."""
+    """Where an observation belongs: the project, the folder it was seen in, and the session if there is
+    one."""
 
     project_id: str
     root: Path | None = None
@@ -48,7 +49,8 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Remembered:
-    """What became of a draft: its id, whether it joined an older observation, and which kinds of secret were taken out."""
+    """What became of a draft: its id, whether it joined an older observation, and which kinds of secret were
+    taken out."""
 
     id: str
     merged: bool = False

@@ -1,4 +1,5 @@
-"""Takes secrets and private passages out of a text before anything touches the disk. What secrets look like: secrets.py."""
+"""Takes secrets and private passages out of a text before anything touches the disk. What secrets look like:
+secrets.py."""
 
 from __future__ import annotations
 
@@ -16,7 +17,10 @@ if TYPE_CHECKING:
 _PRIVATE = r"(?is)<private>.*?(?:</private>|\Z)"
 _MARK = "[redacted:"
 # Values that stand for a secret without being one.
-_PLACEHOLDER = r"(?i)^(?:x{3,}|\*{3,}|\.{3,}|<.*|your[_-].*|example.*|change[_-]?me.*|placeholder.*|none|null|true|false|redacted.*|.*\.\.\.)$"
+_PLACEHOLDER = (
+    r"(?i)^(?:x{3,}|\*{3,}|\.{3,}|<.*|your[_-].*|example.*|change[_-]?me.*|placeholder.*|none|null|true|false|"
+    r"redacted.*|.*\.\.\.)$"
+)
 _CODE = r"^[A-Za-z_][\w]*(?:\.[A-Za-z_]\w*)+$|^[A-Za-z_]\w*\("
 # `password`, `Token`, `HTTP`, `camelCase`, `PBKDF2PasswordHasher`, `sha256`, `2024`; not `hunter2x9`.
 _PLAIN_WORD = (
@@ -26,13 +30,14 @@ _PLAIN_WORD = (
 _SMALLEST_ENTROPY = 3.0
 _LONG_VALUE = 20
 
-_SECRET_FILE = (
-    r"""(?ix) (?:^|/) (?: \.env(?:\.(?!example|sample|template)[\w.-]+)? | [\w.-]+\.env | \.?netrc | _netrc | \.npmrc | \.pypirc | \.pgpass | \.htpasswd | \.dockercfg
+_NEVER_CAPTURED = r"""(?ix) (?:^|/) (?:
+    \.env(?:\.(?!example|sample|template)[\w.-]+)? | [\w.-]+\.env
+    | \.?netrc | _netrc | \.npmrc | \.pypirc | \.pgpass | \.htpasswd | \.dockercfg
     | id_(?:rsa|dsa|ecdsa|ed25519)\w* | [^/]+\.(?:pem|key|p12|pfx|ppk|jks|keystore|kdbx?|asc|gpg|age)
-    | (?:[\w.-]*[_.-])?(?:credentials?|secrets?)(?:\.(?:json|ya?ml|toml|ini|txt|xml|enc))? | service[_-]?account[\w.-]*\.json | kubeconfig
+    | (?:[\w.-]*[_.-])?(?:credentials?|secrets?)(?:\.(?:json|ya?ml|toml|ini|txt|xml|enc))?
+    | service[_-]?account[\w.-]*\.json | kubeconfig
     | terraform\.tfstate(?:\.backup)? | [^/]+\.tfvars ) $
     | (?:^|/) \.(?:ssh|aws|gnupg|azure|kube|docker) (?:/|$)"""
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +61,7 @@ def redact(text: str) -> Redacted:
 
 def is_secret_file(path: str) -> bool:
     """Whether a file is one whose content must never be captured: `.env`, keys, credentials."""
-    return re.search(_SECRET_FILE, path.replace("\\", "/")) is not None
+    return re.search(_NEVER_CAPTURED, path.replace("\\", "/")) is not None
 
 
 def _apply(rule: SecretRule, text: str, kinds: dict[str, None]) -> str:
@@ -68,7 +73,7 @@ def _apply(rule: SecretRule, text: str, kinds: dict[str, None]) -> str:
             return whole
         kinds[rule.kind] = None
         at = 0 if name is None else match.start(name) - match.start()
-        return f"{whole[:at]}{_MARK}{rule.kind}]{whole[at + len(secret):]}"
+        return f"{whole[:at]}{_MARK}{rule.kind}]{whole[at + len(secret) :]}"
 
     return rule.compiled().sub(replaced, text)
 
@@ -85,7 +90,8 @@ def _is_real(value: str, *, guess: bool) -> bool:
 
 
 def _is_word_like(value: str) -> bool:
-    """Names, paths and prose, not secrets: words, whatever joins them. A secret has digits or odd case inside."""
+    """Names, paths and prose, not secrets: words, whatever joins them. A secret has digits or odd case
+    inside."""
     return all(re.fullmatch(_PLAIN_WORD, piece) for piece in re.split(r"[^A-Za-z0-9]+", value) if piece)
 
 

@@ -1,4 +1,5 @@
-"""How memory answers: compact JSON for `search` and `fetch`, plain lines for the rest, quoted text always marked as such."""
+"""How memory answers: compact JSON for `search` and `fetch`, plain lines for the rest, quoted text always
+marked as such."""
 
 from __future__ import annotations
 
@@ -49,8 +50,15 @@ def search_answer(query: str, found: Found, changed: Collection[int], *, token_b
     if not found.hits:
         return _nothing(query, found)
     lines = [hit_json(hit, changed=hit.observation.place in changed) for hit in found.hits]
-    answer: JsonObject = {"results": lines, "total_count": found.matching, "query": query, "token_estimate": 0}
-    answer["next"] = "timeline(around=id) shows what came before and after; get_observations(ids) shows full text"
+    answer: JsonObject = {
+        "results": lines,
+        "total_count": found.matching,
+        "query": query,
+        "token_estimate": 0,
+    }
+    answer["next"] = (
+        "timeline(around=id) shows what came before and after; get_observations(ids) shows full text"
+    )
     whole = len(compact(answer))
     truncated = False
     while len(compact(answer)) > characters_for(token_budget) - 100 and len(lines) > 1:
@@ -66,7 +74,9 @@ def _nothing(query: str, found: Found) -> Answer:
     text = f"No observations found matching '{query}'. Searched {found.searched} observations."
     if found.elsewhere:
         text += f" {found.elsewhere} more belong to other projects: project_id='all' searches them too."
-    return Answer(text, {"results": [], "total_count": 0, "query": query, "token_estimate": estimate_tokens(text)})
+    return Answer(
+        text, {"results": [], "total_count": 0, "query": query, "token_estimate": estimate_tokens(text)}
+    )
 
 
 def fetch_answer(observation: Observation, *, changed: bool, token_budget: int) -> Answer:
@@ -107,7 +117,14 @@ def timeline_answer(
         for row in rows
     ]
     head = "Quoted from memory, oldest first:"
-    return _fitted(lines, head, "\nNext: get_observations(ids) shows full text.", "observations", "lower before and after", token_budget)
+    return _fitted(
+        lines,
+        head,
+        "\nNext: get_observations(ids) shows full text.",
+        "observations",
+        "lower before and after",
+        token_budget,
+    )
 
 
 def remembered_text(done: Remembered) -> str:

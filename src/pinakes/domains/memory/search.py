@@ -1,4 +1,5 @@
-"""Find observations that answer a question. Each word counts where it stands nearest: in the observation, or beside it."""
+"""Find observations that answer a question. Each word counts where it stands nearest: in the observation, or
+beside it."""
 
 from __future__ import annotations
 
@@ -110,7 +111,11 @@ def search(store: MemoryStore, text: str, scope: Scope, *, limit: int, now: date
     chosen = heapq.nlargest(_SECOND_STAGE, words, key=words.__getitem__)
     sketches = store.sketches(chosen, head_characters=_HEAD_CHARACTERS)
     ranked = sorted(
-        ((words[sketch.place] + _bonus(sketch, question, spans, micros(now)), sketch.place) for sketch in sketches), reverse=True
+        (
+            (words[sketch.place] + _bonus(sketch, question, spans, micros(now)), sketch.place)
+            for sketch in sketches
+        ),
+        reverse=True,
     )
     top = [(score, place) for score, place in ranked if score > 0][:limit]
     hits = _hits(store, top, question)
@@ -155,7 +160,12 @@ def _match(store: MemoryStore, question: Question, scope: Scope, searched: int) 
 
 
 def _with_neighbours(places: Iterable[int]) -> set[int]:
-    beside = {place + step for place in places for step, _ in _WORTH_BESIDE if session_of(place + step) == session_of(place)}
+    beside = {
+        place + step
+        for place in places
+        for step, _ in _WORTH_BESIDE
+        if session_of(place + step) == session_of(place)
+    }
     return beside.union(places)
 
 
@@ -164,7 +174,9 @@ def _dated(store: MemoryStore, scope: Scope, spans: Sequence[Span]) -> list[int]
     places: list[int] = []
     for span in spans:
         if len(places) < _DATED_PLACES:
-            places += store.places_between(scope.project_keys, span.start, span.end, at_most=_DATED_PLACES - len(places))
+            places += store.places_between(
+                scope.project_keys, span.start, span.end, at_most=_DATED_PLACES - len(places)
+            )
     return places
 
 
@@ -172,7 +184,8 @@ def _words_score(matches: _Matches, candidates: Iterable[int], best: Sequence[in
     """The candidates' worth by words: their own, those beside them, and how well their session does."""
     sessions = _session_worth(matches, best)
     return {
-        place: _near_worth(matches, place) + _SESSION_WEIGHT * sessions.get(session_of(place), 0.0) for place in candidates
+        place: _near_worth(matches, place) + _SESSION_WEIGHT * sessions.get(session_of(place), 0.0)
+        for place in candidates
     }
 
 
@@ -207,7 +220,7 @@ def _bonus(sketch: Sketch, question: Question, spans: Sequence[Span], now: int) 
     if any(span.start <= sketch.created_at < span.end for span in spans):
         bonus += _DATE_WEIGHT
     elif any(span.end <= sketch.created_at < span.end + _AFTER_DATE_MICROS for span in spans):
-        bonus += _AFTER_DATE_WEIGHT   # what happened on a day is often written down a little later
+        bonus += _AFTER_DATE_WEIGHT  # what happened on a day is often written down a little later
     return bonus
 
 
@@ -226,7 +239,9 @@ def _is_named(sketch: Sketch, question: Question) -> bool:
 def _hits(store: MemoryStore, top: Sequence[tuple[float, int]], question: Question) -> tuple[Hit, ...]:
     by_place = {row.place: row for row in store.at_places([place for _, place in top])}
     best = top[0][0] if top else 1.0
-    found: list[tuple[float, Observation]] = [(score, by_place[place]) for score, place in top if place in by_place]
+    found: list[tuple[float, Observation]] = [
+        (score, by_place[place]) for score, place in top if place in by_place
+    ]
     return tuple(Hit(row, round(score / best, 4), snippet(row.text, question.terms)) for score, row in found)
 
 

@@ -29,7 +29,9 @@ if TYPE_CHECKING:
 _SESSION_ROWS = 200
 
 _QUERY = Parameter("query", "string", "What you want to know, in plain words (1–500 characters)")
-_PROJECT = Parameter("project_id", "string", "Project to use; default the session's, 'personal' for none", default="")
+_PROJECT = Parameter(
+    "project_id", "string", "Project to use; default the session's, 'personal' for none", default=""
+)
 _IDS = Parameter("ids", "array", "Ids from search or timeline, such as obs:k3x9…")
 
 
@@ -37,7 +39,12 @@ class MemoryTools:
     """The handlers of the memory tools, over one memory."""
 
     def __init__(
-        self, memory: Memory, identify: Callable[[Path], Project], *, token_budget: int, session_id: str | None = None
+        self,
+        memory: Memory,
+        identify: Callable[[Path], Project],
+        *,
+        token_budget: int,
+        session_id: str | None = None,
     ) -> None:
         self._memory = memory
         self._identify = identify
@@ -46,12 +53,21 @@ class MemoryTools:
 
     def tools(self) -> tuple[Tool, ...]:
         """All six, in the order of the contract."""
-        return (self._search_tool(), self._fetch_tool(), self._get_tool(), self._timeline_tool(), self._remember_tool(), self._forget_tool())
+        return (
+            self._search_tool(),
+            self._fetch_tool(),
+            self._get_tool(),
+            self._timeline_tool(),
+            self._remember_tool(),
+            self._forget_tool(),
+        )
 
     def search(self, call: Call) -> Answer:
         """The compact index of what matches a question."""
         query = call.text("query")
-        found = self._memory.search(query, call.text("project_id") or self._project(call).project_id, limit=call.number("limit"))
+        found = self._memory.search(
+            query, call.text("project_id") or self._project(call).project_id, limit=call.number("limit")
+        )
         changed = self._changed(call, [hit.observation for hit in found.hits])
         return search_answer(query, found, changed, token_budget=self._token_budget)
 
@@ -71,17 +87,29 @@ class MemoryTools:
         middle, rows = self._timeline_rows(call)
         if not rows:
             raise NotFound("There are no observations there", hint="Use search to find one to start from.")
-        return timeline_answer(rows, self._changed(call, rows), middle=middle, token_budget=self._token_budget)
+        return timeline_answer(
+            rows, self._changed(call, rows), middle=middle, token_budget=self._token_budget
+        )
 
     def remember(self, call: Call) -> Answer:
         """Keep something; on disk when this answers."""
         project = self._project(call)
         given = call.text("project_id")
         here = given in ("", project.project_id)
-        place = Place(given or project.project_id, project.root if here else None, self._session_id if here else None)
-        draft = Draft(call.text("text"), kind=call.text("kind"), source=call.text("source"), files=tuple(call.texts("files")))
+        place = Place(
+            given or project.project_id, project.root if here else None, self._session_id if here else None
+        )
+        draft = Draft(
+            call.text("text"),
+            kind=call.text("kind"),
+            source=call.text("source"),
+            files=tuple(call.texts("files")),
+        )
         done = self._memory.remember(draft, place)
-        return Answer(remembered_text(done), {"id": shown_id(done.id), "merged": done.merged, "redacted": list(done.redacted)})
+        return Answer(
+            remembered_text(done),
+            {"id": shown_id(done.id), "merged": done.merged, "redacted": list(done.redacted)},
+        )
 
     def forget(self, call: Call) -> Answer:
         """Hide observations, or bring them back."""
@@ -99,7 +127,9 @@ class MemoryTools:
         if not around:
             raise BadArgument("Give `around` (an id or a time) or `session_id`", hint="Ids come from search.")
         if (moment := parse_iso(around)) is not None:
-            return None, self._memory.around_time(moment, self._project(call).project_id, before=before, after=after)
+            return None, self._memory.around_time(
+                moment, self._project(call).project_id, before=before, after=after
+            )
         observation = self._look_up(call, [around]).found[0]
         return observation.place, self._memory.around(observation, before=before, after=after)
 
@@ -118,32 +148,50 @@ class MemoryTools:
 
     def _search_tool(self) -> Tool:
         return Tool(
-            "search", "memory", "Search memory",
+            "search",
+            "memory",
+            "Search memory",
             "Search what earlier sessions learned: decisions, findings, changes, errors and their fixes. "
             "Answers a compact index; fetch or get_observations shows full text.",
             (
                 _QUERY,
                 Parameter("limit", "integer", "Most results (1–20)", default=10, minimum=1, maximum=20),
-                Parameter("project_id", "string", "Project to search; default the session's and personal; 'all' for every one", default=""),
+                Parameter(
+                    "project_id",
+                    "string",
+                    "Project to search; default the session's and personal; 'all' for every one",
+                    default="",
+                ),
             ),
             self.search,
         )
 
     def _fetch_tool(self) -> Tool:
         return Tool(
-            "fetch", "memory", "Fetch by id", "Show the full text behind an id from search, with its citation.",
-            (Parameter("id", "string", "An id from search"),), self.fetch,
+            "fetch",
+            "memory",
+            "Fetch by id",
+            "Show the full text behind an id from search, with its citation.",
+            (Parameter("id", "string", "An id from search"),),
+            self.fetch,
         )
 
     def _get_tool(self) -> Tool:
         return Tool(
-            "get_observations", "memory", "Get observations", "Show observations in full, with their session, files and times.",
-            (_IDS,), self.get_observations,
+            "get_observations",
+            "memory",
+            "Get observations",
+            "Show observations in full, with their session, files and times.",
+            (_IDS,),
+            self.get_observations,
         )
 
     def _timeline_tool(self) -> Tool:
         return Tool(
-            "timeline", "memory", "Timeline", "Show what happened before and after an observation or a time, or in one session, in order.",
+            "timeline",
+            "memory",
+            "Timeline",
+            "Show what happened before and after an observation or a time, or in one session, in order.",
             (
                 Parameter("around", "string", "An id from search, or an ISO time", default=""),
                 Parameter("session_id", "string", "Show this session instead", default=""),
@@ -155,7 +203,9 @@ class MemoryTools:
 
     def _remember_tool(self) -> Tool:
         return Tool(
-            "remember", "memory", "Remember",
+            "remember",
+            "memory",
+            "Remember",
             "Keep a decision, finding, change, reference or preference for later sessions. "
             "Near-duplicates are merged; secrets are redacted before anything is written.",
             (
@@ -165,19 +215,27 @@ class MemoryTools:
                 Parameter("files", "array", "Files it is about, relative to the project", default=[]),
                 _PROJECT,
             ),
-            self.remember, read_only=False, idempotent=True,
+            self.remember,
+            read_only=False,
+            idempotent=True,
         )
 
     def _forget_tool(self) -> Tool:
         return Tool(
-            "forget", "memory", "Forget", "Hide observations from every answer; restore=true brings them back.",
+            "forget",
+            "memory",
+            "Forget",
+            "Hide observations from every answer; restore=true brings them back.",
             (_IDS, Parameter("restore", "boolean", "Bring them back instead", default=False)),
-            self.forget, read_only=False, destructive=True,
+            self.forget,
+            read_only=False,
+            destructive=True,
         )
 
 
 def _unknown(ids: Sequence[str]) -> NotFound:
     shown = ", ".join(ids) or "(none given)"
-    return NotFound(f"No observation with id {shown}", hint="Ids come from search; forgotten ones need forget with restore=true.")
-
-
+    return NotFound(
+        f"No observation with id {shown}",
+        hint="Ids come from search; forgotten ones need forget with restore=true.",
+    )

@@ -1,4 +1,5 @@
-"""Memory as JSON Lines, out and in again, exactly. One bad line never stops an import: it is counted and named."""
+"""Memory as JSON Lines, out and in again, exactly. One bad line never stops an import: it is counted and
+named."""
 
 from __future__ import annotations
 
@@ -46,13 +47,26 @@ class Imported:
 def export(memory: Memory) -> Iterator[str]:
     """Every project, session and observation, forgotten ones too, one JSON object a line."""
     for project in memory.store.projects():
-        yield _line({"type": "project", "project_id": project.project_id, "root": project.root, "created_at": iso(project.created_at)})
+        yield _line(
+            {
+                "type": "project",
+                "project_id": project.project_id,
+                "root": project.root,
+                "created_at": iso(project.created_at),
+            }
+        )
     for session in memory.store.sessions():
         ended = None if session.ended_at is None else iso(session.ended_at)
-        yield _line({
-            "type": "session", "project_id": session.project_id, "session_id": session.session_id, "agent": session.agent,
-            "started_at": iso(session.started_at), "ended_at": ended,
-        })
+        yield _line(
+            {
+                "type": "session",
+                "project_id": session.project_id,
+                "session_id": session.session_id,
+                "agent": session.agent,
+                "started_at": iso(session.started_at),
+                "ended_at": ended,
+            }
+        )
     for observation in memory.store.all():
         noted = memory.store.anchors([observation.place]).get(observation.place, [])
         yield observation_line(observation, noted)
@@ -60,7 +74,9 @@ def export(memory: Memory) -> Iterator[str]:
 
 def observation_line(observation: Observation, noted: Iterable[Anchor]) -> str:
     """One observation, with its anchors, as a line."""
-    return _line({"type": "observation", **as_json(observation), "anchors": [_anchor_json(anchor) for anchor in noted]})
+    return _line(
+        {"type": "observation", **as_json(observation), "anchors": [_anchor_json(anchor) for anchor in noted]}
+    )
 
 
 def as_json(observation: Observation) -> dict[str, Any]:
@@ -83,7 +99,9 @@ def as_json(observation: Observation) -> dict[str, Any]:
     }
 
 
-def import_lines(memory: Memory, lines: Iterable[str], *, project_id: str, overwrite: bool = True) -> Imported:
+def import_lines(
+    memory: Memory, lines: Iterable[str], *, project_id: str, overwrite: bool = True
+) -> Imported:
     """Take JSON Lines in; what has no project goes to `project_id`. Ids, times and sessions stay as given."""
     report = Imported()
     numbered = enumerate(lines, start=1)
@@ -99,7 +117,9 @@ def import_lines(memory: Memory, lines: Iterable[str], *, project_id: str, overw
 class _Importer:
     """Takes lines inside one transaction."""
 
-    def __init__(self, memory: Memory, writer: Writer, project_id: str, report: Imported, *, overwrite: bool) -> None:
+    def __init__(
+        self, memory: Memory, writer: Writer, project_id: str, report: Imported, *, overwrite: bool
+    ) -> None:
         self._memory = memory
         self._writer = writer
         self._project_id = project_id
@@ -109,18 +129,20 @@ class _Importer:
     def take(self, number: int, line: str) -> None:
         """Store one line, or count it as failed."""
         try:
-            record = json.loads(line)
-            if not isinstance(record, dict):
-                raise SourceError("not a JSON object")
+            record = _object(json.loads(line))
             match record.get("type", "observation"):
                 case "project":
-                    self._writer.project(_text(record, "project_id"), root=_text(record, "root"), now=self._time(record, "created_at"))
+                    self._writer.project(
+                        _text(record, "project_id"),
+                        root=_text(record, "root"),
+                        now=self._time(record, "created_at"),
+                    )
                 case "session":
                     self._session(record)
                 case "observation":
                     self._observation(record)
                 case other:
-                    raise SourceError(f"unknown type {other!r}")
+                    self._report.fail(number, f"unknown type {other!r}")
         except (ValueError, SourceError, RecursionError) as exc:
             self._report.fail(number, str(exc))
 
@@ -128,7 +150,9 @@ class _Importer:
         started_at = self._time(record, "started_at")
         project = self._project(record, started_at)
         key = self._writer.session(project, _session_id(record), agent=_text(record, "agent"), now=started_at)
-        self._writer.describe_session(key, agent=_text(record, "agent"), started_at=started_at, ended_at=_moment(record, "ended_at"))
+        self._writer.describe_session(
+            key, agent=_text(record, "agent"), started_at=started_at, ended_at=_moment(record, "ended_at")
+        )
 
     def _observation(self, record: dict[str, Any]) -> None:
         new = self._new(record)
@@ -154,10 +178,18 @@ class _Importer:
         symbols = tuple(_texts(record, "symbols")) if "symbols" in record else tuple(anchors.symbols_in(text))
         created_at = self._time(record, "created_at")
         return NewObservation(
-            id=_text(record, "id") or self._memory.fresh_id(), text=text, kind=_text(record, "kind") or "finding",
-            source=redact(_text(record, "source")).text, created_at=created_at, names=words_of_names(text, files), files=files, symbols=symbols,
-            updated_at=_moment(record, "updated_at"), deleted_at=_moment(record, "deleted_at"),
-            embedding=_bytes(record, "embedding"), embedding_model=_text(record, "embedding_model") or None,
+            id=_text(record, "id") or self._memory.fresh_id(),
+            text=text,
+            kind=_text(record, "kind") or "finding",
+            source=redact(_text(record, "source")).text,
+            created_at=created_at,
+            names=words_of_names(text, files),
+            files=files,
+            symbols=symbols,
+            updated_at=_moment(record, "updated_at"),
+            deleted_at=_moment(record, "deleted_at"),
+            embedding=_bytes(record, "embedding"),
+            embedding_model=_text(record, "embedding_model") or None,
             anchors=tuple(_anchor(item) for item in record.get("anchors") or ()),
         )
 
@@ -171,8 +203,26 @@ class _Importer:
 
 def _same(known: Observation, new: NewObservation) -> bool:
     updated_at = new.created_at if new.updated_at is None else new.updated_at
-    ours = (known.text, known.kind, known.source, known.files, known.symbols, known.created_at, known.updated_at, known.deleted_at)
-    theirs = (new.text, new.kind, new.source, new.files, new.symbols, new.created_at, updated_at, new.deleted_at)
+    ours = (
+        known.text,
+        known.kind,
+        known.source,
+        known.files,
+        known.symbols,
+        known.created_at,
+        known.updated_at,
+        known.deleted_at,
+    )
+    theirs = (
+        new.text,
+        new.kind,
+        new.source,
+        new.files,
+        new.symbols,
+        new.created_at,
+        updated_at,
+        new.deleted_at,
+    )
     return ours == theirs and (known.embedding, known.embedding_model) == (new.embedding, new.embedding_model)
 
 
@@ -188,6 +238,12 @@ def _anchor(item: object) -> Anchor:
     if not isinstance(item, dict):
         raise SourceError("an anchor is not an object")
     return Anchor(_text(item, "path"), _text(item, "symbol"), bytes.fromhex(_text(item, "digest")))
+
+
+def _object(value: object) -> dict[str, Any]:
+    if not isinstance(value, dict):
+        raise SourceError("not a JSON object")
+    return value
 
 
 def _text(record: dict[str, Any], name: str) -> str:

@@ -5,4 +5,13 @@ from pinakes.store.memory.rows import Anchor, NewObservation, Observation, Sketc
 from pinakes.store.memory.schema import MIGRATIONS
 from pinakes.store.memory.writer import Writer
 
-__all__ = ["MIGRATIONS", "Anchor", "MemoryStore", "NewObservation", "Observation", "Sketch", "Writer", "session_of"]
+__all__ = [
+    "MIGRATIONS",
+    "Anchor",
+    "MemoryStore",
+    "NewObservation",
+    "Observation",
+    "Sketch",
+    "Writer",
+    "session_of",
+]

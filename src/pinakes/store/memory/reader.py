@@ -45,7 +45,11 @@ class MemoryStore:
     def by_ids(self, ids: Sequence[str]) -> list[Observation]:
         """All live observations with these ids, of any project."""
         with self.database.snapshot() as connection:
-            return [row for chosen in ids for row in select(connection, "o.id = ? AND o.deleted_at IS NULL", (chosen,))]
+            return [
+                row
+                for chosen in ids
+                for row in select(connection, "o.id = ? AND o.deleted_at IS NULL", (chosen,))
+            ]
 
     def at_places(self, places: Sequence[int]) -> list[Observation]:
         """The live observations at these places, in the order asked for."""
@@ -62,11 +66,14 @@ class MemoryStore:
         with self.database.snapshot() as connection:
             for some in _batches(places):
                 rows = connection.execute(
-                    f"""SELECT place, created_at, source, files, symbols, substr(text, 1, {head_characters}), length(text)
+                    f"""SELECT place, created_at, source, files, symbols,
+                               substr(text, 1, {head_characters}), length(text)
                         FROM observation WHERE place IN ({marks(some)}) AND deleted_at IS NULL""",
                     some,
                 )
-                sketches += [Sketch(r[0], r[1], r[2], texts_of(r[3]), texts_of(r[4]), r[5], r[6]) for r in rows]
+                sketches += [
+                    Sketch(r[0], r[1], r[2], texts_of(r[3]), texts_of(r[4]), r[5], r[6]) for r in rows
+                ]
         return sketches
 
     def projects(self) -> list[Project]:
@@ -87,13 +94,16 @@ class MemoryStore:
     def session_keys(self, project_keys: Sequence[int]) -> set[int]:
         """The keys of all sessions of these projects."""
         with self.database.snapshot() as connection:
-            rows = connection.execute(f"SELECT key FROM session WHERE project IN ({marks(project_keys)})", tuple(project_keys))
+            rows = connection.execute(
+                f"SELECT key FROM session WHERE project IN ({marks(project_keys)})", tuple(project_keys)
+            )
             return {row[0] for row in rows}
 
     def count(self, project_keys: Sequence[int]) -> int:
-        """How many observations these projects have; forgotten ones count too, which ranking does not mind."""
+        """How many observations these projects have; forgotten ones count too, which ranking does not
+        mind."""
         with self.database.snapshot() as connection:
-            sql = f"SELECT count(*) FROM observation INDEXED BY observation_by_time WHERE project IN ({marks(project_keys)})"
+            sql = f"SELECT count(*) FROM observation WHERE project IN ({marks(project_keys)})"
             return int(connection.execute(sql, tuple(project_keys)).fetchone()[0])
 
     def frequency(self, words: Sequence[str], *, at_most: int) -> int:
@@ -111,20 +121,27 @@ class MemoryStore:
     def places_between(self, project_keys: Sequence[int], start: int, end: int, *, at_most: int) -> list[int]:
         """The places of live observations created in [start, end), newest first."""
         sql = f"""SELECT place FROM observation WHERE project IN ({marks(project_keys)})
-                  AND created_at >= ? AND created_at < ? AND deleted_at IS NULL ORDER BY created_at DESC LIMIT ?"""
+                  AND created_at >= ? AND created_at < ? AND deleted_at IS NULL ORDER BY created_at DESC
+                  LIMIT ?"""
         with self.database.snapshot() as connection:
             return [row[0] for row in connection.execute(sql, (*project_keys, start, end, at_most))]
 
-    def before(self, project_keys: Sequence[int], created_at: int, place: int, *, limit: int) -> list[Observation]:
+    def before(
+        self, project_keys: Sequence[int], created_at: int, place: int, *, limit: int
+    ) -> list[Observation]:
         """Up to `limit` live observations before that moment, oldest first."""
-        where = f"""o.project IN ({marks(project_keys)}) AND (o.created_at, o.place) < (?, ?) AND o.deleted_at IS NULL
+        where = f"""o.project IN ({marks(project_keys)}) AND o.deleted_at IS NULL
+                    AND (o.created_at, o.place) < (?, ?)
                     ORDER BY o.created_at DESC, o.place DESC LIMIT ?"""
         with self.database.snapshot() as connection:
             return select(connection, where, (*project_keys, created_at, place, limit))[::-1]
 
-    def after(self, project_keys: Sequence[int], created_at: int, place: int, *, limit: int) -> list[Observation]:
+    def after(
+        self, project_keys: Sequence[int], created_at: int, place: int, *, limit: int
+    ) -> list[Observation]:
         """Up to `limit` live observations from that moment on, oldest first."""
-        where = f"""o.project IN ({marks(project_keys)}) AND (o.created_at, o.place) > (?, ?) AND o.deleted_at IS NULL
+        where = f"""o.project IN ({marks(project_keys)}) AND o.deleted_at IS NULL
+                    AND (o.created_at, o.place) > (?, ?)
                     ORDER BY o.created_at, o.place LIMIT ?"""
         with self.database.snapshot() as connection:
             return select(connection, where, (*project_keys, created_at, place, limit))
@@ -135,7 +152,9 @@ class MemoryStore:
         with self.database.snapshot() as connection:
             return select(connection, where, (session_id, limit))[::-1]
 
-    def recent(self, project_keys: Sequence[int], *, limit: int, kinds: Sequence[str] = ()) -> list[Observation]:
+    def recent(
+        self, project_keys: Sequence[int], *, limit: int, kinds: Sequence[str] = ()
+    ) -> list[Observation]:
         """The newest live observations, newest first; only of `kinds` where given."""
         with self.database.snapshot() as connection:
             return select_recent(connection, project_keys, limit, kinds)
@@ -145,7 +164,8 @@ class MemoryStore:
         anchors: dict[int, list[Anchor]] = {}
         with self.database.snapshot() as connection:
             for some in _batches(places):
-                sql = f"SELECT place, path, symbol, digest FROM anchor WHERE place IN ({marks(some)}) ORDER BY place, path, symbol"
+                sql = f"""SELECT place, path, symbol, digest FROM anchor
+                          WHERE place IN ({marks(some)}) ORDER BY place, path, symbol"""
                 for place, path, symbol, digest in connection.execute(sql, some):
                     anchors.setdefault(place, []).append(Anchor(path, symbol, digest))
         return anchors
@@ -165,9 +185,12 @@ class MemoryStore:
         """How much is kept in all."""
         with self.database.snapshot() as connection:
             live, forgotten, characters = connection.execute(
-                "SELECT count(*) - count(deleted_at), count(deleted_at), coalesce(sum(length(text)), 0) FROM observation"
+                """SELECT count(*) - count(deleted_at), count(deleted_at), coalesce(sum(length(text)), 0)
+                   FROM observation"""
             ).fetchone()
-            sessions = connection.execute("SELECT count(*) FROM session WHERE session_id IS NOT NULL").fetchone()[0]
+            sessions = connection.execute(
+                "SELECT count(*) FROM session WHERE session_id IS NOT NULL"
+            ).fetchone()[0]
             projects = connection.execute("SELECT count(*) FROM project").fetchone()[0]
         return Counts(live, forgotten, sessions, projects, characters)
 

@@ -7,7 +7,7 @@ from contextlib import closing
 from typing import TYPE_CHECKING
 
 from pinakes.errors import StoreCorrupt, StoreError
-from pinakes.store.memory.rows import Observation, select, session_of, session_range
+from pinakes.store.memory.rows import POSITION_BITS, Observation, select, session_of, session_range
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -52,7 +52,10 @@ def readable(path: Path) -> Iterator[Observation]:
 
 def _session_keys(connection: sqlite3.Connection) -> list[int]:
     """The keys of all sessions, from whichever table can still tell."""
-    for sql in ("SELECT key FROM session ORDER BY key", "SELECT DISTINCT place >> 24 FROM observation ORDER BY 1"):
+    for sql in (
+        "SELECT key FROM session ORDER BY key",
+        f"SELECT DISTINCT place >> {POSITION_BITS} FROM observation ORDER BY 1",
+    ):
         try:
             return [row[0] for row in connection.execute(sql)]
         except sqlite3.DatabaseError:
@@ -66,7 +69,7 @@ def _readable_session(connection: sqlite3.Connection, session: int) -> Iterator[
         try:
             rows = select(connection, "o.place BETWEEN ? AND ? ORDER BY o.place LIMIT 1", (place, last))
         except sqlite3.DatabaseError:
-            return   # the rest of this session lies on the damaged page
+            return  # the rest of this session lies on the damaged page
         if not rows:
             return
         yield rows[0]

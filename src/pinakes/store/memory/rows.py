@@ -1,6 +1,7 @@
 """The nouns of `memory.db`, how observations are selected, and how their places are numbered.
 
-Rows are named tuples, not dataclasses: hooks start on every tool call of an agent, and these are made five times as fast.
+Rows are named tuples, not dataclasses: hooks start on every tool call of an agent, and these are made five
+times as fast.
 """
 
 from __future__ import annotations
@@ -12,14 +13,16 @@ if TYPE_CHECKING:
     import sqlite3
     from collections.abc import Sequence
 
-# An observation's row number is its place: the session's key and the position inside that session. Neighbours are
+# An observation's row number is its place: the session's key and the position inside that session.
+# Neighbours are
 # therefore found by arithmetic on the row numbers that the word index returns, without reading a single row.
 POSITION_BITS = 24
 _LAST_POSITION = (1 << POSITION_BITS) - 1
 
 _COLUMNS = """o.place, o.id, o.text, o.kind, o.source, p.project_id, s.session_id, o.files, o.symbols,
     o.created_at, coalesce(o.updated_at, o.created_at), o.deleted_at, o.embedding, o.embedding_model"""
-_JOINED = f"""FROM observation o JOIN project p ON p.key = o.project JOIN session s ON s.key = o.place >> {POSITION_BITS}"""
+_JOINED = f"""FROM observation o JOIN project p ON p.key = o.project
+    JOIN session s ON s.key = o.place >> {POSITION_BITS}"""
 
 
 class Anchor(NamedTuple):

@@ -9,7 +9,8 @@ MIGRATIONS = (
         "001-observations",
         """
         CREATE TABLE project (
-            key INTEGER PRIMARY KEY, project_id TEXT NOT NULL UNIQUE, root TEXT NOT NULL DEFAULT '', created_at INTEGER NOT NULL
+            key INTEGER PRIMARY KEY, project_id TEXT NOT NULL UNIQUE, root TEXT NOT NULL DEFAULT '',
+            created_at INTEGER NOT NULL
         );
         CREATE TABLE session (
             key INTEGER PRIMARY KEY, project INTEGER NOT NULL REFERENCES project(key), session_id TEXT,
@@ -18,7 +19,8 @@ MIGRATIONS = (
         );
         CREATE TABLE observation (
             place INTEGER PRIMARY KEY, id TEXT NOT NULL, project INTEGER NOT NULL REFERENCES project(key),
-            kind TEXT NOT NULL, source TEXT NOT NULL, created_at INTEGER NOT NULL, updated_at INTEGER, deleted_at INTEGER,
+            kind TEXT NOT NULL, source TEXT NOT NULL,
+            created_at INTEGER NOT NULL, updated_at INTEGER, deleted_at INTEGER,
             files TEXT NOT NULL, symbols TEXT NOT NULL, embedding BLOB, embedding_model TEXT,
             names TEXT NOT NULL, text TEXT NOT NULL,
             UNIQUE (id, project)
@@ -37,10 +39,12 @@ MIGRATIONS = (
         CREATE TRIGGER observation_added AFTER INSERT ON observation WHEN new.deleted_at IS NULL BEGIN
             INSERT INTO word (rowid, names, text) VALUES (new.place, new.names, new.text);
         END;
-        CREATE TRIGGER observation_hidden AFTER UPDATE OF names, text, deleted_at ON observation WHEN old.deleted_at IS NULL BEGIN
+        CREATE TRIGGER observation_hidden AFTER UPDATE OF names, text, deleted_at ON observation WHEN
+        old.deleted_at IS NULL BEGIN
             INSERT INTO word (word, rowid, names, text) VALUES ('delete', old.place, old.names, old.text);
         END;
-        CREATE TRIGGER observation_shown AFTER UPDATE OF names, text, deleted_at ON observation WHEN new.deleted_at IS NULL BEGIN
+        CREATE TRIGGER observation_shown AFTER UPDATE OF names, text, deleted_at ON observation WHEN
+        new.deleted_at IS NULL BEGIN
             INSERT INTO word (rowid, names, text) VALUES (new.place, new.names, new.text);
         END;
         CREATE TRIGGER observation_purged AFTER DELETE ON observation WHEN old.deleted_at IS NULL BEGIN

@@ -18,9 +18,9 @@ if TYPE_CHECKING:
     import sqlite3
     from collections.abc import Iterable
 
-# Observations outside any session share one row range per project; the stride keeps them from being neighbours.
+# Observations outside any session share one row range per project; the stride keeps them from being
+# neighbours.
 _LOOSE_STRIDE = 8
-
 
 
 class Writer:
@@ -30,8 +30,11 @@ class Writer:
         self._connection = connection
 
     def project(self, project_id: str, *, root: str, now: int) -> int:
-        """The key of a project, created when it is new; a folder that got a better identity keeps its memory."""
-        row = self._connection.execute("SELECT key, root FROM project WHERE project_id = ?", (project_id,)).fetchone()
+        """The key of a project, created when it is new; a folder that got a better identity keeps its
+        memory."""
+        row = self._connection.execute(
+            "SELECT key, root FROM project WHERE project_id = ?", (project_id,)
+        ).fetchone()
         if row is None and root:
             row = self._adopt(project_id, root)
         if row is None:
@@ -42,8 +45,10 @@ class Writer:
         return int(row[0])
 
     def _adopt(self, project_id: str, root: str) -> tuple[int, str] | None:
-        """The project of this folder from before it had a remote or a commit, renamed when its new identity is the better one."""
-        sql = "SELECT key, root FROM project WHERE root = ? AND (project_id LIKE 'path:%' OR project_id LIKE 'git:%')"
+        """The project of this folder from before it had a remote or a commit, renamed when its new identity
+        is the better one."""
+        sql = """SELECT key, root FROM project
+                 WHERE root = ? AND (project_id LIKE 'path:%' OR project_id LIKE 'git:%')"""
         row: tuple[int, str] | None = self._connection.execute(sql, (root,)).fetchone()
         if row is not None and not project_id.startswith("path:"):
             self._connection.execute("UPDATE project SET project_id = ? WHERE key = ?", (project_id, row[0]))
@@ -54,8 +59,11 @@ class Writer:
         sql = "SELECT key FROM session WHERE project = ? AND session_id IS ?"
         row = self._connection.execute(sql, (project, session_id)).fetchone()
         if row is None:
-            sql = "INSERT INTO session (project, session_id, agent, started_at) VALUES (?, ?, ?, ?) RETURNING key"
-            row = self._connection.execute(sql, (project, session_id, agent, now)).fetchone()
+            row = self._connection.execute(
+                """INSERT INTO session (project, session_id, agent, started_at)
+                   VALUES (?, ?, ?, ?) RETURNING key""",
+                (project, session_id, agent, now),
+            ).fetchone()
         return int(row[0])
 
     def describe_session(self, key: int, *, agent: str, started_at: int, ended_at: int | None) -> None:
@@ -69,7 +77,7 @@ class Writer:
 
     def last_created_at(self, session: int) -> int | None:
         """When the last observation of a session was created."""
-        sql = "SELECT created_at FROM observation WHERE place = (SELECT max(place) FROM observation WHERE place BETWEEN ? AND ?)"
+        sql = "SELECT created_at FROM observation WHERE place BETWEEN ? AND ? ORDER BY place DESC LIMIT 1"
         row = self._connection.execute(sql, session_range(session)).fetchone()
         return None if row is None else int(row[0])
 
@@ -91,7 +99,8 @@ class Writer:
         """Store an observation at the end of its session and answer its place."""
         place = self._next_place(session)
         self._connection.execute(
-            """INSERT INTO observation (place, id, project, kind, source, created_at, updated_at, deleted_at, files, symbols,
+            """INSERT INTO observation (place, id, project, kind, source, created_at, updated_at, deleted_at,
+            files, symbols,
                embedding, embedding_model, names, text) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)""",
             (place, new.id, project, *_values(new)),
         )
@@ -101,7 +110,8 @@ class Writer:
     def replace(self, place: int, new: NewObservation) -> None:
         """Give the observation at `place` new content; its id and place stay."""
         self._connection.execute(
-            """UPDATE observation SET kind = ?, source = ?, created_at = ?, updated_at = ?, deleted_at = ?, files = ?, symbols = ?,
+            """UPDATE observation SET kind = ?, source = ?, created_at = ?, updated_at = ?, deleted_at = ?,
+            files = ?, symbols = ?,
                embedding = ?, embedding_model = ?, names = ?, text = ? WHERE place = ?""",
             (*_values(new), place),
         )
@@ -134,8 +144,11 @@ class Writer:
 
     def _next_place(self, session: int) -> int:
         first, last = session_range(session)
-        sql = "SELECT max(o.place), s.session_id FROM session s LEFT JOIN observation o ON o.place BETWEEN ? AND ? WHERE s.key = ?"
-        highest, session_id = self._connection.execute(sql, (first, last, session)).fetchone()
+        sql = "SELECT max(place) FROM observation WHERE place BETWEEN ? AND ?"
+        highest = self._connection.execute(sql, (first, last)).fetchone()[0]
+        session_id = self._connection.execute(
+            "SELECT session_id FROM session WHERE key = ?", (session,)
+        ).fetchone()[0]
         stride = 1 if session_id is not None else _LOOSE_STRIDE
         return first if highest is None else int(highest) + stride
 
@@ -147,8 +160,17 @@ class Writer:
 def _values(new: NewObservation) -> tuple[object, ...]:
     updated_at = None if new.updated_at == new.created_at else new.updated_at
     return (
-        new.kind, new.source, new.created_at, updated_at, new.deleted_at, _joined(new.files), _joined(new.symbols),
-        new.embedding, new.embedding_model, new.names, new.text,
+        new.kind,
+        new.source,
+        new.created_at,
+        updated_at,
+        new.deleted_at,
+        _joined(new.files),
+        _joined(new.symbols),
+        new.embedding,
+        new.embedding_model,
+        new.names,
+        new.text,
     )
 
 
