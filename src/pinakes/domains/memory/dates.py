@@ -101,11 +101,12 @@ def _weekday(question: str, now: datetime) -> Iterator[Span]:
 
 def _months(question: str, now: datetime) -> Iterator[Span]:
     for match in _patterns()["month"].finditer(question):
-        month = _month_number(match["month1"] or match["month2"])
-        year = match["year1"] or match["year2"]
-        for candidate in [int(year)] if year else _recent_years(now):
-            start = datetime(candidate, month, 1, tzinfo=now.tzinfo)
-            yield Span(micros(start), micros(start + timedelta(days=monthrange(candidate, month)[1])))
+        if not match["before"] and not match["year"]:
+            continue
+        month = _month_number(match["month"])
+        for year in [int(match["year"])] if match["year"] else _recent_years(now):
+            start = datetime(year, month, 1, tzinfo=now.tzinfo)
+            yield Span(micros(start), micros(start + timedelta(days=monthrange(year, month)[1])))
 
 
 def _years(question: str, now: datetime) -> Iterator[Span]:
@@ -174,10 +175,10 @@ def _patterns() -> dict[str, re.Pattern[str]]:
         "unit": re.compile(r"\b(last|previous|this)\s+(weekend|week|month|year)\b"),
         "past": re.compile(rf"\b(?:last|past|previous)\s+{number}\s+(day|week|month|year)s?\b"),
         "weekday": re.compile(rf"\b(?:last|this|on|since)\s+({'|'.join(_WEEKDAYS)})\b"),
-        # "may" and "march" are months only where they are written like names.
+        # "may" and "march" are months only where they are written like names, after such a word or before a year.
         "month": re.compile(
-            rf"\b(?P<month1>{months})\b\.?,?\s+(?:of\s+)?(?P<year1>(?:19|20)\d\d)\b"
-            rf"|(?:\b(?:[Ii]n|[Dd]uring|[Ss]ince|[Ll]ast|[Oo]f|[Ee]arly|[Mm]id|[Ll]ate|[Bb]y)\s+)(?P<month2>{months})\b(?P<year2>)"
+            rf"(?P<before>\b(?:[Ii]n|[Dd]uring|[Ss]ince|[Ll]ast|[Oo]f|[Ee]arly|[Mm]id|[Ll]ate|[Bb]y)\s+)?"
+            rf"\b(?P<month>{months})\b\.?{year}"
         ),
         "year": re.compile(r"\b(?:in|during|of|since)\s+((?:19|20)\d\d)\b"),
     }

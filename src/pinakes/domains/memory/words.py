@@ -4,6 +4,7 @@ texts are."""
 from __future__ import annotations
 
 import re
+import unicodedata
 from dataclasses import dataclass
 
 WORD = re.compile(r"[^\W_]+")
@@ -61,7 +62,7 @@ class Question:
 
 def understand(text: str) -> Question:
     """The words of a question that can tell one observation from another."""
-    words = [word.lower() for word in WORD.findall(text)]
+    words = [word.lower() for word in WORD.findall(text) if _is_one_token(word)]
     useful = [word for word in dict.fromkeys(words) if word not in STOP_WORDS]
     forms = _forms()
     groups = dict.fromkeys(_group(word, forms) for word in useful or words)
@@ -84,6 +85,11 @@ def label_of(text: str) -> frozenset[str]:
     """The words of the label that a text starts with (`Name: …`); empty when it has none."""
     match = re.match(_LABEL, text)
     return frozenset(word.lower() for word in WORD.findall(match[1])) if match else frozenset()
+
+
+def _is_one_token(word: str) -> bool:
+    """Whether the word index is sure to see one word here: its tables know fewer letters than Python does."""
+    return word.isascii() or all(unicodedata.ucd_3_2_0.category(letter)[0] in "LN" for letter in word)
 
 
 def _looks_like_code(name: str) -> bool:

@@ -76,7 +76,9 @@ class Writer:
         self._connection.execute("UPDATE session SET ended_at = ? WHERE key = ?", (now, key))
 
     def last_created_at(self, session: int) -> int | None:
-        """When the last observation of a session was created."""
+        """When the last observation of a session was created; None outside any session, where order means nothing."""
+        if self._is_loose(session):
+            return None
         sql = "SELECT created_at FROM observation WHERE place BETWEEN ? AND ? ORDER BY place DESC LIMIT 1"
         row = self._connection.execute(sql, session_range(session)).fetchone()
         return None if row is None else int(row[0])
