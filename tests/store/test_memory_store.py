@@ -1,4 +1,5 @@
-"""What `memory.db` promises: places, the word index in step with the rows, a private file, a copy before it is migrated."""
+"""What `memory.db` promises: places, the word index in step with the rows, a private file, a copy before it
+is migrated."""
 
 from __future__ import annotations
 

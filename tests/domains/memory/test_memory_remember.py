@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -14,6 +13,8 @@ from pinakes.domains.memory.model import MAX_TEXT_CHARACTERS, Draft, Place, poss
 from pinakes.errors import BadArgument
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from conftest import Clock, Notes
 
     from pinakes.domains.memory.memory import Memory

@@ -175,7 +175,7 @@ def _patterns() -> dict[str, re.Pattern[str]]:
         "unit": re.compile(r"\b(last|previous|this)\s+(weekend|week|month|year)\b"),
         "past": re.compile(rf"\b(?:last|past|previous)\s+{number}\s+(day|week|month|year)s?\b"),
         "weekday": re.compile(rf"\b(?:last|this|on|since)\s+({'|'.join(_WEEKDAYS)})\b"),
-        # "may" and "march" are months only where they are written like names, after such a word or before a year.
+        # "may" and "march" are months only where they are written like names and stand in such company.
         "month": re.compile(
             rf"(?P<before>\b(?:[Ii]n|[Dd]uring|[Ss]ince|[Ll]ast|[Oo]f|[Ee]arly|[Mm]id|[Ll]ate|[Bb]y)\s+)?"
             rf"\b(?P<month>{months})\b\.?{year}"

@@ -76,7 +76,7 @@ class Writer:
         self._connection.execute("UPDATE session SET ended_at = ? WHERE key = ?", (now, key))
 
     def last_created_at(self, session: int) -> int | None:
-        """When the last observation of a session was created; None outside any session, where order means nothing."""
+        """When the last observation of a session was created; None outside any session."""
         if self._is_loose(session):
             return None
         sql = "SELECT created_at FROM observation WHERE place BETWEEN ? AND ? ORDER BY place DESC LIMIT 1"
@@ -148,11 +148,12 @@ class Writer:
         first, last = session_range(session)
         sql = "SELECT max(place) FROM observation WHERE place BETWEEN ? AND ?"
         highest = self._connection.execute(sql, (first, last)).fetchone()[0]
-        session_id = self._connection.execute(
-            "SELECT session_id FROM session WHERE key = ?", (session,)
-        ).fetchone()[0]
-        stride = 1 if session_id is not None else _LOOSE_STRIDE
+        stride = _LOOSE_STRIDE if self._is_loose(session) else 1
         return first if highest is None else int(highest) + stride
+
+    def _is_loose(self, session: int) -> bool:
+        row = self._connection.execute("SELECT session_id FROM session WHERE key = ?", (session,)).fetchone()
+        return row[0] is None
 
     def _write_anchors(self, place: int, anchors: Iterable[Anchor]) -> None:
         rows = [(place, anchor.path, anchor.symbol, anchor.digest) for anchor in anchors]
