@@ -86,6 +86,8 @@ def effect_of(command: str) -> Effect:
 def _effect_of_part(words: list[str]) -> Effect:
     while words and (re.match(_ASSIGNMENT, words[0]) or words[0] in _WRAPPERS):
         words = words[1:]
+    if len(words) > 2 and words[0].startswith("python") and words[1] == "-m":
+        words = words[2:]
     if not words:
         return Effect.LOOKS
     program = words[0].rsplit("/", 1)[-1]
@@ -104,7 +106,5 @@ def _effect_of_part(words: list[str]) -> Effect:
 def _second_word(program: str, words: list[str]) -> str:
     """The word that tells what a program is asked to do; options of git that come before it are skipped."""
     while program == "git" and len(words) > 1 and words[0] in ("-C", "-c"):
-        words = words[2:]
-    while words and words[0] == "-m" and len(words) > 2:
         words = words[2:]
     return words[0] if words else ""
