@@ -246,6 +246,31 @@ class CodeStore:
         )
         return [(row[0], DefinitionRecord(*row[1:])) for row in rows]
 
+    def paths(self, scope: Scope) -> list[tuple[int, str]]:
+        """All files in scope, by id and path."""
+        condition, values = scope.condition()
+        where = f"WHERE {condition}" if condition else ""
+        return list(self.database.read().execute(f"SELECT id, path FROM file {where} ORDER BY path", values))
+
+    def chunks_of_file(self, file_id: int) -> list[ChunkRow]:
+        """A file's chunks in order."""
+        rows = self.database.read().execute(
+            """SELECT chunk.id, file_id, path, start_line, end_line, symbol, kind, signature
+               FROM chunk JOIN file ON file.id = file_id WHERE file_id = ? ORDER BY start_line""",
+            (file_id,),
+        )
+        return [ChunkRow(*row) for row in rows]
+
+    def hash_of_file(self, path: str) -> bytes:
+        """The content hash a file was indexed with; empty when it is not indexed."""
+        row = self.database.read().execute("SELECT hash FROM file WHERE path = ?", (path,)).fetchone()
+        return row[0] if row else b""
+
+    def defined_names(self, *, limit: int) -> list[str]:
+        """Names that the project defines."""
+        rows = self.database.read().execute("SELECT DISTINCT name FROM definition LIMIT ?", (limit,))
+        return [row[0] for row in rows]
+
 
 def any_of(terms: Sequence[str]) -> str:
     """An FTS5 expression that matches any of the terms; each is quoted, so none can become syntax."""

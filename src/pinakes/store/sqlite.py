@@ -93,11 +93,6 @@ class Database:
             connection.commit()
             connection.execute("BEGIN IMMEDIATE")
 
-    def check(self) -> list[str]:
-        """What SQLite's own integrity check finds wrong; nothing is good."""
-        rows = self.read().execute("PRAGMA integrity_check(10)").fetchall()
-        return [row[0] for row in rows if row[0] != "ok"]
-
     def close(self) -> None:
         """Close the connections of all threads."""
         with self._connections_lock:
@@ -161,6 +156,13 @@ class Database:
         if not connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'migration'").fetchone():
             return []
         return [row[0] for row in connection.execute("SELECT name FROM migration ORDER BY position")]
+
+
+def check_file(path: Path) -> list[str]:
+    """What SQLite's own integrity check finds wrong with a file; nothing is good. Changes nothing."""
+    with named_errors(path), closing(sqlite3.connect(f"file:{path.as_posix()}?mode=ro", uri=True)) as connection:
+        rows = connection.execute("PRAGMA integrity_check(10)").fetchall()
+    return [row[0] for row in rows if row[0] != "ok"]
 
 
 def split_statements(sql: str) -> list[str]:

@@ -30,9 +30,12 @@ GENERATED_NAMES = frozenset(
     Cargo.lock composer.lock Gemfile.lock go.sum flake.lock mix.lock pubspec.lock packages.lock.json""".split()
 )
 _TEXT_DATA_SUFFIXES = frozenset({".svg", ".csv", ".tsv", ".po", ".pot", ".log", ".map", ".snap", ".lock"})
+# A comment near the top that says so itself.
 _GENERATED = re.compile(
-    rb"@generated\b|\bCode generated\b[^\n]*\bDO NOT EDIT|"
-    rb"(?i:\b(?:auto(?:matically)?[- ]?generated|this file (?:is|was) generated)\b[^\n]*(?:\n[^\n]*){0,2}\bdo not (?:edit|modify)\b)"
+    rb"^[^\w\n]{1,10}(?:@generated\b|[^\n]*\bCode generated\b[^\n]*\bDO NOT EDIT|"
+    rb"[^\n]*(?i:\b(?:auto(?:matically)?[- ]?generated|this file (?:is|was) generated)\b[^\n]*(?:\n[^\n]*){0,2}"
+    rb"\bdo not (?:edit|modify)\b))",
+    re.MULTILINE,
 )
 _BUILT = re.compile(r"(?:^|/)dist/.*\.(?:[cm]?js|css)$")
 _MINIFIED_NAME = re.compile(r"[.-]min\.(?:js|css|mjs)$|\.bundle\.js$|\.chunk\.js$")

@@ -83,17 +83,21 @@ def _extract(root: Path, candidate: Candidate, indexers: Sequence[Indexer]) -> E
 def _parse(
     path: str, current: Stamp, seen_at_ns: int, digest: bytes, admitted: Admitted, indexers: Sequence[Indexer]
 ) -> Extracted:
-    data, language = admitted.data, admitted.language
-    file = ParsedFile(path, data, language, _tree(language, data))
+    file = parse_file(path, admitted)
     return Extracted(
         path,
         current,
         seen_at_ns,
         hash=digest,
-        language=language.name if language else "",
-        lines=data.count(b"\n") + (not data.endswith(b"\n")),
+        language=file.language.name if file.language else "",
+        lines=file.data.count(b"\n") + (not file.data.endswith(b"\n")),
         facts=tuple(indexer.extract(file) for indexer in indexers),
     )
+
+
+def parse_file(path: str, admitted: Admitted) -> ParsedFile:
+    """Parse content with the grammar of its language, if there is one."""
+    return ParsedFile(path, admitted.data, admitted.language, _tree(admitted.language, admitted.data))
 
 
 def _tree(language: Language | None, data: bytes) -> Any:

@@ -20,6 +20,7 @@ class KnownIndex:
     root: Path
     project_id: str
     synced_at: float
+    files: int
 
 
 def index_path(home: Path, root: Path) -> Path:
@@ -54,8 +55,9 @@ def _read(path: Path) -> KnownIndex | None:
     try:
         with closing(sqlite3.connect(f"file:{path.as_posix()}?mode=ro", uri=True, timeout=2)) as connection:
             meta = dict(connection.execute("SELECT key, value FROM meta").fetchall())
+            files = connection.execute("SELECT COUNT(*) FROM file").fetchone()[0]
     except sqlite3.Error:
         return None
     if "root" not in meta:
         return None
-    return KnownIndex(path, Path(meta["root"]), meta.get("project_id", ""), float(meta.get("synced_at", 0)))
+    return KnownIndex(path, Path(meta["root"]), meta.get("project_id", ""), float(meta.get("synced_at", 0)), files)

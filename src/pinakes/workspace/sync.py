@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -32,6 +33,7 @@ class SyncReport:
     """What one synchronisation did."""
 
     files_written: int = 0
+    pieces_written: Counter[str] = field(default_factory=Counter)
     files_removed: int = 0
     files_skipped: int = 0
     skipped_by_reason: dict[str, int] = field(default_factory=dict)
@@ -195,7 +197,7 @@ class _Run:
         )
         file_id = self._store.add_file(connection, record)
         for indexer, facts in zip(self._indexers, item.facts, strict=True):
-            indexer.write(connection, file_id, item.path, facts)
+            self.report.pieces_written[indexer.name] += indexer.write(connection, file_id, item.path, facts)
         self.report.files_written += 1
         self.report.written.add(item.path)
 

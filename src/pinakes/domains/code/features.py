@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import heapq
 import math
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from pinakes.domains.code.paths import is_aside, is_built, is_test, telling_stem
+from pinakes.domains.code.paths import is_aside, is_built, is_settings, is_test, telling_stem
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -15,12 +16,13 @@ if TYPE_CHECKING:
     from pinakes.domains.code.query import CodeQuery
     from pinakes.store.code import DefinitionRecord, FileRow
 
-FEATURES = (
+OWN_FEATURES = (
     "bm25_best",
     "bm25_second",
     "bm25_third",
     "bm25_file",
     "chunk_hits",
+    "chunk_sum",
     "chunk_coverage",
     "file_coverage",
     "symbol_coverage",
@@ -42,6 +44,7 @@ FEATURES = (
     "is_test",
     "is_aside",
     "is_built",
+    "is_settings",
     "is_init",
     "is_declaration",
     "is_prose",
@@ -50,6 +53,16 @@ FEATURES = (
     "length",
     "depth",
 )
+# These count again relative to the best candidate of the same query,
+RELATIVE = ("bm25_best", "bm25_file", "chunk_coverage", "stem_share", "name_best", "file_coverage", "chunk_sum")
+# and these again in proportion to the length of the query: a long one speaks less of names and more of content.
+BY_LENGTH = (
+    "stem_covered", "stem_share", "folder_share", "bm25_best", "chunk_coverage", "chunk_hits", "chunk_sum", "is_test", "name_best",
+)
+FEATURES = OWN_FEATURES + tuple(f"{name}_relative" for name in RELATIVE) + tuple(f"{name}_by_length" for name in BY_LENGTH)
+_RELATIVE_COLUMNS = tuple(OWN_FEATURES.index(name) for name in RELATIVE)
+_BY_LENGTH_COLUMNS = tuple(OWN_FEATURES.index(name) for name in BY_LENGTH)
+_LONG_QUERY_TERMS = 8
 _PREFIX = 4
 _PROSE = frozenset({"markdown", "rst", "asciidoc", "text"})
 _PROSE_SUFFIXES = (".txt", ".rst", ".adoc", ".md")
@@ -65,6 +78,10 @@ class Candidate:
     chunk_scores: list[tuple[float, int]] = field(default_factory=list)
     file_score: float = 0.0
     definitions: list[DefinitionRecord] = field(default_factory=list)
+
+    def best_chunks(self) -> list[tuple[float, int]]:
+        """Its three best chunks by words: score and id."""
+        return heapq.nlargest(3, self.chunk_scores)
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,15 +105,27 @@ class Weights:
 
 
 def describe(
+    candidates: Sequence[Candidate], query: CodeQuery, weights: Weights, texts: Mapping[int, tuple[str, str, str]]
+) -> list[list[float]]:
+    """The features of all candidates of one query, in the order of FEATURES."""
+    rows = [_own(candidate, query, weights, texts) for candidate in candidates]
+    best = {i: max((row[i] for row in rows), default=0.0) + 1e-9 for i in _RELATIVE_COLUMNS}
+    length = min(1.0, len(query.terms) / _LONG_QUERY_TERMS)
+    return [
+        row + [row[i] / best[i] for i in _RELATIVE_COLUMNS] + [row[i] * length for i in _BY_LENGTH_COLUMNS] for row in rows
+    ]
+
+
+def _own(
     candidate: Candidate, query: CodeQuery, weights: Weights, texts: Mapping[int, tuple[str, str, str]]
 ) -> list[float]:
-    """The features of one candidate, in the order of FEATURES."""
+    """What one candidate shows by itself, in the order of OWN_FEATURES."""
     file = candidate.file
     stem, folders = set(file.stem.split()), set(file.folders.split())
-    ranked = sorted(candidate.chunk_scores, reverse=True)
-    chunk = [texts[chunk_id] for _, chunk_id in ranked[:3] if chunk_id in texts]
+    best = candidate.best_chunks()
+    chunk = [texts[chunk_id] for _, chunk_id in best if chunk_id in texts]
     bodies = [set(f"{symbol} {doc} {body}".split()) for symbol, doc, body in chunk]
-    scores = [score for score, _ in ranked[:3]] + [0.0, 0.0, 0.0]
+    scores = [score for score, _ in best] + [0.0, 0.0, 0.0]
     names, name_words = _names(file.names)
     everything = stem.union(folders, name_words, *bodies)
     return [
@@ -104,7 +133,8 @@ def describe(
         scores[1],
         scores[2],
         candidate.file_score,
-        math.log(1 + len(ranked)),
+        math.log(1 + len(candidate.chunk_scores)),
+        math.log(1 + sum(score for score, _ in candidate.chunk_scores)),
         max((weights.share(body) for body in bodies), default=0.0),
         weights.share(everything),
         max((weights.share(set(symbol.split())) for symbol, _, _ in chunk), default=0.0),
@@ -184,8 +214,9 @@ def _priors(file: FileRow, query: CodeQuery) -> tuple[float, ...]:
         float(is_test(path) and not query.about_tests),
         float(is_aside(path)),
         float(is_built(path)),
+        float(is_settings(path)),
         float(path.endswith("__init__.py")),
-        float(path.endswith(".d.ts")),
+        float(path.endswith((".d.ts", ".d.mts", ".d.cts"))),
         float(file.language in _PROSE or path.endswith(_PROSE_SUFFIXES)),
         float(file.language in _DATA),
         float(not file.language),

@@ -39,7 +39,7 @@ class CodeIndexer:
         """Cut the file along its definitions and turn the pieces into words."""
         words = _words()
         lines = file.data.decode("utf-8", "replace").split("\n")
-        definitions = _definitions(file)
+        definitions = definitions_of(file)
         chunks = chunk_lines(lines, definitions)
         stem, folders = path_words(file.path, words)
         return CodeFacts(
@@ -48,9 +48,10 @@ class CodeIndexer:
             tuple(DefinitionRecord(d.name, d.kind, d.line, d.end_line, d.container) for d in definitions),
         )
 
-    def write(self, connection: sqlite3.Connection, file_id: int, path: str, facts: CodeFacts) -> None:  # noqa: ARG002
-        """Store the file's chunks, definitions and words."""
+    def write(self, connection: sqlite3.Connection, file_id: int, path: str, facts: CodeFacts) -> int:  # noqa: ARG002
+        """Store the file's chunks, definitions and words; how many chunks."""
         CodeStore.add(connection, file_id, facts.words, facts.chunks, facts.definitions)
+        return len(facts.chunks)
 
     def remove(self, connection: sqlite3.Connection, file_id: int) -> None:
         """Forget the file."""
@@ -66,7 +67,8 @@ def _words() -> Words:
     return Words()
 
 
-def _definitions(file: ParsedFile) -> Sequence[Definition]:
+def definitions_of(file: ParsedFile) -> Sequence[Definition]:
+    """What a parsed file defines, in order; nothing where no grammar fits."""
     if file.language is None or file.tree is None:
         return ()
     from pinakes.languages.outline import outline  # deferred: needs the parser library

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,3 +43,7 @@ class CodeAnswer:
     files_searched: int
     notes: tuple[str, ...] = ()
     suggestions: tuple[str, ...] = ()
+
+    def with_notes(self, notes: tuple[str, ...]) -> CodeAnswer:
+        """The same answer with more to say about it, first."""
+        return replace(self, notes=notes + self.notes)

@@ -23,6 +23,12 @@ _ASIDE = re.compile(
 
 _BUILT = re.compile(r"(?:^|/)(?:dist|build|out|target|output|generated|gen|public/assets|static/js)(?:/|$)", re.IGNORECASE)
 
+_SETTINGS = re.compile(
+    r"(?:^|/)(?:\.[^/]+|[^/]*\.(?:config|conf)\.\w+|(?:gulpfile|gruntfile|webpack|rollup|vite|jest|karma|babel|setup|conftest|"
+    r"build|settings|noxfile|fabfile|rakefile|makefile|dockerfile)(?:\.[\w.]+)?)$",
+    re.IGNORECASE,
+)
+
 
 def path_words(path: str, words: Words) -> tuple[str, str]:
     """The words of a path: of its telling stem, and of its folders from the nearest outwards."""
@@ -56,3 +62,8 @@ def is_aside(path: str) -> bool:
 def is_built(path: str) -> bool:
     """Whether the path looks like something a build wrote."""
     return _BUILT.search(path) is not None
+
+
+def is_settings(path: str) -> bool:
+    """Whether the path looks like the configuration of a tool rather than of the product."""
+    return _SETTINGS.search(path) is not None

@@ -36,12 +36,14 @@ class CodeQuery:
     about_tests: bool = False
 
 
-def understand(text: str, words: Words) -> CodeQuery:
-    """Recognise what kind of query this is and take it apart."""
+def understand(text: str, words: Words, *, exact: bool = True) -> CodeQuery:
+    """Recognise what kind of query this is and take it apart; without `exact`, everything is read as words."""
     text = "".join(char if char.isprintable() or char in "\n\t" else " " for char in text).strip()
     if not text:
         raise BadArgument("The query is empty", hint="Describe the code you look for, or give a name.")
     text = text[:MAX_QUERY_CHARACTERS]
+    if not exact:
+        return _in_words(text, words)
     if quoted := _QUOTED.match(text):
         return CodeQuery(next(filter(None, quoted.groups())), "literal")
     if slashed := _SLASHED.match(text):
