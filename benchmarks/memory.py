@@ -32,6 +32,7 @@ from pinakes.domains.memory.redact import redact
 from pinakes.domains.memory.transfer import import_lines
 from pinakes.domains.memory.words import STOP_WORDS
 from pinakes.store.memory import MemoryStore
+from pinakes.store.sqlite import check_file
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -42,20 +43,16 @@ BENCH = Path(os.environ.get("PINAKES_BENCH", REPOSITORY.parent / "shared" / "ben
 
 def main() -> None:
     """Run the chosen measurement."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("what", choices=("recall", "durability", "latency", "hook", "redaction"))
     parser.add_argument("--bench", type=Path, default=BENCH, help="folder with memory/score.py and its data")
     parser.add_argument("--peer", type=Path, help="dist/index.js of @modelcontextprotocol/server-memory")
-    parser.add_argument(
-        "--source", type=Path, help="source tree for false hits; default: the installed Django"
-    )
+    parser.add_argument("--source", type=Path, help="source tree for false hits; default: the installed Django")
     parser.add_argument("--observations", type=int, default=100_000)
     args = parser.parse_args()
-    {"recall": recall, "durability": durability, "latency": latency, "hook": hook, "redaction": redaction}[
-        args.what
-    ](args)
+    {"recall": recall, "durability": durability, "latency": latency, "hook": hook, "redaction": redaction}[args.what](
+        args
+    )
 
 
 def recall(args: argparse.Namespace) -> None:
@@ -102,9 +99,7 @@ def _asked(memory: Memory, question: dict[str, Any]) -> list[str]:
 def _porter_or(turns: list[dict[str, Any]], question: dict[str, Any]) -> list[str]:
     """What FTS5 alone finds: any word of the question that is no stop word, best BM25 first."""
     connection = _fts(turns)
-    words = [
-        word for word in re.findall(r"[a-z0-9]+", question["question"].lower()) if word not in STOP_WORDS
-    ]
+    words = [word for word in re.findall(r"[a-z0-9]+", question["question"].lower()) if word not in STOP_WORDS]
     if not words:
         return []
     sql = "SELECT id FROM turn WHERE turn MATCH ? ORDER BY rank LIMIT 10"
@@ -118,12 +113,8 @@ def _fts(turns: list[dict[str, Any]]) -> sqlite3.Connection:
     conversation = turns[0]["conversation"]
     if conversation not in _TABLES:
         connection = _TABLES[conversation] = sqlite3.connect(":memory:")
-        connection.execute(
-            "CREATE VIRTUAL TABLE turn USING fts5 (id UNINDEXED, text, tokenize = 'porter unicode61')"
-        )
-        connection.executemany(
-            "INSERT INTO turn VALUES (?, ?)", ((turn["turn"], turn["text"]) for turn in turns)
-        )
+        connection.execute("CREATE VIRTUAL TABLE turn USING fts5 (id UNINDEXED, text, tokenize = 'porter unicode61')")
+        connection.executemany("INSERT INTO turn VALUES (?, ?)", ((turn["turn"], turn["text"]) for turn in turns))
     return _TABLES[conversation]
 
 
@@ -166,7 +157,7 @@ def durability(args: argparse.Namespace) -> None:
                     f"{outcome.seconds:.0f}",
                 )
             )
-        integrity = MemoryStore(Path(folder) / "memory.db").database.check() or ["ok"]
+        integrity = check_file(Path(folder) / "memory.db") or ["ok"]
     _table(("server", "acknowledged", "kills", "errors", "lost", "seconds"), rows)
     print(f"\nintegrity of pinakes' file: {', '.join(integrity)}")
 
@@ -235,9 +226,7 @@ class _Prose:
     def __init__(self, seed: int) -> None:
         self._random = random.Random(seed)
         syllables = [a + b for a in "bdfgklmnprstv" for b in "aeiou"]
-        vocabulary = {
-            "".join(self._random.choices(syllables, k=self._random.randint(2, 4))) for _ in range(30_000)
-        }
+        vocabulary = {"".join(self._random.choices(syllables, k=self._random.randint(2, 4))) for _ in range(30_000)}
         self._vocabulary = sorted(vocabulary)
         self._weights = [1 / (rank + 3) for rank in range(len(self._vocabulary))]
 
@@ -310,17 +299,13 @@ def hook(_: argparse.Namespace) -> None:
         }
         for name, payload in HOOKS.items():
             data = json.dumps({"session_id": "s", "cwd": str(REPOSITORY), **payload})
-            times = [
-                _cpu([sys.executable, "-c", code, name.split()[0]], data, environment) for _ in range(12)
-            ][2:]
+            times = [_cpu([sys.executable, "-c", code, name.split()[0]], data, environment) for _ in range(12)][2:]
             rows.append((name, f"{statistics.median(times):.0f}", f"{max(times):.0f}"))
     _table(("hook", "median CPU ms", "worst"), rows)
 
 
 def _cpu(command: list[str], data: str, environment: dict[str, str]) -> float:
-    with subprocess.Popen(
-        command, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, env=environment
-    ) as process:
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, env=environment) as process:
         assert process.stdin is not None
         process.stdin.write(data.encode())
         process.stdin.close()

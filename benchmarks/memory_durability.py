@@ -122,8 +122,7 @@ def run(contender: Contender, *, clients: int, writes: int, kills: int, seed: in
     started = time.monotonic()
     running = [Client(contender) for _ in range(clients)]
     threads = [
-        threading.Thread(target=_write_all, args=(client, n, writes, outcome, lock))
-        for n, client in enumerate(running)
+        threading.Thread(target=_write_all, args=(client, n, writes, outcome, lock)) for n, client in enumerate(running)
     ]
     for thread in threads:
         thread.start()

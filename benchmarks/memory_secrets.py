@@ -109,9 +109,7 @@ def kinds(make: Generator) -> dict[str, tuple[Callable[[], str], tuple[str, ...]
             TALK,
         ),
         "slack webhook": (
-            lambda: (
-                f"https://hooks.slack.com/services/T{some(UPPER, 8)}/B{some(UPPER, 10)}/{some(ALNUM, 24)}"
-            ),
+            lambda: f"https://hooks.slack.com/services/T{some(UPPER, 8)}/B{some(UPPER, 10)}/{some(ALNUM, 24)}",
             TALK,
         ),
         "openai": (lambda: f"sk-{some(ALNUM, 20)}T3BlbkFJ{some(ALNUM, 20)}", TALK),
@@ -141,9 +139,7 @@ def kinds(make: Generator) -> dict[str, tuple[Callable[[], str], tuple[str, ...]
         "new relic": (lambda: "NRAK-" + some(UPPER, 27), TALK),
         "azure storage": (
             lambda: make.base64(64),
-            (
-                "DefaultEndpointsProtocol=https;AccountName=acct;AccountKey={secret};EndpointSuffix=core.windows.net",
-            ),
+            ("DefaultEndpointsProtocol=https;AccountName=acct;AccountKey={secret};EndpointSuffix=core.windows.net",),
         ),
         "azure client secret": (
             lambda: f"{some(ALNUM, 3)}8Q~{some(ALNUM, 34)}",

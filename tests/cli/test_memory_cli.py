@@ -25,9 +25,7 @@ HEAVY = ("mcp", "pydantic", "numpy", "tree_sitter", "httpx", "anyio", "subproces
 class Shell:
     """Runs `pinakes memory` in this process, from one folder."""
 
-    def __init__(
-        self, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, home: Path
-    ) -> None:
+    def __init__(self, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, home: Path) -> None:
         self._capsys = capsys
         self._monkeypatch = monkeypatch
         self.home = home
@@ -56,9 +54,7 @@ def shell(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, t
 
 
 def test_add_search_show(shell: Shell) -> None:
-    [added] = shell.json(
-        "add", "We deploy on Tuesdays", "--kind", "decision", "--source", "Ada", "--file", "ci.yml"
-    )
+    [added] = shell.json("add", "We deploy on Tuesdays", "--kind", "decision", "--source", "Ada", "--file", "ci.yml")
     [found] = shell.json("search", "when do we deploy")
     assert list(found) == ["id", "score", "snippet", "source", "created_at"]
     assert (found["id"], found["source"]) == (added["id"], "Ada")
@@ -78,18 +74,11 @@ def test_add_reads_standard_input(shell: Shell) -> None:
     assert shell.json("search", "pipe")[0]["snippet"] == "from a pipe \ufffd"
 
 
-def test_import_keeps_what_is_given_and_a_batch_is_answered_line_by_line(
-    shell: Shell, tmp_path: Path
-) -> None:
+def test_import_keeps_what_is_given_and_a_batch_is_answered_line_by_line(shell: Shell, tmp_path: Path) -> None:
     file = tmp_path / "turns.jsonl"
-    rows = [
-        {"id": f"D1:{n}", "session_id": "1", "project_id": "c", "text": f"turn about topic{n}"}
-        for n in range(3)
-    ]
+    rows = [{"id": f"D1:{n}", "session_id": "1", "project_id": "c", "text": f"turn about topic{n}"} for n in range(3)]
     file.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    assert shell.json("import", str(file)) == [
-        {"added": 3, "updated": 0, "unchanged": 0, "failed": 0, "problems": []}
-    ]
+    assert shell.json("import", str(file)) == [{"added": 3, "updated": 0, "unchanged": 0, "failed": 0, "problems": []}]
     batch = '{"id": "q1", "query": "topic2"}\n\n{"id": "q2", "query": "nothing here"}\n'
     answers = shell.json("search", "--batch", "-", "--project-id", "c", "--limit", "1", stdin=batch)
     assert [answer["id"] for answer in answers] == ["q1", "q2"]
@@ -204,9 +193,7 @@ class TestHook:
         commit = "9fceb02d0ae598e95dc970b74767f19372d61af8"
         log.write_text(f"{'0' * 40} {commit} Ada <a@b> 1700000000 +0000\tcommit (initial): Begin\n")
         (tmp_path / "sub").mkdir()
-        self.run(
-            "UserPromptSubmit", '{"prompt": "Always test the parser"}', tmp_path / "home", tmp_path / "sub"
-        )
+        self.run("UserPromptSubmit", '{"prompt": "Always test the parser"}', tmp_path / "home", tmp_path / "sub")
         from pinakes.store.memory import MemoryStore
 
         [project] = MemoryStore(tmp_path / "home" / "memory.db").projects()
@@ -230,9 +217,4 @@ class TestHook:
 
     def test_without_an_event_the_input_tells(self, tmp_path: Path) -> None:
         raw = b'{"hook_event_name": "SessionStart", "session_id": "s"}'
-        assert (
-            hook.main(
-                [], stdin=io.BytesIO(raw), stdout=io.StringIO(), environ={"PINAKES_HOME": str(tmp_path)}
-            )
-            == 0
-        )
+        assert hook.main([], stdin=io.BytesIO(raw), stdout=io.StringIO(), environ={"PINAKES_HOME": str(tmp_path)}) == 0

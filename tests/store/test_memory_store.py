@@ -27,9 +27,7 @@ def store(tmp_path: Path) -> Iterator[MemoryStore]:
     store.close()
 
 
-def add(
-    store: MemoryStore, text: str, *, session_id: str | None = "s", project_id: str = "p", at: int = 1
-) -> int:
+def add(store: MemoryStore, text: str, *, session_id: str | None = "s", project_id: str = "p", at: int = 1) -> int:
     with store.writing() as writer:
         project = writer.project(project_id, root="", now=at)
         session = writer.session(project, session_id, agent="", now=at)

@@ -2,37 +2,37 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from pinakes.cli.command import add_verb, batch_queries, opened_app, print_json
 from pinakes.config import Config
 from pinakes.domains.memory.check import check
-from pinakes.domains.memory.memory import Memory, local_now
+from pinakes.domains.memory.memory import local_now
 from pinakes.domains.memory.model import CAPTURED_KINDS, KINDS, Draft, Place
 from pinakes.domains.memory.render import (
     forgotten_text,
     observations_answer,
     remembered_text,
+    set_aside_text,
     timeline_answer,
 )
 from pinakes.domains.memory.times import day, iso, micros, parse_iso
 from pinakes.domains.memory.transfer import as_json, export, import_lines
-from pinakes.errors import BadArgument, NotFound, SourceError
-from pinakes.store.memory import MemoryStore
+from pinakes.errors import NotFound, SourceError
 from pinakes.workspace.identity import identify
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
 
+    from pinakes.cli.command import Run, Subparsers
+    from pinakes.domains.memory.memory import Memory
     from pinakes.domains.memory.search import Found, Hit
     from pinakes.model import Project
     from pinakes.store.memory import Observation
-
-    Subparsers = argparse._SubParsersAction[argparse.ArgumentParser]  # noqa: SLF001 - argparse names it nowhere else
 
 _MOST_RESULTS = 20
 _SHOWN_TOKENS = 25_000
@@ -52,9 +52,7 @@ def _add_writing_verbs(verbs: Subparsers) -> None:
     add.add_argument("text", help="what to keep; - reads standard input")
     add.add_argument("--kind", default="finding", choices=(*KINDS, *CAPTURED_KINDS))
     add.add_argument("--source", default="", help="where it comes from")
-    add.add_argument(
-        "--file", action="append", default=[], dest="files", help="a file it is about; may be repeated"
-    )
+    add.add_argument("--file", action="append", default=[], dest="files", help="a file it is about; may be repeated")
     add.add_argument("--session-id", default=None)
     for name, run, what in (
         ("forget", _forget, "hide observations"),
@@ -62,9 +60,7 @@ def _add_writing_verbs(verbs: Subparsers) -> None:
     ):
         _verb(verbs, name, run, what).add_argument("ids", nargs="+", metavar="ID")
     purge = _verb(verbs, "purge", _purge, "remove forgotten observations for good")
-    purge.add_argument(
-        "--older-than-days", type=int, default=0, help="only those forgotten at least that long ago"
-    )
+    purge.add_argument("--older-than-days", type=int, default=0, help="only those forgotten at least that long ago")
 
 
 def _add_reading_verbs(verbs: Subparsers) -> None:
@@ -83,39 +79,29 @@ def _add_reading_verbs(verbs: Subparsers) -> None:
 
 
 def _add_keeping_verbs(verbs: Subparsers) -> None:
-    _verb(verbs, "export", _export, "print everything as JSON Lines").add_argument(
-        "file", nargs="?", default="-"
-    )
-    _verb(verbs, "import", _import, "take JSON Lines in").add_argument(
-        "file", help="a file; - reads standard input"
-    )
+    _verb(verbs, "export", _export, "print everything as JSON Lines").add_argument("file", nargs="?", default="-")
+    _verb(verbs, "import", _import, "take JSON Lines in").add_argument("file", help="a file; - reads standard input")
     _verb(verbs, "stats", _stats, "say how much is kept")
     _verb(verbs, "check", _check, "verify the file and repair what can be repaired")
 
 
-def _verb(
-    verbs: Subparsers, name: str, run: Callable[[argparse.Namespace], int], what: str
-) -> argparse.ArgumentParser:
-    parser = verbs.add_parser(name, help=what, description=what)
-    parser.add_argument("--json", action="store_true", help="print JSON only")
-    parser.add_argument(
-        "--project-id", default="", help="project to use; default: this folder's; 'personal', 'all'"
+def _verb(verbs: Subparsers, name: str, run: Run, what: str) -> argparse.ArgumentParser:
+    verb = add_verb(verbs, name, run, what)
+    verb.add_argument(
+        "--project-id", default="", metavar="ID", help="project to use; default: this folder's; 'personal', 'all'"
     )
-    parser.set_defaults(run=run)
-    return parser
+    return verb
 
 
 def _add(args: argparse.Namespace) -> int:
     project = _project()
     here = args.project_id in ("", project.project_id)
-    place = Place(
-        args.project_id or project.project_id, project.root if here else None, args.session_id, "cli"
-    )
+    place = Place(args.project_id or project.project_id, project.root if here else None, args.session_id, "cli")
     text = sys.stdin.buffer.read().decode("utf-8", "replace") if args.text == "-" else args.text
     with _memory() as memory:
         done = memory.remember(Draft(text, args.kind, args.source, tuple(args.files)), place)
     if args.json:
-        _print_json({"id": done.id, "merged": done.merged, "redacted": list(done.redacted)})
+        print_json({"id": done.id, "merged": done.merged, "redacted": list(done.redacted)})
     else:
         print(remembered_text(done))
     return 0
@@ -126,19 +112,23 @@ def _search(args: argparse.Namespace) -> int:
     limit = max(1, min(args.limit, _MOST_RESULTS))
     with _memory() as memory:
         if args.batch:
-            for question_id, query in _questions(args.batch):
-                found = memory.search(query, project_id, limit=limit)
-                _print_json({"id": question_id, "results": [_result(hit) for hit in found.hits]})
-            return 0
+            return _answer_batch(memory, args.batch, project_id, limit)
         found = memory.search(args.query, project_id, limit=limit)
-        _print_found(args.query, found, as_json_lines=args.json)
+    _print_found(args.query, found, as_json_lines=args.json)
+    return 0 if found.hits else 1
+
+
+def _answer_batch(memory: Memory, source: str, project_id: str, limit: int) -> int:
+    for item in batch_queries(source):
+        hits = memory.search(item.query, project_id, limit=limit).hits if item.query.strip() else ()
+        print_json({"id": item.id, "results": [_result(hit) for hit in hits]})
     return 0
 
 
 def _print_found(query: str, found: Found, *, as_json_lines: bool) -> None:
     if as_json_lines:
         for hit in found.hits:
-            _print_json(_result(hit))
+            print_json(_result(hit))
         return
     for hit in found.hits:
         print(
@@ -152,29 +142,16 @@ def _print_found(query: str, found: Found, *, as_json_lines: bool) -> None:
         )
 
 
-def _questions(batch: str) -> Iterator[tuple[str, str]]:
-    for number, line in enumerate(_lines(batch), start=1):
-        if not line.strip():
-            continue
-        try:
-            row = json.loads(line)
-            yield row["id"], row["query"]
-        except (ValueError, KeyError, TypeError):
-            raise BadArgument(f'Line {number} of the batch is not {{"id", "query"}}') from None
-
-
 def _show(args: argparse.Namespace) -> int:
     project = _project()
     with _memory() as memory:
         lookup = memory.look_up(args.ids, args.project_id or project.project_id)
         if not lookup.found:
-            raise NotFound(
-                f"No observation with id {', '.join(args.ids)}", hint="`pinakes memory search` finds ids."
-            )
+            raise NotFound(f"No observation with id {', '.join(args.ids)}", hint="`pinakes memory search` finds ids.")
         changed = memory.changed_places(lookup.found, {project.project_id: project.root})
     if args.json:
         for row in lookup.found:
-            _print_json({**as_json(row), "code_changed": row.place in changed})
+            print_json({**as_json(row), "code_changed": row.place in changed})
     else:
         print(observations_answer(lookup, changed, token_budget=_SHOWN_TOKENS).text)
     return 0
@@ -187,7 +164,7 @@ def _timeline(args: argparse.Namespace) -> int:
         changed = memory.changed_places(rows, {project.project_id: project.root})
     if args.json:
         for row in rows:
-            _print_json({**as_json(row), "code_changed": row.place in changed})
+            print_json({**as_json(row), "code_changed": row.place in changed})
     elif rows:
         print(timeline_answer(rows, changed, middle=middle, token_budget=_SHOWN_TOKENS).text)
     else:
@@ -206,9 +183,7 @@ def _timeline_rows(
         return None, memory.around_time(moment, project_id, before=before, after=after)
     lookup = memory.look_up([args.around], project_id)
     if not lookup.found:
-        raise NotFound(
-            f"No observation with id {args.around}", hint="Give an id, or a time such as 2025-05-07T14:00."
-        )
+        raise NotFound(f"No observation with id {args.around}", hint="Give an id, or a time such as 2025-05-07T14:00.")
     return lookup.found[0].place, memory.around(lookup.found[0], before=before, after=after)
 
 
@@ -224,11 +199,9 @@ def _hide(args: argparse.Namespace, *, restore: bool) -> int:
     with _memory() as memory:
         lookup = memory.forget(args.ids, restore=restore, project_id=args.project_id or _project().project_id)
     if not lookup.found:
-        raise NotFound(
-            f"No observation with id {', '.join(args.ids)}", hint="`pinakes memory search` finds ids."
-        )
+        raise NotFound(f"No observation with id {', '.join(args.ids)}", hint="`pinakes memory search` finds ids.")
     if args.json:
-        _print_json({"ids": [row.id for row in lookup.found], "unknown": list(lookup.unknown)})
+        print_json({"ids": [row.id for row in lookup.found], "unknown": list(lookup.unknown)})
     else:
         print(forgotten_text(lookup, restored=restore))
     return 0
@@ -322,13 +295,9 @@ def _result(hit: Hit) -> dict[str, Any]:
 
 def _report(args: argparse.Namespace, facts: dict[str, Any], text: str) -> None:
     if args.json:
-        _print_json(facts)
+        print_json(facts)
     else:
         print(text)
-
-
-def _print_json(value: dict[str, Any]) -> None:
-    print(json.dumps(value, ensure_ascii=False))
 
 
 def _lines(file: str) -> Iterator[str]:
@@ -338,9 +307,7 @@ def _lines(file: str) -> Iterator[str]:
             for line in stream:
                 yield line.decode("utf-8", "replace")
     except OSError as exc:
-        raise SourceError(
-            f"Cannot read {file} ({exc.strerror})", hint="Give the path of a readable file."
-        ) from exc
+        raise SourceError(f"Cannot read {file} ({exc.strerror})", hint="Give the path of a readable file.") from exc
 
 
 def _project() -> Project:
@@ -353,14 +320,7 @@ def _path() -> Path:
 
 @contextmanager
 def _memory() -> Iterator[Memory]:
-    store = MemoryStore(_path())
-    if store.database.set_aside is not None:
-        print(
-            f"The memory file was damaged and set aside as {store.database.set_aside.name}; "
-            "`pinakes memory check` brings back what can be read.",
-            file=sys.stderr,
-        )
-    try:
-        yield Memory(store)
-    finally:
-        store.close()
+    with opened_app() as app:
+        if (aside := app.memory.store.database.set_aside) is not None:
+            print(set_aside_text(aside.name), file=sys.stderr)
+        yield app.memory

@@ -37,9 +37,7 @@ class Notes:
     def __init__(self, memory: Memory) -> None:
         self.memory = memory
 
-    def keep(
-        self, text: str, *, kind: str = "finding", project: str = "p", session: str | None = None
-    ) -> str:
+    def keep(self, text: str, *, kind: str = "finding", project: str = "p", session: str | None = None) -> str:
         """Remember a text; its id."""
         return self.memory.remember(Draft(text, kind), Place(project, None, session)).id
 

@@ -96,9 +96,7 @@ class TestAdmission:
 
     def test_a_command_that_changed_state_is_kept(self, agent: Agent) -> None:
         agent.run("git commit -m 'Fix the lexer'", "[main 1a2b3c] Fix the lexer")
-        assert agent.kept() == [
-            ("change", "Ran `git commit -m 'Fix the lexer'`\n[main 1a2b3c] Fix the lexer")
-        ]
+        assert agent.kept() == [("change", "Ran `git commit -m 'Fix the lexer'`\n[main 1a2b3c] Fix the lexer")]
 
     @pytest.mark.parametrize(
         "command", ["ls -la", "cat a.py", "git status", "cd src && rg foo | head", "pytest -q", "npm test"]
@@ -122,17 +120,13 @@ class TestAdmission:
         agent.run("pytest -q", "3 passed")
         kind, text = agent.kept()[-1]
         assert kind == "finding"
-        assert text.startswith(
-            "Fixed: `pytest -q` works now.\nChanged in between: src/a.py\nIt had failed with: "
-        )
+        assert text.startswith("Fixed: `pytest -q` works now.\nChanged in between: src/a.py\nIt had failed with: ")
         assert "NameError" in text
         assert len(agent.kept()) == 3
 
     def test_our_own_tools_and_unknown_ones_are_not_kept(self, agent: Agent) -> None:
         agent.tell("PostToolUse", tool_name="mcp__pinakes__search", tool_input={"query": "x"})
-        agent.tell(
-            "PostToolUse", tool_name="Read", tool_input={"file_path": "src/a.py"}, tool_response="x = 2"
-        )
+        agent.tell("PostToolUse", tool_name="Read", tool_input={"file_path": "src/a.py"}, tool_response="x = 2")
         assert agent.kept() == []
 
     def test_a_fetched_page_is_a_reference(self, agent: Agent) -> None:
@@ -178,10 +172,7 @@ class TestAdmission:
         )
         [(kind, text)] = agent.kept()
         assert kind == "decision"
-        assert (
-            text
-            == "The root cause was a stale lock file in the cache folder.\nI decided to delete it at start."
-        )
+        assert text == "The root cause was a stale lock file in the cache folder.\nI decided to delete it at start."
 
     def test_an_answer_that_only_explains_is_a_finding(self, agent: Agent) -> None:
         agent.tell("Stop", last_assistant_message="It fails because the port is taken by another process.")
@@ -312,13 +303,9 @@ class TestAgents:
         answer = agent.tell("sessionStart", conversation_id="c2", cursor_version="2")
         assert "write tests first" in json.loads(answer)["additional_context"]
 
-    @pytest.mark.parametrize(
-        "response", [None, [], [{"text": "ok"}], {"success": False, "error": "denied"}, 5]
-    )
+    @pytest.mark.parametrize("response", [None, [], [{"text": "ok"}], {"success": False, "error": "denied"}, 5])
     def test_answers_of_any_shape_are_read(self, agent: Agent, response: object) -> None:
-        agent.tell(
-            "PostToolUse", tool_name="Bash", tool_input={"command": "make deploy"}, tool_response=response
-        )
+        agent.tell("PostToolUse", tool_name="Bash", tool_input={"command": "make deploy"}, tool_response=response)
         assert len(agent.kept()) == 1
 
 
@@ -389,9 +376,7 @@ class TestContext:
         assert "`search` finds more" in text
 
     def test_code_that_changed_since_is_marked(self, agent: Agent) -> None:
-        agent.memory.remember(
-            Draft("Keep it small", "decision", files=("src/a.py",)), Place("id:app", agent.root)
-        )
+        agent.memory.remember(Draft("Keep it small", "decision", files=("src/a.py",)), Place("id:app", agent.root))
         (agent.root / "src" / "a.py").write_text("changed")
         assert "Keep it small (code changed since)" in self.context(agent)
 

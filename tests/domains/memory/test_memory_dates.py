@@ -53,9 +53,7 @@ def test_a_month_without_a_year_means_any_year_the_latest_first() -> None:
     assert found[:2] == [("2025-03-01", "2025-04-01"), ("2024-03-01", "2024-04-01")]
 
 
-@pytest.mark.parametrize(
-    "question", ["may I march on?", "on 30 February", "ten tests", "the second week plan", "2023"]
-)
+@pytest.mark.parametrize("question", ["may I march on?", "on 30 February", "ten tests", "the second week plan", "2023"])
 def test_other_words_are_no_dates(question: str) -> None:
     assert spans(question) == []
 

@@ -19,6 +19,7 @@ import pytest
 from pinakes.domains.memory.check import check
 from pinakes.domains.memory.memory import Memory
 from pinakes.store.memory import MemoryStore
+from pinakes.store.sqlite import check_file
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -31,6 +32,7 @@ from pathlib import Path
 from pinakes.domains.memory.memory import Memory
 from pinakes.domains.memory.model import Draft, Place
 from pinakes.store.memory import MemoryStore
+from pinakes.store.sqlite import check_file
 memory = Memory(MemoryStore(Path(sys.argv[1])))
 for number in range(int(sys.argv[3]), int(sys.argv[4])):
     memory.remember(Draft(f"writer {sys.argv[2]} note {number}"), Place("p", None, sys.argv[2]))
@@ -72,9 +74,7 @@ def test_nothing_acknowledged_is_lost_when_writers_are_killed(tmp_path: Path) ->
     path = tmp_path / "memory.db"
     MemoryStore(path).close()
     acknowledged: list[str] = []
-    threads = [
-        threading.Thread(target=write_all, args=(path, f"w{n}", 25, 2, acknowledged)) for n in range(4)
-    ]
+    threads = [threading.Thread(target=write_all, args=(path, f"w{n}", 25, 2, acknowledged)) for n in range(4)]
     for thread in threads:
         thread.start()
     for thread in threads:
@@ -83,7 +83,7 @@ def test_nothing_acknowledged_is_lost_when_writers_are_killed(tmp_path: Path) ->
     kept = {row.text for row in store.all()}
     assert set(acknowledged) <= kept
     assert len(acknowledged) == 100
-    assert store.database.check() == []
+    assert check_file(path) == []
     store.close()
 
 
@@ -107,6 +107,7 @@ signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 from pinakes.domains.memory.memory import Memory
 from pinakes.domains.memory.model import Draft, Place
 from pinakes.store.memory import MemoryStore
+from pinakes.store.sqlite import check_file
 memory = Memory(MemoryStore(Path({str(path)!r})))
 memory.remember(Draft("before the disk was full"), Place("p"))
 resource.setrlimit(resource.RLIMIT_FSIZE, (200_000, 200_000))
@@ -120,7 +121,7 @@ except StoreUnwritable as exc:
     assert "Free disk space" in done.stdout
     store = MemoryStore(path)
     assert next(store.all()).text == "before the disk was full"
-    assert store.database.check() == []
+    assert check_file(path) == []
     store.close()
 
 
@@ -134,9 +135,7 @@ class TestCheck:
                 from pinakes.domains.memory.model import Draft, Place
 
                 project, session = memory.place_keys(writer, Place("p", None, f"s{number // 20}"))
-                writer.insert(
-                    project, session, memory.prepare(Draft(f"note {number} " + f"w{number} " * 30), None).new
-                )
+                writer.insert(project, session, memory.prepare(Draft(f"note {number} " + f"w{number} " * 30), None).new)
         memory.store.close()
         return memory.store.database.path
 

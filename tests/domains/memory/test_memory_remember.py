@@ -168,9 +168,7 @@ def test_an_id_that_two_projects_use_means_the_one_at_hand(memory: Memory) -> No
     assert [row.text for row in memory.look_up(["same"]).found] == ["said in q"]
 
 
-def test_purge_removes_only_what_was_forgotten_long_enough_ago(
-    notes: Notes, clock: Clock, memory: Memory
-) -> None:
+def test_purge_removes_only_what_was_forgotten_long_enough_ago(notes: Notes, clock: Clock, memory: Memory) -> None:
     old, new, kept = notes.keep("old one"), notes.keep("newer note"), notes.keep("still here")
     memory.forget([old])
     clock.pass_time(days=10)
@@ -200,9 +198,7 @@ class TestAnchors:
     def root(self, tmp_path: Path) -> Path:
         root = tmp_path / "app"
         (root / "src").mkdir(parents=True)
-        (root / "src" / "lexer.py").write_text(
-            "def first():\n    return 1\n\n\ndef second():\n    return 2\n"
-        )
+        (root / "src" / "lexer.py").write_text("def first():\n    return 1\n\n\ndef second():\n    return 2\n")
         (root / "web.ts").write_text("export function start() {\n  run();\n}\nexport const LIMIT = 5;\n")
         return root
 
@@ -232,9 +228,7 @@ class TestAnchors:
         assert self.changed(memory, root)
 
     @pytest.mark.parametrize(("old", "new"), [("run();", "walk();"), ("LIMIT = 5", "LIMIT = 6")])
-    def test_symbols_of_other_languages_are_found(
-        self, memory: Memory, root: Path, old: str, new: str
-    ) -> None:
+    def test_symbols_of_other_languages_are_found(self, memory: Memory, root: Path, old: str, new: str) -> None:
         self.keep(memory, root, "`start` and `LIMIT` go together", "web.ts")
         path = root / "web.ts"
         path.write_text(path.read_text().replace(old, new))

@@ -21,9 +21,7 @@ if TYPE_CHECKING:
 def test_a_question_matches_any_of_its_words(notes: Notes) -> None:
     notes.keep("We chose PostgreSQL for the billing service")
     notes.keep("The frontend uses Vite")
-    assert notes.ask("which database did we choose for billing?") == [
-        "We chose PostgreSQL for the billing service"
-    ]
+    assert notes.ask("which database did we choose for billing?") == ["We chose PostgreSQL for the billing service"]
 
 
 def test_stems_and_irregular_forms_match(notes: Notes) -> None:

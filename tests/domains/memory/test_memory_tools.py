@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from pinakes.budget import estimate_tokens
-from pinakes.domains.memory.tools import MemoryTools
+from pinakes.domains.memory.tools import memory_tools
 from pinakes.errors import BadArgument, NotFound
 from pinakes.model import Project
 from pinakes.progress import Silent
@@ -41,13 +41,13 @@ class Client:
     """Calls tools by name."""
 
     def __init__(self, memory: Memory, root: Path, token_budget: int = 5_000) -> None:
-        made = MemoryTools(
-            memory,
+        made = memory_tools(
+            lambda: memory,
             lambda folder: Project(folder, f"id:{folder.name}"),
             token_budget=token_budget,
             session_id="mcp-1",
         )
-        self.tools = {tool.name: tool for tool in made.tools()}
+        self.tools = {tool.name: tool for tool in made}
         self.session = Session(root)
 
     def call(self, name: str, **given: Any) -> Answer:
@@ -117,6 +117,11 @@ def test_an_empty_search_says_what_was_searched_and_where_more_is(client: Client
     assert "1 more belong to other projects" in answer.text
     assert answer.structured is not None
     assert answer.structured["results"] == []
+
+
+def test_an_empty_search_of_a_replaced_file_says_so(client: Client, memory: Memory, root: Path) -> None:
+    memory.store.database.set_aside = root / "memory.db.corrupt-1"
+    assert "set aside as memory.db.corrupt-1" in client.call("search", query="anything").text
 
 
 @pytest.mark.parametrize(("limit", "shown"), [(0, 1), (-5, 1), (3, 3), (999, 20)])

@@ -34,9 +34,7 @@ def test_a_round_trip_is_exact(memory: Memory, notes: Notes, clock: Clock, tmp_p
         writer.insert(
             project,
             session,
-            NewObservation(
-                "e1", "embedded", "finding", "", 5, embedding=b"\0\1\xff", embedding_model="static-1"
-            ),
+            NewObservation("e1", "embedded", "finding", "", 5, embedding=b"\0\1\xff", embedding_model="static-1"),
         )
     lines = list(export(memory))
 
@@ -75,10 +73,7 @@ def test_what_is_given_is_kept_and_the_rest_filled_in(memory: Memory, notes: Not
 
 
 def test_the_same_id_in_two_projects_is_two_observations(memory: Memory) -> None:
-    lines = [
-        json.dumps({"id": "D1:1", "project_id": project, "text": f"hello {project}"})
-        for project in ("a", "b")
-    ]
+    lines = [json.dumps({"id": "D1:1", "project_id": project, "text": f"hello {project}"}) for project in ("a", "b")]
     assert import_lines(memory, lines, project_id="").added == 2
 
 

@@ -114,13 +114,7 @@ def _prompt(text: str) -> Draft | None:
     text = text.strip()
     if re.match(_TRIVIAL, text) or len(text.split()) < 3:
         return None
-    kind = (
-        "preference"
-        if re.search(_PREFERENCE, text)
-        else "decision"
-        if re.search(_DECISION, text)
-        else "request"
-    )
+    kind = "preference" if re.search(_PREFERENCE, text) else "decision" if re.search(_DECISION, text) else "request"
     return Draft(_cut(text, _PROMPT_CHARACTERS), kind=kind, source="user")
 
 
@@ -170,9 +164,7 @@ def _edit(tool: ToolUse) -> Draft | None:
         return Draft(f"Editing {names} failed: {error_excerpt(tool.output)}", kind="error", files=tool.files)
     lines = [line for old, new in tool.edits for line in _changed_lines(old, new)]
     more = f"\n… {len(lines) - 2 * _EDIT_LINES} more lines" if len(lines) > 2 * _EDIT_LINES else ""
-    return Draft(
-        "\n".join([f"Edited {names}", *lines[: 2 * _EDIT_LINES]]) + more, kind="change", files=tool.files
-    )
+    return Draft("\n".join([f"Edited {names}", *lines[: 2 * _EDIT_LINES]]) + more, kind="change", files=tool.files)
 
 
 def _changed_lines(old: str, new: str) -> list[str]:

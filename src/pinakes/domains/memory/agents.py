@@ -97,9 +97,7 @@ def _said(happening: Happening, payload: Payload) -> str:
         case Happening.PROMPTED:
             return _text(payload, "prompt")
         case Happening.ANSWERED:
-            return _text(
-                payload, "last_assistant_message", "prompt_response", "text", "last-assistant-message"
-            )
+            return _text(payload, "last_assistant_message", "prompt_response", "text", "last-assistant-message")
         case Happening.COMPACTED:
             return _text(payload, "compact_summary", "summary")
         case Happening.COMPACTING:
@@ -110,9 +108,7 @@ def _said(happening: Happening, payload: Payload) -> str:
 
 def _tool(key: str, payload: Payload) -> ToolUse:
     given = _mapping(payload.get("tool_input")) or payload
-    name = _text(payload, "tool_name") or {"aftershellexecution": "Shell", "afterfileedit": "Edit"}.get(
-        key, ""
-    )
+    name = _text(payload, "tool_name") or {"aftershellexecution": "Shell", "afterfileedit": "Edit"}.get(key, "")
     action = _ACTIONS.get(_key(name), Action.OTHER)
     response = next(
         (
@@ -154,9 +150,7 @@ def _files(action: Action, given: Mapping[str, Any]) -> tuple[str, ...]:
 def _edits(given: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
     if (several := given.get("edits")) and isinstance(several, list):
         return tuple(
-            (_text(edit, "old_string"), _text(edit, "new_string"))
-            for edit in several
-            if isinstance(edit, dict)
+            (_text(edit, "old_string"), _text(edit, "new_string")) for edit in several if isinstance(edit, dict)
         )
     if "new_string" in given or "old_string" in given:
         return ((_text(given, "old_string"), _text(given, "new_string")),)

@@ -28,9 +28,7 @@ _EARLIER = 60
 LARGEST_INPUT = 8_000_000
 
 
-def capture(
-    memory: Memory, event_name: str, raw: bytes, *, folder: Path, identify: Callable[[Path], str]
-) -> str:
+def capture(memory: Memory, event_name: str, raw: bytes, *, folder: Path, identify: Callable[[Path], str]) -> str:
     """Handle one hook call and answer what to print; empty for nothing. `folder` is used when the input
     names none."""
     event = read_event(event_name, _payload(raw))
@@ -63,9 +61,7 @@ def _relative_to(root: Path, event: Event) -> Event:
 
 def _payload(raw: bytes) -> dict[str, Any]:
     if len(raw) > LARGEST_INPUT:
-        raise BadArgument(
-            f"The hook's input has {len(raw):,} bytes; more than {LARGEST_INPUT:,} are not read"
-        )
+        raise BadArgument(f"The hook's input has {len(raw):,} bytes; more than {LARGEST_INPUT:,} are not read")
     try:
         payload = json.loads(raw.decode("utf-8", "replace") or "{}")
     except (ValueError, RecursionError) as exc:

@@ -32,7 +32,7 @@ class Checked:
 def check(path: Path, clock: Clock) -> Checked:
     """Check the file at `path`, rebuild what can be rebuilt, and bring back what damaged files still hold."""
     store = MemoryStore(path)
-    problems = problems_of(store)
+    problems = problems_of(path)
     if problems:
         store.close()
         move_aside(path)

@@ -92,9 +92,7 @@ def _effect_of_part(words: list[str]) -> Effect:
         return Effect.LOOKS
     program = words[0].rsplit("/", 1)[-1]
     second = _second_word(program, words[1:])
-    if program in ("sed", "perl") and any(
-        word.startswith("-i") or word == "--in-place" for word in words[1:]
-    ):
+    if program in ("sed", "perl") and any(word.startswith("-i") or word == "--in-place" for word in words[1:]):
         return Effect.CHANGES
     if program in _CHANGING or second in _CHANGING_SECOND.get(program, "").split():
         return Effect.CHANGES

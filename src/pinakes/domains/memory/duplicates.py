@@ -43,11 +43,7 @@ class _Outline:
         """Which of the two holds all the words of both, when they are alike; None when they are not one."""
         if self.whole == older.whole:
             return "older"
-        if (
-            len(self.whole) > _COMPARED_CHARACTERS
-            or len(older.whole) > _COMPARED_CHARACTERS
-            or not self.words
-        ):
+        if len(self.whole) > _COMPARED_CHARACTERS or len(older.whole) > _COMPARED_CHARACTERS or not self.words:
             return None
         if _jaccard(self.words, older.words) < _ALIKE or _jaccard(self.pairs, older.pairs) < _ALIKE:
             return None

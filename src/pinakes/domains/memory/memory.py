@@ -68,9 +68,7 @@ def random_id() -> str:
 class Memory:
     """What was learned, kept between sessions, in one file."""
 
-    def __init__(
-        self, store: MemoryStore, *, clock: Clock = local_now, new_id: Callable[[], str] = random_id
-    ) -> None:
+    def __init__(self, store: MemoryStore, *, clock: Clock = local_now, new_id: Callable[[], str] = random_id) -> None:
         self.store = store
         self.clock = clock
         self.fresh_id = new_id
@@ -98,9 +96,7 @@ class Memory:
                 "There is nothing to remember: the text is empty",
                 hint="Give `text` outside <private> passages.",
             )
-        files = anchors.relative_files(
-            [*(clean(path) for path in draft.files), *anchors.files_in(kept, root)], root
-        )
+        files = anchors.relative_files([*(clean(path) for path in draft.files), *anchors.files_in(kept, root)], root)
         symbols = tuple(anchors.symbols_in(kept))
         new = NewObservation(
             id=self.fresh_id(),
@@ -166,14 +162,10 @@ class Memory:
             known = {project.project_id: project.key for project in self.store.projects()}
             everything = project_id == ALL_PROJECTS
             keys = (
-                tuple(known.values())
-                if everything
-                else tuple(known[p] for p in (project_id, PERSONAL) if p in known)
+                tuple(known.values()) if everything else tuple(known[p] for p in (project_id, PERSONAL) if p in known)
             )
             found = search(self.store, query, Scope(keys, everything), limit=limit, now=self.clock())
-            elsewhere = (
-                self.store.count([key for key in known.values() if key not in keys]) if not found.hits else 0
-            )
+            elsewhere = self.store.count([key for key in known.values() if key not in keys]) if not found.hits else 0
         return replace(found, elsewhere=elsewhere)
 
     def look_up(self, ids: Sequence[str], project_id: str = "") -> Lookup:
@@ -216,9 +208,7 @@ class Memory:
                 if not rows:
                     unknown.append(given)
                     continue
-                chosen = min(
-                    rows, key=lambda row: (row.project_id != project_id, (row.deleted_at is None) == restore)
-                )
+                chosen = min(rows, key=lambda row: (row.project_id != project_id, (row.deleted_at is None) == restore))
                 found.append(chosen)
                 if (chosen.deleted_at is None) != restore:
                     writer.mark_deleted(chosen.place, now)
@@ -233,9 +223,7 @@ class Memory:
     def project_keys(self, project_id: str) -> tuple[int, ...]:
         """The keys of a project and of the personal one, as far as they exist; of every project for `all`."""
         wanted = (project_id, PERSONAL)
-        return tuple(
-            p.key for p in self.store.projects() if project_id == ALL_PROJECTS or p.project_id in wanted
-        )
+        return tuple(p.key for p in self.store.projects() if project_id == ALL_PROJECTS or p.project_id in wanted)
 
     def changed_places(self, observations: Sequence[Observation], roots: dict[str, Path]) -> set[int]:
         """The places of observations whose code has changed since; `roots` tells where projects lie."""

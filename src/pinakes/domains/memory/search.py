@@ -111,10 +111,7 @@ def search(store: MemoryStore, text: str, scope: Scope, *, limit: int, now: date
     chosen = heapq.nlargest(_SECOND_STAGE, words, key=words.__getitem__)
     sketches = store.sketches(chosen, head_characters=_HEAD_CHARACTERS)
     ranked = sorted(
-        (
-            (words[sketch.place] + _bonus(sketch, question, spans, micros(now)), sketch.place)
-            for sketch in sketches
-        ),
+        ((words[sketch.place] + _bonus(sketch, question, spans, micros(now)), sketch.place) for sketch in sketches),
         reverse=True,
     )
     top = [(score, place) for score, place in ranked if score > 0][:limit]
@@ -161,10 +158,7 @@ def _match(store: MemoryStore, question: Question, scope: Scope, searched: int) 
 
 def _with_neighbours(places: Iterable[int]) -> set[int]:
     beside = {
-        place + step
-        for place in places
-        for step, _ in _WORTH_BESIDE
-        if session_of(place + step) == session_of(place)
+        place + step for place in places for step, _ in _WORTH_BESIDE if session_of(place + step) == session_of(place)
     }
     return beside.union(places)
 
@@ -239,9 +233,7 @@ def _is_named(sketch: Sketch, question: Question) -> bool:
 def _hits(store: MemoryStore, top: Sequence[tuple[float, int]], question: Question) -> tuple[Hit, ...]:
     by_place = {row.place: row for row in store.at_places([place for _, place in top])}
     best = top[0][0] if top else 1.0
-    found: list[tuple[float, Observation]] = [
-        (score, by_place[place]) for score, place in top if place in by_place
-    ]
+    found: list[tuple[float, Observation]] = [(score, by_place[place]) for score, place in top if place in by_place]
     return tuple(Hit(row, round(score / best, 4), snippet(row.text, question.terms)) for score, row in found)
 
 

@@ -68,17 +68,13 @@ RULES = (
         r"(?i)(?:aws|secret_?access_?key)[\w.\-\s\"':=>]{0,40}?[\s\"'=:](?P<secret>[A-Za-z0-9/+]{40})(?![A-Za-z0-9/+])",
         guess=True,
     ),
-    SecretRule(
-        "github-token", ("gh", "github_pat_"), r"\b(?:gh[pousr]_[A-Za-z0-9]{30,255}|github_pat_\w{40,255})"
-    ),
+    SecretRule("github-token", ("gh", "github_pat_"), r"\b(?:gh[pousr]_[A-Za-z0-9]{30,255}|github_pat_\w{40,255})"),
     SecretRule(
         "gitlab-token",
         ("gl", "gr1348941"),
         r"\b(?:gl(?:pat|ptt|dt|rt|cbt|ft|imt|agent|oas|soat|ffct)-[\w.-]{18,300}|GR1348941[\w-]{20,})",
     ),
-    SecretRule(
-        "slack-token", ("xox", "xapp-"), r"\b(?:xox[a-z](?:\.xox[bp])?-[\w-]{10,}|xapp-\d-[\w-]{10,})"
-    ),
+    SecretRule("slack-token", ("xox", "xapp-"), r"\b(?:xox[a-z](?:\.xox[bp])?-[\w-]{10,}|xapp-\d-[\w-]{10,})"),
     SecretRule(
         "slack-webhook",
         ("hooks.slack.com",),
@@ -88,9 +84,7 @@ RULES = (
     SecretRule("teams-webhook", ("webhook.office.com",), r"webhook\.office\.com/webhookb2/[\w@/-]{36,}"),
     SecretRule("anthropic-key", ("sk-ant-",), r"\bsk-ant-[\w-]{20,}"),
     SecretRule("openrouter-key", ("sk-or-",), r"\bsk-or-[\w-]{20,}"),
-    SecretRule(
-        "openai-key", ("sk-",), r"\bsk-(?:proj-|svcacct-|admin-|None-)[\w-]{20,}|\bsk-[A-Za-z0-9]{32,}"
-    ),
+    SecretRule("openai-key", ("sk-",), r"\bsk-(?:proj-|svcacct-|admin-|None-)[\w-]{20,}|\bsk-[A-Za-z0-9]{32,}"),
     SecretRule("google-api-key", ("aiza",), r"\bAIza[\w-]{30,40}"),
     SecretRule(
         "google-oauth",
@@ -125,9 +119,7 @@ RULES = (
     SecretRule("mailchimp-key", ("-us",), r"\b[a-f0-9]{32}-us\d{1,2}\b"),
     SecretRule("twilio-key", ("sk", "ac"), r"\b(?:SK|AC)[0-9a-f]{32}\b"),
     SecretRule("telegram-token", (":a",), r"\b\d{8,10}:A[A-Za-z0-9_-]{32,36}\b"),
-    SecretRule(
-        "discord-token", (".",), r"\b[MNO][A-Za-z\d_-]{23,27}\.[A-Za-z\d_-]{6}\.[A-Za-z\d_-]{27,40}\b"
-    ),
+    SecretRule("discord-token", (".",), r"\b[MNO][A-Za-z\d_-]{23,27}\.[A-Za-z\d_-]{6}\.[A-Za-z\d_-]{27,40}\b"),
     SecretRule("digitalocean-token", ("_v1_",), r"\bdo[opr]_v1_[a-f0-9]{60,}"),
     SecretRule("databricks-token", ("dapi",), r"\bdapi[a-f0-9]{32}(?:-\d)?\b"),
     SecretRule("shopify-token", ("shp",), r"\bshp(?:at|ca|pa|ss)_[a-fA-F0-9]{32,}"),
@@ -152,13 +144,9 @@ RULES = (
     SecretRule("pulumi-token", ("pul-",), r"\bpul-[a-f0-9]{40}\b"),
     SecretRule("planetscale-token", ("pscale_",), r"\bpscale_(?:tkn|oauth|pw)_[\w.=-]{30,}"),
     SecretRule("supabase-key", ("sbp_", "sb_secret_"), r"\b(?:sbp_[a-f0-9]{40}|sb_secret_[\w-]{20,})"),
-    SecretRule(
-        "flyio-token", ("fo1_", "fm1", "fm2_"), r"\bfo1_[\w-]{40,}|\bfm(?:1[ar]|2)_[A-Za-z0-9+/]{80,}={0,3}"
-    ),
+    SecretRule("flyio-token", ("fo1_", "fm1", "fm2_"), r"\bfo1_[\w-]{40,}|\bfm(?:1[ar]|2)_[A-Za-z0-9+/]{80,}={0,3}"),
     SecretRule("heroku-key", ("hrku-",), r"\bHRKU-[\w-]{36,}"),
-    SecretRule(
-        "atlassian-token", ("atatt3", "atctt3", "atbb"), r"\b(?:AT[AC]TT3[\w=-]{60,}|ATBB[A-Za-z0-9]{32,})"
-    ),
+    SecretRule("atlassian-token", ("atatt3", "atctt3", "atbb"), r"\b(?:AT[AC]TT3[\w=-]{60,}|ATBB[A-Za-z0-9]{32,})"),
     SecretRule("okta-token", ("ssws",), r"\bSSWS\s+(?P<secret>00[\w-]{40})"),
     SecretRule(
         "onepassword-key",
@@ -198,9 +186,7 @@ RULES = (
         r"(?i)heroku[\w.\-\s\"':=>]{0,40}?(?P<secret>[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12})",
     ),
     SecretRule("password", ("--",), rf"(?i)--{_FLAG}=[\"']?(?P<secret>[^\s\"'$<{{\[][^\s\"']{{3,}})"),
-    SecretRule(
-        "password", ("--",), rf"(?i)--{_FLAG} +[\"']?(?P<secret>[^\s\"'$<{{\[-][^\s\"']{{3,}})", guess=True
-    ),
+    SecretRule("password", ("--",), rf"(?i)--{_FLAG} +[\"']?(?P<secret>[^\s\"'$<{{\[-][^\s\"']{{3,}})", guess=True),
     SecretRule(
         "password",
         ("pass", "pwd"),

@@ -11,6 +11,7 @@ from pinakes.domains.memory.render import (
     observations_answer,
     remembered_text,
     search_answer,
+    set_aside_text,
     timeline_answer,
 )
 from pinakes.domains.memory.times import parse_iso
@@ -29,27 +30,39 @@ if TYPE_CHECKING:
 _SESSION_ROWS = 200
 
 _QUERY = Parameter("query", "string", "What you want to know, in plain words (1–500 characters)")
-_PROJECT = Parameter(
-    "project_id", "string", "Project to use; default the session's, 'personal' for none", default=""
-)
+_PROJECT = Parameter("project_id", "string", "Project to use; default the session's, 'personal' for none", default="")
 _IDS = Parameter("ids", "array", "Ids from search or timeline, such as obs:k3x9…")
 
 
-class MemoryTools:
+def memory_tools(
+    open_memory: Callable[[], Memory],
+    identify: Callable[[Path], Project],
+    *,
+    token_budget: int,
+    session_id: str | None = None,
+) -> tuple[Tool, ...]:
+    """The tools of the memory toolset. Memory is opened by the first call, so that a broken file breaks no other tool."""
+    return _MemoryTools(open_memory, identify, token_budget, session_id).tools()
+
+
+class _MemoryTools:
     """The handlers of the memory tools, over one memory."""
 
     def __init__(
         self,
-        memory: Memory,
+        open_memory: Callable[[], Memory],
         identify: Callable[[Path], Project],
-        *,
         token_budget: int,
-        session_id: str | None = None,
+        session_id: str | None,
     ) -> None:
-        self._memory = memory
+        self._open_memory = open_memory
         self._identify = identify
         self._token_budget = token_budget
         self._session_id = session_id
+
+    @property
+    def _memory(self) -> Memory:
+        return self._open_memory()
 
     def tools(self) -> tuple[Tool, ...]:
         """All six, in the order of the contract."""
@@ -69,7 +82,11 @@ class MemoryTools:
             query, call.text("project_id") or self._project(call).project_id, limit=call.number("limit")
         )
         changed = self._changed(call, [hit.observation for hit in found.hits])
-        return search_answer(query, found, changed, token_budget=self._token_budget)
+        answer = search_answer(query, found, changed, token_budget=self._token_budget)
+        aside = self._memory.store.database.set_aside
+        if found.hits or aside is None:
+            return answer
+        return Answer(f"{answer.text} {set_aside_text(aside.name)}", answer.structured)
 
     def fetch(self, call: Call) -> Answer:
         """The full text behind one id."""
@@ -87,18 +104,14 @@ class MemoryTools:
         middle, rows = self._timeline_rows(call)
         if not rows:
             raise NotFound("There are no observations there", hint="Use search to find one to start from.")
-        return timeline_answer(
-            rows, self._changed(call, rows), middle=middle, token_budget=self._token_budget
-        )
+        return timeline_answer(rows, self._changed(call, rows), middle=middle, token_budget=self._token_budget)
 
     def remember(self, call: Call) -> Answer:
         """Keep something; on disk when this answers."""
         project = self._project(call)
         given = call.text("project_id")
         here = given in ("", project.project_id)
-        place = Place(
-            given or project.project_id, project.root if here else None, self._session_id if here else None
-        )
+        place = Place(given or project.project_id, project.root if here else None, self._session_id if here else None)
         draft = Draft(
             call.text("text"),
             kind=call.text("kind"),
@@ -127,9 +140,7 @@ class MemoryTools:
         if not around:
             raise BadArgument("Give `around` (an id or a time) or `session_id`", hint="Ids come from search.")
         if (moment := parse_iso(around)) is not None:
-            return None, self._memory.around_time(
-                moment, self._project(call).project_id, before=before, after=after
-            )
+            return None, self._memory.around_time(moment, self._project(call).project_id, before=before, after=after)
         observation = self._look_up(call, [around]).found[0]
         return observation.place, self._memory.around(observation, before=before, after=after)
 

@@ -74,9 +74,7 @@ def export(memory: Memory) -> Iterator[str]:
 
 def observation_line(observation: Observation, noted: Iterable[Anchor]) -> str:
     """One observation, with its anchors, as a line."""
-    return _line(
-        {"type": "observation", **as_json(observation), "anchors": [_anchor_json(anchor) for anchor in noted]}
-    )
+    return _line({"type": "observation", **as_json(observation), "anchors": [_anchor_json(anchor) for anchor in noted]})
 
 
 def as_json(observation: Observation) -> dict[str, Any]:
@@ -99,9 +97,7 @@ def as_json(observation: Observation) -> dict[str, Any]:
     }
 
 
-def import_lines(
-    memory: Memory, lines: Iterable[str], *, project_id: str, overwrite: bool = True
-) -> Imported:
+def import_lines(memory: Memory, lines: Iterable[str], *, project_id: str, overwrite: bool = True) -> Imported:
     """Take JSON Lines in; what has no project goes to `project_id`. Ids, times and sessions stay as given."""
     report = Imported()
     numbered = enumerate(lines, start=1)
@@ -117,9 +113,7 @@ def import_lines(
 class _Importer:
     """Takes lines inside one transaction."""
 
-    def __init__(
-        self, memory: Memory, writer: Writer, project_id: str, report: Imported, *, overwrite: bool
-    ) -> None:
+    def __init__(self, memory: Memory, writer: Writer, project_id: str, report: Imported, *, overwrite: bool) -> None:
         self._memory = memory
         self._writer = writer
         self._project_id = project_id

@@ -95,10 +95,7 @@ def _is_one_token(word: str) -> bool:
 def _looks_like_code(name: str) -> bool:
     inner = name[1:]
     return (
-        "_" in name
-        or "/" in name
-        or "." in name
-        or (not inner.islower() and not inner.isupper() and inner.isalnum())
+        "_" in name or "/" in name or "." in name or (not inner.islower() and not inner.isupper() and inner.isalnum())
     )
 
 

@@ -13,8 +13,9 @@ from pinakes.store.memory.rows import (
     Session,
     Sketch,
     marks,
+    newest,
     select,
-    select_recent,
+    select_session,
     texts_of,
 )
 from pinakes.store.memory.schema import MIGRATIONS
@@ -45,11 +46,7 @@ class MemoryStore:
     def by_ids(self, ids: Sequence[str]) -> list[Observation]:
         """All live observations with these ids, of any project."""
         with self.database.snapshot() as connection:
-            return [
-                row
-                for chosen in ids
-                for row in select(connection, "o.id = ? AND o.deleted_at IS NULL", (chosen,))
-            ]
+            return [row for chosen in ids for row in select(connection, "o.id = ? AND o.deleted_at IS NULL", (chosen,))]
 
     def at_places(self, places: Sequence[int]) -> list[Observation]:
         """The live observations at these places, in the order asked for."""
@@ -71,9 +68,7 @@ class MemoryStore:
                         FROM observation WHERE place IN ({marks(some)}) AND deleted_at IS NULL""",
                     some,
                 )
-                sketches += [
-                    Sketch(r[0], r[1], r[2], texts_of(r[3]), texts_of(r[4]), r[5], r[6]) for r in rows
-                ]
+                sketches += [Sketch(r[0], r[1], r[2], texts_of(r[3]), texts_of(r[4]), r[5], r[6]) for r in rows]
         return sketches
 
     def projects(self) -> list[Project]:
@@ -120,44 +115,40 @@ class MemoryStore:
 
     def places_between(self, project_keys: Sequence[int], start: int, end: int, *, at_most: int) -> list[int]:
         """The places of live observations created in [start, end), newest first."""
-        sql = f"""SELECT place FROM observation WHERE project IN ({marks(project_keys)})
-                  AND created_at >= ? AND created_at < ? AND deleted_at IS NULL ORDER BY created_at DESC
-                  LIMIT ?"""
         with self.database.snapshot() as connection:
-            return [row[0] for row in connection.execute(sql, (*project_keys, start, end, at_most))]
+            found = newest(connection, project_keys, "created_at >= ? AND created_at < ?", (start, end), at_most)
+        return [place for _, place in found]
 
-    def before(
-        self, project_keys: Sequence[int], created_at: int, place: int, *, limit: int
-    ) -> list[Observation]:
+    def before(self, project_keys: Sequence[int], created_at: int, place: int, *, limit: int) -> list[Observation]:
         """Up to `limit` live observations before that moment, oldest first."""
-        where = f"""o.project IN ({marks(project_keys)}) AND o.deleted_at IS NULL
-                    AND (o.created_at, o.place) < (?, ?)
-                    ORDER BY o.created_at DESC, o.place DESC LIMIT ?"""
         with self.database.snapshot() as connection:
-            return select(connection, where, (*project_keys, created_at, place, limit))[::-1]
+            found = newest(connection, project_keys, "(created_at, place) < (?, ?)", (created_at, place), limit)
+            return self.at_places([place for _, place in reversed(found)])
 
-    def after(
-        self, project_keys: Sequence[int], created_at: int, place: int, *, limit: int
-    ) -> list[Observation]:
+    def after(self, project_keys: Sequence[int], created_at: int, place: int, *, limit: int) -> list[Observation]:
         """Up to `limit` live observations from that moment on, oldest first."""
-        where = f"""o.project IN ({marks(project_keys)}) AND o.deleted_at IS NULL
-                    AND (o.created_at, o.place) > (?, ?)
-                    ORDER BY o.created_at, o.place LIMIT ?"""
+        sql = """SELECT created_at, place FROM observation WHERE project = ? AND (created_at, place) > (?, ?)
+                 AND deleted_at IS NULL ORDER BY created_at, place LIMIT ?"""
         with self.database.snapshot() as connection:
-            return select(connection, where, (*project_keys, created_at, place, limit))
+            found = [row for key in project_keys for row in connection.execute(sql, (key, created_at, place, limit))]
+            return self.at_places([place for _, place in sorted(found)[:limit]])
 
     def in_session(self, session_id: str, *, limit: int) -> list[Observation]:
         """The last `limit` live observations of the sessions with this id, oldest first."""
-        where = "s.session_id = ? AND o.deleted_at IS NULL ORDER BY o.created_at DESC, o.place DESC LIMIT ?"
         with self.database.snapshot() as connection:
-            return select(connection, where, (session_id, limit))[::-1]
+            keys = connection.execute("SELECT key FROM session WHERE session_id = ?", (session_id,)).fetchall()
+            found = [row for (key,) in keys for row in select_session(connection, key, limit)]
+        return sorted(found, key=lambda row: (row.created_at, row.place))[-limit:]
 
-    def recent(
-        self, project_keys: Sequence[int], *, limit: int, kinds: Sequence[str] = ()
-    ) -> list[Observation]:
+    def recent(self, project_keys: Sequence[int], *, limit: int, kinds: Sequence[str] = ()) -> list[Observation]:
         """The newest live observations, newest first; only of `kinds` where given."""
         with self.database.snapshot() as connection:
-            return select_recent(connection, project_keys, limit, kinds)
+            if kinds:
+                each = (newest(connection, project_keys, "kind = ?", (kind,), limit) for kind in kinds)
+                found = sorted((row for rows in each for row in rows), reverse=True)[:limit]
+            else:
+                found = newest(connection, project_keys, "TRUE", (), limit)
+            return self.at_places([place for _, place in found])
 
     def anchors(self, places: Sequence[int]) -> dict[int, list[Anchor]]:
         """What the observations at these places were written about."""
@@ -188,9 +179,7 @@ class MemoryStore:
                 """SELECT count(*) - count(deleted_at), count(deleted_at), coalesce(sum(length(text)), 0)
                    FROM observation"""
             ).fetchone()
-            sessions = connection.execute(
-                "SELECT count(*) FROM session WHERE session_id IS NOT NULL"
-            ).fetchone()[0]
+            sessions = connection.execute("SELECT count(*) FROM session WHERE session_id IS NOT NULL").fetchone()[0]
             projects = connection.execute("SELECT count(*) FROM project").fetchone()[0]
         return Counts(live, forgotten, sessions, projects, characters)
 

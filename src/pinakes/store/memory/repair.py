@@ -6,8 +6,9 @@ import sqlite3
 from contextlib import closing
 from typing import TYPE_CHECKING
 
-from pinakes.errors import StoreCorrupt, StoreError
+from pinakes.errors import StoreError
 from pinakes.store.memory.rows import POSITION_BITS, Observation, select, session_of, session_range
+from pinakes.store.sqlite import check_file
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -16,12 +17,12 @@ if TYPE_CHECKING:
     from pinakes.store.memory.reader import MemoryStore
 
 
-def problems_of(store: MemoryStore) -> list[str]:
+def problems_of(path: Path) -> list[str]:
     """What SQLite finds wrong with the file itself; nothing is good."""
     try:
-        return store.database.check()
-    except sqlite3.DatabaseError as exc:
-        return [str(exc)]
+        return check_file(path)
+    except StoreError as exc:
+        return [exc.message]
 
 
 def words_agree(store: MemoryStore) -> bool:
@@ -29,7 +30,7 @@ def words_agree(store: MemoryStore) -> bool:
     try:
         with store.writing() as writer:
             writer.check_words()
-    except (StoreCorrupt, StoreError):
+    except StoreError:
         return False
     return True
 

@@ -118,21 +118,33 @@ def session_of(place: int) -> int:
 
 
 def session_range(session: int) -> tuple[int, int]:
+    """The first and the last place that a session can have."""
     return session << POSITION_BITS, (session << POSITION_BITS) + _LAST_POSITION
 
 
 def select(connection: sqlite3.Connection, where: str, values: Sequence[object]) -> list[Observation]:
+    """The observations that a condition over `o`, `p` and `s` picks."""
     rows = connection.execute(f"SELECT {_COLUMNS} {_JOINED} WHERE {where}", tuple(values))
     return [_observation(row) for row in rows]
 
 
-def select_recent(
-    connection: sqlite3.Connection, project_keys: Sequence[int], limit: int, kinds: Sequence[str]
-) -> list[Observation]:
-    chosen = f"AND o.kind IN ({marks(kinds)})" if kinds else ""
-    where = f"""o.project IN ({marks(project_keys)}) AND o.deleted_at IS NULL {chosen}
-                ORDER BY o.created_at DESC, o.place DESC LIMIT ?"""
-    return select(connection, where, (*project_keys, *kinds, limit))
+def select_session(connection: sqlite3.Connection, session: int, limit: int) -> list[Observation]:
+    """The last live observations of one session, newest first."""
+    where = "o.place BETWEEN ? AND ? AND o.deleted_at IS NULL ORDER BY o.place DESC LIMIT ?"
+    return select(connection, where, (*session_range(session), limit))
+
+
+def newest(
+    connection: sqlite3.Connection, project_keys: Sequence[int], where: str, values: Sequence[object], limit: int
+) -> list[tuple[int, int]]:
+    """Creation time and place of the newest live observations of some projects, newest first.
+
+    Asked project by project, so that an index gives the order and nothing has to be sorted.
+    """
+    sql = f"""SELECT created_at, place FROM observation WHERE project = ? AND {where} AND deleted_at IS NULL
+              ORDER BY created_at DESC, place DESC LIMIT ?"""
+    found = [row for key in project_keys for row in connection.execute(sql, (key, *values, limit))]
+    return sorted(found, reverse=True)[:limit]
 
 
 def texts_of(joined: str) -> tuple[str, ...]:

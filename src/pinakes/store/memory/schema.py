@@ -26,6 +26,7 @@ MIGRATIONS = (
             UNIQUE (id, project)
         );
         CREATE INDEX observation_by_time ON observation (project, created_at);
+        CREATE INDEX observation_by_kind ON observation (project, kind, created_at);
         CREATE TABLE anchor (
             place INTEGER NOT NULL REFERENCES observation(place) ON DELETE CASCADE,
             path TEXT NOT NULL, symbol TEXT NOT NULL, digest BLOB NOT NULL,

@@ -10,7 +10,7 @@ from pinakes.store.memory.rows import (
     NewObservation,
     Observation,
     select,
-    select_recent,
+    select_session,
     session_range,
 )
 
@@ -32,9 +32,7 @@ class Writer:
     def project(self, project_id: str, *, root: str, now: int) -> int:
         """The key of a project, created when it is new; a folder that got a better identity keeps its
         memory."""
-        row = self._connection.execute(
-            "SELECT key, root FROM project WHERE project_id = ?", (project_id,)
-        ).fetchone()
+        row = self._connection.execute("SELECT key, root FROM project WHERE project_id = ?", (project_id,)).fetchone()
         if row is None and root:
             row = self._adopt(project_id, root)
         if row is None:
@@ -85,12 +83,12 @@ class Writer:
 
     def recent(self, project: int, *, limit: int) -> list[Observation]:
         """The newest live observations of a project, newest first."""
-        return select_recent(self._connection, (project,), limit, ())
+        where = "o.project = ? AND o.deleted_at IS NULL ORDER BY o.created_at DESC, o.place DESC LIMIT ?"
+        return select(self._connection, where, (project, limit))
 
     def in_session(self, session: int, *, limit: int) -> list[Observation]:
         """The last live observations of a session, newest first."""
-        where = "o.place BETWEEN ? AND ? AND o.deleted_at IS NULL ORDER BY o.place DESC LIMIT ?"
-        return select(self._connection, where, (*session_range(session), limit))
+        return select_session(self._connection, session, limit)
 
     def find(self, project: int, observation_id: str) -> Observation | None:
         """The observation of that id in a project, forgotten or not."""
