@@ -1,9 +1,8 @@
 """Memory under measurement: recall on LoCoMo, durability beside a peer, latency and size, hooks, redaction.
-Prints Markdown.
 
-python benchmarks/memory.py recall [--bench FOLDER]
-python benchmarks/memory.py durability [--peer PATH_OF_SERVER_MEMORY/dist/index.js]
-python benchmarks/memory.py latency | hook | redaction [--source FOLDER]
+    python -m benchmarks.memory recall | durability | latency | hook | redaction [--source FOLDER]
+
+Prints Markdown tables. `recall` reads the shared material, `durability` installs npm's memory server beside ours.
 """
 
 from __future__ import annotations
@@ -24,8 +23,9 @@ from collections import defaultdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import memory_durability
-import memory_secrets
+from benchmarks import memory_durability, memory_secrets
+from benchmarks.places import REPOSITORY, SHARED
+from benchmarks.startup import PEER, install_peer
 from pinakes.domains.memory.memory import Memory
 from pinakes.domains.memory.model import Draft, Place
 from pinakes.domains.memory.redact import redact
@@ -37,16 +37,11 @@ from pinakes.store.sqlite import check_file
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-REPOSITORY = Path(__file__).resolve().parent.parent
-BENCH = Path(os.environ.get("PINAKES_BENCH", REPOSITORY.parent / "shared" / "bench"))
-
 
 def main() -> None:
     """Run the chosen measurement."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("what", choices=("recall", "durability", "latency", "hook", "redaction"))
-    parser.add_argument("--bench", type=Path, default=BENCH, help="folder with memory/score.py and its data")
-    parser.add_argument("--peer", type=Path, help="dist/index.js of @modelcontextprotocol/server-memory")
     parser.add_argument("--source", type=Path, help="source tree for false hits; default: the installed Django")
     parser.add_argument("--observations", type=int, default=100_000)
     args = parser.parse_args()
@@ -55,9 +50,9 @@ def main() -> None:
     )
 
 
-def recall(args: argparse.Namespace) -> None:
+def recall(_: argparse.Namespace) -> None:
     """R@5 and R@10, fractional by turn, of our search and of porter-stemmed OR search with BM25."""
-    conversations = list(_score_module(args.bench).conversations(args.bench / "memory" / "locomo_dev.json"))
+    conversations = list(_score_module().conversations(SHARED / "memory" / "locomo_dev.json"))
     with tempfile.TemporaryDirectory() as folder:
         memory = Memory(MemoryStore(Path(folder) / "memory.db"))
         for turns, _ in conversations:
@@ -70,8 +65,8 @@ def recall(args: argparse.Namespace) -> None:
     )
 
 
-def _score_module(bench: Path) -> Any:
-    spec = importlib.util.spec_from_file_location("score", bench / "memory" / "score.py")
+def _score_module() -> Any:
+    spec = importlib.util.spec_from_file_location("score", SHARED / "memory" / "score.py")
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
@@ -137,26 +132,18 @@ def _means(figures: list[tuple[float, float]]) -> tuple[str, str]:
     return f"{first:.3f}", f"{second:.3f}"
 
 
-def durability(args: argparse.Namespace) -> None:
+def durability(_: argparse.Namespace) -> None:
     """Acknowledged observations that are gone after 8 × 500 writes and 20 kills."""
     rows = []
     with tempfile.TemporaryDirectory() as folder:
         contenders = [_pinakes(Path(folder))]
-        if args.peer:
-            contenders.append(_server_memory(Path(folder), args.peer))
+        if command := install_peer(Path(folder)):
+            contenders.append(_server_memory(Path(folder), command))
         for contender in contenders:
             outcome = memory_durability.run(contender, clients=8, writes=500, kills=20)
             lost = len(outcome.acknowledged - contender.kept())
-            rows.append(
-                (
-                    contender.name,
-                    len(outcome.acknowledged),
-                    outcome.kills,
-                    outcome.errors,
-                    lost,
-                    f"{outcome.seconds:.0f}",
-                )
-            )
+            counts = (len(outcome.acknowledged), outcome.kills, outcome.errors, lost)
+            rows.append((contender.name, *counts, f"{outcome.seconds:.0f}"))
         integrity = check_file(Path(folder) / "memory.db") or ["ok"]
     _table(("server", "acknowledged", "kills", "errors", "lost", "seconds"), rows)
     print(f"\nintegrity of pinakes' file: {', '.join(integrity)}")
@@ -168,14 +155,14 @@ def _pinakes(folder: Path) -> memory_durability.Contender:
 
     return memory_durability.Contender(
         "pinakes",
-        [sys.executable, str(Path(__file__).with_name("memory_worker.py")), str(folder)],
-        {"PYTHONPATH": str(REPOSITORY / "src")},
+        [sys.executable, "-m", "pinakes.cli.main", "mcp", "--toolsets", "memory"],
+        {"PYTHONPATH": str(REPOSITORY / "src"), "PINAKES_HOME": str(folder)},
         lambda text: {"name": "remember", "arguments": {"text": text}},
         kept,
     )
 
 
-def _server_memory(folder: Path, script: Path) -> memory_durability.Contender:
+def _server_memory(folder: Path, command: list[str]) -> memory_durability.Contender:
     file = folder / "peer.jsonl"
 
     def call(text: str) -> dict[str, Any]:
@@ -188,12 +175,10 @@ def _server_memory(folder: Path, script: Path) -> memory_durability.Contender:
             try:
                 names.add(json.loads(line)["name"])
             except (ValueError, KeyError):
-                continue
+                continue  # two writers at once leave broken lines
         return names
 
-    return memory_durability.Contender(
-        "server-memory (npm)", ["node", str(script)], {"MEMORY_FILE_PATH": str(file)}, call, kept
-    )
+    return memory_durability.Contender(PEER, command, {"MEMORY_FILE_PATH": str(file)}, call, kept)
 
 
 def latency(args: argparse.Namespace) -> None:

@@ -30,19 +30,20 @@ class Shell:
         self._monkeypatch = monkeypatch
         self.home = home
 
-    def run(self, *arguments: str, stdin: str | bytes = "") -> str:
-        """What a command prints."""
+    def run(self, *arguments: str, stdin: str | bytes = "", code: int = 0) -> str:
+        """What a command prints; it ends with `code`."""
         raw = stdin.encode() if isinstance(stdin, str) else stdin
         self._monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(raw)))
         parser = argparse.ArgumentParser()
         add_commands(parser.add_subparsers())
         args = parser.parse_args(["memory", *arguments])
-        assert args.run(args) == 0
+        assert args.run(args) == code
         return self._capsys.readouterr().out
 
-    def json(self, *arguments: str, stdin: str = "") -> list[dict[str, Any]]:
+    def json(self, *arguments: str, stdin: str = "", code: int = 0) -> list[dict[str, Any]]:
         """The JSON lines that a command prints."""
-        return [json.loads(line) for line in self.run(*arguments, "--json", stdin=stdin).splitlines()]
+        printed = self.run(*arguments, "--json", stdin=stdin, code=code)
+        return [json.loads(line) for line in printed.splitlines()]
 
 
 @pytest.fixture
@@ -66,7 +67,7 @@ def test_add_search_show(shell: Shell) -> None:
     )
     assert "We deploy on Tuesdays" in shell.run("show", f"obs:{added['id']}")
     assert "decision: We deploy on Tuesdays" in shell.run("search", "deploy")
-    assert "No observations found" in shell.run("search", "unicorns")
+    assert "No observations found" in shell.run("search", "unicorns", code=1)
 
 
 def test_add_reads_standard_input(shell: Shell) -> None:
@@ -123,7 +124,7 @@ def test_export_to_a_file_is_private_and_imports_again(
 def test_forget_restore_and_purge(shell: Shell) -> None:
     [added] = shell.json("add", "a passing thought")
     assert shell.json("forget", added["id"], "nope") == [{"ids": [added["id"]], "unknown": ["nope"]}]
-    assert shell.json("search", "thought") == []
+    assert shell.json("search", "thought", code=1) == []
     assert "Restored 1" in shell.run("restore", added["id"])
     shell.run("forget", added["id"])
     assert shell.json("purge") == [{"purged": 1}]

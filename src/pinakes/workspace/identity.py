@@ -1,4 +1,4 @@
-"""Who a project is: the git identity that all its worktrees and clones share. Reads git's files; starts git only as a last resort."""
+"""Who a project is: the git identity that all its worktrees and clones share. Starts git only as a last resort."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _GIT_TIMEOUT_SECONDS = 20
 
 
 def identify(folder: Path, *, may_start_git: bool = True) -> Project:
-    """The project rooted at `folder`: its real path and its identity. Without git, a folder that needs it is known by its path."""
+    """The project rooted at `folder`: its real path and its identity; its path where only git could tell."""
     if not folder.exists():
         raise NotFound(f"No such folder: {folder}", hint="Give the path of an existing folder.")
     if not folder.is_dir():
@@ -88,7 +88,7 @@ def _remote_urls(git_folder: Path) -> list[str]:
 
 
 def _first_logged_commit(git_folder: Path) -> str | None:
-    """The root commit of a repository that began on this machine, out of git's own log; None when the log does not tell."""
+    """The root commit of a repository that began on this machine, out of git's own log; None when it does not tell."""
     try:
         with (git_folder / "logs" / "HEAD").open("r", encoding="utf-8", errors="replace") as log:
             match = _INITIAL_COMMIT.match(log.readline())

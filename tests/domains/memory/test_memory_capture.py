@@ -18,9 +18,8 @@ from pinakes.errors import BadArgument
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from conftest import Clock, Notes
-
     from pinakes.domains.memory.memory import Memory
+    from tests.domains.memory.conftest import Clock, Notes
 
 
 class Agent:

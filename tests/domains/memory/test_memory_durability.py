@@ -24,7 +24,7 @@ from pinakes.store.sqlite import check_file
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from conftest import Notes
+    from tests.domains.memory.conftest import Notes
 
 WRITER = """
 import sys

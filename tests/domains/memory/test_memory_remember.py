@@ -15,9 +15,8 @@ from pinakes.errors import BadArgument
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from conftest import Clock, Notes
-
     from pinakes.domains.memory.memory import Memory
+    from tests.domains.memory.conftest import Clock, Notes
 
 
 def test_what_is_remembered_is_found_by_another_process(notes: Notes, memory: Memory) -> None:

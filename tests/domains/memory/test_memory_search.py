@@ -13,9 +13,8 @@ from pinakes.domains.memory.search import SNIPPET_CHARACTERS, snippet
 from pinakes.errors import BadArgument
 
 if TYPE_CHECKING:
-    from conftest import Clock, Notes
-
     from pinakes.domains.memory.memory import Memory
+    from tests.domains.memory.conftest import Clock, Notes
 
 
 def test_a_question_matches_any_of_its_words(notes: Notes) -> None:

@@ -17,9 +17,8 @@ from pinakes.tool import Answer, Call, check_arguments
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from conftest import Clock
-
     from pinakes.domains.memory.memory import Memory
+    from tests.domains.memory.conftest import Clock
 
 
 class Session:

@@ -15,7 +15,7 @@ from pinakes.store.memory import MemoryStore, NewObservation
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from conftest import Clock, Notes
+    from tests.domains.memory.conftest import Clock, Notes
 
 
 def test_a_round_trip_is_exact(memory: Memory, notes: Notes, clock: Clock, tmp_path: Path) -> None:

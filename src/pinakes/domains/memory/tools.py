@@ -41,7 +41,7 @@ def memory_tools(
     token_budget: int,
     session_id: str | None = None,
 ) -> tuple[Tool, ...]:
-    """The tools of the memory toolset. Memory is opened by the first call, so that a broken file breaks no other tool."""
+    """The tools of the memory toolset. Memory is opened by the first call: a broken file breaks no other tool."""
     return _MemoryTools(open_memory, identify, token_budget, session_id).tools()
 
 
