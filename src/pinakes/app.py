@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from pinakes.domains.code.index import CodeIndexer
 from pinakes.domains.code.search import CodeSearch
 from pinakes.domains.code.tools import code_tools
+from pinakes.domains.memory.memory import Memory
+from pinakes.domains.memory.tools import memory_tools
 from pinakes.store.code import CodeStore
+from pinakes.store.memory import MemoryStore
 from pinakes.store.migrations import PROJECT
+from pinakes.workspace.identity import identify
 from pinakes.workspace.projects import Projects
 
 if TYPE_CHECKING:
@@ -26,13 +31,24 @@ class App:
 
     def tools(self) -> tuple[Tool, ...]:
         """The tools of the enabled toolsets."""
-        every = code_tools(self.projects, token_budget=self.config.token_budget)
+        token_budget = self.config.token_budget
+        every = (
+            *code_tools(self.projects, token_budget=token_budget),
+            *memory_tools(lambda: self.memory, identify, token_budget=token_budget),
+        )
         return tuple(tool for tool in every if tool.toolset in self.config.toolsets)
 
     def code_search(self, index: ProjectIndex) -> CodeSearch:
         """Search over one project's code."""
         return CodeSearch(CodeStore(index.database), index.project.root)
 
+    @cached_property
+    def memory(self) -> Memory:
+        """What was learned; its file is opened when first asked for."""
+        return Memory(MemoryStore(self.config.home / "memory.db"))
+
     def close(self) -> None:
         """Stop background work and close all files."""
         self.projects.close()
+        if "memory" in self.__dict__:
+            self.memory.store.close()

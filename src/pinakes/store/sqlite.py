@@ -31,12 +31,18 @@ class Database:
     """A migrated SQLite file in WAL mode; one connection per thread."""
 
     def __init__(
-        self, path: Path, migrations: Sequence[Migration], *, durability: Literal["NORMAL", "FULL"] = "NORMAL"
+        self,
+        path: Path,
+        migrations: Sequence[Migration],
+        *,
+        durability: Literal["NORMAL", "FULL"] = "NORMAL",
+        backup_before_migration: bool = False,
     ) -> None:
         self.path = path
         self.set_aside: Path | None = None
         self._migrations = tuple(migrations)
         self._durability = durability
+        self._backup_before_migration = backup_before_migration
         self._local = threading.local()
         self._connections: list[sqlite3.Connection] = []
         self._connections_lock = threading.Lock()
@@ -130,11 +136,21 @@ class Database:
                 f"{self.path.name} has schema step '{applied[-1]}', which this version does not know",
                 hint="Upgrade pinakes, or set PINAKES_HOME to another folder.",
             )
+        if applied and len(applied) < len(known) and self._backup_before_migration:
+            self._back_up(known[len(applied)])
         for position, migration in enumerate(self._migrations[len(applied) :], start=len(applied)):
             for statement in split_statements(migration.sql):
                 connection.execute(statement)
             connection.execute("INSERT INTO migration VALUES (?, ?, ?)", (position, migration.name, time.time()))
         connection.commit()
+
+    def _back_up(self, migration_name: str) -> None:
+        """Copy the file as it is before a migration; the write lock is held, so nothing slips in between."""
+        target = self.path.with_name(f"{self.path.name}.before-{migration_name}")
+        with closing(sqlite3.connect(self.path)) as source, closing(sqlite3.connect(target)) as copy:
+            if os.name == "posix":
+                target.chmod(0o600)
+            source.backup(copy)
 
     def _applied(self, connection: sqlite3.Connection) -> list[str]:
         if not connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'migration'").fetchone():

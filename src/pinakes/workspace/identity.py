@@ -1,10 +1,8 @@
-"""Who a project is: the git identity that all its worktrees and clones share. Reads git's files; starts git only for the root commit."""
+"""Who a project is: the git identity that all its worktrees and clones share. Starts git only as a last resort."""
 
 from __future__ import annotations
 
-import hashlib
 import re
-import subprocess
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -14,17 +12,18 @@ from pinakes.model import Project
 _SCP_LIKE = re.compile(r"^(?:[^@/\s]+@)?([\w.-]+):(?!//)(.+)$")
 _SECTION = re.compile(r'^\s*\[\s*([\w.-]+)(?:\s+"(.*)")?\s*\]')
 _URL = re.compile(r"^\s*url\s*=\s*(.+?)\s*$")
+_INITIAL_COMMIT = re.compile(r"^0{40,64} ([0-9a-f]{40,64}) .*\tcommit \(initial\)")
 _GIT_TIMEOUT_SECONDS = 20
 
 
-def identify(folder: Path) -> Project:
-    """The project rooted at `folder`: its real path and its identity."""
+def identify(folder: Path, *, may_start_git: bool = True) -> Project:
+    """The project rooted at `folder`: its real path and its identity; its path where only git could tell."""
     if not folder.exists():
         raise NotFound(f"No such folder: {folder}", hint="Give the path of an existing folder.")
     if not folder.is_dir():
         raise NotFound(f"Not a folder: {folder}", hint="Give the folder that contains the file.")
     root = Path(folder.resolve())
-    return Project(root=root, project_id=_project_id(root))
+    return Project(root=root, project_id=_project_id(root, may_start_git=may_start_git))
 
 
 def normalise_remote(url: str) -> str | None:
@@ -43,14 +42,16 @@ def normalise_remote(url: str) -> str | None:
     return f"{host}/{path}".lower() if host and path else None
 
 
-def _project_id(root: Path) -> str:
+def _project_id(root: Path, *, may_start_git: bool) -> str:
     git_folder = _git_folder(root)
     if git_folder is not None:
         for url in _remote_urls(git_folder):
             if identity := normalise_remote(url):
                 return identity
-        if commit := _root_commit(root):
+        if commit := _first_logged_commit(git_folder) or (_root_commit(root) if may_start_git else None):
             return f"git:{commit}"
+    import hashlib  # deferred: hooks start on every tool call, and few need it
+
     return f"path:{hashlib.sha256(str(root).encode('utf-8', 'surrogateescape')).hexdigest()[:20]}"
 
 
@@ -86,7 +87,19 @@ def _remote_urls(git_folder: Path) -> list[str]:
     return [urls[name] for name in sorted(urls, key=lambda name: name != "origin")]
 
 
+def _first_logged_commit(git_folder: Path) -> str | None:
+    """The root commit of a repository that began on this machine, out of git's own log; None when it does not tell."""
+    try:
+        with (git_folder / "logs" / "HEAD").open("r", encoding="utf-8", errors="replace") as log:
+            match = _INITIAL_COMMIT.match(log.readline())
+    except OSError:
+        return None
+    return match[1] if match else None
+
+
 def _root_commit(root: Path) -> str | None:
+    import subprocess  # deferred: hooks never get here
+
     try:
         done = subprocess.run(
             ["git", "-C", str(root), "rev-list", "--max-parents=0", "HEAD"],
