@@ -12,7 +12,7 @@ Kind = Literal["openapi", "swagger", "asyncapi", "postman", "introspection", "gr
 
 _HEAD_BYTES = 65_536
 _TREE_KEY = re.compile(rb"""^["']?(?:openapi|swagger|asyncapi)["']?[ \t]*:""", re.MULTILINE)
-_JSON_KEY = re.compile(rb'"(?:openapi|swagger|asyncapi|__schema)"\s*:|getpostman\.com|"_postman_id"')
+_JSON_MARKS = (b'"openapi"', b'"swagger"', b'"asyncapi"', b'"__schema"', b"getpostman.com", b'"_postman_id"')
 _PROTO = re.compile(rb"^\s*(?:syntax|edition)\s*=\s*[\"']|^\s*(?:service|message)\s+\w+\s*\{", re.MULTILINE)
 _SDL_ROOT = re.compile(
     rb"^[ \t]*(?:extend[ \t]+)?type[ \t]+(?:Query|Mutation|Subscription)\b[^;={]*\{|^[ \t]*schema[ \t]*(?:@[^{]*)?\{",
@@ -36,7 +36,7 @@ def sniff(data: bytes, *, lax: bool = True) -> Kind | Literal["tree"] | None:
     if b"\x00" in head and not head.startswith((b"\xff\xfe", b"\xfe\xff")):
         return None
     if head.lstrip(b"\xef\xbb\xbf \t\r\n")[:1] in (b"{", b"["):
-        return "tree" if _JSON_KEY.search(data) or (lax and b'"paths"' in data) else None
+        return "tree" if lax or any(mark in data for mark in _JSON_MARKS) else None
     if _TREE_KEY.search(head):
         return "tree"
     if _SDL_ROOT.search(data) and not _PROGRAM.search(_without_strings(data)):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import re
+from functools import lru_cache
 
 from pinakes.domains.apis.model import Json
 
@@ -58,6 +59,12 @@ def first_sentence(text: str) -> str:
 def split_words(identifier: str) -> str:
     """`GetPullRequests_byID` as `Get Pull Requests by ID`."""
     return _CAMEL.sub(" ", identifier).replace("_", " ").replace("-", " ").replace(".", " ")
+
+
+@lru_cache(maxsize=50_000)
+def index_words(identifier: str) -> str:
+    """An identifier as words for the index, which itself splits at everything but letters and digits."""
+    return identifier if identifier.islower() else _CAMEL.sub(" ", identifier)
 
 
 def is_parameter_segment(segment: str) -> bool:

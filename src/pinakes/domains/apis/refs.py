@@ -28,13 +28,8 @@ _FOREIGN = re.compile(r"^(?:[A-Za-z][A-Za-z0-9+.-]*:|//|/|\\)")
 
 def find_references(data: bytes) -> list[str]:
     """Every distinct `$ref` target written in a document, in order."""
-    found: dict[bytes, None] = {}
-    position = data.find(b"$ref")
-    while position >= 0:
-        if match := _REFERENCE.match(data, position):
-            found[match[match.lastindex or 0]] = None
-        position = data.find(b"$ref", position + 4)
-    return [target.decode("utf-8", errors="replace") for target in found]
+    found = dict.fromkeys(_REFERENCE.findall(data))
+    return [b"".join(target).decode("utf-8", errors="replace") for target in found]
 
 
 @dataclass(slots=True)
