@@ -208,4 +208,4 @@ def _enum(values: list[Json]) -> str:
 def _value(value: Json) -> str:
     if value is None or isinstance(value, bool):
         return str(value).lower() if value is not None else "null"
-    return one_line(str(value), MAX_VALUE_CHARACTERS)
+    return one_line(str(value), MAX_VALUE_CHARACTERS) or '""'
