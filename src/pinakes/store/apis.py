@@ -1,9 +1,9 @@
-"""The tables of API descriptions in the library file, and every query on them. Bodies are bytes that only the domain reads."""
+"""The tables of API descriptions in the library file, and every query on them. Bodies are opaque bytes."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, Any
 
 from pinakes.store.sqlite import Migration
 
@@ -55,7 +55,6 @@ MIGRATIONS = (
     ),
 )
 
-_API_COLUMNS = "name, source_name, source, citation, overview, operations, schemas, webhooks, warnings, indexed_at, digest"
 _UNIT_COLUMNS = "id, kind, key, pointer, title, grouping, method, path, tags, deprecated"
 _CALLABLE = "('operation', 'webhook')"
 
@@ -76,6 +75,10 @@ class ApiRow:
     indexed_at: float
     digest: str
     id: int = 0
+
+
+_API_FIELDS = tuple(field.name for field in fields(ApiRow) if field.name != "id")
+_API_COLUMNS = ", ".join(_API_FIELDS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,10 +137,12 @@ class ApiStore:
         """Put an API in place of the one of the same name, all at once."""
         with self._database.write() as connection:
             _delete(connection, api.name)
-            marks = ", ".join("?" * 11)
-            cursor = connection.execute(f"INSERT INTO api ({_API_COLUMNS}) VALUES ({marks})", _api_values(api))
-            assert cursor.lastrowid is not None
-            _insert_units(connection, cursor.lastrowid, units)
+            marks = ", ".join("?" * len(_API_FIELDS))
+            cursor = connection.execute(
+                f"INSERT INTO api ({_API_COLUMNS}) VALUES ({marks})",
+                [getattr(api, name) for name in _API_FIELDS],
+            )
+            _insert_units(connection, cursor.lastrowid or 0, units)
 
     def remove(self, name: str) -> bool:
         """Forget an API; tells whether there was one."""
@@ -189,7 +194,8 @@ class ApiStore:
 
     def target(self, api_id: int, pointer: str) -> bytes | None:
         """The body at the target of a reference: a schema or a fragment."""
-        query = "SELECT body FROM api_unit WHERE api_id = ? AND pointer = ? AND kind IN ('schema', 'message', 'fragment')"
+        kinds = "('schema', 'message', 'fragment')"
+        query = f"SELECT body FROM api_unit WHERE api_id = ? AND pointer = ? AND kind IN {kinds}"
         row = self._database.read().execute(query, (api_id, pointer)).fetchone()
         return bytes(row[0]) if row else None
 
@@ -209,7 +215,8 @@ class ApiStore:
         columns = ", ".join(f"unit.{name}" for name in _UNIT_COLUMNS.split(", "))
         query = (
             f"SELECT {columns}, api.name, names, api_words.title, api_words.tags, description, details, "
-            f"bm25(api_words, {ranking}) AS rank FROM api_words JOIN api_unit AS unit ON unit.id = api_words.rowid "
+            f"bm25(api_words, {ranking}) AS rank "
+            "FROM api_words JOIN api_unit AS unit ON unit.id = api_words.rowid "
             f"JOIN api ON api.id = unit.api_id WHERE {' AND '.join(where)} ORDER BY rank, unit.id LIMIT ?"
         )
         rows = self._database.read().execute(query, (*values, limit))
@@ -229,22 +236,6 @@ class ApiStore:
         return int(self._database.read().execute(f"{query} AND api_id = ?", (api_id,)).fetchone()[0])
 
 
-def _api_values(api: ApiRow) -> tuple[object, ...]:
-    return (
-        api.name,
-        api.source_name,
-        api.source,
-        api.citation,
-        api.overview,
-        api.operations,
-        api.schemas,
-        api.webhooks,
-        api.warnings,
-        api.indexed_at,
-        api.digest,
-    )
-
-
 def _delete(connection: sqlite3.Connection, name: str) -> bool:
     row = connection.execute("SELECT id FROM api WHERE name = ?", (name,)).fetchone()
     if row is None:
@@ -262,28 +253,33 @@ def _insert_units(connection: sqlite3.Connection, api_id: int, units: Iterable[N
     for unit_id, unit in enumerate(units, start=next_id):
         row, words = unit.row, unit.words
         unit_rows.append(
-            (unit_id, api_id, row.kind, row.key, row.pointer, row.title, row.grouping, row.method, row.path)
-            + (row.tags, row.deprecated, unit.body)
+            (
+                unit_id,
+                api_id,
+                row.kind,
+                row.key,
+                row.pointer,
+                row.title,
+                row.grouping,
+                row.method,
+                row.path,
+                row.tags,
+                row.deprecated,
+                unit.body,
+            )
         )
         if words is not None:
-            word_rows.append((unit_id, words.names, words.title, words.tags, words.description, words.details))
+            word_rows.append(
+                (unit_id, words.names, words.title, words.tags, words.description, words.details)
+            )
     connection.executemany(f"INSERT INTO api_unit VALUES ({', '.join('?' * 12)})", unit_rows)
     connection.executemany(
-        "INSERT INTO api_words (rowid, names, title, tags, description, details) VALUES (?, ?, ?, ?, ?, ?)", word_rows
+        "INSERT INTO api_words (rowid, names, title, tags, description, details) VALUES (?, ?, ?, ?, ?, ?)",
+        word_rows,
     )
 
 
-def _unit(row: Sequence[object]) -> UnitRow:
+def _unit(row: Sequence[Any]) -> UnitRow:
+    """A row of `_UNIT_COLUMNS`."""
     unit_id, kind, key, pointer, title, grouping, method, path, tags, deprecated = row
-    return UnitRow(
-        str(kind),
-        str(key),
-        str(pointer),
-        str(title),
-        str(grouping),
-        str(method),
-        str(path),
-        bytes(tags),  # type: ignore[arg-type]
-        bool(deprecated),
-        int(unit_id),  # type: ignore[call-overload]
-    )
+    return UnitRow(kind, key, pointer, title, grouping, method, path, tags, bool(deprecated), unit_id)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from pinakes.domains.apis.library import ApiLibrary, api_of
@@ -12,6 +11,8 @@ from pinakes.domains.apis.search import TYPE_OF_KIND, RankedUnit, kinds_of, sear
 from pinakes.errors import NotFound
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from pinakes.domains.apis.outline import Resolve
     from pinakes.store.apis import ApiRow, UnitRow
 
@@ -27,7 +28,9 @@ class ApiSearcher:
     def __init__(self, library: ApiLibrary) -> None:
         self._library = library
 
-    def search(self, query: str, *, api_name: str = "", types: Sequence[str] = (), limit: int = 10) -> list[ApiHit]:
+    def search(
+        self, query: str, *, api_name: str = "", types: Sequence[str] = (), limit: int = 10
+    ) -> list[ApiHit]:
         """The parts of one API, or of all, that answer `query` best; an unknown `api_name` is an error."""
         row = self._library.row(api_name) if api_name else None
         kinds = kinds_of(types)
@@ -45,7 +48,9 @@ class ApiSearcher:
         row = self._library.store.api(name)
         unit = self._library.store.unit(row.id, key) if row else None
         if row is None or unit is None:
-            raise NotFound(f"There is no API part '{unit_id}'", hint="Search again: the API may have changed.")
+            raise NotFound(
+                f"There is no API part '{unit_id}'", hint="Search again: the API may have changed."
+            )
         return _Shown(self._library).hit(RankedUnit(unit, row.name, 1.0), FULL_CHARACTERS)
 
     def count_searchable(self, api_name: str = "") -> int:
@@ -85,7 +90,9 @@ class _Shown:
     def _text(self, unit: UnitRow, row: ApiRow, api: Api, resolve: Resolve, characters: int) -> str:
         if unit.kind in ("operation", "webhook"):
             operation = self._library.operation(unit)
-            return render_operation(operation, api.overview, resolve, citation=api.citation, characters=characters).text
+            return render_operation(
+                operation, api.overview, resolve, citation=api.citation, characters=characters
+            ).text
         if unit.kind in ("schema", "message"):
             schema = self._library.value(unit)
             described = schema.get("description") if isinstance(schema, dict) else ""

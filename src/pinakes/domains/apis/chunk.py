@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -13,6 +12,8 @@ from pinakes.domains.apis.refs import reference_name
 from pinakes.store.apis import NewUnit, UnitRow, WordsRow
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
     from pinakes.domains.apis.model import ApiDescription, Content, Json, Operation, Schema
 
 MAX_FIELDS = 150
@@ -54,7 +55,7 @@ def group_operations(operations: Iterable[Operation]) -> dict[str, list[Operatio
 
 
 def unique_keys(operations: Iterable[Operation]) -> Iterator[tuple[str, Operation]]:
-    """Each operation with a key of its own: its name, then a number, tells those of one method and path apart."""
+    """Each operation with a key of its own: a name or number is added where method and path are taken."""
     seen: set[str] = set()
     for operation in operations:
         key = f"WEBHOOK {operation.key}" if operation.webhook else operation.key
@@ -87,7 +88,9 @@ def _tag_units(description: ApiDescription, groups: dict[str, list[Operation]]) 
         row = UnitRow("tag", f"tag {name}", pointers.get(name, "#"), name, name)
         text = plain(described.get(name, ""))[:MAX_DESCRIPTION_CHARACTERS]
         listed = " ".join(operation.summary for operation in operations[:20])
-        yield NewUnit(row, encode(described.get(name, "")), WordsRow(index_words(name), name, name, text, listed))
+        yield NewUnit(
+            row, encode(described.get(name, "")), WordsRow(index_words(name), name, name, text, listed)
+        )
 
 
 def _operation_unit(key: str, operation: Operation, words: _Words) -> NewUnit:
@@ -114,7 +117,9 @@ def _operation_unit(key: str, operation: Operation, words: _Words) -> NewUnit:
 
 
 def _schema_unit(schema: Schema, words: _Words) -> NewUnit:
-    row = UnitRow("message" if schema.message else "schema", f"schema {schema.name}", schema.pointer, schema.name)
+    row = UnitRow(
+        "message" if schema.message else "schema", f"schema {schema.name}", schema.pointer, schema.name
+    )
     title = schema.schema.get("title") if isinstance(schema.schema, dict) else None
     found_by = WordsRow(
         names=index_words(schema.name),
@@ -134,7 +139,7 @@ class _Words:
 
     def of_operation(self, operation: Operation) -> str:
         """Parameters, fields of the bodies and of what comes back when all goes well."""
-        parts = []
+        parts: list[str] = []
         for parameter in operation.parameters:
             parts += (index_words(parameter.name), parameter.description[:MAX_PARAMETER_CHARACTERS])
         parts.extend(map(self._content, operation.bodies[:3]))

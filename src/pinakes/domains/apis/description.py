@@ -26,7 +26,15 @@ if TYPE_CHECKING:
 
 MAX_BYTES = 100_000_000
 MAX_IMPORT_LEVELS = 8
-_NOT_SCHEMAS = ("/parameters/", "/responses/", "/requestBodies/", "/headers/", "/examples/", "/links/", "/callbacks/")
+_NOT_SCHEMAS = (
+    "/parameters/",
+    "/responses/",
+    "/requestBodies/",
+    "/headers/",
+    "/examples/",
+    "/links/",
+    "/callbacks/",
+)
 _KNOWN = "OpenAPI, Swagger 2.0, AsyncAPI, GraphQL, Protocol Buffers and Postman collections are understood."
 
 
@@ -77,11 +85,15 @@ def _read_tree(document: Document) -> ApiDescription:
         case _:
             raise SourceError("Not an API description", hint=_KNOWN)
     fragments = collect_fragments(found, references, find_references(document.data))
-    return replace(found, fragments=fragments, warnings=(*tree.warnings, *found.warnings, *references.warnings()))
+    return replace(
+        found, fragments=fragments, warnings=(*tree.warnings, *found.warnings, *references.warnings())
+    )
 
 
-def collect_fragments(found: ApiDescription, references: References, targets: Iterable[str]) -> dict[str, Json]:
-    """The targets of references that are not stored as schemas: without them the stored API would have holes."""
+def collect_fragments(
+    found: ApiDescription, references: References, targets: Iterable[str]
+) -> dict[str, Json]:
+    """The targets of references that are not stored as schemas: a stored API needs them too."""
     stored = {schema.pointer for schema in found.schemas}
     fragments: dict[str, Json] = {}
     pending = [*targets, *references.targets]

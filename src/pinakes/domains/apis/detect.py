@@ -12,25 +12,35 @@ Kind = Literal["openapi", "swagger", "asyncapi", "postman", "introspection", "gr
 
 _HEAD_BYTES = 65_536
 _TREE_KEY = re.compile(rb"""^["']?(?:openapi|swagger|asyncapi)["']?[ \t]*:""", re.MULTILINE)
-_JSON_MARKS = (b'"openapi"', b'"swagger"', b'"asyncapi"', b'"__schema"', b"getpostman.com", b'"_postman_id"')
+_JSON_MARKS = (
+    b'"openapi"',
+    b'"swagger"',
+    b'"asyncapi"',
+    b'"__schema"',
+    b'"_postman_id"',
+    b"getpostman.com",
+)
 _PROTO = re.compile(rb"^\s*(?:syntax|edition)\s*=\s*[\"']|^\s*(?:service|message)\s+\w+\s*\{", re.MULTILINE)
 _SDL_ROOT = re.compile(
-    rb"^[ \t]*(?:extend[ \t]+)?type[ \t]+(?:Query|Mutation|Subscription)\b[^;={]*\{|^[ \t]*schema[ \t]*(?:@[^{]*)?\{",
+    rb"^[ \t]*(?:extend[ \t]+)?type[ \t]+(?:Query|Mutation|Subscription)\b[^;={]*\{"
+    rb"|^[ \t]*schema[ \t]*(?:@[^{]*)?\{",
     re.MULTILINE,
 )
 _SDL_TYPE = re.compile(
-    rb"^[ \t]*(?:extend[ \t]+)?(?:(?:type|interface|input|enum)[ \t]+\w+[^;={]*\{|union[ \t]+\w+[^;={\n]*=|scalar[ \t]+\w+[ \t]*$)",
+    rb"^[ \t]*(?:extend[ \t]+)?"
+    rb"(?:(?:type|interface|input|enum)[ \t]+\w+[^;={]*\{|union[ \t]+\w+[^;={\n]*=|scalar[ \t]+\w+[ \t]*$)",
     re.MULTILINE,
 )
 _PROGRAM = re.compile(
-    rb"""^[ \t]*(?:import|export|const|let|function|class|package|public|def)[ \t]+["'{*\w]|;[ \t]*$|=>""", re.MULTILINE
+    rb"""^[ \t]*(?:import|export|const|let|function|class|package|public|def)[ \t]+["'{*\w]|;[ \t]*$|=>""",
+    re.MULTILINE,
 )
 
 
 def sniff(data: bytes, *, lax: bool = True) -> Kind | Literal["tree"] | None:
     """What the raw bytes look like; `tree` means JSON or YAML whose kind shows once it is read.
 
-    With `lax`, a GraphQL file need not declare a root type: right for a file that was named, wrong for a folder of code.
+    With `lax`, a GraphQL file need not declare a root type: right for a file that was named, wrong for code.
     """
     head = data[:_HEAD_BYTES]
     if b"\x00" in head and not head.startswith((b"\xff\xfe", b"\xfe\xff")):
@@ -54,7 +64,7 @@ def kind_of_tree(root: Json) -> Kind | None:
         return None
     for kind in ("openapi", "swagger", "asyncapi"):
         if kind in root:
-            return kind  # type: ignore[return-value]
+            return kind
     if "__schema" in root or (isinstance(data := root.get("data"), dict) and "__schema" in data):
         return "introspection"
     if isinstance(root.get("item"), list) or ("requests" in root and "order" in root):

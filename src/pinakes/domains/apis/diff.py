@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -11,6 +10,8 @@ from pinakes.domains.apis.outline import label, members_of
 from pinakes.domains.apis.refs import find_references
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
     from pinakes.domains.apis.outline import Resolve
 
 MAX_REASONS = 6
@@ -30,10 +31,18 @@ class Reading:
 def compare(old: Reading, new: Reading) -> tuple[OperationChange, ...]:
     """Operations removed, changed and added, in that order."""
     touched = _touched_schemas(old.encoded_schemas, new.encoded_schemas)
-    removed = [OperationChange(key, "removed", ("operation removed",)) for key in old.operations if key not in new.operations]
+    removed = [
+        OperationChange(key, "removed", ("operation removed",))
+        for key in old.operations
+        if key not in new.operations
+    ]
     added = [OperationChange(key, "added") for key in new.operations if key not in old.operations]
     changed = [
-        OperationChange(key, "changed", tuple(_breaking(old.operations[key], new.operations[key], old.resolve, new.resolve)))
+        OperationChange(
+            key,
+            "changed",
+            tuple(_breaking(old.operations[key], new.operations[key], old.resolve, new.resolve)),
+        )
         for key, encoded in new.encoded_operations.items()
         if key in old.operations
         and (encoded != old.encoded_operations[key] or touched.intersection(find_references(encoded)))
@@ -71,7 +80,9 @@ def _needs_auth(operation: Operation) -> bool:
     return bool(operation.security) and all(operation.security)
 
 
-def _broken_parameters(old: Operation, new: Operation, resolve_old: Resolve, resolve_new: Resolve) -> Iterator[str]:
+def _broken_parameters(
+    old: Operation, new: Operation, resolve_old: Resolve, resolve_new: Resolve
+) -> Iterator[str]:
     before = {(parameter.location, parameter.name): parameter for parameter in old.parameters}
     after = {(parameter.location, parameter.name): parameter for parameter in new.parameters}
     for place, parameter in after.items():
@@ -103,7 +114,9 @@ def _values(schema: Json) -> list[Json]:
     return values if isinstance(values, list) else []
 
 
-def _broken_request(old: Operation, new: Operation, resolve_old: Resolve, resolve_new: Resolve) -> Iterator[str]:
+def _broken_request(
+    old: Operation, new: Operation, resolve_old: Resolve, resolve_new: Resolve
+) -> Iterator[str]:
     if new.body_required and not old.body_required:
         yield "a request body is now required"
     before = {content.media_type: content.schema for content in old.bodies}
@@ -127,7 +140,9 @@ def _broken_inputs(old: Mapping[str, tuple[str, bool]], new: Mapping[str, tuple[
     yield from (f"request field '{name}' removed" for name in old if name not in new)
 
 
-def _broken_responses(old: Operation, new: Operation, resolve_old: Resolve, resolve_new: Resolve) -> Iterator[str]:
+def _broken_responses(
+    old: Operation, new: Operation, resolve_old: Resolve, resolve_new: Resolve
+) -> Iterator[str]:
     after = {response.status: response for response in new.responses}
     for response in old.responses:
         if response.status.startswith(("4", "5")) or response.status == "default":

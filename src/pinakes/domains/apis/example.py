@@ -1,4 +1,4 @@
-"""Example calls: sample values from schemas, and a command that calls an operation once its `$VARIABLES` are set."""
+"""Example calls: sample values of schemas, and a command line that works once its `$VARIABLES` are set."""
 
 from __future__ import annotations
 
@@ -39,8 +39,12 @@ def example_call(operation: Operation, overview: Overview, resolve: Resolve) -> 
         return f"grpcurl -d {shlex.quote(body)} $HOST:443 {shlex.quote(operation.path)}"
     if overview.kind == "GraphQL":
         query = json.dumps({"query": _graphql_query(operation, resolve)})
-        return f'curl "{_server(operation, overview)}" -H \'Content-Type: application/json\' -d {shlex.quote(query)}'
-    parts = [f"curl -X {operation.method}" if operation.method != "GET" else "curl", _url(operation, overview)]
+        server, content_type = _server(operation, overview), "-H 'Content-Type: application/json'"
+        return f'curl "{server}" {content_type} -d {shlex.quote(query)}'
+    parts = [
+        f"curl -X {operation.method}" if operation.method != "GET" else "curl",
+        _url(operation, overview),
+    ]
     parts += _auth_headers(operation, overview)
     parts += [
         f'-H "{_double(parameter.name)}: {_variable(parameter.name)}"'
@@ -126,7 +130,11 @@ def _url(operation: Operation, overview: Overview) -> str:
 def _server(operation: Operation, overview: Overview) -> str:
     """The address that the call goes to: absolute, or a variable to set."""
     server = operation.server or (overview.servers[0] if overview.servers else "")
-    return _double(server) if urlsplit(server).scheme in ("http", "https") else f"$BASE_URL{_double(server)}".rstrip("/")
+    return (
+        _double(server)
+        if urlsplit(server).scheme in ("http", "https")
+        else f"$BASE_URL{_double(server)}".rstrip("/")
+    )
 
 
 def _given_or_variable(parameter: Parameter | None, name: str) -> str:
@@ -172,7 +180,9 @@ def _body(operation: Operation, resolve: Resolve) -> list[str]:
     value = content.example if content.example is not None else sample(content.schema, resolve)
     if "form" in content.media_type and isinstance(value, dict):
         flag = "-F" if "multipart" in content.media_type else "--data-urlencode"
-        return [f"{flag} {shlex.quote(f'{name}={_form_value(given)}')}" for name, given in list(value.items())[:6]]
+        return [
+            f"{flag} {shlex.quote(f'{name}={_form_value(given)}')}" for name, given in list(value.items())[:6]
+        ]
     body = value if isinstance(value, str) and "json" not in content.media_type else _compact(value)
     if len(body) > MAX_BODY_CHARACTERS:
         body = _compact(sample(content.schema, resolve))
@@ -196,7 +206,9 @@ def _form_value(value: Json) -> str:
 
 def _graphql_query(operation: Operation, resolve: Resolve) -> str:
     given = ", ".join(
-        f"{parameter.name}: {_literal(parameter, resolve)}" for parameter in operation.parameters if parameter.required
+        f"{parameter.name}: {_literal(parameter, resolve)}"
+        for parameter in operation.parameters
+        if parameter.required
     )
     fields = _selection(operation.responses[0].contents[0].schema, resolve) if operation.responses else ""
     return f"{operation.method.lower()} {{ {operation.path}{f'({given})' if given else ''}{fields} }}"
@@ -207,7 +219,11 @@ def _selection(schema: Json, resolve: Resolve) -> str:
     members = members_of(schema, resolve)
     if not members:
         return "" if label(schema, resolve) in _SAMPLES else " { __typename }"
-    plain = [member.name for member in members if "$ref" not in member.schema and "x-arguments" not in member.schema]
+    plain = [
+        member.name
+        for member in members
+        if "$ref" not in member.schema and "x-arguments" not in member.schema
+    ]
     return f" {{ {' '.join(plain[:5]) or '__typename'} }}"
 
 

@@ -1,11 +1,10 @@
-"""The write path of APIs: find documents, read, chunk and store them; read them again and tell what changed."""
+"""The write path of APIs: find, read, chunk and store documents; read them again and tell what changed."""
 
 from __future__ import annotations
 
 import gc
 import hashlib
 import re
-from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
@@ -22,10 +21,28 @@ from pinakes.errors import BadArgument, SourceError
 from pinakes.store.apis import ApiRow
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
     from pinakes.domains.apis.source import Network
     from pinakes.store.apis import ApiStore
 
-_SAYS_NOTHING = frozenset("the api apis rest http web openapi swagger specification spec documentation reference public".split())
+_SAYS_NOTHING = frozenset(
+    [
+        "the",
+        "api",
+        "apis",
+        "rest",
+        "http",
+        "web",
+        "openapi",
+        "swagger",
+        "specification",
+        "spec",
+        "documentation",
+        "reference",
+        "public",
+    ]
+)
 MAX_NAME_CHARACTERS = 60
 MAX_WARNINGS = 20
 
@@ -78,7 +95,7 @@ class ApiIndexer:
         return AddReport(tuple(apis), tuple(failures))
 
     def refresh(self, name: str, *, root: Path | None = None) -> list[ApiChanges]:
-        """Read a source again, by the name of the source or of one of its APIs; tells what changed in each API."""
+        """Read a source again, by its name or that of one of its APIs; tells what changed in each API."""
         rows = self._rows(name)
         before = {row.name: self._stored_reading(row) for row in rows}
         old_versions = {row.name: api_of(row).overview.version for row in rows}
@@ -92,9 +109,10 @@ class ApiIndexer:
             if not api_name:
                 api_name, _ = self._choose_name(reading, source_name, source, alone=False)
             api = self._store_reading(reading, api_name, source_name, source, ())
-            row = self._store.api(api_name)
-            assert row is not None
-            changes.append(_changes(api, old_versions.get(api_name, ""), before.get(api_name), self._stored_reading(row)))
+            row = ApiLibrary(self._store).row(api_name)
+            changes.append(
+                _changes(api, old_versions.get(api_name, ""), before.get(api_name), self._stored_reading(row))
+            )
         return changes
 
     def remove(self, name: str) -> tuple[str, ...]:
@@ -153,13 +171,14 @@ class ApiIndexer:
         taken = self._store.api(name) if name else None
         if taken is not None and taken.source != location:
             raise BadArgument(
-                f"There is already an API called '{name}', from {taken.source}", hint="Choose another name, or remove it first."
+                f"There is already an API called '{name}', from {taken.source}",
+                hint="Choose another name, or remove it first.",
             )
 
     def _choose_name(
         self, reading: ReadDescription, source_name: str, location: str, *, alone: bool
     ) -> tuple[str, tuple[str, ...]]:
-        """A name that no API of another source or document has; a warning when that was not the first choice."""
+        """A name that no other API has; a warning when it is not the first choice."""
         own = slug(reading.description.overview.title) or slug(_file_stem(reading.document))
         wanted = source_name if source_name and alone else "-".join(filter(None, (source_name, own)))
         version = slug(reading.description.overview.version)
@@ -200,7 +219,9 @@ def _changes(api: Api, old_version: str, old: Reading | None, new: Reading) -> A
         old = Reading({}, {}, {}, lambda _: None)
     gained = [pointer for pointer in new.encoded_schemas if pointer not in old.encoded_schemas]
     lost = [pointer for pointer in old.encoded_schemas if pointer not in new.encoded_schemas]
-    return ApiChanges(api.name, old_version, api.overview.version, compare(old, new), tuple(gained), tuple(lost))
+    return ApiChanges(
+        api.name, old_version, api.overview.version, compare(old, new), tuple(gained), tuple(lost)
+    )
 
 
 def _merge_packages(readings: list[ReadDescription]) -> list[ReadDescription]:
@@ -211,20 +232,28 @@ def _merge_packages(readings: list[ReadDescription]) -> list[ReadDescription]:
         is_proto = overview.kind.startswith("Protocol")
         key = f"proto {overview.title}" if is_proto else reading.document.citation
         merged[key] = _joined(merged[key], reading) if key in merged else reading
-    useful = [reading for key, reading in merged.items() if not key.startswith("proto ") or reading.description.operations]
+    useful = [
+        reading
+        for key, reading in merged.items()
+        if not key.startswith("proto ") or reading.description.operations
+    ]
     return useful or list(merged.values())
 
 
 def _joined(first: ReadDescription, second: ReadDescription) -> ReadDescription:
     one, two = first.description, second.description
     schemas = {schema.pointer: schema for schema in (*one.schemas, *two.schemas)}
-    fragments = {pointer: value for pointer, value in (one.fragments | two.fragments).items() if pointer not in schemas}
+    fragments = {
+        pointer: value for pointer, value in (one.fragments | two.fragments).items() if pointer not in schemas
+    }
     description = ApiDescription(
         one.overview,
         tuple({operation.key: operation for operation in (*one.operations, *two.operations)}.values()),
         tuple(schemas.values()),
         fragments,
-        tuple(dict.fromkeys((*one.warnings, *two.warnings))) if not (one.operations or two.operations) else (),
+        tuple(dict.fromkeys((*one.warnings, *two.warnings)))
+        if not (one.operations or two.operations)
+        else (),
     )
     folder = str(PurePosixPath(first.document.citation).parent)
     digest = hashlib.sha256(f"{first.digest}{second.digest}".encode()).hexdigest()
@@ -245,7 +274,7 @@ def _file_stem(document: Document) -> str:
 
 @contextmanager
 def _garbage_collection_paused() -> Iterator[None]:
-    """Nothing here makes cycles, and walking a million fresh objects again and again doubles the cost of reading."""
+    """Nothing here makes cycles, and walking a million fresh objects repeatedly doubles the cost."""
     was_enabled = gc.isenabled()
     gc.disable()
     try:

@@ -37,7 +37,8 @@ class ApiLibrary:
         rows = self.store.apis()
         if not rows:
             raise NotFound(
-                f"API '{name}' is not indexed: there are no APIs yet", hint="Add one with add_source or `pinakes api add`."
+                f"API '{name}' is not indexed: there are no APIs yet",
+                hint="Add one with add_source or `pinakes api add`.",
             )
         wanted = name.strip().lower()
         candidates = [row for row in rows if row.name.lower().startswith(wanted)] if wanted else []

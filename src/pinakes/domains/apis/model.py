@@ -1,4 +1,4 @@
-"""The nouns of an API description, the same for every format. Schemas stay as the JSON they were written in."""
+"""The nouns of an API description, the same for every format. Schemas stay the JSON they were written in."""
 
 from __future__ import annotations
 

@@ -5,8 +5,10 @@ from __future__ import annotations
 import html
 import re
 from functools import lru_cache
+from typing import TYPE_CHECKING
 
-from pinakes.domains.apis.model import Json
+if TYPE_CHECKING:
+    from pinakes.domains.apis.model import Json
 
 SUMMARY_CHARACTERS = 140
 _TAG = re.compile(r"</?[A-Za-z][^<>]*>|<!--.*?-->", re.DOTALL)
@@ -14,8 +16,17 @@ _SPACES = re.compile(r"[ \t]+")
 _SENTENCE_END = re.compile(r"(?<=[^.\s])[.!?](?=\s|$)|\n\s*\n|\n(?=[#*\-|])")
 _PARAMETER_SEGMENT = re.compile(r"^[:{<].*|.*[}>]$")
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
-_PLAIN_SEGMENTS = re.compile(r"^(?:v\d+(?:[._]\d+)*(?:(?:alpha|beta|rc)\d*)?|api|apis|rest|latest)$", re.IGNORECASE)
-_VERBS = {"POST": "Create", "PUT": "Replace", "PATCH": "Update", "DELETE": "Delete", "HEAD": "Check", "OPTIONS": "Describe"}
+_PLAIN_SEGMENTS = re.compile(
+    r"^(?:v\d+(?:[._]\d+)*(?:(?:alpha|beta|rc)\d*)?|api|apis|rest|latest)$", re.IGNORECASE
+)
+_VERBS = {
+    "POST": "Create",
+    "PUT": "Replace",
+    "PATCH": "Update",
+    "DELETE": "Delete",
+    "HEAD": "Check",
+    "OPTIONS": "Describe",
+}
 
 
 def text_of(value: Json) -> str:

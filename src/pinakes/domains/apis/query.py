@@ -13,16 +13,63 @@ if TYPE_CHECKING:
     import Stemmer
 
 _WORD = re.compile(r"[^\W_]+")
-_METHOD = re.compile(r"^\s*(GET|PUT|POST|DELETE|PATCH|HEAD|OPTIONS|QUERY|MUTATION|SUBSCRIPTION|RPC|SEND|RECEIVE)\s+(\S+)\s*$")
+_METHOD = re.compile(
+    r"^\s*(GET|PUT|POST|DELETE|PATCH|HEAD|OPTIONS|QUERY|MUTATION|SUBSCRIPTION|RPC|SEND|RECEIVE)\s+(\S+)\s*$"
+)
 _PATH = re.compile(r"^\s*(/\S+)\s*$")
-_QUESTION_WORDS = frozenset("how what where when which who why can could should i do does api endpoint call operation".split())
+_QUESTION_WORDS = frozenset(
+    [
+        "how",
+        "what",
+        "where",
+        "when",
+        "which",
+        "who",
+        "why",
+        "can",
+        "could",
+        "should",
+        "i",
+        "do",
+        "does",
+        "api",
+        "endpoint",
+        "call",
+        "operation",
+    ]
+)
 SYNONYM_WEIGHT = 0.85
 
 # Verbs of interfaces: within a row, one is as good as another.
 VERBS: dict[str, tuple[str, ...]] = {
-    "create": ("create", "add", "new", "post", "make", "insert", "register", "generate", "open", "submit", "start"),
+    "create": (
+        "create",
+        "add",
+        "new",
+        "post",
+        "make",
+        "insert",
+        "register",
+        "generate",
+        "open",
+        "submit",
+        "start",
+    ),
     "list": ("list", "all", "browse", "enumerate", "index", "every"),
-    "get": ("get", "retrieve", "fetch", "read", "show", "view", "find", "lookup", "describe", "load", "obtain", "return"),
+    "get": (
+        "get",
+        "retrieve",
+        "fetch",
+        "read",
+        "show",
+        "view",
+        "find",
+        "lookup",
+        "describe",
+        "load",
+        "obtain",
+        "return",
+    ),
     "update": ("update", "patch", "put", "edit", "modify", "change", "set", "replace", "alter", "adjust"),
     "delete": ("delete", "remove", "destroy", "drop", "erase", "unset", "clear"),
     "cancel": ("cancel", "abort", "stop", "terminate", "revoke", "halt"),
@@ -124,11 +171,13 @@ def analyse(text: str) -> Question:
         path = match[1]
     words = question_words(text)
     verb = next((verb for word in words[:3] if (verb := verb_of(word))), "")
-    return Question(text, tuple(map(_concept, dict.fromkeys(words))), verb, method, path, tuple(stems_of(text)))
+    return Question(
+        text, tuple(map(_concept, dict.fromkeys(words))), verb, method, path, tuple(stems_of(text))
+    )
 
 
 def question_words(text: str) -> list[str]:
-    """The words that carry a question: identifiers split, stop and question words dropped unless nothing else is there."""
+    """The words that carry a question: identifiers split, stop words dropped where others remain."""
     words = [part for word in _WORD.findall(text) for part in split_identifier(word)]
     kept = [word for word in words if word not in STOP_WORDS and word not in _QUESTION_WORDS]
     return kept or words
@@ -136,12 +185,13 @@ def question_words(text: str) -> list[str]:
 
 def stem(word: str) -> str:
     """The stem that the index has for a word."""
-    return _stemmer().stemWord(word)
+    return str(_stemmer().stemWord(word))
 
 
 def stems_of(text: str) -> list[str]:
     """The stems of a text, split as the index splits, stop words dropped."""
-    return _stemmer().stemWords([word for word in map(str.lower, _WORD.findall(text)) if word not in STOP_WORDS])
+    words = [word for word in map(str.lower, _WORD.findall(text)) if word not in STOP_WORDS]
+    return list(_stemmer().stemWords(words))
 
 
 @cache

@@ -1,4 +1,4 @@
-"""`$ref`: found in the raw bytes, followed lazily inside one tree of documents; what leads elsewhere is named, not fetched."""
+"""`$ref`: found in raw bytes, followed lazily in one tree of documents; what leads out is only named."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from pinakes.domains.apis.model import Json
 
     ReadDocument = Callable[[str], bytes]
-    """Reads a document by its path relative to the root document; raises SourceError when it may not or cannot."""
+    """Reads a document by its path relative to the root document; raises SourceError where it may not."""
 
 MAX_HOPS = 16
 MAX_DOCUMENTS = 1_000
@@ -36,8 +36,8 @@ def find_references(data: bytes) -> list[str]:
 class References:
     """Follows references from a root document into itself and its neighbours.
 
-    A reference is written `#/pointer` in the root document and `path/to/file.yaml#/pointer` in the others; references
-    inside the others are rewritten to that form when they are loaded.
+    A reference is written `#/pointer` in the root document and `path/to/file.yaml#/pointer` in the others;
+    references inside the others are rewritten to that form when they are loaded.
     """
 
     root: Json
@@ -69,7 +69,7 @@ class References:
         """What was refused and what led nowhere, for a person."""
         lines = []
         if self.refused:
-            lines.append(f"{len(self.refused)} references outside the description were not followed: {_some(self.refused)}.")
+            lines.append(f"{len(self.refused)} outside references were not followed: {_some(self.refused)}.")
         if self.dangling:
             lines.append(f"{len(self.dangling)} references lead nowhere: {_some(self.dangling)}.")
         return lines

@@ -1,4 +1,4 @@
-"""APIs in Markdown for a reader with a budget. Everything that an API's author wrote stands inside a fence."""
+"""APIs in Markdown for a reader with a budget. What an API's author wrote stands inside a fence."""
 
 from __future__ import annotations
 
@@ -14,7 +14,16 @@ from pinakes.domains.apis.refs import reference_name
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from pinakes.domains.apis.model import Api, ApiChanges, Content, Json, Operation, Overview, Parameter, Response
+    from pinakes.domains.apis.model import (
+        Api,
+        ApiChanges,
+        Content,
+        Json,
+        Operation,
+        Overview,
+        Parameter,
+        Response,
+    )
     from pinakes.domains.apis.outline import Resolve
     from pinakes.store.apis import UnitRow
 
@@ -59,9 +68,14 @@ def operation_line(unit: UnitRow) -> str:
 
 
 def render_operation(
-    operation: Operation, overview: Overview, resolve: Resolve, *, citation: str, characters: int = OPERATION_CHARACTERS
+    operation: Operation,
+    overview: Overview,
+    resolve: Resolve,
+    *,
+    citation: str,
+    characters: int = OPERATION_CHARACTERS,
 ) -> Rendered:
-    """One operation whole: parameters, bodies, responses, auth and an example call, in at most `characters`."""
+    """One operation: parameters, bodies, responses, auth and an example call, in at most `characters`."""
     example = example_call(operation, overview, resolve)
     frame = [
         f"### {one_line(operation.key, 200)}",
@@ -84,7 +98,9 @@ def _fitting(operation: Operation, resolve: Resolve, room: int) -> Rendered:
     return Rendered(text[: max(0, room - 8)].rsplit("\n", 1)[0] + "\n… (cut)", shortened=True)
 
 
-def _sections(operation: Operation, resolve: Resolve, detail: Detail, description_characters: int) -> list[str]:
+def _sections(
+    operation: Operation, resolve: Resolve, detail: Detail, description_characters: int
+) -> list[str]:
     summary, description = one_line(operation.summary, 200), plain(operation.description).strip()
     sections = ["(deprecated)"] if operation.deprecated else []
     if not " ".join(description.split()).startswith(summary.rstrip("…")):
@@ -113,11 +129,17 @@ def _parameters(parameters: Sequence[Parameter], resolve: Resolve, detail: Detai
     ordered = sorted(parameters, key=lambda parameter: not parameter.required)
     shown = ordered if len(ordered) <= detail.lines else ordered[: detail.lines - 1]
     described = bool(detail.description_characters)
-    rows = [f"| parameter | in | type |{' description |' if described else ''}", f"|---|---|---|{'---|' if described else ''}"]
+    rows = [
+        f"| parameter | in | type |{' description |' if described else ''}",
+        f"|---|---|---|{'---|' if described else ''}",
+    ]
     for parameter in shown:
         kind = _cell(_typed(parameter.schema, resolve), 120)
-        row = f"| {_cell(parameter.name, 80)}{'*' if parameter.required else ''} | {parameter.location} | {kind} |"
-        rows.append(f"{row} {_cell(parameter.description, detail.description_characters)} |" if described else row)
+        name = _cell(parameter.name, 80) + ("*" if parameter.required else "")
+        row = f"| {name} | {parameter.location} | {kind} |"
+        rows.append(
+            f"{row} {_cell(parameter.description, detail.description_characters)} |" if described else row
+        )
     if len(shown) < len(ordered):
         names = ", ".join(parameter.name for parameter in ordered[len(shown) :])
         rows.append(f"{_LEFT_OUT}{len(ordered) - len(shown)} more: {one_line(names, 240)}")
@@ -162,7 +184,11 @@ def _distinct(contents: Iterable[Content]) -> list[Content]:
 
 def _responses(responses: Sequence[Response], resolve: Resolve, detail: Detail) -> list[str]:
     """What comes back when all goes well in full, the rest in one line."""
-    good = [response for response in responses if not response.status.startswith(("4", "5")) and response.status != "default"]
+    good = [
+        response
+        for response in responses
+        if not response.status.startswith(("4", "5")) and response.status != "default"
+    ]
     good = good or [response for response in responses if response.status == "default"]
     sections = []
     for response in good[:3]:
@@ -170,7 +196,10 @@ def _responses(responses: Sequence[Response], resolve: Resolve, detail: Detail) 
         if response.description:
             heading += f" — {one_line(response.description, 80)}"
         contents = _distinct(response.contents)[:2]
-        shown = [_content(f"{heading} ({content.media_type})".replace(" ()", ""), content, resolve, detail) for content in contents]
+        shown = [
+            _content(f"{heading} ({content.media_type})".replace(" ()", ""), content, resolve, detail)
+            for content in contents
+        ]
         sections.extend(shown or [heading])
     rest = [response for response in responses if response not in good[:3]]
     if rest:
@@ -205,12 +234,22 @@ def _auth(operation: Operation, overview: Overview) -> str:
     return one_line(" or ".join(ways), 400)
 
 
-def render_schema(name: str, schema: Json, resolve: Resolve, *, description: str = "", characters: int = OPERATION_CHARACTERS) -> str:
+def render_schema(
+    name: str,
+    schema: Json,
+    resolve: Resolve,
+    *,
+    description: str = "",
+    characters: int = OPERATION_CHARACTERS,
+) -> str:
     """One schema as an outline, in at most `characters`."""
     text = ""
     for detail, description_characters in zip(DETAILS, _DESCRIPTION_CHARACTERS, strict=True):
         kind = label(schema, resolve)
-        lines = [f"{name}: {kind}" if kind != name else name, *(f"  {line}" for line in outline(schema, resolve, detail))]
+        lines = [
+            f"{name}: {kind}" if kind != name else name,
+            *(f"  {line}" for line in outline(schema, resolve, detail)),
+        ]
         about = _shortened(plain(description).strip(), description_characters)
         text = "\n".join([*([about] if about else []), *lines])
         if len(text) <= characters:
@@ -247,7 +286,9 @@ def render_overview(api: Api, groups: Sequence[tuple[str, int]]) -> str:
     for scheme in overview.security_schemes[:8]:
         place = f" in {scheme.location} '{scheme.parameter}'" if scheme.parameter else ""
         about = f" — {one_line(scheme.description, 120)}" if scheme.description else ""
-        lines.append(f"Auth: {scheme.name} ({' '.join(filter(None, (scheme.kind, scheme.scheme)))}{place}){about}")
+        lines.append(
+            f"Auth: {scheme.name} ({' '.join(filter(None, (scheme.kind, scheme.scheme)))}{place}){about}"
+        )
     lines.append(f"Groups: {one_line(', '.join(f'{name} ({count})' for name, count in groups), 1_000)}")
     return "\n".join(lines)
 
@@ -255,18 +296,22 @@ def render_overview(api: Api, groups: Sequence[tuple[str, int]]) -> str:
 def render_changes(changes: ApiChanges) -> str:
     """What a new reading of an API changed; what breaks callers is marked."""
     found = changes.changes
-    versions = f"{changes.old_version} → {changes.new_version}" if changes.old_version != changes.new_version else ""
+    versions = (
+        f"{changes.old_version} → {changes.new_version}" if changes.old_version != changes.new_version else ""
+    )
     if not (found or changes.schemas_added or changes.schemas_removed):
         return f"{changes.api_name} {versions}: no operation changed".replace("  ", " ").replace(" :", ":")
     counted = {what: sum(change.what == what for change in found) for what in ("added", "removed", "changed")}
     breaking = sum(bool(change.breaking) for change in found)
-    head = f"{changes.api_name} {versions}: " + ", ".join(f"{count} {what}" for what, count in counted.items())
+    head = f"{changes.api_name} {versions}: " + ", ".join(
+        f"{count} {what}" for what, count in counted.items()
+    )
     lines = [f"{head} operations; {breaking} breaking".replace("  ", " ").replace(" :", ":")]
     signs = {"added": "+", "removed": "-", "changed": "~"}
     ordered = sorted(found, key=lambda change: not change.breaking)
     for change in ordered[:CHANGES_LISTED]:
-        why = f" BREAKING: {'; '.join(change.breaking)}" if change.breaking else ""
-        lines.append(f"{signs[change.what]} {one_line(change.key, 160)}{one_line(why, 400) and ' ' + one_line(why, 400)}")
+        why = " BREAKING: " + one_line("; ".join(change.breaking), 400) if change.breaking else ""
+        lines.append(f"{signs[change.what]} {one_line(change.key, 160)}{why}")
     if len(found) > CHANGES_LISTED:
         lines.append(f"{_LEFT_OUT}{len(found) - CHANGES_LISTED} more")
     if changes.schemas_added or changes.schemas_removed:

@@ -1,10 +1,9 @@
-"""Question to units of APIs: matched by words in SQLite, ordered here by how much of the question each one answers."""
+"""Question to units of APIs: matched by words in the store, ordered by how much of it they answer."""
 
 from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -12,6 +11,8 @@ from pinakes.domains.apis.prose import is_parameter_segment, path_segments
 from pinakes.domains.apis.query import analyse, stems_of, verb_of
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
     from pinakes.domains.apis.query import Concept, Question
     from pinakes.store.apis import ApiStore, FoundUnit, UnitRow
 
@@ -31,7 +32,14 @@ TYPE_OF_KIND = {
     "overview": "overview",
     "tag": "overview",
 }
-_KIND_PRIOR = {"operation": 0.25, "webhook": 0.0, "schema": 0.05, "message": 0.05, "tag": 0.0, "overview": 0.0}
+_KIND_PRIOR = {
+    "operation": 0.25,
+    "webhook": 0.0,
+    "schema": 0.05,
+    "message": 0.05,
+    "tag": 0.0,
+    "overview": 0.0,
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,13 +56,19 @@ def kinds_of(types: Iterable[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(kind for name in types for kind in KINDS_OF_TYPE.get(name, ())))
 
 
-def search_units(store: ApiStore, query: str, *, api_id: int | None, kinds: Sequence[str], limit: int) -> list[RankedUnit]:
+def search_units(
+    store: ApiStore, query: str, *, api_id: int | None, kinds: Sequence[str], limit: int
+) -> list[RankedUnit]:
     """The units that answer `query` best."""
     question = analyse(query)
     if not question.concepts:
         return []
     found = store.search(
-        question.match_expression(), COLUMN_WEIGHTS, api_id=api_id, kinds=kinds, limit=max(CANDIDATES, 2 * limit)
+        question.match_expression(),
+        COLUMN_WEIGHTS,
+        api_id=api_id,
+        kinds=kinds,
+        limit=max(CANDIDATES, 2 * limit),
     )
     if not found:
         return []
@@ -81,7 +95,11 @@ def _score(unit: FoundUnit, question: Question, weights: Mapping[str, float], be
     title, names = set(spoken), set(stems_of(unit.words.names))
     near = title | names | set(stems_of(unit.words.tags))
     anywhere = near | set(stems_of(unit.words.description[:600]))
-    asked = {stem for concept in question.concepts for stem in (concept.stems if not concept.verb else [*concept.stems][:1])}
+    asked = {
+        stem
+        for concept in question.concepts
+        for stem in (concept.stems if not concept.verb else [*concept.stems][:1])
+    }
     score = 0.35 * unit.score / best
     score += 0.45 * _coverage(question.concepts, title, weights)
     score += 0.30 * _coverage(question.concepts, names, weights)
@@ -148,4 +166,6 @@ def _address_bonus(row: UnitRow, question: Question) -> float:
 
 
 def _shape(path: str) -> str:
-    return "/".join("{}" if is_parameter_segment(part) else part.lower() for part in path.strip("/").split("/"))
+    return "/".join(
+        "{}" if is_parameter_segment(part) else part.lower() for part in path.strip("/").split("/")
+    )

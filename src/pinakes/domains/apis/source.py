@@ -1,11 +1,10 @@
-"""Where API descriptions come from: a file, a folder, an address or a live GraphQL endpoint. Parses nothing."""
+"""Where API descriptions come from: file, folder, address or live GraphQL endpoint. Parses nothing."""
 
 from __future__ import annotations
 
 import json
 import os
 import stat
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
@@ -17,10 +16,14 @@ from pinakes.domains.apis.parse.graphql_introspection import INTROSPECTION_QUERY
 from pinakes.errors import NotFound, NothingToIndex, SourceError
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from pinakes.domains.apis.refs import ReadDocument
 
 MAX_FILES = 50_000
-_SKIPPED_FOLDERS = frozenset(("node_modules", "__pycache__", "venv", "site-packages", "target", "dist", "build"))
+_SKIPPED_FOLDERS = frozenset(
+    ("node_modules", "__pycache__", "venv", "site-packages", "target", "dist", "build")
+)
 _SDL_SUFFIXES = (".graphql", ".graphqls", ".gql")
 
 
@@ -49,14 +52,18 @@ def is_address(location: str) -> bool:
 
 
 def find_documents(location: str, *, network: Network | None, root: Path | None = None) -> Iterator[Document]:
-    """The root documents at a location. References may lead anywhere below `root`, by default the location's folder."""
+    """The root documents at a location. References may lead below `root`, by default its folder."""
     if is_address(location):
         if network is None:
-            raise SourceError(f"Cannot fetch {location}: no network is available here", hint="Give a local file instead.")
+            raise SourceError(
+                f"Cannot fetch {location}: no network is available here", hint="Give a local file instead."
+            )
         yield _fetch_document(location, network)
         return
     if "://" in location or location.startswith("file:"):
-        raise SourceError(f"Cannot read {location}", hint="Give a path, or an address that starts with http(s)://.")
+        raise SourceError(
+            f"Cannot read {location}", hint="Give a path, or an address that starts with http(s)://."
+        )
     path = Path(location).expanduser()
     if not path.exists():
         raise NotFound(f"There is no file or folder {location}", hint="Give the path of an API description.")
@@ -105,7 +112,9 @@ def _cite(path: Path, folder: Path) -> str:
 def _walk(folder: Path) -> Iterator[Path]:
     seen = 0
     for parent, folders, files in os.walk(folder):
-        folders[:] = sorted(name for name in folders if not name.startswith(".") and name not in _SKIPPED_FOLDERS)
+        folders[:] = sorted(
+            name for name in folders if not name.startswith(".") and name not in _SKIPPED_FOLDERS
+        )
         for name in sorted(files):
             seen += 1
             if seen > MAX_FILES:
@@ -122,7 +131,9 @@ def read_regular(path: Path) -> bytes:
         if not stat.S_ISREG(status.st_mode):
             raise SourceError(f"{path.name} is not a regular file")
         if status.st_size > MAX_BYTES:
-            raise SourceError(f"{path.name} has {status.st_size:,} bytes", hint=f"At most {MAX_BYTES:,} are read.")
+            raise SourceError(
+                f"{path.name} has {status.st_size:,} bytes", hint=f"At most {MAX_BYTES:,} are read."
+            )
         return path.read_bytes()
     except OSError as exc:
         raise SourceError(f"Cannot read {path.name}: {exc.strerror}") from exc
@@ -155,13 +166,17 @@ def _fetch_document(url: str, network: Network) -> Document:
     query = json.dumps({"query": INTROSPECTION_QUERY}).encode()
     answer = network.post(url, query, "application/json")
     if b'"__schema"' not in answer.body:
-        raise SourceError(f"{url} did not answer an introspection query", hint="Give the schema as a file instead.")
+        raise SourceError(
+            f"{url} did not answer an introspection query", hint="Give the schema as a file instead."
+        )
     return Document(answer.body, answer.url, urlsplit(url).hostname or "")
 
 
 def _may_be_graphql(url: str) -> bool:
     path = urlsplit(url).path.lower().rstrip("/")
-    return "graphql" in path.rsplit("/", 1)[-1] and not path.endswith((*_SDL_SUFFIXES, ".json", ".yaml", ".yml"))
+    return "graphql" in path.rsplit("/", 1)[-1] and not path.endswith(
+        (*_SDL_SUFFIXES, ".json", ".yaml", ".yml")
+    )
 
 
 def _fetched_document(fetched: Fetched, network: Network) -> Document:

@@ -1,9 +1,10 @@
-"""Bytes to a JSON tree: JSON, or YAML read as text (nothing but null is interpreted), with depth and aliases bounded."""
+"""Bytes to a JSON tree: JSON, or YAML read as text (only null is interpreted), depth and aliases bounded."""
 
 from __future__ import annotations
 
 import json
 import re
+from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -59,7 +60,7 @@ def _load_json(data: bytes) -> Tree:
 
 
 def _load_lenient_json(data: bytes) -> Tree:
-    """JSON with a byte order mark, control characters or NaN; then, as YAML, with comments or trailing commas."""
+    """JSON with a byte order mark, control characters or NaN; as YAML, with comments or trailing commas."""
     text = decode_text(data)
     try:
         return Tree(json.loads(text, strict=False), ("The file is not strict JSON.",))
@@ -82,9 +83,9 @@ def _merge_duplicate_paths(data: bytes, value: Json) -> tuple[Json, tuple[str, .
     paths = value.get("paths") if isinstance(value, dict) else None
     if not isinstance(paths, dict):
         return value, ()
-    seen: set[bytes] = set()
-    twice = {key for match in _PATH_KEY.finditer(data) if (key := match[1]) in seen or seen.add(key)}
-    if not any(key.decode("utf-8", errors="replace") in paths for key in twice):
+    counts = Counter(_PATH_KEY.findall(data))
+    twice = (key.decode("utf-8", errors="replace") for key, count in counts.items() if count > 1)
+    if not any(key in paths for key in twice):
         return value, ()
     builder = _Duplicates()
     merged = json.loads(data, object_pairs_hook=builder.mapping)
@@ -211,7 +212,8 @@ class _YamlBuilder:
         self.nodes += size
         if self.aliased > MAX_ALIASED_NODES:
             raise SourceError(
-                "The YAML's aliases expand to more than a million values", hint="This looks like an alias bomb."
+                "The YAML's aliases expand to more than a million values",
+                hint="This looks like an alias bomb.",
             )
         return value
 

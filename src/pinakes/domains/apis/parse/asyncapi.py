@@ -37,7 +37,9 @@ def parse_asyncapi(root: dict[str, Json], references: References) -> ApiDescript
         version=text_of(info.get("version")),
         kind=f"AsyncAPI {version}",
         description=text_of(info.get("description")),
-        servers=tuple(_server(mapping(references.follow(server))) for server in mapping(root.get("servers")).values()),
+        servers=tuple(
+            _server(mapping(references.follow(server))) for server in mapping(root.get("servers")).values()
+        ),
         tags=read_tags(root.get("tags") or info.get("tags")),
         security_schemes=tuple(
             _security_scheme(name, mapping(references.follow(scheme)))
@@ -49,7 +51,11 @@ def parse_asyncapi(root: dict[str, Json], references: References) -> ApiDescript
 
 
 def _warnings(version: str, operations: tuple[Operation, ...]) -> list[str]:
-    warnings = [] if version.startswith(("2.", "3.")) else [f"AsyncAPI {version} is not a known version; it was read as 3."]
+    warnings = (
+        []
+        if version.startswith(("2.", "3."))
+        else [f"AsyncAPI {version} is not a known version; it was read as 3."]
+    )
     return warnings if operations else [*warnings, "The description has no operations."]
 
 
@@ -73,23 +79,32 @@ class _Reader:
                     yield self._operation(action, address, pointer, raw, channel, messages)
 
     def operations_3(self, root: dict[str, Json]) -> Iterator[Operation]:
-        """Version 3: operations stand apart and name their channel; a channel that none names is listed by itself."""
+        """Version 3: operations stand apart and name their channel; without any, channels are listed."""
         declared = mapping(root.get("operations"))
         for name, given in declared.items():
             raw = mapping(self._references.follow(given))
             channel = mapping(self._references.follow(raw.get("channel")))
-            address = text_of(channel.get("address")) or reference_name(text_of(mapping(raw.get("channel")).get("$ref")))
+            address = text_of(channel.get("address")) or reference_name(
+                text_of(mapping(raw.get("channel")).get("$ref"))
+            )
             messages = sequence(raw.get("messages")) or list(mapping(channel.get("messages")).values())
             raw = {"operationId": name, **raw}
             yield self._operation(
-                text_of(raw.get("action")) or "send", address, f"#/operations/{escape_token(name)}", raw, channel, messages
+                text_of(raw.get("action")) or "send",
+                address,
+                f"#/operations/{escape_token(name)}",
+                raw,
+                channel,
+                messages,
             )
         if not declared:
             for name, given in mapping(root.get("channels")).items():
                 channel = mapping(self._references.follow(given))
                 messages = list(mapping(channel.get("messages")).values())
                 address = text_of(channel.get("address")) or name
-                yield self._operation("channel", address, f"#/channels/{escape_token(name)}", channel, channel, messages)
+                yield self._operation(
+                    "channel", address, f"#/channels/{escape_token(name)}", channel, channel, messages
+                )
 
     def messages(self, components: dict[str, Json]) -> Iterator[Schema]:
         """The named messages; each is a schema with its payload."""
@@ -97,10 +112,18 @@ class _Reader:
             message = mapping(self._references.follow(given))
             description = text_of(message.get("summary")) or text_of(message.get("description"))
             pointer = f"#/components/messages/{escape_token(name)}"
-            yield Schema(name, pointer, _payload(message), description or text_of(message.get("title")), message=True)
+            yield Schema(
+                name, pointer, _payload(message), description or text_of(message.get("title")), message=True
+            )
 
     def _operation(
-        self, action: str, address: str, pointer: str, raw: dict[str, Json], channel: dict[str, Json], messages: list[Json]
+        self,
+        action: str,
+        address: str,
+        pointer: str,
+        raw: dict[str, Json],
+        channel: dict[str, Json],
+        messages: list[Json],
     ) -> Operation:
         description = text_of(raw.get("description")) or text_of(channel.get("description"))
         name = text_of(raw.get("operationId"))
@@ -113,7 +136,9 @@ class _Reader:
             name=name or f"{action}_{address}",
             summary=summary or split_words(name or f"{action} {address}"),
             description=description,
-            tags=tuple(filter(None, (tag_name(self._references.follow(tag)) for tag in sequence(raw.get("tags"))))),
+            tags=tuple(
+                filter(None, (tag_name(self._references.follow(tag)) for tag in sequence(raw.get("tags"))))
+            ),
             parameters=tuple(self._parameters(channel)),
             bodies=tuple(map(self._content, messages)),
             responses=self._reply(reply),
@@ -137,14 +162,21 @@ class _Reader:
     def _parameters(self, channel: dict[str, Json]) -> Iterator[Parameter]:
         for name, given in mapping(channel.get("parameters")).items():
             raw = mapping(self._references.follow(given))
-            schema = raw.get("schema") or {"type": "string", **{k: raw[k] for k in ("enum", "default") if k in raw}}
+            schema = raw.get("schema") or {
+                "type": "string",
+                **{k: raw[k] for k in ("enum", "default") if k in raw},
+            }
             yield Parameter(name, "channel", True, schema, text_of(raw.get("description")))
 
 
 def _payload(message: dict[str, Json]) -> Json:
     """The schema of a message; version 3 may wrap it with its format."""
     payload = message.get("payload")
-    return payload["schema"] if isinstance(payload, dict) and "schemaFormat" in payload and "schema" in payload else payload
+    return (
+        payload["schema"]
+        if isinstance(payload, dict) and "schemaFormat" in payload and "schema" in payload
+        else payload
+    )
 
 
 def _security_name(need: Json) -> str:

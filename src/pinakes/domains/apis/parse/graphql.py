@@ -5,7 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from pinakes.domains.apis.model import ApiDescription, Content, Operation, Overview, Parameter, Response, Schema
+from pinakes.domains.apis.model import (
+    ApiDescription,
+    Content,
+    Operation,
+    Overview,
+    Parameter,
+    Response,
+    Schema,
+)
 from pinakes.domains.apis.prose import first_sentence, split_words
 
 if TYPE_CHECKING:
@@ -52,7 +60,9 @@ class GraphqlSchema:
 
     def root_names(self) -> dict[str, str]:
         """Root kind to type name: as declared, else by the usual names."""
-        return self.roots or {kind: kind.capitalize() for kind in ROOT_KINDS if kind.capitalize() in self.types}
+        return self.roots or {
+            kind: kind.capitalize() for kind in ROOT_KINDS if kind.capitalize() in self.types
+        }
 
 
 def describe(schema: GraphqlSchema) -> ApiDescription:
@@ -64,7 +74,8 @@ def describe(schema: GraphqlSchema) -> ApiDescription:
         for member in schema.types[root].fields
     )
     schemas = tuple(
-        Schema(each.name, f"#/{each.name}", _type_schema(each), each.description) for each in schema.types.values()
+        Schema(each.name, f"#/{each.name}", _type_schema(each), each.description)
+        for each in schema.types.values()
     )
     warnings = list(schema.warnings)
     warnings += _unknown_types(schema)

@@ -19,12 +19,13 @@ from pinakes.domains.apis.prose import is_true, text_of
 if TYPE_CHECKING:
     from pinakes.domains.apis.model import ApiDescription, Json
 
-_TYPE = "kind name ofType { kind name ofType { kind name ofType { kind name ofType { kind name ofType { kind name } } } } }"
+_TYPE = "kind name" + " ofType { kind name" * 5 + " }" * 5
 _INPUT = f"name description defaultValue type {{ {_TYPE} }}"
 INTROSPECTION_QUERY = (
-    "query IntrospectionQuery { __schema { queryType { name } mutationType { name } subscriptionType { name } "
-    "types { kind name description "
-    f"fields(includeDeprecated: true) {{ name description isDeprecated args {{ {_INPUT} }} type {{ {_TYPE} }} }} "
+    "query IntrospectionQuery { __schema { "
+    "queryType { name } mutationType { name } subscriptionType { name } types { kind name description "
+    "fields(includeDeprecated: true) { name description isDeprecated "
+    f"args {{ {_INPUT} }} type {{ {_TYPE} }} }} "
     f"inputFields {{ {_INPUT} }} interfaces {{ name }} "
     "enumValues(includeDeprecated: true) { name description isDeprecated } possibleTypes { name } } } }"
 )
@@ -58,7 +59,9 @@ def _type(name: str, raw: dict[str, Json]) -> TypeDefinition:
     if kind == "union":
         members = [text_of(mapping(each).get("name")) for each in sequence(raw.get("possibleTypes"))]
     given = sequence(raw.get("fields")) or sequence(raw.get("inputFields")) or sequence(raw.get("enumValues"))
-    return TypeDefinition(kind, name, text_of(raw.get("description")), [_field(mapping(each)) for each in given], members)
+    return TypeDefinition(
+        kind, name, text_of(raw.get("description")), [_field(mapping(each)) for each in given], members
+    )
 
 
 def _field(raw: dict[str, Json]) -> Field:

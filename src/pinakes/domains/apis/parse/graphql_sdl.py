@@ -12,12 +12,15 @@ if TYPE_CHECKING:
     from pinakes.domains.apis.model import ApiDescription
 
 _TOKEN = re.compile(
-    r'"""(?:[^"\\]|\\.|"(?!""))*"""|"(?:[^"\\\n]|\\.)*"|[_A-Za-z]\w*|-?\d[\w.+-]*|\.\.\.|[!$&()\[\]{}:=@|]|\#[^\n]*', re.DOTALL
+    r'"""(?:[^"\\]|\\.|"(?!""))*"""|"(?:[^"\\\n]|\\.)*"|[_A-Za-z]\w*|-?\d[\w.+-]*|\.\.\.|[!$&()\[\]{}:=@|]|\#[^\n]*',
+    re.DOTALL,
 )
 _OPENING = frozenset("([{")
 _CLOSING = frozenset(")]}")
 _FIELD_KINDS = {"type": "type", "interface": "interface", "input": "input"}
-_DEFINITIONS = frozenset(("type", "interface", "input", "enum", "union", "scalar", "schema", "directive", "extend"))
+_DEFINITIONS = frozenset(
+    ("type", "interface", "input", "enum", "union", "scalar", "schema", "directive", "extend")
+)
 
 
 def parse_sdl(text: str) -> ApiDescription:

@@ -34,7 +34,11 @@ def parse_openapi(root: dict[str, Json], references: References) -> ApiDescripti
     reader = PathReader(references, DIALECT, read_security(root.get("security")), warnings)
     components = mapping(root.get("components"))
     operations = tuple(reader.operations(root.get("paths"), "paths"))
-    webhooks = [op for name in ("webhooks", "x-webhooks") for op in reader.operations(root.get(name), name, webhook=True)]
+    webhooks = [
+        op
+        for name in ("webhooks", "x-webhooks")
+        for op in reader.operations(root.get(name), name, webhook=True)
+    ]
     info = mapping(root.get("info"))
     overview = Overview(
         title=text_of(info.get("title")),

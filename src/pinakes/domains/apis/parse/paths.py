@@ -1,4 +1,4 @@
-"""The `paths` of OpenAPI and Swagger: what both share when operations are read. The differences are in a `Dialect`."""
+"""The `paths` of OpenAPI and Swagger: what both share. The differences are in a `Dialect`."""
 
 from __future__ import annotations
 
@@ -49,7 +49,9 @@ class PathReader:
                 if method in item:
                     yield self._operation(method, path, item, f"{pointer}/{method}", webhook=webhook)
 
-    def _operation(self, method: str, path: str, item: dict[str, Json], pointer: str, *, webhook: bool) -> Operation:
+    def _operation(
+        self, method: str, path: str, item: dict[str, Json], pointer: str, *, webhook: bool
+    ) -> Operation:
         raw = self.references.follow(item[method])
         if not isinstance(raw, dict):
             self.warnings.append(f"{method.upper()} {path} is not a mapping.")
@@ -67,7 +69,9 @@ class PathReader:
             summary=summary.strip() or summary_from_path(method, path),
             description=description,
             tags=tuple(filter(None, map(tag_name, sequence(raw.get("tags"))))),
-            parameters=tuple(self._parameter(p) for p in given if p.get("in") not in self.dialect.body_locations),
+            parameters=tuple(
+                self._parameter(p) for p in given if p.get("in") not in self.dialect.body_locations
+            ),
             bodies=bodies,
             body_required=body_required,
             responses=self._responses(raw),
@@ -169,4 +173,8 @@ def equivalent_paths(operations: tuple[Operation, ...]) -> list[str]:
         if shape in seen:
             doubles.append(operation.key)
         seen[shape] = operation.key
-    return [f"{len(doubles)} operations share their method and path shape with another, such as {doubles[0]}."] if doubles else []
+    return (
+        [f"{len(doubles)} operations share their method and path shape with another, such as {doubles[0]}."]
+        if doubles
+        else []
+    )

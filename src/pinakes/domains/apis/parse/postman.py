@@ -3,11 +3,19 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from pinakes.domains.apis.model import ApiDescription, Content, Operation, Overview, Parameter, Response, SecurityScheme
+from pinakes.domains.apis.model import (
+    ApiDescription,
+    Content,
+    Operation,
+    Overview,
+    Parameter,
+    Response,
+    SecurityScheme,
+)
 from pinakes.domains.apis.parse.paths import mapping, sequence
 from pinakes.domains.apis.prose import is_true, text_of
 from pinakes.domains.apis.refs import escape_token
@@ -20,7 +28,12 @@ if TYPE_CHECKING:
 MAX_FOLDER_DEPTH = 50
 _ORIGIN = re.compile(r"^(?:\{\{[^}]*\}\}|[a-z][a-z0-9+.-]*://[^/?#]*)", re.IGNORECASE)
 _MEDIA_TYPES = {"urlencoded": "application/x-www-form-urlencoded", "formdata": "multipart/form-data"}
-_SCHEMES = {"bearer": ("http", "bearer"), "basic": ("http", "basic"), "apikey": ("apiKey", ""), "oauth2": ("oauth2", "")}
+_SCHEMES = {
+    "bearer": ("http", "bearer"),
+    "basic": ("http", "basic"),
+    "apikey": ("apiKey", ""),
+    "oauth2": ("oauth2", ""),
+}
 
 
 def parse_postman(root: dict[str, Json]) -> ApiDescription:
@@ -41,22 +54,33 @@ def parse_postman(root: dict[str, Json]) -> ApiDescription:
     return ApiDescription(overview, operations, (), warnings=warnings)
 
 
+_Pending = tuple[Any, str, int, tuple[str, ...]]
+"""An item still to be read, the pointer of its list, its place there and the folders around it."""
+
+
 def _requests(root: dict[str, Json]) -> Iterator[Operation]:
     """All requests, folder by folder, in the order of the collection."""
     auth = text_of(mapping(root.get("auth")).get("type"))
-    pending = [(item, "#/item", index, ()) for index, item in enumerate(sequence(root.get("item")))][::-1]
+    pending = _items(root.get("item"), "#/item", ())
     while pending:
         given, parent, index, folders = pending.pop()
         item, pointer = mapping(given), f"{parent}/{index}"
         if isinstance(item.get("item"), list) and len(folders) < MAX_FOLDER_DEPTH:
             inside = (*folders, text_of(item.get("name")))
-            pending += [(each, f"{pointer}/item", i, inside) for i, each in enumerate(item["item"])][::-1]
+            pending += _items(item["item"], f"{pointer}/item", inside)
         elif "request" in item:
             yield _operation(item, pointer, folders, auth)
 
 
+def _items(given: Json, parent: str, folders: tuple[str, ...]) -> list[_Pending]:
+    """The items of a folder, the last first: they are taken from the end."""
+    return [(item, parent, index, folders) for index, item in enumerate(sequence(given))][::-1]
+
+
 def _requests_1(root: dict[str, Json]) -> Iterator[Operation]:
-    names = {each.get("id"): text_of(each.get("name")) for each in map(mapping, sequence(root.get("folders")))}
+    names = {
+        each.get("id"): text_of(each.get("name")) for each in map(mapping, sequence(root.get("folders")))
+    }
     for index, request in enumerate(map(mapping, sequence(root.get("requests")))):
         body = {"mode": request.get("dataMode"), "raw": request.get("rawModeData")}
         item = {"name": request.get("name"), "request": {**request, "body": body}}
@@ -65,7 +89,9 @@ def _requests_1(root: dict[str, Json]) -> Iterator[Operation]:
 
 
 def _operation(item: dict[str, Json], pointer: str, folders: tuple[str, ...], auth: str) -> Operation:
-    request = item["request"] if isinstance(item["request"], dict) else {"url": item["request"], "method": "GET"}
+    request = (
+        item["request"] if isinstance(item["request"], dict) else {"url": item["request"], "method": "GET"}
+    )
     url = request.get("url") if isinstance(request.get("url"), dict) else {"raw": text_of(request.get("url"))}
     server, path = _address(mapping(url))
     own_auth = text_of(mapping(request.get("auth")).get("type")) or auth
@@ -91,7 +117,9 @@ def _address(url: dict[str, Json]) -> tuple[str, str]:
     origin = _ORIGIN.match(raw)
     server = origin[0] if origin else ""
     if isinstance(url.get("path"), list):
-        return server, "/" + "/".join(text_of(mapping(part).get("value")) or text_of(part) for part in url["path"])
+        return server, "/" + "/".join(
+            text_of(mapping(part).get("value")) or text_of(part) for part in url["path"]
+        )
     path = raw[len(server) :].split("?")[0].split("#")[0]
     return server, path if path.startswith("/") else f"/{path}"
 
@@ -103,7 +131,9 @@ def _parameters(url: dict[str, Json], request: dict[str, Json]) -> Iterator[Para
             if not is_true(raw.get("disabled")) or location == "query":
                 schema = {"type": "string", "example": text_of(raw.get("value"))}
                 name = text_of(raw.get("key"))
-                yield Parameter(name, location, location == "path", schema, _description(raw.get("description")))
+                yield Parameter(
+                    name, location, location == "path", schema, _description(raw.get("description"))
+                )
 
 
 def _bodies(body: dict[str, Json]) -> tuple[Content, ...]:
@@ -120,7 +150,11 @@ def _bodies(body: dict[str, Json]) -> tuple[Content, ...]:
         }
         return (Content(_MEDIA_TYPES[mode], {"type": "object", "properties": properties}),)
     if mode == "graphql":
-        return (Content("application/json", {"type": "object", "description": "A GraphQL query"}, body.get("graphql")),)
+        return (
+            Content(
+                "application/json", {"type": "object", "description": "A GraphQL query"}, body.get("graphql")
+            ),
+        )
     raw = text_of(body.get("raw"))
     return (_by_example(raw),) if raw else ()
 
@@ -138,7 +172,10 @@ def shape_of(example: Json, depth: int = 4) -> Json:
     """The schema that an example value suggests."""
     match example:
         case dict() if depth:
-            return {"type": "object", "properties": {key: shape_of(value, depth - 1) for key, value in example.items()}}
+            return {
+                "type": "object",
+                "properties": {key: shape_of(value, depth - 1) for key, value in example.items()},
+            }
         case list():
             return {"type": "array", "items": shape_of(example[0], depth - 1) if example and depth else {}}
         case bool():

@@ -21,7 +21,9 @@ _SCALARS = {
     **dict.fromkeys(("int32", "sint32", "sfixed32", "uint32", "fixed32"), "integer"),
     **dict.fromkeys(("int64", "sint64", "sfixed64", "uint64", "fixed64"), "integer"),
     **dict.fromkeys(("double", "float"), "number"),
-    **{"bool": "boolean", "string": "string", "bytes": "bytes"},
+    "bool": "boolean",
+    "string": "string",
+    "bytes": "bytes",
 }
 _HTTP_METHODS = ("get", "put", "post", "delete", "patch")
 MAX_IMPORTS = 200
@@ -59,7 +61,10 @@ def parse_protobuf(text: str, read_import: Callable[[str], str | None]) -> ApiDe
     if not operations:
         file.warnings.append("The file declares no services.")
     overview = Overview(
-        title=file.package, version=_version(file.package), kind=f"Protocol Buffers {file.syntax}", description=""
+        title=file.package,
+        version=_version(file.package),
+        kind=f"Protocol Buffers {file.syntax}",
+        description="",
     )
     return ApiDescription(overview, operations, schemas, fragments, tuple(file.warnings))
 
@@ -107,7 +112,7 @@ class _Parser:
                 case "import":
                     self._import()
                 case "service":
-                    self._service(token.comment)
+                    self._service()
                 case "message":
                     self._message(token.comment, self._file.package, 0)
                 case "enum":
@@ -149,18 +154,18 @@ class _Parser:
             if depth <= 0 and text in (";", "}"):
                 return
 
-    def _service(self, comment: str) -> None:
+    def _service(self) -> None:
         service = self._next().text
         self._take("{")
         while self._peek() not in ("}", ""):
             token = self._next()
             if token.text == "rpc":
-                self._rpc(service, comment, token.comment)
+                self._rpc(service, token.comment)
             else:
                 self._skip_statement(token.text)
         self._next()
 
-    def _rpc(self, service: str, service_comment: str, comment: str) -> None:
+    def _rpc(self, service: str, comment: str) -> None:
         name = self._next().text
         request, request_streams = self._rpc_type()
         if self._peek() == "returns":
@@ -301,29 +306,29 @@ class _Parser:
 
 
 def _with_comments(text: str) -> list[_Token]:
-    """The tokens of a file, each with the comment that stands before it, or behind it on its statement's line."""
+    """The tokens of a file, each with the comment before it, or behind it on its statement's line."""
     tokens: list[_Token] = []
     comment: list[str] = []
     line_started = 0
     blank = False
     statement = 0
     for match in _TOKEN.finditer(text):
-        token = match[0]
-        if token == "\n":
+        piece = match[0]
+        if piece == "\n":
             if blank:
                 comment.clear()
             blank, line_started = True, len(tokens)
-        elif token.startswith(("//", "/*")):
+        elif piece.startswith(("//", "/*")):
             blank = False
             if len(tokens) > line_started and tokens[-1].text in (";", "{", "}"):
-                _comment_behind(tokens, statement, token)
+                _comment_behind(tokens, statement, piece)
             else:
-                comment.append(_comment_text(token))
+                comment.append(_comment_text(piece))
         else:
             blank = False
             if not tokens or tokens[-1].text in (";", "{", "}"):
                 statement = len(tokens)
-            tokens.append(_Token(token, "\n".join(comment).strip()))
+            tokens.append(_Token(piece, "\n".join(comment).strip()))
             comment.clear()
     return tokens
 

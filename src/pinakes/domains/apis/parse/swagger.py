@@ -16,10 +16,10 @@ from pinakes.domains.apis.parse.paths import (
     sequence,
 )
 from pinakes.domains.apis.prose import is_true, text_of
-from pinakes.domains.apis.refs import References
 
 if TYPE_CHECKING:
     from pinakes.domains.apis.model import Json
+    from pinakes.domains.apis.refs import References
 
 _NOT_SCHEMA = frozenset(("name", "in", "required", "description", "allowEmptyValue", "collectionFormat"))
 _FILE = "multipart/form-data"
@@ -42,7 +42,8 @@ def parse_swagger(root: dict[str, Json], references: References) -> ApiDescripti
         servers=_servers(root),
         tags=read_tags(root.get("tags")),
         security_schemes=tuple(
-            _security_scheme(name, mapping(scheme)) for name, scheme in mapping(root.get("securityDefinitions")).items()
+            _security_scheme(name, mapping(scheme))
+            for name, scheme in mapping(root.get("securityDefinitions")).items()
         ),
     )
     if not operations:
@@ -68,10 +69,14 @@ def _dialect(media: dict[str, list[Json]]) -> Dialect:
                 return (content,), is_true(parameter.get("required"))
         return (), False
 
-    def response(_reader: PathReader, status: str, response: dict[str, Json], raw: dict[str, Json]) -> Response:
+    def response(
+        _reader: PathReader, status: str, response: dict[str, Json], raw: dict[str, Json]
+    ) -> Response:
         produces = [text_of(name) for name in sequence(raw.get("produces")) or media["produces"]]
         content = Content((produces or ["application/json"])[0], response.get("schema"))
-        return Response(status, text_of(response.get("description")), (content,) if "schema" in response else ())
+        return Response(
+            status, text_of(response.get("description")), (content,) if "schema" in response else ()
+        )
 
     return Dialect(bodies, response, _parameter_schema, frozenset(("body", "formData")))
 
@@ -81,7 +86,10 @@ def _form(fields: list[dict[str, Json]], consumes: list[str]) -> Content:
     schema = {
         "type": "object",
         "properties": {
-            text_of(field.get("name")): {**_parameter_schema(field), "description": text_of(field.get("description"))}
+            text_of(field.get("name")): {
+                **_parameter_schema(field),
+                "description": text_of(field.get("description")),
+            }
             for field in fields
         },
         "required": [text_of(field.get("name")) for field in fields if is_true(field.get("required"))],
