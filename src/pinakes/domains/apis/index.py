@@ -16,7 +16,7 @@ from pinakes.domains.apis.description import Document, read_description
 from pinakes.domains.apis.diff import Reading, compare
 from pinakes.domains.apis.library import ApiLibrary, api_of, decode_operation
 from pinakes.domains.apis.model import Api, ApiChanges, ApiDescription
-from pinakes.domains.apis.source import find_documents, is_address
+from pinakes.domains.apis.source import Fetched, fetched_document, find_documents, is_address
 from pinakes.errors import BadArgument, SourceError
 from pinakes.store.apis import ApiRow
 
@@ -85,7 +85,17 @@ class ApiIndexer:
         location = location if is_address(location) else str(Path(location).expanduser().absolute())
         source_name = name.strip()
         self._refuse_taken(source_name, location)
-        readings, failures = self._read(location, root)
+        documents = find_documents(location, network=self._network, root=root)
+        return self._add_documents(documents, location, source_name)
+
+    def add_found(self, data: bytes, url: str, name: str = "") -> AddReport:
+        """Index a description that somebody else fetched from `url`, such as a crawl of documentation."""
+        source_name = name.strip()
+        self._refuse_taken(source_name, url)
+        return self._add_documents([fetched_document(Fetched(data, url), self._network)], url, source_name)
+
+    def _add_documents(self, documents: Iterable[Document], location: str, source_name: str) -> AddReport:
+        readings, failures = _read(documents)
         if not readings:
             raise SourceError(f"{failures[0].document}: {failures[0].reason}")
         apis = []
@@ -100,7 +110,7 @@ class ApiIndexer:
         before = {row.name: self._stored_reading(row) for row in rows}
         old_versions = {row.name: api_of(row).overview.version for row in rows}
         source, source_name = rows[0].source, rows[0].source_name
-        readings, failures = self._read(source, root)
+        readings, failures = _read(find_documents(source, network=self._network, root=root))
         if not readings:
             raise SourceError(f"{failures[0].document}: {failures[0].reason}", hint="The old index was kept.")
         changes = []
@@ -127,20 +137,6 @@ class ApiIndexer:
         if exact is not None:
             return [exact]
         return self._store.of_source(name.strip()) or [ApiLibrary(self._store).row(name)]
-
-    def _read(self, location: str, root: Path | None) -> tuple[list[ReadDescription], list[Failure]]:
-        readings: list[ReadDescription] = []
-        failures: list[Failure] = []
-        for document in find_documents(location, network=self._network, root=root):
-            try:
-                with _garbage_collection_paused():
-                    description = read_description(document)
-            except SourceError as exc:
-                failures.append(Failure(document.citation, str(exc)))
-                continue
-            digest = hashlib.sha256(document.data).hexdigest()
-            readings.append(ReadDescription(replace(document, data=b""), description, digest))
-        return _merge_packages(readings), failures
 
     def _store_reading(
         self, reading: ReadDescription, name: str, source_name: str, source: str, warnings: Iterable[str]
@@ -205,6 +201,22 @@ class ApiIndexer:
             encoded_schemas={unit.pointer: self._store.body(unit.id) for unit in schemas},
             resolve=_warm(ApiLibrary(self._store).resolver(row.id), (unit.pointer for unit in schemas)),
         )
+
+
+def _read(documents: Iterable[Document]) -> tuple[list[ReadDescription], list[Failure]]:
+    """Every document that can be read, and why the others cannot."""
+    readings: list[ReadDescription] = []
+    failures: list[Failure] = []
+    for document in documents:
+        try:
+            with _garbage_collection_paused():
+                description = read_description(document)
+        except SourceError as exc:
+            failures.append(Failure(document.citation, str(exc)))
+            continue
+        digest = hashlib.sha256(document.data).hexdigest()
+        readings.append(ReadDescription(replace(document, data=b""), description, digest))
+    return _merge_packages(readings), failures
 
 
 def _warm(resolve: Callable[[str], object], targets: Iterable[str]) -> Callable[[str], object]:

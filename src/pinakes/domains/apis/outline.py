@@ -86,7 +86,7 @@ def _plain_label(schema: dict[str, Json], resolve: Resolve, depth: int) -> str:
     if "enum" in schema and isinstance(schema["enum"], list):
         text = _enum(schema["enum"])
     elif "const" in schema:
-        text = _value(schema["const"])
+        text = short_value(schema["const"])
     elif kind == "array" or (kind is None and "items" in schema):
         text = f"array of {label(schema.get('items'), resolve, depth + 1)}"
     elif isinstance(extra := schema.get("additionalProperties"), dict) and not schema.get("properties"):
@@ -187,7 +187,7 @@ def _member_line(member: Member, resolve: Resolve, detail: Detail, level: int) -
     name = f"{member.name}({one_line(arguments, 80)})" if isinstance(arguments, str) else member.name
     line = f"{'  ' * level}{name}{'*' if member.required else ''}: {label(schema, resolve)}"
     if schema.get("default") not in (None, ""):
-        line += f" = {_value(schema['default'])}"
+        line += f" = {short_value(schema['default'])}"
     if is_true(schema.get("deprecated")):
         line += " (deprecated)"
     description = schema.get("description")
@@ -207,11 +207,14 @@ def _bounded(lines: Iterator[str], limit: int) -> list[str]:
 
 
 def _enum(values: list[Json]) -> str:
-    shown = " | ".join(_value(value) for value in values[:MAX_ENUM_VALUES])
+    shown = " | ".join(short_value(value) for value in values[:MAX_ENUM_VALUES])
     return f"{shown} | … ({len(values)} values)" if len(values) > MAX_ENUM_VALUES else shown
 
 
-def _value(value: Json) -> str:
+def short_value(value: Json) -> str:
+    """A default or an enum's value in a few characters."""
     if value is None or isinstance(value, bool):
         return str(value).lower() if value is not None else "null"
+    if isinstance(value, (dict, list)):
+        return "{…}" if isinstance(value, dict) else "[…]"
     return one_line(str(value), MAX_VALUE_CHARACTERS) or '""'

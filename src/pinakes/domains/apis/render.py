@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pinakes.domains.apis.example import example_call
-from pinakes.domains.apis.outline import Detail, label, outline
+from pinakes.domains.apis.outline import Detail, label, outline, short_value
 from pinakes.domains.apis.prose import first_sentence, one_line, plain
 from pinakes.domains.apis.refs import reference_name
 
@@ -148,7 +148,7 @@ def _parameters(parameters: Sequence[Parameter], resolve: Resolve, detail: Detai
 
 def _typed(schema: Json, resolve: Resolve) -> str:
     default = schema.get("default") if isinstance(schema, dict) else None
-    return label(schema, resolve) + (f" = {default}" if default not in (None, "") else "")
+    return label(schema, resolve) + (f" = {short_value(default)}" if default not in (None, "") else "")
 
 
 def _cell(text: str, characters: int) -> str:

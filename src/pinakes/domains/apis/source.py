@@ -159,7 +159,7 @@ def _fetch_document(url: str, network: Network) -> Document:
     try:
         fetched = network.get(url)
         if not _may_be_graphql(url) or sniff(fetched.body, lax=False):
-            return _fetched_document(fetched, network)
+            return fetched_document(fetched, network)
     except SourceError:
         if not _may_be_graphql(url):
             raise
@@ -179,12 +179,13 @@ def _may_be_graphql(url: str) -> bool:
     )
 
 
-def _fetched_document(fetched: Fetched, network: Network) -> Document:
+def fetched_document(fetched: Fetched, network: Network | None) -> Document:
+    """A fetched description; its references may lead to the same host only."""
     origin = urlsplit(fetched.url)
 
     def read(relative: str) -> bytes:
         target = urljoin(fetched.url, relative)
-        if urlsplit(target)[:2] != origin[:2]:
+        if network is None or urlsplit(target)[:2] != origin[:2]:
             raise SourceError("on another host")
         answer = network.get(target)
         if urlsplit(answer.url)[:2] != origin[:2]:
