@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from pinakes.domains.apis.endpoints import Filter, select, show_endpoints
 from pinakes.domains.apis.library import api_of, tags_of
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from pinakes.domains.apis.model import Api, ApiChanges, ApiHit
     from pinakes.store.apis import UnitRow
 
-    Subparsers = argparse._SubParsersAction[argparse.ArgumentParser]
+    Subparsers: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
     OpenApis = Callable[[], AbstractContextManager[Apis]]
 
 _SHOWN_TOKENS = 25_000

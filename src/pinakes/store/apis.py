@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pinakes.store.sqlite import Migration
 
@@ -28,8 +28,7 @@ MIGRATIONS = (
             schemas INTEGER NOT NULL,
             webhooks INTEGER NOT NULL,
             warnings BLOB NOT NULL,
-            indexed_at REAL NOT NULL,
-            digest TEXT NOT NULL
+            indexed_at REAL NOT NULL
         );
         CREATE INDEX api_by_source ON api (source_name);
         CREATE TABLE api_unit (
@@ -55,7 +54,7 @@ MIGRATIONS = (
     ),
 )
 
-_UNIT_COLUMNS = "id, kind, key, pointer, title, grouping, method, path, tags, deprecated"
+_UNIT_COLUMNS = "kind, key, pointer, title, grouping, method, path, tags, deprecated, id"
 _CALLABLE = "('operation', 'webhook')"
 
 
@@ -73,7 +72,6 @@ class ApiRow:
     webhooks: int
     warnings: bytes
     indexed_at: float
-    digest: str
     id: int = 0
 
 
@@ -81,8 +79,7 @@ _API_FIELDS = tuple(field.name for field in fields(ApiRow) if field.name != "id"
 _API_COLUMNS = ", ".join(_API_FIELDS)
 
 
-@dataclass(frozen=True, slots=True)
-class WordsRow:
+class WordsRow(NamedTuple):
     """What a unit is found by; names weigh most."""
 
     names: str = ""
@@ -92,8 +89,7 @@ class WordsRow:
     details: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class UnitRow:
+class UnitRow(NamedTuple):
     """One part of an API as lists show it. Without words it is found by its pointer only."""
 
     kind: str
@@ -108,8 +104,7 @@ class UnitRow:
     id: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class NewUnit:
+class NewUnit(NamedTuple):
     """A unit on its way into the store."""
 
     row: UnitRow
@@ -174,13 +169,13 @@ class ApiStore:
         """The units of some kinds, in the order of the document."""
         marks = ", ".join("?" * len(kinds))
         query = f"SELECT {_UNIT_COLUMNS} FROM api_unit WHERE api_id = ? AND kind IN ({marks}) ORDER BY id"
-        return [_unit(row) for row in self._database.read().execute(query, (api_id, *kinds))]
+        return [UnitRow(*row) for row in self._database.read().execute(query, (api_id, *kinds))]
 
     def unit(self, api_id: int, key: str) -> UnitRow | None:
         """The unit of that key."""
         query = f"SELECT {_UNIT_COLUMNS} FROM api_unit WHERE api_id = ? AND key = ? AND kind <> 'fragment'"
         row = self._database.read().execute(query, (api_id, key)).fetchone()
-        return _unit(row) if row else None
+        return UnitRow(*row) if row else None
 
     def body(self, unit_id: int) -> bytes:
         """What the domain stored with a unit."""
@@ -220,7 +215,7 @@ class ApiStore:
             f"JOIN api ON api.id = unit.api_id WHERE {' AND '.join(where)} ORDER BY rank, unit.id LIMIT ?"
         )
         rows = self._database.read().execute(query, (*values, limit))
-        return [FoundUnit(_unit(row[:10]), row[10], WordsRow(*row[11:16]), -row[16]) for row in rows]
+        return [FoundUnit(UnitRow(*row[:10]), row[10], WordsRow(*row[11:16]), -row[16]) for row in rows]
 
     def document_frequencies(self, stems: Sequence[str]) -> dict[str, int]:
         """In how many units each stem occurs."""
@@ -248,38 +243,12 @@ def _delete(connection: sqlite3.Connection, name: str) -> bool:
 
 def _insert_units(connection: sqlite3.Connection, api_id: int, units: Iterable[NewUnit]) -> None:
     next_id = connection.execute("SELECT coalesce(max(id), 0) + 1 FROM api_unit").fetchone()[0]
-    unit_rows = []
-    word_rows = []
-    for unit_id, unit in enumerate(units, start=next_id):
-        row, words = unit.row, unit.words
-        unit_rows.append(
-            (
-                unit_id,
-                api_id,
-                row.kind,
-                row.key,
-                row.pointer,
-                row.title,
-                row.grouping,
-                row.method,
-                row.path,
-                row.tags,
-                row.deprecated,
-                unit.body,
-            )
-        )
-        if words is not None:
-            word_rows.append(
-                (unit_id, words.names, words.title, words.tags, words.description, words.details)
-            )
-    connection.executemany(f"INSERT INTO api_unit VALUES ({', '.join('?' * 12)})", unit_rows)
+    numbered = list(enumerate(units, start=next_id))
+    connection.executemany(
+        f"INSERT INTO api_unit ({_UNIT_COLUMNS}, api_id, body) VALUES ({', '.join('?' * 12)})",
+        ((*unit.row[:-1], unit_id, api_id, unit.body) for unit_id, unit in numbered),
+    )
     connection.executemany(
         "INSERT INTO api_words (rowid, names, title, tags, description, details) VALUES (?, ?, ?, ?, ?, ?)",
-        word_rows,
+        ((unit_id, *unit.words) for unit_id, unit in numbered if unit.words is not None),
     )
-
-
-def _unit(row: Sequence[Any]) -> UnitRow:
-    """A row of `_UNIT_COLUMNS`."""
-    unit_id, kind, key, pointer, title, grouping, method, path, tags, deprecated = row
-    return UnitRow(kind, key, pointer, title, grouping, method, path, tags, bool(deprecated), unit_id)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from pinakes.domains.apis.model import ApiDescription, Content, Json, Operation, Schema
 
 MAX_FIELDS = 150
+MAX_SHARING = 5
 MAX_DESCRIPTION_CHARACTERS = 3_000
 MAX_PARAMETER_CHARACTERS = 160
 TITLE_CHARACTERS = 200
@@ -27,7 +29,8 @@ encode = msgspec.json.Encoder().encode
 
 def chunk_api(description: ApiDescription) -> Iterator[NewUnit]:
     """Every unit of an API, the overview first."""
-    words = _Words({schema.pointer: schema.schema for schema in description.schemas} | description.fragments)
+    targets = {schema.pointer: schema.schema for schema in description.schemas} | description.fragments
+    words = _Words(targets, _shared_descriptions(description.operations))
     groups = group_operations(description.operations)
     yield _overview_unit(description, groups)
     yield from _tag_units(description, groups)
@@ -66,6 +69,12 @@ def unique_keys(operations: Iterable[Operation]) -> Iterator[tuple[str, Operatio
             key, number = f"{unnumbered}~{number}", number + 1
         seen.add(key)
         yield key, operation
+
+
+def _shared_descriptions(operations: Iterable[Operation]) -> frozenset[str]:
+    """Descriptions of parameters that many operations take: they tell none of them apart."""
+    counts = Counter(parameter.description for operation in operations for parameter in operation.parameters)
+    return frozenset(text for text, count in counts.items() if count > MAX_SHARING)
 
 
 def _overview_unit(description: ApiDescription, groups: dict[str, list[Operation]]) -> NewUnit:
@@ -135,13 +144,16 @@ class _Words:
     """The words inside bodies, one level deep; what many operations share is read once."""
 
     targets: dict[str, Json]
+    shared_descriptions: frozenset[str]
     _memo: dict[str, str] = field(default_factory=dict)
 
     def of_operation(self, operation: Operation) -> str:
         """Parameters, fields of the bodies and of what comes back when all goes well."""
         parts: list[str] = []
         for parameter in operation.parameters:
-            parts += (index_words(parameter.name), parameter.description[:MAX_PARAMETER_CHARACTERS])
+            parts.append(index_words(parameter.name))
+            if parameter.description not in self.shared_descriptions:
+                parts.append(parameter.description[:MAX_PARAMETER_CHARACTERS])
         parts.extend(map(self._content, operation.bodies[:3]))
         for response in operation.responses:
             if response.status[:1] not in ("4", "5"):

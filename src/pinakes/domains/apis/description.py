@@ -53,7 +53,7 @@ def read_description(document: Document) -> ApiDescription:
     data = document.data
     if len(data) > MAX_BYTES:
         raise SourceError(f"The description has {len(data):,} bytes", hint=f"At most {MAX_BYTES:,} are read.")
-    if not data.strip():
+    if not (data[:1_000].strip() or data.strip()):
         raise SourceError("The file is empty", hint=_KNOWN)
     try:
         match sniff(data):

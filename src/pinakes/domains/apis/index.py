@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gc
-import hashlib
 import re
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -69,7 +68,6 @@ class ReadDescription:
 
     document: Document
     description: ApiDescription
-    digest: str
 
 
 class ApiIndexer:
@@ -154,7 +152,6 @@ class ApiIndexer:
             webhooks=webhooks,
             warnings=encode((*warnings, *description.warnings)[:MAX_WARNINGS]),
             indexed_at=self._clock(),
-            digest=reading.digest,
         )
         try:
             with _garbage_collection_paused():
@@ -214,8 +211,7 @@ def _read(documents: Iterable[Document]) -> tuple[list[ReadDescription], list[Fa
         except SourceError as exc:
             failures.append(Failure(document.citation, str(exc)))
             continue
-        digest = hashlib.sha256(document.data).hexdigest()
-        readings.append(ReadDescription(replace(document, data=b""), description, digest))
+        readings.append(ReadDescription(replace(document, data=b""), description))
     return _merge_packages(readings), failures
 
 
@@ -268,8 +264,7 @@ def _joined(first: ReadDescription, second: ReadDescription) -> ReadDescription:
         else (),
     )
     folder = str(PurePosixPath(first.document.citation).parent)
-    digest = hashlib.sha256(f"{first.digest}{second.digest}".encode()).hexdigest()
-    return ReadDescription(replace(first.document, citation=folder), description, digest)
+    return ReadDescription(replace(first.document, citation=folder), description)
 
 
 def slug(text: str) -> str:

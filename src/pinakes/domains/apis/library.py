@@ -81,7 +81,6 @@ def api_of(row: ApiRow) -> Api:
         webhook_count=row.webhooks,
         warnings=_decode_texts(row.warnings),
         indexed_at=row.indexed_at,
-        digest=row.digest,
     )
 
 

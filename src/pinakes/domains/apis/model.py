@@ -134,7 +134,6 @@ class Api:
     webhook_count: int
     warnings: tuple[str, ...]
     indexed_at: float
-    digest: str
 
 
 @dataclass(frozen=True, slots=True)

@@ -36,7 +36,9 @@ class PathReader:
     dialect: Dialect
     security: tuple[tuple[str, ...], ...] = ()
     warnings: list[str] = field(default_factory=list)
-    _parameters: dict[str, Parameter] = field(default_factory=dict)
+    _parameters: dict[int, Parameter] = field(
+        default_factory=dict
+    )  # by identity: the document outlives the reader
 
     def operations(self, paths: Json, section: str, *, webhook: bool = False) -> Iterator[Operation]:
         """The operations of one section, in the order of the document."""
@@ -91,6 +93,12 @@ class PathReader:
         return list(merged.values())
 
     def _parameter(self, raw: dict[str, Json]) -> Parameter:
+        known = self._parameters.get(id(raw))
+        if known is None:
+            known = self._parameters[id(raw)] = self._read_parameter(raw)
+        return known
+
+    def _read_parameter(self, raw: dict[str, Json]) -> Parameter:
         return Parameter(
             name=text_of(raw.get("name")),
             location=text_of(raw.get("in")),
