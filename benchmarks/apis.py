@@ -1,9 +1,10 @@
 """Measures the API domain on real descriptions: counts, cost, search and answer sizes, as Markdown tables.
 
-    python benchmarks/apis.py [--bench FOLDER] [--github FILE] [counts] [cost] [search] [sizes]
+    PYTHONPATH=src python benchmarks/apis.py [--bench FOLDER] [--github FILE] [counts] [cost] [search] [sizes]
 
-`--bench` is the folder with `specs/` (default: ../shared/bench beside the repository, or PINAKES_BENCH); `--github` is
-`generated/api.github.com.json` of the npm package `@octokit/openapi`; more files may be given with `--spec`.
+`--bench` is the folder with `specs/` (default: ../shared/bench beside the repository, or PINAKES_BENCH);
+`--github` is `generated/api.github.com.json` of the npm package `@octokit/openapi`; more files may be given
+with `--spec`.
 """
 
 from __future__ import annotations
@@ -20,10 +21,6 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-ROOT = Path(__file__).resolve().parent.parent
-sys.path.insert(0, str(ROOT / "src"))
-sys.path.insert(0, str(ROOT / "benchmarks"))
-
 from count_apis import count
 from pinakes.domains.apis.apis import Apis, open_apis
 from pinakes.domains.apis.endpoints import Filter, show_endpoints
@@ -33,12 +30,13 @@ from pinakes.store.sqlite import Database
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+ROOT = Path(__file__).resolve().parent.parent
 TOKEN_BUDGET = 5_000
 PARAPHRASES = 150
 REPEATS = 3
 SEARCHED = ("github", "stripe", "slack")
 
-# What a person may say instead of the words of an operation id. Chosen from a dictionary, not from the product.
+# What a person may say instead of the words of an operation id. Independent of the product's own synonyms.
 OTHER_WORDS = {
     "get": ("fetch", "look up", "show me", "read"),
     "list": ("show all", "enumerate", "view every", "browse"),
@@ -122,7 +120,7 @@ def print_counts(apis: Apis, names: dict[Path, str]) -> None:
 
 
 def print_cost(files: list[Path]) -> None:
-    """CPU of indexing against CPU of parsing alone, and peak memory against the file; each in a fresh process."""
+    """CPU of indexing against CPU of parsing alone, and peak memory, each in a fresh process."""
     print("\n| file | MB | parse alone s | index s | ratio | peak memory / file |\n|---|--:|--:|--:|--:|--:|")
     for path in files:
         if path.suffix in (".json", ".yaml", ".yml"):
@@ -177,7 +175,7 @@ def parse_alone(data: bytes, suffix: str) -> None:
     class Tolerant(yaml.CSafeLoader):
         """The safe loader, made to accept `=`, which real files hold."""
 
-    Tolerant.add_constructor("tag:yaml.org,2002:value", lambda loader, node: loader.construct_scalar(node))
+    Tolerant.yaml_constructors = Tolerant.yaml_constructors | {"tag:yaml.org,2002:value": str}
     yaml.load(data, Tolerant)
 
 
@@ -188,7 +186,7 @@ def print_search(apis: Apis, names: list[str]) -> None:
     )
     names = [name for name in SEARCHED if name in names] + [name for name in names if name not in SEARCHED]
     for name in names:
-        units = [unit for unit in apis.library.store.units(apis.library.row(name).id, ("operation",))]
+        units = apis.library.store.units(apis.library.row(name).id, ("operation",))
         if len(units) >= 50:
             print_questions(apis, name, "summaries", [(unit.title, unit) for unit in units])
             print_questions(apis, name, "paraphrases", list(paraphrases(apis, units)))

@@ -16,6 +16,7 @@ from pinakes.errors import BadArgument, SourceError
 
 if TYPE_CHECKING:
     import argparse
+    from argparse import _SubParsersAction
     from collections.abc import Callable, Iterator
     from contextlib import AbstractContextManager
 
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from pinakes.domains.apis.model import Api, ApiChanges, ApiHit
     from pinakes.store.apis import UnitRow
 
-    Subparsers: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
+    Subparsers: TypeAlias = "_SubParsersAction[argparse.ArgumentParser]"
     OpenApis = Callable[[], AbstractContextManager[Apis]]
 
 _SHOWN_TOKENS = 25_000

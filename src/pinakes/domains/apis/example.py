@@ -41,10 +41,8 @@ def example_call(operation: Operation, overview: Overview, resolve: Resolve) -> 
         query = json.dumps({"query": _graphql_query(operation, resolve)})
         server, content_type = _server(operation, overview), "-H 'Content-Type: application/json'"
         return f'curl "{server}" {content_type} -d {shlex.quote(query)}'
-    parts = [
-        f"curl -X {operation.method}" if operation.method != "GET" else "curl",
-        _url(operation, overview),
-    ]
+    method = "" if operation.method == "GET" else f"-X {shlex.quote(operation.method)} "
+    parts = [f"curl {method}{_url(operation, overview)}"]
     parts += _auth_headers(operation, overview)
     parts += [
         f'-H "{_double(parameter.name)}: {_variable(parameter.name)}"'
@@ -130,11 +128,11 @@ def _url(operation: Operation, overview: Overview) -> str:
 def _server(operation: Operation, overview: Overview) -> str:
     """The address that the call goes to: absolute, or a variable to set."""
     server = operation.server or (overview.servers[0] if overview.servers else "")
-    return (
-        _double(server)
-        if urlsplit(server).scheme in ("http", "https")
-        else f"$BASE_URL{_double(server)}".rstrip("/")
-    )
+    if urlsplit(server).scheme in ("http", "https"):
+        return _double(server)
+    if variable := re.match(r"\{\{([^}]+)\}\}", server):
+        return _variable(variable[1]) + _double(server[variable.end() :])
+    return f"$BASE_URL{_double(server)}".rstrip("/")
 
 
 def _given_or_variable(parameter: Parameter | None, name: str) -> str:

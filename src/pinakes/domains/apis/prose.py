@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 SUMMARY_CHARACTERS = 140
 _TAG = re.compile(r"</?[A-Za-z][^<>]*>|<!--.*?-->", re.DOTALL)
 _SPACES = re.compile(r"[ \t]+")
-_SENTENCE_END = re.compile(r"(?<=[^.\s])[.!?](?=\s|$)|\n\s*\n|\n(?=[#*\-|])")
+_SENTENCE_END = re.compile(r"(?<=[^.\s])(?<!e\.g)(?<!i\.e)(?<!etc)[.!?](?=\s|$)|\n\s*\n|\n(?=[#*\-|])")
 _PARAMETER_SEGMENT = re.compile(r"^[:{<].*|.*[}>]$")
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 _PLAIN_SEGMENTS = re.compile(
