@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import time
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from pinakes.domains.apis.apis import Apis, open_apis
+from pinakes.domains.apis.tools import api_tools
 from pinakes.domains.code.index import CodeIndexer
 from pinakes.domains.code.search import CodeSearch
 from pinakes.domains.code.tools import code_tools
@@ -12,7 +15,8 @@ from pinakes.domains.memory.memory import Memory
 from pinakes.domains.memory.tools import memory_tools
 from pinakes.store.code import CodeStore
 from pinakes.store.memory import MemoryStore
-from pinakes.store.migrations import PROJECT
+from pinakes.store.migrations import LIBRARY, PROJECT
+from pinakes.store.sqlite import Database
 from pinakes.workspace.identity import identify
 from pinakes.workspace.projects import Projects
 
@@ -34,6 +38,7 @@ class App:
         token_budget = self.config.token_budget
         every = (
             *code_tools(self.projects, token_budget=token_budget),
+            *api_tools(lambda: self.apis.library, token_budget=token_budget),
             *memory_tools(lambda: self.memory, identify, token_budget=token_budget),
         )
         return tuple(tool for tool in every if tool.toolset in self.config.toolsets)
@@ -47,8 +52,20 @@ class App:
         """What was learned; its file is opened when first asked for."""
         return Memory(MemoryStore(self.config.home / "memory.db"))
 
+    @cached_property
+    def library(self) -> Database:
+        """The file of documentation and API descriptions."""
+        return Database(self.config.home / "library.db", LIBRARY)
+
+    @cached_property
+    def apis(self) -> Apis:
+        """API descriptions."""
+        return open_apis(self.library, network=None, clock=time.time)
+
     def close(self) -> None:
         """Stop background work and close all files."""
         self.projects.close()
         if "memory" in self.__dict__:
             self.memory.store.close()
+        if "library" in self.__dict__:
+            self.library.close()

@@ -5,18 +5,15 @@ from __future__ import annotations
 import argparse
 import io
 import json
-from collections.abc import Iterator
-from contextlib import contextmanager
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from pinakes.cli.api import add_commands
-from pinakes.domains.apis.apis import Apis, open_apis
 from pinakes.errors import BadArgument, SourceError
-from pinakes.store.apis import MIGRATIONS
-from pinakes.store.sqlite import Database
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 SPEC = """
 openapi: 3.0.0
@@ -31,13 +28,12 @@ components: {schemas: {Pet: {type: object}}}
 class Shell:
     """Runs commands against one home folder and keeps what they print."""
 
-    def __init__(self, home: Path, capsys: pytest.CaptureFixture[str]) -> None:
-        self._home = home
+    def __init__(self, capsys: pytest.CaptureFixture[str]) -> None:
         self._capsys = capsys
 
     def run(self, *words: str) -> str:
         parser = argparse.ArgumentParser()
-        add_commands(parser.add_subparsers(), self._open)
+        add_commands(parser.add_subparsers())
         args = parser.parse_args(["api", *words])
         assert args.run(args) == 0
         return self._capsys.readouterr().out
@@ -45,19 +41,12 @@ class Shell:
     def json(self, *words: str) -> list[dict[str, Any]]:
         return [json.loads(line) for line in self.run(*words, "--json").splitlines()]
 
-    @contextmanager
-    def _open(self) -> Iterator[Apis]:
-        database = Database(self._home / "library.db", MIGRATIONS)
-        try:
-            yield open_apis(database, network=None, clock=lambda: 0.0)
-        finally:
-            database.close()
-
 
 @pytest.fixture
-def shell(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Shell:
+def shell(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Shell:
     (tmp_path / "pets.yaml").write_text(SPEC)
-    return Shell(tmp_path / "home", capsys)
+    monkeypatch.setenv("PINAKES_HOME", str(tmp_path / "home"))
+    return Shell(capsys)
 
 
 @pytest.fixture
@@ -67,7 +56,8 @@ def filled(shell: Shell, tmp_path: Path) -> Shell:
 
 
 def test_adding_prints_what_was_read(shell: Shell, tmp_path: Path) -> None:
-    assert "pets 3 (OpenAPI 3.0.0): 2 operations, 1 schemas, 1 webhooks" in shell.run("add", str(tmp_path / "pets.yaml"))
+    printed = shell.run("add", str(tmp_path / "pets.yaml"))
+    assert "pets 3 (OpenAPI 3.0.0): 2 operations, 1 schemas, 1 webhooks" in printed
     (added,) = shell.json("add", str(tmp_path / "pets.yaml"))
     assert (added["name"], added["operations"], added["source"]) == ("pets", 2, str(tmp_path / "pets.yaml"))
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any
 
+from pinakes.cli.command import Subparsers, add_verb, opened_app
 from pinakes.domains.apis.endpoints import Filter, select, show_endpoints
 from pinakes.domains.apis.library import api_of, tags_of
 from pinakes.domains.apis.render import render_api, render_changes
@@ -16,38 +17,34 @@ from pinakes.errors import BadArgument, SourceError
 
 if TYPE_CHECKING:
     import argparse
-    from argparse import _SubParsersAction
     from collections.abc import Callable, Iterator
-    from contextlib import AbstractContextManager
 
     from pinakes.domains.apis.apis import Apis
     from pinakes.domains.apis.model import Api, ApiChanges, ApiHit
     from pinakes.store.apis import UnitRow
 
-    Subparsers: TypeAlias = "_SubParsersAction[argparse.ArgumentParser]"
-    OpenApis = Callable[[], AbstractContextManager[Apis]]
 
 _SHOWN_TOKENS = 25_000
 _MOST_RESULTS = 50
 
 
-def add_commands(subparsers: Subparsers, open_apis: OpenApis) -> None:
-    """Put `api` and its verbs under the `pinakes` command; `open_apis` gives the domain for one command."""
+def add_commands(subparsers: Subparsers) -> None:
+    """Put `api` and its verbs under the `pinakes` command."""
     api = subparsers.add_parser("api", help="API descriptions: OpenAPI, GraphQL, AsyncAPI, proto, Postman")
     verbs = api.add_subparsers(metavar="VERB", required=True)
-    add = _verb(verbs, "add", _add, open_apis, "index an API description")
+    add = _verb(verbs, "add", _add, "index an API description")
     add.add_argument("location", help="a file, a folder, an address or a GraphQL endpoint")
     add.add_argument("--name", default="", help="what to call it; default: its title")
     add.add_argument(
         "--root", default="", help="folder that references may not leave; default: the location's"
     )
-    _verb(verbs, "list", _list, open_apis, "list the indexed APIs")
-    show = _verb(verbs, "show", _show, open_apis, "show an API's operations")
+    _verb(verbs, "list", _list, "list the indexed APIs")
+    show = _verb(verbs, "show", _show, "show an API's operations")
     show.add_argument("name")
     for option in ("--tag", "--path", "--method"):
         show.add_argument(option, default="")
     show.add_argument("--page", type=int, default=1)
-    search = _verb(verbs, "search", _search, open_apis, "find operations and schemas")
+    search = _verb(verbs, "search", _search, "find operations and schemas")
     search.add_argument("query", nargs="?", default="")
     search.add_argument("--api", default="", help="only this API")
     search.add_argument("--type", action="append", default=[], dest="types", choices=tuple(KINDS_OF_TYPE))
@@ -55,27 +52,23 @@ def add_commands(subparsers: Subparsers, open_apis: OpenApis) -> None:
     search.add_argument(
         "--batch", metavar="FILE", help='read {"id", "query"} lines from FILE, or - for standard input'
     )
-    _verb(verbs, "refresh", _refresh, open_apis, "read an API again and tell what changed").add_argument(
+    _verb(verbs, "refresh", _refresh, "read an API again and tell what changed").add_argument(
         "name"
     )
-    _verb(verbs, "remove", _remove, open_apis, "forget an API").add_argument("name")
+    _verb(verbs, "remove", _remove, "forget an API").add_argument("name")
 
 
 def _verb(
     verbs: Subparsers,
     name: str,
     run: Callable[[Apis, argparse.Namespace], int],
-    open_apis: OpenApis,
     what: str,
 ) -> argparse.ArgumentParser:
     def run_opened(args: argparse.Namespace) -> int:
-        with open_apis() as apis:
-            return run(apis, args)
+        with opened_app() as app:
+            return run(app.apis, args)
 
-    parser = verbs.add_parser(name, help=what, description=what)
-    parser.add_argument("--json", action="store_true", help="print JSON only")
-    parser.set_defaults(run=run_opened)
-    return parser
+    return add_verb(verbs, name, run_opened, what)
 
 
 def _add(apis: Apis, args: argparse.Namespace) -> int:

@@ -29,7 +29,7 @@ class _NoSession:
 
 
 def call(apis: Apis, name: str, *, token_budget: int = 5_000, **arguments: Any) -> Answer:
-    (tool,) = [tool for tool in api_tools(apis.library, token_budget=token_budget) if tool.name == name]
+    (tool,) = [tool for tool in api_tools(lambda: apis.library, token_budget=token_budget) if tool.name == name]
     return tool.run(Call(check_arguments(tool.parameters, arguments), _NoSession(), Silent()))
 
 
@@ -209,7 +209,7 @@ def test_no_apis_at_all_says_how_to_add_one(apis: Apis) -> None:
 
 
 def test_the_tools_are_described_briefly_and_only_read(apis: Apis) -> None:
-    for tool in api_tools(apis.library, token_budget=5_000):
+    for tool in api_tools(lambda: apis.library, token_budget=5_000):
         assert tool.toolset == "apis"
         assert tool.read_only
         assert not tool.destructive

@@ -10,6 +10,8 @@ from pinakes.domains.apis.render import fence, render_api
 from pinakes.tool import Answer, Parameter, Tool
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from pinakes.domains.apis.library import ApiLibrary
     from pinakes.domains.apis.model import Api
     from pinakes.tool import Call
@@ -21,16 +23,16 @@ NO_APIS = (
 _HEAD_CHARACTERS = 300
 
 
-def api_tools(library: ApiLibrary, *, token_budget: int) -> tuple[Tool, ...]:
-    """`list_apis` and `get_api_endpoints` over one library."""
+def api_tools(open_library: Callable[[], ApiLibrary], *, token_budget: int) -> tuple[Tool, ...]:
+    """`list_apis` and `get_api_endpoints` over one library, opened by the first call."""
 
     def list_apis(_call: Call) -> Answer:
-        return render_list(library, token_budget)
+        return render_list(open_library(), token_budget)
 
     def get_api_endpoints(call: Call) -> Answer:
         wanted = Filter(call.text("tag"), call.text("path"), call.text("method"))
         return show_endpoints(
-            library, call.text("api_name"), wanted, page=call.number("page"), token_budget=token_budget
+            open_library(), call.text("api_name"), wanted, page=call.number("page"), token_budget=token_budget
         )
 
     return (
