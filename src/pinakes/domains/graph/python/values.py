@@ -1,0 +1,103 @@
+"""What an expression may evaluate to. A type is a tuple of such values, one for each thing it may be; empty is unknown."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from pinakes.domains.graph.python.entities import ClassInfo, External, FunctionInfo, Instance, ModuleInfo
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+WIDEST_UNION = 24
+"""A name that may be more things than this tells nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Namespace:
+    """A folder of modules without an `__init__.py`."""
+
+    folder: str
+
+
+@dataclass(frozen=True, slots=True)
+class SelfType:
+    """The receiver of a method, whose class may be a subclass of `info`; as `cls` when `is_class`."""
+
+    info: ClassInfo
+    is_class: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Bound:
+    """A method together with the object or class that it was looked up on."""
+
+    function: FunctionInfo
+    receiver: Value
+
+
+@dataclass(frozen=True, slots=True)
+class SuperOf:
+    """`super()` inside a method of `info`."""
+
+    info: ClassInfo
+    receiver: Value
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """An object of a builtin or standard class that matters for types: `list`, `dict`, `tuple`, `coroutine` …"""
+
+    name: str
+    arguments: tuple[Types, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class KnownMethod:
+    """A method of such an object: `items` of a `dict`."""
+
+    receiver: Known
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class TypeVariable:
+    """A type parameter, replaced when a generic function is called or a generic class is used."""
+
+    path: str
+    key: str
+
+
+@dataclass(frozen=True, slots=True)
+class Partial:
+    """A callable that gives a known type, whatever its arguments."""
+
+    result: Types
+
+
+Value = (
+    ModuleInfo | ClassInfo | FunctionInfo | External | Instance | Namespace | SelfType | Bound | SuperOf | Known | KnownMethod
+    | TypeVariable | Partial
+)  # fmt: skip
+Types = tuple[Value, ...]
+
+UNKNOWN: Types = ()
+
+
+def union(parts: Iterable[Types]) -> Types:
+    """Everything that any of the parts may be; unknown when that is too much."""
+    merged: dict[Value, None] = {}
+    for part in parts:
+        for value in part:
+            merged[value] = None
+    return tuple(merged) if len(merged) <= WIDEST_UNION else UNKNOWN
+
+
+def either(first: Types, second: Types) -> Types:
+    """The union of two types."""
+    if not second or first == second:
+        return first
+    if not first:
+        return second
+    return union((first, second))
