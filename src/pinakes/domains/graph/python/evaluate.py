@@ -64,7 +64,7 @@ class Evaluator:
         """The definitions that a name refers to, and what it may be."""
         raise NotImplementedError
 
-    def note(self, line: int, entities: Sequence[Entity], kind: EdgeKind) -> None:
+    def note(self, line: int, name: str, entities: Sequence[Entity], kind: EdgeKind) -> None:
         """Told about every name and attribute that is read."""
 
     def note_unknown(self, line: int, name: str, kind: EdgeKind) -> None:
@@ -75,6 +75,10 @@ class Evaluator:
 
     def super_of(self) -> Types:
         """What `super()` gives here."""
+        return UNKNOWN
+
+    def sent(self) -> Types:
+        """What `yield` gives here."""
         return UNKNOWN
 
     def quietly(self, node: Expression) -> Types:
@@ -92,7 +96,7 @@ class Evaluator:
         if types is not None:
             return types
         entities, types = self.lookup(node[2])
-        self.note(node[1], entities, kind)
+        self.note(node[1], node[2], entities, kind)
         return types
 
     def _attribute(self, node: Node, kind: EdgeKind = "read") -> Types:
@@ -107,7 +111,7 @@ class Evaluator:
             entities, types = self.inference.attribute(value, name)
             if entities:
                 seen = True
-                self.note(line, entities, kind)
+                self.note(line, name, entities, kind)
             found.append(types)
         if not values or not (seen or any(found)):
             self.note_unknown(line, name, kind)
@@ -157,7 +161,10 @@ class Evaluator:
 
     def _index(self, node: Node) -> Types:
         value = self.evaluate(node[1])
-        self.evaluate(node[2])
+        if any(type(part) in (External, ClassInfo) for part in value):
+            self.annotate(node[2])
+        else:
+            self.evaluate(node[2])
         return union([self._item_of(part, node[2]) for part in value])
 
     def _item_of(self, value: Value, index: Expression) -> Types:
@@ -263,7 +270,7 @@ class Evaluator:
 
     def _yield(self, node: Node) -> Types:
         self.evaluate(node[1])
-        return UNKNOWN
+        return self.sent()
 
     def _yield_from(self, node: Node) -> Types:
         results = []
@@ -331,7 +338,9 @@ class Evaluator:
                 return union([self.annotate(node[2]), *[self.annotate(part) for part in node[3]]])
             case ir.TUPLE | ir.LIST:
                 return (Known("tuple", tuple([self.annotate(part) for part in node[1]])),)
-            case ir.TEXT | ir.STAR:
+            case ir.TEXT:
+                return self.annotate(node[1])
+            case ir.STAR:
                 return UNKNOWN
             case _:
                 self.evaluate(node)
@@ -347,7 +356,7 @@ class Evaluator:
             found = [self.inference.attribute(value, node[3]) for value in self._named(node[2])[1]]
             entities = [entity for part, _ in found for entity in part]
             types = union([part for _, part in found])
-        self.note(node[1], entities, "type")
+        self.note(node[1], node[-1], entities, "type")
         return entities, types
 
     def _annotation_index(self, node: Node) -> Types:

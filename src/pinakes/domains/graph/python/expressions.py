@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from functools import cache
 from typing import TYPE_CHECKING
 
@@ -33,6 +34,7 @@ class ExpressionLowering:
         self._language = language
         self._handlers = _handlers(language)
         self._depth = 0
+        self._quoting = False
 
     def expression(self, node: tree_sitter.Node) -> Expression:
         """One expression; None when nothing in it can name a definition."""
@@ -119,7 +121,9 @@ class ExpressionLowering:
     def _call(self, node: tree_sitter.Node) -> Expression:
         children = node.children
         function = self.expression(children[0])
+        quoting, self._quoting = self._quoting, function is not None and function[-1] in _TAKE_QUOTED_TYPES
         arguments, keywords = self.arguments(children[-1])
+        self._quoting = quoting
         return (ir.CALL, function, arguments, keywords)
 
     def arguments(self, node: tree_sitter.Node) -> tuple[tuple[Expression, ...], tuple[tuple[str, Expression], ...]]:
@@ -143,12 +147,11 @@ class ExpressionLowering:
     def _subscript(self, node: tree_sitter.Node) -> Expression:
         comment = self.kinds.comment
         value, *indices = [child for child in node.named_children if child.kind_id != comment]
-        items = [self._index(index) for index in indices]
-        return (ir.INDEX, self.expression(value), items[0] if len(items) == 1 else (ir.TUPLE, tuple(items)))
-
-    def _index(self, node: tree_sitter.Node) -> Expression:
-        text = self._string_text(node)
-        return self.expression(node) if text is None else (ir.TEXT, self.source.line(node), text)
+        base = self.expression(value)
+        quoting, self._quoting = self._quoting, True
+        items = [self.expression(index) for index in indices]
+        self._quoting = quoting
+        return (ir.INDEX, base, items[0] if len(items) == 1 else (ir.TUPLE, tuple(items)))
 
     def _items(self, node: tree_sitter.Node) -> tuple[Expression, ...]:
         comment = self.kinds.comment
@@ -266,7 +269,7 @@ class ExpressionLowering:
     def _string(self, node: tree_sitter.Node) -> Expression:
         children = node.children
         if len(children) <= 3 and (len(children) < 2 or children[1].kind_id != self.kinds.interpolation):
-            return None
+            return self._quoted(node) if self._quoting else None
         interpolation = self.kinds.interpolation
         return self.many([self._many(child) for child in children if child.kind_id == interpolation])
 
@@ -325,6 +328,15 @@ class ExpressionLowering:
             return None
         return self.source.string(children[1])
 
+    def _quoted(self, node: tree_sitter.Node) -> Expression:
+        """A string where a type may be quoted: `Union["Node", "Leaf"]`, `cast("Node", value)`."""
+        text = self._string_text(node)
+        if text is None or not _LOOKS_LIKE_TYPE(text):
+            return None
+        line = self.source.line(node)
+        parsed = (ir.NAME, line, text) if text.isidentifier() else self._parsed_annotation(text, line)
+        return None if parsed is None else (ir.TEXT, parsed)
+
     def _parsed_annotation(self, text: str, line: int) -> Expression:
         import tree_sitter  # deferred: only files with quoted annotations need a second parse
 
@@ -337,6 +349,8 @@ class ExpressionLowering:
         return _on_line(nested.annotation(statement[0].children[0]), line)
 
 
+_TAKE_QUOTED_TYPES = frozenset({"TypeVar", "cast", "NewType"})
+_LOOKS_LIKE_TYPE = re.compile(r"[A-Za-z_][\w.]*(\[[\w.,\[\]| ]*\])?$").match
 _ANNOTATION_CONTAINERS = frozenset({"subscript", "binary_operator", "list", "tuple", "parenthesized_expression"})
 
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from pinakes.domains.graph.model import Edge, Import
 from pinakes.domains.graph.python import ir
-from pinakes.domains.graph.python.entities import ClassInfo, External, FunctionInfo, Instance, ModuleInfo, VariableInfo
+from pinakes.domains.graph.python.entities import ClassInfo, External, FunctionInfo, Instance, ModuleInfo
 from pinakes.domains.graph.python.evaluate import Evaluator, entered, instances_of, unpacked
 from pinakes.domains.graph.python.frames import Frame, merged
 from pinakes.domains.graph.python.known import element_of
@@ -32,7 +32,7 @@ class BodyEvaluator(Evaluator):
     def __init__(self, inference: Inference, module: ModuleInfo) -> None:
         super().__init__(inference)
         self.module = module
-        self.edges: dict[tuple[int, str, str, str, EdgeKind], bool] = {}
+        self.edges: dict[tuple[int, str, str, str, EdgeKind], str] = {}
         self.imports: dict[Import, None] = {}
         self.external_imports = 0
         self.unresolved_imports = 0
@@ -84,23 +84,24 @@ class BodyEvaluator(Evaluator):
         entities = self.inference.name_in(self.module, name)
         return entities, self.inference.types_of(entities) if types is None else types
 
-    def note(self, line: int, entities: Sequence[Entity], kind: EdgeKind) -> None:
+    def note(self, line: int, name: str, entities: Sequence[Entity], kind: EdgeKind) -> None:
         """Add an edge to each definition of the project."""
         if self._quiet:
             return
         for entity in entities:
             if type(entity) is not External and type(entity) is not Namespace:
-                self.edges[(line, self._frame.key, entity.path, entity.key, kind)] = True
+                origin = "name" if type(entity) is ModuleInfo or _own_name(entity.key) == name else "alias"
+                self.edges[(line, self._frame.key, entity.path, entity.key, kind)] = origin
 
     def note_unknown(self, line: int, name: str, kind: EdgeKind) -> None:
         """Add a possible edge to whatever has that name."""
         if not self._quiet and not name.startswith("__"):
-            self.edges.setdefault((line, self._frame.key, "", name, kind), False)
+            self.edges.setdefault((line, self._frame.key, "", name, kind), "unknown receiver")
 
     def note_construction(self, info: ClassInfo, function: Node) -> None:
         """Calling a class calls its `__init__`."""
-        if function[0] in (ir.NAME, ir.ATTR):
-            self.note(function[1], self.inference.member(info, "__init__"), "call")
+        if function[0] == ir.NAME and function[2] == info.name and "__init__" in info.bindings:
+            self.note(function[1], "__init__", self.inference.own_member(info, "__init__"), "call")
 
     def visit_arguments(self, node: Node) -> None:
         """Evaluate every argument once, for its references."""
@@ -129,6 +130,14 @@ class BodyEvaluator(Evaluator):
             return UNKNOWN
         owner = frame.function.owner
         return tuple([SuperOf(owner, value) for value in self.inference.receiver(frame.function)])
+
+    def sent(self) -> Types:
+        """What the declared generator type says that `yield` gives."""
+        function = self._frame.function
+        if function is None or function.returns is None:
+            return UNKNOWN
+        declared = self.inference.returned(function)
+        return union([value.arguments[1] for value in declared if type(value) is Known and value.name == "generator"])
 
     def attribute_of(self, values: Types, node: Node, kind: EdgeKind) -> Types:
         """An attribute, as narrowed by an assignment or test before."""
@@ -220,7 +229,7 @@ class BodyEvaluator(Evaluator):
         _, line, module, alias = node
         for entity in self.inference.imported(module, 0, self.module):
             self._count_import(line, entity)
-            self.note(line, (entity,), "import")
+            self.note(line, module, (entity,), "import")
         top = alias or module.partition(".")[0]
         if top in self._frame.local:
             self._frame.bind(top, self.inference.types_of(self.inference.imported(module if alias else top, 0, self.module)))
@@ -230,14 +239,14 @@ class BodyEvaluator(Evaluator):
         modules = self.inference.imported(origin, level, self.module)
         for entity in modules:
             self._count_import(line, entity)
-            self.note(line, (entity,), "import")
+            self.note(line, origin, (entity,), "import")
         if not modules:
             self.unresolved_imports += 1
         for name_line, name, alias in names:
             if name == "*":
                 continue
             entities = self.inference.imported_name(origin, level, name, self.module)
-            self.note(name_line, entities, "import")
+            self.note(name_line, name, entities, "import")
             for entity in entities:
                 if type(entity) is ModuleInfo and entity not in modules:
                     self.imports[Import(name_line, entity.path, self._mode())] = None
@@ -306,7 +315,7 @@ class BodyEvaluator(Evaluator):
             self.inner[name] = types
             return
         if name not in frame.local:
-            self.note(target[1], self.lookup(name)[0], "write")
+            self.note(target[1], name, self.lookup(name)[0], "write")
         types = types or frame.declared.get(name, UNKNOWN)
         if types or name in frame.local:
             frame.bind(name, types)
@@ -503,8 +512,8 @@ class BodyEvaluator(Evaluator):
     def result_edges(self) -> tuple[Edge, ...]:
         """All edges, in the order of lines."""
         return tuple(
-            Edge(line, source, path, key, kind, "type" if certain else "name", certain)
-            for (line, source, path, key, kind), certain in sorted(self.edges.items())
+            Edge(line, source, path, key, kind, origin, certain=bool(path))
+            for (line, source, path, key, kind), origin in sorted(self.edges.items())
         )
 
 
@@ -521,6 +530,10 @@ def dotted(node: Expression) -> str:
     return f"{base}.{node[3]}" if base else ""
 
 
+def _own_name(key: str) -> str:
+    return key.rpartition(".")[2].partition("#")[0]
+
+
 def _flat(types: Types) -> Types:
     parts = [_flat(part) for value in types if type(value) is Known for part in value.arguments]
     return union([tuple([value for value in types if type(value) is not Known]), *parts])
@@ -529,5 +542,3 @@ def _flat(types: Types) -> Types:
 def _is_type_checking(test: Expression) -> bool:
     return test is not None and test[0] in (ir.NAME, ir.ATTR) and test[-1] == "TYPE_CHECKING"
 
-
-__all__ = ["BodyEvaluator", "VariableInfo"]

@@ -47,6 +47,8 @@ def _replaced(value: Value, solution: Mapping[TypeVariable, Types], receiver: Va
         case SelfType() if receiver is not None:
             return (_as_receiver(value, receiver),)
         case Known():
+            if not _is_open(value):
+                return (value,)
             return (Known(value.name, tuple([substitute(part, solution, receiver) for part in value.arguments])),)
         case Instance(arguments=arguments) if arguments:
             return (Instance(value.info, tuple([substitute(part, solution, receiver) for part in arguments])),)
@@ -56,6 +58,21 @@ def _replaced(value: Value, solution: Mapping[TypeVariable, Types], receiver: Va
             return (Bound(value.function, _as_receiver(own, receiver)),)
         case _:
             return (value,)
+
+
+def _is_open(value: Value) -> bool:
+    """Whether something in a value may be replaced."""
+    match value:
+        case TypeVariable() | SelfType():
+            return True
+        case Known() | Instance():
+            return any(_is_open(part) for types in value.arguments for part in types)
+        case Partial():
+            return any(_is_open(part) for part in value.result)
+        case Bound():
+            return _is_open(value.receiver)
+        case _:
+            return False
 
 
 def _as_receiver(value: SelfType, receiver: Value) -> Value:

@@ -34,7 +34,7 @@ LAMBDA = 17  # (LAMBDA, parameters, body)
 WALRUS = 18  # (WALRUS, line, name, value)
 STAR = 19  # (STAR, value)                            *a in a call or display
 MANY = 20  # (MANY, operands)                         evaluated, the result names nothing
-TEXT = 21  # (TEXT, line, text)                       a string where it may name something
+TEXT = 21  # (TEXT, expression)                       a type quoted in a string
 
 # Where a bound name's value comes from, beside a plain expression
 ITEM = 22  # (ITEM, iterable, is_async)               one element
@@ -74,7 +74,7 @@ BIND_DECLARED = 33  # (BIND_DECLARED, annotation, expression)
 BIND_MODULE = 34  # (BIND_MODULE, module)
 BIND_FROM = 35  # (BIND_FROM, module, level, name)
 
-LINED = frozenset({NAME, ATTR, WALRUS, TEXT})
+LINED = frozenset({NAME, ATTR, WALRUS})
 
 
 def without_lines(node: Any) -> Any:

@@ -54,7 +54,8 @@ def known_generic(name: str, arguments: Sequence[Types]) -> Types | None:
         case "tuple" | "Tuple":
             return (Known("tuple", tuple(arguments)),)
         case "Generator" | "AsyncGenerator":
-            return (Known("generator", (first, UNKNOWN, arguments[2] if len(arguments) > 2 else UNKNOWN)),)
+            sent = arguments[1] if len(arguments) > 1 else UNKNOWN
+            return (Known("generator", (first, sent, arguments[2] if len(arguments) > 2 else UNKNOWN)),)
         case "Coroutine":
             return (Known("coroutine", (arguments[2] if len(arguments) > 2 else UNKNOWN,)),)
         case "Callable":

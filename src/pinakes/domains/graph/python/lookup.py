@@ -137,6 +137,8 @@ class Lookup(Memory):
         found: list[Entity] = []
         for origin in self.imported(module, level, importer):
             match origin:
+                case ModuleInfo() if origin is importer:
+                    found.extend(self.module_entities(f"{origin.package}/{name}" if origin.package else name))
                 case ModuleInfo():
                     found.extend(self.name_in(origin, name, imported=True))
                 case Namespace():
@@ -231,11 +233,17 @@ class Lookup(Memory):
         return self.recall(("after", info, name), self._first_member, info, name, 1)
 
     def _first_member(self, info: ClassInfo, name: str, start: int) -> tuple[Entity, ...]:
+        assigned = None
         for base in self.mro(info)[start:]:
             self.read(base.module)
-            if name in base.bindings or name in base.attributes:
+            if name in base.bindings:
+                # Setting an attribute that a base defines as a property does not define it anew.
+                if assigned is not None and base.bindings[name][0][0] != ir.BIND_FUNCTION:
+                    break
                 return self.own_member(base, name)
-        return ()
+            if assigned is None and name in base.attributes:
+                assigned = base
+        return () if assigned is None else self.own_member(assigned, name)
 
     def mro(self, info: ClassInfo) -> tuple[ClassInfo, ...]:
         """A class and its project bases in the order in which members are looked up; circular bases are cut."""

@@ -13,6 +13,8 @@ if TYPE_CHECKING:
 WIDEST_UNION = 24
 """A name that may be more things than this tells nothing."""
 
+DEEPEST_CONTAINER = 4
+
 
 @dataclass(frozen=True, slots=True)
 class Namespace:
@@ -45,12 +47,34 @@ class SuperOf:
     receiver: Value
 
 
-@dataclass(frozen=True, slots=True)
 class Known:
-    """An object of a builtin or standard class that matters for types: `list`, `dict`, `tuple`, `coroutine` …"""
+    """An object of a builtin or standard class that matters for types: `list`, `dict`, `tuple`, `coroutine` …
 
-    name: str
-    arguments: tuple[Types, ...]
+    Containers of containers are kept to a small depth: recursive functions would nest them without end.
+    """
+
+    __slots__ = ("_hash", "arguments", "depth", "name")
+
+    def __init__(self, name: str, arguments: tuple[Types, ...]) -> None:
+        self.name = name
+        self.arguments = tuple([_shallow(part) for part in arguments])
+        self.depth = 1 + max([value.depth for part in self.arguments for value in part if type(value) is Known], default=0)
+        self._hash = hash((name, self.arguments))
+
+    def __eq__(self, other: object) -> bool:
+        return self is other or (
+            type(other) is Known and self._hash == other._hash and self.name == other.name and self.arguments == other.arguments
+        )
+
+    def __hash__(self) -> int:
+        return self._hash
+
+
+def _shallow(types: Types) -> Types:
+    for value in types:
+        if type(value) is Known and value.depth >= DEEPEST_CONTAINER:
+            return tuple([value for value in types if type(value) is not Known or value.depth < DEEPEST_CONTAINER])
+    return types
 
 
 @dataclass(frozen=True, slots=True)
