@@ -88,6 +88,8 @@ class BodyEvaluator(Evaluator):
         """Add an edge to each definition of the project."""
         if self._quiet:
             return
+        if kind == "import":
+            entities = _first_of_each(entities)
         for entity in entities:
             if type(entity) is not External and type(entity) is not Namespace:
                 origin = "name" if type(entity) is ModuleInfo or _own_name(entity.key) == name else "alias"
@@ -323,7 +325,13 @@ class BodyEvaluator(Evaluator):
             frame.environment.pop(name, None)
 
     def _store_attribute(self, target: Node, types: Types) -> None:
-        super().attribute_of(self.evaluate(target[2]), target, "write")
+        line, name = target[1], target[3]
+        values = self.evaluate(target[2])
+        for value in values:
+            # A property is its getter: the setter is a part of it, not a second thing to refer to.
+            self.note(line, name, _first_of_each(self.inference.attribute(value, name)[0]), "write")
+        if not values:
+            self.note_unknown(line, name, "write")
         path = dotted(target)
         if not path:
             return
@@ -413,13 +421,13 @@ class BodyEvaluator(Evaluator):
                 break
         self._loops -= 1
 
-    def _with(self, node: Node) -> bool:
+    def _with(self, node: Node) -> None:
         _, items, is_async, body = node
         for value, target in items:
             types = self.evaluate(value)
             if target is not None:
                 self._store(target, entered(types, self.inference, is_async=is_async))
-        return self.run(body)
+        self.run(body)  # whether or not it ends: the context manager may swallow what was raised
 
     def _try(self, node: Node) -> bool:
         _, body, handlers, otherwise, final = node
@@ -528,6 +536,18 @@ def dotted(node: Expression) -> str:
         return ""
     base = dotted(node[2])
     return f"{base}.{node[3]}" if base else ""
+
+
+def _first_of_each(entities: Sequence[Entity]) -> Sequence[Entity]:
+    """Of several functions with the same name in the same place (overloads, setters) the first."""
+    if len(entities) < 2:
+        return entities
+    kept: dict[tuple[str, str], Entity] = {}
+    for entity in entities:
+        if type(entity) in (External, Namespace):
+            continue
+        kept.setdefault((entity.path, entity.key.partition("#")[0]), entity)
+    return tuple(kept.values())
 
 
 def _own_name(key: str) -> str:
