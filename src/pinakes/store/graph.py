@@ -8,7 +8,7 @@ from __future__ import annotations
 import sqlite3
 from array import array
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from pinakes.store.sqlite import Migration
 
@@ -100,17 +100,23 @@ class FactRecord:
     body: bytes
 
 
-@dataclass(frozen=True, slots=True)
-class EdgeRecord:
-    """A resolved reference; with an empty path, a mention of a bare name."""
+class EdgeRecord(Protocol):
+    """A resolved reference, as the domain has it; with an empty path, a mention of a bare name."""
 
-    line: int
-    source_key: str
-    target_path: str
-    target_key: str
-    kind: str
-    origin: str
-    certain: bool
+    @property
+    def line(self) -> int: ...
+    @property
+    def source_key(self) -> str: ...
+    @property
+    def target_path(self) -> str: ...
+    @property
+    def target_key(self) -> str: ...
+    @property
+    def kind(self) -> str: ...
+    @property
+    def origin(self) -> str: ...
+    @property
+    def certain(self) -> bool: ...
 
 
 @dataclass(frozen=True, slots=True)

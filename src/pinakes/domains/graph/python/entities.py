@@ -92,17 +92,20 @@ class ClassInfo:
 
 
 class FunctionInfo:
-    """A function or method of the project; as a value it is the function itself, not bound to anything."""
+    """A function or method of the project; as a value it is the function itself, not bound to anything.
 
-    __slots__ = ("_enclosing", "_owner", "decorators", "flags", "key", "locals", "module", "name", "parameters", "returned",
+    `owner` is the class whose body it stands in, `enclosing` the function around it, whose names it sees.
+    """
+
+    __slots__ = ("decorators", "enclosing", "flags", "key", "locals", "module", "name", "owner", "parameters", "returned",
                  "returns", "yielded")  # fmt: skip
 
     def __init__(self, module: ModuleInfo, key: str, raw: Node) -> None:
         self.module = module
         self.key = key
         self.name: str = raw[0]
-        self._owner: str = raw[1]
-        self._enclosing: str = raw[2]
+        self.owner = module.class_of(raw[1]) if raw[1] else None
+        self.enclosing = module.function_of(raw[2]) if raw[2] else None
         self.decorators: tuple[Expression, ...] = raw[3]
         self.parameters: tuple[Node, ...] = raw[4]
         self.returns: Expression = raw[5]
@@ -115,16 +118,6 @@ class FunctionInfo:
     def path(self) -> str:
         """The file that defines it."""
         return self.module.path
-
-    @property
-    def owner(self) -> ClassInfo | None:
-        """The class whose body it stands in."""
-        return self.module.class_of(self._owner) if self._owner else None
-
-    @property
-    def enclosing(self) -> FunctionInfo | None:
-        """The function around it, whose names it sees."""
-        return self.module.function_of(self._enclosing) if self._enclosing else None
 
     @property
     def is_async(self) -> bool:

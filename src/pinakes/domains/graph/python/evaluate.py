@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from pinakes.domains.graph.python import ir
 from pinakes.domains.graph.python.entities import ClassInfo, External, Instance
@@ -10,7 +10,7 @@ from pinakes.domains.graph.python.known import call_known, element_of, item_at
 from pinakes.domains.graph.python.values import UNKNOWN, Known, Partial, SelfType, SuperOf, Types, either, union
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from pinakes.domains.graph.model import EdgeKind
     from pinakes.domains.graph.python.entities import Entity
@@ -45,23 +45,31 @@ class Arguments:
         return self._evaluator.annotate(self.nodes[index]) if index < len(self.nodes) else UNKNOWN
 
 
+_HANDLERS = (
+    "name", "attribute", "call", "index", "tuple", "list", "set", "dict", "comprehension", "either", "both", "choice", "not",
+    "binary", "await", "yield", "yield_from", "lambda", "walrus", "star", "many", "text", "item", "unpack", "rest", "enter",
+    "caught",
+)  # fmt: skip
+"""The method of each expression, in the order of the opcodes."""
+
+
 class Evaluator:
     """Evaluates expressions of the intermediate form."""
+
+    _handlers: ClassVar[tuple[Callable[[Any, Node], Types], ...]]
 
     def __init__(self, inference: Inference) -> None:
         self.inference = inference
         self.inner: dict[str, Types] = {}
-        self._handlers = (
-            self._name, self._attribute, self._call, self._index, self._tuple, self._list, self._set, self._dict,
-            self._comprehension, self._either, self._both, self._choice, self._not, self._binary, self._await, self._yield,
-            self._yield_from, self._lambda, self._walrus, self._star, self._many, self._text, self._item, self._unpack,
-            self._rest, self._enter, self._caught,
-        )  # fmt: skip
+
+    def __init_subclass__(cls) -> None:
+        """Lay the handlers out by opcode, once per class: evaluators are made by the thousand."""
+        cls._handlers = tuple([getattr(cls, f"_{name}") for name in _HANDLERS])
 
     # --- what a subclass decides
 
-    def lookup(self, name: str) -> tuple[Sequence[Entity], Types]:
-        """The definitions that a name refers to, and what it may be."""
+    def lookup(self, name: str) -> tuple[Sequence[Entity], Types | None]:
+        """The definitions that a name refers to, and what it may be; None for whatever those definitions are."""
         raise NotImplementedError
 
     def note(self, line: int, name: str, entities: Sequence[Entity], kind: EdgeKind) -> None:
@@ -89,7 +97,7 @@ class Evaluator:
 
     def evaluate(self, node: Expression) -> Types:
         """Everything that an expression may be."""
-        return UNKNOWN if node is None else self._handlers[node[0]](node)
+        return UNKNOWN if node is None else self._handlers[node[0]](self, node)
 
     def _name(self, node: Node, kind: EdgeKind = "read") -> Types:
         types = self.inner.get(node[2])
@@ -97,7 +105,7 @@ class Evaluator:
             return types
         entities, types = self.lookup(node[2])
         self.note(node[1], node[2], entities, kind)
-        return types
+        return self.inference.types_of(entities) if types is None else types
 
     def _attribute(self, node: Node, kind: EdgeKind = "read") -> Types:
         return self.attribute_of(self.evaluate(node[2]), node, kind)
@@ -351,7 +359,8 @@ class Evaluator:
         if node is None or node[0] not in (ir.NAME, ir.ATTR):
             return (), self.evaluate(node)
         if node[0] == ir.NAME:
-            entities, types = self.lookup(node[2])
+            entities, known = self.lookup(node[2])
+            types = self.inference.types_of(entities) if known is None else known
         else:
             found = [self.inference.attribute(value, node[3]) for value in self._named(node[2])[1]]
             entities = [entity for part, _ in found for entity in part]

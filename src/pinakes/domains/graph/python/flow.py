@@ -10,7 +10,7 @@ from pinakes.domains.graph.python.entities import ClassInfo, External, FunctionI
 from pinakes.domains.graph.python.evaluate import Evaluator, entered, instances_of, unpacked
 from pinakes.domains.graph.python.frames import Frame, merged
 from pinakes.domains.graph.python.known import element_of
-from pinakes.domains.graph.python.values import UNKNOWN, Known, Namespace, SelfType, SuperOf, Types, union
+from pinakes.domains.graph.python.values import UNKNOWN, Known, Namespace, SelfType, SuperOf, Types, either, union
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -65,24 +65,32 @@ class BodyEvaluator(Evaluator):
 
     # --- what the evaluator asks
 
-    def lookup(self, name: str) -> tuple[Sequence[Entity], Types]:
+    def lookup(self, name: str) -> tuple[Sequence[Entity], Types | None]:
         """Look in this frame, in the functions around it, in the module, in builtins."""
         frame = self._frame
         types = frame.environment.get(name)
         if name in frame.local:
             entity = frame.defined.get(name)
-            return ((entity,) if entity is not None else ()), types or UNKNOWN
+            return ((entity,) if entity is not None else ()), self._local_types(frame, name) if types is None else types
         if frame.owner is not None and name in frame.owner.bindings:
-            entities = self.inference.own_member(frame.owner, name)
-            return entities, self.inference.types_of(entities) if types is None else types
+            return self.inference.own_member(frame.owner, name), types
         outer = frame.outer
         while outer is not None:
             if name in outer.local and outer.owner is None:
                 entity = outer.defined.get(name)
-                return ((entity,) if entity is not None else ()), outer.everything.get(name, UNKNOWN) if types is None else types
+                return ((entity,) if entity is not None else ()), self._outer_types(outer, name) if types is None else types
             outer = outer.outer
-        entities = self.inference.name_in(self.module, name)
-        return entities, self.inference.types_of(entities) if types is None else types
+        return self.inference.name_in(self.module, name), types
+
+    def _local_types(self, frame: Frame, name: str) -> Types:
+        """A local name that was not assigned before this point: a parameter, or unknown."""
+        index = frame.parameters.get(name)
+        if index is None or frame.function is None:
+            return UNKNOWN
+        return self.inference.parameter(frame.function, index)
+
+    def _outer_types(self, frame: Frame, name: str) -> Types:
+        return either(self._local_types(frame, name), frame.everything.get(name, UNKNOWN))
 
     def note(self, line: int, name: str, entities: Sequence[Entity], kind: EdgeKind) -> None:
         """Add an edge to each definition of the project."""
@@ -108,9 +116,48 @@ class BodyEvaluator(Evaluator):
     def visit_arguments(self, node: Node) -> None:
         """Evaluate every argument once, for its references."""
         for argument in node[2]:
-            self.evaluate(argument)
+            self.visit(argument)
         for _, argument in node[3]:
-            self.evaluate(argument)
+            self.visit(argument)
+
+    def visit(self, node: Expression) -> None:
+        """Evaluate for references alone: what names and calls give is not worked out."""
+        if node is None:
+            return
+        match node[0]:
+            case ir.NAME:
+                if node[2] not in self.inner:
+                    self.note(node[1], node[2], self.lookup(node[2])[0], "read")
+            case ir.ATTR:
+                self._visit_attribute(node, "read")
+            case ir.CALL:
+                self._visit_call(node)
+            case _:
+                self.evaluate(node)
+
+    def _visit_attribute(self, node: Node, kind: EdgeKind) -> None:
+        line, name, found = node[1], node[3], False
+        for value in self.evaluate(node[2]):
+            entities = self.inference.attribute_entities(value, name)
+            if entities or type(value) is Known:
+                found = True
+                self.note(line, name, entities, kind)
+        if not found:
+            self.note_unknown(line, name, kind)
+
+    def _visit_call(self, node: Node) -> None:
+        function = node[1]
+        if function is not None and function[0] == ir.NAME and function[2] not in self.inner:
+            entities, _ = self.lookup(function[2])
+            self.note(function[1], function[2], entities, "call")
+            for entity in entities:
+                if type(entity) is ClassInfo:
+                    self.note_construction(entity, function)
+        elif function is not None and function[0] == ir.ATTR:
+            self._visit_attribute(function, "call")
+        else:
+            self.evaluate(function)
+        self.visit_arguments(node)
 
     def quietly(self, node: Expression) -> Types:
         """Evaluate again without noting."""
@@ -162,8 +209,9 @@ class BodyEvaluator(Evaluator):
     def _run_function(self, node: Node, outer: Frame, function: FunctionInfo) -> None:
         parameters = [parameter[0] for parameter in function.parameters]
         frame = self._frame = Frame(function.key, outer, function=function, local=frozenset((*parameters, *node[7])))
-        for index, name in enumerate(parameters):
-            frame.bind(name, self.inference.parameter(function, index))
+        frame.parameters = {name: index for index, name in enumerate(parameters)}
+        for name in frame.parameters.keys() & set(node[7]):
+            frame.bind(name, self.inference.parameter(function, frame.parameters[name]))
         self.run(node[8])
 
     def _define(self, node: Node) -> None:
@@ -173,7 +221,7 @@ class BodyEvaluator(Evaluator):
             return
         self._decorate(decorators)
         for _, _, annotation, default in parameters:
-            self.evaluate(default)
+            self.visit(default)
             self.annotate(annotation)
         self.annotate(returns)
         frame = self._frame
@@ -271,7 +319,7 @@ class BodyEvaluator(Evaluator):
     # --- assignments
 
     def _evaluate(self, node: Node) -> None:
-        self.evaluate(node[1])
+        self.visit(node[1])
 
     def _assign(self, node: Node) -> None:
         value = node[2]
@@ -344,12 +392,12 @@ class BodyEvaluator(Evaluator):
     # --- control flow
 
     def _return(self, node: Node) -> bool:
-        self.evaluate(node[1])
+        self.visit(node[1])
         return False
 
     def _raise(self, node: Node) -> bool:
         for value in node[1]:
-            self.evaluate(value)
+            self.visit(value)
         return False
 
     def _stop(self, _node: Node) -> bool:
@@ -358,15 +406,15 @@ class BodyEvaluator(Evaluator):
         return False
 
     def _assert(self, node: Node) -> None:
-        self.evaluate(node[1])
+        self.visit(node[1])
         self._narrow(node[1], holds=True)
-        self.evaluate(node[2])
+        self.visit(node[2])
 
     def _if(self, node: Node) -> bool:
         frame = self._frame
         ends: list[Environment] = []
         for test, body in node[1]:
-            self.evaluate(test)
+            self.visit(test)
             before = dict(frame.environment)
             self._narrow(test, holds=True)
             type_only, self._type_only = self._type_only, self._type_only or _is_type_checking(test)
@@ -397,7 +445,7 @@ class BodyEvaluator(Evaluator):
         _, test, body, otherwise = node
 
         def once() -> bool:
-            self.evaluate(test)
+            self.visit(test)
             self._narrow(test, holds=True)
             return self.run(body)
 
@@ -417,7 +465,7 @@ class BodyEvaluator(Evaluator):
             if completed:
                 ends.append(frame.environment)
             frame.environment = merged(ends, frame.local)
-            if frame.environment == before:
+            if all(frame.environment.get(name) == types for name, types in before.items()):
                 break
         self._loops -= 1
 
@@ -483,21 +531,23 @@ class BodyEvaluator(Evaluator):
 
     def _narrowings(self, test: Expression, *, holds: bool) -> list[tuple[str, Types]]:
         """What a test tells about names when it holds, or when it does not."""
-        match test:
-            case (ir.NOT, operand):
-                return self._narrowings(operand, holds=not holds)
-            case (ir.BOTH, operands) if holds:
-                return [found for operand in operands for found in self._narrowings(operand, holds=True)]
-            case (ir.EITHER, operands) if not holds:
-                return [found for operand in operands for found in self._narrowings(operand, holds=False)]
-            case (ir.CALL, (ir.NAME, _, "isinstance"), (value, classes), _):
-                return self._instance_test(value, classes, holds=holds)
-            case (ir.CALL, (ir.NAME, _, "issubclass"), (value, classes), _) if holds:
-                path = dotted(value)
-                found = tuple([info for info in _flat(self.quietly(classes)) if type(info) is ClassInfo])
-                return [(path, found)] if path and found else []
-            case _:
-                return []
+        opcode = -1 if test is None else test[0]
+        if opcode == ir.NOT:
+            return self._narrowings(test[1], holds=not holds)
+        if (opcode == ir.BOTH and holds) or (opcode == ir.EITHER and not holds):
+            return [found for operand in test[1] for found in self._narrowings(operand, holds=holds)]
+        if opcode == ir.CALL and test[1] is not None and test[1][0] == ir.NAME and len(test[2]) == 2:
+            return self._class_test(test[1][2], *test[2], holds=holds)
+        return []
+
+    def _class_test(self, function: str, value: Expression, classes: Expression, *, holds: bool) -> list[tuple[str, Types]]:
+        if function == "isinstance":
+            return self._instance_test(value, classes, holds=holds)
+        path = dotted(value) if function == "issubclass" and holds else ""
+        if not path:
+            return []
+        found = tuple([info for info in _flat(self.quietly(classes)) if type(info) is ClassInfo])
+        return [(path, found)] if found else []
 
     def _instance_test(self, value: Expression, classes: Expression, *, holds: bool) -> list[tuple[str, Types]]:
         if value is not None and value[0] == ir.WALRUS:

@@ -18,7 +18,8 @@ Environment = dict[str, Types]
 class Frame:
     """A module, class body or function that is being run."""
 
-    __slots__ = ("declared", "defined", "environment", "everything", "function", "key", "local", "narrowed", "outer", "owner")
+    __slots__ = ("declared", "defined", "environment", "everything", "function", "key", "local", "narrowed", "outer",
+                 "owner", "parameters")  # fmt: skip
 
     def __init__(
         self,
@@ -39,6 +40,7 @@ class Frame:
         self.declared: Environment = {}
         self.defined: dict[str, Entity] = {}
         self.narrowed: set[str] = set()
+        self.parameters: dict[str, int] = {}
 
     def bind(self, name: str, types: Types) -> None:
         """Let a name be this from here on; functions inside see the union of all it was."""
@@ -60,13 +62,16 @@ def merged(environments: Sequence[Environment], local: AbstractSet[str]) -> Envi
     first, *rest = environments
     if not rest:
         return first
-    result: Environment = {}
-    for name in dict.fromkeys(name for environment in environments for name in environment):
-        found = [environment[name] for environment in environments if name in environment]
-        if len(found) < len(environments) and name not in local:
-            continue
-        types = found[0]
-        for other in found[1:]:
-            types = either(types, other)
-        result[name] = types
+    result = dict(first)
+    for other in rest:
+        for name in result.keys() - other.keys():
+            if name not in local:
+                del result[name]
+        for name, types in other.items():
+            known = result.get(name)
+            if known is None:
+                if name in local:
+                    result[name] = types
+            elif known is not types:
+                result[name] = either(known, types)
     return result

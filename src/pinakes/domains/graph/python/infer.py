@@ -7,7 +7,7 @@ order of questions, and re-resolving one file gives what resolving all of them w
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from pinakes.domains.graph.python import ir
 from pinakes.domains.graph.python.entities import ClassInfo, External, FunctionInfo, Instance, ModuleInfo, Scope, VariableInfo
@@ -15,13 +15,13 @@ from pinakes.domains.graph.python.evaluate import Arguments, Evaluator, instance
 from pinakes.domains.graph.python.generics import contains_variable, solve, substitute
 from pinakes.domains.graph.python.known import known_generic, known_method
 from pinakes.domains.graph.python.lookup import Lookup
-from pinakes.domains.graph.python.shapes import Shape, shape_of
+from pinakes.domains.graph.python.shapes import Shape, shape_of, undecorated
 from pinakes.domains.graph.python.values import (
     UNKNOWN, Bound, Known, KnownMethod, Namespace, Partial, SelfType, SuperOf, TypeVariable, Types, either, union,
 )  # fmt: skip
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from pinakes.domains.graph.python.entities import Entity
     from pinakes.domains.graph.python.ir import Expression, Node
@@ -38,7 +38,7 @@ class InterfaceEvaluator(Evaluator):
         super().__init__(inference)
         self._scope = scope
 
-    def lookup(self, name: str) -> tuple[Sequence[Entity], Types]:
+    def lookup(self, name: str) -> tuple[Sequence[Entity], Types | None]:
         """Look through the function's locals and those around it, then the class body, the module, and builtins."""
         function = self._scope.function
         while function is not None:
@@ -50,7 +50,7 @@ class InterfaceEvaluator(Evaluator):
             entities = self.inference.own_member(self._scope.owner, name)
         else:
             entities = self.inference.name_in(self._scope.module, name)
-        return entities, self.inference.types_of(entities)
+        return entities, None
 
     def super_of(self) -> Types:
         """`super()` in the method that the expression stands in."""
@@ -153,16 +153,12 @@ class Inference(Lookup):
 
     def _inherited_parameter(self, function: FunctionInfo, name: str) -> Types:
         """An unannotated parameter takes the annotation of the method that it overrides."""
-        if function.owner is None:
+        if function.owner is None or function.name == "__init__":
             return UNKNOWN
-        for info in self.mro(function.owner)[1:]:
-            for entity in self.own_member(info, function.name) if function.name in info.bindings else ():
-                if type(entity) is not FunctionInfo:
-                    continue
-                for parameter in entity.parameters:
-                    if parameter[0] == name and parameter[2] is not None:
-                        return InterfaceEvaluator(self, entity.outer_scope()).annotate(parameter[2])
-                return UNKNOWN
+        for entity in self.member_after(function.owner, function.name):
+            for parameter in entity.parameters if type(entity) is FunctionInfo else ():
+                if parameter[0] == name and parameter[2] is not None:
+                    return InterfaceEvaluator(self, entity.outer_scope()).annotate(parameter[2])
         return UNKNOWN
 
     def receiver(self, function: FunctionInfo) -> Types:
@@ -175,8 +171,10 @@ class Inference(Lookup):
 
     def shape(self, function: FunctionInfo) -> Shape:
         """What decorators make of a function."""
+        if not function.decorators:
+            return undecorated(function)
         found: Shape | tuple[()] = self.recall(("shape", function), self._shape, function)
-        return found or Shape()
+        return found or undecorated(function)
 
     def _shape(self, function: FunctionInfo) -> Shape:
         self.read(function.module)
@@ -184,8 +182,10 @@ class Inference(Lookup):
 
     def function_value(self, function: FunctionInfo) -> Types:
         """A function as a value, after its decorators."""
-        shape = self.shape(function)
-        return (function,) if shape.replaced is None else shape.replaced
+        if not function.decorators:
+            return (function,)
+        replaced = self.shape(function).replaced
+        return (function,) if replaced is None else replaced
 
     def returned(self, function: FunctionInfo) -> Types:
         """What calling a function gives, type variables and `Self` not yet replaced."""
@@ -231,57 +231,43 @@ class Inference(Lookup):
 
     def attribute(self, value: Value, name: str) -> Found:
         """The attribute of a value: the definitions it refers to and what it may be."""
-        match value:
-            case Instance() | SelfType(is_class=False):
-                return self._member(value, value.info, name)
-            case ClassInfo():
-                return self._class_attribute(value, value, name)
-            case SelfType():
-                return self._class_attribute(value, value.info, name)
-            case ModuleInfo():
-                entities = self.name_in(value, name)
-                return entities, self.types_of(entities)
-            case SuperOf():
-                return self._super_member(value, name)
-            case Known():
-                return (), (KnownMethod(value, name),)
-            case External():
-                outside = (External(f"{value.name}.{name}"),)
-                return outside, outside
-            case Namespace():
-                entities = self.module_entities(f"{value.folder}/{name}")
-                return entities, self.types_of(entities)
-            case TypeVariable():
-                return self._attribute_of_all(self.bound_of(value), name)
-            case FunctionInfo() | Bound() | KnownMethod() | Partial():
-                return NOTHING
+        kind = type(value)
+        if kind is Known:
+            return (), (KnownMethod(value, name),)  # type: ignore[arg-type]
+        if kind is TypeVariable:
+            return self._attribute_of_all(self.bound_of(value), name)  # type: ignore[arg-type]
+        entities = self.attribute_entities(value, name)
+        return (entities, self._seen_through(value, entities)) if entities else NOTHING
+
+    def attribute_entities(self, value: Value, name: str) -> tuple[Entity, ...]:
+        """The definitions that an attribute of a value refers to."""
+        find = _FINDERS.get(type(value))
+        return () if find is None else find(self, value, name)
+
+    def _seen_through(self, value: Value, entities: tuple[Entity, ...]) -> Types:
+        """What a member may be when it is read from a value."""
+        kind = type(value)
+        if kind in (ModuleInfo, External, Namespace):
+            return self.types_of(entities)
+        of_class = kind is ClassInfo or (kind is SelfType and value.is_class)  # type: ignore[union-attr]
+        if kind is SuperOf:
+            value = value.receiver  # type: ignore[union-attr]
+            of_class = type(value) is ClassInfo or (type(value) is SelfType and value.is_class)
+        shown = _preferred(entities)
+        if len(shown) == 1:
+            return self._bound(shown[0], value, of_class=of_class)
+        return union([self._bound(entity, value, of_class=of_class) for entity in shown])
 
     def _attribute_of_all(self, types: Types, name: str) -> Found:
         found = [self.attribute(value, name) for value in types]
         return tuple([entity for entities, _ in found for entity in entities]), union([part for _, part in found])
 
-    def _member(self, receiver: Instance | SelfType, info: ClassInfo, name: str) -> Found:
+    def of_class(self, info: ClassInfo, name: str) -> tuple[Entity, ...]:
+        """A member of a class object: its own, a base's, or its metaclass's."""
         entities = self.member(info, name)
-        if not entities:
-            return NOTHING
-        return entities, union([self._bound(entity, receiver) for entity in _preferred(entities)])
-
-    def _class_attribute(self, receiver: ClassInfo | SelfType, info: ClassInfo, name: str) -> Found:
-        entities = self.member(info, name)
-        if not entities:
-            for meta in self.metaclasses(info):
-                entities = self.member(meta, name)
-                if entities:
-                    return entities, union([self._bound(entity, receiver) for entity in _preferred(entities)])
-            return NOTHING
-        return entities, union([self._bound(entity, receiver, of_class=True) for entity in _preferred(entities)])
-
-    def _super_member(self, value: SuperOf, name: str) -> Found:
-        entities = self.member_after(value.info, name)
-        if not entities:
-            return NOTHING
-        of_class = type(value.receiver) is ClassInfo or (type(value.receiver) is SelfType and value.receiver.is_class)
-        return entities, union([self._bound(entity, value.receiver, of_class=of_class) for entity in _preferred(entities)])
+        for meta in () if entities else self.metaclasses(info):
+            entities = entities or self.member(meta, name)
+        return entities
 
     def _bound(self, entity: Entity, receiver: Value, *, of_class: bool = False) -> Types:
         """A member as seen through an object or a class."""
@@ -328,15 +314,19 @@ class Inference(Lookup):
 
     def call(self, value: Value, arguments: Arguments) -> Types:
         """What calling a value may give."""
+        kind = type(value)
+        if kind is Bound:
+            return self._call_function(value.function, value.receiver, arguments)  # type: ignore[union-attr]
+        if kind is ClassInfo:
+            return (value.instance,)  # type: ignore[union-attr]
+        if kind is FunctionInfo:
+            return self._call_function(value, None, arguments)  # type: ignore[arg-type]
+        return self._call_other(value, arguments)
+
+    def _call_other(self, value: Value, arguments: Arguments) -> Types:
         match value:
-            case ClassInfo():
-                return (value.instance,)
             case SelfType(is_class=True):
                 return (SelfType(value.info, is_class=False),)
-            case FunctionInfo():
-                return self._call_function(value, None, arguments)
-            case Bound():
-                return self._call_function(value.function, value.receiver, arguments)
             case Instance() | SelfType():
                 return self.call_method(value, "__call__", arguments)
             case KnownMethod():
@@ -429,6 +419,19 @@ class Inference(Lookup):
     def enum_members(self, info: ClassInfo) -> Types:
         """What iterating over a class gives: its members where it is an enumeration."""
         return (info.instance,) if self.is_enum(info) else UNKNOWN
+
+
+# How to find an attribute, by what it is looked up on; a table, because this is asked more often than anything else.
+_FINDERS: dict[type, Callable[[Inference, Any, str], tuple[Entity, ...]]] = {
+    Instance: lambda inference, value, name: inference.member(value.info, name),
+    SelfType: lambda inference, value, name: (inference.of_class if value.is_class else inference.member)(value.info, name),
+    ClassInfo: lambda inference, value, name: inference.of_class(value, name),
+    ModuleInfo: lambda inference, value, name: inference.name_in(value, name, imported=True),
+    SuperOf: lambda inference, value, name: inference.member_after(value.info, name),
+    External: lambda _inference, value, name: (External(f"{value.name}.{name}"),),
+    Namespace: lambda inference, value, name: inference.module_entities(f"{value.folder}/{name}"),
+    TypeVariable: lambda inference, value, name: inference.attribute(value, name)[0],
+}
 
 
 def _nowhere() -> ModuleInfo:

@@ -93,7 +93,14 @@ class Lookup(Memory):
 
     def dependency_names(self, bits: int) -> frozenset[str]:
         """The files and names that a set of bits stands for."""
-        return frozenset([name for name, bit in self._bits.items() if bits & bit])
+        names = tuple(self._bits)
+        digits = f"{bits:b}"[::-1]
+        found: list[str] = []
+        position = digits.find("1")
+        while position >= 0:
+            found.append(names[position])
+            position = digits.find("1", position + 1)
+        return frozenset(found)
 
     # --- modules
 

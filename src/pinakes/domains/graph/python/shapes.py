@@ -25,13 +25,18 @@ class Shape:
     replaced: Types | None = None
 
 
+PLAIN = Shape()
+_IMPLICIT = {"__init_subclass__": Shape("class"), "__class_getitem__": Shape("class"), "__new__": Shape("static")}
+
+
+def undecorated(function: FunctionInfo) -> Shape:
+    """What a function is by itself: a few special methods are static or of the class without saying so."""
+    return PLAIN if function.owner is None else _IMPLICIT.get(function.name, PLAIN)
+
+
 def shape_of(function: FunctionInfo, evaluator: Evaluator) -> Shape:
     """Read the decorators from the inside out."""
-    shape = Shape()
-    if function.owner is not None and function.name in ("__init_subclass__", "__class_getitem__"):
-        shape = Shape("class")
-    elif function.owner is not None and function.name == "__new__":
-        shape = Shape("static")
+    shape = undecorated(function)
     for decorator in reversed(function.decorators):
         shape = _decorated(shape, decorator, evaluator)
     return shape
