@@ -132,6 +132,14 @@ class BodyEvaluator(Evaluator):
                 self._visit_attribute(node, "read")
             case ir.CALL:
                 self._visit_call(node)
+            case ir.TUPLE | ir.LIST | ir.SET | ir.MANY | ir.EITHER:
+                for part in node[1]:
+                    self.visit(part)
+            case ir.DICT:
+                for part in (*node[1], *node[2]):
+                    self.visit(part)
+            case ir.STAR | ir.NOT:
+                self.visit(node[1])
             case _:
                 self.evaluate(node)
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from pinakes.domains.graph.python import ir
 from pinakes.domains.graph.python.entities import ClassInfo, Instance
-from pinakes.domains.graph.python.values import UNKNOWN, Bound, Known, Partial, SelfType, TypeVariable, Types, union
+from pinakes.domains.graph.python.values import UNKNOWN, Bound, Known, Partial, SelfType, TypeVariable, Types, is_open, union
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -19,20 +19,8 @@ Solution = dict[TypeVariable, Types]
 
 
 def contains_variable(types: Types) -> bool:
-    """Whether any type variable stands in a type."""
-    return any(_has_variable(value) for value in types)
-
-
-def _has_variable(value: Value) -> bool:
-    match value:
-        case TypeVariable():
-            return True
-        case Known() | Instance():
-            return any(contains_variable(part) for part in value.arguments)
-        case Partial():
-            return contains_variable(value.result)
-        case _:
-            return False
+    """Whether any type variable, or `Self`, stands in a type."""
+    return any([is_open(value) for value in types])
 
 
 def substitute(types: Types, solution: Mapping[TypeVariable, Types], receiver: Value | None = None) -> Types:
@@ -47,7 +35,7 @@ def _replaced(value: Value, solution: Mapping[TypeVariable, Types], receiver: Va
         case SelfType() if receiver is not None:
             return (_as_receiver(value, receiver),)
         case Known():
-            if not _is_open(value):
+            if not value.is_open:
                 return (value,)
             return (Known(value.name, tuple([substitute(part, solution, receiver) for part in value.arguments])),)
         case Instance(arguments=arguments) if arguments:
@@ -58,21 +46,6 @@ def _replaced(value: Value, solution: Mapping[TypeVariable, Types], receiver: Va
             return (Bound(value.function, _as_receiver(own, receiver)),)
         case _:
             return (value,)
-
-
-def _is_open(value: Value) -> bool:
-    """Whether something in a value may be replaced."""
-    match value:
-        case TypeVariable() | SelfType():
-            return True
-        case Known() | Instance():
-            return any(_is_open(part) for types in value.arguments for part in types)
-        case Partial():
-            return any(_is_open(part) for part in value.result)
-        case Bound():
-            return _is_open(value.receiver)
-        case _:
-            return False
 
 
 def _as_receiver(value: SelfType, receiver: Value) -> Value:

@@ -167,6 +167,9 @@ class Inference(Lookup):
         if owner is None:
             return UNKNOWN
         is_class = self.shape(function).kind == "class" or function.name in ("__new__", "__init_subclass__", "__class_getitem__")
+        return self.recall(("self", owner, is_class), self._receiver, owner, is_class)
+
+    def _receiver(self, owner: ClassInfo, is_class: bool) -> Types:  # noqa: FBT001
         return (SelfType(owner, is_class=is_class),)
 
     def shape(self, function: FunctionInfo) -> Shape:
@@ -305,10 +308,7 @@ class Inference(Lookup):
 
     def for_receiver(self, types: Types, receiver: Value) -> Types:
         """Replace `Self` by the receiver."""
-        for value in types:
-            if type(value) not in (Instance, ClassInfo, FunctionInfo, ModuleInfo, External):
-                return substitute(types, {}, receiver)
-        return types
+        return substitute(types, {}, receiver) if contains_variable(types) else types
 
     # --- calls
 

@@ -53,12 +53,13 @@ class Known:
     Containers of containers are kept to a small depth: recursive functions would nest them without end.
     """
 
-    __slots__ = ("_hash", "arguments", "depth", "name")
+    __slots__ = ("_hash", "arguments", "depth", "is_open", "name")
 
     def __init__(self, name: str, arguments: tuple[Types, ...]) -> None:
         self.name = name
         self.arguments = tuple([_shallow(part) for part in arguments])
         self.depth = 1 + max([value.depth for part in self.arguments for value in part if type(value) is Known], default=0)
+        self.is_open = any([is_open(value) for part in self.arguments for value in part])
         self._hash = hash((name, self.arguments))
 
     def __eq__(self, other: object) -> bool:
@@ -107,6 +108,20 @@ Value = (
 Types = tuple[Value, ...]
 
 UNKNOWN: Types = ()
+
+
+def is_open(value: Value) -> bool:
+    """Whether a type variable or `Self` stands in a value, to be replaced by what it is used with."""
+    kind = type(value)
+    if kind is TypeVariable or kind is SelfType:
+        return True
+    if kind is Known:
+        return value.is_open  # type: ignore[union-attr]
+    if kind is Instance:
+        return any([is_open(part) for types in value.arguments for part in types])  # type: ignore[union-attr]
+    if kind is Partial:
+        return any([is_open(part) for part in value.result])  # type: ignore[union-attr]
+    return kind is Bound and is_open(value.receiver)  # type: ignore[union-attr]
 
 
 def union(parts: Iterable[Types]) -> Types:
