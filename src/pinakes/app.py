@@ -7,7 +7,11 @@ from typing import TYPE_CHECKING
 from pinakes.domains.code.index import CodeIndexer
 from pinakes.domains.code.search import CodeSearch
 from pinakes.domains.code.tools import code_tools
+from pinakes.domains.graph.index import GraphIndexer
+from pinakes.domains.graph.search import GraphSearch
+from pinakes.domains.graph.tools import graph_tools
 from pinakes.store.code import CodeStore
+from pinakes.store.graph_read import GraphReader
 from pinakes.store.migrations import PROJECT
 from pinakes.workspace.projects import Projects
 
@@ -22,16 +26,23 @@ class App:
 
     def __init__(self, config: Config) -> None:
         self.config = config
-        self.projects = Projects(config.home, PROJECT, (CodeIndexer(),))
+        self.projects = Projects(config.home, PROJECT, (CodeIndexer(), GraphIndexer()))
 
     def tools(self) -> tuple[Tool, ...]:
         """The tools of the enabled toolsets."""
-        every = code_tools(self.projects, token_budget=self.config.token_budget)
+        every = (
+            *code_tools(self.projects, token_budget=self.config.token_budget),
+            *graph_tools(self.projects, token_budget=self.config.token_budget),
+        )
         return tuple(tool for tool in every if tool.toolset in self.config.toolsets)
 
     def code_search(self, index: ProjectIndex) -> CodeSearch:
         """Search over one project's code."""
         return CodeSearch(CodeStore(index.database), index.project.root)
+
+    def graph_search(self, index: ProjectIndex) -> GraphSearch:
+        """Questions about one project's graph."""
+        return GraphSearch(GraphReader(index.database), index.project.root)
 
     def close(self) -> None:
         """Stop background work and close all files."""

@@ -53,7 +53,7 @@ def parser() -> argparse.ArgumentParser:
     import argparse
 
     from pinakes import __version__
-    from pinakes.cli import code, doctor, index, status
+    from pinakes.cli import code, doctor, graph, index, status
 
     top = argparse.ArgumentParser(
         prog="pinakes",
@@ -63,7 +63,7 @@ def parser() -> argparse.ArgumentParser:
     )
     top.add_argument("--version", action="version", version=f"pinakes {__version__}")
     commands = top.add_subparsers(metavar="COMMAND", required=True)
-    for module in (index, code, status, doctor):
+    for module in (index, code, graph, status, doctor):
         module.add_commands(commands)
     commands.add_parser("mcp", help="serve a project to an MCP client over stdin and stdout", add_help=False)
     return top

@@ -41,9 +41,10 @@ class GraphIndexer:
         facts = (resolver_of(language) or DEFINITIONS_ONLY).extract(file)
         return GraphFacts(tuple(_symbol_records(facts)), encode(language, facts))
 
-    def write(self, connection: sqlite3.Connection, file_id: int, path: str, facts: GraphFacts) -> None:  # noqa: ARG002
+    def write(self, connection: sqlite3.Connection, file_id: int, path: str, facts: GraphFacts) -> int:  # noqa: ARG002
         """Store the facts of a new or changed file, comparing its interface with what was stored before."""
         GraphWriter(connection).write_facts(path, facts.symbols, facts.facts)
+        return len(facts.symbols)
 
     def remove(self, connection: sqlite3.Connection, file_id: int) -> None:
         """Nothing yet: a changed file is compared when it is written, a vanished one is dropped in `finish`."""

@@ -121,7 +121,7 @@ class Evaluator:
                 seen = True
                 self.note(line, name, entities, kind)
             found.append(types)
-        if not values or not (seen or any(found)):
+        if node[2] is not None and not (seen or any(found)):  # a literal is known not to be of the project
             self.note_unknown(line, name, kind)
         return found[0] if len(found) == 1 else union(found)
 

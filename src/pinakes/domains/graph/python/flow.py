@@ -38,6 +38,7 @@ class BodyEvaluator(Evaluator):
         self.unresolved_imports = 0
         self._frame = Frame("", None)
         self._pending: list[tuple[Node, Frame, FunctionInfo]] = []
+        self._source = ""
         self._quiet = 0
         self._type_only = False
         self._loops = 0
@@ -101,12 +102,12 @@ class BodyEvaluator(Evaluator):
         for entity in entities:
             if type(entity) is not External and type(entity) is not Namespace:
                 origin = "name" if type(entity) is ModuleInfo or _own_name(entity.key) == name else "alias"
-                self.edges[(line, self._frame.key, entity.path, entity.key, kind)] = origin
+                self.edges[(line, self._source, entity.path, entity.key, kind)] = origin
 
     def note_unknown(self, line: int, name: str, kind: EdgeKind) -> None:
         """Add a possible edge to whatever has that name."""
         if not self._quiet and not name.startswith("__"):
-            self.edges.setdefault((line, self._frame.key, "", name, kind), "unknown receiver")
+            self.edges.setdefault((line, self._source, "", name, kind), "unknown receiver")
 
     def note_construction(self, info: ClassInfo, function: Node) -> None:
         """Calling a class calls its `__init__`."""
@@ -150,7 +151,7 @@ class BodyEvaluator(Evaluator):
             if entities or type(value) is Known:
                 found = True
                 self.note(line, name, entities, kind)
-        if not found:
+        if not found and node[2] is not None:
             self.note_unknown(line, name, kind)
 
     def _visit_call(self, node: Node) -> None:
@@ -217,6 +218,7 @@ class BodyEvaluator(Evaluator):
     def _run_function(self, node: Node, outer: Frame, function: FunctionInfo) -> None:
         parameters = [parameter[0] for parameter in function.parameters]
         frame = self._frame = Frame(function.key, outer, function=function, local=frozenset((*parameters, *node[7])))
+        self._source = function.key
         frame.parameters = {name: index for index, name in enumerate(parameters)}
         for name in frame.parameters.keys() & set(node[7]):
             frame.bind(name, self.inference.parameter(function, frame.parameters[name]))
@@ -227,11 +229,13 @@ class BodyEvaluator(Evaluator):
         function = self.module.function_of(key)
         if function is None:
             return
+        outer_source, self._source = self._source, key
         self._decorate(decorators)
         for _, _, annotation, default in parameters:
             self.visit(default)
             self.annotate(annotation)
         self.annotate(returns)
+        self._source = outer_source
         frame = self._frame
         frame.defined.setdefault(name, function)
         frame.bind(name, self.inference.function_value(function))
@@ -257,6 +261,7 @@ class BodyEvaluator(Evaluator):
         info = self.module.class_of(key)
         if info is None:
             return
+        outer_source, self._source = self._source, key
         self._decorate(decorators)
         for base in bases:
             self._inherit(base)
@@ -267,7 +272,7 @@ class BodyEvaluator(Evaluator):
         frame.bind(name, (info,))
         self._frame = Frame(key, frame if frame.owner is None else frame.outer, owner=info)
         self.run(body)
-        self._frame = frame
+        self._frame, self._source = frame, outer_source
 
     def _inherit(self, base: Expression) -> None:
         match base:
