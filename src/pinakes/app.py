@@ -11,9 +11,13 @@ from pinakes.domains.apis.tools import api_tools
 from pinakes.domains.code.index import CodeIndexer
 from pinakes.domains.code.search import CodeSearch
 from pinakes.domains.code.tools import code_tools
+from pinakes.domains.graph.index import GraphIndexer
+from pinakes.domains.graph.search import GraphSearch
+from pinakes.domains.graph.tools import graph_tools
 from pinakes.domains.memory.memory import Memory
 from pinakes.domains.memory.tools import memory_tools
 from pinakes.store.code import CodeStore
+from pinakes.store.graph_read import GraphReader
 from pinakes.store.memory import MemoryStore
 from pinakes.store.migrations import LIBRARY, PROJECT
 from pinakes.store.sqlite import Database
@@ -31,14 +35,15 @@ class App:
 
     def __init__(self, config: Config) -> None:
         self.config = config
-        self.projects = Projects(config.home, PROJECT, (CodeIndexer(),))
+        self.projects = Projects(config.home, PROJECT, (CodeIndexer(), GraphIndexer()))
 
     def tools(self) -> tuple[Tool, ...]:
         """The tools of the enabled toolsets."""
         token_budget = self.config.token_budget
         every = (
-            *code_tools(self.projects, token_budget=token_budget),
             *api_tools(lambda: self.apis.library, token_budget=token_budget),
+            *code_tools(self.projects, token_budget=token_budget),
+            *graph_tools(self.projects, token_budget=token_budget),
             *memory_tools(lambda: self.memory, identify, token_budget=token_budget),
         )
         return tuple(tool for tool in every if tool.toolset in self.config.toolsets)
@@ -46,6 +51,10 @@ class App:
     def code_search(self, index: ProjectIndex) -> CodeSearch:
         """Search over one project's code."""
         return CodeSearch(CodeStore(index.database), index.project.root)
+
+    def graph_search(self, index: ProjectIndex) -> GraphSearch:
+        """Questions about one project's graph."""
+        return GraphSearch(GraphReader(index.database), index.project.root)
 
     @cached_property
     def memory(self) -> Memory:
