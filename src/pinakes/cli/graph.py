@@ -33,7 +33,9 @@ def add_commands(subparsers: Subparsers) -> None:
     find.add_argument("--limit", type=int, default=20, help="how many; default: 20")
     refs = add_verb(verbs, "refs", _refs, "list every use of a symbol")
     refs.add_argument("symbol", nargs="?", default="", help="a name or dotted name")
-    refs.add_argument("--at", default="", metavar="FILE:LINE", help="the definition on that line; - reads one per input line")
+    refs.add_argument(
+        "--at", default="", metavar="FILE:LINE", help="the definition on that line; - reads one per input line"
+    )
     refs.add_argument("--limit", type=int, default=30, help="how many; default: 30")
     impact = add_verb(verbs, "impact", _impact, "list what a change of a symbol affects")
     impact.add_argument("symbol", help="a name or dotted name")
@@ -183,5 +185,7 @@ def _references(references: References) -> JsonObject:
         "symbol": references.target.name,
         "file": first.path,
         "line": first.line,
-        "references": [{"file": row.path, "line": row.line, "kind": row.kind, "certain": certain} for row, certain in rows],
+        "references": [
+            {"file": row.path, "line": row.line, "kind": row.kind, "certain": certain} for row, certain in rows
+        ],
     }

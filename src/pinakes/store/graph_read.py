@@ -70,8 +70,8 @@ class Counts:
 _SYMBOL = """SELECT symbol.node_id, place.path, node.key, symbol.name, symbol.kind, symbol.line, symbol.end_line,
              symbol.signature, symbol.doc
              FROM symbol JOIN node ON node.id = symbol.node_id JOIN place ON place.id = symbol.place_id"""
-_REFERENCE = """SELECT place.path, edge.line, node.key, edge.kind, edge.origin, edge.certain, edge.source_id, edge.target_id
-                FROM edge JOIN place ON place.id = edge.place_id JOIN node ON node.id = edge.source_id"""
+_REFERENCE = """SELECT place.path, edge.line, node.key, edge.kind, edge.origin, edge.certain, edge.source_id,
+                edge.target_id FROM edge JOIN place ON place.id = edge.place_id JOIN node ON node.id = edge.source_id"""
 
 
 class GraphReader:
@@ -121,8 +121,12 @@ class GraphReader:
         """Path and key of nodes, defined or not."""
         found: dict[int, tuple[str, str]] = {}
         for part in _parts(node_ids):
-            sql = f"SELECT node.id, path, key FROM node JOIN place ON place.id = place_id WHERE node.id IN ({_marks(part)})"
-            found.update({row[0]: (row[1], row[2]) for row in self._rows(sql, part)})
+            rows = self._rows(
+                f"""SELECT node.id, path, key FROM node JOIN place ON place.id = place_id
+                    WHERE node.id IN ({_marks(part)})""",
+                part,
+            )
+            found.update({row[0]: (row[1], row[2]) for row in rows})
         return found
 
     # --- edges
@@ -146,8 +150,10 @@ class GraphReader:
         """How many places refer to each symbol."""
         found: dict[int, int] = {}
         for part in _parts(node_ids):
-            sql = f"SELECT target_id, COUNT(*) FROM edge WHERE target_id IN ({_marks(part)}) AND certain GROUP BY target_id"
-            found.update(self._rows(sql, part).fetchall())
+            rows = self._rows(
+                f"SELECT target_id, COUNT(*) FROM edge WHERE target_id IN ({_marks(part)}) AND certain GROUP BY 1", part
+            )
+            found.update(rows.fetchall())
         return found
 
     def mentions(self, name: str) -> list[ReferenceRow]:
@@ -162,20 +168,25 @@ class GraphReader:
     def imports(self) -> list[ImportRow]:
         """Every import of one file of the project by another."""
         sql = """SELECT source.path, target.path, import.line, import.mode FROM import
-                 JOIN place AS source ON source.id = import.place_id JOIN place AS target ON target.id = import.target_place_id
+                 JOIN place AS source ON source.id = import.place_id
+                 JOIN place AS target ON target.id = import.target_place_id
                  ORDER BY source.path, import.line"""
         return [ImportRow(*row) for row in self._rows(sql)]
 
     def counts(self) -> Counts:
         """The size of the graph."""
         with self.database.snapshot():
-            languages = self._rows("SELECT language, COUNT(*), SUM(lines) FROM file GROUP BY language ORDER BY 3 DESC").fetchall()
+            languages = self._rows(
+                "SELECT language, COUNT(*), SUM(lines) FROM file GROUP BY language ORDER BY 3 DESC"
+            ).fetchall()
             external, unresolved = self._rows(
                 "SELECT coalesce(SUM(external_imports), 0), coalesce(SUM(unresolved_imports), 0) FROM fact"
             ).fetchone()
             return Counts(
                 files_by_language={row[0] or "text": (row[1], row[2]) for row in languages},
-                symbols_by_kind=dict(self._rows("SELECT kind, COUNT(*) FROM symbol GROUP BY kind ORDER BY 2 DESC").fetchall()),
+                symbols_by_kind=dict(
+                    self._rows("SELECT kind, COUNT(*) FROM symbol GROUP BY kind ORDER BY 2 DESC").fetchall()
+                ),
                 edges_by_kind=dict(
                     self._rows("SELECT kind, COUNT(*) FROM edge WHERE certain GROUP BY kind ORDER BY 2 DESC").fetchall()
                 ),

@@ -8,7 +8,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pinakes.domains.graph.query import (
-    SymbolQuery, ends_with, is_of_kind, module_name, path_filter, pattern_matcher, qualified_name, understand,
+    SymbolQuery,
+    ends_with,
+    is_of_kind,
+    module_name,
+    path_filter,
+    pattern_matcher,
+    qualified_name,
+    understand,
 )  # fmt: skip
 from pinakes.errors import BadArgument, NotFound
 from pinakes.store.graph_read import SymbolRow
@@ -93,7 +100,8 @@ class GraphSearch:
             where = f" below '{path}'" if path.strip() else ""
             what = f" of kind {', '.join(sorted(kinds))}" if kinds else ""
             raise NotFound(
-                f"Symbol '{symbol}'{what} not found{where}", hint=f"It has {len(found)} definitions elsewhere or of other kinds."
+                f"Symbol '{symbol}'{what} not found{where}",
+                hint=f"It has {len(found)} definitions elsewhere or of other kinds.",
             )
         return sorted(kept, key=lambda row: (is_test(row.path), row.kind == "variable", row.path, row.line))
 
@@ -195,7 +203,10 @@ class GraphSearch:
     def _described(self, node_ids: set[int]) -> list[SymbolRow]:
         known = self.reader.symbols(node_ids)
         places = self.reader.nodes(node_ids - known.keys())
-        rows = [*known.values(), *[SymbolRow(i, path, "", "", "file", 1, 1, "", "") for i, (path, key) in places.items() if not key]]
+        rows = [
+            *known.values(),
+            *[SymbolRow(i, path, "", "", "file", 1, 1, "", "") for i, (path, key) in places.items() if not key],
+        ]
         return sorted(rows, key=lambda row: (row.path, row.line))
 
     # --- context
