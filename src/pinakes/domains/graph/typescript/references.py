@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING, Any
 from pinakes.domains.graph.model import Edge, Import, Resolution
 from pinakes.domains.graph.typescript.syntax.modules import NAMESPACE
 from pinakes.domains.graph.typescript.terms import (
-    ALIAS_DECLARATION,
+    AS_TYPE,
+    AS_VALUE,
     CLASS,
     CLASS_DECLARATION,
-    ENUM_DECLARATION,
     INTERFACE_DECLARATION,
+    MEANINGS,
     VALUE_DECLARATION,
 )
 from pinakes.domains.graph.typescript.typing.types import Declared, Instance, Namespace, Property, Static
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
 
     Target = tuple[str, str]
 
-_TYPE_PARTS = frozenset((INTERFACE_DECLARATION, ALIAS_DECLARATION, CLASS_DECLARATION, ENUM_DECLARATION))
 _TYPE_KINDS = frozenset(("type", "inherit"))
 _MAX_GUESSES = 3
 
@@ -39,7 +39,7 @@ class References:
         self._module = module
         self._body = body
         self._edges: dict[tuple[int, str, str, str, str], Edge] = {}
-        self._names: dict[tuple[str, bool], list[tuple[str, str, str, bool]]] = {}
+        self._names: dict[tuple[str, int], list[tuple[str, str, str, bool]]] = {}
         self._guesses: dict[str, list[Target]] | None = None
 
     def edges(self) -> tuple[Edge, ...]:
@@ -60,36 +60,36 @@ class References:
     # By name
 
     def _resolve_names(self) -> None:
-        path = self._module.path
-        for line, source, kind, binding in self._body["names"]:
-            if type(binding) is tuple:
-                self._add(line, source, (path, binding[0]), kind, "scope")
-                continue
-            for target_path, target_key, origin, certain in self._named(binding, as_type=kind in _TYPE_KINDS):
-                self._add(line, source, (target_path, target_key), kind, origin, certain=certain)
+        for meaning, table in ((AS_VALUE, "names"), (AS_TYPE, "type_names")):
+            for line, source, kind, binding in self._body[table]:
+                if type(binding) is tuple:
+                    self._add(line, source, (self._module.path, binding[0]), kind, "scope")
+                elif binding is not None:
+                    for target_path, target_key, origin, certain in self._named(binding, meaning):
+                        self._add(line, source, (target_path, target_key), kind, origin, certain=certain)
 
-    def _named(self, name: str, *, as_type: bool) -> list[tuple[str, str, str, bool]]:
-        known = self._names.get((name, as_type))
+    def _named(self, name: str, meaning: int) -> list[tuple[str, str, str, bool]]:
+        known = self._names.get((name, meaning))
         if known is None:
-            known = self._names[(name, as_type)] = list(self._name_targets(name, as_type=as_type))
+            known = self._names[(name, meaning)] = list(self._name_targets(name, meaning))
         return known
 
-    def _name_targets(self, name: str, *, as_type: bool) -> Iterator[tuple[str, str, str, bool]]:
+    def _name_targets(self, name: str, meaning: int) -> Iterator[tuple[str, str, str, bool]]:
         own = self._module.declared(name)
         if own is not None:
-            yield (self._module.path, _key(own, as_type=as_type), "scope", True)
+            yield (self._module.path, _key(own, meaning), "scope", True)
         origin = self._module.imports.get(name)
         if origin is not None:
             found = self._program.imported(self._module, *origin)
-            for target in self._targets(found, as_type=as_type):
+            for target in self._targets(found, meaning):
                 yield (*target, "import", True)
             for target in self._behind(found):
                 yield (*target, "export", False)
 
-    def _targets(self, found: Declared | Namespace | Property | None, *, as_type: bool) -> Iterator[Target]:
+    def _targets(self, found: Declared | Namespace | Property | None, meaning: int) -> Iterator[Target]:
         """The symbols that a looked-up name stands for."""
         if type(found) is Declared and not found.module.is_library:
-            yield (found.module.path, _key(found, as_type=as_type))
+            yield (found.module.path, _key(found, meaning))
         elif type(found) is Property and found.key and not found.module.is_library:
             yield (found.module.path, found.key)
 
@@ -101,7 +101,7 @@ class References:
         if type(term) is str and found is not None:
             inner = self._program.lookup(found.module, term)
             if inner is not None and inner is not found:
-                yield from self._targets(inner, as_type=False)
+                yield from self._targets(inner, AS_VALUE)
 
     # Imports
 
@@ -112,8 +112,8 @@ class References:
                 if type(found) is Namespace:
                     self._add(line, source, (found.module.path, ""), kind, "import")
                 continue
-            for as_type in (False, True):
-                for target in self._targets(found, as_type=as_type):
+            for meaning in (AS_VALUE, AS_TYPE):
+                for target in self._targets(found, meaning):
                     self._add(line, source, target, kind, "import")
             for target in self._behind(found):
                 self._add(line, source, target, kind, "export", certain=False)
@@ -140,7 +140,7 @@ class References:
 
     def _exported_member(self, line: int, source: str, kind: str, owner: Namespace, name: str) -> None:
         found = self._program.exported(owner.module, name)
-        for target in self._targets(found, as_type=kind in _TYPE_KINDS):
+        for target in self._targets(found, AS_TYPE if kind in _TYPE_KINDS else AS_VALUE):
             self._add(line, source, target, kind, "namespace")
         for target in self._behind(found):
             self._add(line, source, target, kind, "export", certain=False)
@@ -182,7 +182,7 @@ class References:
             self._add(line, key, (path, first), "type", "merge")
         for specifier, name, line, key in self._body["augmented"]:
             found = self._program.imported(self._module, specifier, name)
-            for target in self._targets(found, as_type=True):
+            for target in self._targets(found, AS_TYPE):
                 self._add(self._body["lines"].get(key, line), key, target, "type", "merge")
 
     def _resolve_overrides(self) -> None:
@@ -227,10 +227,10 @@ def _member_tables(part: tuple[Any, ...]) -> Iterable[dict[str, Any]]:
     return (part[4],) if part[0] == INTERFACE_DECLARATION else ()
 
 
-def _key(declared: Declared, *, as_type: bool) -> str:
+def _key(declared: Declared, meaning: int) -> str:
     """The symbol of a declaration that a use means: the type or the value of that name."""
     for part in declared.parts:
-        if (part[0] in _TYPE_PARTS) == as_type or part[0] in (CLASS_DECLARATION, ENUM_DECLARATION):
+        if MEANINGS[part[0]] & meaning:
             return str(part[1])
     return str(declared.parts[0][1])
 

@@ -71,3 +71,15 @@ ALIAS_DECLARATION = "alias"          # type parameters, term
 ENUM_DECLARATION = "enum"            # members
 VALUE_DECLARATION = "value"          # term
 NAMESPACE_DECLARATION = "namespace"  # exported names
+
+# What a declaration can be used as: a name may be a type and a value at once
+AS_VALUE = 1
+AS_TYPE = 2
+MEANINGS = {
+    CLASS_DECLARATION: AS_VALUE | AS_TYPE,
+    ENUM_DECLARATION: AS_VALUE | AS_TYPE,
+    INTERFACE_DECLARATION: AS_TYPE,
+    ALIAS_DECLARATION: AS_TYPE,
+    VALUE_DECLARATION: AS_VALUE,
+    NAMESPACE_DECLARATION: AS_VALUE,
+}

@@ -80,6 +80,7 @@ def _body(walk: Walk) -> dict[str, Any]:
     """What only this file's own resolution needs."""
     return {
         "names": walk.names,
+        "type_names": walk.type_names,
         "members": walk.members,
         "links": walk.links,
         "specifiers": walk.specifiers,

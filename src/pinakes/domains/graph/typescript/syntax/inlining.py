@@ -27,11 +27,9 @@ class Inliner:
         kind = type(term)
         if kind is tuple:
             self._left -= 1
-            if depth > _MAX_DEPTH or self._left < 0:
-                return None
             return tuple([self._copy(part, within, depth + 1) for part in term])
         if kind is int and term < 0:
-            if term in within or len(within) >= _MAX_NESTED_LOCALS:
+            if term in within or len(within) >= _MAX_NESTED_LOCALS or depth > _MAX_DEPTH or self._left < 0:
                 return None
             return self._copy(self._locals[~term], (*within, term), depth + 1)
         if kind is dict:

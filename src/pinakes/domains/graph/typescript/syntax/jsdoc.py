@@ -138,6 +138,7 @@ def _note_dotted(walk: Walk, offset: int, first: str, *rest: str) -> None:
     if type(binding) is not str:
         return
     walk.names.append((walk.line_at(offset), "", "type", binding))
+    walk.type_names.append((walk.line_at(offset), "", "type", binding))
     _note_members(walk, offset, binding, list(rest))
 
 

@@ -166,6 +166,7 @@ def _export_local(walk: Walk, node: Node) -> None:
         binding = walk.types.get(name)
     if type(binding) is str:
         walk.names.append((walk.line(place), walk.source, "read", binding))
+        walk.type_names.append((walk.line(place), walk.source, "read", binding))
         if not walk.container:
             walk.exports[exported] = binding
 
@@ -185,6 +186,7 @@ def _export_default(walk: Walk, node: Node) -> None:
         return
     if value.type == "identifier":
         term = refer(walk, value, "read")
+        walk.type_names.append((walk.line(value), walk.source, "read", term))
         walk.exports["default"] = term if type(term) is str else "default"
         return
     documented = documented_term(walk)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from pinakes.domains.graph.model import Symbol
 from pinakes.domains.graph.typescript.syntax.globals import WELL_KNOWN
-from pinakes.domains.graph.typescript.terms import TYPE_PARAMETER, Term
+from pinakes.domains.graph.typescript.terms import MEANINGS, TYPE_PARAMETER, Term
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -90,7 +90,8 @@ class Walk:
         self.in_function = False
         self.symbols: list[Symbol] = []
         self._keys: set[str] = set()
-        self.names: list[tuple[int, str, str, Any]] = []
+        self.names: list[tuple[int, str, str, Any]] = []  # line, source, kind, name or (symbol key,)
+        self.type_names: list[tuple[int, str, str, Any]] = []
         self.members: list[tuple[int, str, str, Term, str]] = []
         self.imports: dict[str, tuple[str, str]] = {}
         self.exports: dict[str, Any] = {}
@@ -253,13 +254,13 @@ class Walk:
         name = self.name(node)
         binding = self.types.get(name)
         if type(binding) is str:
-            self.names.append((self.line(node), self.source, kind, binding))
+            self.type_names.append((self.line(node), self.source, kind, binding))
         elif type(binding) is int:
             if binding in self.local_keys:
-                self.names.append((self.line(node), self.source, kind, (self.local_keys[binding],)))
+                self.type_names.append((self.line(node), self.source, kind, (self.local_keys[binding],)))
         elif binding is None:
             if name not in WELL_KNOWN:
-                self.names.append((self.line(node), self.source, kind, name))
+                self.type_names.append((self.line(node), self.source, kind, name))
             return name
         return binding
 
@@ -309,10 +310,13 @@ class Walk:
         return _SPACES.sub(" ", _BLOCK_TAG.split(text, 1)[0]).strip()[:_DOC_CHARACTERS]
 
     def declare(self, name: str, declaration: tuple[Any, ...], node: Node | None = None) -> None:
-        """Add a declaration to the module's table; a second one of a name merges with the first."""
+        """Add a declaration to the module's table; a second one of a name of the same meaning merges with the first."""
         parts = self.declarations.setdefault(name, [])
-        if parts and node is not None and parts[0][1] != declaration[1]:
-            self.merges.append((self.line(node), declaration[1], parts[0][1]))
+        if node is not None:
+            meaning = MEANINGS[declaration[0]]
+            first = next((part[1] for part in parts if MEANINGS[part[0]] & meaning), declaration[1])
+            if first != declaration[1]:
+                self.merges.append((self.line(node), declaration[1], first))
         parts.append(declaration)
         self.recent.append(name)
 

@@ -36,31 +36,36 @@ class Static:
     declared: Declared
 
 
-@dataclass(frozen=True, slots=True)
-class Function:
-    """Something callable: a function term (or several, overloaded) with the type parameters known so far."""
+@dataclass(frozen=True, slots=True, eq=False)
+class _Written:
+    """A type that is given by a term of a module, with what its type parameters stand for."""
 
     module: Module
     term: Term
     environment: Environment | None = None
 
+    def __eq__(self, other: object) -> bool:
+        """Same term of same module: environments may hold the type itself, so they are not compared."""
+        return type(other) is type(self) and isinstance(other, _Written) and other.term is self.term
 
-@dataclass(frozen=True, slots=True)
-class Structure:
+    def __hash__(self) -> int:
+        """As equal types require."""
+        return id(self.term)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Function(_Written):
+    """Something callable: a function term, or several that are overloaded."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Structure(_Written):
     """An object, by its literal or its type literal."""
 
-    module: Module
-    term: Term
-    environment: Environment | None = None
 
-
-@dataclass(frozen=True, slots=True)
-class Mapped:
+@dataclass(frozen=True, slots=True, eq=False)
+class Mapped(_Written):
     """A mapped type: members are those of another type."""
-
-    module: Module
-    term: Term
-    environment: Environment | None = None
 
 
 @dataclass(frozen=True, slots=True)
