@@ -1,7 +1,8 @@
-"""What a tool is: a name, described parameters, honest annotations and a function. Knows nothing of MCP or the shell."""
+"""What a tool is: a name, described parameters, honest annotations, a function. Knows no MCP and no shell."""
 
 from __future__ import annotations
 
+import json
 import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, Protocol
@@ -20,11 +21,12 @@ Arguments = dict[str, Value]
 JsonObject = dict[str, Any]
 
 _REQUIRED = object()
+_SHOWN_CHARACTERS = 80
 
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """One argument of a tool. Without a default it is required; numbers out of range are clamped, not refused."""
+    """One argument of a tool, required without a default. Numbers out of range are clamped, not refused."""
 
     name: str
     type: ParameterType
@@ -73,7 +75,7 @@ class Session(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """One call in progress: its checked arguments, the session it belongs to and who listens to its progress."""
+    """One call in progress: its checked arguments, its session and who listens to its progress."""
 
     arguments: Arguments
     session: Session
@@ -87,8 +89,7 @@ class Call:
     def number(self, name: str) -> int:
         """The integer argument `name`."""
         value = self.arguments[name]
-        assert isinstance(value, int)
-        return value
+        return value if isinstance(value, int) else 0
 
     def flag(self, name: str) -> bool:
         """The boolean argument `name`."""
@@ -118,7 +119,8 @@ class Tool:
 
     def listing(self) -> JsonObject:
         """The tool as `tools/list` shows it."""
-        input_schema: JsonObject = {"type": "object", "properties": {p.name: p.schema() for p in self.parameters}}
+        properties = {parameter.name: parameter.schema() for parameter in self.parameters}
+        input_schema: JsonObject = {"type": "object", "properties": properties}
         if required := [p.name for p in self.parameters if p.required]:
             input_schema["required"] = required
         listing: JsonObject = {
@@ -138,19 +140,28 @@ class Tool:
         return listing
 
 
+@dataclass(frozen=True, slots=True)
+class Toolbox:
+    """Tools that are ready to run, and how to let go of what they hold: files, threads, processes."""
+
+    tools: tuple[Tool, ...]
+    close: Callable[[], None]
+
+
 def snake_case(name: str) -> str:
     """`search-docs` and `searchDocs` as `search_docs`."""
     return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name).replace("-", "_").lower()
 
 
 def check_arguments(parameters: Iterable[Parameter], given: Mapping[str, Any]) -> Arguments:
-    """Fill defaults, understand camelCase, coerce what is unambiguous, clamp numbers; refuse the rest clearly."""
+    """Fill defaults, understand camelCase, coerce what is unambiguous, clamp numbers; refuse the rest."""
     known = {parameter.name: parameter for parameter in parameters}
     arguments: Arguments = {name: p.default for name, p in known.items() if not p.required}
     for name, value in given.items():
         parameter = known.get(name) or known.get(snake_case(name))
         if parameter is None:
-            raise BadArgument(f"Unknown argument '{name}'", hint=f"Known: {', '.join(known) or 'none'}.")
+            shown = name[:_SHOWN_CHARACTERS]
+            raise BadArgument(f"Unknown argument '{shown}'", hint=f"Known: {', '.join(known) or 'none'}.")
         if value is not None:
             arguments[parameter.name] = _coerce(parameter, value)
     missing = [name for name in known if name not in arguments]
@@ -163,6 +174,8 @@ def _coerce(parameter: Parameter, value: Any) -> Value:
     match parameter.type, value:
         case "string", str():
             result: Value = value
+        case "string", int() | float() if not isinstance(value, bool):
+            result = str(value)
         case "integer", int() | float() | str() if not isinstance(value, bool):
             result = _clamp(parameter, _whole_number(parameter, value))
         case "boolean", bool():
@@ -172,7 +185,7 @@ def _coerce(parameter: Parameter, value: Any) -> Value:
         case "array", list() if all(isinstance(item, str) for item in value):
             result = list(value)
         case "array", str():
-            result = [item.strip() for item in value.split(",") if item.strip()]
+            result = _split_list(value)
         case _:
             raise BadArgument(
                 f"Argument '{parameter.name}' must be of type {parameter.type}, not {type(value).__name__}",
@@ -182,11 +195,26 @@ def _coerce(parameter: Parameter, value: Any) -> Value:
     return result
 
 
+def _split_list(text: str) -> list[str]:
+    """The items of a list that was sent as one string: a JSON array or comma-separated words."""
+    if text.lstrip().startswith("["):
+        try:
+            items = json.loads(text)
+        except ValueError:
+            pass
+        else:
+            return [item if isinstance(item, str) else json.dumps(item) for item in items]
+    return [item.strip() for item in text.split(",") if item.strip()]
+
+
 def _whole_number(parameter: Parameter, value: float | str) -> int:
     try:
         return int(value)
     except (ValueError, OverflowError):
-        raise BadArgument(f"Argument '{parameter.name}' must be a whole number, not {value!r}") from None
+        shown = repr(value)[:_SHOWN_CHARACTERS]
+        raise BadArgument(
+            f"Argument '{parameter.name}' must be a whole number, not {shown}", hint=parameter.description
+        ) from None
 
 
 def _clamp(parameter: Parameter, number: int) -> int:
@@ -203,5 +231,6 @@ def _check_choice(parameter: Parameter, value: Value) -> None:
     for item in value if isinstance(value, list) else [value]:
         if item not in parameter.choices:
             raise BadArgument(
-                f"Argument '{parameter.name}' cannot be {item!r}", hint=f"Choose from {', '.join(parameter.choices)}."
+                f"Argument '{parameter.name}' cannot be {repr(item)[:_SHOWN_CHARACTERS]}",
+                hint=f"Choose from {', '.join(parameter.choices)}.",
             )

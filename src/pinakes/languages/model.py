@@ -9,8 +9,8 @@ from dataclasses import dataclass
 class Definition:
     """A named piece of source: a function, a class, a heading.
 
-    Lines count from 1 and include both ends. `start_line` covers decorators and the doc comment above; `line` is where the
-    name stands. `container` is the dotted path of enclosing definitions, empty at the top level.
+    Lines count from 1 and include both ends. `start_line` covers decorators and the doc comment above; `line`
+    is where the name stands. `container` is the dotted path of enclosing definitions, empty at the top level.
     """
 
     name: str

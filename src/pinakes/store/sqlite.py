@@ -81,6 +81,12 @@ class Database:
                 raise
             connection.commit()
 
+    def commit_step(self, connection: sqlite3.Connection) -> None:
+        """Inside `write`: keep what was written so far and go on in a new transaction."""
+        with named_errors(self.path):
+            connection.commit()
+            connection.execute("BEGIN IMMEDIATE")
+
     def check(self) -> list[str]:
         """What SQLite's own integrity check finds wrong; nothing is good."""
         rows = self.read().execute("PRAGMA integrity_check(10)").fetchall()

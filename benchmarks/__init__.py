@@ -1,0 +1,1 @@
+"""Measurements on real material, compared with peers in the same run. Never timed tests."""

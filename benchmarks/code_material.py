@@ -1,0 +1,88 @@
+"""The code-search benchmark: queries with the files that answer them, and an index of every repository."""
+
+from __future__ import annotations
+
+import json
+import math
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from benchmarks.places import MIRRORS, SCRATCH, SHARED
+from pinakes.app import App
+from pinakes.config import Config
+from pinakes.domains.code.search import CodeSearch
+from pinakes.store.code import CodeStore
+
+CODE = SHARED / "code"
+DEPTH = 10
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """A question and the files that answer it. `set` is `labelled` or `commits`."""
+
+    id: str
+    set: str
+    repository: str
+    language: str
+    category: str
+    text: str
+    targets: tuple[dict[str, object], ...]
+
+    @property
+    def root(self) -> Path:
+        """The repository's files, laid out at the commit that the labels fit."""
+        return SCRATCH / "code" / self.set / self.repository
+
+
+def queries() -> Iterator[Query]:
+    """All queries, those of one repository together."""
+    for name, file in (("labelled", "queries.jsonl"), ("commits", "commit_queries.jsonl")):
+        rows = [json.loads(line) for line in (CODE / file).read_text().splitlines()]
+        for row in sorted(rows, key=lambda row: row["repo"]):
+            yield Query(row["id"], name, row["repo"], row["language"], row["category"], row["query"], tuple(row["targets"]))
+
+
+def lay_out() -> None:
+    """Write the repositories' files from local clones; what is there already stays."""
+    for name, file in (("labelled", "repos.json"), ("commits", "commit_repos.json")):
+        target = SCRATCH / "code" / name
+        target.mkdir(parents=True, exist_ok=True)
+        command = [sys.executable, CODE / "lay_out.py", "--mirrors", MIRRORS, "--out", target, "--repos", CODE / file]
+        subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+
+
+@cache
+def app() -> App:
+    """One application whose data lies with the scratch data."""
+    return App(Config(home=SCRATCH / "home"))
+
+
+@cache
+def index_of(root: Path) -> tuple[CodeStore, CodeSearch]:
+    """The up-to-date index of one repository."""
+    index = app().projects.at(root)
+    index.index()
+    store = CodeStore(index.database)
+    return store, CodeSearch(store, index.project.root)
+
+
+def hits(path: str, target: dict[str, object]) -> bool:
+    """Whether a path means the target, as the benchmark's own scorer has it."""
+    theirs = str(target["path"])
+    return path == theirs or path.endswith("/" + theirs) or theirs.endswith("/" + path)
+
+
+def ndcg(paths: list[str], targets: tuple[dict[str, object], ...]) -> float:
+    """NDCG@10 of ranked paths."""
+    ranks = set()
+    for target in targets:
+        rank = next((i for i, path in enumerate(paths[:DEPTH], 1) if hits(path, target)), None)
+        if rank:
+            ranks.add(rank)
+    ideal = sum(1 / math.log2(i + 1) for i in range(1, min(DEPTH, len(targets)) + 1))
+    return sum(1 / math.log2(rank + 1) for rank in ranks) / ideal

@@ -1,0 +1,49 @@
+"""The nouns of code search: pieces of files with what they define, and what a query brings back."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+
+@dataclass(frozen=True, slots=True)
+class Chunk:
+    """Consecutive lines of a file that belong together. `symbol` is the qualified name of what they define, if anything."""
+
+    start_line: int
+    end_line: int
+    symbol: str = ""
+    kind: str = ""
+    signature: str = ""
+    doc: str = ""
+    names: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class CodeHit:
+    """A chunk that answers a query, with the lines as they are on disk now."""
+
+    chunk_id: int
+    path: str
+    start_line: int
+    end_line: int
+    symbol: str
+    kind: str
+    score: float
+    content: str
+    context_before: str = ""
+    context_after: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class CodeAnswer:
+    """The hits of one query, best first, and how much was searched for them."""
+
+    hits: tuple[CodeHit, ...]
+    total: int
+    files_searched: int
+    notes: tuple[str, ...] = ()
+    suggestions: tuple[str, ...] = ()
+
+    def with_notes(self, notes: tuple[str, ...]) -> CodeAnswer:
+        """The same answer with more to say about it, first."""
+        return replace(self, notes=notes + self.notes)

@@ -1,0 +1,425 @@
+"""The one table of languages: how a file's language is told and which grammar and queries serve it.
+
+Names grammars without importing them; grammar.py loads them.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True)
+class Language:
+    """A kind of file.
+
+    `grammar` is `module.function` of a tree-sitter wheel, empty for languages that are indexed by lines.
+    `queries` name the files under queries/ that find its definitions, read as one. `sample` is a line that
+    the grammar must parse without an error.
+    """
+
+    name: str
+    extensions: tuple[str, ...] = ()
+    filenames: tuple[str, ...] = ()
+    interpreters: tuple[str, ...] = ()
+    grammar: str = ""
+    queries: tuple[str, ...] = ()
+    line_comments: tuple[str, ...] = ()
+    sample: str = ""
+    docstring: str | None = None  # what stands between the start of a body and the string that documents it
+    joins_clauses: bool = False  # neighbouring clauses of one name are one definition
+    components: bool = False  # a capitalised function that returns markup is a component
+    macros: bool = False  # the preprocessor lets source stray from the grammar
+    top_level_only: bool = False  # definitions stand near the root: the query need not descend
+
+
+_SLASHES = ("//",)
+_HASH = ("#",)
+_DASHES = ("--",)
+
+
+def _parsed(
+    name: str,
+    extensions: tuple[str, ...],
+    *,
+    grammar: str = "",
+    queries: tuple[str, ...] = (),
+    **details: Any,
+) -> Language:
+    """A row with a grammar: unless told otherwise, its wheel and its query file have the language's name."""
+    return Language(
+        name,
+        extensions,
+        grammar=grammar or f"tree_sitter_{name}.language",
+        queries=queries or (name,),
+        **details,
+    )
+
+
+LANGUAGES: tuple[Language, ...] = (
+    _parsed(
+        "python",
+        (".py", ".pyi", ".pyw"),
+        filenames=("SConstruct", "SConscript", "wscript"),
+        interpreters=("python", "pypy"),
+        line_comments=_HASH,
+        sample="def f(a): return a",
+        docstring="[rRuU]?",
+    ),
+    _parsed(
+        "starlark",
+        (".bzl", ".bazel", ".star"),
+        filenames=("BUILD", "WORKSPACE", "Tiltfile"),
+        grammar="tree_sitter_python.language",
+        queries=("python",),
+        line_comments=_HASH,
+        sample="def f(a): return a",
+        docstring="[rRuU]?",
+    ),
+    _parsed(
+        "javascript",
+        (".js", ".mjs", ".cjs"),
+        interpreters=("node", "nodejs", "bun"),
+        queries=("javascript", "ecmascript"),
+        line_comments=_SLASHES,
+        sample="const f = (a) => a;",
+        components=True,
+    ),
+    _parsed(
+        "jsx",
+        (".jsx",),
+        grammar="tree_sitter_javascript.language",
+        queries=("javascript", "ecmascript"),
+        line_comments=_SLASHES,
+        sample="const F = () => <p>hi</p>;",
+        components=True,
+    ),
+    _parsed(
+        "typescript",
+        (".ts", ".mts", ".cts"),
+        interpreters=("deno", "ts-node", "tsx"),
+        grammar="tree_sitter_typescript.language_typescript",
+        queries=("ecmascript", "typescript"),
+        line_comments=_SLASHES,
+        sample="const f = (a: number): number => a;",
+    ),
+    _parsed(
+        "tsx",
+        (".tsx",),
+        grammar="tree_sitter_typescript.language_tsx",
+        queries=("ecmascript", "typescript"),
+        line_comments=_SLASHES,
+        sample="const F = (p: Props) => <p>hi</p>;",
+        components=True,
+    ),
+    _parsed("java", (".java",), line_comments=_SLASHES, sample="class A { int f() { return 1; } }"),
+    _parsed("go", (".go",), line_comments=_SLASHES, sample="package a\nfunc f() int { return 1 }\n"),
+    _parsed("rust", (".rs",), line_comments=_SLASHES, sample="fn f() -> i32 { 1 }"),
+    _parsed("c", (".c",), line_comments=_SLASHES, sample="int f(void) { return 1; }", macros=True),
+    _parsed(
+        "cpp",
+        (".cpp", ".cc", ".cxx", ".c++", ".hpp", ".hh", ".hxx", ".h++", ".ipp", ".inl", ".tpp", ".cu", ".cuh"),
+        queries=("cpp", "c"),
+        line_comments=_SLASHES,
+        sample="class A { int f() { return 1; } };",
+        macros=True,
+    ),
+    _parsed(
+        "csharp",
+        (".cs", ".csx"),
+        grammar="tree_sitter_c_sharp.language",
+        line_comments=_SLASHES,
+        sample="class A { int F() { return 1; } }",
+    ),
+    _parsed(
+        "ruby",
+        (".rb", ".rake", ".gemspec", ".ru", ".rbi"),
+        filenames=(
+            "Gemfile",
+            "Rakefile",
+            "Guardfile",
+            "Podfile",
+            "Vagrantfile",
+            "Fastfile",
+            "Brewfile",
+            "Capfile",
+        ),
+        interpreters=("ruby", "jruby"),
+        line_comments=_HASH,
+        sample="def f(a) = a",
+    ),
+    _parsed(
+        "php",
+        (".php", ".phtml", ".php5", ".phpt"),
+        interpreters=("php",),
+        grammar="tree_sitter_php.language_php",
+        line_comments=("//", "#"),
+        sample="<?php function f($a) { return $a; }",
+    ),
+    _parsed(
+        "kotlin",
+        (".kt", ".kts"),
+        interpreters=("kotlin",),
+        line_comments=_SLASHES,
+        sample="fun f(a: Int): Int = a",
+    ),
+    _parsed(
+        "swift",
+        (".swift",),
+        interpreters=("swift",),
+        line_comments=_SLASHES,
+        sample="func f(a: Int) -> Int { a }",
+    ),
+    _parsed(
+        "scala",
+        (".scala", ".sc", ".sbt"),
+        interpreters=("scala", "amm"),
+        line_comments=_SLASHES,
+        sample="object A { def f(a: Int): Int = a }",
+    ),
+    _parsed(
+        "bash",
+        (".sh", ".bash", ".zsh", ".ksh", ".bats", ".ebuild"),
+        filenames=(
+            ".bashrc",
+            ".bash_profile",
+            ".bash_aliases",
+            ".profile",
+            ".zshrc",
+            ".zshenv",
+            "PKGBUILD",
+            "APKBUILD",
+        ),
+        interpreters=("sh", "bash", "zsh", "dash", "ksh", "ash", "bats"),
+        line_comments=_HASH,
+        sample="f() { echo hi; }",
+    ),
+    _parsed(
+        "lua",
+        (".lua", ".rockspec"),
+        interpreters=("lua", "luajit"),
+        line_comments=_DASHES,
+        sample="local function f(a) return a end",
+    ),
+    _parsed(
+        "elixir",
+        (".ex", ".exs"),
+        filenames=("mix.lock",),
+        interpreters=("elixir",),
+        line_comments=_HASH,
+        sample="defmodule A do\n  def f(a), do: a\nend\n",
+        docstring=r"do\s+@moduledoc\s+(?:~[sS])?",
+        joins_clauses=True,
+    ),
+    _parsed(
+        "haskell",
+        (".hs", ".hsc"),
+        interpreters=("runhaskell", "runghc", "stack"),
+        line_comments=_DASHES,
+        sample="f :: Int -> Int\nf a = a\n",
+        joins_clauses=True,
+    ),
+    _parsed("zig", (".zig",), line_comments=_SLASHES, sample="fn f(a: u8) u8 { return a; }"),
+    _parsed(
+        "sql", (".sql", ".ddl", ".psql", ".pgsql"), line_comments=_DASHES, sample="CREATE TABLE a (id INT);"
+    ),
+    _parsed("html", (".html", ".htm", ".xhtml"), sample='<p id="a">hi</p>'),
+    _parsed("css", (".css",), sample="a { color: red; }"),
+    _parsed(
+        "json",
+        (".json", ".jsonc", ".json5", ".webmanifest"),
+        filenames=(".babelrc", ".eslintrc", ".prettierrc", "composer.lock"),
+        sample='{"a": 1}',
+        top_level_only=True,
+    ),
+    _parsed(
+        "yaml",
+        (".yaml", ".yml"),
+        filenames=(".clang-format", ".clang-tidy"),
+        line_comments=_HASH,
+        sample="a: 1\n",
+        top_level_only=True,
+    ),
+    _parsed(
+        "toml",
+        (".toml",),
+        filenames=("Pipfile", "Cargo.lock", "poetry.lock", "uv.lock"),
+        line_comments=_HASH,
+        sample="a = 1\n",
+        top_level_only=True,
+    ),
+    _parsed("markdown", (".md", ".markdown", ".mdx", ".mkd"), sample="# A\n\ntext\n"),
+    _parsed("dart", (".dart",), line_comments=_SLASHES, sample="int f(int a) => a;"),
+    _parsed(
+        "hcl", (".tf", ".hcl", ".tfvars", ".nomad"), line_comments=("#", "//"), sample='variable "a" {\n}\n'
+    ),
+    _parsed("julia", (".jl",), interpreters=("julia",), line_comments=_HASH, sample="f(a) = a\n"),
+    _parsed(
+        "make",
+        (".mk", ".mak", ".make"),
+        filenames=("Makefile", "makefile", "GNUmakefile"),
+        line_comments=_HASH,
+        sample="all: a\n\techo hi\n",
+    ),
+    _parsed(
+        "objc",
+        (".mm",),
+        queries=("objc", "c"),
+        line_comments=_SLASHES,
+        sample="@interface A : B\n@end\n",
+        macros=True,
+    ),
+    _parsed(
+        "ocaml",
+        (".ml", ".mll", ".mly"),
+        interpreters=("ocaml",),
+        grammar="tree_sitter_ocaml.language_ocaml",
+        queries=("ocaml", "ocaml-interface"),
+        sample="let f a = a\n",
+    ),
+    _parsed(
+        "ocaml-interface",
+        (".mli",),
+        grammar="tree_sitter_ocaml.language_ocaml_interface",
+        sample="val f : int -> int\n",
+    ),
+    _parsed(
+        "perl",
+        (".pl", ".pm", ".t"),
+        interpreters=("perl",),
+        line_comments=_HASH,
+        sample="sub f { return 1; }\n",
+    ),
+    _parsed(
+        "powershell",
+        (".ps1", ".psm1", ".psd1"),
+        interpreters=("pwsh",),
+        line_comments=_HASH,
+        sample="function Get-A { 1 }\n",
+    ),
+    _parsed("scss", (".scss",), line_comments=_SLASHES, sample="@mixin m { color: red; }\n"),
+    _parsed("solidity", (".sol",), line_comments=_SLASHES, sample="contract A { uint x; }\n"),
+    # without a grammar: known by name, indexed by lines
+    Language("ada", (".adb", ".ads"), line_comments=_DASHES),
+    Language("assembly", (".s", ".asm", ".nasm"), line_comments=(";", "#", "//")),
+    Language("astro", (".astro",), line_comments=_SLASHES),
+    Language("awk", (".awk",), interpreters=("awk", "gawk"), line_comments=_HASH),
+    Language(
+        "clojure", (".clj", ".cljs", ".cljc", ".edn"), interpreters=("clojure", "bb"), line_comments=(";",)
+    ),
+    Language("cmake", (".cmake",), ("CMakeLists.txt",), line_comments=_HASH),
+    Language("coffeescript", (".coffee",), interpreters=("coffee",), line_comments=_HASH),
+    Language("common-lisp", (".lisp", ".lsp", ".cl", ".asd"), interpreters=("sbcl",), line_comments=(";",)),
+    Language("crystal", (".cr",), interpreters=("crystal",), line_comments=_HASH),
+    Language("cython", (".pyx", ".pxd", ".pxi"), line_comments=_HASH),
+    Language("d", (".d",), interpreters=("rdmd",), line_comments=_SLASHES),
+    Language("dockerfile", (".dockerfile",), ("Dockerfile", "Containerfile"), line_comments=_HASH),
+    Language("elm", (".elm",), line_comments=_DASHES),
+    Language("emacs-lisp", (".el",), interpreters=("emacs",), line_comments=(";",)),
+    Language("erlang", (".erl", ".hrl"), ("rebar.config",), interpreters=("escript",), line_comments=("%",)),
+    Language("fish", (".fish",), interpreters=("fish",), line_comments=_HASH),
+    Language("fortran", (".f", ".f90", ".f95", ".f03", ".f08", ".for"), line_comments=("!",)),
+    Language("fsharp", (".fs", ".fsi", ".fsx"), line_comments=_SLASHES),
+    Language("gleam", (".gleam",), line_comments=_SLASHES),
+    Language(
+        "glsl",
+        (".glsl", ".vert", ".frag", ".geom", ".comp", ".wgsl", ".hlsl", ".metal"),
+        line_comments=_SLASHES,
+    ),
+    Language("graphql", (".graphql", ".gql", ".graphqls"), line_comments=_HASH),
+    Language("groovy", (".groovy", ".gradle", ".gvy"), ("Jenkinsfile",), ("groovy",), line_comments=_SLASHES),
+    Language(
+        "ini",
+        (".ini", ".cfg", ".conf", ".properties", ".editorconfig"),
+        (".gitconfig",),
+        line_comments=("#", ";"),
+    ),
+    Language("latex", (".tex", ".sty", ".cls", ".bib"), line_comments=("%",)),
+    Language("less", (".less", ".sass", ".styl"), line_comments=_SLASHES),
+    Language("matlab", (".matlab", ".mlx"), line_comments=("%",)),
+    Language("nim", (".nim", ".nims"), line_comments=_HASH),
+    Language("nix", (".nix",), line_comments=_HASH),
+    Language("pascal", (".pas", ".dpr", ".lpr"), line_comments=_SLASHES),
+    Language("protobuf", (".proto",), line_comments=_SLASHES),
+    Language("purescript", (".purs",), line_comments=_DASHES),
+    Language("r", (".r", ".rmd"), (".Rprofile",), ("Rscript",), line_comments=_HASH),
+    Language("racket", (".rkt",), interpreters=("racket",), line_comments=(";",)),
+    Language("restructuredtext", (".rst", ".rest")),
+    Language("scheme", (".scm", ".ss", ".sld"), interpreters=("guile",), line_comments=(";",)),
+    Language("svelte", (".svelte",), line_comments=_SLASHES),
+    Language("tcl", (".tcl",), interpreters=("tclsh", "wish"), line_comments=_HASH),
+    Language(
+        "text",
+        (".txt", ".adoc", ".asciidoc", ".org"),
+        ("README", "LICENSE", "CHANGELOG", "NOTICE", "AUTHORS"),
+    ),
+    Language("thrift", (".thrift",), line_comments=_SLASHES),
+    Language("verilog", (".v", ".vh", ".sv", ".svh"), line_comments=_SLASHES),
+    Language("vhdl", (".vhd", ".vhdl"), line_comments=_DASHES),
+    Language("vim", (".vim",), (".vimrc", "vimrc"), line_comments=('"',)),
+    Language("visual-basic", (".vb", ".bas", ".vbs"), line_comments=("'",)),
+    Language("vue", (".vue",), line_comments=_SLASHES),
+    Language(
+        "xml", (".xml", ".xsd", ".xsl", ".xslt", ".svg", ".plist", ".csproj", ".props", ".targets", ".wsdl")
+    ),
+)
+
+_CPP_HEADER = re.compile(
+    rb"^\s*(?:class|namespace|template|using)\b|^\s*(?:public|private|protected):|\bstd::|#include <[a-z_]+>",
+    re.MULTILINE,
+)
+_OBJC = re.compile(rb"^\s*(?:@(?:interface|implementation|protocol|class|import)\b|#import\b)", re.MULTILINE)
+_SHARED = frozenset({"h", "m"})
+_SHEBANG = re.compile(rb"#!\s*(?:\S*/)?(?:env\s+(?:-\S+\s+|\w+=\S*\s+)*)?(?:\S*/)?([A-Za-z+-]+)")
+
+
+def detect(path: str, head: bytes = b"") -> Language | None:
+    """The language of a file, told by its name, its extension, or the first bytes of it."""
+    filename = path.replace("\\", "/").rsplit("/", 1)[-1]
+    if found := _by_filename().get(filename):
+        return found
+    stem, dot, extension = filename.rpartition(".")
+    if dot and stem:
+        if extension in _SHARED:
+            return _by_name().get(_shared(extension, head))
+        if found := _by_extension().get(f".{extension.lower()}"):
+            return found
+    if match := _SHEBANG.match(head):
+        return _by_interpreter().get(match[1].decode("ascii").rstrip("-"))
+    return None
+
+
+def _shared(extension: str, head: bytes) -> str:
+    """The language of a file whose extension several languages use."""
+    if _OBJC.search(head):
+        return "objc"
+    if extension == "m":
+        return "matlab"
+    return "cpp" if _CPP_HEADER.search(head) else "c"
+
+
+def language(name: str) -> Language | None:
+    """The language of this name."""
+    return _by_name().get(name)
+
+
+@cache
+def _by_name() -> dict[str, Language]:
+    return {language.name: language for language in LANGUAGES}
+
+
+@cache
+def _by_filename() -> dict[str, Language]:
+    return {filename: language for language in LANGUAGES for filename in language.filenames}
+
+
+@cache
+def _by_extension() -> dict[str, Language]:
+    return {extension: language for language in LANGUAGES for extension in language.extensions}
+
+
+@cache
+def _by_interpreter() -> dict[str, Language]:
+    return {interpreter: language for language in LANGUAGES for interpreter in language.interpreters}

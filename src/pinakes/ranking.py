@@ -1,0 +1,35 @@
+"""Order candidates by learned linear weights. Knows features and scores, never text or storage."""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+
+@dataclass(frozen=True, slots=True)
+class LinearRanker:
+    """A weight per feature; `midpoint` is the raw score that means even odds."""
+
+    weights: tuple[float, ...]
+    midpoint: float = 0.0
+
+    @classmethod
+    def load(cls, path: Path, features: Sequence[str]) -> LinearRanker:
+        """Read weights by feature name; a feature that the file does not know counts for nothing."""
+        stored = json.loads(path.read_text("utf-8"))
+        return cls(tuple(stored["weights"].get(name, 0.0) for name in features), stored.get("midpoint", 0.0))
+
+    def scores(self, rows: Sequence[Sequence[float]]) -> list[float]:
+        """One raw score per row of features; higher is better."""
+        weights = self.weights
+        return [sum(map(float.__mul__, weights, row)) for row in rows]
+
+    def confidence(self, score: float) -> float:
+        """A raw score as a number between 0 and 1 that keeps the order."""
+        return 1 / (1 + math.exp(-max(-30.0, min(30.0, score - self.midpoint))))

@@ -1,0 +1,146 @@
+"""MCP in the words of the SDK. Leaves the transport to `stdio` and the work to `workbench`."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import warnings
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import anyio
+import anyio.to_thread
+import mcp_types as types
+from mcp.server.lowlevel import Server
+from mcp.shared.exceptions import MCPDeprecationWarning, MCPError
+from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS, MODERN_PROTOCOL_VERSIONS
+from pydantic import ValidationError
+
+from pinakes.server.conversation import Conversation
+from pinakes.server.manifest import SERVER_NAME, SERVER_TITLE
+from pinakes.server.reporting import CallProgress
+from pinakes.server.workbench import Workbench
+from pinakes.tool import Toolbox
+
+if TYPE_CHECKING:
+    from mcp.server.context import ServerRequestContext
+
+    from pinakes.server.manifest import Manifest
+    from pinakes.server.workbench import Outcome
+    from pinakes.tool import JsonObject
+
+    Context = ServerRequestContext[Any]
+    PageParams = types.PaginatedRequestParams | None
+
+logger = logging.getLogger(__name__)
+
+MAX_CONCURRENT_CALLS = 32
+ROOTS_TIMEOUT_SECONDS = 10.0
+ROOTS_PATIENCE_SECONDS = 1.0
+
+
+class Surface:
+    """Answers the requests of one client."""
+
+    def __init__(self, manifest: Manifest, workbench: Workbench, conversation: Conversation) -> None:
+        self._manifest = manifest
+        self._workbench = workbench
+        self._conversation = conversation
+        self._limiter = anyio.CapacityLimiter(MAX_CONCURRENT_CALLS)
+        self._roots_settled: anyio.Event | None = None
+
+    async def list_tools(self, _: Context, params: PageParams) -> types.ListToolsResult:
+        """All tools on one page."""
+        if params and params.cursor is not None:
+            raise MCPError(code=types.INVALID_PARAMS, message="Invalid cursor: the list has only one page")
+        tools = [types.Tool.model_validate(listing) for listing in self._manifest.listings()]
+        return types.ListToolsResult(tools=tools)
+
+    async def call_tool(self, context: Context, params: types.CallToolRequestParams) -> types.CallToolResult:
+        """Run the tool in a thread; a cancelled call is abandoned at once and told to stop."""
+        await self._wait_for_roots()
+        progress = CallProgress(asyncio.get_running_loop())
+        work = partial(self._workbench.run, params.name, params.arguments or {}, self._conversation, progress)
+        try:
+            async with anyio.create_task_group() as tasks:
+                if "progress_token" in (context.meta or {}):
+                    tasks.start_soon(progress.forward, context.session.report_progress)
+                outcome = await anyio.to_thread.run_sync(work, abandon_on_cancel=True, limiter=self._limiter)
+                progress.close()
+        finally:
+            progress.close()
+        if outcome.truncated:
+            await self._warn_of_cut(context, params.name, outcome)
+        return _call_result(outcome)
+
+    async def set_log_level(self, _: Context, params: types.SetLevelRequestParams) -> types.EmptyResult:
+        """Remember which log messages the client wants."""
+        self._conversation.log_level = params.level
+        return types.EmptyResult()
+
+    async def learn_roots(self, context: Context, _: types.NotificationParams | None) -> None:
+        """Ask the client for its roots, if it has any; calls wait a moment for the first answer."""
+        capabilities = context.session.client_capabilities
+        if capabilities is None or capabilities.roots is None:
+            return
+        settled = self._roots_settled = self._roots_settled or anyio.Event()
+        try:
+            request = types.ListRootsRequest()
+            result = await context.session.send_request(request, types.ListRootsResult, ROOTS_TIMEOUT_SECONDS)
+        except (MCPError, ValidationError) as error:  # a client that fails to answer is one without roots
+            logger.warning("no roots from the client: %s", error)
+        else:
+            self._conversation.set_client_roots(str(root.uri) for root in result.roots)
+        finally:
+            settled.set()
+
+    async def _wait_for_roots(self) -> None:
+        if self._roots_settled and not self._roots_settled.is_set():
+            with anyio.move_on_after(ROOTS_PATIENCE_SECONDS):
+                await self._roots_settled.wait()
+            self._roots_settled.set()
+
+    async def _warn_of_cut(self, context: Context, name: str, outcome: Outcome) -> None:
+        if self._conversation.hears("warning"):
+            text = f"{name}: answer cut to {len(outcome.text)} of {outcome.original_characters} characters"
+            await context.session.send_log_message("warning", text, SERVER_NAME, context.request_id)
+
+
+def build_server(manifest: Manifest, surface: Surface) -> Server[Any]:
+    """The SDK's server, wired to `surface`."""
+    server: Server[Any] = Server(
+        SERVER_NAME,
+        version=manifest.version,
+        title=SERVER_TITLE,
+        instructions=manifest.instructions,
+        on_list_tools=surface.list_tools,
+        on_call_tool=surface.call_tool,
+    )
+    # Logging and roots are deprecated as of 2026-07-28, and what clients of today use. Registered by name,
+    # the SDK does not warn; sending a log message does, so that is silenced for this module alone.
+    warnings.filterwarnings("ignore", category=MCPDeprecationWarning, module=__name__)
+    server.add_request_handler("logging/setLevel", types.SetLevelRequestParams, surface.set_log_level)
+    for method in ("notifications/initialized", "notifications/roots/list_changed"):
+        server.add_notification_handler(method, types.NotificationParams, surface.learn_roots)
+    return server
+
+
+def capabilities(manifest: Manifest) -> JsonObject:
+    """What a server of ours says that it can do."""
+    idle = Surface(manifest, Workbench(lambda: Toolbox((), close=lambda: None)), Conversation(Path()))
+    offered = build_server(manifest, idle).get_capabilities()
+    return offered.model_dump(by_alias=True, mode="json", exclude_none=True)
+
+
+def protocol_versions() -> tuple[list[str], list[str]]:
+    """The protocol versions with a handshake and those without, oldest first."""
+    return list(HANDSHAKE_PROTOCOL_VERSIONS), list(MODERN_PROTOCOL_VERSIONS)
+
+
+def _call_result(outcome: Outcome) -> types.CallToolResult:
+    return types.CallToolResult(
+        content=[types.TextContent(type="text", text=outcome.text)],
+        structured_content=outcome.structured,
+        is_error=outcome.is_error,
+    )

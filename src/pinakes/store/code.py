@@ -1,0 +1,277 @@
+"""The tables of code search: chunks, definitions and two word indexes (by chunk, by file). All their SQL is here."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from pinakes.store.sqlite import Database, Migration
+
+if TYPE_CHECKING:
+    import sqlite3
+    from collections.abc import Sequence
+
+CODE_001 = Migration(
+    "code-001-chunks",
+    """
+    CREATE TABLE chunk (
+        id INTEGER PRIMARY KEY,
+        file_id INTEGER NOT NULL,
+        start_line INTEGER NOT NULL,
+        end_line INTEGER NOT NULL,
+        symbol TEXT NOT NULL,
+        kind TEXT NOT NULL,
+        signature TEXT NOT NULL
+    );
+    CREATE INDEX chunk_by_file ON chunk (file_id);
+    CREATE TABLE definition (
+        file_id INTEGER NOT NULL,
+        name TEXT NOT NULL COLLATE NOCASE,
+        kind TEXT NOT NULL,
+        line INTEGER NOT NULL,
+        end_line INTEGER NOT NULL,
+        container TEXT NOT NULL
+    );
+    CREATE INDEX definition_by_name ON definition (name);
+    CREATE INDEX definition_by_file ON definition (file_id);
+    CREATE VIRTUAL TABLE chunk_words USING fts5 (symbol, doc, body, tokenize = 'ascii');
+    CREATE VIRTUAL TABLE file_words USING fts5 (stem, folders, names, tokenize = 'ascii');
+    CREATE VIRTUAL TABLE chunk_vocabulary USING fts5vocab (chunk_words, row);
+    """,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class ChunkRecord:
+    """A chunk and its words, as written."""
+
+    start_line: int
+    end_line: int
+    symbol: str
+    kind: str
+    signature: str
+    symbol_words: str
+    doc_words: str
+    body_words: str
+
+
+@dataclass(frozen=True, slots=True)
+class DefinitionRecord:
+    """A name that a file defines."""
+
+    name: str
+    kind: str
+    line: int
+    end_line: int
+    container: str
+
+
+@dataclass(frozen=True, slots=True)
+class FileWords:
+    """The words of a file's path and of the names it defines."""
+
+    stem: str
+    folders: str
+    names: str
+
+
+@dataclass(frozen=True, slots=True)
+class ChunkMatch:
+    """A chunk that contains some of the words; a higher score is better."""
+
+    chunk_id: int
+    file_id: int
+    score: float
+
+
+@dataclass(frozen=True, slots=True)
+class ChunkRow:
+    """Where a chunk is and what it defines."""
+
+    id: int
+    file_id: int
+    path: str
+    start_line: int
+    end_line: int
+    symbol: str
+    kind: str
+    signature: str
+
+
+@dataclass(frozen=True, slots=True)
+class FileRow:
+    """A file with the words of its path and names, one `|`-separated group per name."""
+
+    id: int
+    path: str
+    language: str
+    lines: int
+    stem: str
+    folders: str
+    names: str
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """Which files count: a folder (relative, empty for all) and file suffixes (empty for all)."""
+
+    folder: str = ""
+    suffixes: tuple[str, ...] = ()
+
+    def condition(self) -> tuple[str, list[str]]:
+        """As SQL over `file.path`, with its values."""
+        parts, values = [], []
+        if self.folder:
+            parts.append("substr(file.path, 1, ?) = ?")
+            values += [str(len(self.folder) + 1), self.folder + "/"]
+        if self.suffixes:
+            parts.append("(" + " OR ".join("file.path LIKE ? ESCAPE '\\'" for _ in self.suffixes) + ")")
+            values += ["%" + suffix.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_") for suffix in self.suffixes]
+        return " AND ".join(parts), values
+
+
+class CodeStore:
+    """Chunks and definitions of one project."""
+
+    def __init__(self, database: Database) -> None:
+        self.database = database
+
+    @staticmethod
+    def add(
+        connection: sqlite3.Connection,
+        file_id: int,
+        words: FileWords,
+        chunks: Sequence[ChunkRecord],
+        definitions: Sequence[DefinitionRecord],
+    ) -> None:
+        """Write all that is known about one file."""
+        first = connection.execute("SELECT COALESCE(MAX(id), 0) + 1 FROM chunk").fetchone()[0]
+        connection.executemany(
+            "INSERT INTO chunk VALUES (?, ?, ?, ?, ?, ?, ?)",
+            [(n, file_id, c.start_line, c.end_line, c.symbol, c.kind, c.signature) for n, c in enumerate(chunks, first)],
+        )
+        connection.executemany(
+            "INSERT INTO chunk_words (rowid, symbol, doc, body) VALUES (?, ?, ?, ?)",
+            [(n, c.symbol_words, c.doc_words, c.body_words) for n, c in enumerate(chunks, first)],
+        )
+        connection.executemany(
+            "INSERT INTO definition VALUES (?, ?, ?, ?, ?, ?)",
+            [(file_id, d.name, d.kind, d.line, d.end_line, d.container) for d in definitions],
+        )
+        connection.execute(
+            "INSERT INTO file_words (rowid, stem, folders, names) VALUES (?, ?, ?, ?)",
+            (file_id, words.stem, words.folders, words.names),
+        )
+
+    @staticmethod
+    def remove(connection: sqlite3.Connection, file_id: int) -> None:
+        """Delete all that is known about one file."""
+        connection.execute("DELETE FROM chunk_words WHERE rowid IN (SELECT id FROM chunk WHERE file_id = ?)", (file_id,))
+        connection.execute("DELETE FROM chunk WHERE file_id = ?", (file_id,))
+        connection.execute("DELETE FROM definition WHERE file_id = ?", (file_id,))
+        connection.execute("DELETE FROM file_words WHERE rowid = ?", (file_id,))
+
+    def chunk_count(self) -> int:
+        """How many chunks there are."""
+        count: int = self.database.read().execute("SELECT COUNT(*) FROM chunk").fetchone()[0]
+        return count
+
+    def document_frequencies(self, terms: Sequence[str]) -> dict[str, int]:
+        """In how many chunks each term stands; absent terms are left out."""
+        marks = ", ".join("?" * len(terms))
+        return dict(
+            self.database.read()
+            .execute(f"SELECT term, doc FROM chunk_vocabulary WHERE term IN ({marks})", tuple(terms))
+            .fetchall()
+        )
+
+    def match_chunks(self, terms: Sequence[str], scope: Scope, *, limit: int) -> list[ChunkMatch]:
+        """The chunks that best match any of the terms."""
+        condition, values = scope.condition()
+        rows = self.database.read().execute(
+            f"""SELECT chunk.id, chunk.file_id, -hit.score FROM
+                (SELECT rowid, bm25(chunk_words, 2.0, 1.5, 1.0) AS score FROM chunk_words WHERE chunk_words MATCH ?
+                 {"" if condition else "ORDER BY rank LIMIT ?"}) AS hit
+                JOIN chunk ON chunk.id = hit.rowid
+                {f"JOIN file ON file.id = chunk.file_id WHERE {condition}" if condition else ""}
+                ORDER BY hit.score LIMIT ?""",
+            (any_of(terms), *([] if condition else [limit]), *values, limit),
+        )
+        return [ChunkMatch(*row) for row in rows]
+
+    def match_files(self, terms: Sequence[str], scope: Scope, *, limit: int) -> list[tuple[int, float]]:
+        """The files whose path or defined names best match any of the terms."""
+        condition, values = scope.condition()
+        rows = self.database.read().execute(
+            f"""SELECT file_words.rowid, -bm25(file_words, 4.0, 1.5, 3.0) AS score FROM file_words
+                {"JOIN file ON file.id = file_words.rowid" if condition else ""}
+                WHERE file_words MATCH ? {"AND " + condition if condition else ""} ORDER BY score DESC LIMIT ?""",
+            (any_of(terms), *values, limit),
+        )
+        return list(rows)
+
+    def files(self, ids: Sequence[int]) -> list[FileRow]:
+        """Files with their words."""
+        rows = self.database.read().execute(
+            f"""SELECT file.id, path, language, lines, stem, folders, names FROM file JOIN file_words ON file_words.rowid = file.id
+                WHERE file.id IN ({", ".join("?" * len(ids))})""",
+            tuple(ids),
+        )
+        return [FileRow(*row) for row in rows]
+
+    def chunk_texts(self, ids: Sequence[int]) -> dict[int, tuple[str, str, str]]:
+        """The symbol, doc and body words of chunks."""
+        rows = self.database.read().execute(
+            f"SELECT rowid, symbol, doc, body FROM chunk_words WHERE rowid IN ({', '.join('?' * len(ids))})", tuple(ids)
+        )
+        return {row[0]: (row[1], row[2], row[3]) for row in rows}
+
+    def chunks(self, ids: Sequence[int]) -> dict[int, ChunkRow]:
+        """Chunks by id."""
+        rows = self.database.read().execute(
+            f"""SELECT chunk.id, file_id, path, start_line, end_line, symbol, kind, signature
+                FROM chunk JOIN file ON file.id = file_id WHERE chunk.id IN ({", ".join("?" * len(ids))})""",
+            tuple(ids),
+        )
+        return {row[0]: ChunkRow(*row) for row in rows}
+
+    def definitions_named(self, names: Sequence[str], scope: Scope, *, limit: int) -> list[tuple[int, DefinitionRecord]]:
+        """Definitions with one of the names, in any case, with the file each stands in."""
+        condition, values = scope.condition()
+        rows = self.database.read().execute(
+            f"""SELECT file_id, name, kind, definition.line, definition.end_line, container FROM definition
+                {"JOIN file ON file.id = file_id" if condition else ""}
+                WHERE name IN ({", ".join("?" * len(names))}) {"AND " + condition if condition else ""} LIMIT ?""",
+            (*names, *values, limit),
+        )
+        return [(row[0], DefinitionRecord(*row[1:])) for row in rows]
+
+    def paths(self, scope: Scope) -> list[tuple[int, str]]:
+        """All files in scope, by id and path."""
+        condition, values = scope.condition()
+        where = f"WHERE {condition}" if condition else ""
+        return list(self.database.read().execute(f"SELECT id, path FROM file {where} ORDER BY path", values))
+
+    def chunks_of_file(self, file_id: int) -> list[ChunkRow]:
+        """A file's chunks in order."""
+        rows = self.database.read().execute(
+            """SELECT chunk.id, file_id, path, start_line, end_line, symbol, kind, signature
+               FROM chunk JOIN file ON file.id = file_id WHERE file_id = ? ORDER BY start_line""",
+            (file_id,),
+        )
+        return [ChunkRow(*row) for row in rows]
+
+    def hash_of_file(self, path: str) -> bytes:
+        """The content hash a file was indexed with; empty when it is not indexed."""
+        row = self.database.read().execute("SELECT hash FROM file WHERE path = ?", (path,)).fetchone()
+        return row[0] if row else b""
+
+    def defined_names(self, *, limit: int) -> list[str]:
+        """Names that the project defines."""
+        rows = self.database.read().execute("SELECT DISTINCT name FROM definition LIMIT ?", (limit,))
+        return [row[0] for row in rows]
+
+
+def any_of(terms: Sequence[str]) -> str:
+    """An FTS5 expression that matches any of the terms; each is quoted, so none can become syntax."""
+    return " OR ".join('"' + term.replace('"', '""') + '"' for term in terms)

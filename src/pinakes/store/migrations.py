@@ -1,0 +1,8 @@
+"""The schema of each kind of file as an ordered, append-only list of named steps."""
+
+from __future__ import annotations
+
+from pinakes.store.code import CODE_001
+from pinakes.store.project import PROJECT_001
+
+PROJECT = (PROJECT_001, CODE_001)

@@ -1,0 +1,174 @@
+"""The tables that every project file has: its files, what was skipped and why, and facts about the index itself."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from pinakes.store.sqlite import Database, Migration
+
+if TYPE_CHECKING:
+    import sqlite3
+    from collections.abc import Iterable
+
+PROJECT_001 = Migration(
+    "project-001-files",
+    """
+    CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+    CREATE TABLE file (
+        id INTEGER PRIMARY KEY,
+        path TEXT NOT NULL UNIQUE,
+        language TEXT NOT NULL,
+        lines INTEGER NOT NULL,
+        size INTEGER NOT NULL,
+        mtime_ns INTEGER NOT NULL,
+        seen_at_ns INTEGER NOT NULL,
+        hash BLOB NOT NULL
+    );
+    CREATE TABLE skipped (
+        path TEXT PRIMARY KEY,
+        reason TEXT NOT NULL,
+        size INTEGER NOT NULL,
+        mtime_ns INTEGER NOT NULL
+    ) WITHOUT ROWID;
+    CREATE TABLE folder (path TEXT PRIMARY KEY, mtime_ns INTEGER NOT NULL) WITHOUT ROWID;
+    """,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class StoredFile:
+    """A file as it was when it was indexed. `seen_at_ns` is the clock's time just before it was read."""
+
+    id: int
+    path: str
+    size: int
+    mtime_ns: int
+    seen_at_ns: int
+    hash: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class FileRecord:
+    """What is written about a file when it is indexed."""
+
+    path: str
+    language: str
+    lines: int
+    size: int
+    mtime_ns: int
+    seen_at_ns: int
+    hash: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class SkippedFile:
+    """A file that is not indexed, and why."""
+
+    path: str
+    reason: str
+    size: int
+    mtime_ns: int
+
+
+@dataclass(frozen=True, slots=True)
+class Totals:
+    """How much a project file holds."""
+
+    files: int
+    lines: int
+    languages: dict[str, int]
+    skipped: dict[str, int]
+
+
+class ProjectStore:
+    """Files, skipped files and facts about one project's index."""
+
+    def __init__(self, database: Database) -> None:
+        self.database = database
+
+    def meta(self, key: str) -> str:
+        """A recorded fact; empty when it was never recorded."""
+        row = self.database.read().execute("SELECT value FROM meta WHERE key = ?", (key,)).fetchone()
+        return row[0] if row else ""
+
+    def set_meta(self, connection: sqlite3.Connection, key: str, value: str) -> None:
+        """Record a fact."""
+        connection.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (key, value))
+
+    def files(self) -> dict[str, StoredFile]:
+        """All indexed files by path."""
+        rows = self.database.read().execute("SELECT id, path, size, mtime_ns, seen_at_ns, hash FROM file")
+        return {row[1]: StoredFile(*row) for row in rows}
+
+    def file(self, path: str) -> StoredFile | None:
+        """One indexed file."""
+        row = (
+            self.database.read()
+            .execute("SELECT id, path, size, mtime_ns, seen_at_ns, hash FROM file WHERE path = ?", (path,))
+            .fetchone()
+        )
+        return StoredFile(*row) if row else None
+
+    def skipped(self) -> dict[str, SkippedFile]:
+        """All skipped files by path."""
+        rows = self.database.read().execute("SELECT path, reason, size, mtime_ns FROM skipped")
+        return {row[0]: SkippedFile(*row) for row in rows}
+
+    def folders(self) -> dict[str, int]:
+        """When each folder's list of entries last changed, as seen by the last walk."""
+        return dict(self.database.read().execute("SELECT path, mtime_ns FROM folder").fetchall())
+
+    def totals(self) -> Totals:
+        """How much is indexed, by language, and how much was skipped, by reason."""
+        with self.database.snapshot() as connection:
+            rows = connection.execute("SELECT language, COUNT(*), SUM(lines) FROM file GROUP BY language").fetchall()
+            skipped = connection.execute("SELECT reason, COUNT(*) FROM skipped GROUP BY reason").fetchall()
+        languages = Counter({language or "text": count for language, count, _ in rows})
+        return Totals(
+            files=sum(count for _, count, _ in rows),
+            lines=sum(lines for _, _, lines in rows),
+            languages=dict(languages.most_common()),
+            skipped=dict(sorted(skipped)),
+        )
+
+    def add_file(self, connection: sqlite3.Connection, record: FileRecord) -> int:
+        """Write a file's row; its id."""
+        cursor = connection.execute(
+            "INSERT INTO file (path, language, lines, size, mtime_ns, seen_at_ns, hash) VALUES (?, ?, ?, ?, ?, ?, ?)",
+            (record.path, record.language, record.lines, record.size, record.mtime_ns, record.seen_at_ns, record.hash),
+        )
+        assert cursor.lastrowid is not None
+        return cursor.lastrowid
+
+    def remove_file(self, connection: sqlite3.Connection, file_id: int) -> None:
+        """Delete a file's row."""
+        connection.execute("DELETE FROM file WHERE id = ?", (file_id,))
+
+    def touch_file(self, connection: sqlite3.Connection, file_id: int, *, size: int, mtime_ns: int, seen_at_ns: int) -> None:
+        """Record a new stamp for a file whose content is the same."""
+        connection.execute(
+            "UPDATE file SET size = ?, mtime_ns = ?, seen_at_ns = ? WHERE id = ?", (size, mtime_ns, seen_at_ns, file_id)
+        )
+
+    def set_skipped(self, connection: sqlite3.Connection, skipped: Iterable[SkippedFile]) -> None:
+        """Record files that are not indexed."""
+        connection.executemany(
+            "INSERT OR REPLACE INTO skipped VALUES (?, ?, ?, ?)",
+            [(file.path, file.reason, file.size, file.mtime_ns) for file in skipped],
+        )
+
+    def forget_skipped(self, connection: sqlite3.Connection, paths: Iterable[str]) -> None:
+        """Drop files from the list of skipped ones."""
+        connection.executemany("DELETE FROM skipped WHERE path = ?", [(path,) for path in paths])
+
+    def set_folders(self, connection: sqlite3.Connection, folders: dict[str, int]) -> None:
+        """Replace the list of folders and their stamps."""
+        connection.execute("DELETE FROM folder")
+        connection.executemany("INSERT INTO folder VALUES (?, ?)", folders.items())
+
+    def bump_generation(self, connection: sqlite3.Connection) -> None:
+        """Mark that the index changed, for readers that keep something in memory."""
+        self.set_meta(connection, "generation", str(time.time_ns()))

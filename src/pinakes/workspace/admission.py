@@ -1,0 +1,108 @@
+"""Whether a file's content is worth indexing; if not, for which reason it is skipped."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from pinakes.languages.table import detect
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from pinakes.languages.table import Language
+
+MAX_CODE_BYTES = 4_000_000
+MAX_DATA_BYTES = 400_000
+_DATA_LANGUAGES = frozenset({"json", "yaml", "toml", "xml", "html", "css"})
+_HEAD_BYTES = 8_192
+_LONGEST_MEAN_LINE = 250
+_SMALLEST_MINIFIED = 2_000
+
+BINARY_SUFFIXES = frozenset(
+    """.png .jpg .jpeg .gif .webp .ico .bmp .tiff .psd .pdf .zip .gz .bz2 .xz .zst .7z .tar .tgz .jar .war .class .pyc .pyo
+    .so .o .a .dylib .dll .exe .bin .dat .db .sqlite .sqlite3 .woff .woff2 .ttf .otf .eot .mp3 .mp4 .mov .avi .wav .ogg
+    .webm .wasm .npy .npz .parquet .onnx .safetensors .pt .pth .h5 .mo .gmo .ipynb .lockb .whl .deb .rpm .iso""".split()
+)
+GENERATED_NAMES = frozenset(
+    """package-lock.json npm-shrinkwrap.json yarn.lock pnpm-lock.yaml bun.lock poetry.lock pdm.lock uv.lock Pipfile.lock
+    Cargo.lock composer.lock Gemfile.lock go.sum flake.lock mix.lock pubspec.lock packages.lock.json""".split()
+)
+_TEXT_DATA_SUFFIXES = frozenset({".svg", ".csv", ".tsv", ".po", ".pot", ".log", ".map", ".snap", ".lock"})
+_GENERATED = re.compile(
+    rb"@generated\b|\bCode generated\b[^\n]*\bDO NOT EDIT|"
+    rb"(?i:\b(?:auto(?:matically)?[- ]?generated|this file (?:is|was) generated)\b[^\n]*(?:\n[^\n]*){0,2}\bdo not (?:edit|modify)\b)"
+)
+_BUILT = re.compile(r"(?:^|/)dist/.*\.(?:[cm]?js|css)$")
+_MINIFIED_NAME = re.compile(r"[.-]min\.(?:js|css|mjs)$|\.bundle\.js$|\.chunk\.js$")
+
+
+@dataclass(frozen=True, slots=True)
+class Admitted:
+    """Content worth indexing."""
+
+    data: bytes
+    language: Language | None
+
+
+def refuse_by_name(path: str, size: int) -> str | None:
+    """The reason to skip a file that its name and size alone give; None when its content must be seen."""
+    name = path.rsplit("/", 1)[-1]
+    suffix = "." + name.rsplit(".", 1)[-1].lower() if "." in name else ""
+    if suffix in BINARY_SUFFIXES:
+        return "binary"
+    if name in GENERATED_NAMES:
+        return "generated"
+    if suffix in _TEXT_DATA_SUFFIXES:
+        return "data"
+    if _BUILT.search(path):
+        return "built"
+    if _MINIFIED_NAME.search(name):
+        return "minified"
+    if size > MAX_CODE_BYTES:
+        return "too large"
+    return None if size else "empty"
+
+
+def admit(root: Path, path: str, size: int) -> Admitted | str:
+    """Read a file; its content and language, or the reason why it is skipped."""
+    if reason := refuse_by_name(path, size):
+        return reason
+    try:
+        data = (root / path).read_bytes()
+    except OSError:
+        return "unreadable"
+    language = detect(path, data[:_HEAD_BYTES])
+    return refuse_by_content(data, language) or Admitted(_to_utf8(data), language)
+
+
+def refuse_by_content(data: bytes, language: Language | None) -> str | None:
+    """The reason to skip content that is no source written by a person; None when it is."""
+    head = data[:_HEAD_BYTES]
+    if b"\0" in head and not head.startswith((b"\xff\xfe", b"\xfe\xff")):
+        return "binary"
+    if len(data) > MAX_CODE_BYTES:
+        return "too large"
+    if (language is None or language.name in _DATA_LANGUAGES) and len(data) > MAX_DATA_BYTES:
+        return "data"
+    if _is_minified(data) and not (language and language.name == "markdown"):
+        return "minified"
+    return "generated" if _GENERATED.search(head[:2_000]) else None
+
+
+def _is_minified(data: bytes) -> bool:
+    return len(data) > _SMALLEST_MINIFIED and len(data) / (data.count(b"\n") + 1) > _LONGEST_MEAN_LINE
+
+
+def _to_utf8(data: bytes) -> bytes:
+    """Any encoding as UTF-8, line for line."""
+    if data.startswith((b"\xff\xfe", b"\xfe\xff")):
+        return data.decode("utf-16", "replace").encode("utf-8", "replace")
+    if data.startswith(b"\xef\xbb\xbf"):
+        return data[3:]
+    try:
+        data.decode("utf-8")
+    except UnicodeDecodeError:
+        return data.decode("latin-1").encode("utf-8")
+    return data

@@ -1,0 +1,105 @@
+"""Who a project is: the git identity that all its worktrees and clones share. Reads git's files; starts git only for the root commit."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import subprocess
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from pinakes.errors import NotFound
+from pinakes.model import Project
+
+_SCP_LIKE = re.compile(r"^(?:[^@/\s]+@)?([\w.-]+):(?!//)(.+)$")
+_SECTION = re.compile(r'^\s*\[\s*([\w.-]+)(?:\s+"(.*)")?\s*\]')
+_URL = re.compile(r"^\s*url\s*=\s*(.+?)\s*$")
+_GIT_TIMEOUT_SECONDS = 20
+
+
+def identify(folder: Path) -> Project:
+    """The project rooted at `folder`: its real path and its identity."""
+    if not folder.exists():
+        raise NotFound(f"No such folder: {folder}", hint="Give the path of an existing folder.")
+    if not folder.is_dir():
+        raise NotFound(f"Not a folder: {folder}", hint="Give the folder that contains the file.")
+    root = Path(folder.resolve())
+    return Project(root=root, project_id=_project_id(root))
+
+
+def normalise_remote(url: str) -> str | None:
+    """A remote's address as `host/path`, without credentials, port or `.git`; None for a local path."""
+    url = url.strip()
+    if "://" in url:
+        parts = urlsplit(url)
+        host, path = parts.hostname or "", parts.path
+        if parts.scheme == "file":
+            return None
+    elif (match := _SCP_LIKE.match(url)) and len(match[1]) > 1:
+        host, path = match[1], match[2]
+    else:
+        return None
+    path = path.strip("/").removesuffix(".git").strip("/")
+    return f"{host}/{path}".lower() if host and path else None
+
+
+def _project_id(root: Path) -> str:
+    git_folder = _git_folder(root)
+    if git_folder is not None:
+        for url in _remote_urls(git_folder):
+            if identity := normalise_remote(url):
+                return identity
+        if commit := _root_commit(root):
+            return f"git:{commit}"
+    return f"path:{hashlib.sha256(str(root).encode('utf-8', 'surrogateescape')).hexdigest()[:20]}"
+
+
+def _git_folder(root: Path) -> Path | None:
+    """The repository's common git folder, found from `root` upwards; worktrees point to their main repository."""
+    for folder in (root, *root.parents):
+        entry = folder / ".git"
+        if entry.is_dir():
+            return entry
+        if entry.is_file():
+            return _linked_git_folder(entry)
+    return None
+
+
+def _linked_git_folder(link: Path) -> Path | None:
+    target = _read(link).removeprefix("gitdir:").strip()
+    if not target:
+        return None
+    git_folder = (link.parent / target).resolve()
+    common = _read(git_folder / "commondir").strip()
+    return (git_folder / common).resolve() if common else git_folder
+
+
+def _remote_urls(git_folder: Path) -> list[str]:
+    """The addresses of all remotes, `origin` first."""
+    urls: dict[str, str] = {}
+    remote = None
+    for line in _read(git_folder / "config").splitlines():
+        if section := _SECTION.match(line):
+            remote = section[2] if section[1].lower() == "remote" else None
+        elif remote is not None and (url := _URL.match(line)):
+            urls.setdefault(remote, url[1])
+    return [urls[name] for name in sorted(urls, key=lambda name: name != "origin")]
+
+
+def _root_commit(root: Path) -> str | None:
+    try:
+        done = subprocess.run(
+            ["git", "-C", str(root), "rev-list", "--max-parents=0", "HEAD"],
+            capture_output=True, text=True, timeout=_GIT_TIMEOUT_SECONDS, check=False, stdin=subprocess.DEVNULL,
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+    commits = done.stdout.split()
+    return commits[-1] if done.returncode == 0 and commits else None
+
+
+def _read(path: Path) -> str:
+    try:
+        return path.read_text("utf-8", "replace")
+    except OSError:
+        return ""

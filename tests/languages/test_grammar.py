@@ -1,0 +1,59 @@
+"""Grammars load, parse, and do not hang."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import pytest
+
+from pinakes.languages import grammar
+from pinakes.languages.outline import outline
+from pinakes.languages.table import LANGUAGES, Language, language
+
+PARSED = [language for language in LANGUAGES if language.grammar]
+
+
+def test_the_self_test_finds_nothing_wrong() -> None:
+    assert grammar.self_test() == []
+
+
+def test_the_self_test_names_what_is_wrong(monkeypatch: pytest.MonkeyPatch) -> None:
+    go = language("go")
+    assert go is not None
+    missing = dataclasses.replace(go, name="missing", grammar="tree_sitter_missing.language")
+    broken = dataclasses.replace(go, name="broken", sample="func (")
+    monkeypatch.setattr(grammar, "LANGUAGES", (missing, broken, Language("lines only")))
+    problems = grammar.self_test()
+    assert problems[0].startswith("missing: ModuleNotFoundError")
+    assert problems[1:] == ["broken: the sample does not parse"]
+
+
+def test_a_language_without_a_grammar_has_no_tree() -> None:
+    assert grammar.parse(Language("plain"), b"text") is None
+
+
+@pytest.mark.parametrize("chosen", PARSED, ids=lambda language: language.name)
+@pytest.mark.parametrize("source", [b"[" * 10_000, b"(" * 10_000 + b")" * 10_000, b"{" * 10_000])
+def test_ten_thousand_brackets_are_survived(chosen: Language, source: bytes) -> None:
+    tree = grammar.parse(chosen, source, limit_seconds=0.05)
+    assert tree is not None
+    outline(chosen, tree, source)
+
+
+def test_past_the_time_limit_the_rest_is_left_unread() -> None:
+    go = language("go")
+    assert go is not None
+    source = b"package a\n" + b"func f() {}\n" * 10_000
+    tree = grammar.parse(go, source, limit_seconds=0)
+    assert tree is not None
+    assert tree.root_node.end_byte < len(source)
+
+
+def test_an_ordinary_file_is_read_to_its_end() -> None:
+    go = language("go")
+    assert go is not None
+    source = b"package a\n" + b"func f() {}\n" * 10_000
+    tree = grammar.parse(go, source)
+    assert tree is not None
+    assert tree.root_node.end_byte == len(source)
+    assert len(outline(go, tree, source)) == 10_000

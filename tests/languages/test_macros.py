@@ -1,0 +1,46 @@
+"""Macros are hidden from the grammar, and nothing moves."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pinakes.languages.macros import without_macros
+
+
+@pytest.mark.parametrize(
+    ("source", "hidden"),
+    [
+        ("NAMESPACE_BEGIN\n\nint a;\n", "               \n\nint a;\n"),
+        ("  WARN_UNUSED\n  int f();\n", "             \n  int f();\n"),
+        ("ALWAYS_INLINE static int f();\n", "              static int f();\n"),
+        ("class EXPORT_API Queue : Base {", "class            Queue : Base {"),
+        ("struct ALIGNED(8) Item final {", "struct            Item final {"),
+    ],
+)
+def test_a_macro_becomes_blanks(source: str, hidden: str) -> None:
+    assert without_macros(source.encode()).decode() == hidden
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "enum a {\n  FIRST,\n  LAST_ONE\n};\n",
+        "f(\n  SOME_CONSTANT\n);\n",
+        "struct LIST head;\n",
+        "int a = SIZE_MAX;\n",
+        "class Queue : Base {",
+        "#define NAME value\n",
+    ],
+)
+def test_what_is_no_stray_macro_stays(source: str) -> None:
+    assert without_macros(source.encode()).decode() == source
+
+
+@given(st.text("AB_(){}\n \tclass:intx;", max_size=80).map(str.encode))
+def test_no_byte_moves(source: bytes) -> None:
+    hidden = without_macros(source)
+    assert len(hidden) == len(source)
+    assert all(new in (old, ord(" ")) for old, new in zip(source, hidden, strict=True))
+    assert hidden.count(b"\n") == source.count(b"\n")

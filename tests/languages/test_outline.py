@@ -1,0 +1,121 @@
+"""What the outline finds in each language, and what it survives."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pinakes.languages.grammar import parse
+from pinakes.languages.outline import outline
+from pinakes.languages.table import LANGUAGES, Language, language
+from pinakes.languages.wording import DOC_CHARS, SIGNATURE_CHARS
+
+if TYPE_CHECKING:
+    from pinakes.languages.model import Definition
+
+SAMPLES = Path(__file__).parent / "samples"
+PARSED = [language for language in LANGUAGES if language.grammar]
+
+
+def outline_of(name: str, source: str | bytes) -> list[Definition]:
+    chosen = language(name)
+    assert chosen is not None
+    data = source.encode() if isinstance(source, str) else source
+    tree = parse(chosen, data)
+    assert tree is not None
+    return outline(chosen, tree, data)
+
+
+def shown(definition: Definition) -> str:
+    line = f"{definition.start_line}-{definition.end_line} {definition.kind} {definition.qualified_name}"
+    return " | ".join(filter(None, [line, definition.signature, definition.doc]))
+
+
+@pytest.mark.parametrize("name", [language.name for language in PARSED])
+def test_a_sample_of_the_language_has_the_expected_outline(name: str) -> None:
+    found = [shown(definition) for definition in outline_of(name, (SAMPLES / f"{name}.sample").read_bytes())]
+    assert found == (SAMPLES / f"{name}.outline").read_text("utf-8").splitlines()
+
+
+def test_the_line_is_where_the_name_stands() -> None:
+    (found,) = outline_of("python", "# doc\n@cache\ndef f():\n    pass\n")
+    assert (found.start_line, found.line, found.end_line) == (1, 3, 4)
+
+
+def test_a_comment_after_a_blank_line_or_after_code_is_not_a_doc() -> None:
+    assert outline_of("go", "package a\n\n// far\n\nfunc F() {}\n")[0].doc == ""
+    assert outline_of("c", "int a; // of a\nint b;\n")[1].doc == ""
+
+
+def test_a_doc_block_may_stand_one_blank_line_above() -> None:
+    assert outline_of("javascript", "/** Sends. */\n\nfunction send() {}\n")[0].doc == "Sends."
+    assert outline_of("javascript", "/** Sends. */\nlet a;\nfunction send() {}\n")[1].doc == ""
+
+
+def test_long_headers_and_docs_are_cut() -> None:
+    parameters = ", ".join(f"parameter_{i}" for i in range(100))
+    (found,) = outline_of("python", f'def f({parameters}):\n    """{"word " * 1000}"""\n')
+    assert len(found.signature) == SIGNATURE_CHARS
+    assert found.signature.endswith("…")
+    assert DOC_CHARS - 5 < len(found.doc) <= DOC_CHARS
+
+
+def test_names_of_operators_and_quoted_names_stay_whole() -> None:
+    assert outline_of("scala", "class A { def :+(a: Int) = a }")[1].name == ":+"
+    assert outline_of("kotlin", "fun `adds two numbers`() {}\n")[0].name == "adds two numbers"
+    assert outline_of("cpp", "bool A::operator<=>(A b) { return 1; }")[0].qualified_name == "A.operator<=>"
+
+
+def test_several_names_in_one_declaration_are_siblings() -> None:
+    found = outline_of("javascript", "const a = () => 1, b = () => 2;\n")
+    assert [definition.qualified_name for definition in found] == ["a", "b"]
+
+
+def test_placeholder_names_are_no_definitions() -> None:
+    assert outline_of("go", "package a\nvar _ Reader = nil\n") == []
+
+
+def test_broken_source_gives_what_can_be_found() -> None:
+    found = outline_of("python", "def good():\n    pass\n\nclass (:\n\ndef also_good(a, b):\n    return a\n")
+    assert {"good", "also_good"} <= {definition.name for definition in found}
+
+
+def test_a_function_whose_name_is_missing_is_passed_over() -> None:
+    assert outline_of("swift", "func ") == []
+
+
+def test_bytes_that_are_not_utf8_are_survived() -> None:
+    (found,) = outline_of("python", b"def caf\xe9(a):  # \xff\n    '''\xfe doc'''\n")
+    assert found.name.startswith("caf")
+    assert found.end_line == 2
+
+
+def test_windows_line_ends_do_not_reach_the_text() -> None:
+    (found,) = outline_of("java", "/**\r\n * Counts.\r\n */\r\nclass A\r\n  extends B {\r\n}\r\n")
+    assert (found.signature, found.doc, found.end_line) == ("class A extends B", "Counts.", 6)
+
+
+def test_a_language_without_a_query_has_no_outline() -> None:
+    python = language("python")
+    assert python is not None
+    tree = parse(python, b"def f(): pass")
+    assert tree is not None
+    assert outline(Language("plain", grammar=python.grammar), tree, b"def f(): pass") == []
+
+
+@given(chosen=st.sampled_from(PARSED), data=st.data())
+def test_no_input_makes_the_outline_fail(chosen: Language, data: st.DataObject) -> None:
+    sample = (SAMPLES / f"{chosen.name}.sample").read_bytes()
+    start, end = sorted(data.draw(st.tuples(*[st.integers(0, len(sample))] * 2)))
+    source = sample[:start] + data.draw(st.binary(max_size=40)) + sample[end:]
+    tree = parse(chosen, source)
+    assert tree is not None
+    lines = source.count(b"\n") + 1
+    for found in outline(chosen, tree, source):
+        assert found.name
+        assert 1 <= found.start_line <= found.line <= lines
+        assert found.start_line <= found.end_line <= lines

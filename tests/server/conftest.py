@@ -1,0 +1,49 @@
+"""Servers of toy tools, as real processes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from pinakes.server.manifest import describe, write
+from tests.server.raw import RawClient, toy_command
+from tests.server.toyserver import TOOLS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+    StartClient = Callable[..., RawClient]
+
+
+@pytest.fixture(scope="session")
+def manifest_path(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The manifest of the toy tools."""
+    path = tmp_path_factory.mktemp("manifest") / "manifest.json"
+    write(describe(TOOLS, version="1.2.3"), path)
+    return path
+
+
+@pytest.fixture
+def start_client(manifest_path: Path, tmp_path: Path) -> Iterator[StartClient]:
+    """Starts a server of its own for a test that ends or disturbs it."""
+    clients: list[RawClient] = []
+
+    def start(*arguments: str, cwd: Path | None = None, **environ: str) -> RawClient:
+        client = RawClient(toy_command(manifest_path, *arguments), home=tmp_path, cwd=cwd, **environ)
+        clients.append(client)
+        return client
+
+    yield start
+    for client in clients:
+        client.dismiss()
+
+
+@pytest.fixture(scope="module")
+def client(manifest_path: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[RawClient]:
+    """A client of one server that serves all tests of a module, past its handshake."""
+    client = RawClient(toy_command(manifest_path), home=tmp_path_factory.mktemp("home"))
+    client.initialize()
+    yield client
+    assert client.hang_up() == 0

@@ -1,0 +1,144 @@
+"""Calling tools over the wire, byte for byte."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from pinakes.budget import MAX_ANSWER_CHARACTERS
+
+if TYPE_CHECKING:
+    from tests.server.raw import RawClient
+
+
+def test_a_tool_answers_with_its_text(client: RawClient) -> None:
+    assert client.call("echo", text="naïve 😀") == {
+        "content": [{"type": "text", "text": "naïve 😀"}],
+        "isError": False,
+    }
+
+
+@pytest.mark.parametrize("name", ["count_steps", "count-steps", "countSteps", "Count-Steps"])
+def test_a_name_is_understood_in_every_spelling(client: RawClient, name: str) -> None:
+    assert client.text(name, steps=3) == "counted to 3"
+
+
+def test_a_number_out_of_range_is_clamped(client: RawClient) -> None:
+    assert client.text("echo", text="a", times=1_000_000_000) == "aaa"
+
+
+def test_a_structured_answer_carries_data_beside_our_own_text(client: RawClient) -> None:
+    result = client.call("structured", name="x")
+    assert result["structuredContent"] == {"results": [{"name": "x"}], "truncated": False}
+    assert result["content"] == [{"type": "text", "text": "1 result"}]
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments", "words"),
+    [
+        ("count_step", {}, "Error: Unknown tool 'count_step'. Did you mean count_steps?"),
+        ("xyzzy", {}, "Error: Unknown tool 'xyzzy'. Known: echo, "),
+        ("elsewhere", {}, "Error: Unknown tool 'elsewhere'."),
+        ("echo", {}, "Error: Missing argument 'text'. What to say."),
+        ("echo", {"text": []}, "Error: Argument 'text' must be of type string, not list."),
+        ("echo", {"text": "a", "volume": 11}, "Error: Unknown argument 'volume'. Known: text, times."),
+        (
+            "echo",
+            {"text": "a", "times": "many"},
+            "Error: Argument 'times' must be a whole number, not 'many'.",
+        ),
+        ("fail", {"how": "known"}, "Error: Symbol 'x' not found. Did you mean y?"),
+        ("fail", {"how": "exit"}, "Error: internal error (SystemExit)."),
+        ("huge", {"structured": True}, "Error: The answer has 150,011 characters; no more than 100,000"),
+    ],
+)
+def test_what_goes_wrong_is_an_error_in_words(
+    client: RawClient, name: str, arguments: dict[str, object], words: str
+) -> None:
+    result = client.call(name, **arguments)
+    assert result["isError"] is True
+    assert result["content"][0]["text"].startswith(words)
+
+
+def test_an_unexpected_failure_tells_the_log_and_not_the_client(client: RawClient) -> None:
+    assert client.text("fail") == "Error: internal error (ZeroDivisionError). The server's log says more."
+    client.wait_for_log("ZeroDivisionError: a secret detail")
+    assert client.text("echo", text="still alive") == "still alive"
+
+
+def test_an_oversized_answer_is_cut_and_says_so_in_its_first_line(client: RawClient) -> None:
+    text = client.text("huge", size=260_000)
+    assert text.startswith("showing the first 99,800 of 260,000 characters")
+    assert len(text) <= MAX_ANSWER_CHARACTERS
+
+
+def test_text_that_utf8_cannot_carry_is_mended(client: RawClient) -> None:
+    result = client.call("broken_text")
+    assert result["content"][0]["text"] == "half a pair: ?"
+    assert result["structuredContent"] == {"name": "?"}
+
+
+def test_only_the_protocol_is_on_stdout(client: RawClient) -> None:
+    assert client.text("shout") == "shouted; a child read 0 bytes"
+    for words in ("print", "raw write", "original stdout", "child"):
+        client.wait_for_log(words)
+
+
+def test_children_do_not_inherit_the_wire(client: RawClient) -> None:
+    assert client.text("open_descriptors") == "[]"
+    assert client.text("fork") == "[]"
+
+
+def test_pings_and_other_calls_are_answered_while_tools_run(client: RawClient) -> None:
+    waiting = [client.start_call("wait_until_cancelled") for _ in range(3)]
+    client.wait_for_log("waiting")
+    assert client.request("ping")["result"] == {}
+    assert client.text("echo", text="meanwhile") == "meanwhile"
+    for request_id in waiting:
+        client.send("notifications/cancelled", {"requestId": request_id})
+        client.wait_for_log("noticed the cancellation")
+
+
+def test_many_calls_at_once_are_all_answered(client: RawClient) -> None:
+    ids = [client.start_call("echo", text=str(number)) for number in range(200)]
+    texts = {}
+    for _ in ids:
+        message = client.receive()
+        texts[message["id"]] = message["result"]["content"][0]["text"]
+    assert texts == {request_id: str(number) for number, request_id in enumerate(ids)}
+
+
+def test_progress_is_told_only_to_those_who_asked(client: RawClient) -> None:
+    client.others.clear()
+    client.text("count_steps", steps=1000)
+    assert client.others == []
+    meta = {"progressToken": "t"}
+    client.request("tools/call", {"name": "count_steps", "arguments": {"steps": 1000}, "_meta": meta})
+    params = [message["params"] for message in client.others]
+    assert params[0] == {"progressToken": "t", "progress": 1, "total": 1000, "message": "steps"}
+    assert params[-1]["progress"] == 1000
+    numbers = [step["progress"] for step in params]
+    assert numbers == sorted(set(numbers))
+
+
+def test_a_cut_answer_warns_in_the_log_of_clients_that_want_to_hear(client: RawClient) -> None:
+    client.others.clear()
+    client.call("structured", cut=True)
+    (warning,) = client.others
+    assert warning["method"] == "notifications/message"
+    assert warning["params"] == {
+        "level": "warning",
+        "logger": "pinakes",
+        "data": "structured: answer cut to 8 of 1234 characters",
+    }
+    client.request("logging/setLevel", {"level": "error"})
+    client.others.clear()
+    client.call("structured", cut=True)
+    assert client.others == []
+    assert client.request("logging/setLevel", {"level": "loud"})["error"]["code"] == -32602
+
+
+def test_a_line_of_fifty_megabytes_is_survived(client: RawClient) -> None:
+    assert client.text("echo", text="x" * 50_000_000).startswith("showing the first")
+    assert client.request("ping")["result"] == {}

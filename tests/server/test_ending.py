@@ -1,0 +1,100 @@
+"""How the server ends: always at once, always clean."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.server.raw import environment, initialize_params, toy_command
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tests.server.conftest import StartClient
+
+INITIALIZE = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": initialize_params()}
+
+
+@pytest.mark.parametrize("tool", ["never_end", "wait_until_cancelled"])
+def test_hanging_up_ends_the_server_even_while_work_runs(
+    start_client: StartClient, tool: str, tmp_path: Path
+) -> None:
+    client = start_client()
+    client.initialize()
+    client.start_call(tool)
+    client.wait_for_log("never ending" if tool == "never_end" else "waiting")
+    assert client.hang_up() == 0
+    assert (tmp_path / "closed").exists()
+    assert "Traceback" not in client.remaining_log()
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_signal_ends_the_server_even_while_work_runs(
+    start_client: StartClient, number: signal.Signals, tmp_path: Path
+) -> None:
+    client = start_client()
+    client.initialize()
+    client.start_call("never_end")
+    client.wait_for_log("never ending")
+    client.process.send_signal(number)
+    client.process.send_signal(number)
+    assert client.process.wait() == 0
+    assert (tmp_path / "closed").exists()
+    assert "Traceback" not in client.remaining_log()
+
+
+@pytest.mark.parametrize(
+    ("closed", "code", "words"),
+    [
+        ("2>&-", 0, ""),
+        ("<&-", 2, "stdin and stdout must be open"),
+        (">&-", 2, "stdin and stdout must be open"),
+    ],
+)
+def test_missing_standard_streams_are_coped_with(
+    manifest_path: Path, tmp_path: Path, closed: str, code: int, words: str
+) -> None:
+    command = ["sh", "-c", f'exec "$@" {closed}', "sh", *toy_command(manifest_path)]
+    ping = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "ping"})
+    done = subprocess.run(command, input=ping, capture_output=True, text=True, env=environment(tmp_path))
+    assert done.returncode == code
+    assert words in done.stderr
+    assert ('"result":{}' in done.stdout) == (code == 0)
+
+
+def test_a_client_that_stops_reading_ends_the_server(manifest_path: Path, tmp_path: Path) -> None:
+    command, pipe = toy_command(manifest_path), subprocess.PIPE
+    with subprocess.Popen(command, stdin=pipe, stdout=pipe, env=environment(tmp_path)) as process:
+        assert process.stdin
+        assert process.stdout
+        process.stdin.write(json.dumps(INITIALIZE).encode() + b"\n")
+        process.stdin.flush()
+        assert process.stdout.readline()
+        process.stdout.close()
+        process.stdin.write(json.dumps({**INITIALIZE, "id": 2, "method": "tools/call"}).encode() + b"\n")
+        process.stdin.flush()
+        assert process.wait() == 0
+
+
+def test_a_toolbox_that_does_not_close_is_left_behind(start_client: StartClient, tmp_path: Path) -> None:
+    (tmp_path / "stuck").touch()
+    client = start_client()
+    client.initialize()
+    assert "Unknown tool" in client.text("echo")
+    assert client.hang_up() == 0
+
+
+def test_a_toolbox_that_cannot_be_opened_is_told_at_every_call_and_tried_again(
+    start_client: StartClient, tmp_path: Path
+) -> None:
+    (tmp_path / "read-only").touch()
+    client = start_client()
+    client.initialize()
+    told = "Error: The data folder is read-only. Set PINAKES_HOME to another folder."
+    assert client.call("echo", text="x") == {"content": [{"type": "text", "text": told}], "isError": True}
+    (tmp_path / "read-only").unlink()
+    assert client.text("echo", text="x") == "x"

@@ -1,0 +1,76 @@
+"""The command line of `pinakes mcp`."""
+
+from __future__ import annotations
+
+import subprocess
+from typing import TYPE_CHECKING
+
+import pytest
+
+from pinakes.errors import BadArgument
+from pinakes.server.front import Options, parse_options
+from tests.server.raw import environment, toy_command
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def run_command(
+    manifest: Path, home: Path, *arguments: str, **environ: str
+) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        toy_command(manifest, *arguments),
+        capture_output=True,
+        text=True,
+        input="",
+        cwd=home,
+        env=environment(home, **environ),
+    )
+
+
+@pytest.mark.parametrize(
+    ("arguments", "options"),
+    [
+        ([], Options()),
+        (["src"], Options(path="src")),
+        (["--toolsets", "code", "src"], Options(path="src", toolsets="code")),
+        (["--toolsets=code"], Options(toolsets="code")),
+        (["-h"], Options(help=True)),
+    ],
+)
+def test_options_are_read(arguments: list[str], options: Options) -> None:
+    assert parse_options(arguments) == options
+
+
+@pytest.mark.parametrize("arguments", [["--toolsets"], ["a", "b"], ["--port", "1"], ["-x"], ["--help=1"]])
+def test_what_is_no_option_is_refused(arguments: list[str]) -> None:
+    with pytest.raises(BadArgument, match="pinakes mcp --help"):
+        parse_options(arguments)
+
+
+def test_help_teaches_and_ends(manifest_path: Path, tmp_path: Path) -> None:
+    done = run_command(manifest_path, tmp_path, "--help")
+    assert done.returncode == 0
+    assert done.stdout.startswith("usage: pinakes mcp [PATH] [--toolsets LIST]")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "environ", "words"),
+    [
+        (["--bogus"], {}, "unexpected argument: --bogus"),
+        (["no/such/folder"], {}, "not a folder: no/such/folder"),
+        (["--toolsets", "kitchen"], {}, "Unknown toolset: kitchen"),
+        ([], {"PINAKES_TOKEN_BUDGET": "lots"}, "PINAKES_TOKEN_BUDGET is not a number"),
+    ],
+)
+def test_a_wrong_start_is_refused_on_stderr(
+    manifest_path: Path, tmp_path: Path, arguments: list[str], environ: dict[str, str], words: str
+) -> None:
+    done = run_command(manifest_path, tmp_path, *arguments, **environ)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith(f"pinakes mcp: {words}")
+
+
+def test_a_client_that_hangs_up_at_once_is_a_clean_end(manifest_path: Path, tmp_path: Path) -> None:
+    done = run_command(manifest_path, tmp_path)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")

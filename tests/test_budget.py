@@ -1,0 +1,56 @@
+"""Answers within a budget."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pinakes.budget import MAX_ANSWER_CHARACTERS, Fitted, characters_for, cut, estimate_tokens, fit
+
+
+def test_four_characters_are_a_token() -> None:
+    assert [estimate_tokens("x" * length) for length in (0, 1, 4, 5)] == [0, 1, 1, 2]
+
+
+def test_a_budget_never_exceeds_the_hard_cap() -> None:
+    assert characters_for(5_000) == 20_000
+    assert characters_for(10**9) == MAX_ANSWER_CHARACTERS
+
+
+def test_what_fits_is_kept_whole() -> None:
+    assert fit(["aa", "bb"], characters=5) == Fitted(("aa", "bb"), 5, truncated=False)
+
+
+def test_cuts_fall_between_results() -> None:
+    assert fit(["aaa", "bbb", "c"], characters=7) == Fitted(("aaa", "bbb"), 9, truncated=True)
+
+
+def test_the_first_result_is_cut_only_if_it_alone_is_too_long() -> None:
+    fitted = fit(["a" * 100, "b"], characters=50)
+    assert fitted.truncated
+    assert fitted.pieces == ("a" * 42 + "\n… (cut)",)
+
+
+def test_nothing_fits_into_nothing() -> None:
+    assert fit([], characters=10) == Fitted((), 0, truncated=False)
+
+
+def test_a_cut_falls_at_a_line_end_where_one_is_near() -> None:
+    assert cut("one line\nanother line", characters=20) == "one line\n… (cut)"
+    assert cut("a\n" + "b" * 40, characters=20) == "a\n" + "b" * 10 + "\n… (cut)"
+    assert cut("short", characters=5) == "short"
+
+
+@given(
+    st.lists(st.text(max_size=30), max_size=10), st.integers(10, 200), st.sampled_from(["", "\n", "\n---\n"])
+)
+def test_leading_pieces_fit_and_a_cut_is_never_hidden(
+    pieces: list[str], characters: int, separator: str
+) -> None:
+    fitted = fit(pieces, characters=characters, separator=separator)
+    whole, shown = separator.join(pieces), separator.join(fitted.pieces)
+    assert len(shown) <= characters
+    assert fitted.original_characters == len(whole)
+    assert fitted.truncated == (len(shown) < len(whole))
+    if len(fitted.pieces) > 1 or not fitted.truncated:
+        assert list(fitted.pieces) == pieces[: len(fitted.pieces)]

@@ -1,0 +1,51 @@
+"""What the user decided, read from the environment."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from pinakes.config import DEFAULT_TOKEN_BUDGET, SMALLEST_TOKEN_BUDGET, TOOLSETS, Config, parse_toolsets
+from pinakes.errors import BadArgument
+
+
+def test_an_empty_environment_means_the_platform_folder_and_defaults() -> None:
+    config = Config.from_environment({})
+    assert config.home.name == "pinakes"
+    assert (config.token_budget, config.toolsets) == (DEFAULT_TOKEN_BUDGET, TOOLSETS)
+
+
+def test_the_environment_decides() -> None:
+    environ = {"PINAKES_HOME": "/data", "PINAKES_TOKEN_BUDGET": "800", "PINAKES_TOOLSETS": "code"}
+    assert Config.from_environment(environ) == Config(Path("/data"), 800, ("code",))
+
+
+def test_a_relative_home_and_a_tilde_are_resolved() -> None:
+    assert Config.from_environment({"PINAKES_HOME": "data"}).home == Path.cwd() / "data"
+    assert Config.from_environment({"PINAKES_HOME": "~/data"}).home == Path.home() / "data"
+
+
+def test_given_toolsets_go_before_the_environment() -> None:
+    config = Config.from_environment({"PINAKES_HOME": "/d", "PINAKES_TOOLSETS": "nonsense"}, toolsets="code")
+    assert config.toolsets == ("code",)
+
+
+def test_a_tiny_budget_is_raised_to_the_smallest_that_can_say_something() -> None:
+    environ = {"PINAKES_HOME": "/d", "PINAKES_TOKEN_BUDGET": "-3"}
+    assert Config.from_environment(environ).token_budget == SMALLEST_TOKEN_BUDGET
+
+
+def test_a_budget_that_is_no_number_is_refused() -> None:
+    with pytest.raises(BadArgument, match="PINAKES_TOKEN_BUDGET is not a number: 'lots'"):
+        Config.from_environment({"PINAKES_HOME": "/d", "PINAKES_TOKEN_BUDGET": "lots"})
+
+
+def test_toolsets_come_in_their_fixed_order() -> None:
+    assert parse_toolsets("") == TOOLSETS
+    assert parse_toolsets(", ".join(reversed(TOOLSETS)).upper() + ",,") == TOOLSETS
+
+
+def test_an_unknown_toolset_is_refused_with_the_known_ones() -> None:
+    with pytest.raises(BadArgument, match=r"Unknown toolset: kitchen\. Choose from"):
+        parse_toolsets("code,kitchen")

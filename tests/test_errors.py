@@ -1,0 +1,37 @@
+"""Errors: a message for a person and what to do next."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from pinakes import errors
+from pinakes.errors import PinakesError
+
+
+@pytest.mark.parametrize(
+    ("message", "hint", "text"),
+    [
+        ("No such file", "", "No such file"),
+        ("No such file", "Check the path.", "No such file. Check the path."),
+        ("No such file.", "Check the path.", "No such file. Check the path."),
+        ("Really?", "Yes.", "Really? Yes."),
+    ],
+)
+def test_an_error_reads_as_message_and_hint(message: str, hint: str, text: str) -> None:
+    assert str(PinakesError(message, hint)) == text
+
+
+def test_the_tree_in_the_docstring_is_the_tree_of_classes() -> None:
+    drawn = re.findall(r"^([│├└─ ]*)(\w+)", errors.__doc__ or "", re.MULTILINE)[1:]
+    parents: list[str] = []
+    tree = {}
+    for indent, name in drawn:
+        depth = len(indent) // 4
+        parents[depth:] = [name]
+        tree[name] = parents[depth - 1] if depth else "Exception"
+    classes = {
+        cls.__name__: cls.__mro__[1].__name__ for cls in vars(errors).values() if isinstance(cls, type)
+    }
+    assert tree == classes
