@@ -126,7 +126,7 @@ class References:
             if owner is None:
                 self._guess(line, source, kind, name)
                 continue
-            found = checker.of(module, owner)
+            found = checker.question(module, owner)
             if found is None:
                 self._guess(line, source, kind, name)
             elif type(found) is Namespace:

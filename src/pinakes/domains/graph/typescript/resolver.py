@@ -8,6 +8,7 @@ from pinakes.domains.graph.model import FileFacts, Resolution
 from pinakes.domains.graph.typescript.project.program import Program
 from pinakes.domains.graph.typescript.references import resolve_file
 from pinakes.domains.graph.typescript.syntax.extract import extract_module
+from pinakes.domains.graph.typescript.syntax.repair import parsed_root
 from pinakes.domains.graph.typescript.typing.checker import Checker
 from pinakes.domains.graph.typescript.typing.library import library
 
@@ -23,13 +24,14 @@ _NO_FACTS = FileFacts((), None, None)
 class TypeScriptResolver:
     """The `Resolver` of ts, tsx, js, jsx, mjs, cjs, mts, cts and d.ts files, and of the manifests that steer them."""
 
-    languages = frozenset(("typescript", "tsx", "javascript", "json"))
+    languages = frozenset(("typescript", "tsx", "javascript", "jsx", "json"))
 
     def extract(self, file: ParsedFile) -> FileFacts:
         """Facts about one file, independent of all others."""
-        if file.tree is None or file.path.endswith(".json"):
+        if file.path.endswith(".json"):
             return _NO_FACTS
-        return extract_module(file.path, file.data, file.tree.root_node)
+        root = parsed_root(file)
+        return extract_module(file.path, file.data, root) if root is not None else _NO_FACTS
 
     def resolve(self, project: ProjectFacts, paths: Collection[str]) -> Iterator[Resolution]:
         """Resolve the named files against the whole project."""

@@ -131,7 +131,7 @@ def export_statement(walk: Walk, node: Node) -> None:
 
 def _export_from(walk: Walk, node: Node, specifier: str) -> None:
     """`export … from 'module'`."""
-    is_type = node.children[1].type == "type"
+    is_type = walk.name(node.children[1]) == "type"
     walk.specifiers.append((walk.line(node), specifier, "type" if is_type else "runtime"))
     for child in node.children:
         if child.type == "*":

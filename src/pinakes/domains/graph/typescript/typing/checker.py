@@ -31,6 +31,7 @@ from pinakes.domains.graph.typescript.typing.types import (
     Static,
     Type,
     either,
+    is_plain,
 )
 from pinakes.domains.graph.typescript.typing.value_terms import VALUE_OPERATORS, item_type
 
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
     from pinakes.domains.graph.typescript.project.program import Module, Program
 
 _MAX_DEPTH = 60
+_MAX_STEPS = 4000
 _OPERATORS = {**TYPE_OPERATORS, **VALUE_OPERATORS}
 _WITH_MEMBERS = frozenset((CLASS_DECLARATION, ENUM_DECLARATION, NAMESPACE_DECLARATION))
 
@@ -53,6 +55,7 @@ class Checker:
         self._current: Module | None = None
         self._known: dict[int, Type | None] = {}
         self._depth = 0
+        self._steps_left = _MAX_STEPS
         self._inner: dict[int, tuple[Term, Declared]] = {}
         program.members_of = self.members
         program.evaluate = lambda module, term: self.of(module, term)
@@ -62,6 +65,14 @@ class Checker:
         self._current = module
         self._known = {}
 
+    def question(self, module: Module, term: Term) -> Type | None:
+        """The type of a term of the body, given a bounded number of steps; past them it is unknown."""
+        if type(term) is tuple and id(term) in self._known:
+            return self._known[id(term)]
+        self._steps_left = _MAX_STEPS
+        self.memo.spoiled = False
+        return self.of(module, term)
+
     def of(self, module: Module, term: Term, environment: Environment | None = None) -> Type | None:
         """The type of a term of a module."""
         if term is None:
@@ -69,7 +80,9 @@ class Checker:
         kind = type(term)
         if kind is str:
             return self._named(module, term)
-        if self._depth > _MAX_DEPTH:
+        self._steps_left -= 1
+        if self._depth > _MAX_DEPTH or self._steps_left < 0:
+            self.memo.spoiled = True
             return None
         if kind is int:
             return self._local(module, term, environment)
@@ -136,6 +149,12 @@ class Checker:
 
     def member_type(self, owner: Type | None, name: str) -> Type | None:
         """The type of a member of this name."""
+        if is_plain(owner):
+            answer = self.memo.ask(("member", owner, name), lambda: self._member_type(owner, name))
+            return answer  # type: ignore[no-any-return]
+        return self._member_type(owner, name)
+
+    def _member_type(self, owner: Type | None, name: str) -> Type | None:
         found = self.members(owner, name)
         if not found:
             return None

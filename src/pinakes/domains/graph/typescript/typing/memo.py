@@ -33,6 +33,7 @@ class Memo:
         self._tentative: list[Hashable] = []
         self._lowest = _NEVER  # depth of the outermost open question that the current one leads back to
         self.dependencies: set[str] = set()
+        self.spoiled = False  # the computation ran out of steps: its answers hold for this once only
 
     @property
     def is_busy(self) -> bool:
@@ -55,7 +56,7 @@ class Memo:
             self._lowest = min(self._lowest, running.depth)
             return running.provisional
         if len(self._open) >= _MAX_DEPTH:
-            self._lowest = 0
+            self.spoiled = True
             return None
         return self._answer(question, compute)
 
@@ -88,6 +89,8 @@ class Memo:
 
     def _settle(self, question: Hashable, answer: Any, state: _Open, first: int) -> None:
         """Keep an answer: for good, or until the outer question it rests on changes its own."""
+        if self.spoiled:
+            return
         self._answers[question] = (answer, state.dependencies)
         if state.was_asked:
             for other in self._tentative[first:]:

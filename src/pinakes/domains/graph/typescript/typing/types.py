@@ -152,3 +152,11 @@ def either(options: list[Type | None]) -> Type | None:
     if len(flat) < 2:
         return flat[0] if flat else None
     return Either(tuple(flat))
+
+
+def is_plain(value: Type | None) -> bool:
+    """Whether a type is told by name alone, so that answers about it can be shared."""
+    kind = type(value)
+    if kind is Instance:
+        return all(argument is None or is_plain(argument) for argument in value.arguments)  # type: ignore[union-attr]
+    return kind in (Static, Namespace, Text)
