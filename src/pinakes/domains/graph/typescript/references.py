@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from pinakes.domains.graph.model import Edge, Import, Resolution
-from pinakes.domains.graph.typescript.syntax.modules import NAMESPACE
 from pinakes.domains.graph.typescript.terms import (
     AS_TYPE,
     AS_VALUE,
@@ -13,6 +12,7 @@ from pinakes.domains.graph.typescript.terms import (
     CLASS_DECLARATION,
     INTERFACE_DECLARATION,
     MEANINGS,
+    NAMESPACE,
     VALUE_DECLARATION,
 )
 from pinakes.domains.graph.typescript.typing.types import Declared, Instance, Namespace, Property, Static
@@ -76,20 +76,24 @@ class References:
 
     def _name_targets(self, name: str, meaning: int) -> Iterator[tuple[str, str, str, bool]]:
         own = self._module.declared(name)
-        if own is not None:
-            yield (self._module.path, _key(own, meaning), "scope", True)
+        key = _key(own, meaning) if own is not None else None
+        if key is not None:
+            yield (self._module.path, key, "scope", True)
         origin = self._module.imports.get(name)
         if origin is not None:
             found = self._program.imported(self._module, *origin)
+            certain = self._program.is_certain(self._module, *origin)
             for target in self._targets(found, meaning):
-                yield (*target, "import", True)
+                yield (*target, "import", certain)
             for target in self._behind(found):
                 yield (*target, "export", False)
 
     def _targets(self, found: Declared | Namespace | Property | None, meaning: int) -> Iterator[Target]:
         """The symbols that a looked-up name stands for."""
         if type(found) is Declared and not found.module.is_library:
-            yield (found.module.path, _key(found, meaning))
+            key = _key(found, meaning)
+            if key is not None:
+                yield (found.module.path, key)
         elif type(found) is Property and found.key and not found.module.is_library:
             yield (found.module.path, found.key)
 
@@ -106,15 +110,17 @@ class References:
     # Imports
 
     def _resolve_links(self) -> None:
-        for line, source, specifier, name, kind in self._body["links"]:
+        for line, source, specifier, name, is_alias in self._body["links"]:
+            kind = "import"
             found = self._program.imported(self._module, specifier, name)
+            certain = is_alias and self._program.is_certain(self._module, specifier, name)
             if name == NAMESPACE or type(found) is Namespace:
                 if type(found) is Namespace:
                     self._add(line, source, (found.module.path, ""), kind, "import")
                 continue
             for meaning in (AS_VALUE, AS_TYPE):
                 for target in self._targets(found, meaning):
-                    self._add(line, source, target, kind, "import")
+                    self._add(line, source, target, kind, "import", certain=certain)
             for target in self._behind(found):
                 self._add(line, source, target, kind, "export", certain=False)
 
@@ -227,12 +233,14 @@ def _member_tables(part: tuple[Any, ...]) -> Iterable[dict[str, Any]]:
     return (part[4],) if part[0] == INTERFACE_DECLARATION else ()
 
 
-def _key(declared: Declared, meaning: int) -> str:
+def _key(declared: Declared, meaning: int) -> str | None:
     """The symbol of a declaration that a use means: the type or the value of that name."""
+    values = {part[1] for part in declared.parts if part[0] == VALUE_DECLARATION}
     for part in declared.parts:
-        if MEANINGS[part[0]] & meaning:
+        is_function = part[0] == CLASS_DECLARATION and part[1] in values  # a class only by what it assigns
+        if (AS_VALUE if is_function else MEANINGS[part[0]]) & meaning:
             return str(part[1])
-    return str(declared.parts[0][1])
+    return None
 
 
 def resolve_file(checker: Checker, path: str, facts: FileFacts) -> Resolution:

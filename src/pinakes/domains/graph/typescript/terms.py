@@ -49,6 +49,10 @@ MAPPED = "mapped"       # (parameter name, constraint, value)
 INFER = "infer"         # (name,)
 PREDICATE = "is"        # (parameter name, type)
 
+# Imported names with a meaning of their own
+ANY_NAME = "="  # whatever a CommonJS module exports
+NAMESPACE = "*"  # the module as a whole
+
 # Guards
 INSTANCE_OF = "instanceof"  # (class,)
 GUARD_CALL = "guard"        # (callee, position of the argument; None: the object)

@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from pinakes.domains.graph.typescript.project.locate import Locator
-from pinakes.domains.graph.typescript.syntax.commonjs import ANY_NAME
-from pinakes.domains.graph.typescript.syntax.modules import NAMESPACE
+from pinakes.domains.graph.typescript.terms import ANY_NAME, NAMESPACE
 from pinakes.domains.graph.typescript.typing.memo import Memo
 from pinakes.domains.graph.typescript.typing.types import Declared, Namespace, Property, Type
 
@@ -22,7 +21,7 @@ if TYPE_CHECKING:
 class Module:
     """One file as others see it; while it is being resolved itself, also its locals."""
 
-    __slots__ = ("_declared", "augmented", "declarations", "exports", "imports", "is_library", "locals", "path", "stars", "whole")
+    __slots__ = ("_declared", "augmented", "declarations", "exports", "imports", "is_chained", "is_library", "locals", "path", "stars", "whole")
 
     def __init__(self, path: str, interface: dict[str, Any], *, is_library: bool = False) -> None:
         self.path = path
@@ -32,6 +31,7 @@ class Module:
         self.whole: Term = interface["whole"]
         self.declarations: dict[str, tuple[tuple[Any, ...], ...]] = interface["declarations"]
         self.augmented: tuple[tuple[str, str, str], ...] = interface["augmented"]
+        self.is_chained: bool = interface["chained"]
         self.is_library = is_library
         self.locals: list[Term] = []
         self._declared: dict[str, Declared] = {}
@@ -77,7 +77,8 @@ class Program:
         """What a module-level name stands for."""
         origin = module.imports.get(name)
         if origin is not None:
-            return self.imported(module, *origin)
+            found = self.imported(module, *origin)
+            return found if found is not None else module.declared(name)
         found = module.declared(name)
         if found is not None or module.is_library:
             return found
@@ -93,6 +94,13 @@ class Program:
         if name == ANY_NAME:
             return self._whole(target)
         return self.exported(target, name)
+
+    def is_certain(self, module: Module, specifier: str, name: str) -> bool:
+        """Whether an imported name surely stands for what its module exports, not for an equal value beside it."""
+        if name not in (ANY_NAME, "default"):
+            return True
+        target = self.import_module(module, specifier)
+        return target is None or not target.is_chained
 
     def _ambient(self, _module: Module, _specifier: str, _name: str) -> Found | None:
         return None

@@ -44,6 +44,7 @@ def assignment(walk: Walk, node: Node, expected: Term) -> Term:
 def _assign_variable(walk: Walk, left: Node, right: Node) -> Term:
     name = walk.name(left)
     if name == "exports" and name not in walk.values:
+        walk.is_chained_export = True
         return walk.expression(right)
     target = walk.use_name(name, left, "write")
     term = walk.expression(right, target)

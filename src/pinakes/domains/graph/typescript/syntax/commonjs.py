@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from pinakes.domains.graph.typescript.syntax.jsdoc import documented_term
 from pinakes.domains.graph.typescript.syntax.references import refer
 from pinakes.domains.graph.typescript.syntax.values import named_value, value_kind, value_term
-from pinakes.domains.graph.typescript.terms import MEMBER, REQUIRE, Term
+from pinakes.domains.graph.typescript.terms import ANY_NAME, MEMBER, REQUIRE, Term
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from pinakes.domains.graph.typescript.syntax.walk import Walk
 
 WHOLE = "module.exports"
-ANY_NAME = "="  # what `require` imports: whatever the module exports
 
 
 def is_export_target(walk: Walk, left: Node) -> bool:
@@ -51,6 +50,7 @@ def _export_whole(walk: Walk, left: Node, right: Node) -> Term:
         term = refer(walk, right, "read")
     elif right.type == "assignment_expression":
         term = walk.expression(right)
+        walk.is_chained_export = True
     else:
         name = right.child_by_field_name("name") if value_kind(right) != "variable" else None
         key = walk.add_symbol(walk.name(name) if name is not None else WHOLE, value_kind(right), left.parent or left,

@@ -27,6 +27,7 @@ from pinakes.domains.graph.typescript.syntax.values import named_value, value_ki
 from pinakes.domains.graph.typescript.syntax.walk import ClassFrame
 from pinakes.domains.graph.typescript.terms import (
     ALIAS_DECLARATION,
+    ANY_NAME,
     CLASS,
     CLASS_DECLARATION,
     NAMESPACE_DECLARATION,
@@ -80,13 +81,15 @@ def _set_variable(walk: Walk, name: str, place: Node, term: Term) -> None:
     elif type(binding) is str:
         key = walk.add_symbol(name, "variable", place)
         walk.declare(binding, (VALUE_DECLARATION, key, term))
-        _note_required(walk, binding, term)
+        _note_required(walk, binding, term, place)
 
 
-def _note_required(walk: Walk, binding: str, term: Term) -> None:
+def _note_required(walk: Walk, binding: str, term: Term, place: Node) -> None:
     origin = required(term)
     if origin is not None:
         walk.imports[binding] = origin
+        if origin[1] == ANY_NAME:
+            walk.links.append((walk.line(place), walk.source, *origin, True))
 
 
 def _plain_variable(walk: Walk, node: Node, target: Node, value: Node | None, annotation: Term, *,
@@ -124,8 +127,9 @@ def _declare_value(walk: Walk, binding: Binding, key: str, declaration: tuple[An
         return term
     if walk.exported_value is not None and term is walk.exported_value:  # const app = module.exports = {…}
         walk.exported_value = binding
+        walk.is_chained_export = True
     walk.declare(binding, declaration, node)
-    _note_required(walk, binding, term)
+    _note_required(walk, binding, term, node)
     return term
 
 

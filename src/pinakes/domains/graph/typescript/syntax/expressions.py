@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 from pinakes.domains.graph.typescript.syntax.annotations import this_term, type_arguments
 from pinakes.domains.graph.typescript.syntax.assignments import assignment, augmented_assignment, update
 from pinakes.domains.graph.typescript.syntax.classes import class_declaration
-from pinakes.domains.graph.typescript.syntax.commonjs import ANY_NAME
 from pinakes.domains.graph.typescript.syntax.conditions import binary, logical_operands, ternary
 from pinakes.domains.graph.typescript.syntax.functions import FUNCTION_KINDS, function_term
 from pinakes.domains.graph.typescript.syntax.jsx import JSX
@@ -15,6 +14,7 @@ from pinakes.domains.graph.typescript.syntax.literals import array_literal, obje
 from pinakes.domains.graph.typescript.syntax.references import member, refer
 from pinakes.domains.graph.typescript.syntax.walk import each_expression
 from pinakes.domains.graph.typescript.terms import (
+    ANY_NAME,
     ARGUMENT,
     AWAIT,
     CALL,
@@ -129,7 +129,7 @@ def _dynamic_import(walk: Walk, given: Node) -> Term:
 
 def _require(walk: Walk, node: Node, specifier: str) -> Term:
     walk.specifiers.append((walk.line(node), specifier, "deferred" if walk.in_function else "runtime"))
-    walk.links.append((walk.line(node), walk.source, specifier, ANY_NAME, "import"))
+    walk.links.append((walk.line(node), walk.source, specifier, ANY_NAME, False))
     walk.is_module = True
     return (REQUIRE, specifier)
 

@@ -66,6 +66,7 @@ def _interface(walk: Walk, with_locals: set[str]) -> dict[str, Any]:
         "imports": walk.imports,
         "exports": walk.exports,
         "stars": tuple(walk.stars),
+        "chained": walk.is_chained_export,
         "whole": inline.term(walk.exported_value),
         "declarations": {
             name: tuple([inline.term(part) for part in parts]) if name in with_locals else tuple(parts)

@@ -6,16 +6,31 @@ import re
 from typing import TYPE_CHECKING
 
 from pinakes.domains.graph.typescript.syntax.jsdoc_types import parse_type
-from pinakes.domains.graph.typescript.terms import ALIAS_DECLARATION, FUNCTION, IMPORT, IS_OPTIONAL, MEMBER, OBJECT, Term
+from pinakes.domains.graph.typescript.terms import (
+    ALIAS_DECLARATION,
+    ANY_NAME,
+    FUNCTION,
+    IMPORT,
+    IS_OPTIONAL,
+    MEMBER,
+    NAMESPACE,
+    OBJECT,
+    Term,
+)
 
 if TYPE_CHECKING:
     from pinakes.domains.graph.typescript.syntax.walk import Walk
 
 _COMMENT = re.compile(r"/\*\*.*?\*/", re.DOTALL)
-_LINK = re.compile(r"\{@link(?:code|plain)?\s+([\w$]+(?:[.#][\w$]+)*)|@(?:see|throws)\s+([\w$]+(?:[.#][\w$]+)*)\s*$", re.MULTILINE)
+_LINK = re.compile(r"\{@link(?:code|plain)?\s+([\w$]+(?:[.#][\w$]+)*)|@see\s+([A-Za-z_$][\w$]*(?:[.#][\w$]+)*)")
 _TAG = re.compile(r"@(\w+)\s*(\{)?")
 _NAME = re.compile(r"\s*\[?([\w$.]+)")
-_IDENTIFIER = re.compile(r"import\(\s*['\"]([^'\"]+)['\"]\s*\)((?:\.[\w$]+)*)|(?<![\w$.'\"])([A-Za-z_$][\w$]*)((?:\.[\w$]+)*)(?!['\"\w$])")
+_IDENTIFIER = re.compile(
+    r"import\s*\(\s*['\"]([^'\"]+)['\"]\s*\)((?:\.[\w$]+)*)"
+    r"|(?<![\w$.'\"])([A-Za-z_$][\w$]*)((?:\.[\w$]+)*)(?!['\"\w$]|\s*\??:)"
+)
+_IMPORT = re.compile(r"@import\s+([^'\"]+?)\s+from\s+['\"]([^'\"]+)['\"]")
+_IMPORTED = re.compile(r"(\*|[A-Za-z_$][\w$]*)(?:\s+as\s+([\w$]+))?")
 _TYPE_TAGS = frozenset(("type", "param", "arg", "argument", "returns", "return", "typedef", "property", "prop", "extends",
                         "augments", "implements", "template", "satisfies", "this", "enum", "callback", "yields", "throws"))
 
@@ -84,13 +99,28 @@ def note_comments(walk: Walk) -> None:
 
 
 def declare_typedefs(walk: Walk) -> None:
-    """Declare the types that `@typedef` and `@callback` comments of a JavaScript file define."""
-    if not walk.is_javascript or ("@typedef" not in walk.text and "@callback" not in walk.text):
+    """Declare the types that `@import` and `@typedef` comments of a JavaScript file bring."""
+    if not walk.is_javascript or ("@typedef" not in walk.text and "@import" not in walk.text):
         return
     for comment in _COMMENT.finditer(walk.text):
         text = comment.group()
+        for match in _IMPORT.finditer(text):
+            _declare_imports(walk, match, comment.start())
         if "@typedef" in text:
             _declare_typedefs(walk, text, comment.start())
+
+
+def _declare_imports(walk: Walk, statement: re.Match[str], start: int) -> None:
+    """`@import { A, B as C } from './module'`."""
+    clause, specifier = statement[1], statement[2]
+    for match in _IMPORTED.finditer(clause):
+        name, local = match[1], match[2] or match[1]
+        named = "{" in clause[: match.start()]
+        imported = NAMESPACE if name == "*" else name if named else "default"
+        walk.bind_type(local, local)
+        walk.imports[local] = (specifier, imported)
+        line = walk.line_at(start + statement.start(1) + match.start())
+        walk.links.append((line, "", specifier, imported, True))
 
 
 def _declare_typedefs(walk: Walk, text: str, start: int) -> None:
@@ -126,18 +156,27 @@ def _note_types(walk: Walk, text: str, start: int) -> None:
         end = _closing_brace(text, match.end())
         for name in _IDENTIFIER.finditer(text, match.end(), end):
             if name[1]:
-                _note_members(walk, start + name.start(2), (IMPORT, name[1]), name[2].split(".")[1:])
+                _note_import(walk, start + name.start(), name[1], name[2].split(".")[1:])
             else:
-                _note_dotted(walk, start + name.start(3), name[3], *name[4].split(".")[1:])
+                _note_dotted(walk, start + name.start(3), name[3], *name[4].split(".")[1:], is_type=True)
 
 
-def _note_dotted(walk: Walk, offset: int, first: str, *rest: str) -> None:
+def _note_import(walk: Walk, offset: int, specifier: str, names: list[str]) -> None:
+    """`import('./module').Name` in a comment."""
+    if names:
+        _note_members(walk, offset, (IMPORT, specifier), names)
+    else:
+        walk.links.append((walk.line_at(offset), "", specifier, ANY_NAME, True))
+
+
+def _note_dotted(walk: Walk, offset: int, first: str, *rest: str, is_type: bool = False) -> None:
     binding = walk.types.get(first)
     if binding is None:
         binding = walk.values.get(first)
     if type(binding) is not str:
         return
-    walk.names.append((walk.line_at(offset), "", "type", binding))
+    if not is_type or rest:
+        walk.names.append((walk.line_at(offset), "", "type", binding))
     walk.type_names.append((walk.line_at(offset), "", "type", binding))
     _note_members(walk, offset, binding, list(rest))
 

@@ -5,7 +5,17 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from pinakes.domains.graph.typescript.terms import ARRAY, EITHER, FUNCTION, IMPORT, MEMBER, OBJECT, REF, TEXT, Term
+from pinakes.domains.graph.typescript.terms import (
+    ARRAY,
+    EITHER,
+    FUNCTION,
+    IMPORT,
+    MEMBER,
+    OBJECT,
+    REF,
+    TEXT,
+    Term,
+)
 
 if TYPE_CHECKING:
     from pinakes.domains.graph.typescript.syntax.walk import Walk

@@ -4,7 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pinakes.domains.graph.typescript.syntax.functions import FUNCTION_KINDS, function_term, mark_component, member_name
+from pinakes.domains.graph.typescript.syntax.functions import (
+    FUNCTION_KINDS,
+    function_term,
+    mark_component,
+    member_name,
+)
 from pinakes.domains.graph.typescript.syntax.walk import ClassFrame
 from pinakes.domains.graph.typescript.terms import EACH, EITHER, LIST, MEMBER, OBJECT, SPREAD, Term
 

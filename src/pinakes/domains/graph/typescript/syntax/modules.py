@@ -5,21 +5,18 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pinakes.domains.graph.typescript.syntax.annotations import named_children
-from pinakes.domains.graph.typescript.syntax.commonjs import ANY_NAME
 from pinakes.domains.graph.typescript.syntax.declarations import name_node
 from pinakes.domains.graph.typescript.syntax.hoisting import CLASSES, FUNCTIONS
 from pinakes.domains.graph.typescript.syntax.jsdoc import documented_term
 from pinakes.domains.graph.typescript.syntax.patterns import pattern_names
 from pinakes.domains.graph.typescript.syntax.references import refer
 from pinakes.domains.graph.typescript.syntax.values import named_value, value_kind
-from pinakes.domains.graph.typescript.terms import MEMBER, VALUE_DECLARATION, Term
+from pinakes.domains.graph.typescript.terms import ANY_NAME, MEMBER, NAMESPACE, VALUE_DECLARATION, Term
 
 if TYPE_CHECKING:
     from tree_sitter import Node
 
     from pinakes.domains.graph.typescript.syntax.walk import StatementHandler, Walk
-
-NAMESPACE = "*"  # the imported name that stands for the module as a whole
 
 
 def import_statement(walk: Walk, node: Node) -> None:
@@ -82,9 +79,9 @@ def _bind_import(walk: Walk, local: Node, place: Node, specifier: str, imported:
     walk.bind_value(name, name)
     walk.bind_type(name, name)
     walk.imports[name] = (specifier, imported)
-    walk.links.append((walk.line(place), walk.source, specifier, imported, "import"))
+    walk.links.append((walk.line(place), walk.source, specifier, imported, True))
     if local.start_byte != place.start_byte and walk.line(local) != walk.line(place):
-        walk.links.append((walk.line(local), walk.source, specifier, imported, "import"))
+        walk.links.append((walk.line(local), walk.source, specifier, imported, True))
 
 
 def import_alias(walk: Walk, node: Node) -> None:
@@ -139,7 +136,7 @@ def _export_from(walk: Walk, node: Node, specifier: str) -> None:
         elif child.type == "namespace_export":
             name = walk.name(child.children[-1])
             walk.exports[name] = (specifier, NAMESPACE)
-            walk.links.append((walk.line(child), walk.source, specifier, NAMESPACE, "import"))
+            walk.links.append((walk.line(child), walk.source, specifier, NAMESPACE, True))
         elif child.type == "export_clause":
             for part in child.children:
                 if part.type == "export_specifier":
@@ -156,7 +153,7 @@ def _specifier_names(walk: Walk, node: Node) -> tuple[Node, str, str]:
 def _reexport(walk: Walk, node: Node, specifier: str) -> None:
     place, name, exported = _specifier_names(walk, node)
     walk.exports[exported] = (specifier, name)
-    walk.links.append((walk.line(place), walk.source, specifier, name, "import"))
+    walk.links.append((walk.line(place), walk.source, specifier, name, True))
 
 
 def _export_local(walk: Walk, node: Node) -> None:

@@ -96,7 +96,7 @@ class Walk:
         self.imports: dict[str, tuple[str, str]] = {}
         self.exports: dict[str, Any] = {}
         self.stars: list[str] = []
-        self.links: list[tuple[int, str, str, str, str]] = []  # line, source, specifier, name, mode
+        self.links: list[tuple[int, str, str, str, bool]] = []  # line, source, specifier, name, whether an alias of it
         self.specifiers: list[tuple[int, str, str]] = []  # line, specifier, mode
         self.declarations: dict[str, list[tuple[Any, ...]]] = {}
         self.merges: list[tuple[int, str, str]] = []  # line, key, key of the first declaration
@@ -105,6 +105,7 @@ class Walk:
         self.prototypes: dict[str, dict[str, tuple[str, str, Term]]] = {}
         self.properties: list[tuple[str, Term, Node]] = []  # parameters that are also members of their class
         self.exported_value: Term = None
+        self.is_chained_export = False  # `module.exports = exports = value`: several names for one value
         self.is_module = False
         self.comment: Node | None = None
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pinakes.domains.graph.typescript.terms import (
+    ALIAS_DECLARATION,
     ARRAY,
     EITHER,
     FUNCTION,
@@ -15,10 +16,17 @@ from pinakes.domains.graph.typescript.terms import (
     REF,
     TUPLE,
     TYPE_PARAMETER,
-    ALIAS_DECLARATION,
     Term,
 )
-from pinakes.domains.graph.typescript.typing.types import Declared, Either, Environment, Function, Instance, Tuple, Type, either
+from pinakes.domains.graph.typescript.typing.types import (
+    Declared,
+    Either,
+    Environment,
+    Function,
+    Tuple,
+    Type,
+    either,
+)
 
 if TYPE_CHECKING:
     from pinakes.domains.graph.typescript.project.program import Module

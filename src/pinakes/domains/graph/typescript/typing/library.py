@@ -116,9 +116,6 @@ type InstanceType<T> = T extends new (...args: any) => infer R ? R : any;
 declare function structuredClone<T>(value: T): T;
 """
 
-_EMPTY = {"imports": {}, "exports": {}, "stars": (), "whole": None, "declarations": {}, "augmented": (), "module": False}
-
-
 @cache
 def library() -> Module:
     """The library as a module, read once."""

@@ -15,7 +15,17 @@ from pinakes.domains.graph.typescript.terms import (
 )
 from pinakes.domains.graph.typescript.typing.calls import signatures
 from pinakes.domains.graph.typescript.typing.members import constructed
-from pinakes.domains.graph.typescript.typing.types import Either, Environment, Function, Instance, Member, Opaque, Text, Type, either
+from pinakes.domains.graph.typescript.typing.types import (
+    Either,
+    Environment,
+    Function,
+    Instance,
+    Member,
+    Opaque,
+    Text,
+    Type,
+    either,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable

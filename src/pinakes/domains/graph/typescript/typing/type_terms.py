@@ -117,6 +117,8 @@ def _ref(checker: Checker, module: Module, term: Term, environment: Environment 
         return found
     if type(found) is Property:
         return constructed(checker.property_type(found))
+    if type(found) is Namespace and found.module.whole is not None:
+        return constructed(checker.of(found.module, found.module.whole))
     return None
 
 

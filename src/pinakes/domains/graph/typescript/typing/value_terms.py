@@ -25,7 +25,13 @@ from pinakes.domains.graph.typescript.terms import (
     SUPER,
     Term,
 )
-from pinakes.domains.graph.typescript.typing.calls import argument_type, call, construct, parameter_type, result_type
+from pinakes.domains.graph.typescript.typing.calls import (
+    argument_type,
+    call,
+    construct,
+    parameter_type,
+    result_type,
+)
 from pinakes.domains.graph.typescript.typing.members import array_of, bindings, constructed
 from pinakes.domains.graph.typescript.typing.narrowing import narrow
 from pinakes.domains.graph.typescript.typing.type_terms import this_declared
