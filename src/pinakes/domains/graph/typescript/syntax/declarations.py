@@ -119,6 +119,7 @@ def _plain_variable(walk: Walk, node: Node, target: Node, value: Node | None, an
 
 
 def _declare_value(walk: Walk, binding: Binding, key: str, declaration: tuple[Any, ...], annotation: Term, node: Node) -> Term:
+    value = declaration[2] if declaration[0] == VALUE_DECLARATION else None
     if annotation is not None and declaration[0] == VALUE_DECLARATION:
         declaration = (VALUE_DECLARATION, key, annotation)
     term = value_term(declaration, binding)
@@ -129,7 +130,7 @@ def _declare_value(walk: Walk, binding: Binding, key: str, declaration: tuple[An
         walk.exported_value = binding
         walk.is_chained_export = True
     walk.declare(binding, declaration, node)
-    _note_required(walk, binding, term, node)
+    _note_required(walk, binding, value, node)
     return term
 
 

@@ -9,6 +9,7 @@ from pinakes.domains.graph.typescript.syntax.assignments import assignment, augm
 from pinakes.domains.graph.typescript.syntax.classes import class_declaration
 from pinakes.domains.graph.typescript.syntax.conditions import binary, logical_operands, ternary
 from pinakes.domains.graph.typescript.syntax.functions import FUNCTION_KINDS, function_term
+from pinakes.domains.graph.typescript.syntax.jsdoc import cast_term
 from pinakes.domains.graph.typescript.syntax.jsx import JSX
 from pinakes.domains.graph.typescript.syntax.literals import array_literal, object_literal
 from pinakes.domains.graph.typescript.syntax.references import member, refer
@@ -148,6 +149,12 @@ def _inner(walk: Walk, node: Node, expected: Term) -> Term:
     return term
 
 
+def _parenthesized(walk: Walk, node: Node, expected: Term) -> Term:
+    cast = cast_term(walk, node.start_byte) if walk.is_javascript else None
+    term = _inner(walk, node, expected if cast is None else cast)
+    return term if cast is None else cast
+
+
 def _sequence(walk: Walk, node: Node, expected: Term) -> Term:
     operands = logical_operands(node, "sequence_expression")
     for child in operands[:-1]:
@@ -264,7 +271,7 @@ EXPRESSIONS: dict[str, ExpressionHandler] = {
     "call_expression": _call,
     "new_expression": _new,
     "await_expression": _await,
-    "parenthesized_expression": _inner,
+    "parenthesized_expression": _parenthesized,
     "non_null_expression": _inner,
     "sequence_expression": _sequence,
     "as_expression": _as,

@@ -9,12 +9,14 @@ from pinakes.domains.graph.typescript.syntax.jsdoc_types import parse_type
 from pinakes.domains.graph.typescript.terms import (
     ALIAS_DECLARATION,
     ANY_NAME,
+    EITHER,
     FUNCTION,
     IMPORT,
     IS_OPTIONAL,
     MEMBER,
     NAMESPACE,
     OBJECT,
+    REF,
     Term,
 )
 
@@ -23,6 +25,7 @@ if TYPE_CHECKING:
 
 _COMMENT = re.compile(r"/\*\*.*?\*/", re.DOTALL)
 _LINK = re.compile(r"\{@link(?:code|plain)?\s+([\w$]+(?:[.#][\w$]+)*)|@see\s+([A-Za-z_$][\w$]*(?:[.#][\w$]+)*)")
+_MAX_CAST = 300  # characters of a comment that casts
 _TAG = re.compile(r"@(\w+)\s*(\{)?")
 _NAME = re.compile(r"\s*\[?([\w$.]+)")
 _IDENTIFIER = re.compile(
@@ -33,6 +36,16 @@ _IMPORT = re.compile(r"@import\s+([^'\"]+?)\s+from\s+['\"]([^'\"]+)['\"]")
 _IMPORTED = re.compile(r"(\*|[A-Za-z_$][\w$]*)(?:\s+as\s+([\w$]+))?")
 _TYPE_TAGS = frozenset(("type", "param", "arg", "argument", "returns", "return", "typedef", "property", "prop", "extends",
                         "augments", "implements", "template", "satisfies", "this", "enum", "callback", "yields", "throws"))
+_BARE_TYPE_TAGS = frozenset(("extends", "augments", "implements"))
+
+
+def cast_term(walk: Walk, start: int) -> Term:
+    """The type that a comment right before a parenthesis casts to."""
+    before = walk.text[max(0, start - _MAX_CAST) : start].rstrip()
+    if not before.endswith("*/"):
+        return None
+    opening = before.rfind("/**")
+    return _stated_type(walk, before[opening:]) if opening >= 0 and "@type" in before[opening:] else None
 
 
 def documented_term(walk: Walk) -> Term:
@@ -94,7 +107,7 @@ def note_comments(walk: Walk) -> None:
         for match in _LINK.finditer(text):
             group = 1 if match[1] else 2
             _note_dotted(walk, comment.start() + match.start(group), *re.split("[.#]", match[group]))
-        if walk.is_javascript and "{" in text:
+        if walk.is_javascript:
             _note_types(walk, text, comment.start())
 
 
@@ -151,9 +164,9 @@ def _listed_properties(walk: Walk, text: str) -> Term:
 def _note_types(walk: Walk, text: str, start: int) -> None:
     """Note the names in the braces of tags."""
     for match in _TAG.finditer(text):
-        if not match[2] or match[1] not in _TYPE_TAGS:
+        if match[1] not in (_TYPE_TAGS if match[2] else _BARE_TYPE_TAGS):
             continue
-        end = _closing_brace(text, match.end())
+        end = _closing_brace(text, match.end()) if match[2] else text.find("\n", match.end())
         for name in _IDENTIFIER.finditer(text, match.end(), end):
             if name[1]:
                 _note_import(walk, start + name.start(), name[1], name[2].split(".")[1:])
@@ -178,7 +191,7 @@ def _note_dotted(walk: Walk, offset: int, first: str, *rest: str, is_type: bool 
     if not is_type or rest:
         walk.names.append((walk.line_at(offset), "", "type", binding))
     walk.type_names.append((walk.line_at(offset), "", "type", binding))
-    _note_members(walk, offset, binding, list(rest))
+    _note_members(walk, offset, (EITHER, binding, (REF, binding, ())), list(rest))
 
 
 def _note_members(walk: Walk, offset: int, owner: Term, names: list[str]) -> None:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 # `interface Box<in out T>`: the grammar does not know variance
 _VARIANCE = re.compile(rb"(?<=[<,\n])(\s*)(in\s+out|out|in)(?=\s+[A-Za-z_$][\w$]*\s*(?:extends\b|[=,>]))")
 # a call signature on a line of its own, after a member that ends without a semicolon
-_GAP = rb"(?:[ \t]*(?://[^\n]*)?\r?\n|[ \t]*/\*(?:[^*]|\*(?!/))*\*/)*[ \t]*\r?\n[ \t]*"
+_GAP = rb"(?:[ \t]*(?://[^\n]*)?\r?\n|[ \t]*/\*(?:[^*]|\*(?!/))*\*/)*[ \t]*(?://[^\n]*)?\r?\n[ \t]*"
 _SIGNATURE = re.compile(rb"(?<=[\w$>)\]}'\"])(?<!=>)(" + _GAP + rb")[ \t](?=<[\s\w$]|\([\w$:?,\s{}\[\]]*\)?:)")
 
 
