@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pinakes.domains.graph.model import FileFacts, Resolution
+from pinakes.domains.graph.typescript.project.manifests import is_manifest, manifest_facts
 from pinakes.domains.graph.typescript.project.program import Program
 from pinakes.domains.graph.typescript.references import resolve_file
 from pinakes.domains.graph.typescript.syntax.extract import extract_module
@@ -28,8 +29,8 @@ class TypeScriptResolver:
 
     def extract(self, file: ParsedFile) -> FileFacts:
         """Facts about one file, independent of all others."""
-        if file.path.endswith(".json"):
-            return _NO_FACTS
+        if file.language is not None and file.language.name == "json":
+            return FileFacts((), manifest_facts(file.path, file.data), None) if is_manifest(file.path) else _NO_FACTS
         root = parsed_root(file)
         return extract_module(file.path, file.data, root) if root is not None else _NO_FACTS
 

@@ -5,7 +5,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from posixpath import dirname, join, normpath
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+from pinakes.domains.graph.typescript.project.configs import Configs
+from pinakes.domains.graph.typescript.project.packages import Packages
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -38,6 +41,9 @@ class Locator:
         self._depend = depend
         self._known: dict[tuple[str, str], tuple[Located, frozenset[str]]] = {}
         self._sought: set[str] = set()
+        self._manifests: dict[str, dict[str, Any] | None] = {}
+        self._configs = Configs(self._manifest)
+        self._packages = Packages(self._paths, self._manifest)
 
     def locate(self, importer: str, specifier: str) -> Located:
         """The file that `specifier` names inside `importer`."""
@@ -45,7 +51,7 @@ class Locator:
         known = self._known.get(question)
         if known is None:
             self._sought = set()
-            found = self._locate(*question)
+            found = self._locate(question[0], specifier.partition("?")[0])
             known = self._known[question] = (found, frozenset(self._sought))
         for path in known[1]:
             self._depend(path)
@@ -54,7 +60,30 @@ class Locator:
     def _locate(self, folder: str, specifier: str) -> Located:
         if specifier.startswith(("./", "../")) or specifier in (".", ".."):
             return Located(self._file(normpath(join(folder, specifier))))
-        return Located(None, is_external=True)
+        if specifier.startswith("#"):
+            own = self._packages.own_import(folder, specifier)
+            found = self._first(own)
+            if found is not None or own:
+                return Located(found, is_external=any(not path.startswith(".") for path in own))
+        candidates, is_claimed = self._configs.mapping(folder).candidates(specifier)
+        found = self._first(candidates)
+        if found is None and not specifier.startswith(("node:", "#", "/")):
+            self._sought.update(("*/package", *self._packages.manifests))
+            found = self._first(self._packages.entry_points(specifier))
+        return Located(found, is_external=found is None and not is_claimed)
+
+    def _first(self, candidates: list[str]) -> str | None:
+        return next((found for path in candidates if (found := self._file(path)) is not None), None)
+
+    def _manifest(self, path: str) -> dict[str, Any] | None:
+        """What a package.json or tsconfig.json says; None where it is missing or broken."""
+        if not self._has(path):
+            return None
+        if path not in self._manifests:
+            facts = self._project.facts(path)
+            content = facts.interface if facts is not None else None
+            self._manifests[path] = content if isinstance(content, dict) and "kind" in content else None
+        return self._manifests[path]
 
     def _has(self, path: str) -> bool:
         self._sought.add(path)
@@ -66,13 +95,12 @@ class Locator:
 
 
 def _candidates(path: str) -> Iterator[str]:
-    for written, meant in _WRITTEN_AS.items():
-        if path.endswith(written):
-            yield from (path[: -len(written)] + extension for extension in meant)
-            break
-    else:
-        if path.endswith((".ts", ".tsx", ".mts", ".cts", ".json")):
-            yield path
+    """The files that a path may mean, best first."""
+    written = path[path.rfind(".") :] if "." in path.rpartition("/")[2] else ""
+    if written in _WRITTEN_AS:
+        yield from (path[: -len(written)] + extension for extension in _WRITTEN_AS[written])
+    elif written:
+        yield path
     if path in (".", ""):
         path = ""
     else:

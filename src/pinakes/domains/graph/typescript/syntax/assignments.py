@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pinakes.domains.graph.typescript.syntax.commonjs import export_value, is_export_target
-from pinakes.domains.graph.typescript.syntax.functions import FUNCTION_KINDS, function_term
+from pinakes.domains.graph.typescript.syntax.functions import FUNCTION_KINDS, function_term, keyed_name
 from pinakes.domains.graph.typescript.syntax.jsdoc import documented_term
 from pinakes.domains.graph.typescript.syntax.literals import named_object
 from pinakes.domains.graph.typescript.syntax.patterns import bind_pattern
@@ -33,6 +33,8 @@ def assignment(walk: Walk, node: Node, expected: Term) -> Term:
             return _assign_member_loosely(walk, left, right, expected)
         target = member(walk, left, "write")
         return walk.expression(right, target)
+    if kind == "subscript_expression" and walk.is_javascript:
+        return _assign_keyed(walk, left, right)
     term = walk.expression(right)
     if kind in ("object_pattern", "array_pattern"):
         bind_pattern(walk, left, term, lambda _name, place, _term: walk.use(place, "write"))
@@ -88,6 +90,16 @@ def _assign_member_loosely(walk: Walk, left: Node, right: Node, expected: Term) 
         return walk.expression(right, documented or target)
     refer(walk, owner_node, "read")
     return _declare_expando(walk, owner, place, right, documented)
+
+
+def _assign_keyed(walk: Walk, left: Node, right: Node) -> Term:
+    """`this[key] = value`, where the key is a constant of the module."""
+    walk.expression(left)
+    term = walk.expression(right)
+    place = left.children[-2]
+    if left.children[0].type == "this" and (name := keyed_name(walk, place)):
+        _note_field(walk, place, name, term)
+    return term
 
 
 def _note_field(walk: Walk, place: Node, name: str, term: Term) -> None:

@@ -8,7 +8,7 @@ from pinakes.domains.graph.typescript.syntax.annotations import this_term, type_
 from pinakes.domains.graph.typescript.syntax.assignments import assignment, augmented_assignment, update
 from pinakes.domains.graph.typescript.syntax.classes import class_declaration
 from pinakes.domains.graph.typescript.syntax.conditions import binary, logical_operands, ternary
-from pinakes.domains.graph.typescript.syntax.functions import FUNCTION_KINDS, function_term
+from pinakes.domains.graph.typescript.syntax.functions import FUNCTION_KINDS, function_term, keyed_name
 from pinakes.domains.graph.typescript.syntax.jsdoc import cast_term
 from pinakes.domains.graph.typescript.syntax.jsx import JSX
 from pinakes.domains.graph.typescript.syntax.literals import array_literal, object_literal
@@ -56,9 +56,12 @@ def _subscript(walk: Walk, node: Node, _expected: Term) -> Term:
     if len(children) < 2:
         return None
     index = walk.expression(children[1])
-    if type(index) is tuple and index[0] == TEXT and index[1] is not None:
-        walk.members.append((walk.line(children[1]), walk.source, "read", owner, index[1]))
-    return (ELEMENT, owner, index) if owner is not None else None
+    name = index[1] if type(index) is tuple and index[0] == TEXT else keyed_name(walk, children[1])
+    if name:
+        walk.members.append((walk.line(children[1]), walk.source, "read", owner, name))
+    if owner is None:
+        return None
+    return (ELEMENT, owner, index, name) if name and name[0] == "[" else (ELEMENT, owner, index)
 
 
 def _call(walk: Walk, node: Node, _expected: Term) -> Term:

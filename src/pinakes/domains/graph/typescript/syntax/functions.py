@@ -229,6 +229,14 @@ def mark_component(walk: Walk, key: str) -> None:
             return
 
 
+def keyed_name(walk: Walk, node: Node) -> str:
+    """The name of a member that is keyed by a well-known symbol or a constant of the module: `[Symbol.iterator]`."""
+    text = walk.name(node)
+    if node.type == "identifier":
+        return f"[{text}]" if type(walk.values.get(text)) is str else ""
+    return f"[{text}]" if text.startswith("Symbol.") else ""
+
+
 def member_name(walk: Walk, node: Node) -> str:
     """The name of a property as it is written; empty where it is computed."""
     kind = node.type
@@ -239,8 +247,7 @@ def member_name(walk: Walk, node: Node) -> str:
         if inner.type == "string":
             return walk.name(inner)[1:-1]
         walk.expression(inner)
-        text = walk.name(inner)
-        return f"[{text}]" if text.startswith("Symbol.") else ""
+        return keyed_name(walk, inner)
     return walk.name(node)
 
 

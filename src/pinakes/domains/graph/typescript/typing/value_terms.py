@@ -74,6 +74,10 @@ def _new(checker: Checker, module: Module, term: Term, environment: Environment 
 
 def _element(checker: Checker, module: Module, term: Term, environment: Environment | None) -> Type | None:
     owner = checker.of(module, term[1], environment)
+    if len(term) > 3:
+        keyed = checker.member_type(owner, term[3])
+        if keyed is not None:
+            return keyed
     index = checker.of(module, term[2], environment)
     return element_type(checker, owner, index)
 
