@@ -21,7 +21,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from pinakes.domains.graph.model import FileFacts
-    from pinakes.domains.graph.typescript.project.program import Module, Program
+    from pinakes.domains.graph.typescript.project.module import Module
+    from pinakes.domains.graph.typescript.project.program import Program
     from pinakes.domains.graph.typescript.typing.checker import Checker
 
     Target = tuple[str, str]
@@ -76,6 +77,9 @@ class References:
 
     def _name_targets(self, name: str, meaning: int) -> Iterator[tuple[str, str, str, bool]]:
         own = self._module.declared(name)
+        if own is None and name not in self._module.imports:
+            for target in self._targets(self._program.lookup(self._module, name), meaning):
+                yield (*target, "global", True)
         key = _key(own, meaning) if own is not None else None
         if key is not None:
             yield (self._module.path, key, "scope", True)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from pinakes.domains.graph.typescript.project.ambient import Ambient
 from pinakes.domains.graph.typescript.project.locate import Locator
+from pinakes.domains.graph.typescript.project.module import Module
 from pinakes.domains.graph.typescript.terms import ANY_NAME, NAMESPACE
 from pinakes.domains.graph.typescript.typing.memo import Memo
 from pinakes.domains.graph.typescript.typing.types import Declared, Namespace, Property, Type
@@ -18,35 +20,6 @@ if TYPE_CHECKING:
     Found = Declared | Namespace | Property
 
 
-class Module:
-    """One file as others see it; while it is being resolved itself, also its locals."""
-
-    __slots__ = ("_declared", "augmented", "declarations", "exports", "imports", "is_chained", "is_library", "locals", "path", "stars", "whole")
-
-    def __init__(self, path: str, interface: dict[str, Any], *, is_library: bool = False) -> None:
-        self.path = path
-        self.imports: dict[str, tuple[str, str]] = interface["imports"]
-        self.exports: dict[str, Any] = interface["exports"]
-        self.stars: tuple[str, ...] = interface["stars"]
-        self.whole: Term = interface["whole"]
-        self.declarations: dict[str, tuple[tuple[Any, ...], ...]] = interface["declarations"]
-        self.augmented: tuple[tuple[str, str, str], ...] = interface["augmented"]
-        self.is_chained: bool = interface["chained"]
-        self.is_library = is_library
-        self.locals: list[Term] = []
-        self._declared: dict[str, Declared] = {}
-
-    def declared(self, name: str) -> Declared | None:
-        """What the module declares under a name."""
-        known = self._declared.get(name)
-        if known is None:
-            parts = self.declarations.get(name)
-            if parts is None:
-                return None
-            known = self._declared[name] = Declared(self, name, parts)
-        return known
-
-
 class Program:
     """All modules of a project."""
 
@@ -56,6 +29,7 @@ class Program:
         self.library = library
         self._modules: dict[str, Module | None] = {}
         self.locator = Locator(project, self.memo.depend)
+        self._ambient = Ambient(project.paths(), self.module, self.memo.depend)
         self.members_of: Callable[[Type | None, str], list[Property]] = lambda _type, _name: []
         self.evaluate: Callable[[Module, Term], Type | None] = lambda _module, _term: None
 
@@ -82,13 +56,14 @@ class Program:
         found = module.declared(name)
         if found is not None or module.is_library:
             return found
-        return self.library.declared(name)
+        found = self.library.declared(name)
+        return found if found is not None else self.memo.ask(("global", name), lambda: self._ambient.declared(name))
 
     def imported(self, module: Module, specifier: str, name: str) -> Found | None:
         """What a module gets when it imports a name."""
         target = self.import_module(module, specifier)
         if target is None:
-            return self._ambient(module, specifier, name)
+            return self._ambient.exported(specifier, name)
         if name == NAMESPACE:
             return Namespace(target)
         if name == ANY_NAME:
@@ -101,9 +76,6 @@ class Program:
             return True
         target = self.import_module(module, specifier)
         return target is None or not target.is_chained
-
-    def _ambient(self, _module: Module, _specifier: str, _name: str) -> Found | None:
-        return None
 
     def _whole(self, target: Module) -> Found | None:
         """What `require` gives: the exported value, or the module as a namespace."""

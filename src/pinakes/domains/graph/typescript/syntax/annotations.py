@@ -68,7 +68,7 @@ def _entity(walk: Walk, node: Node, kind: str = "type") -> Term:
     if node.type in ("identifier", "type_identifier"):
         name = walk.name(node)
         if name in walk.values or name not in walk.types:
-            return walk.use_name(name, node, "read")
+            return walk.use_name(name, node.start_byte, "read")
         return walk.use_type(node)
     parts = node.children
     owner = _entity(walk, parts[0]) if parts[0].type != "call_expression" else _imported(walk, parts[0])

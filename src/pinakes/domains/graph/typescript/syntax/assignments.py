@@ -48,7 +48,7 @@ def _assign_variable(walk: Walk, left: Node, right: Node) -> Term:
     if name == "exports" and name not in walk.values:
         walk.is_chained_export = True
         return walk.expression(right)
-    target = walk.use_name(name, left, "write")
+    target = walk.use_name(name, left.start_byte, "write")
     term = walk.expression(right, target)
     binding = walk.values.get(name)
     if binding in walk.narrowed:

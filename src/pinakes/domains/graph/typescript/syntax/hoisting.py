@@ -17,18 +17,15 @@ FUNCTIONS = frozenset(("function_declaration", "generator_function_declaration",
 CLASSES = frozenset(("class_declaration", "abstract_class_declaration"))
 VARIABLES = frozenset(("lexical_declaration", "variable_declaration"))
 TYPES = frozenset(("interface_declaration", "type_alias_declaration"))
-_HOISTED = FUNCTIONS | CLASSES | VARIABLES | TYPES | {"enum_declaration", "export_statement", "ambient_declaration",
-                                                     "expression_statement", "module", "internal_module", "import_alias"}
+HOISTED = FUNCTIONS | CLASSES | VARIABLES | TYPES | {"enum_declaration"}
+_HOISTED_BY_MODULES = HOISTED | {
+    "export_statement", "ambient_declaration", "expression_statement", "module", "internal_module", "import_alias",
+}
 _NESTING = frozenset((
     "if_statement", "else_clause", "for_statement", "for_in_statement", "while_statement", "do_statement", "try_statement",
     "catch_clause", "finally_clause", "statement_block", "switch_statement", "switch_body", "switch_case", "switch_default",
     "labeled_statement",
 ))
-
-
-def declares_anything(nodes: Iterable[Node]) -> bool:
-    """Whether any of the statements may declare a name."""
-    return any(node.type in _HOISTED for node in nodes)
 
 
 def hoist_module(walk: Walk, nodes: Iterable[Node], container: str = "") -> None:
@@ -85,7 +82,7 @@ def _hoist(walk: Walk, node: Node, value: Callable[[str], None], both: Callable[
         only_type(_declared_name(walk, node))
     elif kind in ("export_statement", "ambient_declaration", "expression_statement"):
         for child in node.children:
-            if child.type in _HOISTED and child.type != "expression_statement":
+            if child.type in _HOISTED_BY_MODULES and child.type != "expression_statement":
                 _hoist(walk, child, value, both, only_type)
     elif kind in ("internal_module", "module"):
         name = node.child_by_field_name("name")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from typing import TYPE_CHECKING
 
 from pinakes.domains.graph.typescript.terms import MEMBER, Term
@@ -27,8 +28,11 @@ def member(walk: Walk, node: Node, kind: str) -> Term:
     children = node.children
     owner = walk.expression(children[0])
     place = children[-1]
-    name = walk.name(place)
-    walk.members.append((walk.line(place), walk.source, kind, owner, name))
+    start = place.start_byte
+    name = walk.text[start : place.end_byte]
+    if not walk.is_ascii and not name.isascii():
+        name = walk.name(place)
+    walk.members.append((bisect_left(walk.line_ends, start) + 1, walk.source, kind, owner, name))
     if owner is None:
         return None
     term = (MEMBER, owner, name)

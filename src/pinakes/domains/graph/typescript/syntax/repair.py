@@ -14,34 +14,54 @@ if TYPE_CHECKING:
 
 # `interface Box<in out T>`: the grammar does not know variance
 _VARIANCE = re.compile(rb"(?<=[<,\n])(\s*)(in\s+out|out|in)(?=\s+[A-Za-z_$][\w$]*\s*(?:extends\b|[=,>]))")
-# a call signature on a line of its own, after a member that ends without a semicolon
-_GAP = rb"(?:[ \t]*(?://[^\n]*)?\r?\n|[ \t]*/\*(?:[^*]|\*(?!/))*\*/)*[ \t]*(?://[^\n]*)?\r?\n[ \t]*"
-_SIGNATURE = re.compile(rb"(?<=[\w$>)\]}'\"])(?<!=>)(" + _GAP + rb")[ \t](?=<[\s\w$]|\([\w$:?,\s{}\[\]]*\)?:)")
+# a line that may begin a call signature
+_SIGNATURE = re.compile(rb"\n[ \t]*[ \t](?=<[\s\w$]|\([\w$:?,\s{}\[\]]*\)?:)")
+_MEMBER_END = b"_$>)]}'\""
+_WINDOW = 4000  # bytes of comments that may stand before a signature
 
 
 def parsed_root(file: ParsedFile) -> Node | None:
     """The root of a file's tree, parsed anew where a small rewriting avoids errors."""
-    tree = file.tree
+    tree, data = file.tree, file.data
     if tree is None or file.language is None or not tree.root_node.has_error:
         return tree.root_node if tree is not None else None
-    rewritten = _with_semicolons(_VARIANCE.sub(_blank, file.data))
-    again = parse(file.language, rewritten) if rewritten != file.data else None
-    return again.root_node if again is not None and _broken_bytes(again) < _broken_bytes(tree) else tree.root_node
+    best = tree
+    for rewrite in (_without_variance, _with_semicolons):
+        data = rewrite(data)
+        again = parse(file.language, data) if data != file.data else None
+        if again is not None and _broken_bytes(again) < _broken_bytes(best):
+            best = again
+            if not again.root_node.has_error:
+                break
+    return best.root_node
+
+
+def _without_variance(data: bytes) -> bytes:
+    """Blank out the variance of type parameters."""
+    return _VARIANCE.sub(lambda match: match[1] + re.sub(rb"\S", b" ", match[2]), data)
 
 
 def _with_semicolons(data: bytes) -> bytes:
     """Put a semicolon before every call signature that needs one, in place of a blank."""
 
     def separate(match: re.Match[bytes]) -> bytes:
-        line = data[data.rfind(b"\n", 0, match.start()) + 1 : match.start()]
-        in_comment = b"//" in line or line.lstrip().startswith(b"*")
-        return match[0] if in_comment else match[1] + b";"
+        return match[0][:-1] + b";" if _ends_member(data[max(0, match.start() - _WINDOW) : match.start()]) else match[0]
 
     return _SIGNATURE.sub(separate, data)
 
 
-def _blank(match: re.Match[bytes]) -> bytes:
-    return match[1] + re.sub(rb"\S", b" ", match[2])
+def _ends_member(before: bytes) -> bool:
+    """Whether the text, comments aside, ends like a member that may lack its semicolon."""
+    while True:
+        text = before.rstrip()
+        line = text[text.rfind(b"\n") + 1 :]
+        if text.endswith(b"*/"):
+            before = text[: max(0, text.rfind(b"/*"))]
+        elif b"//" in line:
+            before = text[: len(text) - len(line) + line.index(b"//")]
+        else:
+            last = text[-1:]
+            return bool(last) and (last.isalnum() or last in _MEMBER_END) and not text.endswith(b"=>")
 
 
 def _broken_bytes(tree: Tree) -> int:

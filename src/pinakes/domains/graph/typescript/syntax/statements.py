@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from pinakes.domains.graph.typescript.syntax.conditions import learn, test
 from pinakes.domains.graph.typescript.syntax.declarations import DECLARATIONS
-from pinakes.domains.graph.typescript.syntax.hoisting import declares_anything, hoist_block
+from pinakes.domains.graph.typescript.syntax.hoisting import HOISTED, hoist_block
 from pinakes.domains.graph.typescript.syntax.modules import MODULES
 from pinakes.domains.graph.typescript.syntax.patterns import bind_pattern
 from pinakes.domains.graph.typescript.terms import EACH, HAS_VALUE, MEMBER, Term
@@ -21,23 +21,24 @@ _EXITS = frozenset(("return_statement", "throw_statement", "continue_statement",
 
 def _block(walk: Walk, node: Node) -> None:
     children = node.children
+    kinds = [child.type for child in children]
     saved = walk.narrowed
-    scoped = declares_anything(children) or walk.has_var
+    scoped = walk.has_var or not HOISTED.isdisjoint(kinds)
     if scoped:
         walk.enter()
         hoist_block(walk, children, is_function=node.parent is not None and node.parent.type not in _BLOCK_OWNERS)
-    for child in children:
-        if child.is_named:
-            if child.type == "comment":
-                walk.comment = child
-            else:
-                walk.statement(child)
-                walk.comment = None
+    for child, kind in zip(children, kinds, strict=True):
+        if kind == "comment":
+            walk.comment = child
+        elif kind not in _PUNCTUATION:
+            walk.statement(child)
+            walk.comment = None
     if scoped:
         walk.leave()
     walk.narrowed = saved
 
 
+_PUNCTUATION = frozenset("{};")
 _BLOCK_OWNERS = frozenset((
     "if_statement", "else_clause", "for_statement", "for_in_statement", "while_statement", "do_statement", "try_statement",
     "catch_clause", "finally_clause", "statement_block", "switch_case", "switch_default", "labeled_statement",

@@ -25,7 +25,6 @@ TypeHandler: TypeAlias = "Callable[[Walk, Node], Term]"
 MAX_DEPTH = 180  # levels of nesting that are understood; below them names are noted, but not their types
 _SIGNATURE_CHARACTERS = 200
 _DOC_CHARACTERS = 400
-_SPACES = re.compile(r"\s+")
 _COMMENT_MARKS = re.compile(r"^\s*(?:/\*\*?|\*/|\*|///?)\s?|\s*\*/\s*$", re.MULTILINE)
 _BLOCK_TAG = re.compile(r"^\s*@\w", re.MULTILINE)
 
@@ -67,7 +66,7 @@ class Walk:
         self.is_ascii = data.isascii()
         self.is_javascript = path.endswith((".js", ".jsx", ".mjs", ".cjs"))
         self.has_var = "var " in self.text
-        self._line_ends = [match.start() for match in re.finditer("\n", self.text)]
+        self.line_ends = [match.start() for match in re.finditer("\n", self.text)]
         self._grammar = grammar
         self._expressions = grammar.expressions
         self._statements = grammar.statements
@@ -118,11 +117,11 @@ class Walk:
 
     def line(self, node: Node) -> int:
         """The line a node starts on, counted from 1."""
-        return bisect_left(self._line_ends, node.start_byte) + 1
+        return bisect_left(self.line_ends, node.start_byte) + 1
 
     def line_at(self, offset: int) -> int:
         """The line of a byte offset, counted from 1."""
-        return bisect_left(self._line_ends, offset) + 1
+        return bisect_left(self.line_ends, offset) + 1
 
     # Dispatch
 
@@ -230,21 +229,25 @@ class Walk:
 
     def use(self, node: Node, kind: str) -> Term:
         """Note a reference by plain name; its term."""
-        return self.use_name(self.name(node), node, kind)
+        start = node.start_byte
+        name = self.text[start : node.end_byte]
+        if not self.is_ascii and not name.isascii():
+            name = self.name(node)
+        return self.use_name(name, start, kind)
 
-    def use_name(self, name: str, node: Node, kind: str) -> Term:
-        """Note a reference to this name at this node; its term."""
+    def use_name(self, name: str, start: int, kind: str) -> Term:
+        """Note a reference to this name at this offset; its term."""
         binding = self.values.get(name)
         if type(binding) is int:
             self.local_uses += 1
             if binding in self.local_keys:
-                self.names.append((self.line(node), self.source, kind, (self.local_keys[binding],)))
+                self.names.append((self.line_at(start), self.source, kind, (self.local_keys[binding],)))
         elif binding is not None:
-            self.names.append((self.line(node), self.source, kind, binding))
+            self.names.append((bisect_left(self.line_ends, start) + 1, self.source, kind, binding))
         elif name in WELL_KNOWN:
             return name
         else:
-            self.names.append((self.line(node), self.source, kind, name))
+            self.names.append((self.line_at(start), self.source, kind, name))
             binding = name
         if self.narrowed:
             return self.narrowed.get(binding, binding)
@@ -282,7 +285,7 @@ class Walk:
             key = f"{qualified}#{count}"
         self._keys.add(key)
         end = body.start_byte if body is not None else min(node.end_byte, node.start_byte + _SIGNATURE_CHARACTERS)
-        signature = _SPACES.sub(" ", self.slice(node.start_byte, end)).strip(" {=")[:_SIGNATURE_CHARACTERS]
+        signature = " ".join(self.slice(node.start_byte, end).split()).rstrip(" {=")[:_SIGNATURE_CHARACTERS]
         self.symbols.append(Symbol(key, name, kind, self.line(at or node), self.line_at(node.end_byte), signature, self._doc()))
         return key
 
@@ -308,7 +311,7 @@ class Walk:
         if node is None:
             return ""
         text = _COMMENT_MARKS.sub("", self.slice(node.start_byte, node.end_byte))
-        return _SPACES.sub(" ", _BLOCK_TAG.split(text, 1)[0]).strip()[:_DOC_CHARACTERS]
+        return " ".join(_BLOCK_TAG.split(text, 1)[0].split())[:_DOC_CHARACTERS]
 
     def declare(self, name: str, declaration: tuple[Any, ...], node: Node | None = None) -> None:
         """Add a declaration to the module's table; a second one of a name of the same meaning merges with the first."""

@@ -33,7 +33,7 @@ from pinakes.domains.graph.typescript.typing.types import (
 )
 
 if TYPE_CHECKING:
-    from pinakes.domains.graph.typescript.project.program import Module
+    from pinakes.domains.graph.typescript.project.module import Module
     from pinakes.domains.graph.typescript.typing.checker import Checker
 
 

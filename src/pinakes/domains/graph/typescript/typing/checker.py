@@ -38,7 +38,8 @@ from pinakes.domains.graph.typescript.typing.value_terms import VALUE_OPERATORS,
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from pinakes.domains.graph.typescript.project.program import Module, Program
+    from pinakes.domains.graph.typescript.project.module import Module
+    from pinakes.domains.graph.typescript.project.program import Program
 
 _MAX_DEPTH = 60
 _MAX_STEPS = 4000

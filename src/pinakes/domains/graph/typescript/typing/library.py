@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from functools import cache
 
-from pinakes.domains.graph.typescript.project.program import Module
+from pinakes.domains.graph.typescript.project.module import Module
 from pinakes.domains.graph.typescript.syntax.extract import extract_module
 
 LIBRARY = """

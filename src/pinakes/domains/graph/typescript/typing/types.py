@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 if TYPE_CHECKING:
-    from pinakes.domains.graph.typescript.project.program import Module
+    from pinakes.domains.graph.typescript.project.module import Module
     from pinakes.domains.graph.typescript.terms import Term
 
 Environment: TypeAlias = "dict[str, Type | None]"

@@ -51,7 +51,7 @@ from pinakes.domains.graph.typescript.typing.types import (
 )
 
 if TYPE_CHECKING:
-    from pinakes.domains.graph.typescript.project.program import Module
+    from pinakes.domains.graph.typescript.project.module import Module
     from pinakes.domains.graph.typescript.typing.checker import Checker
     from pinakes.domains.graph.typescript.typing.type_terms import Operator
 
