@@ -28,7 +28,7 @@ class Program:
         self.memo = Memo()
         self.library = library
         self._modules: dict[str, Module | None] = {}
-        self.locator = Locator(project, self.memo.depend)
+        self.locator = Locator(project, self.memo.depend_on_all)
         self._ambient = Ambient(project.paths(), self.module, self.memo.depend)
         self.members_of: Callable[[Type | None, str], list[Property]] = lambda _type, _name: []
         self.evaluate: Callable[[Module, Term], Type | None] = lambda _module, _term: None

@@ -82,6 +82,7 @@ class Walk:
         self.untyped: set[Binding] = set()  # variables whose type shows only where they are assigned
         self.assigned: dict[str, list[Term]] = {}
         self.narrowed: dict[Term, Term] = {}
+        self.shared: dict[Term, Term] = {}  # equal terms, one object: they are evaluated once
         self.source = ""
         self.container = ""  # the dotted name of the enclosing namespace
         self.routine = Routine()

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable
+    from collections.abc import Callable, Hashable, Iterable
 
 _MAX_ITERATIONS = 4
 _MAX_DEPTH = 45
@@ -43,6 +43,10 @@ class Memo:
     def depend(self, path: str) -> None:
         """Note that what is being computed depends on a file."""
         self.dependencies.add(path)
+
+    def depend_on_all(self, paths: Iterable[str]) -> None:
+        """Note that what is being computed depends on several files."""
+        self.dependencies.update(paths)
 
     def ask(self, question: Hashable, compute: Callable[[], Any]) -> Any:
         """The answer to a question, computed at most a few times."""
