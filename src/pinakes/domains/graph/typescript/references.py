@@ -53,7 +53,9 @@ class References:
         self._resolve_overrides()
         return tuple(self._edges.values())
 
-    def _add(self, line: int, source: str, target: Target, kind: str, origin: str, *, certain: bool = True) -> None:
+    def _add(
+        self, line: int, source: str, target: Target, kind: str, origin: str, *, certain: bool = True
+    ) -> None:
         key = (line, source, target[0], target[1], kind)
         known = self._edges.get(key)
         if known is None or (certain and not known.certain):
@@ -103,7 +105,7 @@ class References:
             yield (found.module.path, found.key)
 
     def _behind(self, found: Declared | Namespace | Property | None) -> Iterator[Target]:
-        """The symbol that an exported or shorthand property passes on: meant as well, but through another name."""
+        """The symbol that an exported or shorthand property passes on under another name."""
         term = found.term if type(found) is Property else None
         if type(found) is Declared and found.name.startswith("exports."):
             term = found.parts[0][2] if found.parts[0][0] == VALUE_DECLARATION else None
@@ -145,8 +147,10 @@ class References:
             for path, key, origin, certain in targets:
                 self._add(line, source, (path, key), kind, origin, certain=certain)
 
-    def _member_targets(self, owner: Term, name: str, meaning: int) -> list[tuple[str, str, str, bool]] | None:
-        """The symbols that a member may mean: path, key, origin, certainty; None where its owner is unknown."""
+    def _member_targets(
+        self, owner: Term, name: str, meaning: int
+    ) -> list[tuple[str, str, str, bool]] | None:
+        """What a member may mean: path, key, origin, certainty; None where its owner is unknown."""
         found = self._checker.question(self._module, owner)
         if found is None:
             return None
@@ -267,7 +271,9 @@ def resolve_file(checker: Checker, path: str, facts: FileFacts) -> Resolution:
     return Resolution(path, edges, imports, frozenset(memo.dependencies - {path, ""}), external, unresolved)
 
 
-def _imports(checker: Checker, module: Module, specifiers: list[tuple[int, str, str]]) -> tuple[tuple[Import, ...], int, int]:
+def _imports(
+    checker: Checker, module: Module, specifiers: list[tuple[int, str, str]]
+) -> tuple[tuple[Import, ...], int, int]:
     found: list[Import] = []
     external = unresolved = 0
     for line, specifier, mode in specifiers:
@@ -280,5 +286,3 @@ def _imports(checker: Checker, module: Module, specifiers: list[tuple[int, str, 
         else:
             unresolved += 1
     return tuple(found), external, unresolved
-
-

@@ -1,5 +1,7 @@
-"""Which file an import specifier names, by the rules of TypeScript and Node: relative paths, index files, `paths` of
-tsconfig.json, `exports` and `imports` of package.json, workspaces."""
+"""Which file an import specifier names, by the rules of TypeScript and Node.
+
+Knows extensions and index files; configs.py knows path mappings, packages.py package.json.
+"""
 
 from __future__ import annotations
 
