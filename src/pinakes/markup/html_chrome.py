@@ -13,7 +13,7 @@ SKIPPED_TAGS = frozenset(
     " textarea label dialog head title link meta base -comment -doctype".split()
 )
 _STRUCTURE = (
-    "script, style, noscript, template, iframe, svg, nav, footer, dialog, body > header, body > * > header:has(nav), "
+    "script, style, noscript, template, iframe, svg, nav, footer, dialog, "
     "[role=navigation], [role=search], [role=banner], [role=contentinfo], [role=complementary]:has(nav)"
 )
 _MAIN = (
@@ -50,6 +50,19 @@ def strip_structure(tree: LexborHTMLParser) -> None:
     """Remove scripts, navigation and page furniture that the markup itself names."""
     for node in tree.css(_STRUCTURE):
         node.decompose()
+    for header in tree.css("header"):
+        if not _inside_text(header):
+            header.decompose()
+
+
+def _inside_text(node: LexborNode) -> bool:
+    """Whether an element stands in the main part: an article's own header holds its title."""
+    parent = node.parent
+    while parent is not None and parent.tag not in ("main", "article"):
+        if parent.attributes.get("role") == "main":
+            return True
+        parent = parent.parent
+    return parent is not None
 
 
 def main_part(tree: LexborHTMLParser) -> LexborNode | None:

@@ -21,7 +21,7 @@ _DEFINITION_RANK = 10  # below every heading; nested definition lists rank deepe
 _INLINE = frozenset("a abbr b bdi bdo big cite del dfn em font i ins label mark q s small span strike strong sub sup u wbr var".split())
 _CODE = frozenset("code kbd samp tt".split())
 _BREAK = "\x1e"  # a <br>, until white space is collapsed
-_PERMALINK_TEXTS = frozenset(("", "¶", "#", "§", "🔗", "link", "permalink", "[source]", "¶​"))
+_PERMALINK_TEXTS = frozenset(("", "¶", "#", "§", "🔗", "link", "permalink", "[source]", "[src]"))
 _LANGUAGE = re.compile(r"(?:language|lang|highlight-source|highlight|brush|src)[-: ]+([A-Za-z][\w+#.]*)")
 _NOT_LANGUAGES = frozenset(("default", "none", "text", "plaintext", "notranslate", "wrapper", "highlight"))
 _DEEPEST = 200  # nesting beyond this is flattened to its text: a page must not exhaust the stack
@@ -71,10 +71,10 @@ class HtmlWalker:
     def _element(self, node: LexborNode, tag: str) -> None:
         attributes = node.attributes
         if attributes:
+            if identifier := attributes.get("id"):  # also of what is left out: permalinks often carry the anchor
+                self._pending_anchors.append(identifier)
             if is_chrome(attributes):
                 return
-            if identifier := attributes.get("id"):
-                self._pending_anchors.append(identifier)
         if self._depth > _DEEPEST:
             self._inline.append(node.text())
         elif handler := self._handlers.get(tag):

@@ -1,0 +1,55 @@
+"""What a user points at: which kind of source an address is, and how each kind is opened."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+from pinakes.domains.docs.folder import Folder
+from pinakes.domains.docs.packages import PythonPackage
+from pinakes.domains.docs.website import Website
+from pinakes.errors import BadArgument
+from pinakes.fetch.files import allowed_path
+from pinakes.fetch.http import require_web_address
+from pinakes.fetch.url import normalise
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from pinakes.domains.docs.model import ApiShelf, Origin
+    from pinakes.store.docs import SourceRow
+
+Kind = Literal["website", "folder", "pypi", "npm"]
+
+_SCHEME = re.compile(r"^([a-zA-Z][a-zA-Z0-9+.-]+):")
+_PACKAGE = re.compile(r"^(pypi|npm):(@?[A-Za-z0-9][\w.-]*(?:/[\w.-]+)?)$")
+
+
+@dataclass(frozen=True, slots=True)
+class Address:
+    """An understood address: the kind of source and its one form."""
+
+    kind: Kind
+    url: str
+
+
+def understand(text: str, *, project_root: Path, roots: Sequence[Path]) -> Address:
+    """What `text` points at; refuses what cannot be a source, and local paths outside of `roots`."""
+    text = text.strip()
+    if package := _PACKAGE.match(text):
+        return Address("pypi" if package.group(1) == "pypi" else "npm", text)
+    scheme = _SCHEME.match(text)
+    if scheme and scheme.group(1).lower() in ("http", "https"):
+        require_web_address(text)
+        return Address("website", normalise(text))
+    if scheme and len(scheme.group(1)) > 1:  # one letter is a drive
+        raise BadArgument(
+            f"'{scheme.group(1)}:' addresses are not read",
+            hint="Give an http(s) address, a local path, pypi:NAME, npm:NAME or deps:.",
+        )
+    if not text:
+        raise BadArgument("The address is empty", hint="Give an http(s) address, a local path, pypi:NAME or npm:NAME.")
+    path = allowed_path(project_root / Path(text).expanduser(), roots)
+    return Address("folder", path.as_posix())
