@@ -35,7 +35,8 @@ def parse_html(data: bytes, *, url: str, charset: str = "") -> Document:
     for node in tree.css("a[href], area[href]"):  # navigation included: the crawl follows it, the text leaves it out
         links.note(node.attributes.get("href"))
     has_password = tree.css_first("input[type=password]") is not None
-    page_title = collapse(visible(tree.css_first("title").text())) if tree.css_first("title") else ""
+    title_node = tree.css_first("title")
+    page_title = collapse(visible(title_node.text())) if title_node is not None else ""
     strip_structure(tree)
     root = main_part(tree)
     sections = HtmlWalker(links).sections(root) if root is not None else ()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from pinakes.store.sqlite import Database, Migration
 
@@ -248,7 +248,7 @@ def close_crawl(connection: sqlite3.Connection, source_id: str, state: CrawlStat
     return done.rowcount > 0
 
 
-def _source(row: tuple[str, str, str, str, str, str, str, int, int, str, int, float, float]) -> SourceRow:
+def _source(row: tuple[Any, ...]) -> SourceRow:
     head, (include, exclude), tail = row[:5], row[5:7], row[7:]
     return SourceRow(*head, tuple(json.loads(include)), tuple(json.loads(exclude)), *tail)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from pinakes.store.docs import DOCS_001, Place, close_crawl, crawl_is_open, insert_places, settle_places
 from pinakes.store.sqlite import Database, Migration
@@ -214,7 +214,11 @@ class DocsIndex:
                 f" JOIN docs_source s ON s.id = p.source_id WHERE {_VISIBLE}{condition} ORDER BY w.score DESC",
                 (expression, limit, *values),
             ).fetchall()
-        return [FoundChunk(*row[:6], tuple(row[6].split()), *row[7:]) for row in rows]
+        return [_found(row) for row in rows]
+
+
+def _found(row: tuple[Any, ...]) -> FoundChunk:
+    return FoundChunk(*row[:6], tuple(row[6].split()), *row[7:])
 
 
 def _among(source_ids: Collection[str] | None) -> tuple[str, tuple[str, ...]]:

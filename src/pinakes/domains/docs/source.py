@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from pinakes.domains.docs.folder import Folder
-from pinakes.domains.docs.packages import PythonPackage
+from pinakes.domains.docs.packages import NpmPackage, PythonPackage
 from pinakes.domains.docs.website import Website
 from pinakes.errors import BadArgument
 from pinakes.fetch.files import allowed_path
@@ -16,9 +16,10 @@ from pinakes.fetch.http import require_web_address
 from pinakes.fetch.url import normalise
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from pinakes.domains.docs.model import ApiShelf, Origin
+    from pinakes.fetch.http import HttpClient
     from pinakes.store.docs import SourceRow
 
 Kind = Literal["website", "folder", "pypi", "npm"]
@@ -53,3 +54,29 @@ def understand(text: str, *, project_root: Path, roots: Sequence[Path]) -> Addre
         raise BadArgument("The address is empty", hint="Give an http(s) address, a local path, pypi:NAME or npm:NAME.")
     path = allowed_path(project_root / Path(text).expanduser(), roots)
     return Address("folder", path.as_posix())
+
+
+@dataclass(frozen=True, slots=True)
+class Opener:
+    """Opens sources of every kind."""
+
+    client: Callable[[], HttpClient]
+    apis: ApiShelf
+    environments: tuple[Path, ...] = ()
+
+    def open(self, source: SourceRow) -> Origin:
+        """The origin that reads `source`."""
+        match source.kind:
+            case "website":
+                return Website(source, self.client(), self.apis)
+            case "pypi":
+                return PythonPackage(source, self.environments)
+            case "npm":
+                return NpmPackage(source)
+            case _:
+                return Folder(source, self.apis)
+
+    def version_of(self, source: SourceRow) -> str:
+        """The version that an installed package has now; what the user said for everything else."""
+        origin = self.open(source)
+        return origin.version if isinstance(origin, PythonPackage | NpmPackage) else source.version
