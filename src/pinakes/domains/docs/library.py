@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from difflib import get_close_matches
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pinakes.domains.docs.installed import direct_dependencies
@@ -17,7 +18,6 @@ from pinakes.store.docs import SourceRow
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from pathlib import Path
 
     from pinakes.domains.docs.background import Crawls
     from pinakes.domains.docs.model import ApiShelf
@@ -127,8 +127,6 @@ class Library:
     def _as_api(self, request: NewSource, kind: str, url: str) -> str:
         """Hand an API description to whoever keeps them; empty when it is none."""
         if kind == "folder":
-            from pathlib import Path  # only this branch touches the disk
-
             path = Path(url)
             if path.is_file() and self._apis.recognises(url, data := read_file(path)):
                 return self._apis.add(FoundDescription(request.name, url, request.version, data))
@@ -254,6 +252,4 @@ def _source_id(url: str, name: str) -> str:
 
 
 def _with_version(source: SourceRow, version: str) -> SourceRow:
-    from dataclasses import replace
-
     return replace(source, version=version)
