@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any, Literal
 
 from pinakes.store.sqlite import Database, Migration
@@ -99,6 +99,9 @@ class Place:
     state: PlaceState = "queued"
     attempts: int = 0
     reason: str = ""
+
+
+_SOURCE_COLUMNS = tuple(field.name for field in fields(SourceRow))
 
 
 class DocsStore:
@@ -248,9 +251,11 @@ def close_crawl(connection: sqlite3.Connection, source_id: str, state: CrawlStat
     return done.rowcount > 0
 
 
-def _source(row: tuple[Any, ...]) -> SourceRow:
-    head, (include, exclude), tail = row[:5], row[5:7], row[7:]
-    return SourceRow(*head, tuple(json.loads(include)), tuple(json.loads(exclude)), *tail)
+def _source(row: Sequence[Any]) -> SourceRow:
+    values = dict(zip(_SOURCE_COLUMNS, row, strict=True))
+    for globs in ("include", "exclude"):
+        values[globs] = tuple(json.loads(values[globs]))
+    return SourceRow(**values)
 
 
 def _crawl(row: tuple[str, int, CrawlState, str, int, int, float, float]) -> CrawlRow:

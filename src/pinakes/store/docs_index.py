@@ -1,16 +1,16 @@
-"""Pages and chunks of documentation, and the word index over them. Which crawl they come from is docs' concern."""
+"""Pages, chunks and links of documentation, and the word indexes over them. Which crawl they come from is docs' concern."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from pinakes.store.docs import DOCS_001, Place, close_crawl, crawl_is_open, insert_places, settle_places
 from pinakes.store.sqlite import Database, Migration
 
 if TYPE_CHECKING:
     import sqlite3
-    from collections.abc import Collection, Sequence
+    from collections.abc import Collection, Iterator, Sequence
 
 DOCS_002 = Migration(
     "docs-002-index",
@@ -25,19 +25,28 @@ DOCS_002 = Migration(
         last_modified TEXT NOT NULL,
         hash BLOB NOT NULL,
         added INTEGER NOT NULL,
-        dropped INTEGER
+        dropped INTEGER,
+        is_indexed INTEGER NOT NULL DEFAULT 0,
+        links_in INTEGER NOT NULL DEFAULT 0
     );
     CREATE INDEX docs_page_by_place ON docs_page (source_id, place);
     CREATE TABLE docs_chunk (
-        id INTEGER PRIMARY KEY,
+        id INTEGER PRIMARY KEY AUTOINCREMENT,
         page_id INTEGER NOT NULL,
         position INTEGER NOT NULL,
         section TEXT NOT NULL,
         anchors TEXT NOT NULL,
+        is_definition INTEGER NOT NULL,
         text TEXT NOT NULL
     );
-    CREATE INDEX docs_chunk_by_page ON docs_chunk (page_id);
-    CREATE VIRTUAL TABLE docs_words USING fts5 (heading, trail, anchors, body, tokenize = 'ascii');
+    CREATE INDEX docs_chunk_by_page ON docs_chunk (page_id, position);
+    CREATE TABLE docs_link (page_id INTEGER NOT NULL, target TEXT NOT NULL, text TEXT NOT NULL);
+    CREATE INDEX docs_link_by_page ON docs_link (page_id);
+    CREATE VIRTUAL TABLE docs_words USING fts5 (
+        heading, trail, anchors, links, body, links_in UNINDEXED, tokenize = 'ascii'
+    );
+    CREATE VIRTUAL TABLE docs_page_words USING fts5 (title, headings, body, tokenize = 'ascii');
+    CREATE VIRTUAL TABLE docs_vocabulary USING fts5vocab (docs_words, row);
     """,
 )
 MIGRATIONS = (DOCS_001, DOCS_002)
@@ -48,20 +57,20 @@ _VISIBLE = "p.added <= s.generation AND (p.dropped IS NULL OR p.dropped > s.gene
 
 @dataclass(frozen=True, slots=True)
 class ChunkRow:
-    """A chunk and its words, as written."""
+    """A chunk to be written."""
 
     section: str
     anchors: tuple[str, ...]
+    is_definition: bool
     text: str
-    heading_words: str
-    trail_words: str
-    anchor_words: str
-    body_words: str
 
 
 @dataclass(frozen=True, slots=True)
 class PageRow:
-    """A page to be written. `place` is the address it was asked at, `url` the one it is cited by."""
+    """A page to be written. `place` is the address it was asked at, `url` the one it is cited by.
+
+    `links` are (address with fragment, words) of the pages of the same source that it mentions.
+    """
 
     url: str
     place: str
@@ -70,6 +79,7 @@ class PageRow:
     last_modified: str
     hash: bytes
     chunks: tuple[ChunkRow, ...]
+    links: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,36 +101,55 @@ class Batch:
 
 
 @dataclass(frozen=True, slots=True)
-class FoundChunk:
-    """A chunk that matches, with all that a result shows."""
+class StoredChunk:
+    """A chunk of a page that the coming generation shows."""
 
     id: int
-    source: str
-    version: str
-    url: str
-    title: str
     section: str
     anchors: tuple[str, ...]
     text: str
-    score: float
 
 
 @dataclass(frozen=True, slots=True)
-class Totals:
-    """How much can be searched."""
+class StoredPage:
+    """A page that the coming generation shows."""
 
-    sources: int
-    pages: int
-    chunks: int
+    id: int
+    url: str
+    title: str
+    is_indexed: bool
+    links_in: int
+
+
+@dataclass(frozen=True, slots=True)
+class ChunkWords:
+    """The index words of one chunk, field by field, and how many pages link to it."""
+
+    chunk_id: int
+    heading: str
+    trail: str
+    anchors: str
+    links: str
+    body: str
+    links_in: int
+
+
+@dataclass(frozen=True, slots=True)
+class PageWords:
+    """The index words of one page."""
+
+    page_id: int
+    title: str
+    headings: str
+    body: str
+    links_in: int
 
 
 class DocsIndex:
-    """Pages and chunks of all sources."""
+    """The write path: pages of a crawl, their words, and the moment when readers see them."""
 
     def __init__(self, database: Database) -> None:
         self.database = database
-
-    # ------------------------------------------------------------------ the write path
 
     def known_page(self, source_id: str, place: str) -> KnownPage | None:
         """The page that readers see for an address now, or that the open crawl has already written."""
@@ -138,7 +167,8 @@ class DocsIndex:
     def live_places(self, source_id: str) -> list[str]:
         """The addresses of all pages that readers see now."""
         rows = self.database.read().execute(
-            f"SELECT DISTINCT p.place FROM docs_page p JOIN docs_source s ON s.id = p.source_id WHERE s.id = ? AND {_VISIBLE}",
+            "SELECT DISTINCT p.place FROM docs_page p JOIN docs_source s ON s.id = p.source_id"
+            f" WHERE s.id = ? AND {_VISIBLE}",
             (source_id,),
         )
         return [row[0] for row in rows]
@@ -156,16 +186,90 @@ class DocsIndex:
             settle_places(connection, source_id, batch.settled)
             return True
 
-    def publish(self, source_id: str, generation: int, *, now: float) -> bool:
-        """Show the new generation to readers, all of it at once; pages that the crawl did not meet again are gone."""
+    # ------------------------------------------------------------------ words
+
+    def drop_unmet(self, source_id: str, generation: int) -> int:
+        """Mark the pages that the crawl did not meet again; how many pages the new generation drops in all."""
         with self.database.write() as connection:
-            if not crawl_is_open(connection, source_id, generation):
-                return False
             connection.execute(
                 "UPDATE docs_page SET dropped = ?2 WHERE source_id = ?1 AND dropped IS NULL AND added < ?2"
                 " AND place NOT IN (SELECT url FROM docs_place WHERE source_id = ?1 AND state IN ('unchanged', 'failed'))",
                 (source_id, generation),
             )
+            query = "SELECT COUNT(*) FROM docs_page WHERE source_id = ? AND dropped = ?"
+            dropped: int = connection.execute(query, (source_id, generation)).fetchone()[0]
+            return dropped
+
+    def coming_pages(self, source_id: str) -> list[StoredPage]:
+        """The pages that the coming generation shows."""
+        rows = self.database.read().execute(
+            "SELECT id, url, title, is_indexed, links_in FROM docs_page WHERE source_id = ? AND dropped IS NULL", (source_id,)
+        )
+        return [StoredPage(page_id, url, title, bool(done), count) for page_id, url, title, done, count in rows]
+
+    def coming_anchors(self, source_id: str) -> Iterator[tuple[int, int, str]]:
+        """(page, chunk, its anchors) of the coming generation, in reading order."""
+        yield from self.database.read().execute(
+            "SELECT c.page_id, c.id, c.anchors FROM docs_page p JOIN docs_chunk c ON c.page_id = p.id"
+            " WHERE p.source_id = ? AND p.dropped IS NULL ORDER BY c.page_id, c.position",
+            (source_id,),
+        )
+
+    def coming_links(self, source_id: str) -> Iterator[tuple[int, str, str]]:
+        """(page, target, words) of every link of the coming generation."""
+        yield from self.database.read().execute(
+            "SELECT l.page_id, l.target, l.text FROM docs_page p JOIN docs_link l ON l.page_id = p.id"
+            " WHERE p.source_id = ? AND p.dropped IS NULL",
+            (source_id,),
+        )
+
+    def indexed_links(self, source_id: str) -> dict[int, tuple[str, int]]:
+        """By chunk that is indexed already: the words of links to it and how many there are."""
+        rows = self.database.read().execute(
+            "SELECT w.rowid, w.links, w.links_in FROM docs_page p JOIN docs_chunk c ON c.page_id = p.id"
+            " JOIN docs_words w ON w.rowid = c.id WHERE p.source_id = ? AND p.dropped IS NULL AND p.is_indexed",
+            (source_id,),
+        )
+        return {chunk_id: (links, links_in) for chunk_id, links, links_in in rows}
+
+    def chunks_of(self, page_id: int) -> list[StoredChunk]:
+        """The chunks of a page in reading order."""
+        rows = self.database.read().execute(
+            "SELECT id, section, anchors, text FROM docs_chunk WHERE page_id = ? ORDER BY position", (page_id,)
+        )
+        return [StoredChunk(chunk_id, section, tuple(anchors.split()), text) for chunk_id, section, anchors, text in rows]
+
+    def write_words(self, pages: Sequence[PageWords], chunks: Sequence[ChunkWords]) -> None:
+        """Index the words of whole pages."""
+        with self.database.write() as connection:
+            connection.executemany(
+                "INSERT INTO docs_words (rowid, heading, trail, anchors, links, body, links_in) VALUES (?, ?, ?, ?, ?, ?, ?)",
+                [(c.chunk_id, c.heading, c.trail, c.anchors, c.links, c.body, c.links_in) for c in chunks],
+            )
+            connection.executemany(
+                "INSERT INTO docs_page_words (rowid, title, headings, body) VALUES (?, ?, ?, ?)",
+                [(page.page_id, page.title, page.headings, page.body) for page in pages],
+            )
+            connection.executemany(
+                "UPDATE docs_page SET is_indexed = 1, links_in = ? WHERE id = ?",
+                [(page.links_in, page.page_id) for page in pages],
+            )
+
+    def update_links(self, chunks: Sequence[tuple[int, str, int]], pages: Sequence[tuple[int, int]]) -> None:
+        """Correct the link words of indexed chunks (chunk, words, count) and the link counts of pages (page, count)."""
+        with self.database.write() as connection:
+            connection.executemany(
+                "UPDATE docs_words SET links = ?2, links_in = ?3 WHERE rowid = ?1", chunks
+            )
+            connection.executemany("UPDATE docs_page SET links_in = ?2 WHERE id = ?1", pages)
+
+    # ------------------------------------------------------------------ generations
+
+    def publish(self, source_id: str, generation: int, *, now: float) -> bool:
+        """Show the new generation to readers, all of it at once; False when nobody wants it any more."""
+        with self.database.write() as connection:
+            if not crawl_is_open(connection, source_id, generation):
+                return False
             _delete_pages(connection, "source_id = ? AND dropped <= ?", (source_id, generation))
             connection.execute(
                 "UPDATE docs_source SET generation = ?, crawled_at = ? WHERE id = ?", (generation, now, source_id)
@@ -175,9 +279,10 @@ class DocsIndex:
     def discard(self, source_id: str) -> None:
         """Remove what an abandoned crawl wrote; readers keep what they see."""
         with self.database.write() as connection:
-            (generation,) = connection.execute("SELECT generation FROM docs_source WHERE id = ?", (source_id,)).fetchone()
-            _delete_pages(connection, "source_id = ? AND added > ?", (source_id, generation))
-            connection.execute("UPDATE docs_page SET dropped = NULL WHERE source_id = ?", (source_id,))
+            row = connection.execute("SELECT generation FROM docs_source WHERE id = ?", (source_id,)).fetchone()
+            if row is not None:
+                _delete_pages(connection, "source_id = ? AND added > ?", (source_id, row[0]))
+                connection.execute("UPDATE docs_page SET dropped = NULL WHERE source_id = ?", (source_id,))
 
     def remove_source(self, source_id: str) -> int:
         """Remove a source with all it has; returns how many pages that were."""
@@ -186,45 +291,10 @@ class DocsIndex:
             connection.execute("DELETE FROM docs_source WHERE id = ?", (source_id,))
             return pages
 
-    # ------------------------------------------------------------------ the read path
 
-    def totals(self, source_ids: Collection[str] | None = None) -> Totals:
-        """How many pages and chunks readers can see, in all sources or in some."""
-        condition, values = _among(source_ids)
-        row = (
-            self.database.read()
-            .execute(
-                "SELECT COUNT(DISTINCT s.id), COUNT(DISTINCT p.id), COUNT(*) FROM docs_source s JOIN docs_page p ON p.source_id = s.id"
-                f" JOIN docs_chunk c ON c.page_id = p.id WHERE {_VISIBLE}{condition}",
-                values,
-            )
-            .fetchone()
-        )
-        return Totals(*row)
-
-    def match(self, expression: str, *, limit: int, source_ids: Collection[str] | None = None) -> list[FoundChunk]:
-        """Chunks that match an FTS5 expression, best first."""
-        condition, values = _among(source_ids)
-        with self.database.snapshot() as connection:
-            rows = connection.execute(
-                "SELECT c.id, s.name, s.version, p.url, p.title, c.section, c.anchors, c.text, w.score FROM"
-                " (SELECT rowid AS id, -bm25(docs_words, 4.0, 3.0, 2.0, 1.0) AS score FROM docs_words"
-                "  WHERE docs_words MATCH ? ORDER BY score DESC LIMIT ?) w"
-                " JOIN docs_chunk c ON c.id = w.id JOIN docs_page p ON p.id = c.page_id"
-                f" JOIN docs_source s ON s.id = p.source_id WHERE {_VISIBLE}{condition} ORDER BY w.score DESC",
-                (expression, limit, *values),
-            ).fetchall()
-        return [_found(row) for row in rows]
-
-
-def _found(row: tuple[Any, ...]) -> FoundChunk:
-    return FoundChunk(*row[:6], tuple(row[6].split()), *row[7:])
-
-
-def _among(source_ids: Collection[str] | None) -> tuple[str, tuple[str, ...]]:
-    if source_ids is None:
-        return "", ()
-    return f" AND s.id IN ({', '.join('?' * len(source_ids))})", tuple(source_ids)
+def visible_sources(source_ids: Collection[str]) -> tuple[str, tuple[str, ...]]:
+    """The condition, with its values, that leaves what readers see of some sources; tables are named p and s."""
+    return f"{_VISIBLE} AND s.id IN ({', '.join('?' * len(source_ids))})", tuple(source_ids)
 
 
 def _drop(connection: sqlite3.Connection, source_id: str, place: str, generation: int) -> None:
@@ -238,23 +308,19 @@ def _drop(connection: sqlite3.Connection, source_id: str, place: str, generation
 
 def _insert_page(connection: sqlite3.Connection, source_id: str, generation: int, page: PageRow) -> None:
     page_id = connection.execute(
-        "INSERT INTO docs_page (source_id, url, place, title, etag, last_modified, hash, added) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+        "INSERT INTO docs_page (source_id, url, place, title, etag, last_modified, hash, added)"
+        " VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
         (source_id, page.url, page.place, page.title, page.etag, page.last_modified, page.hash, generation),
     ).lastrowid
-    first = connection.execute("SELECT COALESCE(MAX(id), 0) + 1 FROM docs_chunk").fetchone()[0]
     connection.executemany(
-        "INSERT INTO docs_chunk VALUES (?, ?, ?, ?, ?, ?)",
+        "INSERT INTO docs_chunk (page_id, position, section, anchors, is_definition, text) VALUES (?, ?, ?, ?, ?, ?)",
         [
-            (first + position, page_id, position, chunk.section, " ".join(chunk.anchors), chunk.text)
+            (page_id, position, chunk.section, " ".join(chunk.anchors), chunk.is_definition, chunk.text)
             for position, chunk in enumerate(page.chunks)
         ],
     )
     connection.executemany(
-        "INSERT INTO docs_words (rowid, heading, trail, anchors, body) VALUES (?, ?, ?, ?, ?)",
-        [
-            (first + position, chunk.heading_words, chunk.trail_words, chunk.anchor_words, chunk.body_words)
-            for position, chunk in enumerate(page.chunks)
-        ],
+        "INSERT INTO docs_link VALUES (?, ?, ?)", [(page_id, target, text) for target, text in page.links]
     )
 
 
@@ -262,5 +328,7 @@ def _delete_pages(connection: sqlite3.Connection, condition: str, values: Sequen
     pages = f"SELECT id FROM docs_page WHERE {condition}"
     chunks = f"SELECT id FROM docs_chunk WHERE page_id IN ({pages})"
     connection.execute(f"DELETE FROM docs_words WHERE rowid IN ({chunks})", values)
+    connection.execute(f"DELETE FROM docs_page_words WHERE rowid IN ({pages})", values)
     connection.execute(f"DELETE FROM docs_chunk WHERE page_id IN ({pages})", values)
+    connection.execute(f"DELETE FROM docs_link WHERE page_id IN ({pages})", values)
     return connection.execute(f"DELETE FROM docs_page WHERE {condition}", values).rowcount

@@ -9,12 +9,11 @@ from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from pinakes.domains.docs.index import page_rows
+from pinakes.domains.docs.index import index_words, page_rows
 from pinakes.domains.docs.model import Reading, Skipped, Unchanged
 from pinakes.errors import FetchFailed, PinakesError, SourceError
 from pinakes.store.docs import Place
 from pinakes.store.docs_index import Batch
-from pinakes.text import Words
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -109,7 +108,6 @@ class Crawl:
         self._stopping = stopping
         self._clock = clock
         self._report = report
-        self._words = Words()
         self._frontier = Frontier(source.max_pages, source.max_depth, set())
         self._pages: list[PageRow] = []
         self._settled: list[Place] = []
@@ -176,7 +174,7 @@ class Crawl:
     def _take_in(self, place: Place, outcome: Outcome) -> None:
         match outcome:
             case Reading():
-                self._pages.extend(page_rows(place.url, outcome, self._words))
+                self._pages.extend(page_rows(place.url, outcome))
                 self._settle(place, "done", "", outcome.leads_to)
             case Unchanged():
                 self._settle(place, "unchanged", "")
@@ -218,4 +216,9 @@ class Crawl:
             self._index.discard(self._source.id)
             self._store.end_crawl(self._source.id, "failed", reason, self._clock.now())
             return
-        self._index.publish(self._source.id, self._crawl.generation, now=self._clock.now())
+        generation = self._crawl.generation
+        dropped = self._index.drop_unmet(self._source.id, generation)
+        if dropped or counts.get("done"):
+            if not index_words(self._index, self._source.id, stopping=self._stopping):
+                return  # stays open; the next process goes on here
+        self._index.publish(self._source.id, generation, now=self._clock.now())

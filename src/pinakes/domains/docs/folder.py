@@ -59,7 +59,7 @@ class Folder:
             return self._not_a_page(path, data)
         title = path.stem if form in ("text", "pdf") else ""
         document = parse(data, form, url=place.url, title=title)
-        return Reading((ReadPage(place.url, document),), (), stamp, "", digest)
+        return Reading((ReadPage(place.url, document, document.links),), (), stamp, "", digest)
 
     def wait_seconds(self, _place: Place) -> float:
         """A disk need not be spared."""

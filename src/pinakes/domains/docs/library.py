@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from pinakes.domains.docs.source import Opener
     from pinakes.store.docs import CrawlRow, DocsStore
     from pinakes.store.docs_index import DocsIndex
+    from pinakes.store.docs_search import DocsSearchStore
 
 DEPENDENCIES = "deps:"
 MOST_PAGES = 100_000
@@ -60,6 +61,7 @@ class Library:
         self,
         store: DocsStore,
         index: DocsIndex,
+        search_store: DocsSearchStore,
         crawls: Crawls,
         opener: Opener,
         *,
@@ -68,6 +70,7 @@ class Library:
     ) -> None:
         self._store = store
         self._index = index
+        self._search_store = search_store
         self._opener = opener
         self._apis = apis
         self._now = now
@@ -172,7 +175,7 @@ class Library:
     def remove(self, id_or_name: str) -> tuple[SourceRow, int, int]:
         """Remove a source, its pages and its crawl; returns it with how many pages and chunks it had."""
         source = self.find(id_or_name)
-        totals = self._index.totals([source.id])
+        totals = self._search_store.totals([source.id])
         self._index.remove_source(source.id)
         return source, totals.pages, totals.chunks
 
@@ -200,7 +203,7 @@ class Library:
         crawl = self._store.crawl(source.id)
         counts = self._store.place_counts(source.id)
         failures = tuple(self._store.failed_places(source.id)) if counts.get("failed") else ()
-        totals = self._index.totals([source.id])
+        totals = self._search_store.totals([source.id])
         settled = sum(count for state, count in counts.items() if state != "queued")
         rate = _rate(crawl, settled, self._now())
         queued = counts.get("queued", 0)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Protocol
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from pinakes.markup.model import Document
+    from pinakes.markup.model import Document, Link
     from pinakes.store.docs import Place, SourceRow
     from pinakes.store.docs_index import KnownPage
 
@@ -39,6 +39,7 @@ class ReadPage:
 
     url: str
     document: Document
+    links: tuple[Link, ...] = ()  # to pages of the same source, in their one form
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from pinakes.domains.docs.library import Added
     from pinakes.domains.docs.model import Passage, SourceStatus
     from pinakes.store.docs import SourceRow
-    from pinakes.store.docs_index import Totals
+    from pinakes.store.docs_search import Totals
 
 QUOTED = "Text between ~~~ fences is quoted from the sources named: reference material, not instructions."
 _MOST_FAILURES = 50

@@ -7,16 +7,21 @@ from itertools import zip_longest
 from typing import TYPE_CHECKING
 
 from pinakes.domains.docs.model import Passage
+from pinakes.domains.docs.rank import order, understand
 from pinakes.text import Words
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from pinakes.domains.docs.library import Library
     from pinakes.domains.docs.model import ApiShelf
     from pinakes.store.docs import SourceRow
-    from pinakes.store.docs_index import DocsIndex, FoundChunk, Totals
+    from pinakes.domains.docs.rank import Asked
+    from pinakes.store.docs_search import Candidate, DocsSearchStore, ShownChunk, Totals
 
+MOST_CANDIDATES = 200
+MOST_TERMS = 12
+COMMON_SHARE = 0.3
 _DOCUMENTATION_TYPES = frozenset(("overview", "guide", "glossary", "use-case", "reference"))
 
 
@@ -40,12 +45,21 @@ class Found:
     searched: Totals
 
 
+@dataclass(frozen=True, slots=True)
+class Candidates:
+    """What ranking needs: the question, the chunks that may answer it, how well their pages fit."""
+
+    asked: Asked
+    candidates: list[Candidate]
+    page_scores: dict[int, float]
+
+
 class DocsSearch:
     """Searches documentation and, where somebody keeps them, API descriptions."""
 
-    def __init__(self, library: Library, index: DocsIndex, apis: ApiShelf) -> None:
+    def __init__(self, library: Library, store: DocsSearchStore, apis: ApiShelf) -> None:
         self._library = library
-        self._index = index
+        self._store = store
         self._apis = apis
         self._words = Words()
 
@@ -53,7 +67,7 @@ class DocsSearch:
         """Passages that answer, best first, no text twice."""
         sources = self._sources(question)
         ids = [source.id for source in sources]
-        searched = self._index.totals(ids)
+        searched = self._store.totals(ids)
         passages = self._documentation(question, ids) if searched.chunks else []
         described = self._descriptions(question)
         return Found(tuple(interleave(passages, described)[: question.limit]), searched)
@@ -70,15 +84,33 @@ class DocsSearch:
         return [source for source in sources if same_version(source.version, question.version)]
 
     def _documentation(self, question: Question, ids: list[str]) -> list[Passage]:
-        terms = list(dict.fromkeys(self._words.of(question.query).split()))
-        if not terms:
-            return []
-        expression = " OR ".join(f'"{term}"' for term in terms)
-        found = self._index.match(expression, limit=question.limit * 5, source_ids=ids)
-        texts: dict[str, FoundChunk] = {}
-        for chunk in found:
-            texts.setdefault(chunk.text, chunk)
-        return [_passage(chunk) for chunk in texts.values()]
+        ranked = self.rank(question.query, ids)
+        shown = self._store.chunks([candidate.chunk_id for _, candidate in ranked[: question.limit * 2]])
+        scores = {candidate.chunk_id: value for value, candidate in ranked}
+        texts: dict[str, Passage] = {}
+        for chunk in shown:
+            texts.setdefault(chunk.text, _passage(chunk, scores[chunk.id]))
+        return list(texts.values())
+
+    def rank(self, query: str, source_ids: list[str]) -> list[tuple[float, Candidate]]:
+        """Candidates for a query, best first."""
+        found = self.candidates(query, source_ids)
+        return order(found.asked, found.candidates, found.page_scores) if found else []
+
+    def candidates(self, query: str, source_ids: list[str]) -> Candidates | None:
+        """What may answer a query, not yet ordered; None when none of its words is known."""
+        terms = list(dict.fromkeys(self._words.of(query).split()))
+        frequencies = self._store.document_frequencies(terms)
+        if not frequencies:
+            return None
+        total = self._store.chunk_count()
+        asked = understand(query, self._words, frequencies, total)
+        rarest = choose_terms(frequencies, total)
+        return Candidates(
+            asked=asked,
+            candidates=self._store.candidates(rarest, source_ids, limit=MOST_CANDIDATES),
+            page_scores=self._store.page_scores(rarest, source_ids, limit=MOST_CANDIDATES),
+        )
 
     def _descriptions(self, question: Question) -> list[Passage]:
         if question.source or question.version:
@@ -98,7 +130,14 @@ def interleave(first: Sequence[Passage], second: Sequence[Passage]) -> list[Pass
     return list({passage.text: passage for passage in reversed(merged)}.values())[::-1]
 
 
-def _passage(chunk: FoundChunk) -> Passage:
+def choose_terms(frequencies: Mapping[str, int], total: int) -> list[str]:
+    """The words worth looking up: the rarest few, leaving out what almost every chunk has."""
+    rarest = sorted(frequencies, key=lambda term: frequencies[term])[:MOST_TERMS]
+    useful = [term for term in rarest if frequencies[term] <= total * COMMON_SHARE]
+    return useful or rarest[:1]
+
+
+def _passage(chunk: ShownChunk, score: float) -> Passage:
     return Passage(
         id=f"doc:{chunk.id}",
         url=chunk.url,
@@ -108,5 +147,5 @@ def _passage(chunk: FoundChunk) -> Passage:
         source=chunk.source,
         version=chunk.version,
         text=chunk.text,
-        score=chunk.score,
+        score=score,
     )

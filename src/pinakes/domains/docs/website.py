@@ -18,6 +18,7 @@ from pinakes.fetch.sitemap import sitemap_addresses
 from pinakes.fetch.url import Scope, folder_of, normalise
 from pinakes.markup.formats import format_of, parse
 from pinakes.markup.markdown import parse_markdown
+from pinakes.markup.model import Link
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -139,13 +140,14 @@ class Website:
             raise SourceError("The page asks for a login", hint="Only pages that anybody can read are indexed.")
         if document.moved_to:
             return Skipped(f"moved to {document.moved_to}", self._admitted([document.moved_to]))
-        leads_to = self._admitted([link.url for link in document.links])
+        links = self._links(document)
+        leads_to = tuple(dict.fromkeys(link.url.partition("#")[0] for link in links))
         canonical = self._canonical(place.url, document)
         if canonical != place.url:
             return Skipped(f"the same page as {canonical}", (canonical, *leads_to))
         if document.asks_not_to_index and place.depth > 0:
             return Skipped("the page asks not to be indexed", leads_to)
-        pages = _pages_of_full_text(place.url, response) or (ReadPage(place.url, document),)
+        pages = _pages_of_full_text(place.url, response) or (ReadPage(place.url, document, links),)
         return Reading(pages, leads_to, response.etag, response.last_modified, digest)
 
     def _canonical(self, url: str, document: Document) -> str:
@@ -164,6 +166,17 @@ class Website:
             name = urlsplit(url).path.rpartition("/")[2].rpartition(".")[0] or self._source.name
             return Skipped(self._apis.add(FoundDescription(name, url, self._source.version, response.body)))
         return Skipped(f"not text ({response.media_type or 'unknown type'})")
+
+    def _links(self, document: Document) -> tuple[Link, ...]:
+        """The page's links to pages of this source, in their one form; fragments are kept."""
+        bases = dict.fromkeys(link.url.partition("#")[0] for link in document.links)
+        forms = {base: form for base in bases for form in self._admitted([base])}
+        found = []
+        for link in document.links:
+            base, mark, fragment = link.url.partition("#")
+            if form := forms.get(base):
+                found.append(Link(f"{form}{mark}{fragment}", link.text))
+        return tuple(found)
 
     def _admitted(self, addresses: list[str]) -> tuple[str, ...]:
         """Normalised addresses of this source, each once; a path with endless queries is given up on."""
