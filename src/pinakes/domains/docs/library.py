@@ -191,6 +191,10 @@ class Library:
         hint = f"Known: {', '.join(near)}." if near else "There is none yet: use add_source."
         raise NotFound(f"No documentation source '{id_or_name}'", hint=hint)
 
+    def sources(self) -> list[SourceRow]:
+        """All sources by name."""
+        return self._store.sources()
+
     def statuses(self) -> list[SourceStatus]:
         """Where every source stands."""
         return [self._status(source) for source in self._store.sources()]

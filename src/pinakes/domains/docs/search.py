@@ -39,10 +39,10 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """The passages, best first, and how much was searched."""
+    """The passages, best first; when there are none, how much was searched."""
 
     passages: tuple[Passage, ...]
-    searched: Totals
+    searched: Totals | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,12 +65,9 @@ class DocsSearch:
 
     def search(self, question: Question) -> Found:
         """Passages that answer, best first, no text twice."""
-        sources = self._sources(question)
-        ids = [source.id for source in sources]
-        searched = self._store.totals(ids)
-        passages = self._documentation(question, ids) if searched.chunks else []
-        described = self._descriptions(question)
-        return Found(tuple(interleave(passages, described)[: question.limit]), searched)
+        ids = [source.id for source in self._sources(question)]
+        passages = interleave(self._documentation(question, ids), self._descriptions(question))[: question.limit]
+        return Found(tuple(passages), None if passages else self._store.totals(ids))
 
     def _sources(self, question: Question) -> list[SourceRow]:
         """The sources that the question is about; a name that does not exist is an error that says so."""
@@ -78,13 +75,13 @@ class DocsSearch:
             return []
         if question.source:
             return [self._library.find(question.source)]
-        sources = [status.source for status in self._library.statuses()]
+        sources = self._library.sources()
         if not question.version:
             return sources
         return [source for source in sources if same_version(source.version, question.version)]
 
     def _documentation(self, question: Question, ids: list[str]) -> list[Passage]:
-        ranked = self.rank(question.query, ids)
+        ranked = self.rank(question.query, ids) if ids else []
         shown = self._store.chunks([candidate.chunk_id for _, candidate in ranked[: question.limit * 2]])
         scores = {candidate.chunk_id: value for value, candidate in ranked}
         texts: dict[str, Passage] = {}

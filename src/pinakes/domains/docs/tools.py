@@ -51,7 +51,7 @@ class DocsTools:
             types=tuple(call.texts("types")),
         )
         found = self.search.search(question)
-        if not found.passages:
+        if found.searched is not None:
             return Answer(render_nothing(query, found.searched, self.library.statuses()))
         return render_passages(found.passages, project_root=call.session.project_root(), token_budget=self.token_budget)
 
