@@ -17,7 +17,7 @@ import random
 import re
 import shutil
 import subprocess
-from collections import defaultdict
+from collections import Counter, defaultdict
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -57,30 +57,40 @@ class Site:
 
 GROUPS = (
     (
-        Site("sqlalchemy", "python-sqlalchemy-doc", "python-sqlalchemy-doc/html"),
-        Site("rust", "rust-doc", "rust-doc/html", r"^(?:book|reference|nomicon|rust-by-example|edition-guide|rustdoc)/"),
-        Site("celery", "python-celery-doc", "python-celery-doc/html"),
-        Site("apache", "apache2-doc", "apache2-doc/manual/en"),
-        Site("flask", "python-flask-doc", "python-flask-doc/html"),
-        Site("exim", "exim4-doc-html", "exim4-doc-html/spec_html"),
+        Site("sqlalchemy", "python-sqlalchemy-doc", "doc/python-sqlalchemy-doc/html"),
+        Site("rust", "rust-doc", "doc/rust-doc/html", r"^(?:book|reference|nomicon|rust-by-example|edition-guide|rustdoc)/"),
+        Site("celery", "python-celery-doc", "doc/python-celery-doc/html"),
+        Site("apache", "apache2-doc", "doc/apache2-doc/manual/en"),
+        Site("flask", "python-flask-doc", "doc/python-flask-doc/html"),
+        Site("exim", "exim4-doc-html", "doc/exim4-doc-html/spec_html"),
     ),
     (
-        Site("cmake", "cmake-doc", "cmake-data/html"),
-        Site("scrapy", "python-scrapy-doc", "python-scrapy-doc/html"),
-        Site("pytest", "python-pytest-doc", "python-pytest-doc/html"),
-        Site("borg", "borgbackup-doc", "borgbackup/html"),
-        Site("sphinx", "sphinx-doc", "sphinx-doc/html"),
-        Site("tornado", "python-tornado-doc", "python-tornado-doc/html"),
+        Site("cmake", "cmake-doc", "doc/cmake-data/html"),
+        Site("scrapy", "python-scrapy-doc", "doc/python-scrapy-doc/html"),
+        Site("pytest", "python-pytest-doc", "doc/python-pytest-doc/html"),
+        Site("borg", "borgbackup-doc", "doc/borgbackup/html"),
+        Site("sphinx", "sphinx-doc", "doc/sphinx-doc/html"),
+        Site("tornado", "python-tornado-doc", "doc/python-tornado-doc/html"),
     ),
     (
-        Site("buildbot", "buildbot-doc", "buildbot/html"),
-        Site("ghc", "ghc-doc", "ghc-doc/html/users_guide"),
-        Site("dask", "python-dask-doc", "python-dask-doc/html", r"^(?!generated)"),
-        Site("werkzeug", "python-werkzeug-doc", "python-werkzeug-doc/html"),
-        Site("drf", "python-djangorestframework-doc", "python3-djangorestframework/html"),
-        Site("varnish", "varnish-doc", "varnish/html"),
-        Site("aiohttp", "python-aiohttp-doc", "python-aiohttp-doc/html"),
-        Site("setuptools", "python-setuptools-doc", "python-setuptools-doc/html"),
+        Site("buildbot", "buildbot-doc", "doc/buildbot/html"),
+        Site("ghc", "ghc-doc", "doc/ghc-doc/html/users_guide"),
+        Site("dask", "python-dask-doc", "doc/python-dask-doc/html", r"^(?!generated)"),
+        Site("werkzeug", "python-werkzeug-doc", "doc/python-werkzeug-doc/html"),
+        Site("drf", "python-djangorestframework-doc", "doc/python3-djangorestframework/html"),
+        Site("varnish", "varnish-doc", "doc/varnish/html"),
+        Site("aiohttp", "python-aiohttp-doc", "doc/python-aiohttp-doc/html"),
+        Site("setuptools", "python-setuptools-doc", "doc/python-setuptools-doc/html"),
+    ),
+    (
+        Site("postfix", "postfix-doc", "doc/postfix/html"),
+        Site("gimp", "gimp-help-en", "gimp/2.0/help/en"),
+        Site("handbook", "debian-handbook", "doc/debian-handbook/html/en-US"),
+        Site("zsh", "zsh-doc", "doc/zsh-common/html"),
+        Site("libvirt", "libvirt-doc", "doc/libvirt-doc/html"),
+        Site("slurm", "slurm-wlm-doc", "doc/slurm-wlm/html"),
+        Site("glib", "libglib2.0-doc", "gtk-doc/html"),
+        Site("qt", "qtbase5-doc-html", "qt5/doc/qtcore"),
     ),
 )
 _NOT_PAGES = re.compile(r"genindex|modindex|search\.html|_static|_sources|_modules|(?:^|/)index-|404|print\.html")
@@ -152,7 +162,7 @@ def lay_out(site: Site, work: Path, group: Path) -> None:
         unpacked.mkdir(parents=True)
         subprocess.run(["apt-get", "download", "-q", site.package], cwd=unpacked, check=True)
         subprocess.run(["dpkg-deb", "-x", str(next(unpacked.glob("*.deb"))), str(unpacked)], check=True)
-    root = unpacked / "usr/share/doc" / site.root
+    root = unpacked / "usr/share" / site.root
     pages = [path for path in sorted(root.rglob("*.html")) if path.is_file()]
     wanted = [p for p in pages if not _NOT_PAGES.search(rel := p.relative_to(root).as_posix()) and re.search(site.only, rel)]
     random.Random(site.name).shuffle(wanted)
@@ -271,7 +281,7 @@ def describe(docs: Docs, group: Path, asked: Asked) -> Example | None:
     urls = {(group / asked.site / "pages" / page).as_posix(): anchor for page, anchor in asked.answers if page}
     exact = np.array([c.url in urls and is_place(urls[c.url], c.anchors, c.position) for c in found.candidates], dtype=float)
     same_page = np.array([c.url in urls for c in found.candidates], dtype=float) - exact
-    right = shares(exact, same_page)
+    right = right_shares(exact, same_page)
     pages = tuple(candidate.url for candidate in found.candidates)
     return Example(np.array([list(row.values()) for row in rows]), right, asked, pages) if right.any() else None
 
@@ -280,25 +290,27 @@ def is_place(anchor: str, anchors: str, position: int) -> bool:
     return anchor in anchors.split() if anchor else position == 0
 
 
-def shares(exact: np.ndarray, same_page: np.ndarray) -> np.ndarray:
+def right_shares(exact: np.ndarray, same_page: np.ndarray) -> np.ndarray:
     share = PAGE_SHARE if exact.any() else 1.0
     right = exact / max(exact.sum(), 1.0) * (1.0 - PAGE_SHARE) + same_page / max(same_page.sum(), 1.0) * share
     return right / right.sum() if right.any() else right
 
 
 def fit(examples: list[Example], *, steps: int = 300, penalty: float = 0.01, rate: float = 0.05) -> np.ndarray:
-    """Weights under which right candidates are likeliest: a softmax over each question's candidates, Adam, signs kept."""
+    """Weights under which right candidates are likeliest: softmax per question, every site and kind alike, signs kept."""
     everything = np.concatenate([example.values for example in examples])
+    alike = Counter((example.asked.site, example.asked.kind) for example in examples)
+    shares = [1.0 / alike[example.asked.site, example.asked.kind] / len(alike) for example in examples]
     spread = everything.std(axis=0) + 1e-9
     signs = np.array([0 if name in EITHER_SIGN else -1 if name in AGAINST else 1 for name in WEIGHTS])
     weights, first, second = (np.zeros(len(WEIGHTS)) for _ in range(3))
     for step in range(1, steps + 1):
         gradient = penalty * weights
-        for example in examples:
+        for example, share in zip(examples, shares, strict=True):
             scaled = example.values / spread
             scores = scaled @ weights
             likely = np.exp(scores - scores.max())
-            gradient += scaled.T @ (likely / likely.sum() - example.right) / len(examples)
+            gradient += scaled.T @ (likely / likely.sum() - example.right) * share
         first = 0.9 * first + 0.1 * gradient
         second = 0.99 * second + 0.01 * gradient**2
         moved = (first / (1 - 0.9**step)) / (np.sqrt(second / (1 - 0.99**step)) + 1e-8)
