@@ -3,8 +3,8 @@
     python benchmarks/docs_train.py --work FOLDER [--write]
 
 Downloads documentation packages of Debian, holds a quarter of their pages back and lets those pages ask: a heading or a
-sentence that links to another page is a question, what it links to is the answer; terms of the sites' own indexes ask too.
-The pages held back are not indexed. Weights are fitted on all groups of sites but one and measured on that one; then on
+sentence that links to another page is a question, what it links to is the answer; terms of the sites' own indexes ask
+too. The pages held back are not indexed. Weights are fitted on all groups of sites but one and measured on that one; then on
 all. `--write` puts the result into domains/docs/weights.py.
 """
 
@@ -58,7 +58,12 @@ class Site:
 GROUPS = (
     (
         Site("sqlalchemy", "python-sqlalchemy-doc", "doc/python-sqlalchemy-doc/html"),
-        Site("rust", "rust-doc", "doc/rust-doc/html", r"^(?:book|reference|nomicon|rust-by-example|edition-guide|rustdoc)/"),
+        Site(
+            "rust",
+            "rust-doc",
+            "doc/rust-doc/html",
+            r"^(?:book|reference|nomicon|rust-by-example|edition-guide|rustdoc)/",
+        ),
         Site("celery", "python-celery-doc", "doc/python-celery-doc/html"),
         Site("apache", "apache2-doc", "doc/apache2-doc/manual/en"),
         Site("flask", "python-flask-doc", "doc/python-flask-doc/html"),
@@ -129,7 +134,9 @@ def main() -> None:
         others = [example for other, group in enumerate(groups) if other != number for example in group]
         learned = fit(others)
         names = ", ".join(site.name for site in GROUPS[number])
-        print(f"| {names} | {len(held_out)} | {page_recall(held_out, current):.3f} | {page_recall(held_out, learned):.3f} |")
+        print(
+            f"| {names} | {len(held_out)} | {page_recall(held_out, current):.3f} | {page_recall(held_out, learned):.3f} |"
+        )
     weights = fit([example for group in groups for example in group])
     for name, weight in zip(WEIGHTS, weights, strict=True):
         print(f"{name}: {weight:.3f}")
@@ -164,7 +171,9 @@ def lay_out(site: Site, work: Path, group: Path) -> None:
         subprocess.run(["dpkg-deb", "-x", str(next(unpacked.glob("*.deb"))), str(unpacked)], check=True)
     root = unpacked / "usr/share" / site.root
     pages = [path for path in sorted(root.rglob("*.html")) if path.is_file()]
-    wanted = [p for p in pages if not _NOT_PAGES.search(rel := p.relative_to(root).as_posix()) and re.search(site.only, rel)]
+    wanted = [
+        p for p in pages if not _NOT_PAGES.search(rel := p.relative_to(root).as_posix()) and re.search(site.only, rel)
+    ]
     random.Random(site.name).shuffle(wanted)
     for path in wanted[:MOST_PAGES_PER_SITE]:
         relative = path.relative_to(root).as_posix()
@@ -211,7 +220,8 @@ def questions(site: Site, folder: Path) -> list[Asked]:
 def page_questions(site: str, folder: Path, path: Path) -> Iterator[Asked]:
     """Headings over links, and sentences with one link; half of the sentences lose the link's own words."""
     base = path.relative_to(folder / "asking").as_posix()
-    heading, under_heading = "", []
+    heading = ""
+    under_heading: list[tuple[str, str]] = []
     for node in elements(path, "h1, h2, h3, h4, p, li, dd"):
         if node.tag and node.tag.startswith("h"):
             yield from heading_question(site, heading, under_heading)
@@ -279,7 +289,9 @@ def describe(docs: Docs, group: Path, asked: Asked) -> Example | None:
     best = max(found.page_scores.values(), default=1.0)
     rows = [features(found.asked, c, found.page_scores.get(c.page_id, 0.0) / best) for c in found.candidates]
     urls = {(group / asked.site / "pages" / page).as_posix(): anchor for page, anchor in asked.answers if page}
-    exact = np.array([c.url in urls and is_place(urls[c.url], c.anchors, c.position) for c in found.candidates], dtype=float)
+    exact = np.array(
+        [c.url in urls and is_place(urls[c.url], c.anchors, c.position) for c in found.candidates], dtype=float
+    )
     same_page = np.array([c.url in urls for c in found.candidates], dtype=float) - exact
     right = right_shares(exact, same_page)
     pages = tuple(candidate.url for candidate in found.candidates)
@@ -297,7 +309,7 @@ def right_shares(exact: np.ndarray, same_page: np.ndarray) -> np.ndarray:
 
 
 def fit(examples: list[Example], *, steps: int = 300, penalty: float = 0.01, rate: float = 0.05) -> np.ndarray:
-    """Weights under which right candidates are likeliest: softmax per question, every site and kind alike, signs kept."""
+    """Weights under which right candidates are likeliest: softmax per question, all sites and kinds alike, signs kept."""
     everything = np.concatenate([example.values for example in examples])
     alike = Counter((example.asked.site, example.asked.kind) for example in examples)
     shares = [1.0 / alike[example.asked.site, example.asked.kind] / len(alike) for example in examples]

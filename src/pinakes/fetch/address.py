@@ -16,7 +16,9 @@ def checked_addresses(host: str, port: int, *, allow_private: bool) -> list[str]
     try:
         found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
     except (OSError, UnicodeError) as exc:
-        raise FetchFailed(f"Cannot find the host '{host}'", hint="Check the address and the network.", retryable=True) from exc
+        raise FetchFailed(
+            f"Cannot find the host '{host}'", hint="Check the address and the network.", retryable=True
+        ) from exc
     addresses = list(dict.fromkeys(str(entry[4][0]) for entry in found))
     allowed = [address for address in addresses if allow_private or is_public(address)]
     if not allowed:

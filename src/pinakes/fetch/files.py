@@ -29,7 +29,7 @@ def allowed_path(path: Path, roots: Sequence[Path]) -> Path:
 
 
 def walk_files(root: Path, suffixes: Collection[str]) -> Iterator[Path]:
-    """Readable files below `root` with one of `suffixes`, in a stable order; links that lead outside are not followed."""
+    """Readable files below `root` with one of `suffixes`, in a stable order; links that lead outside are left out."""
     if root.is_file():
         yield root
         return

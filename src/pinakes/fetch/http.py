@@ -69,15 +69,23 @@ class HttpClient:
 
     def get(self, url: str, *, accept: str = ACCEPT_PAGES, etag: str = "", last_modified: str = "") -> Response:
         """The answer to a GET, redirects followed; anything but success or 304 raises FetchFailed."""
-        headers = {"User-Agent": USER_AGENT, "Accept": accept, "Accept-Encoding": "gzip, deflate"}
+        headers = {"Accept": accept}
         if etag:
             headers["If-None-Match"] = etag
         if last_modified:
             headers["If-Modified-Since"] = last_modified
+        return self._request("GET", url, headers, None)
+
+    def post(self, url: str, body: bytes, content_type: str) -> Response:
+        """The answer to a POST; the body goes along with redirects."""
+        return self._request("POST", url, {"Accept": "application/json", "Content-Type": content_type}, body)
+
+    def _request(self, method: str, url: str, headers: dict[str, str], body: bytes | None) -> Response:
+        headers = {"User-Agent": USER_AGENT, "Accept-Encoding": "gzip, deflate", **headers}
         deadline = time.monotonic() + self._limits.total_seconds
         seen = {url}
         for _ in range(self._limits.max_redirects + 1):
-            target, response = self._hop(url, headers, deadline)
+            target, response = self._hop(method, url, headers, body, deadline)
             if response is not None:
                 return response
             url = target
@@ -90,11 +98,15 @@ class HttpClient:
         """Close idle connections."""
         self._pool.close()
 
-    def _hop(self, url: str, headers: dict[str, str], deadline: float) -> tuple[str, Response | None]:
+    def _hop(
+        self, method: str, url: str, headers: dict[str, str], content: bytes | None, deadline: float
+    ) -> tuple[str, Response | None]:
         """One request: either where it redirects to, or its answer."""
         require_web_address(url)
         try:
-            with self._pool.stream("GET", url, headers=_encoded(headers, url), extensions=self._timeouts()) as answer:
+            with self._pool.stream(
+                method, url, headers=_encoded(headers, url), content=content, extensions=self._timeouts()
+            ) as answer:
                 received = _Headers(answer.headers)
                 if answer.status in _REDIRECTS and (location := received.get("location")):
                     return _redirect_target(url, location), None
@@ -178,7 +190,9 @@ def require_web_address(url: str) -> None:
         parts = urlsplit(url)
         host, _ = parts.hostname, parts.port
     except ValueError as exc:
-        raise AddressRefused(f"Malformed address: {url}", hint="Give a full address such as https://example.com/docs/.") from exc
+        raise AddressRefused(
+            f"Malformed address: {url}", hint="Give a full address such as https://example.com/docs/."
+        ) from exc
     if parts.scheme not in ("http", "https"):
         raise AddressRefused(f"Only http and https addresses are fetched, not '{parts.scheme}:'")
     if not host or any(character.isspace() for character in url):
@@ -201,7 +215,13 @@ def _encoded(headers: dict[str, str], url: str) -> list[tuple[bytes, bytes]]:
 def _refuse_failure(status: int, headers: _Headers) -> None:
     if 200 <= status < 300 or status == 304:
         return
-    reasons = {401: "asks for a login", 403: "refuses access", 404: "has no such page", 410: "removed the page", 429: "asks to slow down"}
+    reasons = {
+        401: "asks for a login",
+        403: "refuses access",
+        404: "has no such page",
+        410: "removed the page",
+        429: "asks to slow down",
+    }
     reason = reasons.get(status, "answers with an error" if status >= 500 else "does not give the page")
     raise FetchFailed(
         f"HTTP {status}: the server {reason}",

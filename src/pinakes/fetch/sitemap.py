@@ -16,7 +16,9 @@ if TYPE_CHECKING:
     from pinakes.fetch.http import HttpClient
 
 # Read by pattern, not by an XML parser: real sitemaps are often broken, and no entity can expand here.
-_LOCATION = re.compile(r"<(?:\w+:)?loc\s*>\s*(?:<!\[CDATA\[)?\s*(.*?)\s*(?:\]\]>)?\s*</(?:\w+:)?loc\s*>", re.DOTALL | re.IGNORECASE)
+_LOCATION = re.compile(
+    r"<(?:\w+:)?loc\s*>\s*(?:<!\[CDATA\[)?\s*(.*?)\s*(?:\]\]>)?\s*</(?:\w+:)?loc\s*>", re.DOTALL | re.IGNORECASE
+)
 _INDEX = re.compile(r"<(?:\w+:)?sitemapindex[\s>]", re.IGNORECASE)
 _MOST_FILES = 50
 _MOST_BYTES = 50_000_000

@@ -69,7 +69,7 @@ class Scope:
 
 
 def folder_of(path: str) -> str:
-    """The folder that a start path means, with its final slash: `/guide/a.html` is in `/guide/`, `/guide` is `/guide/`."""
+    """The folder that a start path means, with its slash: `/guide/a.html` is in `/guide/`, `/guide` is `/guide/`."""
     head, _, tail = path.rpartition("/")
     return f"{head}/{tail}/" if tail and "." not in tail else f"{head}/"
 

@@ -3,29 +3,38 @@
 from __future__ import annotations
 
 from pathlib import PurePosixPath
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 from urllib.parse import urlsplit
 
 from pinakes.markup.html import decode, parse_html
 from pinakes.markup.markdown import parse_markdown
-from pinakes.markup.model import Document
 from pinakes.markup.notebook import parse_notebook
 from pinakes.markup.pdf import parse_pdf
 from pinakes.markup.plain import parse_asciidoc, parse_plain
 from pinakes.markup.rst import parse_rst
 
+if TYPE_CHECKING:
+    from pinakes.markup.model import Document
+
 Format = Literal["html", "markdown", "rst", "asciidoc", "notebook", "pdf", "text"]
 
 _BY_SUFFIX: dict[str, Format] = {
-    ".html": "html", ".htm": "html", ".xhtml": "html", ".md": "markdown", ".markdown": "markdown", ".mdx": "markdown",
-    ".rst": "rst", ".rest": "rst", ".adoc": "asciidoc", ".asciidoc": "asciidoc", ".asc": "asciidoc", ".ipynb": "notebook",
-    ".pdf": "pdf", ".txt": "text", ".text": "text",
-}  # fmt: skip
+    **dict.fromkeys((".html", ".htm", ".xhtml"), "html"),
+    **dict.fromkeys((".md", ".markdown", ".mdx"), "markdown"),
+    **dict.fromkeys((".rst", ".rest"), "rst"),
+    **dict.fromkeys((".adoc", ".asciidoc", ".asc"), "asciidoc"),
+    **dict.fromkeys((".txt", ".text"), "text"),
+    ".ipynb": "notebook",
+    ".pdf": "pdf",
+}
 _BY_MEDIA_TYPE: dict[str, Format] = {
-    "text/html": "html", "application/xhtml+xml": "html", "text/markdown": "markdown", "text/x-markdown": "markdown",
-    "text/x-rst": "rst", "text/prs.fallenstein.rst": "rst", "application/pdf": "pdf", "application/x-ipynb+json": "notebook",
+    **dict.fromkeys(("text/html", "application/xhtml+xml"), "html"),
+    **dict.fromkeys(("text/markdown", "text/x-markdown"), "markdown"),
+    **dict.fromkeys(("text/x-rst", "text/prs.fallenstein.rst"), "rst"),
+    "application/x-ipynb+json": "notebook",
+    "application/pdf": "pdf",
     "text/plain": "text",
-}  # fmt: skip
+}
 SUFFIXES = frozenset(_BY_SUFFIX)
 
 

@@ -53,8 +53,12 @@ def parse_html(data: bytes, *, url: str, charset: str = "") -> Document:
 
 
 def decode(data: bytes, charset: str = "") -> str:
-    """`data` as text: byte-order mark, then the server's charset, then the page's own, then UTF-8, then Windows-1252."""
-    for mark, name in ((codecs.BOM_UTF8, "utf-8-sig"), (codecs.BOM_UTF16_LE, "utf-16"), (codecs.BOM_UTF16_BE, "utf-16")):
+    """`data` as text: byte-order mark, the server's charset, the page's own, UTF-8, Windows-1252."""
+    for mark, name in (
+        (codecs.BOM_UTF8, "utf-8-sig"),
+        (codecs.BOM_UTF16_LE, "utf-16"),
+        (codecs.BOM_UTF16_BE, "utf-16"),
+    ):
         if data.startswith(mark):
             return data.decode(name, "replace")
     declared = _META_CHARSET.search(data[:4096])

@@ -21,14 +21,15 @@ _MAIN = (
     ".document .body, .md-content, .page-content, .post-content"
 )
 _DROPPED_CLASSES = frozenset(
-    "headerlink hash-link heading-anchor anchor-link header-anchor permalink anchorjs-link viewcode-link mark sphinxsidebar"
-    " related navheader navfooter breadcrumb breadcrumbs theme-doc-breadcrumbs pagination pagination-nav pager prev-next-area"
-    " prev-next-footer rst-footer-buttons wy-breadcrumbs edit-this-page theme-edit-this-page edit-page-link edit-link"
-    " toc-drawer page-toc bd-toc on-this-page table-of-contents local-toc toc-sidebar theme-doc-toc-mobile fancy_toc sidebar"
-    " md-sidebar skip-link skip-to-content skipnav sr-only visually-hidden screen-reader-text linenos gutter lineno linenumber"
-    " hljs-ln-numbers line-numbers-rows copybtn copy-button cookie-banner feedback helpful version-switcher picker-header"
-    " search-box searchbox announcement last-updated theme-last-updated contributors navbar topnav bottomnav site-footer"
-    " site-header newsletter share-buttons mw-editsection noprint ad ads advert".split()
+    """headerlink hash-link heading-anchor anchor-link header-anchor permalink anchorjs-link viewcode-link mark related
+    sphinxsidebar navheader navfooter breadcrumb breadcrumbs theme-doc-breadcrumbs pagination pagination-nav pager
+    prev-next-area prev-next-footer rst-footer-buttons wy-breadcrumbs edit-this-page theme-edit-this-page edit-link
+    edit-page-link toc-drawer page-toc bd-toc on-this-page table-of-contents local-toc toc-sidebar fancy_toc sidebar
+    theme-doc-toc-mobile md-sidebar skip-link skip-to-content skipnav sr-only visually-hidden screen-reader-text
+    linenos gutter lineno linenumber hljs-ln-numbers line-numbers-rows copybtn copy-button cookie-banner feedback
+    helpful version-switcher picker-header search-box searchbox announcement last-updated theme-last-updated
+    contributors navbar topnav bottomnav site-footer site-header newsletter share-buttons mw-editsection noprint ad
+    ads advert""".split()
 )
 _DROPPED_IDS = frozenset("toc toc_sub column2 alt-docs footer footer-text navbar sidebar breadcrumbs searchbox".split())
 _DROPPED_ROLES = frozenset("navigation search banner contentinfo toolbar menu menubar dialog alertdialog".split())
@@ -38,9 +39,10 @@ _HIDING_STYLE = re.compile(
     re.IGNORECASE,
 )
 _CHROME_TEXT = re.compile(
-    r"(?:✎ |✏️? ?)?(?:edit|improve|view|show|suggest)\b.{0,12}\b(?:this page|page source|source|on github|on gitlab|edits?)"
-    r"|on this page|table of contents|contents|(?:←|«|<)? ?(?:previous|prev)(?: page)?|next(?: page)? ?(?:→|»|>)?|back to top|skip to .{0,20}content"
-    r"|copy(?: link| code)?|was this (?:page|article|helpful).*|report (?:a bug|an issue)|last updated.*",
+    r"(?:✎ |✏️? ?)?(?:edit|improve|view|show|suggest)\b.{0,12}\b(?:this page|(?:page )?source|on git(?:hub|lab)|edits?)"
+    r"|on this page|table of contents|contents|(?:←|«|<)? ?(?:previous|prev)(?: page)?|next(?: page)? ?(?:→|»|>)?"
+    r"|back to top|skip to .{0,20}content|copy(?: link| code)?|was this (?:page|article|helpful).*"
+    r"|report (?:a bug|an issue)|last updated.*",
     re.IGNORECASE,
 )
 COVERAGE_OF_MAIN = 0.5
@@ -96,7 +98,9 @@ def is_chrome(attributes: dict[str, str | None]) -> bool:
     if role == "tabpanel":  # inactive tabs are hidden until clicked: they are text of the page
         return False
     style = attributes.get("style")
-    return "hidden" in attributes or attributes.get("aria-hidden") == "true" or bool(style and _HIDING_STYLE.search(style))
+    return (
+        "hidden" in attributes or attributes.get("aria-hidden") == "true" or bool(style and _HIDING_STYLE.search(style))
+    )
 
 
 def is_chrome_text(text: str) -> bool:

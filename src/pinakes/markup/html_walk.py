@@ -18,7 +18,9 @@ if TYPE_CHECKING:
 
 _HEADINGS = {f"h{level}": level for level in range(1, 7)}
 _DEFINITION_RANK = 10  # below every heading; nested definition lists rank deeper
-_INLINE = frozenset("a abbr b bdi bdo big cite del dfn em font i ins label mark q s small span strike strong sub sup u wbr var".split())
+_INLINE = frozenset(
+    "a abbr b bdi bdo big cite del dfn em font i ins label mark q s small span strike strong sub sup u wbr var".split()
+)
 _CODE = frozenset("code kbd samp tt".split())
 _BREAK = "\x1e"  # a <br>, until white space is collapsed
 _PERMALINK_TEXTS = frozenset(("", "¶", "#", "§", "🔗", "link", "permalink", "[source]", "[src]"))
@@ -45,10 +47,18 @@ class HtmlWalker:
         self._flat = 0
         self._depth = 0
         self._handlers: dict[str, Callable[[LexborNode, dict[str, str | None]], None]] = {
-            "pre": self._pre, "table": self._table, "ul": self._list, "ol": self._list, "li": self._item, "dl": self._definitions,
-            "dt": self._term, "a": self._anchor, "img": self._image, "br": self._line_break, "summary": self._paragraph,
+            "pre": self._pre,
+            "table": self._table,
+            "ul": self._list,
+            "ol": self._list,
+            "li": self._item,
+            "dl": self._definitions,
+            "dt": self._term,
+            "a": self._anchor,
+            "img": self._image,
+            "br": self._line_break,
             "math": self._math,
-        }  # fmt: skip
+        }
         self._handlers.update(dict.fromkeys(_HEADINGS, self._heading))
         self._handlers.update(dict.fromkeys(_CODE, self._inline_code))
 
@@ -128,7 +138,7 @@ class HtmlWalker:
         self._inline = outer
         return text
 
-    def _pre(self, node: LexborNode, attributes: dict[str, str | None]) -> None:
+    def _pre(self, node: LexborNode, _: dict[str, str | None]) -> None:
         for furniture in node.css("button, input, .linenos, .lineno, .gutter, [aria-hidden=true]"):
             furniture.decompose()
         self._pending_anchors.extend(found for inner in node.css("[id]") if (found := inner.id))
@@ -141,7 +151,7 @@ class HtmlWalker:
         for part in parts if whole_lines else [node]:
             code = visible(part.text()).strip("\n")
             if code.strip():
-                self._add_block(fenced(code.rstrip(), _language(part, node, attributes)), "code")
+                self._add_block(fenced(code.rstrip(), _language(part, node)), "code")
 
     def _inline_code(self, node: LexborNode, _: dict[str, str | None]) -> None:
         text = node.text()
@@ -178,7 +188,7 @@ class HtmlWalker:
 
     # ------------------------------------------------------------------ lists and tables
 
-    def _list(self, node: LexborNode, attributes: dict[str, str | None]) -> None:
+    def _list(self, node: LexborNode, _: dict[str, str | None]) -> None:
         self._end_block()
         self._list_depth += 1
         self._walk(node)
@@ -192,7 +202,7 @@ class HtmlWalker:
         self._end_block()
         self._item_prefix = ""
 
-    def _table(self, node: LexborNode, attributes: dict[str, str | None]) -> None:
+    def _table(self, node: LexborNode, _: dict[str, str | None]) -> None:
         self._end_block()
         if self._flat or node.css_first("pre, table table, ul, ol, dl, h1, h2, h3, h4, h5, h6") is not None:
             self._walk(node)
@@ -295,7 +305,7 @@ class HtmlWalker:
         return not path or any(section.path[: len(path)] == path for section in self._sections[-1:])
 
 
-def _language(part: LexborNode, pre: LexborNode, attributes: dict[str, str | None]) -> str:
+def _language(part: LexborNode, pre: LexborNode) -> str:
     """The language that classes on the code, its <pre> or the wrappers around it name."""
     inner = part.css_first("code")
     around = [inner, part, pre, pre.parent, pre.parent.parent if pre.parent else None]

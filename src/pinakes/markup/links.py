@@ -30,7 +30,9 @@ class LinkCollector:
     def links(self) -> tuple[Link, ...]:
         """Every address, with each distinct wording once; without wording only if it never had one."""
         return tuple(
-            Link(url, text) for url, texts in self._texts.items() for text in dict.fromkeys(filter(None, texts)) or ("",)
+            Link(url, text)
+            for url, texts in self._texts.items()
+            for text in dict.fromkeys(filter(None, texts)) or ("",)
         )
 
     def _join(self, href: str) -> str:

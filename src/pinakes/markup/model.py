@@ -19,7 +19,7 @@ class Block:
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """What stands under one heading until the next one. `path` is the headings above it and its own, outermost first."""
+    """What stands under one heading until the next one. `path` is its heading and those above, outermost first."""
 
     path: tuple[str, ...]
     anchors: tuple[str, ...]

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pinakes.errors import SourceError
 from pinakes.markup.markdown import parse_markdown
-from pinakes.markup.model import Document
 from pinakes.markup.text import fenced
+
+if TYPE_CHECKING:
+    from pinakes.markup.model import Document
 
 _MOST_OUTPUT_CHARACTERS = 2_000
 

@@ -15,7 +15,9 @@ def parse_pdf(data: bytes, *, title: str = "") -> Document:
         import pypdf  # an optional dependency
         from pypdf.errors import PyPdfError
     except ImportError as exc:
-        raise SourceError("PDF files need an optional package", hint="Install it with: pip install 'pinakes[pdf]'.") from exc
+        raise SourceError(
+            "PDF files need an optional package", hint="Install it with: pip install 'pinakes[pdf]'."
+        ) from exc
     outline = Outline()
     try:
         reader = pypdf.PdfReader(io.BytesIO(data))

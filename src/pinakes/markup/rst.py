@@ -16,14 +16,16 @@ _OPTION = re.compile(r"^:[\w -]+:(?: |$)")
 _ROLE = re.compile(r":[\w:+.-]+:`([^`]+)`")
 _TARGETED = re.compile(r"`([^`<]+?)\s*<([^`>]+)>`__?")
 _ITEM = re.compile(r"^(?:[-*+•]|\d+[.)]|#\.)\s+\S")
-_CODE_DIRECTIVES = frozenset("code code-block sourcecode highlight-block parsed-literal literalinclude ipython doctest testcode".split())
+_CODE_DIRECTIVES = frozenset(
+    "code code-block sourcecode highlight-block parsed-literal literalinclude ipython doctest testcode".split()
+)
 _SKIPPED_DIRECTIVES = frozenset(
     "toctree contents index image figure highlight module currentmodule py:module py:currentmodule raw include meta"
     " only sectionauthor moduleauthor default-role role automodule autoclass autofunction testsetup testcleanup".split()
 )
 _DEFINITIONS = frozenset(
-    "function class method attribute data exception classmethod staticmethod property decorator decoratormethod option cmdoption"
-    " envvar macro type var member setting django-admin confval describe object".split()
+    """function class method attribute data exception classmethod staticmethod property decorator decoratormethod
+    option cmdoption envvar macro type var member setting django-admin confval describe object""".split()
 )
 _DEFINITION_RANK = 50
 

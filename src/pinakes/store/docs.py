@@ -158,7 +158,7 @@ class DocsStore:
         return [row[0] for row in rows]
 
     def begin_crawl(self, source_id: str, *, is_full: bool, now: float) -> None:
-        """Open a crawl that builds the next generation; of the last one only what failed is remembered, to try again."""
+        """Open a crawl that builds the next generation; of the last one only what failed is kept, to try again."""
         with self.database.write() as connection:
             connection.execute(
                 "DELETE FROM docs_place WHERE source_id = ? AND (state != 'failed' OR ?)", (source_id, is_full)

@@ -1,4 +1,4 @@
-"""Pages, chunks and links of documentation, and the word indexes over them. Which crawl they come from is docs' concern."""
+"""Pages, chunks and links of documentation, and the word indexes over them; crawls are docs' concern."""
 
 from __future__ import annotations
 
@@ -193,7 +193,8 @@ class DocsIndex:
         with self.database.write() as connection:
             connection.execute(
                 "UPDATE docs_page SET dropped = ?2 WHERE source_id = ?1 AND dropped IS NULL AND added < ?2"
-                " AND place NOT IN (SELECT url FROM docs_place WHERE source_id = ?1 AND state IN ('unchanged', 'failed'))",
+                " AND place NOT IN"
+                " (SELECT url FROM docs_place WHERE source_id = ?1 AND state IN ('unchanged', 'failed'))",
                 (source_id, generation),
             )
             query = "SELECT COUNT(*) FROM docs_page WHERE source_id = ? AND dropped = ?"
@@ -203,7 +204,8 @@ class DocsIndex:
     def coming_pages(self, source_id: str) -> list[StoredPage]:
         """The pages that the coming generation shows."""
         rows = self.database.read().execute(
-            "SELECT id, url, title, is_indexed, links_in FROM docs_page WHERE source_id = ? AND dropped IS NULL", (source_id,)
+            "SELECT id, url, title, is_indexed, links_in FROM docs_page WHERE source_id = ? AND dropped IS NULL",
+            (source_id,),
         )
         return [StoredPage(page_id, url, title, bool(done), count) for page_id, url, title, done, count in rows]
 
@@ -237,13 +239,16 @@ class DocsIndex:
         rows = self.database.read().execute(
             "SELECT id, section, anchors, text FROM docs_chunk WHERE page_id = ? ORDER BY position", (page_id,)
         )
-        return [StoredChunk(chunk_id, section, tuple(anchors.split()), text) for chunk_id, section, anchors, text in rows]
+        return [
+            StoredChunk(chunk_id, section, tuple(anchors.split()), text) for chunk_id, section, anchors, text in rows
+        ]
 
     def write_words(self, pages: Sequence[PageWords], chunks: Sequence[ChunkWords]) -> None:
         """Index the words of whole pages."""
         with self.database.write() as connection:
             connection.executemany(
-                "INSERT INTO docs_words (rowid, heading, trail, anchors, links, body, links_in) VALUES (?, ?, ?, ?, ?, ?, ?)",
+                "INSERT INTO docs_words (rowid, heading, trail, anchors, links, body, links_in)"
+                " VALUES (?, ?, ?, ?, ?, ?, ?)",
                 [(c.chunk_id, c.heading, c.trail, c.anchors, c.links, c.body, c.links_in) for c in chunks],
             )
             connection.executemany(
@@ -258,9 +263,7 @@ class DocsIndex:
     def update_links(self, chunks: Sequence[tuple[int, str, int]], pages: Sequence[tuple[int, int]]) -> None:
         """Correct the link words of indexed chunks (chunk, words, count) and the link counts of pages (page, count)."""
         with self.database.write() as connection:
-            connection.executemany(
-                "UPDATE docs_words SET links = ?2, links_in = ?3 WHERE rowid = ?1", chunks
-            )
+            connection.executemany("UPDATE docs_words SET links = ?2, links_in = ?3 WHERE rowid = ?1", chunks)
             connection.executemany("UPDATE docs_page SET links_in = ?2 WHERE id = ?1", pages)
 
     # ------------------------------------------------------------------ generations

@@ -41,7 +41,9 @@ class Crawls:
             running = self._threads.get(source_id)
             if running is not None and running.is_alive():
                 return
-            thread = threading.Thread(target=self._run_quietly, args=(source_id,), name=f"crawl-{source_id}", daemon=True)
+            thread = threading.Thread(
+                target=self._run_quietly, args=(source_id,), name=f"crawl-{source_id}", daemon=True
+            )
             self._threads[source_id] = thread
             thread.start()
 

@@ -35,7 +35,9 @@ class Chunk:
         return estimate_tokens(self.text)
 
 
-def chunk_document(document: Document, *, max_tokens: int = MAX_TOKENS, small_tokens: int = SMALL_TOKENS) -> list[Chunk]:
+def chunk_document(
+    document: Document, *, max_tokens: int = MAX_TOKENS, small_tokens: int = SMALL_TOKENS
+) -> list[Chunk]:
     """The chunks of a page in reading order; every anchor of the page is in at least one of them."""
     pieces = [piece for section in document.sections for piece in _split(document.title, section, max_tokens)]
     return list(_merge(pieces, max_tokens=max_tokens, small_tokens=small_tokens))
@@ -70,7 +72,12 @@ def _groups(blocks: Iterable[Block], max_tokens: int) -> Iterator[list[Block]]:
 
 def _introduces(group: list[Block]) -> bool:
     last = group[-1]
-    return len(group) > 1 and last.kind == "prose" and last.text.endswith(":") and estimate_tokens(last.text) < SMALL_TOKENS * 2
+    return (
+        len(group) > 1
+        and last.kind == "prose"
+        and last.text.endswith(":")
+        and estimate_tokens(last.text) < SMALL_TOKENS * 2
+    )
 
 
 def _smaller(block: Block, max_tokens: int) -> Iterator[Block]:

@@ -218,7 +218,7 @@ class Crawl:
             return
         generation = self._crawl.generation
         dropped = self._index.drop_unmet(self._source.id, generation)
-        if dropped or counts.get("done"):
-            if not index_words(self._index, self._source.id, stopping=self._stopping):
-                return  # stays open; the next process goes on here
+        is_changed = dropped or counts.get("done")
+        if is_changed and not index_words(self._index, self._source.id, stopping=self._stopping):
+            return  # stays open; the next process goes on here
         self._index.publish(self._source.id, generation, now=self._clock.now())

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -26,10 +25,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Docs:
-    """What surfaces use: the sources and the search over them."""
+    """What surfaces use: the sources, the search over them, and the API descriptions beside them."""
 
     library: Library
     search: DocsSearch
+    apis: ApiShelf
 
 
 def open_docs(
@@ -53,4 +53,4 @@ def open_docs(
     store, index, search_store = DocsStore(database), DocsIndex(database), DocsSearchStore(database)
     crawls = Crawls(store, index, opener, database.path.parent / "locks", clock)
     library = Library(store, index, search_store, crawls, opener, apis=shelf, now=clock.now)
-    return Docs(library, DocsSearch(library, search_store, shelf))
+    return Docs(library, DocsSearch(library, search_store, shelf), shelf)

@@ -35,7 +35,9 @@ class Folder:
     def begin(self) -> Iterator[str]:
         """Every file of a format that we read."""
         if not self._root.exists():
-            raise NotFound(f"No such file or folder: {self._root}", hint="It was there when it was added; was it moved?")
+            raise NotFound(
+                f"No such file or folder: {self._root}", hint="It was there when it was added; was it moved?"
+            )
         base = self._root.parent if self._root.is_file() else self._root
         for path in walk_files(self._root, SUFFIXES | _API_SUFFIXES):
             relative = path.relative_to(base).as_posix()
@@ -75,7 +77,7 @@ class Folder:
         return not _matches(relative, source.exclude)
 
     def _not_a_page(self, path: Path, data: bytes) -> Skipped:
-        if self._apis.recognises(path.as_posix(), data):
+        if self._apis.recognises(data):
             return Skipped(self._apis.add(FoundDescription(path.stem, path.as_posix(), self._source.version, data)))
         return Skipped("not documentation")
 

@@ -7,7 +7,6 @@ import json
 import re
 import tomllib
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pinakes.errors import NotFound, SourceError
@@ -15,6 +14,7 @@ from pinakes.errors import NotFound, SourceError
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from email.message import Message
+    from pathlib import Path
 
 _USUAL_ENVIRONMENTS = (".venv", "venv", "env", ".env", ".tox/py")
 _REQUIREMENT = re.compile(r"^\s*([A-Za-z0-9][\w.-]*)")
@@ -166,7 +166,9 @@ def _pyproject(path: Path) -> Iterable[str]:
     groups += (data.get("dependency-groups") or {}).values()
     named = [line for group in groups for line in group if isinstance(line, str)]
     poetry = ((data.get("tool") or {}).get("poetry") or {}).get("dependencies") or {}
-    return [found.group(1) for line in named if (found := _REQUIREMENT.match(line))] + [n for n in poetry if n != "python"]
+    return [found.group(1) for line in named if (found := _REQUIREMENT.match(line))] + [
+        n for n in poetry if n != "python"
+    ]
 
 
 def _requirements(path: Path, seen: set[Path]) -> list[str]:

@@ -79,7 +79,7 @@ class Library:
     # ------------------------------------------------------------------ changing
 
     def add(self, request: NewSource) -> Added:
-        """Record a source, or all direct dependencies of the project, with an open crawl each; nothing is crawled yet."""
+        """Record a source, or all direct dependencies of the project; their crawls are open but not begun."""
         if request.url.strip() == DEPENDENCIES:
             return self._add_dependencies(request)
         address = understand(request.url, project_root=request.project_root, roots=request.roots)
@@ -121,7 +121,9 @@ class Library:
         for address in addresses:
             try:
                 name = address.partition(":")[2]
-                added = self.add(NewSource(address, name, request.project_root, request.roots, max_pages=request.max_pages))
+                added = self.add(
+                    NewSource(address, name, request.project_root, request.roots, max_pages=request.max_pages)
+                )
                 sources += added.sources
             except PinakesError as exc:
                 failures.append(f"{address}: {exc.message}")
@@ -131,7 +133,7 @@ class Library:
         """Hand an API description to whoever keeps them; empty when it is none."""
         if kind == "folder":
             path = Path(url)
-            if path.is_file() and self._apis.recognises(url, data := read_file(path)):
+            if path.is_file() and self._apis.recognises(data := read_file(path)):
                 return self._apis.add(FoundDescription(request.name, url, request.version, data))
         elif kind == "website" and re.search(r"\.(?:json|ya?ml|graphqls?|proto)$", url):
             client = self._opener.client()
@@ -139,7 +141,7 @@ class Library:
                 response = client.get(url)
             finally:
                 client.close()
-            if self._apis.recognises(url, response.body):
+            if self._apis.recognises(response.body):
                 return self._apis.add(FoundDescription(request.name, url, request.version, response.body))
         return ""
 
@@ -157,7 +159,8 @@ class Library:
         crawl = self._store.crawl(source.id)
         if crawl is not None and crawl.state == "open":
             raise BadArgument(
-                f"'{source.name}' is being crawled already", hint="Ask crawl_status how far it is, or wait for it to end."
+                f"'{source.name}' is being crawled already",
+                hint="Ask crawl_status how far it is, or wait for it to end.",
             )
         source = _with_version(source, self._opener.version_of(source))
         self._store.set_version(source.id, source.version)
@@ -190,6 +193,10 @@ class Library:
         near = get_close_matches(id_or_name, names, n=3, cutoff=0.5) or names[:3]
         hint = f"Known: {', '.join(near)}." if near else "There is none yet: use add_source."
         raise NotFound(f"No documentation source '{id_or_name}'", hint=hint)
+
+    def knows(self, id_or_name: str) -> bool:
+        """Whether there is a source with that id or name."""
+        return self._store.source(id_or_name.strip()) is not None
 
     def sources(self) -> list[SourceRow]:
         """All sources by name."""
@@ -242,7 +249,9 @@ def _reason(source: SourceRow, crawl: CrawlRow | None, places: int) -> str:
     if crawl is not None and crawl.reason:
         return crawl.reason
     if source.kind == "website" and places >= source.max_pages:
-        return f"the limit of {source.max_pages} pages was reached; add the source again with a larger max_pages for more"
+        return (
+            f"the limit of {source.max_pages} pages was reached; add the source again with a larger max_pages for more"
+        )
     return ""
 
 

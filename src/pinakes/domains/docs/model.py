@@ -98,30 +98,51 @@ class FoundDescription:
 class ApiShelf(Protocol):
     """What the documentation domain asks of whoever keeps API descriptions."""
 
-    def recognises(self, location: str, data: bytes) -> bool:
+    def recognises(self, data: bytes, /) -> bool:
         """Whether `data` is an API description."""
 
-    def add(self, description: FoundDescription) -> str:
-        """Index it; returns one line that says what was added."""
+    def add(self, description: FoundDescription, /) -> str:
+        """Index it; returns text that says what was added."""
 
-    def search(self, query: str, *, api_name: str, types: Sequence[str], limit: int) -> list[Passage]:
+    def search(self, query: str, /, *, api_name: str, types: Sequence[str], limit: int) -> list[Passage]:
         """Operations and schemas that match, best first."""
+
+    def names(self) -> dict[str, str]:
+        """A line about each API by its name."""
+
+    def refresh(self, name: str, /) -> str:
+        """Read an API again; returns text that says what changed."""
+
+    def remove(self, name: str, /) -> str:
+        """Forget an API; returns text that says what was removed."""
 
 
 class NoApis:
     """Stands in where no API descriptions are kept."""
 
-    def recognises(self, location: str, data: bytes) -> bool:
+    def recognises(self, _data: bytes) -> bool:
         """Nothing is recognised."""
         return False
 
-    def add(self, description: FoundDescription) -> str:
+    def add(self, _description: FoundDescription) -> str:
         """Nothing is added."""
         return ""
 
-    def search(self, query: str, *, api_name: str, types: Sequence[str], limit: int) -> list[Passage]:
+    def search(self, *_: object, **__: object) -> list[Passage]:
         """Nothing is found."""
         return []
+
+    def names(self) -> dict[str, str]:
+        """There is none."""
+        return {}
+
+    def refresh(self, _name: str) -> str:
+        """Never asked: there is no name to ask for."""
+        return ""
+
+    def remove(self, _name: str) -> str:
+        """Never asked: there is no name to ask for."""
+        return ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -29,7 +29,9 @@ if TYPE_CHECKING:
 
 _README = "README"
 _MOST_FILES = 400
-_NOT_DOCUMENTS = re.compile(r"(?:^|/)(?:licen[cs]e|copying|authors|notice|top_level|entry_points|sources|requirements)[^/]*$", re.IGNORECASE)
+_NOT_DOCUMENTS = re.compile(
+    r"(?:^|/)(?:licen[cs]e|copying|authors|notice|top_level|entry_points|sources|requirements)[^/]*$", re.IGNORECASE
+)
 
 
 class PackageFiles:
@@ -60,8 +62,12 @@ class PythonPackage(PackageFiles):
 
     @cached_property
     def _modules(self) -> dict[str, Module]:
-        files = _stubs_first(self._distribution.files)
-        packages = {path: self._source(path) for path in files if path.endswith(("__init__.py", "__init__.pyi")) and module_name(path)}
+        files = _sources_first(self._distribution.files)
+        packages = {
+            path: self._source(path)
+            for path in files
+            if path.endswith(("__init__.py", "__init__.pyi")) and module_name(path)
+        }
         return {module.path: module for module in public_modules(files, packages)[:_MOST_FILES]}
 
     @property
@@ -95,7 +101,11 @@ class PythonPackage(PackageFiles):
     def _document(self, path: str, text: str, url: str) -> Document:
         title = f"{self._distribution.name} {self._distribution.version}"
         if path == _README:
-            return parse_rst(text, url=url, title=title) if self._distribution.readme_is_rst else parse_markdown(text, url=url, title=title)
+            return (
+                parse_rst(text, url=url, title=title)
+                if self._distribution.readme_is_rst
+                else parse_markdown(text, url=url, title=title)
+            )
         if module := self._modules.get(path):
             return describe_module(module, text)
         return _bundled(path, text, url)
@@ -178,7 +188,7 @@ def _bundled(path: str, text: str, url: str) -> Document:
     return parse(text.encode(), form, url=url, title=PurePosixPath(path).stem if form == "text" else "")
 
 
-def _stubs_first(files: Sequence[str]) -> list[str]:
-    """The files, without sources that have a stub beside them but no docstrings of their own to lose: stubs only fill gaps."""
+def _sources_first(files: Sequence[str]) -> list[str]:
+    """The modules among the files; a stub counts only where there is no source, which has the docstrings."""
     sources = {path for path in files if path.endswith(".py")}
     return [path for path in files if path.endswith(".py") or (path.endswith(".pyi") and path[:-1] not in sources)]

@@ -17,7 +17,9 @@ from pinakes.markup.text import fenced
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-_SKIPPED_PARTS = frozenset(("tests", "test", "testing", "_vendor", "vendored", "vendor", "conftest", "__pycache__", "benchmarks"))
+_SKIPPED_PARTS = frozenset(
+    ("tests", "test", "testing", "_vendor", "vendored", "vendor", "conftest", "__pycache__", "benchmarks")
+)
 _DEFINITION_RANK = 5
 _LONGEST_SIGNATURE = 600
 _EXAMPLE = re.compile(r"^\s*>>> ", re.MULTILINE)
@@ -36,7 +38,7 @@ class Module:
 
 
 def public_modules(files: Iterable[str], sources: Mapping[str, str]) -> list[Module]:
-    """The modules among `files` that have public names: public ones, and private ones that a package re-exports from."""
+    """The modules among `files` that have public names: public ones, and private ones that are re-exported from."""
     modules = {name: path for path in files if (name := module_name(path))}
     exports: dict[str, dict[str, str]] = {}
     for path, source in sources.items():

@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 import re
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from pinakes.budget import CHARACTERS_PER_TOKEN
@@ -69,7 +70,7 @@ def understand(query: str, words: Words, frequencies: Mapping[str, int], chunks:
     }
     return Asked(
         weights=weights,
-        neighbours=tuple(zip(terms, terms[1:], strict=False)),
+        neighbours=tuple(pairwise(terms)),
         identifiers=_identifiers(query),
         plain=frozenset(word.lower() for word in re.findall(r"\w+", query)),
     )
@@ -85,7 +86,9 @@ def _identifiers(query: str) -> frozenset[str]:
     return frozenset(found - {""})
 
 
-def order(asked: Asked, candidates: Sequence[Candidate], page_scores: Mapping[int, float]) -> list[tuple[float, Candidate]]:
+def order(
+    asked: Asked, candidates: Sequence[Candidate], page_scores: Mapping[int, float]
+) -> list[tuple[float, Candidate]]:
     """The candidates with their scores, best first."""
     best_page = max(page_scores.values(), default=1.0)
     scored = [
@@ -149,7 +152,7 @@ def _phrases(asked: Asked, body: list[str]) -> float:
     """The share of the question's neighbouring words that are neighbours in the text as well."""
     if not asked.neighbours:
         return 0.0
-    pairs = set(zip(body, body[1:], strict=False))
+    pairs = set(pairwise(body))
     return sum(pair in pairs for pair in asked.neighbours) / len(asked.neighbours)
 
 

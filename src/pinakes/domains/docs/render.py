@@ -5,7 +5,6 @@ from __future__ import annotations
 import datetime
 import re
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pinakes.budget import characters_for, cut, fit
@@ -13,6 +12,7 @@ from pinakes.tool import Answer
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from pathlib import Path
 
     from pinakes.domains.docs.library import Added
     from pinakes.domains.docs.model import Passage, SourceStatus
@@ -33,7 +33,8 @@ def render_passages(passages: Sequence[Passage], *, project_root: Path, token_bu
     fitted = fit(pieces, characters=room)
     head = QUOTED
     if len(fitted.pieces) < len(pieces):
-        head = f"showing {len(fitted.pieces)}/{len(pieces)} results (narrow the query or raise PINAKES_TOKEN_BUDGET for more)\n{QUOTED}"
+        left_out = "narrow the query or raise PINAKES_TOKEN_BUDGET for more"
+        head = f"showing {len(fitted.pieces)}/{len(pieces)} results ({left_out})\n{QUOTED}"
     text = "\n".join((head, *fitted.pieces))
     return Answer(text, truncated=fitted.truncated, original_characters=fitted.original_characters)
 
@@ -45,7 +46,7 @@ def render_passage(number: int, passage: Passage, project_root: Path) -> str:
     if passage.version and f"@{passage.version}/" not in passage.url:
         section = f"{passage.source} {passage.version} > {section}"
     citation = shown_path(passage.citation, project_root)
-    return f"## [{number}] Source: {citation}\nSection: {section}\n\n{fence} quoted\n{passage.text}\n{fence}\n---"
+    return f"## [{number}] Source: {citation}\nSection: {section}\n\n{fence}quoted\n{passage.text}\n{fence}\n---"
 
 
 def _first_shortened(passage: Passage, project_root: Path, room: int) -> str:
@@ -79,11 +80,11 @@ def render_nothing(query: str, searched: Totals, statuses: Sequence[SourceStatus
     return "\n".join(lines)
 
 
-def render_sources(statuses: Sequence[SourceStatus], *, token_budget: int) -> Answer:
-    """One entry per source."""
-    if not statuses:
+def render_sources(statuses: Sequence[SourceStatus], others: Sequence[str], *, token_budget: int) -> Answer:
+    """One entry per source, then the lines about other kinds of sources."""
+    pieces = [*(_source_line(status) for status in statuses), *others]
+    if not pieces:
         return Answer("No documentation sources configured. Use add_source to add one.")
-    pieces = [_source_line(status) for status in statuses]
     fitted = fit(pieces, characters=characters_for(token_budget) - 120)
     lines = list(fitted.pieces)
     if fitted.truncated:
@@ -111,8 +112,7 @@ def render_status(status: SourceStatus, *, token_budget: int) -> Answer:
     lines = [
         f"{source.name} ({source.url}): {status.state}" + (f" — {status.reason}" if status.reason else ""),
         f"id: {source.id}" + (f" | version: {source.version}" if source.version else ""),
-        f"pages: {status.pages_done} done, {status.pages_queued} queued, {status.pages_unchanged} unchanged,"
-        f" {status.pages_skipped} skipped, {len(status.failures)} failed",
+        _page_counts(status),
         f"searchable: {status.chunks} chunks of {status.pages} pages | last crawled: {_when(source.crawled_at)}",
         f"rate: {status.rate:.1f} pages/s" + _time_left(status.seconds_left),
     ]
@@ -120,10 +120,19 @@ def render_status(status: SourceStatus, *, token_budget: int) -> Answer:
     fitted = fit(failures, characters=characters_for(token_budget) - sum(map(len, lines)) - 200)
     shown = fitted.pieces[:_MOST_FAILURES]
     if len(shown) < len(failures):
-        lines.insert(0, f"showing {len(shown)}/{len(failures)} failed pages (the command line shows all: pinakes docs status)")
+        lines.insert(
+            0, f"showing {len(shown)}/{len(failures)} failed pages (the command line shows all: pinakes docs status)"
+        )
     if failures:
         lines.append("failed pages:")
     return Answer("\n".join((*lines, *shown)), truncated=len(shown) < len(failures))
+
+
+def _page_counts(status: SourceStatus) -> str:
+    return (
+        f"pages: {status.pages_done} done, {status.pages_queued} queued, {status.pages_unchanged} unchanged,"
+        f" {status.pages_skipped} skipped, {len(status.failures)} failed"
+    )
 
 
 def render_added(added: Added, statuses: Sequence[SourceStatus]) -> str:

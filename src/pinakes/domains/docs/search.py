@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 
     from pinakes.domains.docs.library import Library
     from pinakes.domains.docs.model import ApiShelf
-    from pinakes.store.docs import SourceRow
     from pinakes.domains.docs.rank import Asked
+    from pinakes.store.docs import SourceRow
     from pinakes.store.docs_search import Candidate, DocsSearchStore, ShownChunk, Totals
 
 MOST_CANDIDATES = 200

@@ -95,7 +95,7 @@ class Website:
                 place.url, etag=known.etag if known else "", last_modified=known.last_modified if known else ""
             )
         except FetchFailed as exc:
-            return self._failed(place, known, host, exc)
+            return self._failed(known, host, exc)
         self._pace.answered(host)
         digest = hashlib.blake2b(response.body, digest_size=16).digest()
         if response.not_modified or (known and known.hash == digest):
@@ -117,7 +117,7 @@ class Website:
             raise SourceError("robots.txt forbids this address", hint="Ask the site's owner, or add a local copy.")
         return Skipped("robots.txt forbids it")
 
-    def _failed(self, place: Place, known: KnownPage | None, host: str, exc: FetchFailed) -> Skipped:
+    def _failed(self, known: KnownPage | None, host: str, exc: FetchFailed) -> Skipped:
         if exc.status in _GONE and known is not None:
             return Skipped("gone")
         if exc.retryable and exc.status:
@@ -128,7 +128,9 @@ class Website:
         url = normalise(response.url)
         if url != place.url:
             inside = self._scope.admits(url)
-            return Skipped(f"redirects to {url}" + ("" if inside else ", outside of the source"), (url,) if inside else ())
+            return Skipped(
+                f"redirects to {url}" + ("" if inside else ", outside of the source"), (url,) if inside else ()
+            )
         form = format_of(url, response.media_type)
         if form is None or response.media_type.endswith(("json", "yaml")):
             return self._not_a_page(url, response)
@@ -162,7 +164,7 @@ class Website:
         return canonical if same and self._scope.admits(canonical) else url
 
     def _not_a_page(self, url: str, response: Response) -> Skipped:
-        if self._apis.recognises(url, response.body):
+        if self._apis.recognises(response.body):
             name = urlsplit(url).path.rpartition("/")[2].rpartition(".")[0] or self._source.name
             return Skipped(self._apis.add(FoundDescription(name, url, self._source.version, response.body)))
         return Skipped(f"not text ({response.media_type or 'unknown type'})")
@@ -237,7 +239,9 @@ class Website:
             response = self._client.get(url, accept="text/plain, text/markdown")
         except (FetchFailed, AddressRefused):
             return None
-        is_text = response.media_type in ("text/plain", "text/markdown", "") and not response.body.lstrip().startswith(b"<")
+        is_text = response.media_type in ("text/plain", "text/markdown", "") and not response.body.lstrip().startswith(
+            b"<"
+        )
         return response if is_text else None
 
 
