@@ -4,8 +4,8 @@
 
 Downloads documentation packages of Debian, holds a quarter of their pages back and lets those pages ask: a heading or a
 sentence that links to another page is a question, what it links to is the answer; terms of the sites' own indexes ask
-too. The pages held back are not indexed. Weights are fitted on all groups of sites but one and measured on that one; then on
-all. `--write` puts the result into domains/docs/weights.py.
+too. The pages held back are not indexed. Weights are fitted on all groups of sites but one and measured on that
+one; then on all. `--write` puts the result into domains/docs/weights.py.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ import subprocess
 from collections import Counter, defaultdict
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
@@ -34,7 +34,11 @@ from pinakes.store.library import open_library
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    import numpy.typing as npt
+
     from selectolax.lexbor import LexborNode
+
+Numbers: TypeAlias = "npt.NDArray[np.float64]"
 
 WEIGHTS_FILE = Path(__file__).parents[1] / "src/pinakes/domains/docs/weights.py"
 # Features that speak for a candidate must not get a negative weight by accident, nor those against it a positive one.
@@ -116,8 +120,8 @@ class Asked:
 class Example:
     """One question's candidates as numbers: features by row, and the share of right that each row has."""
 
-    values: np.ndarray
-    right: np.ndarray
+    values: Numbers
+    right: Numbers
     asked: Asked
     pages: tuple[str, ...]
 
@@ -134,9 +138,8 @@ def main() -> None:
         others = [example for other, group in enumerate(groups) if other != number for example in group]
         learned = fit(others)
         names = ", ".join(site.name for site in GROUPS[number])
-        print(
-            f"| {names} | {len(held_out)} | {page_recall(held_out, current):.3f} | {page_recall(held_out, learned):.3f} |"
-        )
+        before, after = page_recall(held_out, current), page_recall(held_out, learned)
+        print(f"| {names} | {len(held_out)} | {before:.3f} | {after:.3f} |", flush=True)
     weights = fit([example for group in groups for example in group])
     for name, weight in zip(WEIGHTS, weights, strict=True):
         print(f"{name}: {weight:.3f}")
@@ -302,14 +305,15 @@ def is_place(anchor: str, anchors: str, position: int) -> bool:
     return anchor in anchors.split() if anchor else position == 0
 
 
-def right_shares(exact: np.ndarray, same_page: np.ndarray) -> np.ndarray:
+def right_shares(exact: Numbers, same_page: Numbers) -> Numbers:
     share = PAGE_SHARE if exact.any() else 1.0
-    right = exact / max(exact.sum(), 1.0) * (1.0 - PAGE_SHARE) + same_page / max(same_page.sum(), 1.0) * share
-    return right / right.sum() if right.any() else right
+    right: Numbers = exact / max(exact.sum(), 1.0) * (1.0 - PAGE_SHARE) + same_page / max(same_page.sum(), 1.0) * share
+    total: float = right.sum()
+    return right / total if total else right
 
 
-def fit(examples: list[Example], *, steps: int = 300, penalty: float = 0.01, rate: float = 0.05) -> np.ndarray:
-    """Weights under which right candidates are likeliest: softmax per question, all sites and kinds alike, signs kept."""
+def fit(examples: list[Example], *, steps: int = 300, penalty: float = 0.01, rate: float = 0.05) -> Numbers:
+    """Weights under which right candidates are likeliest: a softmax per question; sites and kinds count alike."""
     everything = np.concatenate([example.values for example in examples])
     alike = Counter((example.asked.site, example.asked.kind) for example in examples)
     shares = [1.0 / alike[example.asked.site, example.asked.kind] / len(alike) for example in examples]
@@ -328,10 +332,11 @@ def fit(examples: list[Example], *, steps: int = 300, penalty: float = 0.01, rat
         moved = (first / (1 - 0.9**step)) / (np.sqrt(second / (1 - 0.99**step)) + 1e-8)
         weights = weights - rate * (1 - step / (steps + 1)) * moved
         weights = np.where(weights * signs < 0, 0.0, weights)
-    return weights / spread
+    result: Numbers = weights / spread
+    return result
 
 
-def page_recall(examples: list[Example], weights: np.ndarray) -> float:
+def page_recall(examples: list[Example], weights: Numbers) -> float:
     total = 0.0
     for example in examples:
         ranked = list(dict.fromkeys(example.pages[i] for i in np.argsort(-(example.values @ weights), kind="stable")))
@@ -340,7 +345,7 @@ def page_recall(examples: list[Example], weights: np.ndarray) -> float:
     return total / len(examples)
 
 
-def write_weights(weights: np.ndarray) -> None:
+def write_weights(weights: Numbers) -> None:
     head = WEIGHTS_FILE.read_text().split("WEIGHTS = {")[0]
     lines = "".join(f'    "{name}": {weight:.3f},\n' for name, weight in zip(WEIGHTS, weights, strict=True))
     WEIGHTS_FILE.write_text(f"{head}WEIGHTS = {{\n{lines}}}\n")

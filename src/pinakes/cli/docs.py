@@ -95,7 +95,7 @@ def _add(app: App, arguments: argparse.Namespace) -> int:
     added = app.docs.library.add(
         NewSource(
             url=str(local.absolute()) if local.exists() else arguments.url,
-            name=arguments.name or _default_name(arguments.url),
+            name=arguments.name,
             project_root=root,
             roots=(Path(root.anchor),),  # whoever sits at the keyboard may read what they can read
             version=arguments.version,
@@ -112,13 +112,15 @@ def _add(app: App, arguments: argparse.Namespace) -> int:
             print_json(_status_json(status))
         for failure in added.failures:
             print_json({"error": failure})
+    elif arguments.wait:
+        print(
+            "\n".join(
+                (*filter(None, [added.api_line]), *(_status_text(status) for status in statuses), *added.failures)
+            )
+        )
     else:
         print(render_added(added, statuses))
     return code
-
-
-def _default_name(url: str) -> str:
-    return url.rstrip("/").rpartition("/")[2].partition(":")[2] or url.rstrip("/").rpartition("/")[2] or url
 
 
 def _crawl(app: App, source_ids: list[str], arguments: argparse.Namespace) -> int:
@@ -214,9 +216,7 @@ def _status(app: App, arguments: argparse.Namespace) -> int:
         source = library.find(name)
         status = _follow(app.docs, source.id) if arguments.follow else library.status(source.id)
         states.append(status.state)
-        print_json(_status_json(status)) if arguments.json else print(
-            render_status(status, token_budget=_SHOWN_TOKENS).text
-        )
+        print_json(_status_json(status)) if arguments.json else print(_status_text(status))
     if not names and not arguments.json:
         print(render_sources((), (), token_budget=_SHOWN_TOKENS).text)
     return 1 if "FAILED" in states else 0
@@ -227,9 +227,7 @@ def _recrawl(app: App, arguments: argparse.Namespace) -> int:
     source = library.recrawl(arguments.source, full=arguments.full)
     code = _crawl(app, [source.id], arguments)
     status = library.status(source.id)
-    print_json(_status_json(status)) if arguments.json else print(
-        render_status(status, token_budget=_SHOWN_TOKENS).text
-    )
+    print_json(_status_json(status)) if arguments.json else print(_status_text(status))
     return code
 
 
@@ -262,6 +260,10 @@ def _passage_json(passage: Passage) -> dict[str, Any]:
         "score": round(passage.score, 4),
         "text": passage.text,
     }
+
+
+def _status_text(status: SourceStatus) -> str:
+    return render_status(status, token_budget=_SHOWN_TOKENS).text
 
 
 def _status_json(status: SourceStatus) -> dict[str, Any]:

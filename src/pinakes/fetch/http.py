@@ -61,6 +61,7 @@ class HttpClient:
 
     def __init__(self, *, allow_private_hosts: bool = False, limits: Limits | None = None) -> None:
         self._limits = limits or Limits()
+        self._allow_private_hosts = allow_private_hosts
         self._pool = httpcore2.ConnectionPool(
             max_connections=16,
             keepalive_expiry=15.0,
@@ -93,6 +94,13 @@ class HttpClient:
                 raise FetchFailed(f"The address redirects in a circle: {url}")
             seen.add(url)
         raise FetchFailed(f"More than {self._limits.max_redirects} redirects")
+
+    def check(self, url: str) -> None:
+        """Refuse an address that must not be asked or whose host does not exist, without asking it."""
+        require_web_address(url)
+        parts = urlsplit(url)
+        port = parts.port or (443 if parts.scheme == "https" else 80)
+        checked_addresses(parts.hostname or "", port, allow_private=self._allow_private_hosts)
 
     def close(self) -> None:
         """Close idle connections."""

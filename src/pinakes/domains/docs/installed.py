@@ -52,10 +52,10 @@ def find_python(name: str, project_root: Path, environments: Sequence[Path] = ()
             f"No Python environment found for {project_root.name or project_root}",
             hint="Create one in the project, for example: python -m venv .venv, and install its requirements.",
         )
-    wanted = _same_name(name)
+    wanted = same_name(name)
     for folder in folders:
         for info in folder.glob("*.dist-info"):
-            if _same_name(info.name.removesuffix(".dist-info").rpartition("-")[0]) == wanted:
+            if same_name(info.name.removesuffix(".dist-info").rpartition("-")[0]) == wanted:
                 return _distribution(info)
     raise NotFound(f"{name} is not installed in the project's environment", hint="Install it there, then try again.")
 
@@ -150,7 +150,7 @@ def direct_dependencies(project_root: Path) -> list[str]:
     python = [*_pyproject(project_root / "pyproject.toml")]
     for path in sorted(project_root.glob("requirements*.txt")):
         python += _requirements(path, set())
-    names = dict.fromkeys(_same_name(name) for name in python)
+    names = dict.fromkeys(same_name(name) for name in python)
     return [f"pypi:{name}" for name in names] + [f"npm:{name}" for name in _package_json(project_root / "package.json")]
 
 
@@ -195,5 +195,6 @@ def _package_json(path: Path) -> list[str]:
     return list(dict.fromkeys(name for group in groups if isinstance(group, dict) for name in group))
 
 
-def _same_name(name: str) -> str:
+def same_name(name: str) -> str:
+    """The one form of a Python package's name."""
     return re.sub(r"[-_.]+", "-", name).lower()

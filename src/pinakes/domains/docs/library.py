@@ -21,12 +21,13 @@ if TYPE_CHECKING:
 
     from pinakes.domains.docs.background import Crawls
     from pinakes.domains.docs.model import ApiShelf
-    from pinakes.domains.docs.source import Opener
+    from pinakes.domains.docs.source import Address, Opener
     from pinakes.store.docs import CrawlRow, DocsStore
     from pinakes.store.docs_index import DocsIndex
     from pinakes.store.docs_search import DocsSearchStore
 
 DEPENDENCIES = "deps:"
+_API_FILE = re.compile(r"\.(?:json|ya?ml|graphqls?|gql|proto)$", re.IGNORECASE)
 MOST_PAGES = 100_000
 
 
@@ -83,10 +84,10 @@ class Library:
         if request.url.strip() == DEPENDENCIES:
             return self._add_dependencies(request)
         address = understand(request.url, project_root=request.project_root, roots=request.roots)
-        if api_line := self._as_api(request, address.kind, address.url):
-            return Added(api_line=api_line)
-        name = request.name.strip() or address.url.partition(":")[2]
+        name = request.name.strip() or default_name(address.url)
         self._refuse_duplicate(name, address.url)
+        if api_line := self._as_api(replace(request, name=name), address):
+            return Added(api_line=api_line)
         source = SourceRow(
             id=_source_id(address.url, name),
             name=name,
@@ -129,20 +130,22 @@ class Library:
                 failures.append(f"{address}: {exc.message}")
         return Added(tuple(sources), failures=tuple(failures))
 
-    def _as_api(self, request: NewSource, kind: str, url: str) -> str:
-        """Hand an API description to whoever keeps them; empty when it is none."""
-        if kind == "folder":
+    def _as_api(self, request: NewSource, address: Address) -> str:
+        """Hand an API description to whoever keeps them; empty when it is none. An address is checked on the way."""
+        url = address.url
+        if address.kind == "folder":
             path = Path(url)
             if path.is_file() and self._apis.recognises(data := read_file(path)):
                 return self._apis.add(FoundDescription(request.name, url, request.version, data))
-        elif kind == "website" and re.search(r"\.(?:json|ya?ml|graphqls?|proto)$", url):
+        elif address.kind == "website":
             client = self._opener.client()
             try:
-                response = client.get(url)
+                client.check(url)
+                data = client.get(url).body if _API_FILE.search(url) else b""
             finally:
                 client.close()
-            if self._apis.recognises(response.body):
-                return self._apis.add(FoundDescription(request.name, url, request.version, response.body))
+            if data and self._apis.recognises(data):
+                return self._apis.add(FoundDescription(request.name, url, request.version, data))
         return ""
 
     def _refuse_duplicate(self, name: str, url: str) -> None:
@@ -260,6 +263,15 @@ def _rate(crawl: CrawlRow | None, settled: int, now: float) -> float:
         return 0.0
     seconds = (crawl.finished_at or now) - crawl.started_at
     return settled / seconds if seconds > 0 else 0.0
+
+
+def default_name(url: str) -> str:
+    """What to call a source that nobody named: its package, its host, or the last part of its path."""
+    _, separator, rest = url.partition("://")
+    if not separator:
+        return url.rpartition("/")[2] if "/" in url and ":" not in url else url.partition(":")[2] or url
+    host, _, path = rest.partition("/")
+    return path.rstrip("/").rpartition("/")[2].partition(".")[0] or host
 
 
 def _source_id(url: str, name: str) -> str:

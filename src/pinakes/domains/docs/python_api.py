@@ -21,7 +21,7 @@ _SKIPPED_PARTS = frozenset(
     ("tests", "test", "testing", "_vendor", "vendored", "vendor", "conftest", "__pycache__", "benchmarks")
 )
 _DEFINITION_RANK = 5
-_LONGEST_SIGNATURE = 600
+_LONGEST_SIGNATURE = 1_200
 _EXAMPLE = re.compile(r"^\s*>>> ", re.MULTILINE)
 
 Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
@@ -35,6 +35,11 @@ class Module:
     name: str
     is_public: bool
     exports: Mapping[str, str]
+
+    @property
+    def title(self) -> str:
+        """The name under which users import from it."""
+        return self.name if self.is_public else next(iter(self.exports.values())).rpartition(".")[0]
 
 
 def public_modules(files: Iterable[str], sources: Mapping[str, str]) -> list[Module]:
@@ -72,21 +77,35 @@ def _is_public(name: str) -> bool:
 
 
 def _reexports(source: str, package: str) -> Iterable[tuple[str, str, str]]:
-    """(module, name in it, public name) for each name that a package's `__init__` takes from its own modules."""
+    """(module, name in it, public name) for each name that a package's `__init__` takes from another module."""
     try:
         tree = ast.parse(source)
     except (SyntaxError, ValueError, RecursionError):
         return
-    for node in ast.walk(tree):
-        if isinstance(node, ast.ImportFrom) and (node.level or (node.module or "").startswith(package)):
-            base = package.split(".")
-            if node.level:
-                base = base[: len(base) - node.level + 1]
-                origin = ".".join([*base, *([node.module] if node.module else [])])
-            else:
-                origin = node.module or ""
+    for node in _statements(tree.body):
+        if isinstance(node, ast.ImportFrom):
+            origin = _origin(node, package)
             for alias in node.names:
                 yield origin, alias.name, f"{package}.{alias.asname or alias.name}"
+
+
+def _origin(node: ast.ImportFrom, package: str) -> str:
+    """The full name of the module that is imported from."""
+    if not node.level:
+        return node.module or ""
+    parts = package.split(".")
+    return ".".join([*parts[: len(parts) - node.level + 1], *([node.module] if node.module else [])])
+
+
+def _statements(body: list[ast.stmt]) -> Iterable[ast.stmt]:
+    """Statements of a module, those under conditions included."""
+    for node in body:
+        if isinstance(node, ast.If):
+            yield from _statements([*node.body, *node.orelse])
+        elif isinstance(node, ast.Try):
+            yield from _statements([*node.body, *(s for handler in node.handlers for s in handler.body), *node.orelse])
+        else:
+            yield node
 
 
 def describe_module(module: Module, source: str) -> Document:
@@ -97,7 +116,7 @@ def describe_module(module: Module, source: str) -> Document:
         raise SourceError(f"Cannot parse the module ({exc})") from exc
     writer = _Writer(module, source.splitlines())
     writer.module(tree)
-    return Document(title=module.name, sections=writer.outline.sections())
+    return Document(title=module.title, sections=writer.outline.sections())
 
 
 class _Writer:
@@ -110,14 +129,24 @@ class _Writer:
 
     def module(self, tree: ast.Module) -> None:
         """The module itself, then what it defines."""
-        star = "*" in self._module.exports
-        self.outline.heading(1, self._module.name, [self._module.name])
+        self.outline.heading(1, self._module.title, [self._module.name])
         self._docstring(tree)
-        for node in tree.body:
-            if isinstance(node, Definition) and (self._module.is_public or star or node.name in self._module.exports):
-                known_as = self._module.exports.get(node.name, f"{self._module.name}.{node.name}")
-                if not node.name.startswith("_"):
-                    self._definition(node, known_as, 0)
+        written: set[str] = set()
+        for node in _statements(tree.body):
+            if not isinstance(node, Definition) or node.name.startswith("_") or node.name in written:
+                continue
+            if known_as := self._public_name(node.name):
+                written.add(node.name)
+                self._definition(node, known_as, 0)
+
+    def _public_name(self, name: str) -> str:
+        """What users call a name of this module; empty when it is not meant for them."""
+        exports = self._module.exports
+        if name in exports:
+            return exports[name]
+        if "*" in exports:
+            return exports["*"].removesuffix("*") + name
+        return f"{self._module.name}.{name}" if self._module.is_public else ""
 
     def _definition(self, node: Definition, name: str, depth: int) -> None:
         signature = self._signature(node)

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from pinakes.domains.docs.folder import Folder
+from pinakes.domains.docs.installed import same_name
 from pinakes.domains.docs.packages import NpmPackage, PythonPackage
 from pinakes.domains.docs.website import Website
 from pinakes.errors import BadArgument
@@ -40,7 +41,8 @@ def understand(text: str, *, project_root: Path, roots: Sequence[Path]) -> Addre
     """What `text` points at; refuses what cannot be a source, and local paths outside of `roots`."""
     text = text.strip()
     if package := _PACKAGE.match(text):
-        return Address("pypi" if package.group(1) == "pypi" else "npm", text)
+        kind, name = package.groups()
+        return Address("npm", text) if kind == "npm" else Address("pypi", f"pypi:{same_name(name)}")
     scheme = _SCHEME.match(text)
     if scheme and scheme.group(1).lower() in ("http", "https"):
         require_web_address(text)

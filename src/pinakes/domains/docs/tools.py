@@ -168,7 +168,7 @@ def docs_tools(open_tools: Callable[[], DocsTools]) -> tuple[Tool, ...]:
         ),
         Tool(
             "recrawl_source", "docs", "Recrawl a source",
-            "Bring a source up to date in the background, reading only what changed; pages that vanished are dropped.",
+            "Bring a source up to date in the background, reading only what changed; vanished pages are dropped.",
             (_SOURCE_ID, Parameter("full", "boolean", "Read everything again.", False)),
             lambda call: open_tools().recrawl_source(call), read_only=False, open_world=True,
         ),
