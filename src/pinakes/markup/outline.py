@@ -1,0 +1,70 @@
+"""Collects headings and blocks into sections, for the formats that are read line by line."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pinakes.markup.model import Block, BlockKind, Section
+from pinakes.markup.text import visible
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+
+class Outline:
+    """Sections in the making: a trail of open headings and the blocks under the last one."""
+
+    def __init__(self) -> None:
+        self._sections: list[Section] = []
+        self._trail: list[tuple[int, str]] = []
+        self._anchors: tuple[str, ...] = ()
+        self._blocks: list[Block] = []
+        self._is_definition = False
+        self._pending: list[str] = []
+
+    def heading(self, rank: int, text: str, anchors: Iterable[str], *, is_definition: bool = False) -> None:
+        """Begin a section; it closes all open ones of the same or a lower rank."""
+        self._close()
+        self._leave(rank)
+        self._trail.append((rank, visible(text)))
+        self._anchors = (*anchors, *self._pending)
+        self._pending = []
+        self._is_definition = is_definition
+
+    def leave(self, rank: int) -> None:
+        """End the open sections of `rank` and below it; what follows belongs to the one around them."""
+        if self._trail and self._trail[-1][0] >= rank:
+            self._close()
+            self._leave(rank)
+            self._is_definition = False
+
+    def anchor(self, name: str) -> None:
+        """Note a place that the next block or heading can be reached by."""
+        self._pending.append(name)
+
+    def block(self, text: str, kind: BlockKind = "prose") -> None:
+        """Add a block to the open section; empty text adds nothing."""
+        text = visible(text).rstrip()
+        if text.strip():
+            self._blocks.append(Block(text, kind, tuple(self._pending)))
+            self._pending = []
+
+    def sections(self) -> tuple[Section, ...]:
+        """All sections, the open one included."""
+        self._close()
+        return tuple(self._sections)
+
+    def _leave(self, rank: int) -> None:
+        while self._trail and self._trail[-1][0] >= rank:
+            self._trail.pop()
+
+    def _close(self) -> None:
+        if self._blocks or self._anchors:
+            path = tuple(text for _, text in self._trail)
+            self._sections.append(Section(path, self._anchors, tuple(self._blocks), self._is_definition))
+        self._blocks, self._anchors = [], ()
+
+
+def first_heading(sections: Iterable[Section], otherwise: str = "") -> str:
+    """The outermost heading of the first section that has one."""
+    return next((section.path[0] for section in sections if section.path), otherwise)
