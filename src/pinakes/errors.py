@@ -5,7 +5,8 @@ PinakesError
 │   ├── BadArgument     an argument is missing, of the wrong type, or not understood
 │   └── NotFound        a name, id or path that does not exist
 ├── SourceError         something from outside could not be read
-│   └── NothingToIndex  a folder without a single readable source file
+│   ├── NothingToIndex  a folder without a single readable source file
+│   └── BadConfiguration a client's configuration file that cannot be understood; it is left as it is
 ├── StoreError          the index on disk
 │   ├── StoreTooNew     written by a newer Pinakes
 │   ├── StoreCorrupt    damaged; moved aside, never deleted
@@ -50,6 +51,10 @@ class SourceError(PinakesError):
 
 class NothingToIndex(SourceError):
     """A folder without a single readable source file."""
+
+
+class BadConfiguration(SourceError):
+    """A client's configuration file that cannot be understood; it is left as it is."""
 
 
 class StoreError(PinakesError):
