@@ -7,7 +7,8 @@ PinakesError
 ├── SourceError         something from outside could not be read
 │   ├── NothingToIndex  a folder without a single readable source file
 │   ├── AddressRefused  a request to a place that must not be asked
-│   └── FetchFailed     an answer that did not come, or not as asked for
+│   ├── FetchFailed     an answer that did not come, or not as asked for
+│   └── BadConfiguration a client's configuration file that cannot be understood; it is left as it is
 ├── StoreError          the index on disk
 │   ├── StoreTooNew     written by a newer Pinakes
 │   ├── StoreCorrupt    damaged; moved aside, never deleted
@@ -68,6 +69,10 @@ class FetchFailed(SourceError):
         self.status = status
         self.retryable = retryable
         self.retry_after_seconds = retry_after_seconds
+
+
+class BadConfiguration(SourceError):
+    """A client's configuration file that cannot be understood; it is left as it is."""
 
 
 class StoreError(PinakesError):
