@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 
     from pinakes.domains.apis.model import ApiDescription, Content, Json, Operation, Schema
 
-MAX_FIELDS = 150
+MAX_FIELDS = 60
 MAX_SHARING = 5
-MAX_DESCRIPTION_CHARACTERS = 3_000
+MAX_DESCRIPTION_CHARACTERS = 2_000
 MAX_PARAMETER_CHARACTERS = 160
 TITLE_CHARACTERS = 200
 _COMBINATORS = ("allOf", "oneOf", "anyOf")

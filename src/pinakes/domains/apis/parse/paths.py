@@ -72,7 +72,7 @@ class PathReader:
             description=description,
             tags=tuple(filter(None, map(tag_name, sequence(raw.get("tags"))))),
             parameters=tuple(
-                self._parameter(p) for p in given if p.get("in") not in self.dialect.body_locations
+                self._parameter(p) for p in given if text_of(p.get("in")) not in self.dialect.body_locations
             ),
             bodies=bodies,
             body_required=body_required,
