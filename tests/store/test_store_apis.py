@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
 from pinakes.store.apis import MIGRATIONS, ApiRow, ApiStore, NewUnit, UnitRow, WordsRow
 from pinakes.store.sqlite import Database
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
 
 WEIGHTS = (1.0, 1.0, 1.0, 1.0, 1.0)
 
@@ -18,7 +21,9 @@ def api(name: str, source: str = "s") -> ApiRow:
 
 
 def unit(key: str, words: str = "", kind: str = "operation", pointer: str = "#/p") -> NewUnit:
-    return NewUnit(UnitRow(kind, key, pointer, key, "g", "GET", "/a"), key.encode(), WordsRow(names=words) if words else None)
+    return NewUnit(
+        UnitRow(kind, key, pointer, key, "g", "GET", "/a"), key.encode(), WordsRow(names=words) if words else None
+    )
 
 
 @pytest.fixture
@@ -57,7 +62,9 @@ def test_search_is_narrowed_by_api_and_kind(store: ApiStore) -> None:
     one = store.api("one")
     assert one is not None
     assert len(store.search('"alpha"', WEIGHTS, api_id=None, kinds=(), limit=9)) == 3
-    assert [hit.row.key for hit in store.search('"alpha"', WEIGHTS, api_id=one.id, kinds=("schema",), limit=9)] == ["schema A"]
+    assert [hit.row.key for hit in store.search('"alpha"', WEIGHTS, api_id=one.id, kinds=("schema",), limit=9)] == [
+        "schema A"
+    ]
     assert store.document_frequencies(["alpha", "none"]) == {"alpha": 3}
 
 

@@ -174,9 +174,7 @@ def analyse(text: str) -> Question:
         path = match[1]
     words = question_words(text)
     verb = next((verb for word in words[:3] if (verb := verb_of(word))), "")
-    return Question(
-        text, tuple(map(_concept, dict.fromkeys(words))), verb, method, path, tuple(stems_of(text))
-    )
+    return Question(text, tuple(map(_concept, dict.fromkeys(words))), verb, method, path, tuple(stems_of(text)))
 
 
 def question_words(text: str) -> list[str]:

@@ -103,9 +103,7 @@ def _score(unit: FoundUnit, question: Question, weights: Mapping[str, float], be
     near = title | names | set(stems_of(unit.words.tags))
     anywhere = near | set(stems_of(unit.words.description[:600]))
     asked = {
-        stem
-        for concept in question.concepts
-        for stem in (concept.stems if not concept.verb else [*concept.stems][:1])
+        stem for concept in question.concepts for stem in (concept.stems if not concept.verb else [*concept.stems][:1])
     }
     score = 0.35 * unit.score / best
     score += 0.45 * _coverage(question.concepts, title, weights)
@@ -173,6 +171,4 @@ def _address_bonus(row: UnitRow, question: Question) -> float:
 
 
 def _shape(path: str) -> str:
-    return "/".join(
-        "{}" if is_parameter_segment(part) else part.lower() for part in path.strip("/").split("/")
-    )
+    return "/".join("{}" if is_parameter_segment(part) else part.lower() for part in path.strip("/").split("/"))
