@@ -1,46 +1,59 @@
-"""Who a project is: the git identity that all its worktrees and clones share. Reads git's files; starts git only for the root commit."""
+"""Who a project is: the git identity that all its worktrees and clones share."""
 
 from __future__ import annotations
 
 import hashlib
 import re
-import subprocess
 from pathlib import Path
 from urllib.parse import urlsplit
 
 from pinakes.errors import NotFound
 from pinakes.model import Project
+from pinakes.workspace.git import run_git
 
-_SCP_LIKE = re.compile(r"^(?:[^@/\s]+@)?([\w.-]+):(?!//)(.+)$")
+_SCP_LIKE = re.compile(r"^(?:[^@/\s]+@)?([\w.-]{2,}):(?!//)(.+)$")  # a single letter is a drive, not a host
 _SECTION = re.compile(r'^\s*\[\s*([\w.-]+)(?:\s+"(.*)")?\s*\]')
-_URL = re.compile(r"^\s*url\s*=\s*(.+?)\s*$")
-_GIT_TIMEOUT_SECONDS = 20
+_URL = re.compile(r'^\s*url\s*=\s*"?(.+?)"?\s*$')
+
+
+def find_root(folder: Path) -> Path:
+    """The real path of an existing folder."""
+    try:
+        root = folder.resolve()
+        if root.is_dir():
+            return root
+        exists = root.exists()
+    except (OSError, RuntimeError):  # a name that is too long, a loop of links
+        exists = False
+    if exists:
+        raise NotFound(f"Not a folder: {folder}", hint="Give the folder that contains the file.")
+    raise NotFound(f"No such folder: {str(folder)[:200]}", hint="Give the path of an existing folder.")
 
 
 def identify(folder: Path) -> Project:
     """The project rooted at `folder`: its real path and its identity."""
-    if not folder.exists():
-        raise NotFound(f"No such folder: {folder}", hint="Give the path of an existing folder.")
-    if not folder.is_dir():
-        raise NotFound(f"Not a folder: {folder}", hint="Give the folder that contains the file.")
-    root = Path(folder.resolve())
+    root = find_root(folder)
     return Project(root=root, project_id=_project_id(root))
 
 
 def normalise_remote(url: str) -> str | None:
     """A remote's address as `host/path`, without credentials, port or `.git`; None for a local path."""
-    url = url.strip()
     if "://" in url:
-        parts = urlsplit(url)
-        host, path = parts.hostname or "", parts.path
-        if parts.scheme == "file":
-            return None
-    elif (match := _SCP_LIKE.match(url)) and len(match[1]) > 1:
+        host, path = _host_and_path(url)
+    elif match := _SCP_LIKE.match(url.strip()):
         host, path = match[1], match[2]
     else:
         return None
-    path = path.strip("/").removesuffix(".git").strip("/")
+    path = path.strip("/ ").removesuffix(".git").strip("/")
     return f"{host}/{path}".lower() if host and path else None
+
+
+def _host_and_path(url: str) -> tuple[str, str]:
+    try:
+        parts = urlsplit(url.strip())
+    except ValueError:  # not an address after all
+        return "", ""
+    return ("", "") if parts.scheme == "file" else (parts.hostname or "", parts.path)
 
 
 def _project_id(root: Path) -> str:
@@ -86,16 +99,10 @@ def _remote_urls(git_folder: Path) -> list[str]:
     return [urls[name] for name in sorted(urls, key=lambda name: name != "origin")]
 
 
-def _root_commit(root: Path) -> str | None:
-    try:
-        done = subprocess.run(
-            ["git", "-C", str(root), "rev-list", "--max-parents=0", "HEAD"],
-            capture_output=True, text=True, timeout=_GIT_TIMEOUT_SECONDS, check=False, stdin=subprocess.DEVNULL,
-        )
-    except (OSError, subprocess.TimeoutExpired):
-        return None
-    commits = done.stdout.split()
-    return commits[-1] if done.returncode == 0 and commits else None
+def _root_commit(root: Path) -> str:
+    """The oldest commit without a parent; empty before the first commit."""
+    commits = (run_git(root, "rev-list", "--max-parents=0", "HEAD") or b"").split()
+    return commits[-1].decode("ascii") if commits else ""
 
 
 def _read(path: Path) -> str:

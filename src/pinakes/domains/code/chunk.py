@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from dataclasses import dataclass, field, replace
+from operator import itemgetter
 from typing import TYPE_CHECKING
 
 from pinakes.domains.code.model import Chunk
@@ -17,7 +19,9 @@ WHOLE_LINES = 50
 WHOLE_CHARACTERS = 2_600
 # Neighbouring small definitions share a chunk up to this many lines.
 SHARED_LINES = 18
-_BOUNDARY_KINDS = frozenset({"function", "method", "class", "interface", "enum", "type", "module", "component", "section"})
+_BOUNDARY_KINDS = frozenset(
+    {"function", "method", "class", "interface", "enum", "type", "module", "component", "section"}
+)
 _LONG_VALUE_LINES = 8
 
 
@@ -29,12 +33,22 @@ class _Node:
     children: list[_Node] = field(default_factory=list)
 
 
+def lines_of(data: bytes) -> list[str]:
+    """The lines of a file without their ends; they count as those of its definitions do."""
+    lines = data.decode("utf-8", "replace").replace("\r\n", "\n").split("\n")
+    return lines if lines[-1] else lines[:-1]
+
+
 def chunk_lines(lines: Sequence[str], definitions: Sequence[Definition]) -> list[Chunk]:
     """Chunks that together cover every non-blank line of the file exactly once."""
     root = _tree(definitions, len(lines))
-    pieces = [piece for piece in _cut(root, lines) if any(line.strip() for line in lines[piece.start - 1 : piece.end])]
+    pieces = [
+        piece
+        for piece in _cut(root, lines)
+        if any(line.strip() for line in lines[piece.start - 1 : piece.end])
+    ]
     names = _names_by_line(definitions)
-    return [_chunk(piece, names) for piece in _share(pieces)]
+    return [_chunk(group, lines, names) for group in _share(pieces)]
 
 
 def _tree(definitions: Sequence[Definition], line_count: int) -> _Node:
@@ -58,7 +72,9 @@ def _tree(definitions: Sequence[Definition], line_count: int) -> _Node:
 
 
 def _is_boundary(definition: Definition) -> bool:
-    return definition.kind in _BOUNDARY_KINDS or definition.end_line - definition.start_line >= _LONG_VALUE_LINES
+    return (
+        definition.kind in _BOUNDARY_KINDS or definition.end_line - definition.start_line >= _LONG_VALUE_LINES
+    )
 
 
 def _cut(node: _Node, lines: Sequence[str]) -> Iterator[_Node]:
@@ -139,10 +155,19 @@ def _names_by_line(definitions: Sequence[Definition]) -> list[tuple[int, str]]:
     return sorted((definition.line, definition.name) for definition in definitions)
 
 
-def _chunk(group: list[_Node], names: list[tuple[int, str]]) -> Chunk:
-    start, end = group[0].start, group[-1].end
-    inside = tuple(dict.fromkeys(name for line, name in names if start <= line <= end))
+def _chunk(group: list[_Node], lines: Sequence[str], names: list[tuple[int, str]]) -> Chunk:
+    start, end = _without_blank_ends(lines, group[0].start, group[-1].end)
+    first, last = (bisect_left(names, line, key=itemgetter(0)) for line in (start, end + 1))
+    inside = tuple(dict.fromkeys(name for _, name in names[first:last]))
     main = max(group, key=lambda node: (node.definition is not None, node.end - node.start)).definition
     if main is None:
         return Chunk(start, end, names=inside)
     return Chunk(start, end, main.qualified_name, main.kind, main.signature, main.doc, inside)
+
+
+def _without_blank_ends(lines: Sequence[str], start: int, end: int) -> tuple[int, int]:
+    while not lines[start - 1].strip():
+        start += 1
+    while not lines[end - 1].strip():
+        end -= 1
+    return start, end

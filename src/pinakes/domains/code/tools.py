@@ -32,8 +32,12 @@ def code_tools(projects: Projects, *, token_budget: int) -> tuple[Tool, ...]:
             "Index a repository, or bring its index up to date; only changed files are parsed. "
             "search_code does this by itself on first use.",
             (
-                Parameter("repo_path", "string", "Folder to index; default: the session's project.", default=""),
-                Parameter("project_id", "string", "Id of an already indexed project instead of a path.", default=""),
+                Parameter(
+                    "repo_path", "string", "Folder to index; default: the session's project.", default=""
+                ),
+                Parameter(
+                    "project_id", "string", "Id of an already indexed project instead of a path.", default=""
+                ),
                 Parameter("force_reindex", "boolean", "Parse every file again.", default=False),
                 Parameter("concise", "boolean", "Answer with the counts only.", default=False),
             ),
@@ -44,12 +48,21 @@ def code_tools(projects: Projects, *, token_budget: int) -> tuple[Tool, ...]:
             "search_code",
             "code",
             "Search code",
-            "Find code by meaning, by name or exactly: plain words, a symbol, a \"quoted string\" or a /regex/. "
+            'Find code by meaning, by name or exactly: plain words, a symbol, a "quoted string" or a /regex/. '
             "Answers with the best chunks as path:start-end symbol and code.",
             (
-                Parameter("query", "string", "What the code does, a name, a \"quoted text\" or a /regular expression/."),
+                Parameter(
+                    "query",
+                    "string",
+                    'What the code does, a name, a "quoted text" or a /regular expression/.',
+                ),
                 _PROJECT_ID,
-                Parameter("file_type", "string", "Only such files: 'py', '.ts', 'python', or several: 'ts,tsx'.", default=""),
+                Parameter(
+                    "file_type",
+                    "string",
+                    "Only such files: 'py', '.ts', 'python', or several: 'ts,tsx'.",
+                    default="",
+                ),
                 Parameter("directory", "string", "Only below this folder of the project.", default=""),
                 Parameter("limit", "integer", "How many results (1-50).", default=10, minimum=1, maximum=50),
                 _CONCISE,
@@ -94,11 +107,15 @@ class _CodeTools:
             "duration_ms": int((time.monotonic() - started) * 1000),
             "database_name": index.database.path.name,
         }
-        text = _index_text(answer, totals.files, chunks, report.skipped_by_reason, concise=call.flag("concise"))
+        text = _index_text(
+            answer, totals.files, chunks, report.skipped_by_reason, concise=call.flag("concise")
+        )
         if call.flag("concise"):
             answer = {key: answer[key] for key in _CONCISE_KEYS}
         if index.database.set_aside:
-            text = f"Note: the old index was damaged and was moved to {index.database.set_aside.name}.\n{text}"
+            text = (
+                f"Note: the old index was damaged and was moved to {index.database.set_aside.name}.\n{text}"
+            )
         return Answer(text, answer)
 
     def search_code(self, call: Call) -> Answer:
@@ -142,7 +159,9 @@ def _folder(text: str, base: Path) -> Path:
     return base / Path(text).expanduser()
 
 
-def _index_text(answer: JsonObject, files: int, chunks: int, skipped: dict[str, int], *, concise: bool) -> str:
+def _index_text(
+    answer: JsonObject, files: int, chunks: int, skipped: dict[str, int], *, concise: bool
+) -> str:
     first = (
         f"{answer['status']}: {answer['files_indexed']} files parsed in {answer['duration_ms']} ms; "
         f"the index has {files} files, {chunks} chunks"
@@ -151,8 +170,12 @@ def _index_text(answer: JsonObject, files: int, chunks: int, skipped: dict[str, 
         return first
     lines = [first, f"project {answer['project_id']}"]
     if answer["languages"]:
-        lines.append("languages: " + ", ".join(f"{name} {count}" for name, count in answer["languages"].items()))
+        lines.append(
+            "languages: " + ", ".join(f"{name} {count}" for name, count in answer["languages"].items())
+        )
     if skipped:
-        lines.append("skipped: " + ", ".join(f"{reason} {count}" for reason, count in sorted(skipped.items())))
+        lines.append(
+            "skipped: " + ", ".join(f"{reason} {count}" for reason, count in sorted(skipped.items()))
+        )
     lines += [f"error: {error}" for error in answer["errors"]]
     return "\n".join(lines)
