@@ -58,4 +58,4 @@ def _token_budget(text: str) -> int:
     try:
         return max(SMALLEST_TOKEN_BUDGET, int(text))
     except ValueError:
-        raise BadArgument(f"PINAKES_TOKEN_BUDGET is not a number: {text!r}", hint="Set it to a number such as 5000.") from None
+        raise BadArgument(f"PINAKES_TOKEN_BUDGET is not a number: {text!r}", hint="Set it to 5000, say.") from None

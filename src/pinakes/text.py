@@ -1,15 +1,13 @@
-"""Words out of code and questions: identifiers split, words stemmed, noise dropped. The same words when indexing and asking."""
+"""Words out of code and questions: identifiers split, words stemmed, noise dropped; indexing and asking agree."""
 
 from __future__ import annotations
 
 import re
 from functools import cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
-
-    import Stemmer
 
 _WORD = re.compile(r"\w+")
 _PART = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|\d+|[^\W\d_A-Za-z]+")
@@ -23,7 +21,7 @@ STOP_WORDS = frozenset(
     under up us very was we were will with would you your
     self return else elif end let const var def fn func""".split()
 )
-# Words that turn a sentence into a question. Rare in code, so they would weigh heavily; kept in the index, dropped from questions.
+# Words that turn a sentence into a question. Rare in code, they would weigh heavily: dropped from questions only.
 QUESTION_WORDS = frozenset(
     """how what where when which who why whose whom can could should shall may might must does happen happens find show
     explain tell look need want used using use uses code implementation implement implements implemented implementing
@@ -32,8 +30,8 @@ QUESTION_WORDS = frozenset(
 
 # Verbs that open a commit subject: they name the change, not the code.
 CHANGE_VERBS = frozenset(
-    """fix fixes fixed fixing add adds added adding make makes allow allows introduce introduces support improve improves
-    refactor ensure ensures update updates expose exposes prevent avoid correct bump""".split()
+    """fix fixes fixed fixing add adds added adding make makes allow allows introduce introduces support improve
+    improves refactor ensure ensures update updates expose exposes prevent avoid correct bump""".split()
 )
 
 
@@ -82,11 +80,19 @@ class Words:
         return " ".join(stems)
 
 
+class _Stemmer(Protocol):
+    """The part of PyStemmer that we use."""
+
+    def stemWord(self, word: str) -> str: ...  # noqa: N802
+    def stemWords(self, words: list[str]) -> list[str]: ...  # noqa: N802
+
+
 @cache
-def _stemmer() -> Stemmer.Stemmer:
+def _stemmer() -> _Stemmer:
     import Stemmer  # deferred: only indexing and searching need it, not starting the server
 
-    return Stemmer.Stemmer("english")
+    stemmer: _Stemmer = Stemmer.Stemmer("english")
+    return stemmer
 
 
 def split_identifier(identifier: str) -> list[str]:

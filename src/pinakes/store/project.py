@@ -8,7 +8,7 @@ from contextlib import closing
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from pinakes.store.sqlite import Database, Migration
+from pinakes.store.sqlite import Database, Migration, connect_read_only
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -108,17 +108,13 @@ class ProjectStore:
     def files(self) -> dict[str, StoredFile]:
         """All indexed files by path."""
         with self.database.snapshot() as connection:
-            rows = connection.execute(
-                "SELECT id, path, hash, size, mtime_ns, seen_at_ns FROM file"
-            ).fetchall()
+            rows = connection.execute("SELECT id, path, hash, size, mtime_ns, seen_at_ns FROM file").fetchall()
         return {row[1]: StoredFile(row[0], row[1], row[2], SeenStamp(*row[3:])) for row in rows}
 
     def skipped(self) -> dict[str, SkippedFile]:
         """All skipped files by path."""
         with self.database.snapshot() as connection:
-            rows = connection.execute(
-                "SELECT path, reason, size, mtime_ns, seen_at_ns FROM skipped"
-            ).fetchall()
+            rows = connection.execute("SELECT path, reason, size, mtime_ns, seen_at_ns FROM skipped").fetchall()
         return {row[0]: SkippedFile(row[0], row[1], SeenStamp(*row[2:])) for row in rows}
 
     def stamps(self) -> dict[str, SeenStamp]:
@@ -144,9 +140,7 @@ class ProjectStore:
     def totals(self) -> Totals:
         """How much is indexed, by language, and how much was skipped, by reason."""
         with self.database.snapshot() as connection:
-            rows = connection.execute(
-                "SELECT language, COUNT(*), SUM(lines) FROM file GROUP BY language"
-            ).fetchall()
+            rows = connection.execute("SELECT language, COUNT(*), SUM(lines) FROM file GROUP BY language").fetchall()
             skipped = connection.execute("SELECT reason, COUNT(*) FROM skipped GROUP BY reason").fetchall()
         languages = Counter({language or "text": count for language, count, _ in rows})
         return Totals(
@@ -159,9 +153,9 @@ class ProjectStore:
     def add_file(self, connection: sqlite3.Connection, record: FileRecord) -> int:
         """Write a file's row; its id."""
         stamp = record.stamp
-        cursor = connection.execute(
+        row = connection.execute(
             """INSERT INTO file (path, language, lines, size, mtime_ns, seen_at_ns, hash)
-               VALUES (?, ?, ?, ?, ?, ?, ?)""",
+               VALUES (?, ?, ?, ?, ?, ?, ?) RETURNING id""",
             (
                 record.path,
                 record.language,
@@ -171,9 +165,9 @@ class ProjectStore:
                 stamp.seen_at_ns,
                 record.hash,
             ),
-        )
-        assert cursor.lastrowid is not None
-        return cursor.lastrowid
+        ).fetchone()
+        file_id: int = row[0]
+        return file_id
 
     def remove_file(self, connection: sqlite3.Connection, file_id: int) -> None:
         """Delete a file's row."""
@@ -204,10 +198,11 @@ class ProjectStore:
         connection.executemany("INSERT INTO folder VALUES (?, ?)", folders.items())
 
 
-def read_facts(path: Path) -> dict[str, str]:
-    """What a project file records about itself, without opening it for writing; nothing when it is unreadable."""
+def glance(path: Path) -> tuple[dict[str, str], int] | None:
+    """The facts that a project file records and how many files it holds; None when it is unreadable."""
     try:
-        with closing(sqlite3.connect(f"{path.as_uri()}?mode=ro", uri=True, timeout=2)) as connection:
-            return dict(connection.execute("SELECT key, value FROM meta").fetchall())
+        with closing(connect_read_only(path)) as connection:
+            facts = dict(connection.execute("SELECT key, value FROM meta").fetchall())
+            return facts, connection.execute("SELECT COUNT(*) FROM file").fetchone()[0]
     except sqlite3.Error:
-        return {}
+        return None

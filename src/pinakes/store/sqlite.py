@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 BUSY_TIMEOUT_SECONDS = 15.0
+GLANCE_TIMEOUT_SECONDS = 2.0
 _UNWRITABLE = frozenset(
     {
         sqlite3.SQLITE_READONLY,
@@ -107,12 +108,6 @@ class Database:
         connection.commit()
         connection.execute("BEGIN IMMEDIATE")
 
-    def check(self) -> list[str]:
-        """What SQLite's own integrity check finds wrong; nothing is good."""
-        with self.snapshot() as connection:
-            rows = connection.execute("PRAGMA integrity_check(10)").fetchall()
-        return [row[0] for row in rows if row[0] != "ok"]
-
     def replace(self, damaged: int) -> None:
         """Begin an empty file in place of `damaged`, which is set aside; others may already have done so."""
         with self._opening():
@@ -173,9 +168,7 @@ class Database:
         _create_private(self.path)
         with (
             named_errors(self.path),
-            closing(
-                sqlite3.connect(self.path, timeout=self._busy_timeout_seconds, isolation_level=None)
-            ) as connection,
+            closing(sqlite3.connect(self.path, timeout=self._busy_timeout_seconds, isolation_level=None)) as connection,
         ):
             missing = self._missing_steps(connection)
             if connection.execute("PRAGMA journal_mode").fetchone()[0] != "wal":
@@ -193,6 +186,18 @@ class Database:
                 hint="Upgrade pinakes, or set PINAKES_HOME to another folder.",
             )
         return self._migrations[len(applied) :]
+
+
+def check_file(path: Path) -> list[str]:
+    """What SQLite's own integrity check finds wrong with a file; nothing is good. Changes nothing."""
+    with named_errors(path), closing(connect_read_only(path)) as connection:
+        rows = connection.execute("PRAGMA integrity_check(10)").fetchall()
+    return [row[0] for row in rows if row[0] != "ok"]
+
+
+def connect_read_only(path: Path) -> sqlite3.Connection:
+    """A connection for a glance at a file that nobody here has opened."""
+    return sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True, timeout=GLANCE_TIMEOUT_SECONDS)
 
 
 def split_statements(sql: str) -> list[str]:
@@ -236,9 +241,7 @@ def _translate(exc: sqlite3.Error, path: Path) -> StoreError:
     if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
         return StoreBusy(f"{path.name} is in use by another process", hint="Try again in a moment.")
     if code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB):
-        return StoreCorrupt(
-            f"{path.name} is damaged ({text})", hint="Run `pinakes doctor`; the index can be rebuilt."
-        )
+        return StoreCorrupt(f"{path.name} is damaged ({text})", hint="Run `pinakes doctor`; the index can be rebuilt.")
     if code in _UNWRITABLE:
         return StoreUnwritable(
             f"Cannot write {path.name} ({text})",

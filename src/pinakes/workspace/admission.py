@@ -23,9 +23,7 @@ _MARK_BYTES = 2_000  # where a file says that it is generated
 _LONGEST_MEAN_LINE = 250
 _SMALLEST_MINIFIED = 2_000
 # A link must not lead out of the project, a pipe must not make us wait. Windows knows neither flag.
-_OPEN_FLAGS = (
-    os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
-)
+_OPEN_FLAGS = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
 
 BINARY_SUFFIXES = frozenset(
     """.png .jpg .jpeg .gif .webp .ico .bmp .tiff .psd .pdf .zip .gz .bz2 .xz .zst .7z .tar .tgz .jar .war

@@ -5,20 +5,21 @@ from __future__ import annotations
 import hashlib
 import os
 import time
-from collections.abc import Generator, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from multiprocessing import get_context
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from pinakes.workspace.admission import Admitted, admit
 from pinakes.workspace.indexer import Indexer, ParsedFile
 from pinakes.workspace.walk import Stamp, stamp
 
 if TYPE_CHECKING:
+    from collections.abc import Generator, Iterator, Sequence
+    from pathlib import Path
+
     import tree_sitter
 
     from pinakes.languages.table import Language
@@ -54,12 +55,10 @@ class Extracted:
     error: str = ""
 
 
-Batch = list[Candidate]
+Batch: TypeAlias = "list[Candidate]"
 
 
-def extract_all(
-    root: Path, candidates: Sequence[Candidate], indexers: Sequence[Indexer]
-) -> Generator[list[Extracted]]:
+def extract_all(root: Path, candidates: Sequence[Candidate], indexers: Sequence[Indexer]) -> Generator[list[Extracted]]:
     """Extract every candidate, batch by batch in any order; in processes when there is much to do."""
     batches = _batches(candidates)
     if sum(candidate.stamp.size for candidate in candidates) < PARALLEL_BYTES or len(batches) < 2:
@@ -130,9 +129,7 @@ def _batches(candidates: Sequence[Candidate]) -> list[Batch]:
     return batches
 
 
-def _extract_in_processes(
-    root: Path, batches: list[Batch], indexers: tuple[Indexer, ...]
-) -> Iterator[list[Extracted]]:
+def _extract_in_processes(root: Path, batches: list[Batch], indexers: tuple[Indexer, ...]) -> Iterator[list[Extracted]]:
     """Run batches in pools; a file that kills its worker is found and reported, the others go on."""
     todo = batches[::-1]
     while todo:
@@ -188,9 +185,7 @@ def _pool(tasks: int) -> Iterator[ProcessPoolExecutor]:
     """Worker processes that end with the block; what they have not begun by then is dropped."""
     workers = min(MAX_WORKERS, os.cpu_count() or 1, tasks)
     # Never fork: a server that calls us runs threads.
-    pool = ProcessPoolExecutor(
-        max_workers=workers, mp_context=get_context("spawn"), initializer=_start_worker
-    )
+    pool = ProcessPoolExecutor(max_workers=workers, mp_context=get_context("spawn"), initializer=_start_worker)
     try:
         yield pool
     finally:

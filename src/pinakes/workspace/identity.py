@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import hashlib
 import re
-from pathlib import Path
+from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from pinakes.errors import NotFound
 from pinakes.model import Project
 from pinakes.workspace.git import run_git
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 _SCP_LIKE = re.compile(r"^(?:[^@/\s]+@)?([\w.-]{2,}):(?!//)(.+)$")  # a single letter is a drive, not a host
 _SECTION = re.compile(r'^\s*\[\s*([\w.-]+)(?:\s+"(.*)")?\s*\]')

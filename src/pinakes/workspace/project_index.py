@@ -76,11 +76,16 @@ class ProjectIndex:
         """What `work` makes of the index brought up to date; a file that proves damaged is rebuilt and asked again."""
         return self._repairing(lambda: work(self.freshen(progress=progress)))
 
-    def freshen(self, *, progress: Progress | None = None) -> Freshness:
-        """Make sure that an answer reflects the disk as it is now, or say truthfully where it may not."""
+    def freshen(self, *, progress: Progress | None = None, wait_seconds: float | None = None) -> Freshness:
+        """Make sure that an answer reflects the disk as it is now, or say truthfully where it may not.
+
+        `wait_seconds` is how long a first index may take before the answer comes from what is ready.
+        """
         progress = progress or Silent()
         if not self.store.meta("complete"):
-            return self._await_first_index(progress)
+            return self._await_first_index(
+                progress, self._first_index_seconds if wait_seconds is None else wait_seconds
+            )
         if self._watch.is_due() and not self._is_reindexing():
             with self._turn:  # of several calls, the first absorbs the change
                 if self._needs_sync():
@@ -152,9 +157,9 @@ class ProjectIndex:
                     return
             time.sleep(POLL_SECONDS)
 
-    def _await_first_index(self, progress: Progress) -> Freshness:
+    def _await_first_index(self, progress: Progress, wait_seconds: float) -> Freshness:
         background = self._run_in_background()
-        background.wait(self._first_index_seconds, progress)
+        background.wait(wait_seconds, progress)
         if background.failure is not None:
             raise background.failure
         if self.store.meta("complete"):

@@ -65,9 +65,7 @@ class Projects:
 
     def _index(self, root: Path) -> ProjectIndex:
         database = Database(index_path(self.home, root), self._migrations)
-        return ProjectIndex(
-            identify(root), database, self._indexers, first_index_seconds=self._first_index_seconds
-        )
+        return ProjectIndex(identify(root), database, self._indexers, first_index_seconds=self._first_index_seconds)
 
     def _has_id(self, folder: Path, project_id: str) -> bool:
         try:

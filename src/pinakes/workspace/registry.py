@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from pinakes.errors import NotFound
-from pinakes.store.project import read_facts
+from pinakes.store.project import glance
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,6 +19,7 @@ class KnownIndex:
     root: Path
     project_id: str
     synced_at: float
+    files: int
 
 
 def index_path(home: Path, root: Path) -> Path:
@@ -48,7 +49,7 @@ def root_of_project(home: Path, project_id: str) -> Path:
 
 
 def _known(path: Path) -> KnownIndex | None:
-    facts = read_facts(path)
+    facts, files = glance(path) or ({}, 0)
     if "root" not in facts:
         return None
-    return KnownIndex(path, Path(facts["root"]), facts["project_id"], float(facts["synced_at"]))
+    return KnownIndex(path, Path(facts["root"]), facts["project_id"], float(facts["synced_at"]), files)

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import time
+from collections import Counter
 from contextlib import closing
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from pinakes.errors import Cancelled, NothingToIndex
 from pinakes.store.project import FileRecord, ProjectStore, SeenStamp, SkippedFile, StoredFile
@@ -30,6 +31,7 @@ class SyncReport:
     """What one synchronisation did."""
 
     written: set[str] = field(default_factory=set)
+    pieces_written: Counter[str] = field(default_factory=Counter)
     removed: set[str] = field(default_factory=set)
     skipped_by_reason: dict[str, int] = field(default_factory=dict)
     errors: list[str] = field(default_factory=list)
@@ -67,9 +69,7 @@ class Plan:
         return sum(candidate.stamp.size for candidate in self.candidates)
 
 
-def make_plan(
-    project: Project, store: ProjectStore, indexers: Sequence[Indexer], *, force: bool = False
-) -> Plan:
+def make_plan(project: Project, store: ProjectStore, indexers: Sequence[Indexer], *, force: bool = False) -> Plan:
     """Compare the disk with the index."""
     found = walk(project.root)
     known, skipped = store.files(), store.skipped()
@@ -136,9 +136,7 @@ class _Run:
         with closing(extract_all(self._project.root, self._plan.candidates, self._indexers)) as batches:
             for batch in batches:
                 if self._progress.cancelled():
-                    raise Cancelled(
-                        "Indexing was cancelled", hint="What was indexed before can still be searched."
-                    )
+                    raise Cancelled("Indexing was cancelled", hint="What was indexed before can still be searched.")
                 for item in batch:
                     self._write(connection, item)
                 done += len(batch)
@@ -186,7 +184,7 @@ class _Run:
         if item.skip_reason:
             self._skip(connection, item, known)
         elif item.facts is not None:
-            self._replace(connection, item, known)
+            self._replace(connection, item, item.facts, known)
         elif known is not None:
             self._store.touch_file(connection, known.id, _seen(item))
 
@@ -196,8 +194,9 @@ class _Run:
         if item.skip_reason != "vanished":
             self._store.set_skipped(connection, SkippedFile(item.path, item.skip_reason, _seen(item)))
 
-    def _replace(self, connection: sqlite3.Connection, item: Extracted, known: StoredFile | None) -> None:
-        assert item.facts is not None
+    def _replace(
+        self, connection: sqlite3.Connection, item: Extracted, facts: tuple[Any, ...], known: StoredFile | None
+    ) -> None:
         if known:
             self._remove(connection, known)
             self.report.removed.discard(item.path)
@@ -205,8 +204,8 @@ class _Run:
             self._store.forget_skipped(connection, [item.path])
         record = FileRecord(item.path, item.language, item.lines, item.hash, _seen(item))
         file_id = self._store.add_file(connection, record)
-        for indexer, facts in zip(self._indexers, item.facts, strict=True):
-            indexer.write(connection, file_id, item.path, facts)
+        for indexer, fact in zip(self._indexers, facts, strict=True):
+            self.report.pieces_written[indexer.name] += indexer.write(connection, file_id, item.path, fact)
         self.report.written.add(item.path)
 
     def _remove(self, connection: sqlite3.Connection, file: StoredFile) -> None:

@@ -42,11 +42,7 @@ def lines_of(data: bytes) -> list[str]:
 def chunk_lines(lines: Sequence[str], definitions: Sequence[Definition]) -> list[Chunk]:
     """Chunks that together cover every non-blank line of the file exactly once."""
     root = _tree(definitions, len(lines))
-    pieces = [
-        piece
-        for piece in _cut(root, lines)
-        if any(line.strip() for line in lines[piece.start - 1 : piece.end])
-    ]
+    pieces = [piece for piece in _cut(root, lines) if any(line.strip() for line in lines[piece.start - 1 : piece.end])]
     names = _names_by_line(definitions)
     return [_chunk(group, lines, names) for group in _share(pieces)]
 
@@ -72,9 +68,7 @@ def _tree(definitions: Sequence[Definition], line_count: int) -> _Node:
 
 
 def _is_boundary(definition: Definition) -> bool:
-    return (
-        definition.kind in _BOUNDARY_KINDS or definition.end_line - definition.start_line >= _LONG_VALUE_LINES
-    )
+    return definition.kind in _BOUNDARY_KINDS or definition.end_line - definition.start_line >= _LONG_VALUE_LINES
 
 
 def _cut(node: _Node, lines: Sequence[str]) -> Iterator[_Node]:

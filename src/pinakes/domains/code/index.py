@@ -48,9 +48,10 @@ class CodeIndexer:
             tuple(DefinitionRecord(d.name, d.kind, d.line, d.end_line, d.container) for d in definitions),
         )
 
-    def write(self, connection: sqlite3.Connection, file_id: int, path: str, facts: CodeFacts) -> None:  # noqa: ARG002
-        """Store the file's chunks, definitions and words."""
+    def write(self, connection: sqlite3.Connection, file_id: int, path: str, facts: CodeFacts) -> int:  # noqa: ARG002
+        """Store the file's chunks, definitions and words; how many chunks."""
         CodeStore.add(connection, file_id, facts.words, facts.chunks, facts.definitions)
+        return len(facts.chunks)
 
     def remove(self, connection: sqlite3.Connection, file_id: int) -> None:
         """Forget the file."""

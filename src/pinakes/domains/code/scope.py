@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 from pinakes.errors import BadArgument, NotFound
 from pinakes.languages.table import LANGUAGES
 from pinakes.store.code import Scope
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 MAX_FILE_TYPES = 30
 _LONGEST_FILE_TYPE = 60
