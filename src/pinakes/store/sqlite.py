@@ -204,12 +204,12 @@ def split_statements(sql: str) -> list[str]:
     """The statements of a script; `executescript` would commit behind our back."""
     statements: list[str] = []
     pending = ""
-    for line in sql.splitlines(keepends=True):
-        pending += line
-        if sqlite3.complete_statement(pending):
+    for piece in sql.split(";"):
+        pending += f"{piece};"
+        if sqlite3.complete_statement(pending):  # not inside a string or a trigger
             statements.append(pending.strip())
             pending = ""
-    return [*statements, pending.strip()] if pending.strip() else statements
+    return [statement for statement in statements if statement != ";"]
 
 
 def move_aside(path: Path) -> Path:
