@@ -103,7 +103,10 @@ def test_migrations_are_applied_once_and_recorded_by_name(path: Path) -> None:
     Database(path, [NOTES]).close()
     Database(path, [NOTES, TAGS]).close()
     again = Database(path, [NOTES, TAGS])
-    assert again.read().execute("SELECT position, name FROM migration").fetchall() == [(0, "001-notes"), (1, "002-tags")]
+    assert again.read().execute("SELECT position, name FROM migration").fetchall() == [
+        (0, "001-notes"),
+        (1, "002-tags"),
+    ]
     assert again.read().execute("SELECT name FROM tag").fetchall() == [("first",)]
 
 
@@ -117,8 +120,14 @@ def test_a_migration_that_fails_changes_nothing(path: Path) -> None:
 
 
 def test_statements_are_split_where_they_end() -> None:
-    script = "CREATE TABLE a (x); CREATE TRIGGER t AFTER INSERT ON a BEGIN\n SELECT 1;\n SELECT 2;\nEND;\n\nSELECT ';'\n"
-    assert [statement[:14] for statement in split_statements(script)] == ["CREATE TABLE a", "CREATE TRIGGER", "SELECT ';'\n;"]
+    script = (
+        "CREATE TABLE a (x); CREATE TRIGGER t AFTER INSERT ON a BEGIN\n SELECT 1;\n SELECT 2;\nEND;\n\nSELECT ';'\n"
+    )
+    assert [statement[:14] for statement in split_statements(script)] == [
+        "CREATE TABLE a",
+        "CREATE TRIGGER",
+        "SELECT ';'\n;",
+    ]
 
 
 @pytest.mark.parametrize("known", [[], [NOTES], [NOTES, BROKEN]])
@@ -196,7 +205,11 @@ def test_side_files_are_set_aside_with_their_database(path: Path) -> None:
     for suffix in ("", "-wal", "-shm"):
         path.with_name(path.name + suffix).write_text(f"what was in {suffix}")
     aside = move_aside(path)
-    assert [entry.name for entry in sorted(path.parent.iterdir())] == [aside.name, f"{aside.name}-shm", f"{aside.name}-wal"]
+    assert [entry.name for entry in sorted(path.parent.iterdir())] == [
+        aside.name,
+        f"{aside.name}-shm",
+        f"{aside.name}-wal",
+    ]
     assert aside.with_name(f"{aside.name}-wal").read_text() == "what was in -wal"
 
 

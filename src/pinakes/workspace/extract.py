@@ -133,16 +133,15 @@ def _extract_in_processes(root: Path, batches: list[Batch], indexers: tuple[Inde
     """Run batches in pools; a file that kills its worker is found and reported, the others go on."""
     todo = batches[::-1]
     while todo:
-        suspects: list[Batch] = []
+        suspects: Batch = []
         yield from _run_pool(root, todo, indexers, suspects)
-        for batch in suspects:
-            yield from _find_culprits(root, batch, indexers)
+        yield from _extract_singly(root, suspects, indexers)
 
 
 def _run_pool(
-    root: Path, todo: list[Batch], indexers: tuple[Indexer, ...], suspects: list[Batch]
+    root: Path, todo: list[Batch], indexers: tuple[Indexer, ...], suspects: Batch
 ) -> Iterator[list[Extracted]]:
-    """Take batches off `todo` until none is left or a worker dies; then the unfinished ones are `suspects`."""
+    """Take batches off `todo` until none is left or a worker dies; the files of unfinished ones are `suspects`."""
     with _pool(len(todo)) as pool:
         running: dict[Future[list[Extracted]], Batch] = {}
         while running or (todo and not suspects):
@@ -151,28 +150,27 @@ def _run_pool(
                 try:
                     running[pool.submit(extract_batch, root, batch, indexers)] = batch
                 except BrokenProcessPool:
-                    suspects.append(batch)
+                    suspects += batch
             for future in wait(running, return_when=FIRST_COMPLETED).done:
                 batch = running.pop(future)
                 try:
                     yield future.result()
                 except BrokenProcessPool:
-                    suspects.append(batch)
+                    suspects += batch
 
 
-def _find_culprits(root: Path, batch: Batch, indexers: tuple[Indexer, ...]) -> Iterator[list[Extracted]]:
-    """Run a batch in halves, each in a process of its own, until a crash names its file."""
-    pending = [batch]
-    while pending:
-        batch = pending.pop()
-        try:
-            with _pool(1) as pool:
-                yield pool.submit(extract_batch, root, batch, indexers).result()
-        except BrokenProcessPool:
-            if len(batch) == 1:
-                yield [_crashed(batch[0])]
-            else:
-                pending += [batch[: len(batch) // 2], batch[len(batch) // 2 :]]
+def _extract_singly(root: Path, suspects: Batch, indexers: tuple[Indexer, ...]) -> Iterator[list[Extracted]]:
+    """Run files one after the other in one process: whichever it is at when it dies has killed it."""
+    todo = suspects[::-1]
+    while todo:
+        with _pool(1) as pool:
+            while todo:
+                candidate = todo.pop()
+                try:
+                    yield pool.submit(extract_batch, root, [candidate], indexers).result()
+                except BrokenProcessPool:
+                    yield [_crashed(candidate)]
+                    break
 
 
 def _crashed(candidate: Candidate) -> Extracted:

@@ -192,10 +192,10 @@ def _scan(root: Path) -> Walk:
 
 
 def _entries(path: str) -> list[os.DirEntry[str]] | None:
-    """What is in a folder; None when it cannot be read."""
+    """What is in a folder, by name; None when it cannot be read."""
     try:
         with os.scandir(path) as entries:
-            return list(entries)
+            return sorted(entries, key=lambda entry: entry.name)
     except OSError:
         return None
 
