@@ -135,7 +135,7 @@ def test_a_file_of_a_newer_version_is_refused_and_left_untouched(path: Path, kno
     newer = Database(path, [NOTES, TAGS])
     newer.close()
     before = path.read_bytes()
-    with pytest.raises(StoreTooNew, match="does not know.*Upgrade pinakes"):
+    with pytest.raises(StoreTooNew, match=r"does not know.*Upgrade pinakes"):
         Database(path, known)
     assert path.read_bytes() == before
     assert [entry.name for entry in path.parent.iterdir() if "corrupt" in entry.name] == []
@@ -274,7 +274,8 @@ OPENER = """
 import pathlib, sys
 from pinakes.store.sqlite import Database, Migration
 sys.stdin.readline()
-database = Database(pathlib.Path(sys.argv[1]), [Migration("001-notes", "CREATE TABLE note (id INTEGER PRIMARY KEY, text TEXT);")])
+notes = Migration("001-notes", "CREATE TABLE note (id INTEGER PRIMARY KEY, text TEXT);")
+database = Database(pathlib.Path(sys.argv[1]), [notes])
 with database.write() as connection:
     connection.execute("INSERT INTO note (text) VALUES (?)", (sys.argv[2],))
 print(database.set_aside is not None)

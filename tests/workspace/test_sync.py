@@ -9,6 +9,7 @@ import pytest
 
 from pinakes.errors import Cancelled, NothingToIndex
 from pinakes.progress import Silent
+from pinakes.workspace import sync
 from pinakes.workspace.extract import PARALLEL_BYTES
 from tests.repositories import write_files
 from tests.workspace.indexers import DEADLY, FAILING, TextIndexer, open_index, settled, texts
@@ -258,6 +259,23 @@ def test_a_cancelled_run_leaves_the_index_as_it_was(index: ProjectIndex, root: P
         index.index(progress=Impatient())
     assert texts(index) == FILES
     assert len(index.index().written) == 200
+
+
+def test_an_unfinished_first_index_of_another_version_is_not_gone_on_with(
+    tmp_path: Path, root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sync, "COMMIT_EVERY_SECONDS", -1.0)
+    files = {f"many/f{n:03}.py": f"n = {n}\n" for n in range(200)}
+    write_files(root, files)
+    with pytest.raises(Cancelled):
+        open_index(tmp_path, root).index(progress=Impatient())
+    index = open_index(tmp_path, root, TextIndexer(version=2))
+    assert 0 < len(texts(index)) < 200
+    with pytest.raises(Cancelled):
+        index.index(progress=Impatient())
+    assert index.index().removed == set()
+    assert set(texts(index)) == set(FILES) | set(files)
+    assert index.store.meta("indexers") == "text=2"
 
 
 def test_a_cancelled_run_in_processes_ends_them(index: ProjectIndex, root: Path) -> None:

@@ -130,12 +130,8 @@ def test_pipes_are_refused_and_counted(tmp_path: Path) -> None:
 
 def test_names_that_are_not_unicode_are_refused_and_counted(tmp_path: Path, make: Make) -> None:
     write_files(tmp_path, {"a.py": "x", "größe/日本.py": "x"})
-    folder = os.fsencode(tmp_path) + b"/caf\xe9"
-    os.mkdir(folder)
-    for name in (b"/b.py", b"/\xff.py"):
-        with open(folder + name, "wb") as file:
-            file.write(b"x")
-    root = make(tmp_path, {})
+    folder = os.fsdecode(b"caf\xe9")
+    root = make(tmp_path, {f"{folder}/b.py": "x", os.fsdecode(b"\xff.py"): "x"})
     found = walk(root)
     assert set(found.files) == {"a.py", "größe/日本.py"}
     assert found.refused == {"name is not unicode": 2}

@@ -63,6 +63,7 @@ class ProjectIndex:
         self._watch = Watch(project.root, self.store)
         self._background: BackgroundRun | None = None
         self._turn = threading.Lock()
+        self._indexing = threading.Lock()
         self._starting = threading.Lock()
         self._told_of: Path | None = None
 
@@ -115,13 +116,10 @@ class ProjectIndex:
         return (f"Note: the index was damaged; it was moved to {aside.name} and built anew.",)
 
     def _index(self, progress: Progress, *, force: bool) -> SyncReport:
-        while True:
-            with try_lock(self._lock_path) as held:
-                if held:
-                    return self._carry_out(self._plan(force=force), progress)
-            if progress.cancelled():
-                raise Cancelled("Indexing was cancelled while another process was indexing")
-            time.sleep(POLL_SECONDS)
+        with self._sole_indexer(progress) as held:
+            if not held:
+                raise Cancelled("Indexing was cancelled while something else was indexing")
+            return self._carry_out(self._plan(force=force), progress)
 
     def _plan(self, *, force: bool = False) -> Plan:
         return make_plan(self.project, self.store, self._indexers, force=force)
@@ -134,7 +132,7 @@ class ProjectIndex:
 
     def _absorb_changes(self, progress: Progress) -> Freshness:
         """Index few changes at once, many in the background."""
-        with self._lock_within(OTHER_PROCESS_SECONDS) as held:
+        with self._sole_indexer(progress, wait_seconds=OTHER_PROCESS_SECONDS) as held:
             if not held:
                 note = "Note: another process is re-indexing; very recent edits may be missing."
                 return Freshness(complete=True, notes=(*self._news(), note))
@@ -147,12 +145,28 @@ class ProjectIndex:
         return Freshness(complete=True, notes=(*self._news(), *self._background_notes()))
 
     @contextmanager
-    def _lock_within(self, seconds: float) -> Iterator[bool]:
-        """Whether the project's lock could be had in time."""
-        deadline = time.monotonic() + seconds
+    def _sole_indexer(self, progress: Progress, *, wait_seconds: float = float("inf")) -> Iterator[bool]:
+        """Whether this thread could become the only one of all processes that indexes the project."""
+        deadline = time.monotonic() + wait_seconds
+
+        def is_over() -> bool:
+            return time.monotonic() >= deadline or progress.cancelled()
+
+        while not self._indexing.acquire(timeout=POLL_SECONDS):
+            if is_over():
+                yield False
+                return
+        try:
+            with self._lock_of_all_processes(is_over) as held:
+                yield held
+        finally:
+            self._indexing.release()
+
+    @contextmanager
+    def _lock_of_all_processes(self, is_over: Callable[[], bool]) -> Iterator[bool]:
         while True:
             with try_lock(self._lock_path) as held:
-                if held or time.monotonic() >= deadline:
+                if held or is_over():
                     yield held
                     return
             time.sleep(POLL_SECONDS)

@@ -62,6 +62,7 @@ class Plan:
     known: dict[str, StoredFile]
     known_skipped: dict[str, SkippedFile]
     first_time: bool
+    reread_all: bool
 
     @property
     def bytes(self) -> int:
@@ -85,7 +86,7 @@ def make_plan(project: Project, store: ProjectStore, indexers: Sequence[Indexer]
         for path, stamp in found.files.items()
         if reread_all or path not in seen or is_stale(seen[path], stamp)
     ]
-    return Plan(found, candidates, known, skipped, first_time=not store.meta("complete"))
+    return Plan(found, candidates, known, skipped, first_time=not store.meta("complete"), reread_all=reread_all)
 
 
 def carry_out(
@@ -94,6 +95,7 @@ def carry_out(
     """Make the index equal to the disk: all of it or nothing, except a first index, which grows in steps."""
     run = _Run(project, store, indexers, plan, progress)
     with store.database.write() as connection:
+        run.begin(connection)
         run.extract_and_write(connection)
         run.finish(connection)
     run.count_skipped()
@@ -129,6 +131,15 @@ class _Run:
         self._plan = plan
         self._progress = progress
         self.report = SyncReport()
+
+    def begin(self, connection: sqlite3.Connection) -> None:
+        """Record who writes, so that an interrupted first index can be gone on with; drop one that cannot."""
+        if self._plan.first_time and self._plan.reread_all:
+            for file in self._plan.known.values():
+                self._remove(connection, file)
+            self._plan.known.clear()
+            self.report.removed.clear()
+        self._store.set_meta(connection, {"indexers": versions(self._indexers)})
 
     def extract_and_write(self, connection: sqlite3.Connection) -> None:
         """Extract all candidates and write them as they come; a first index commits in steps."""
@@ -171,7 +182,6 @@ class _Run:
         facts = {
             "root": str(self._project.root),
             "project_id": self._project.project_id,
-            "indexers": versions(self._indexers),
             "complete": "1",
             "synced_at": repr(time.time()),
         }
