@@ -2,13 +2,26 @@
 
 from __future__ import annotations
 
+import time
+from functools import cached_property
 from typing import TYPE_CHECKING
 
+from pinakes.domains.apis.apis import Apis, open_apis
+from pinakes.domains.apis.tools import api_tools
 from pinakes.domains.code.index import CodeIndexer
 from pinakes.domains.code.search import CodeSearch
 from pinakes.domains.code.tools import code_tools
+from pinakes.domains.graph.index import GraphIndexer
+from pinakes.domains.graph.search import GraphSearch
+from pinakes.domains.graph.tools import graph_tools
+from pinakes.domains.memory.memory import Memory
+from pinakes.domains.memory.tools import memory_tools
 from pinakes.store.code import CodeStore
-from pinakes.store.migrations import PROJECT
+from pinakes.store.graph_read import GraphReader
+from pinakes.store.memory import MemoryStore
+from pinakes.store.migrations import LIBRARY, PROJECT
+from pinakes.store.sqlite import Database
+from pinakes.workspace.identity import identify
 from pinakes.workspace.projects import Projects
 
 if TYPE_CHECKING:
@@ -22,17 +35,46 @@ class App:
 
     def __init__(self, config: Config) -> None:
         self.config = config
-        self.projects = Projects(config.home, PROJECT, (CodeIndexer(),))
+        self.projects = Projects(config.home, PROJECT, (CodeIndexer(), GraphIndexer()))
 
     def tools(self) -> tuple[Tool, ...]:
         """The tools of the enabled toolsets."""
-        every = code_tools(self.projects, token_budget=self.config.token_budget)
+        token_budget = self.config.token_budget
+        every = (
+            *api_tools(lambda: self.apis.library, token_budget=token_budget),
+            *code_tools(self.projects, token_budget=token_budget),
+            *graph_tools(self.projects, token_budget=token_budget),
+            *memory_tools(lambda: self.memory, identify, token_budget=token_budget),
+        )
         return tuple(tool for tool in every if tool.toolset in self.config.toolsets)
 
     def code_search(self, index: ProjectIndex) -> CodeSearch:
         """Search over one project's code."""
         return CodeSearch(CodeStore(index.database), index.project.root)
 
+    def graph_search(self, index: ProjectIndex) -> GraphSearch:
+        """Questions about one project's graph."""
+        return GraphSearch(GraphReader(index.database), index.project.root)
+
+    @cached_property
+    def memory(self) -> Memory:
+        """What was learned; its file is opened when first asked for."""
+        return Memory(MemoryStore(self.config.home / "memory.db"))
+
+    @cached_property
+    def library(self) -> Database:
+        """The file of documentation and API descriptions."""
+        return Database(self.config.home / "library.db", LIBRARY)
+
+    @cached_property
+    def apis(self) -> Apis:
+        """API descriptions."""
+        return open_apis(self.library, network=None, clock=time.time)
+
     def close(self) -> None:
         """Stop background work and close all files."""
         self.projects.close()
+        if "memory" in self.__dict__:
+            self.memory.store.close()
+        if "library" in self.__dict__:
+            self.library.close()

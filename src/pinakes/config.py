@@ -12,7 +12,7 @@ from pinakes.errors import BadArgument
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-TOOLSETS = ("code",)
+TOOLSETS = ("apis", "code", "graph", "memory")
 DEFAULT_TOKEN_BUDGET = 5_000
 SMALLEST_TOKEN_BUDGET = 200
 

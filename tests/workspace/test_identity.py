@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from typing import TYPE_CHECKING
 
 import pytest
@@ -101,10 +102,26 @@ def test_without_a_commit_or_without_git_the_path_is_the_identity(tmp_path: Path
     assert bare.project_id != other.project_id
 
 
-def test_without_the_git_program_the_path_is_the_identity(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_repository_that_began_here_is_known_without_starting_git(tmp_path: Path) -> None:
     root = make_repository(tmp_path, FILES)
+    assert identify(root, may_start_git=False) == identify(root)
+
+
+def test_where_only_git_could_tell_and_cannot_be_asked_the_path_is_the_identity(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    root = make_repository(tmp_path, FILES)
+    (root / ".git" / "logs" / "HEAD").write_text("no commit was logged first\n")
+    assert identify(root).project_id.startswith("git:")
+    assert identify(root, may_start_git=False).project_id.startswith("path:")
     monkeypatch.setenv("PATH", str(tmp_path))
     assert identify(root).project_id.startswith("path:")
+
+
+def test_without_gits_log_the_root_commit_is_asked_of_git(tmp_path: Path) -> None:
+    root = make_repository(tmp_path, FILES)
+    shutil.rmtree(root / ".git" / "logs")
+    assert identify(root).project_id == f"git:{git(root, 'rev-parse', 'HEAD')}"
 
 
 def test_a_broken_link_to_a_repository_is_survived(tmp_path: Path) -> None:

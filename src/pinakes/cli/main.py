@@ -27,6 +27,10 @@ def main(argv: Sequence[str] | None = None) -> int:
         from pinakes.server.front import main as serve  # deferred, as all imports here: start-up time
 
         return serve(words[1:])
+    if words[:1] == ["hook"]:
+        from pinakes.cli.hook import main as hook
+
+        return hook(words[1:])
     return _run(words)
 
 
@@ -53,7 +57,7 @@ def parser() -> argparse.ArgumentParser:
     import argparse
 
     from pinakes import __version__
-    from pinakes.cli import code, doctor, index, status
+    from pinakes.cli import api, code, doctor, graph, index, memory, status
 
     top = argparse.ArgumentParser(
         prog="pinakes",
@@ -63,9 +67,10 @@ def parser() -> argparse.ArgumentParser:
     )
     top.add_argument("--version", action="version", version=f"pinakes {__version__}")
     commands = top.add_subparsers(metavar="COMMAND", required=True)
-    for module in (index, code, status, doctor):
+    for module in (index, code, graph, api, memory, status, doctor):
         module.add_commands(commands)
     commands.add_parser("mcp", help="serve a project to an MCP client over stdin and stdout", add_help=False)
+    commands.add_parser("hook", help="keep what an agent's hook event tells; reads JSON on stdin", add_help=False)
     return top
 
 

@@ -36,14 +36,13 @@ def hold_lock(path: Path) -> Iterator[None]:
 
 
 def _open(path: Path) -> int:
+    what = "create the data folder"
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
+        what = f"write {path.name}"
         return os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
     except OSError as exc:
-        raise StoreUnwritable(
-            f"Cannot write {path.name} in the data folder ({exc.strerror})",
-            hint="Set PINAKES_HOME to a writable folder.",
-        ) from exc
+        raise StoreUnwritable(f"Cannot {what} ({exc.strerror})", hint="Set PINAKES_HOME to a writable folder.") from exc
 
 
 if sys.platform == "win32":  # pragma: no cover

@@ -51,12 +51,14 @@ class Database:
         *,
         durability: Literal["NORMAL", "FULL"] = "NORMAL",
         busy_timeout_seconds: float = BUSY_TIMEOUT_SECONDS,
+        backup_before_migration: bool = False,
     ) -> None:
         self.path = path
         self.set_aside: Path | None = None
         self._migrations = tuple(migrations)
         self._durability = durability
         self._busy_timeout_seconds = busy_timeout_seconds
+        self._backup_before_migration = backup_before_migration
         self._local = threading.local()
         self._connections: list[sqlite3.Connection] = []
         self._connections_lock = threading.Lock()
@@ -173,6 +175,8 @@ class Database:
             missing = self._missing_steps(connection)
             if connection.execute("PRAGMA journal_mode").fetchone()[0] != "wal":
                 connection.execute("PRAGMA journal_mode=WAL")
+            if missing and len(missing) < len(self._migrations) and self._backup_before_migration:
+                _back_up(connection, self.path.with_name(f"{self.path.name}.before-{missing[0].name}"))
             if missing:
                 _migrate(connection, missing, first=len(self._migrations) - len(missing))
 
@@ -266,6 +270,13 @@ def _migrate(connection: sqlite3.Connection, steps: Sequence[Migration], *, firs
             connection.execute(statement)
         connection.execute("INSERT INTO migration VALUES (?, ?, ?)", (position, migration.name, time.time()))
     connection.commit()
+
+
+def _back_up(connection: sqlite3.Connection, target: Path) -> None:
+    """Copy the database as it is, readable by its owner only."""
+    _create_private(target)
+    with closing(sqlite3.connect(target)) as copy:
+        connection.backup(copy)
 
 
 def _create_private(path: Path) -> None:

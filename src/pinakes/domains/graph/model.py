@@ -16,7 +16,7 @@ ImportMode = Literal["runtime", "type", "deferred"]
 
 @dataclass(frozen=True, slots=True)
 class Symbol:
-    """A definition. `key` is unique in its file and does not change when other lines move: `Parser.feed`, `Parser.feed#2`."""
+    """A definition. `key` is unique in its file and stays when other lines move: `Parser.feed`, `Parser.feed#2`."""
 
     key: str
     name: str
@@ -29,7 +29,10 @@ class Symbol:
 
 @dataclass(frozen=True, slots=True)
 class Edge:
-    """A reference from a line of one file to a symbol of another or the same; an empty key means the module itself."""
+    """A reference from a line of one file to a symbol of another or the same; an empty key means the module itself.
+
+    A possible edge may leave the path empty: then `target_key` is a bare name, and any symbol so named may be meant.
+    """
 
     line: int
     source_key: str
@@ -64,7 +67,10 @@ class FileFacts:
 
 @dataclass(frozen=True, slots=True)
 class Resolution:
-    """What resolving one file gave, and which other files (present or looked for in vain) it depended on."""
+    """What resolving one file gave, and which other files (present or looked for in vain) it depended on.
+
+    A dependency `*/name` stands for every file or folder called `name`, suffix aside: its coming or going counts.
+    """
 
     path: str
     edges: tuple[Edge, ...]
@@ -82,6 +88,9 @@ class ProjectFacts(Protocol):
 
     def facts(self, path: str) -> FileFacts | None:
         """The facts of one file; None when it is not there or its resolver has none."""
+
+    def interface(self, path: str) -> Any | None:
+        """The interface of one file alone: cheaper than all its facts."""
 
 
 class Resolver(Protocol):

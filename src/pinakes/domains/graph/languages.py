@@ -1,0 +1,24 @@
+"""Which resolver serves which language: one line per family."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import TYPE_CHECKING
+
+from pinakes.domains.graph.definitions import DefinitionsOnly
+from pinakes.domains.graph.python.resolver import PythonResolver
+
+if TYPE_CHECKING:
+    from pinakes.domains.graph.model import Resolver
+
+RESOLVERS: tuple[Resolver, ...] = (PythonResolver(),)
+DEFINITIONS_ONLY = DefinitionsOnly()
+
+
+@cache
+def resolver_of(language: str) -> Resolver | None:
+    """The resolver of a language; None where only definitions are known."""
+    for resolver in RESOLVERS:
+        if language in resolver.languages:
+            return resolver
+    return None
