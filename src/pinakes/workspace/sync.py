@@ -138,7 +138,6 @@ class _Run:
             for file in self._plan.known.values():
                 self._remove(connection, file)
             self._plan.known.clear()
-            self.report.removed.clear()
         self._store.set_meta(connection, {"indexers": versions(self._indexers)})
 
     def extract_and_write(self, connection: sqlite3.Connection) -> None:
@@ -209,7 +208,7 @@ class _Run:
     ) -> None:
         if known:
             self._remove(connection, known)
-            self.report.removed.discard(item.path)
+        self.report.removed.discard(item.path)
         if item.path in self._plan.known_skipped:
             self._store.forget_skipped(connection, [item.path])
         record = FileRecord(item.path, item.language, item.lines, item.hash, _seen(item))

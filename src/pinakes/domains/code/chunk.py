@@ -44,7 +44,7 @@ def chunk_lines(lines: Sequence[str], definitions: Sequence[Definition]) -> list
     root = _tree(definitions, len(lines))
     pieces = [piece for piece in _cut(root, lines) if any(line.strip() for line in lines[piece.start - 1 : piece.end])]
     names = _names_by_line(definitions)
-    return [_chunk(group, lines, names) for group in _share(pieces)]
+    return [_chunk(group, lines, names) for group in _share(pieces, lines)]
 
 
 def _tree(definitions: Sequence[Definition], line_count: int) -> _Node:
@@ -101,7 +101,11 @@ def _split(node: _Node) -> list[_Node]:
 def _fits(node: _Node, lines: Sequence[str]) -> bool:
     if node.end - node.start >= WHOLE_LINES:
         return False
-    return sum(map(len, lines[node.start - 1 : node.end])) <= WHOLE_CHARACTERS
+    return _characters(lines, node.start, node.end) <= WHOLE_CHARACTERS
+
+
+def _characters(lines: Sequence[str], start: int, end: int) -> int:
+    return sum(map(len, lines[start - 1 : end]))
 
 
 def _windows(node: _Node, lines: Sequence[str]) -> Iterator[_Node]:
@@ -124,21 +128,23 @@ def _last_blank(lines: Sequence[str], start: int, end: int) -> int:
     return end
 
 
-def _share(pieces: Sequence[_Node]) -> list[list[_Node]]:
+def _share(pieces: Sequence[_Node], lines: Sequence[str]) -> list[list[_Node]]:
     """Let small neighbours of the same container share a chunk."""
     groups: list[list[_Node]] = []
     for piece in pieces:
-        if groups and _may_share(groups[-1], piece):
+        if groups and _may_share(groups[-1], piece, lines):
             groups[-1].append(piece)
         else:
             groups.append([piece])
     return groups
 
 
-def _may_share(group: list[_Node], piece: _Node) -> bool:
+def _may_share(group: list[_Node], piece: _Node, lines: Sequence[str]) -> bool:
     if piece.end - group[0].start >= SHARED_LINES:
         return False
-    return _container(group[0]) == _container(piece) or group[-1].definition is piece.definition
+    if _container(group[0]) != _container(piece) and group[-1].definition is not piece.definition:
+        return False
+    return _characters(lines, group[0].start, piece.end) <= WHOLE_CHARACTERS
 
 
 def _container(node: _Node) -> str:
