@@ -6,8 +6,8 @@ import re
 from typing import TYPE_CHECKING
 
 from pinakes.markup.html_chrome import SKIPPED_TAGS, is_chrome, is_chrome_text
-from pinakes.markup.model import Block, BlockKind, Section
-from pinakes.markup.text import collapse, fenced, visible
+from pinakes.markup.outline import Outline
+from pinakes.markup.text import collapse, fenced
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from selectolax.lexbor import LexborNode
 
     from pinakes.markup.links import LinkCollector
+    from pinakes.markup.model import Section
 
 _HEADINGS = {f"h{level}": level for level in range(1, 7)}
 _DEFINITION_RANK = 10  # below every heading; nested definition lists rank deeper
@@ -34,12 +35,7 @@ class HtmlWalker:
 
     def __init__(self, links: LinkCollector) -> None:
         self._links = links
-        self._sections: list[Section] = []
-        self._trail: list[tuple[int, str]] = []
-        self._blocks: list[Block] = []
-        self._own_anchors: list[str] = []
-        self._is_definition = False
-        self._pending_anchors: list[str] = []
+        self._outline = Outline()
         self._inline: list[str] = []
         self._item_prefix = ""
         self._list_depth = 0
@@ -65,8 +61,8 @@ class HtmlWalker:
     def sections(self, root: LexborNode) -> tuple[Section, ...]:
         """All sections under `root`, in reading order."""
         self._walk(root)
-        self._close_section()
-        return tuple(self._sections)
+        self._end_block()
+        return self._outline.sections()
 
     def _walk(self, node: LexborNode) -> None:
         self._depth += 1
@@ -82,7 +78,7 @@ class HtmlWalker:
         attributes = node.attributes
         if attributes:
             if identifier := attributes.get("id"):  # also of what is left out: permalinks often carry the anchor
-                self._pending_anchors.append(identifier)
+                self._outline.anchor(identifier)
             if is_chrome(attributes):
                 return
         if self._depth > _DEEPEST:
@@ -110,23 +106,19 @@ class HtmlWalker:
         if not text or is_chrome_text(text):
             return
         if self._item_prefix:
-            self._add_block(self._item_prefix + text, "item")
+            self._outline.block(self._item_prefix + text, "item")
             self._item_prefix = ""
         else:
-            self._add_block(text, "prose")
+            self._outline.block(text, "prose")
 
     def _take_inline(self) -> str:
         if not self._inline:
             return ""
-        text = visible("".join(self._inline))
+        text = "".join(self._inline)
         self._inline = []
         if _BREAK not in text:
             return collapse(text)
         return "\n".join(line for line in map(collapse, text.split(_BREAK)) if line)
-
-    def _add_block(self, text: str, kind: BlockKind) -> None:
-        self._blocks.append(Block(text, kind, tuple(self._pending_anchors)))
-        self._pending_anchors.clear()
 
     def _capture(self, node: LexborNode) -> str:
         """The running text of `node` alone, on one line; its anchors and links are noted as usual."""
@@ -134,24 +126,25 @@ class HtmlWalker:
         self._flat += 1
         self._walk(node)
         self._flat -= 1
-        text = collapse(visible("".join(self._inline).replace(_BREAK, " ")))
+        text = collapse("".join(self._inline).replace(_BREAK, " "))
         self._inline = outer
         return text
 
     def _pre(self, node: LexborNode, _: dict[str, str | None]) -> None:
         for furniture in node.css("button, input, .linenos, .lineno, .gutter, [aria-hidden=true]"):
             furniture.decompose()
-        self._pending_anchors.extend(found for inner in node.css("[id]") if (found := inner.id))
+        for inner in node.css("[id]"):
+            self._outline.anchor(inner.id or "")
         if self._flat:
-            self._inline.append(node.text())
+            self._inline.append(f" {node.text()} ")
             return
         self._end_block()
         parts = node.css("code") if len(node.css("code")) > 1 else [node]
         whole_lines = all("\n" in part.text() for part in parts)
         for part in parts if whole_lines else [node]:
-            code = visible(part.text()).strip("\n")
+            code = part.text().strip("\n")
             if code.strip():
-                self._add_block(fenced(code.rstrip(), _language(part, node)), "code")
+                self._outline.block(fenced(code.rstrip(), _language(part, node)), "code")
 
     def _inline_code(self, node: LexborNode, _: dict[str, str | None]) -> None:
         text = node.text()
@@ -162,7 +155,7 @@ class HtmlWalker:
     def _note_inner(self, node: LexborNode) -> None:
         for inner in node.css("a, [id]"):
             if identifier := inner.id:
-                self._pending_anchors.append(identifier)
+                self._outline.anchor(identifier)
             self._links.note(inner.attributes.get("href"), inner.text())
 
     def _line_break(self, _node: LexborNode, _attributes: dict[str, str | None]) -> None:
@@ -178,7 +171,7 @@ class HtmlWalker:
 
     def _anchor(self, node: LexborNode, attributes: dict[str, str | None]) -> None:
         if name := attributes.get("name"):
-            self._pending_anchors.append(name)
+            self._outline.anchor(name)
         start = len(self._inline)
         self._walk(node)
         text = collapse("".join(self._inline[start:]))
@@ -210,7 +203,7 @@ class HtmlWalker:
             return
         for caption in node.css("caption"):
             if title := self._capture(caption):
-                self._add_block(title, "prose")
+                self._outline.block(title, "prose")
         for index, row in enumerate(node.css("tr")):
             self._row(row, is_first=index == 0)
 
@@ -220,13 +213,13 @@ class HtmlWalker:
         for cell in row.iter():
             if cell.tag in ("td", "th") and not is_chrome(cell.attributes):
                 if identifier := cell.id:
-                    self._pending_anchors.append(identifier)
+                    self._outline.anchor(identifier)
                 cells.append(self._capture(cell).replace("|", "\\|"))
                 is_header = is_header and cell.tag == "th"
         if not any(cells):
             return
         line = f"| {' | '.join(cells)} |"
-        self._add_block(f"{line}\n|{' --- |' * len(cells)}" if is_header else line, "row")
+        self._outline.block(f"{line}\n|{' --- |' * len(cells)}" if is_header else line, "row")
 
     # ------------------------------------------------------------------ sections
 
@@ -235,25 +228,18 @@ class HtmlWalker:
             self._walk(node)
             return
         self._end_block()
-        before = len(self._pending_anchors)
+        before = self._outline.pending() - bool(attributes.get("id"))
         text = self._capture(node)
-        if not text:
-            return
-        anchors = self._take_heading_anchors(before - bool(attributes.get("id")))
-        self._open_section(_HEADINGS[node.tag or "h6"], text, anchors, is_definition=False)
-
-    def _take_heading_anchors(self, own_start: int) -> list[str]:
-        """Ids of the heading itself first, then those that precede it, nearest first."""
-        own, before = self._pending_anchors[own_start:], self._pending_anchors[:own_start]
-        self._pending_anchors = []
-        return [*own, *reversed(before)]
+        if text:
+            own = self._outline.take_pending(before)
+            self._outline.heading(_HEADINGS[node.tag or "h6"], text, own)
 
     def _definitions(self, node: LexborNode, _: dict[str, str | None]) -> None:
         self._end_block()
         self._definition_depth += 1
         self._walk(node)
         self._end_block()
-        self._leave_definition(_DEFINITION_RANK + self._definition_depth)
+        self._outline.leave(_DEFINITION_RANK + self._definition_depth)
         self._definition_depth -= 1
 
     def _term(self, node: LexborNode, _: dict[str, str | None]) -> None:
@@ -263,46 +249,13 @@ class HtmlWalker:
         self._end_block()
         text = self._capture(node)
         rank = _DEFINITION_RANK + self._definition_depth
-        if not self._pending_anchors:
-            self._leave_definition(rank)
-            if text:
-                self._add_block(f"**{text}**", "prose")
+        if not self._outline.pending():
+            self._outline.leave(rank)
+            self._outline.block(f"**{text}**" if text else "")
             return
-        anchors, self._pending_anchors = self._pending_anchors, []
-        if self._is_definition and not self._blocks and self._trail and self._trail[-1][0] == rank:
-            text = f"{self._trail[-1][1]} / {text}"
-            anchors = [*self._own_anchors, *anchors]
-            self._own_anchors = []
-            self._is_definition = False  # replaces the empty one
-        self._open_section(rank, text, anchors, is_definition=True)
-
-    def _leave_definition(self, rank: int) -> None:
-        if self._trail and self._trail[-1][0] >= rank:
-            self._close_section()
-            self._pop_trail(rank)
-            self._is_definition = False
-
-    def _open_section(self, rank: int, heading: str, anchors: list[str], *, is_definition: bool) -> None:
-        self._close_section()
-        self._pop_trail(rank)
-        self._trail.append((rank, heading))
-        self._own_anchors = anchors
-        self._is_definition = is_definition
-
-    def _pop_trail(self, rank: int) -> None:
-        while self._trail and self._trail[-1][0] >= rank:
-            self._trail.pop()
-
-    def _close_section(self) -> None:
-        self._end_block()
-        if self._blocks or self._own_anchors or self._trail:
-            path = tuple(heading for _, heading in self._trail)
-            if self._blocks or self._own_anchors or not self._repeats_last(path):
-                self._sections.append(Section(path, tuple(self._own_anchors), tuple(self._blocks), self._is_definition))
-        self._blocks, self._own_anchors = [], []
-
-    def _repeats_last(self, path: tuple[str, ...]) -> bool:
-        return not path or any(section.path[: len(path)] == path for section in self._sections[-1:])
+        anchors = self._outline.take_pending()
+        if not self._outline.another_heading(rank, text, anchors):
+            self._outline.heading(rank, text, anchors, is_definition=True)
 
 
 def _language(part: LexborNode, pre: LexborNode) -> str:
