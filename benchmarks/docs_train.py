@@ -35,7 +35,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     import numpy.typing as npt
-
     from selectolax.lexbor import LexborNode
 
 Numbers: TypeAlias = "npt.NDArray[np.float64]"

@@ -63,7 +63,13 @@ class FetchFailed(SourceError):
     """An answer that did not come, or not as asked for. `status` is 0 when there was none at all."""
 
     def __init__(
-        self, message: str, hint: str = "", *, status: int = 0, retryable: bool = False, retry_after_seconds: float = 0.0
+        self,
+        message: str,
+        hint: str = "",
+        *,
+        status: int = 0,
+        retryable: bool = False,
+        retry_after_seconds: float = 0.0,
     ) -> None:
         super().__init__(message, hint)
         self.status = status

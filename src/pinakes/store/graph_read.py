@@ -150,7 +150,8 @@ class GraphReader:
         found: set[int] = set()
         for part in _parts(node_ids):
             sql = f"""SELECT {wanted} FROM edge JOIN node ON node.id = edge.source_id AND node.place_id = edge.place_id
-                      WHERE {given} IN ({_marks(part)}) AND node.key != '' AND origin IN ('override', 'merge') AND certain"""
+                      WHERE {given} IN ({_marks(part)}) AND node.key != '' AND certain
+                      AND origin IN ('override', 'merge')"""
             found.update(row[0] for row in self._rows(sql, part))
         return found
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from pinakes.domains.docs.crawl import Clock, Crawl
 from pinakes.errors import PinakesError
-from pinakes.workspace.lock import try_lock
+from pinakes.store.lock import try_lock
 
 if TYPE_CHECKING:
     from collections.abc import Callable
