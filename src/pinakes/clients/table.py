@@ -116,7 +116,8 @@ def _claude_code_servers(machine: Machine) -> Path:
 
 def _opencode_path(machine: Machine) -> Path:
     folder = machine.folder("XDG_CONFIG_HOME", ".config") / "opencode"
-    return next((path for name in ("jsonc", "json") if (path := folder / f"opencode.{name}").exists()), path)
+    commented = folder / "opencode.jsonc"
+    return commented if commented.exists() else folder / "opencode.json"
 
 
 def _zed_path(machine: Machine) -> Path:
