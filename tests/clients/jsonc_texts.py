@@ -21,11 +21,12 @@ def jsonc(draw: st.DrawFn, depth: int = 3) -> str:
     if kind == "scalar":
         return json.dumps(draw(_scalars), ensure_ascii=draw(st.booleans()))
     is_object = kind == "object"
-    parts = draw(st.lists(jsonc(depth - 1), max_size=3))
+    parts: list[str] = draw(st.lists(jsonc(depth - 1), max_size=3))
     if is_object:
         parts = [f"{json.dumps(draw(_keys))}{_gap(draw)}:{_gap(draw)}{part}" for part in parts]
     body = ",".join(f"{_gap(draw)}{part}{_gap(draw)}" for part in parts)
-    trailing = "," + _gap(draw) if parts and draw(st.booleans()) else ""
+    wants_comma = draw(st.booleans())
+    trailing = "," + _gap(draw) if parts and wants_comma else ""
     body = body or _gap(draw)
     return f"{{{body}{trailing}}}" if is_object else f"[{body}{trailing}]"
 

@@ -202,9 +202,11 @@ def test_a_file_with_errors_is_left_untouched_and_named(client: Client, broken: 
     path = client.path(machine)
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(broken.encode("latin-1"))
-    for attempt in (lambda: install(client, machine, LAUNCH), lambda: uninstall(client, machine)):
-        with pytest.raises(BadConfiguration) as caught:
-            attempt()
+    with pytest.raises(BadConfiguration) as installing:
+        install(client, machine, LAUNCH)
+    with pytest.raises(BadConfiguration) as uninstalling:
+        uninstall(client, machine)
+    for caught in (installing, uninstalling):
         assert str(path) in str(caught.value)
         assert "left untouched" in str(caught.value)
     assert path.read_bytes() == broken.encode("latin-1")

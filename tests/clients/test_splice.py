@@ -70,7 +70,13 @@ def test_repeated_keys_are_all_removed_and_the_last_one_counts() -> None:
 
 
 def test_removing_what_is_not_there_changes_nothing() -> None:
-    for path in (["x"], ["theme", "x"], ["mcpServers", 0], ["mcpServers", "other", "command", "deep"]):
+    paths: list[list[str | int]] = [
+        ["x"],
+        ["theme", "x"],
+        ["mcpServers", 0],
+        ["mcpServers", "other", "command", "deep"],
+    ]
+    for path in paths:
         assert remove(SETTINGS, path) == SETTINGS
 
 
