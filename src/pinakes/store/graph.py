@@ -1,11 +1,10 @@
-"""The tables of the code graph: symbols, edges, imports, and the facts they were resolved from. Writing; `graph_read` reads.
+"""The tables of the code graph: symbols, edges, imports, and the facts behind them. Writes; `graph_read` reads.
 
 Paths and symbols have ids of their own that outlive re-indexing, so that an edge into a file survives an edit of it.
 """
 
 from __future__ import annotations
 
-import sqlite3
 from array import array
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
@@ -13,6 +12,7 @@ from typing import TYPE_CHECKING, Protocol
 from pinakes.store.sqlite import Migration
 
 if TYPE_CHECKING:
+    import sqlite3
     from collections.abc import Collection, Iterable, Sequence
 
 GRAPH_001 = Migration(
@@ -163,9 +163,7 @@ class GraphWriter:
         return found
 
     def _insert(self, sql: str, values: tuple[str | int, ...]) -> int:
-        row_id = self._connection.execute(sql, values).lastrowid
-        assert row_id is not None
-        return row_id
+        return self._connection.execute(sql, values).lastrowid or 0
 
     def node(self, path: str, key: str) -> int:
         """The id of a symbol, defined or merely referred to, new if need be."""
@@ -184,7 +182,9 @@ class GraphWriter:
     def write_facts(self, path: str, symbols: Sequence[SymbolRecord], facts: FactRecord) -> None:
         """Replace a file's symbols and facts, noting what about them has to be settled."""
         place_id = self.place(path)
-        known = self._connection.execute("SELECT interface_hash, state FROM fact WHERE place_id = ?", (place_id,)).fetchone()
+        known = self._connection.execute(
+            "SELECT interface_hash, state FROM fact WHERE place_id = ?", (place_id,)
+        ).fetchone()
         state = _new_state(known, facts.interface_hash)
         self._connection.execute(
             """INSERT INTO fact VALUES (?, ?, ?, ?, ?, ?, x'', 0, 0)
@@ -224,7 +224,9 @@ class GraphWriter:
         if not wanted:
             return set()
         found: set[str] = set()
-        for path, blob in self._connection.execute("SELECT path, dependencies FROM fact JOIN place ON place.id = place_id"):
+        for path, blob in self._connection.execute(
+            "SELECT path, dependencies FROM fact JOIN place ON place.id = place_id"
+        ):
             if not wanted.isdisjoint(array("I", blob)):
                 found.add(path)
         return found
@@ -243,7 +245,8 @@ class GraphWriter:
         )
         dependencies = array("I", sorted(map(self.place, resolution.dependencies)))
         self._connection.execute(
-            "UPDATE fact SET state = 0, dependencies = ?, external_imports = ?, unresolved_imports = ? WHERE place_id = ?",
+            """UPDATE fact SET state = 0, dependencies = ?, external_imports = ?, unresolved_imports = ?
+               WHERE place_id = ?""",
             (dependencies.tobytes(), resolution.external_imports, resolution.unresolved_imports, place_id),
         )
 
@@ -264,11 +267,18 @@ class GraphWriter:
         self._connection.execute("UPDATE fact SET state = 0 WHERE state > 0")
 
 
-def read_fact(connection: sqlite3.Connection, path: str, column: str) -> bytes | None:
-    """One encoded part of a file's facts: `interface` or `body`."""
-    assert column in ("interface", "body")
+def read_interface(connection: sqlite3.Connection, path: str) -> bytes | None:
+    """The encoded interface of a file; None when the file is unknown."""
     row = connection.execute(
-        f"SELECT {column} FROM fact JOIN place ON place.id = place_id WHERE path = ?", (path,)
+        "SELECT interface FROM fact JOIN place ON place.id = place_id WHERE path = ?", (path,)
+    ).fetchone()
+    return None if row is None else row[0]
+
+
+def read_body(connection: sqlite3.Connection, path: str) -> bytes | None:
+    """The encoded body of a file; None when the file is unknown."""
+    row = connection.execute(
+        "SELECT body FROM fact JOIN place ON place.id = place_id WHERE path = ?", (path,)
     ).fetchone()
     return None if row is None else row[0]
 

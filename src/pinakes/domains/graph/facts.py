@@ -9,7 +9,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from pinakes.domains.graph.model import FileFacts
-from pinakes.store.graph import FactRecord, read_fact
+from pinakes.store.graph import FactRecord, read_body, read_interface
 
 if TYPE_CHECKING:
     import sqlite3
@@ -32,7 +32,8 @@ def _packed(value: Any) -> bytes:
 
 
 def _unpacked(blob: bytes) -> Any:
-    return marshal.loads(zlib.decompress(blob))  # noqa: S302 (our own index, written by us with private permissions)
+    # Our own index, readable and writable by its owner alone.
+    return marshal.loads(zlib.decompress(blob))  # noqa: S302
 
 
 class StoredFacts:
@@ -49,10 +50,10 @@ class StoredFacts:
 
     def facts(self, path: str) -> FileFacts | None:
         """The facts of one file; its symbols are left out, the store has them."""
-        body = read_fact(self._connection, path, "body")
+        body = read_body(self._connection, path)
         return None if body is None else FileFacts((), self.interface(path), _unpacked(body))
 
     def _interface(self, path: str) -> Any | None:
         """The interface of one file alone."""
-        blob = read_fact(self._connection, path, "interface")
+        blob = read_interface(self._connection, path)
         return None if blob is None else _unpacked(blob)

@@ -10,7 +10,13 @@ from typing import TYPE_CHECKING
 from pinakes.domains.graph.facts import StoredFacts, encode
 from pinakes.domains.graph.languages import DEFINITIONS_ONLY, RESOLVERS, resolver_of
 from pinakes.store.graph import (
-    APPEARED, INTERFACE_CHANGED, FactRecord, GraphWriter, ResolutionRecord, SymbolRecord, Unsettled,
+    APPEARED,
+    INTERFACE_CHANGED,
+    FactRecord,
+    GraphWriter,
+    ResolutionRecord,
+    SymbolRecord,
+    Unsettled,
 )  # fmt: skip
 
 if TYPE_CHECKING:
@@ -68,7 +74,7 @@ class GraphIndexer:
 
 @contextmanager
 def garbage_collection_off() -> Iterator[None]:
-    """Resolving allocates millions of small tuples and no garbage cycles: scanning them again and again costs a third."""
+    """Resolving makes millions of small tuples and no cyclic garbage: scanning them again and again costs a third."""
     was_on = gc.isenabled()
     gc.disable()
     try:

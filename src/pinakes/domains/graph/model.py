@@ -16,7 +16,7 @@ ImportMode = Literal["runtime", "type", "deferred"]
 
 @dataclass(frozen=True, slots=True)
 class Symbol:
-    """A definition. `key` is unique in its file and does not change when other lines move: `Parser.feed`, `Parser.feed#2`."""
+    """A definition. `key` is unique in its file and stays when other lines move: `Parser.feed`, `Parser.feed#2`."""
 
     key: str
     name: str
@@ -31,7 +31,7 @@ class Symbol:
 class Edge:
     """A reference from a line of one file to a symbol of another or the same; an empty key means the module itself.
 
-    A possible edge may leave the path empty: then `target_key` is a bare name, and any symbol of that name may be meant.
+    A possible edge may leave the path empty: then `target_key` is a bare name, and any symbol so named may be meant.
     """
 
     line: int
