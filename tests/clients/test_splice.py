@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pinakes.clients.jsonc import data, parse
+from pinakes.clients.jsonc import data, parse, read
 from pinakes.clients.splice import find, put, remove
 from pinakes.errors import BadConfiguration
 from tests.clients.jsonc_texts import comments, jsonc, jsonc_objects
@@ -114,7 +114,7 @@ def test_a_value_of_another_kind_is_never_overwritten(path: list[str | int], mes
 )
 def test_what_is_wrong_is_said_with_its_place(text: str, where: str) -> None:
     with pytest.raises(BadConfiguration) as caught:
-        parse(text)
+        read(text)
     assert where in str(caught.value)
 
 
@@ -125,7 +125,7 @@ def test_what_is_wrong_is_said_with_its_place(text: str, where: str) -> None:
 )
 @settings(max_examples=100, deadline=None)
 def test_all_json_is_read_as_json(value: object) -> None:
-    assert data(parse(json.dumps(value))) == value
+    assert data(parse(json.dumps(value))) == value == read(json.dumps(value))
     assert data(parse(json.dumps(value, indent="\t", ensure_ascii=False))) == value
 
 
