@@ -80,7 +80,7 @@ def test_uninstall_takes_it_out_again(home: Path, capsys: pytest.CaptureFixture[
 
 
 def test_list_tells_the_state_of_every_client(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    for words in (["claude-code"], ["gemini-cli", "--no-hooks"], ["windsurf"]):
+    for words in (["claude-code"], ["gemini-cli", "--no-hooks"], ["opencode"]):
         main(["install", *words])
     (home / ".cursor").mkdir()
     (home / ".cursor" / "mcp.json").write_text("{")
@@ -92,7 +92,7 @@ def test_list_tells_the_state_of_every_client(home: Path, capsys: pytest.Capture
     states = {row["client"]: row["state"] for row in rows}
     assert states["claude-code"] == "installed, with hooks"
     assert states["gemini-cli"] == "installed, without hooks"
-    assert states["windsurf"] == "installed"
+    assert states["opencode"] == "installed"
     assert states["cursor"] == "unreadable"
     assert states["codex"] == "not installed"
     assert states["vscode"] == "no configuration"

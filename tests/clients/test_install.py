@@ -254,7 +254,7 @@ def test_an_empty_file_counts_as_an_empty_object(machine: Machine) -> None:
 
 
 def test_the_diff_shows_what_would_change(machine: Machine) -> None:
-    client = client_named("windsurf")
+    client = client_named("claude-desktop")
     path = client.path(machine)
     path.parent.mkdir(parents=True)
     path.write_text('{\n  "a": 1\n}')

@@ -199,9 +199,9 @@ def hook_command(launch: Launch, event: str, platform: str) -> str:
 def hook_entry(hooks: Hooks, event: HookEvent, command: str) -> Table:
     """What a client wants to know of one hook."""
     if not hooks.grouped:
-        return {"command": command, "timeout": hooks.timeout}
+        return {"command": command, **hooks.options}
     matcher: Table = {"matcher": event.matcher} if event.matcher else {}
-    return {**matcher, "hooks": [{"type": "command", "command": command, "timeout": hooks.timeout}]}
+    return {**matcher, "hooks": [{"type": "command", "command": command, **hooks.options}]}
 
 
 def _table_at(table: Table, *path: str) -> Table | None:
