@@ -15,7 +15,7 @@ from pinakes.domains.graph.typescript.terms import (
     NAMESPACE,
     VALUE_DECLARATION,
 )
-from pinakes.domains.graph.typescript.typing.types import Declared, Instance, Namespace, Property, Static
+from pinakes.domains.graph.typescript.typing.types import Declared, Instance, Namespace, Property
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -208,17 +208,11 @@ class References:
     def _resolve_overrides(self) -> None:
         """Members that stand for a member of a base type: their references are references to each other."""
         for declared in self._own_types():
-            instance, static = Instance(declared), Static(declared)
+            bases = list(self._checker.bases(Instance(declared)))
             for part in declared.parts:
-                if part[0] == CLASS_DECLARATION and part[3] is None and not part[5]:
-                    continue
                 tables = list(_member_tables(part))
-                for base in self._checker.bases(instance):
-                    self._override(tables[0] if tables else {}, base)
-                if part[0] == CLASS_DECLARATION and part[7]:
-                    base_value = self._checker.of(self._module, part[3])
-                    if base_value is not None and base_value != static:
-                        self._override(part[7], base_value)
+                for base in bases if tables else ():
+                    self._override(tables[0], base)
 
     def _override(self, table: dict[str, Any], base: Any) -> None:
         lines = self._body["lines"]

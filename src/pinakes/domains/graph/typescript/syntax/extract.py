@@ -84,7 +84,7 @@ def _body(walk: Walk) -> dict[str, Any]:
         "type_names": walk.type_names,
         "members": walk.members,
         "links": walk.links,
-        "specifiers": walk.specifiers,
+        "specifiers": sorted(walk.specifiers),
         "merges": walk.merges,
         "augmented": [(specifier, name, line, key) for specifier, name, line, key in walk.augmented],
         "locals": walk.locals,
