@@ -33,7 +33,7 @@ from pinakes.domains.graph.typescript.typing.types import (
     either,
     is_plain,
 )
-from pinakes.domains.graph.typescript.typing.value_terms import VALUE_OPERATORS, item_type
+from pinakes.domains.graph.typescript.typing.value_terms import VALUE_OPERATORS, element_type, item_type
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -178,6 +178,10 @@ class Checker:
     def item_type(self, value: Type | None) -> Type | None:
         """What iterating over a value gives."""
         return item_type(self, value)
+
+    def element_type(self, value: Type | None) -> Type | None:
+        """What a value gives at an index that is not known."""
+        return element_type(self, value, None)
 
     def result_type(self, function: Type | None) -> Type | None:
         """What a function type promises to return."""
