@@ -24,6 +24,7 @@ from pinakes.domains.graph.typescript.terms import (
     THIS,
     TUPLE,
     Term,
+    inferred_names,
 )
 
 if TYPE_CHECKING:
@@ -200,7 +201,10 @@ def _conditional(walk: Walk, node: Node) -> Term:
     if len(parts) != 4:
         return _first(walk, node)
     walk.enter()
-    checked, extended, yes = (walk.type(part) for part in parts[:3])
+    checked, extended = walk.type(parts[0]), walk.type(parts[1])
+    for name in inferred_names(extended):
+        walk.bind_type_parameter(name, None)
+    yes = walk.type(parts[2])
     walk.leave()
     return (CONDITIONAL, checked, extended, yes, walk.type(parts[3]))
 

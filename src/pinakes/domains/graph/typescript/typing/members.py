@@ -73,10 +73,10 @@ def bases(checker: Checker, instance: Instance) -> Iterator[Type]:
     for part in instance.declared.parts:
         if part[0] == CLASS_DECLARATION:
             environment = bindings(checker, instance.declared, part, instance.arguments)
-            base = constructed(
-                checker.of(module, part[3], environment),
-                tuple([checker.of(module, term, environment) for term in part[4]]),
-            )
+            arguments = tuple([checker.of(module, term, environment) for term in part[4]])
+            base = constructed(checker.of(module, part[3], environment), arguments)
+            if base is None and isinstance(named := checker.entity(module, part[3]), Declared):
+                base = checker.as_type(named, arguments)  # a class that is an interface and a constructor apart
             if base is not None:
                 yield base
             for term in part[5]:
