@@ -42,6 +42,7 @@ NARROW = "narrow"  # (value, guard, whether the guard held)
 FORWARD = "forward"  # (locals,): alternatives assigned later
 
 # Types
+ANY = ("any",)  # stated, but without members that matter: a number, any, unknown
 REF = "ref"  # (entity, type arguments)
 TYPE_PARAMETER = "T"  # (name, constraint)
 ARRAY = "T[]"  # (element,)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from pinakes.domains.graph.typescript.syntax.functions import function_type, signature_member
 from pinakes.domains.graph.typescript.terms import (
+    ANY,
     ARRAY,
     BOTH,
     CONDITIONAL,
@@ -128,12 +129,12 @@ def type_arguments(walk: Walk, node: Node | None) -> tuple[Term, ...]:
 
 
 def _predefined(walk: Walk, node: Node) -> Term:
-    return (TEXT, None) if walk.name(node) == "string" else None
+    return (TEXT, None) if walk.name(node) == "string" else ANY
 
 
 def _literal(walk: Walk, node: Node) -> Term:
     child = node.children[0]
-    return (TEXT, walk.name(child)[1:-1]) if child.type == "string" else None
+    return (TEXT, walk.name(child)[1:-1]) if child.type == "string" else ANY
 
 
 def _array(walk: Walk, node: Node) -> Term:
