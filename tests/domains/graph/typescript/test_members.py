@@ -154,10 +154,14 @@ def test_casts_and_satisfies_give_the_type() -> None:
     assert found["Circle.area"] == ["3", "4", "7"]
 
 
-def test_what_a_value_of_unknown_type_may_mean_is_only_possible() -> None:
-    graph = resolve({"a.ts": "export class A { run() {} }\n", "b.ts": "import { A } from './a'\nfunction f(x) { x.run() }\n"})
+def test_a_member_of_a_value_of_unknown_type_is_only_mentioned() -> None:
+    graph = resolve({
+        "a.ts": "export class A { run() {} }\n",
+        "b.ts": "import { A } from './a'\nfunction f(x) { x.run(); x.map() }\n",
+    })
     assert graph.references("a.ts#A.run") == []
-    assert graph.possible("a.ts#A.run") == ["b.ts:2"]
+    assert graph.possible("#run") == ["b.ts:2"]
+    assert graph.possible("#map") == []
 
 
 def test_circular_inheritance_ends() -> None:
