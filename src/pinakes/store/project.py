@@ -140,9 +140,11 @@ class ProjectStore:
     def totals(self) -> Totals:
         """How much is indexed, by language, and how much was skipped, by reason."""
         with self.database.snapshot() as connection:
-            rows = connection.execute("SELECT language, COUNT(*), SUM(lines) FROM file GROUP BY language").fetchall()
+            rows = connection.execute(
+                "SELECT coalesce(nullif(language, ''), 'text'), COUNT(*), SUM(lines) FROM file GROUP BY 1"
+            ).fetchall()
             skipped = connection.execute("SELECT reason, COUNT(*) FROM skipped GROUP BY reason").fetchall()
-        languages = Counter({language or "text": count for language, count, _ in rows})
+        languages = Counter({language: count for language, count, _ in rows})
         return Totals(
             files=sum(count for _, count, _ in rows),
             lines=sum(lines for _, _, lines in rows),
