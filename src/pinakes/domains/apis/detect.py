@@ -20,15 +20,18 @@ _JSON_MARKS = (
     b'"_postman_id"',
     b"getpostman.com",
 )
-_PROTO = re.compile(rb"^\s*(?:syntax|edition)\s*=\s*[\"']|^\s*(?:service|message)\s+\w+\s*\{", re.MULTILINE)
+_PROTO = re.compile(
+    rb"^[ \t]*(?:syntax|edition)[ \t]*=[ \t]*[\"']|^[ \t]*(?:service|message)[ \t]+\w+\s{0,80}\{", re.MULTILINE
+)
 _SDL_ROOT = re.compile(
-    rb"^[ \t]*(?:extend[ \t]+)?type[ \t]+(?:Query|Mutation|Subscription)\b[^;={]*\{"
-    rb"|^[ \t]*schema[ \t]*(?:@[^{]*)?\{",
+    rb"^[ \t]*(?:extend[ \t]+)?type[ \t]+(?:Query|Mutation|Subscription)\b[^;={\n]{0,300}\s{0,80}\{"
+    rb"|^[ \t]*schema[ \t]*(?:@[^{\n]{0,300})?\s{0,80}\{",
     re.MULTILINE,
 )
 _SDL_TYPE = re.compile(
     rb"^[ \t]*(?:extend[ \t]+)?"
-    rb"(?:(?:type|interface|input|enum)[ \t]+\w+[^;={]*\{|union[ \t]+\w+[^;={\n]*=|scalar[ \t]+\w+[ \t]*$)",
+    rb"(?:(?:type|interface|input|enum)[ \t]+\w+[^;={\n]{0,300}\s{0,80}\{"
+    rb"|union[ \t]+\w+[^;={\n]*=|scalar[ \t]+\w+[ \t]*$)",
     re.MULTILINE,
 )
 _PROGRAM = re.compile(
@@ -75,5 +78,5 @@ def kind_of_tree(root: Json) -> Kind | None:
 def _without_strings(data: bytes) -> bytes:
     """The text without GraphQL's block strings and anyone's comments: prose may say anything."""
     if b'"""' in data:
-        data = re.sub(rb'"""(?:[^"]|"(?!""))*"""', b"", data)
-    return re.sub(rb'#[^\n]*|//[^\n]*|/\*.*?\*/|"[^"\n]*"(?=\s*\n)', b"", data, flags=re.DOTALL)
+        data = re.sub(rb'"""(?:[^"]|"(?!""))*(?:"""|\Z)', b"", data)
+    return re.sub(rb'#[^\n]*|//[^\n]*|/\*.*?(?:\*/|\Z)|"[^"\n]*"(?=[ \t]*\n)', b"", data, flags=re.DOTALL)
