@@ -90,6 +90,15 @@ def render_operation(
     return Rendered("\n\n".join(frame), inside.shortened)
 
 
+def operation_text(operation: Operation, overview: Overview, resolve: Resolve, *, characters: int) -> str:
+    """One operation as plain text, for whoever fences and cites it."""
+    example = example_call(operation, overview, resolve)
+    tail = "\n\n".join([f"Auth: {_auth(operation, overview)}", *([f"Example:\n{example}"] if example else [])])
+    head = one_line(operation.key, 200)
+    inside = _fitting(operation, resolve, characters - len(head) - len(tail) - 4)
+    return "\n\n".join([head, inside.text, tail])
+
+
 def _fitting(operation: Operation, resolve: Resolve, room: int) -> Rendered:
     text = ""
     for detail, description_characters in zip(DETAILS, _DESCRIPTION_CHARACTERS, strict=True):
