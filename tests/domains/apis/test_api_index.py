@@ -113,11 +113,13 @@ def test_a_folder_without_descriptions_is_an_error(apis: Apis, tmp_path: Path) -
         ("   \n", "empty"),
         ("hello: world\n", "Not an API description"),
         ("just words", "Not an API description"),
+        ("<html><p>openapi: 3</p></html>", "Not an API description"),
+        ("query Q { a(b: 1) { c } }", "Not an API description"),
         ('{"name": "x"}', "Not an API description"),
         ("[1, 2]", "Not an API description"),
         ('{"openapi": "3.0.0"', "Not valid JSON"),
         ("openapi: 3.0.0\n  bad: [", "Not valid YAML"),
-        (b"\xff\xd8\xff\x00", "Not"),
+        (b"\xff\xd8\xff\x00", "Not an API description"),
     ],
 )
 def test_what_is_no_description_is_refused_clearly(
