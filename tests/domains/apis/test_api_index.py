@@ -6,15 +6,17 @@ import json
 import os
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from pinakes.domains.apis.apis import Apis
 from pinakes.domains.apis.description import Document, read_description
 from pinakes.domains.apis.index import slug
 from pinakes.domains.apis.model import Api
 from pinakes.errors import BadArgument, NotFound, NothingToIndex, SourceError
+
+if TYPE_CHECKING:
+    from pinakes.domains.apis.apis import Apis
 
 Add = Callable[..., Api]
 MINIMAL = "openapi: 3.0.0\ninfo: {title: TITLE, version: 'VERSION'}\npaths: {/a: {get: {summary: Get a}}}\n"
@@ -118,7 +120,9 @@ def test_a_folder_without_descriptions_is_an_error(apis: Apis, tmp_path: Path) -
         (b"\xff\xd8\xff\x00", "Not"),
     ],
 )
-def test_what_is_no_description_is_refused_clearly(apis: Apis, tmp_path: Path, content: str | bytes, message: str) -> None:
+def test_what_is_no_description_is_refused_clearly(
+    apis: Apis, tmp_path: Path, content: str | bytes, message: str
+) -> None:
     path = tmp_path / "x"
     path.write_bytes(content if isinstance(content, bytes) else content.encode())
     with pytest.raises(SourceError, match=message):
@@ -251,21 +255,35 @@ def _object(required: list[str], **properties: Any) -> dict[str, Any]:
         (_query(), _query(required=True), "query parameter 'q' is now required"),
         (_query(), {}, "query parameter 'q' removed"),
         (_query(schema=_STRING), _query(schema=_INTEGER), "query parameter 'q' changed from string to integer"),
-        (_query(schema={"enum": ["a", "b"]}), _query(schema={"enum": ["a"]}), "query parameter 'q' no longer accepts b"),
+        (
+            _query(schema={"enum": ["a", "b"]}),
+            _query(schema={"enum": ["a"]}),
+            "query parameter 'q' no longer accepts b",
+        ),
         ({}, _body(_STRING), "a request body is now required"),
         (_body(_STRING), _body(_STRING, media="text/plain"), "no longer accepts application/json"),
         (_body(_object([])), _body(_object(["a"], a=_STRING)), "request field 'a' is now required"),
         (_body(_object([], a=_STRING)), _body(_object(["a"], a=_STRING)), "request field 'a' is now required"),
-        (_body(_object([], a=_STRING)), _body(_object([], a=_INTEGER)), "request field 'a' changed from string to integer"),
+        (
+            _body(_object([], a=_STRING)),
+            _body(_object([], a=_INTEGER)),
+            "request field 'a' changed from string to integer",
+        ),
         (_body(_object([], a=_STRING)), _body(_object([])), "request field 'a' removed"),
         (_answer(_object([], a=_STRING)), _answer(_object([])), "response 200 field 'a' removed"),
-        (_answer(_object([], a=_STRING)), _answer(_object([], a=_INTEGER)), "response 200 field 'a' changed from string to integer"),
+        (
+            _answer(_object([], a=_STRING)),
+            _answer(_object([], a=_INTEGER)),
+            "response 200 field 'a' changed from string to integer",
+        ),
         (_answer(_STRING), _answer(_STRING, "201"), "response 200 removed"),
         (_answer(_STRING), _answer(_STRING, media="text/csv"), "response 200 no longer comes as application/json"),
         ({}, {"security": [{"key": []}]}, "now needs authentication"),
     ],
 )
-def test_what_breaks_callers_is_marked(apis: Apis, add: Add, old: dict[str, Any], new: dict[str, Any], reason: str) -> None:
+def test_what_breaks_callers_is_marked(
+    apis: Apis, add: Add, old: dict[str, Any], new: dict[str, Any], reason: str
+) -> None:
     assert changes(apis, add, _operation(**old), _operation(**new)) == {"POST /a": ("changed", (reason,))}
 
 

@@ -85,14 +85,10 @@ def _read_tree(document: Document) -> ApiDescription:
         case _:
             raise SourceError("Not an API description", hint=_KNOWN)
     fragments = collect_fragments(found, references, find_references(document.data))
-    return replace(
-        found, fragments=fragments, warnings=(*tree.warnings, *found.warnings, *references.warnings())
-    )
+    return replace(found, fragments=fragments, warnings=(*tree.warnings, *found.warnings, *references.warnings()))
 
 
-def collect_fragments(
-    found: ApiDescription, references: References, targets: Iterable[str]
-) -> dict[str, Json]:
+def collect_fragments(found: ApiDescription, references: References, targets: Iterable[str]) -> dict[str, Json]:
     """The targets of references that are not stored as schemas: a stored API needs them too."""
     stored = {schema.pointer for schema in found.schemas}
     fragments: dict[str, Json] = {}

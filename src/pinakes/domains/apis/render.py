@@ -98,9 +98,7 @@ def _fitting(operation: Operation, resolve: Resolve, room: int) -> Rendered:
     return Rendered(text[: max(0, room - 8)].rsplit("\n", 1)[0] + "\n… (cut)", shortened=True)
 
 
-def _sections(
-    operation: Operation, resolve: Resolve, detail: Detail, description_characters: int
-) -> list[str]:
+def _sections(operation: Operation, resolve: Resolve, detail: Detail, description_characters: int) -> list[str]:
     summary, description = one_line(operation.summary, 200), plain(operation.description).strip()
     sections = ["(deprecated)"] if operation.deprecated else []
     if not " ".join(description.split()).startswith(summary.rstrip("…")):
@@ -137,9 +135,7 @@ def _parameters(parameters: Sequence[Parameter], resolve: Resolve, detail: Detai
         kind = _cell(_typed(parameter.schema, resolve), 120)
         name = _cell(parameter.name, 80) + ("*" if parameter.required else "")
         row = f"| {name} | {parameter.location} | {kind} |"
-        rows.append(
-            f"{row} {_cell(parameter.description, detail.description_characters)} |" if described else row
-        )
+        rows.append(f"{row} {_cell(parameter.description, detail.description_characters)} |" if described else row)
     if len(shown) < len(ordered):
         names = ", ".join(parameter.name for parameter in ordered[len(shown) :])
         rows.append(f"{_LEFT_OUT}{len(ordered) - len(shown)} more: {one_line(names, 240)}")
@@ -286,9 +282,7 @@ def render_overview(api: Api, groups: Sequence[tuple[str, int]]) -> str:
     for scheme in overview.security_schemes[:8]:
         place = f" in {scheme.location} '{scheme.parameter}'" if scheme.parameter else ""
         about = f" — {one_line(scheme.description, 120)}" if scheme.description else ""
-        lines.append(
-            f"Auth: {scheme.name} ({' '.join(filter(None, (scheme.kind, scheme.scheme)))}{place}){about}"
-        )
+        lines.append(f"Auth: {scheme.name} ({' '.join(filter(None, (scheme.kind, scheme.scheme)))}{place}){about}")
     lines.append(f"Groups: {one_line(', '.join(f'{name} ({count})' for name, count in groups), 1_000)}")
     return "\n".join(lines)
 
@@ -296,16 +290,12 @@ def render_overview(api: Api, groups: Sequence[tuple[str, int]]) -> str:
 def render_changes(changes: ApiChanges) -> str:
     """What a new reading of an API changed; what breaks callers is marked."""
     found = changes.changes
-    versions = (
-        f"{changes.old_version} → {changes.new_version}" if changes.old_version != changes.new_version else ""
-    )
+    versions = f"{changes.old_version} → {changes.new_version}" if changes.old_version != changes.new_version else ""
     if not (found or changes.schemas_added or changes.schemas_removed):
         return f"{changes.api_name} {versions}: no operation changed".replace("  ", " ").replace(" :", ":")
     counted = {what: sum(change.what == what for change in found) for what in ("added", "removed", "changed")}
     breaking = sum(bool(change.breaking) for change in found)
-    head = f"{changes.api_name} {versions}: " + ", ".join(
-        f"{count} {what}" for what, count in counted.items()
-    )
+    head = f"{changes.api_name} {versions}: " + ", ".join(f"{count} {what}" for what, count in counted.items())
     lines = [f"{head} operations; {breaking} breaking".replace("  ", " ").replace(" :", ":")]
     signs = {"added": "+", "removed": "-", "changed": "~"}
     ordered = sorted(found, key=lambda change: not change.breaking)

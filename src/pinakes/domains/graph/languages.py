@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING
 
 from pinakes.domains.graph.definitions import DefinitionsOnly
 from pinakes.domains.graph.python.resolver import PythonResolver
+from pinakes.domains.graph.typescript.resolver import TypeScriptResolver
 
 if TYPE_CHECKING:
     from pinakes.domains.graph.model import Resolver
 
-RESOLVERS: tuple[Resolver, ...] = (PythonResolver(),)
+RESOLVERS: tuple[Resolver, ...] = (PythonResolver(), TypeScriptResolver())
 DEFINITIONS_ONLY = DefinitionsOnly()
 
 

@@ -29,8 +29,7 @@ LARGEST_INPUT = 8_000_000
 
 
 def capture(memory: Memory, event_name: str, raw: bytes, *, folder: Path, identify: Callable[[Path], str]) -> str:
-    """Handle one hook call and answer what to print; empty for nothing. `folder` is used when the input
-    names none."""
+    """Handle one hook call and answer what to print; empty for nothing. `folder` is used when the input names none."""
     event = read_event(event_name, _payload(raw))
     if event is None:
         return ""

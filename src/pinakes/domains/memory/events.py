@@ -1,5 +1,4 @@
-"""What happened in an agent's session, the same whatever agent tells it. How each agent tells it:
-agents.py."""
+"""What happened in an agent's session, the same whatever agent tells it. How each agent tells it: agents.py."""
 
 from __future__ import annotations
 
@@ -31,8 +30,7 @@ class Action(Enum):
 
 @dataclass(frozen=True, slots=True)
 class ToolUse:
-    """One use of a tool. `subject` is the command, the address or the query; `edits` are pairs of old and
-    new text."""
+    """One use of a tool. `subject` is the command, the address or the query; `edits` are pairs of old and new text."""
 
     name: str
     action: Action

@@ -74,8 +74,7 @@ class Memory:
         self.fresh_id = new_id
 
     def remember(self, draft: Draft, place: Place) -> Remembered:
-        """Keep a draft; on disk when this returns. One that says what is known joins the older
-        observation."""
+        """Keep a draft; on disk when this returns. One that says what is known joins the older observation."""
         prepared = self.prepare(draft, place.root)
         with self.store.writing() as writer:
             project, session = self.place_keys(writer, place)
@@ -169,8 +168,7 @@ class Memory:
         return replace(found, elsewhere=elsewhere)
 
     def look_up(self, ids: Sequence[str], project_id: str = "") -> Lookup:
-        """The live observations behind ids, in that order; an id that several projects use means this
-        project's."""
+        """The live observations behind ids, in that order; an id that several projects use means this project's."""
         found: dict[int, Observation] = {}
         unknown: list[str] = []
         for given in dict.fromkeys(ids):

@@ -38,8 +38,7 @@ class Draft:
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where an observation belongs: the project, the folder it was seen in, and the session if there is
-    one."""
+    """Where an observation belongs: the project, the folder it was seen in, and the session if there is one."""
 
     project_id: str
     root: Path | None = None

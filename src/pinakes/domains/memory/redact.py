@@ -90,8 +90,7 @@ def _is_real(value: str, *, guess: bool) -> bool:
 
 
 def _is_word_like(value: str) -> bool:
-    """Names, paths and prose, not secrets: words, whatever joins them. A secret has digits or odd case
-    inside."""
+    """Names, paths and prose, not secrets: words, whatever joins them. A secret has digits or odd case inside."""
     return all(re.fullmatch(_PLAIN_WORD, piece) for piece in re.split(r"[^A-Za-z0-9]+", value) if piece)
 
 

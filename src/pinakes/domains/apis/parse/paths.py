@@ -36,9 +36,7 @@ class PathReader:
     dialect: Dialect
     security: tuple[tuple[str, ...], ...] = ()
     warnings: list[str] = field(default_factory=list)
-    _parameters: dict[int, Parameter] = field(
-        default_factory=dict
-    )  # by identity: the document outlives the reader
+    _parameters: dict[int, Parameter] = field(default_factory=dict)  # by identity: the document outlives the reader
 
     def operations(self, paths: Json, section: str, *, webhook: bool = False) -> Iterator[Operation]:
         """The operations of one section, in the order of the document."""
@@ -51,9 +49,7 @@ class PathReader:
                 if method in item:
                     yield self._operation(method, path, item, f"{pointer}/{method}", webhook=webhook)
 
-    def _operation(
-        self, method: str, path: str, item: dict[str, Json], pointer: str, *, webhook: bool
-    ) -> Operation:
+    def _operation(self, method: str, path: str, item: dict[str, Json], pointer: str, *, webhook: bool) -> Operation:
         raw = self.references.follow(item[method])
         if not isinstance(raw, dict):
             self.warnings.append(f"{method.upper()} {path} is not a mapping.")
@@ -72,7 +68,7 @@ class PathReader:
             description=description,
             tags=tuple(filter(None, map(tag_name, sequence(raw.get("tags"))))),
             parameters=tuple(
-                self._parameter(p) for p in given if p.get("in") not in self.dialect.body_locations
+                self._parameter(p) for p in given if text_of(p.get("in")) not in self.dialect.body_locations
             ),
             bodies=bodies,
             body_required=body_required,

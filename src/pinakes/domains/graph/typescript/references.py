@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from pinakes.domains.graph.model import FileFacts
     from pinakes.domains.graph.typescript.project.module import Module
     from pinakes.domains.graph.typescript.project.program import Program
+    from pinakes.domains.graph.typescript.terms import Term
     from pinakes.domains.graph.typescript.typing.checker import Checker
 
     Target = tuple[str, str]
@@ -52,7 +53,9 @@ class References:
         self._resolve_overrides()
         return tuple(self._edges.values())
 
-    def _add(self, line: int, source: str, target: Target, kind: str, origin: str, *, certain: bool = True) -> None:
+    def _add(
+        self, line: int, source: str, target: Target, kind: str, origin: str, *, certain: bool = True
+    ) -> None:
         key = (line, source, target[0], target[1], kind)
         known = self._edges.get(key)
         if known is None or (certain and not known.certain):
@@ -102,7 +105,7 @@ class References:
             yield (found.module.path, found.key)
 
     def _behind(self, found: Declared | Namespace | Property | None) -> Iterator[Target]:
-        """The symbol that an exported or shorthand property passes on: meant as well, but through another name."""
+        """The symbol that an exported or shorthand property passes on under another name."""
         term = found.term if type(found) is Property else None
         if type(found) is Declared and found.name.startswith("exports."):
             term = found.parts[0][2] if found.parts[0][0] == VALUE_DECLARATION else None
@@ -131,29 +134,36 @@ class References:
     # By type
 
     def _resolve_members(self) -> None:
-        checker, module = self._checker, self._module
+        known: dict[tuple[Any, str, bool], list[tuple[str, str, str, bool]] | None] = {}
         for line, source, kind, owner, name in self._body["members"]:
-            if owner is None:
+            as_type = kind in _TYPE_KINDS
+            question = (id(owner) if type(owner) is tuple else owner, name, as_type)
+            if question not in known:
+                known[question] = self._member_targets(owner, name, AS_TYPE if as_type else AS_VALUE)
+            targets = known[question]
+            if targets is None:
                 self._guess(line, source, kind, name)
                 continue
-            found = checker.question(module, owner)
-            if found is None:
-                self._guess(line, source, kind, name)
-            elif type(found) is Namespace:
-                self._exported_member(line, source, kind, found, name)
-            else:
-                for member in checker.members(found, name):
-                    if member.key and not member.module.is_library:
-                        self._add(line, source, (member.module.path, member.key), kind, "member")
-                        for target in self._behind(member):
-                            self._add(line, source, target, kind, "export", certain=False)
+            for path, key, origin, certain in targets:
+                self._add(line, source, (path, key), kind, origin, certain=certain)
 
-    def _exported_member(self, line: int, source: str, kind: str, owner: Namespace, name: str) -> None:
-        found = self._program.exported(owner.module, name)
-        for target in self._targets(found, AS_TYPE if kind in _TYPE_KINDS else AS_VALUE):
-            self._add(line, source, target, kind, "namespace")
-        for target in self._behind(found):
-            self._add(line, source, target, kind, "export", certain=False)
+    def _member_targets(
+        self, owner: Term, name: str, meaning: int
+    ) -> list[tuple[str, str, str, bool]] | None:
+        """What a member may mean: path, key, origin, certainty; None where its owner is unknown."""
+        found = self._checker.question(self._module, owner)
+        if found is None:
+            return None
+        targets: list[tuple[str, str, str, bool]] = []
+        if type(found) is Namespace:
+            exported = self._program.exported(found.module, name)
+            targets += [(*target, "namespace", True) for target in self._targets(exported, meaning)]
+            return targets + [(*target, "export", False) for target in self._behind(exported)]
+        for member in self._checker.members(found, name):
+            if member.key and not member.module.is_library:
+                targets.append((member.module.path, member.key, "member", True))
+                targets += [(*target, "export", False) for target in self._behind(member)]
+        return targets
 
     def _guess(self, line: int, source: str, kind: str, name: str) -> None:
         """A member of a value of unknown type: perhaps of a class that the file declares or imports."""
@@ -261,7 +271,9 @@ def resolve_file(checker: Checker, path: str, facts: FileFacts) -> Resolution:
     return Resolution(path, edges, imports, frozenset(memo.dependencies - {path, ""}), external, unresolved)
 
 
-def _imports(checker: Checker, module: Module, specifiers: list[tuple[int, str, str]]) -> tuple[tuple[Import, ...], int, int]:
+def _imports(
+    checker: Checker, module: Module, specifiers: list[tuple[int, str, str]]
+) -> tuple[tuple[Import, ...], int, int]:
     found: list[Import] = []
     external = unresolved = 0
     for line, specifier, mode in specifiers:
@@ -274,5 +286,3 @@ def _imports(checker: Checker, module: Module, specifiers: list[tuple[int, str, 
         else:
             unresolved += 1
     return tuple(found), external, unresolved
-
-

@@ -17,7 +17,9 @@ _SUFFIXES = (".d.ts", ".d.mts", ".d.cts")
 class Ambient:
     """What can be used without importing it, and modules that have no file."""
 
-    def __init__(self, paths: Iterable[str], module: Callable[[str], Module | None], depend: Callable[[str], None]) -> None:
+    def __init__(
+        self, paths: Iterable[str], module: Callable[[str], Module | None], depend: Callable[[str], None]
+    ) -> None:
         self._paths = sorted(path for path in paths if path.endswith(_SUFFIXES))
         self._module = module
         self._depend = depend

@@ -1,4 +1,4 @@
-"""Path mappings: what `baseUrl` and `paths` of the nearest tsconfig.json, through `extends`, make of a specifier."""
+"""Path mappings: what `baseUrl` and `paths` of the nearest tsconfig.json make of a specifier."""
 
 from __future__ import annotations
 
@@ -25,7 +25,11 @@ class Mapping:
 
     def candidates(self, specifier: str) -> tuple[list[str], bool]:
         """The paths that a specifier may mean, and whether a pattern claims it."""
-        best = max((pattern for pattern, _ in self.paths if _matches(pattern, specifier)), key=_precedence, default=None)
+        best = max(
+            (pattern for pattern, _ in self.paths if _matches(pattern, specifier)),
+            key=_precedence,
+            default=None,
+        )
         found: list[str] = []
         if best is not None:
             middle = _matched(best, specifier)
@@ -41,7 +45,9 @@ def _matches(pattern: str, specifier: str) -> bool:
         return pattern == specifier
     prefix, _, suffix = pattern.partition("*")
     return (
-        len(specifier) >= len(prefix) + len(suffix) and specifier.startswith(prefix) and specifier.endswith(suffix)
+        len(specifier) >= len(prefix) + len(suffix)
+        and specifier.startswith(prefix)
+        and specifier.endswith(suffix)
     )
 
 
@@ -111,4 +117,8 @@ def _root(path: str | None) -> str | None:
 
 def _over(own: Mapping, inherited: Mapping) -> Mapping:
     base = own.base if own.base is not None else inherited.base
-    return Mapping(base, own.paths, own.paths_base) if own.paths else Mapping(base, inherited.paths, inherited.paths_base)
+    return (
+        Mapping(base, own.paths, own.paths_base)
+        if own.paths
+        else Mapping(base, inherited.paths, inherited.paths_base)
+    )

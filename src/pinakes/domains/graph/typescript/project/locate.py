@@ -1,5 +1,7 @@
-"""Which file an import specifier names, by the rules of TypeScript and Node: relative paths, index files, `paths` of
-tsconfig.json, `exports` and `imports` of package.json, workspaces."""
+"""Which file an import specifier names, by the rules of TypeScript and Node.
+
+Knows extensions and index files; configs.py knows path mappings, packages.py package.json.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,7 @@ from pinakes.domains.graph.typescript.project.configs import Configs
 from pinakes.domains.graph.typescript.project.packages import Packages
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     from pinakes.domains.graph.model import ProjectFacts
 
@@ -35,7 +37,7 @@ class Located:
 class Locator:
     """Finds files for specifiers; notes every file it looked for, found or not."""
 
-    def __init__(self, project: ProjectFacts, depend: Callable[[str], None]) -> None:
+    def __init__(self, project: ProjectFacts, depend: Callable[[Iterable[str]], None]) -> None:
         self._project = project
         self._paths = frozenset(project.paths())
         self._depend = depend
@@ -47,14 +49,12 @@ class Locator:
 
     def locate(self, importer: str, specifier: str) -> Located:
         """The file that `specifier` names inside `importer`."""
-        question = (dirname(importer), specifier)
-        known = self._known.get(question)
+        known = self._known.get((importer, specifier))
         if known is None:
             self._sought = set()
-            found = self._locate(question[0], specifier.partition("?")[0])
-            known = self._known[question] = (found, frozenset(self._sought))
-        for path in known[1]:
-            self._depend(path)
+            found = self._locate(dirname(importer), specifier.partition("?")[0])
+            known = self._known[(importer, specifier)] = (found, frozenset(self._sought))
+        self._depend(known[1])
         return known[0]
 
     def _locate(self, folder: str, specifier: str) -> Located:

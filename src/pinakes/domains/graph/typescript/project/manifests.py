@@ -1,4 +1,4 @@
-"""tsconfig.json and package.json: the parts of them that say which file an import means. Broken ones say nothing."""
+"""tsconfig.json and package.json: what they say about imports. Broken ones say nothing."""
 
 from __future__ import annotations
 
@@ -62,9 +62,15 @@ def _config(content: dict[str, Any]) -> dict[str, Any] | None:
         "kind": CONFIG,
         "extends": tuple(_strings(extended if isinstance(extended, list) else [extended])),
         "base": base if isinstance(base, str) else None,
-        "paths": {key: tuple(_strings(value)) for key, value in paths.items()} if isinstance(paths, dict) else None,
+        "paths": {key: tuple(_strings(value)) for key, value in paths.items()}
+        if isinstance(paths, dict)
+        else None,
         "references": tuple(
-            _strings([part.get("path") for part in references if isinstance(part, dict)] if isinstance(references, list) else [])
+            _strings(
+                [part.get("path") for part in references if isinstance(part, dict)]
+                if isinstance(references, list)
+                else []
+            )
         ),
     }
 

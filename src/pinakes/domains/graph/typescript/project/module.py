@@ -13,7 +13,20 @@ if TYPE_CHECKING:
 class Module:
     """One file as others see it; while it is being resolved itself, also its locals."""
 
-    __slots__ = ("_declared", "augmented", "declarations", "exports", "imports", "is_chained", "is_library", "is_module", "locals", "path", "stars", "whole")
+    __slots__ = (
+        "_declared",
+        "augmented",
+        "declarations",
+        "exports",
+        "imports",
+        "is_chained",
+        "is_library",
+        "is_module",
+        "locals",
+        "path",
+        "stars",
+        "whole",
+    )
 
     def __init__(self, path: str, interface: dict[str, Any], *, is_library: bool = False) -> None:
         self.path = path

@@ -1,4 +1,4 @@
-"""Packages of the project: which of their files `exports`, `imports` and the older entry fields of package.json name."""
+"""Packages of the project: which files package.json names in `exports`, `imports` and entry fields."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Packages:
         self._folders: dict[str, str] | None = None
 
     def entry_points(self, specifier: str) -> list[str]:
-        """The files that a bare specifier may mean, best first; none where no package of the project has its name."""
+        """The files that a bare specifier may mean, best first."""
         parts = specifier.split("/")
         name = "/".join(parts[: 2 if specifier.startswith("@") else 1])
         folder = self._by_name().get(name)
@@ -81,7 +81,12 @@ def _match(table: dict[str, Any], name: str) -> list[str]:
     best, middle = "", ""
     for key in table:
         prefix, star, suffix = key.partition("*")
-        if star and name.startswith(prefix) and name.endswith(suffix) and len(prefix) > len(best.partition("*")[0]):
+        if (
+            star
+            and name.startswith(prefix)
+            and name.endswith(suffix)
+            and len(prefix) > len(best.partition("*")[0])
+        ):
             best, middle = key, name[len(prefix) : len(name) - len(suffix)]
     return [leaf.replace("*", middle) for leaf in _leaves(table[best], 0)] if best else []
 

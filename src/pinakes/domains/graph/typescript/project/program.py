@@ -1,4 +1,4 @@
-"""A project while it is resolved: modules read on demand, names looked up through imports, exports and re-exports."""
+"""A project while it is resolved: modules read on demand, names looked up through imports and exports."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Program:
         self.memo = Memo()
         self.library = library
         self._modules: dict[str, Module | None] = {}
-        self.locator = Locator(project, self.memo.depend)
+        self.locator = Locator(project, self.memo.depend_on_all)
         self._ambient = Ambient(project.paths(), self.module, self.memo.depend)
         self.members_of: Callable[[Type | None, str], list[Property]] = lambda _type, _name: []
         self.evaluate: Callable[[Module, Term], Type | None] = lambda _module, _term: None
@@ -38,7 +38,9 @@ class Program:
         self.memo.depend(path)
         if path not in self._modules:
             facts = self._project.facts(path)
-            usable = facts is not None and isinstance(facts.interface, dict) and "declarations" in facts.interface
+            usable = (
+                facts is not None and isinstance(facts.interface, dict) and "declarations" in facts.interface
+            )
             self._modules[path] = Module(path, facts.interface) if facts is not None and usable else None
         return self._modules[path]
 
@@ -57,7 +59,11 @@ class Program:
         if found is not None or module.is_library:
             return found
         found = self.library.declared(name)
-        return found if found is not None else self.memo.ask(("global", name), lambda: self._ambient.declared(name))
+        return (
+            found
+            if found is not None
+            else self.memo.ask(("global", name), lambda: self._ambient.declared(name))
+        )
 
     def imported(self, module: Module, specifier: str, name: str) -> Found | None:
         """What a module gets when it imports a name."""
@@ -71,7 +77,7 @@ class Program:
         return self.exported(target, name)
 
     def is_certain(self, module: Module, specifier: str, name: str) -> bool:
-        """Whether an imported name surely stands for what its module exports, not for an equal value beside it."""
+        """Whether an imported name stands for what is exported, not for an equal value beside it."""
         if name not in (ANY_NAME, "default"):
             return True
         target = self.import_module(module, specifier)
@@ -87,8 +93,7 @@ class Program:
 
     def exported(self, module: Module, name: str) -> Found | None:
         """What a module exports under a name, through re-exports."""
-        found = self.memo.ask(("export", module.path, name), lambda: self._exported(module, name))
-        return found  # type: ignore[no-any-return]
+        return self.memo.ask(("export", module.path, name), lambda: self._exported(module, name))
 
     def _exported(self, module: Module, name: str) -> Found | None:
         entry = module.exports.get(name)

@@ -1,4 +1,4 @@
-"""Types as they are written in annotations, turned into terms; every name in them is noted as a type reference."""
+"""Types as annotations write them, turned into terms; every name in them is noted as a type reference."""
 
 from __future__ import annotations
 
@@ -106,7 +106,11 @@ def inherited_type(walk: Walk, node: Node) -> Term:
     """A type that a class or interface extends or implements."""
     if node.type == "generic_type":
         head = inherited_type(walk, node.children[0])
-        return (REF, head[1], type_arguments(walk, node.children[-1])) if type(head) is tuple and head[0] == REF else head
+        return (
+            (REF, head[1], type_arguments(walk, node.children[-1]))
+            if type(head) is tuple and head[0] == REF
+            else head
+        )
     if node.type in ("type_identifier", "identifier"):
         binding = walk.use_type(node, "inherit")
         return binding if type(binding) is tuple else (REF, binding, ())

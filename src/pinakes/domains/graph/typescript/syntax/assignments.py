@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 _MAX_ALTERNATIVES = 6
 
 
-def assignment(walk: Walk, node: Node, expected: Term) -> Term:
+def assignment(walk: Walk, node: Node, _expected: Term) -> Term:
     """`left = right`: the value of the right."""
     children = node.children
     left, right = children[-3], children[-1]
@@ -30,7 +30,7 @@ def assignment(walk: Walk, node: Node, expected: Term) -> Term:
         return _assign_variable(walk, left, right)
     if kind == "member_expression":
         if walk.is_javascript:
-            return _assign_member_loosely(walk, left, right, expected)
+            return _assign_member_loosely(walk, left, right)
         target = member(walk, left, "write")
         return walk.expression(right, target)
     if kind == "subscript_expression" and walk.is_javascript:
@@ -72,8 +72,8 @@ def _learn_type(walk: Walk, binding: Binding | None, term: Term) -> None:
         walk.assigned.setdefault(binding, []).append(term)
 
 
-def _assign_member_loosely(walk: Walk, left: Node, right: Node, expected: Term) -> Term:
-    """In JavaScript an assignment may declare: an export, a member of a class, of a prototype, of a function."""
+def _assign_member_loosely(walk: Walk, left: Node, right: Node) -> Term:
+    """In JavaScript an assignment may declare an export, or a member of a class or a function."""
     if is_export_target(walk, left):
         return export_value(walk, left, right)
     documented = documented_term(walk)
@@ -134,16 +134,24 @@ def _declare_expando(walk: Walk, owner: tuple[str, bool], place: Node, right: No
         walk.use_member(place, "write", target[1], name)
         return walk.expression(right, documented)
     is_function = right.type in FUNCTION_KINDS
-    key = walk.add_symbol(name, "method" if is_function else "variable", place.parent or place, at=place, owner=binding)
+    key = walk.add_symbol(
+        name, "method" if is_function else "variable", place.parent or place, at=place, owner=binding
+    )
     saved, walk.source = walk.source, key
     if is_function:
-        term = function_term(walk, right, documented, frame=ClassFrame(binding, binding, static=not is_prototype))
+        term = function_term(
+            walk, right, documented, frame=ClassFrame(binding, binding, static=not is_prototype)
+        )
     elif right.type == "object":
         term = named_object(walk, right, documented, owner=key)
     else:
         term = walk.expression(right, documented)
     walk.source = saved
-    table[name] = (key, "m" if is_function else "f", documented if documented is not None and not is_function else term)
+    table[name] = (
+        key,
+        "m" if is_function else "f",
+        documented if documented is not None and not is_function else term,
+    )
     return term
 
 
@@ -163,5 +171,3 @@ def update(walk: Walk, node: Node, _expected: Term) -> Term:
         if child.is_named:
             refer(walk, child, "write")
     return None
-
-

@@ -57,7 +57,7 @@ class _Members:
         self._keys: dict[tuple[str, bool], str] = {}
 
     def key_of(self, walk: Walk, node: Node, place: Node, name: str, kind: str, *, static: bool) -> str:
-        """The symbol of a member; overloads and the two halves of an accessor share one, their lines refer to it."""
+        """The symbol of a member; overloads and the two halves of an accessor share one."""
         has_body = node.type == "method_definition"
         known = self._keys.get((name, static))
         if known is None and (has_body or (name, static) not in self._implemented):

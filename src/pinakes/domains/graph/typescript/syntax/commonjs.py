@@ -53,8 +53,13 @@ def _export_whole(walk: Walk, left: Node, right: Node) -> Term:
         walk.is_chained_export = True
     else:
         name = right.child_by_field_name("name") if value_kind(right) != "variable" else None
-        key = walk.add_symbol(walk.name(name) if name is not None else WHOLE, value_kind(right), left.parent or left,
-                              at=name or left, owner="")
+        key = walk.add_symbol(
+            walk.name(name) if name is not None else WHOLE,
+            value_kind(right),
+            left.parent or left,
+            at=name or left,
+            owner="",
+        )
         declaration = named_value(walk, right, key, WHOLE, documented)
         walk.declare(WHOLE, declaration)
         term = WHOLE
@@ -72,5 +77,3 @@ def required(term: Term) -> tuple[str, str] | None:
     if term[0] == MEMBER and type(term[1]) is tuple and term[1][0] == REQUIRE:
         return (term[1][1], term[2])
     return None
-
-

@@ -207,7 +207,10 @@ def binary(walk: Walk, node: Node, expected: Term) -> Term:
 
 
 def _mentions_text(node: Node) -> bool:
-    return node.children[-1].type in ("string", "template_string") or node.children[0].type in ("string", "template_string")
+    return node.children[-1].type in ("string", "template_string") or node.children[0].type in (
+        "string",
+        "template_string",
+    )
 
 
 def ternary(walk: Walk, node: Node, expected: Term) -> Term:

@@ -69,16 +69,20 @@ def _variable(walk: Walk, node: Node, *, is_constant: bool) -> None:
         _plain_variable(walk, node, target, value, annotation, is_constant=is_constant)
         return
     term = walk.expression(value, annotation) if value is not None else None
-    bind_pattern(walk, target, annotation if annotation is not None else term,
-                 lambda name, place, part: _set_variable(walk, name, place, part))
+    bind_pattern(
+        walk,
+        target,
+        annotation if annotation is not None else term,
+        lambda name, place, part: _set_variable(walk, name, place, part),
+    )
 
 
 def _set_variable(walk: Walk, name: str, place: Node, term: Term) -> None:
     """Give a hoisted variable of a pattern its term."""
     binding = walk.values.get(name)
-    if type(binding) is int:
+    if isinstance(binding, int):
         walk.set_local(binding, term)
-    elif type(binding) is str:
+    elif isinstance(binding, str):
         key = walk.add_symbol(name, "variable", place)
         walk.declare(binding, (VALUE_DECLARATION, key, term))
         _note_required(walk, binding, term, place)
@@ -92,18 +96,19 @@ def _note_required(walk: Walk, binding: str, term: Term, place: Node) -> None:
             walk.links.append((walk.line(place), walk.source, *origin, True))
 
 
-def _plain_variable(walk: Walk, node: Node, target: Node, value: Node | None, annotation: Term, *,
-                    is_constant: bool) -> None:
+def _plain_variable(
+    walk: Walk, node: Node, target: Node, value: Node | None, annotation: Term, *, is_constant: bool
+) -> None:
     name = walk.name(target)
     binding = walk.values.get(name)
     if binding is None:
         binding = walk.bind_local(name)
     kind = value_kind(value)
     term: Term = None
-    if type(binding) is str or kind != "variable":
+    if isinstance(binding, str) or kind != "variable":
         body = value.children[-1] if value is not None and kind == "function" else value
         key = walk.add_symbol(name, kind, node, at=target, body=body if annotation is None else None)
-        if type(binding) is int:
+        if isinstance(binding, int):
             walk.local_keys[binding] = key
         declaration: tuple[Any, ...] = (VALUE_DECLARATION, key, None)
         if value is not None:
@@ -118,12 +123,14 @@ def _plain_variable(walk: Walk, node: Node, target: Node, value: Node | None, an
         walk.untyped.add(binding)
 
 
-def _declare_value(walk: Walk, binding: Binding, key: str, declaration: tuple[Any, ...], annotation: Term, node: Node) -> Term:
+def _declare_value(
+    walk: Walk, binding: Binding, key: str, declaration: tuple[Any, ...], annotation: Term, node: Node
+) -> Term:
     value = declaration[2] if declaration[0] == VALUE_DECLARATION else None
     if annotation is not None and declaration[0] == VALUE_DECLARATION:
         declaration = (VALUE_DECLARATION, key, annotation)
     term = value_term(declaration, binding)
-    if type(binding) is int:
+    if isinstance(binding, int):
         walk.set_local(binding, (CLASS, declaration) if declaration[0] == CLASS_DECLARATION else term)
         return term
     if walk.exported_value is not None and term is walk.exported_value:  # const app = module.exports = {…}
@@ -149,7 +156,7 @@ def function(walk: Walk, node: Node) -> None:
         _overload(walk, node, place, name, binding)
         return
     key = walk.add_symbol(name, "function", node, at=place, body=node.children[-1])
-    if type(binding) is int:
+    if isinstance(binding, int):
         walk.local_keys[binding] = key
     saved, walk.source = walk.source, key
     frame = ClassFrame(binding, key, assigned={}) if walk.is_javascript else None
@@ -159,7 +166,7 @@ def function(walk: Walk, node: Node) -> None:
         mark_component(walk, key)
     walk.routine.has_jsx |= had_jsx
     walk.source = saved
-    if type(binding) is int:
+    if isinstance(binding, int):
         walk.set_local(binding, term)
         return
     walk.declare(binding, (VALUE_DECLARATION, key, term), place)
@@ -180,7 +187,7 @@ def _overload(walk: Walk, node: Node, place: Node, name: str, binding: Binding) 
     saved, walk.source = walk.source, key
     term = function_type(walk, node)
     walk.source = saved
-    if type(binding) is str:
+    if isinstance(binding, str):
         walk.declare(binding, (VALUE_DECLARATION, key, term))
     else:
         walk.set_local(binding, term)
@@ -189,7 +196,10 @@ def _overload(walk: Walk, node: Node, place: Node, name: str, binding: Binding) 
 def _has_implementation(walk: Walk, node: Node, name: str) -> bool:
     """Whether the statements after an overload bring its body."""
     statement = node
-    while statement.parent is not None and statement.parent.type in ("export_statement", "ambient_declaration"):
+    while statement.parent is not None and statement.parent.type in (
+        "export_statement",
+        "ambient_declaration",
+    ):
         statement = statement.parent
     following = statement.next_named_sibling
     while following is not None:
@@ -208,7 +218,8 @@ def _has_implementation(walk: Walk, node: Node, name: str) -> bool:
 def _declare_constructor(walk: Walk, binding: str, key: str, assigned: dict[str, tuple[Node, Term]]) -> None:
     """A JavaScript function that assigns to `this` makes objects with those members."""
     members = {
-        name: (walk.add_symbol(name, "variable", place, owner=key), FIELD, term) for name, (place, term) in assigned.items()
+        name: (walk.add_symbol(name, "variable", place, owner=key), FIELD, term)
+        for name, (place, term) in assigned.items()
     }
     walk.declare(binding, (CLASS_DECLARATION, key, (), None, (), (), members, {}))
 
@@ -222,7 +233,7 @@ def class_(walk: Walk, node: Node) -> None:
     name = walk.name(place)
     binding = _binding(walk, name)
     key = walk.add_symbol(name, "class", node, at=place, body=node.children[-1])
-    if type(binding) is int:
+    if isinstance(binding, int):
         walk.local_keys[binding] = key
     declaration = class_declaration(walk, node, binding, key)
     if is_component_class(declaration):
@@ -237,15 +248,15 @@ def _binding(walk: Walk, name: str) -> Binding:
 
 def _type_binding(walk: Walk, name: str) -> Binding:
     found = walk.types.get(name)
-    if type(found) in (int, str):
-        return found  # type: ignore[no-any-return]
+    if isinstance(found, int | str):
+        return found
     local = walk.add_local()
     walk.bind_type(name, local)
     return local
 
 
 def _declare_type(walk: Walk, binding: Binding, declaration: tuple[Any, ...], place: Node) -> None:
-    if type(binding) is int:
+    if isinstance(binding, int):
         walk.set_local(binding, (CLASS, declaration))
         walk.local_keys[binding] = declaration[1]
     else:

@@ -46,11 +46,11 @@ def extract_module(path: str, data: bytes, root: Node) -> FileFacts:
 
 
 def _declare_late_members(walk: Walk) -> set[str]:
-    """Add what was assigned from outside: types of variables, members of prototypes and of functions; their names."""
+    """Add types and members that were assigned from outside; the names of the declarations changed."""
     for name, terms in walk.assigned.items():
         parts = walk.declarations.get(name)
         if parts and parts[0][0] == VALUE_DECLARATION and parts[0][2] is None:
-            parts[0] = (VALUE_DECLARATION, parts[0][1], terms[0] if len(terms) == 1 else (EITHER, *terms[:6]))
+            parts[0] = (VALUE_DECLARATION, parts[0][1], (EITHER, *terms[:6]))
     for name in {**walk.prototypes, **walk.expandos}:
         parts = walk.declarations.get(name)
         if parts:

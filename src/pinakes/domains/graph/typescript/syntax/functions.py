@@ -1,4 +1,4 @@
-"""Functions and their signatures: type parameters, parameters, what they return. Bodies are walked as statements."""
+"""Functions and their signatures: type parameters, parameters, results. Bodies are walked as statements."""
 
 from __future__ import annotations
 
@@ -27,7 +27,15 @@ if TYPE_CHECKING:
 
 ANNOTATIONS = frozenset(("type_annotation", "asserts_annotation", "type_predicate_annotation"))
 _PATTERNS = frozenset(
-    ("identifier", "object_pattern", "array_pattern", "rest_pattern", "assignment_pattern", "this", "undefined")
+    (
+        "identifier",
+        "object_pattern",
+        "array_pattern",
+        "rest_pattern",
+        "assignment_pattern",
+        "this",
+        "undefined",
+    )
 )
 _MODIFIERS = frozenset(("accessibility_modifier", "readonly", "override_modifier"))
 NAME_KINDS = frozenset(
@@ -208,9 +216,17 @@ def _take_identifier(walk: Walk, node: Node, signature: Signature, expected: Ter
 def _walk_body(walk: Walk, body: Node, signature: Signature, expected: Term) -> tuple[Term, ...]:
     """Walk a function's body; the terms it returns where its type is not declared."""
     routine = walk.routine
-    if signature.result is None and type(expected) is tuple and expected[0] == FUNCTION:  # written in a JSDoc comment
+    if (
+        signature.result is None and type(expected) is tuple and expected[0] == FUNCTION
+    ):  # written in a JSDoc comment
         signature.result = expected[3]
-    wanted = signature.result if signature.result is not None else (RESULT, expected) if expected is not None else None
+    wanted = (
+        signature.result
+        if signature.result is not None
+        else (RESULT, expected)
+        if expected is not None
+        else None
+    )
     if wanted is not None and signature.flags & IS_ASYNC:
         wanted = (AWAIT, wanted)
     routine.expected = wanted
@@ -230,7 +246,7 @@ def mark_component(walk: Walk, key: str) -> None:
 
 
 def keyed_name(walk: Walk, node: Node) -> str:
-    """The name of a member that is keyed by a well-known symbol or a constant of the module: `[Symbol.iterator]`."""
+    """The name of a member keyed by a well-known symbol or a constant of the module: `[Symbol.iterator]`."""
     text = walk.name(node)
     if node.type == "identifier":
         return f"[{text}]" if type(walk.values.get(text)) is str else ""

@@ -19,13 +19,32 @@ VARIABLES = frozenset(("lexical_declaration", "variable_declaration"))
 TYPES = frozenset(("interface_declaration", "type_alias_declaration"))
 HOISTED = FUNCTIONS | CLASSES | VARIABLES | TYPES | {"enum_declaration"}
 _HOISTED_BY_MODULES = HOISTED | {
-    "export_statement", "ambient_declaration", "expression_statement", "module", "internal_module", "import_alias",
+    "export_statement",
+    "ambient_declaration",
+    "expression_statement",
+    "module",
+    "internal_module",
+    "import_alias",
 }
-_NESTING = frozenset((
-    "if_statement", "else_clause", "for_statement", "for_in_statement", "while_statement", "do_statement", "try_statement",
-    "catch_clause", "finally_clause", "statement_block", "switch_statement", "switch_body", "switch_case", "switch_default",
-    "labeled_statement",
-))
+_NESTING = frozenset(
+    (
+        "if_statement",
+        "else_clause",
+        "for_statement",
+        "for_in_statement",
+        "while_statement",
+        "do_statement",
+        "try_statement",
+        "catch_clause",
+        "finally_clause",
+        "statement_block",
+        "switch_statement",
+        "switch_body",
+        "switch_case",
+        "switch_default",
+        "labeled_statement",
+    )
+)
 
 
 def hoist_module(walk: Walk, nodes: Iterable[Node], container: str = "") -> None:
@@ -66,10 +85,13 @@ def hoist_block(walk: Walk, nodes: Iterable[Node], *, is_function: bool) -> None
         _hoist_vars(walk, nodes, value)
 
 
-
-
-def _hoist(walk: Walk, node: Node, value: Callable[[str], None], both: Callable[[str], None],
-           only_type: Callable[[str], None]) -> None:
+def _hoist(
+    walk: Walk,
+    node: Node,
+    value: Callable[[str], None],
+    both: Callable[[str], None],
+    only_type: Callable[[str], None],
+) -> None:
     kind = node.type
     if kind in VARIABLES:
         for name in _variable_names(walk, node):
@@ -85,9 +107,9 @@ def _hoist(walk: Walk, node: Node, value: Callable[[str], None], both: Callable[
             if child.type in _HOISTED_BY_MODULES and child.type != "expression_statement":
                 _hoist(walk, child, value, both, only_type)
     elif kind in ("internal_module", "module"):
-        name = node.child_by_field_name("name")
-        if name is not None and name.type != "string":
-            both(walk.name(name).partition(".")[0])
+        place = node.child_by_field_name("name")
+        if place is not None and place.type != "string":
+            both(walk.name(place).partition(".")[0])
     elif kind == "import_alias":
         both(walk.name(node.children[1]))
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from pinakes.domains.graph.typescript.terms import Term
+if TYPE_CHECKING:
+    from pinakes.domains.graph.typescript.terms import Term
 
 _MAX_NESTED_LOCALS = 6
 _MAX_DEPTH = 60

@@ -24,7 +24,9 @@ if TYPE_CHECKING:
     from pinakes.domains.graph.typescript.syntax.walk import Walk
 
 _COMMENT = re.compile(r"/\*\*.*?\*/", re.DOTALL)
-_LINK = re.compile(r"\{@link(?:code|plain)?\s+([\w$]+(?:[.#][\w$]+)*)|@see\s+([A-Za-z_$][\w$]*(?:[.#][\w$]+)*)")
+_LINK = re.compile(
+    r"\{@link(?:code|plain)?\s+([\w$]+(?:[.#][\w$]+)*)|@see\s+([A-Za-z_$][\w$]*(?:[.#][\w$]+)*)"
+)
 _MAX_CAST = 300  # characters of a comment that casts
 _TAG = re.compile(r"@(\w+)\s*(\{)?")
 _NAME = re.compile(r"\s*\[?([\w$.]+)")
@@ -34,8 +36,29 @@ _IDENTIFIER = re.compile(
 )
 _IMPORT = re.compile(r"@import\s+([^'\"]+?)\s+from\s+['\"]([^'\"]+)['\"]")
 _IMPORTED = re.compile(r"(\*|[A-Za-z_$][\w$]*)(?:\s+as\s+([\w$]+))?")
-_TYPE_TAGS = frozenset(("type", "param", "arg", "argument", "returns", "return", "typedef", "property", "prop", "extends",
-                        "augments", "implements", "template", "satisfies", "this", "enum", "callback", "yields", "throws"))
+_TYPE_TAGS = frozenset(
+    (
+        "type",
+        "param",
+        "arg",
+        "argument",
+        "returns",
+        "return",
+        "typedef",
+        "property",
+        "prop",
+        "extends",
+        "augments",
+        "implements",
+        "template",
+        "satisfies",
+        "this",
+        "enum",
+        "callback",
+        "yields",
+        "throws",
+    )
+)
 _BARE_TYPE_TAGS = frozenset(("extends", "augments", "implements"))
 
 
@@ -68,7 +91,13 @@ def _stated_type(walk: Walk, text: str) -> Term:
         if tag in ("param", "arg", "argument"):
             name = _NAME.match(rest)
             if name is not None and "." not in name[1]:
-                parameters.append((name[1], parse_type(walk, type_text), IS_OPTIONAL if rest.lstrip().startswith("[") else 0))
+                parameters.append(
+                    (
+                        name[1],
+                        parse_type(walk, type_text),
+                        IS_OPTIONAL if rest.lstrip().startswith("[") else 0,
+                    )
+                )
         elif tag in ("returns", "return"):
             result = parse_type(walk, type_text)
     if parameters or result is not None:

@@ -1,4 +1,4 @@
-"""Type expressions inside JSDoc comments, parsed into terms. What it does not understand is unknown, never an error."""
+"""Type expressions inside JSDoc comments, parsed into terms. What it does not understand is unknown."""
 
 from __future__ import annotations
 
@@ -22,14 +22,28 @@ if TYPE_CHECKING:
 
 _TOKEN = re.compile(r"import\(\s*['\"]([^'\"]+)['\"]\s*\)|[\w$]+|'[^']*'|\"[^\"]*\"|=>|\.\.\.|[^\s\w]")
 _MAX_DEPTH = 20
-_PRIMITIVES = frozenset(("number", "boolean", "any", "unknown", "void", "null", "undefined", "never", "symbol", "bigint", "object"))
+_PRIMITIVES = frozenset(
+    (
+        "number",
+        "boolean",
+        "any",
+        "unknown",
+        "void",
+        "null",
+        "undefined",
+        "never",
+        "symbol",
+        "bigint",
+        "object",
+    )
+)
 
 
 def parse_type(walk: Walk, text: str) -> Term:
     """The term of a JSDoc type expression."""
     if text.startswith("..."):
         return (ARRAY, parse_type(walk, text[3:]))
-    return _Parser(walk, [match for match in _TOKEN.finditer(text.replace("\n", " ").replace(" * ", " "))]).union(0)
+    return _Parser(walk, list(_TOKEN.finditer(text.replace("\n", " ").replace(" * ", " ")))).union(0)
 
 
 class _Parser:
@@ -76,18 +90,18 @@ class _Parser:
     def _primary(self, depth: int) -> Term:
         while self._peek() in ("?", "!", "readonly"):
             self._at += 1
-        token = self._peek()
-        if token == "(":
+        word = self._peek()
+        if word == "(":
             return self._parenthesis(depth)
-        if token == "{":
+        if word == "{":
             return self._object(depth)
-        if token == "typeof":
+        if word == "typeof":
             self._at += 1
             return self._entity()
-        if token[:1] in ("'", '"'):
+        if word[:1] in ("'", '"'):
             self._at += 1
-            return (TEXT, token[1:-1])
-        if not (token[:1].isalpha() or token[:1] in "_$") or not token:
+            return (TEXT, word[1:-1])
+        if not (word[:1].isalpha() or word[:1] in "_$") or not word:
             self._at += 1
             return None
         return self._reference(depth)
@@ -99,7 +113,11 @@ class _Parser:
         self._at += 1
         name = match.group()
         entity: Term = (IMPORT, match[1]) if match[1] else self._bound(name)
-        while self._peek() == "." and self._at + 1 < len(self._tokens) and self._tokens[self._at + 1].group() != "<":
+        while (
+            self._peek() == "."
+            and self._at + 1 < len(self._tokens)
+            and self._tokens[self._at + 1].group() != "<"
+        ):
             entity = (MEMBER, entity, self._tokens[self._at + 1].group())
             self._at += 2
         return entity

@@ -63,7 +63,13 @@ def _expect_member(walk: Walk, place: Node, name: str, expected: Term) -> Term:
     return (MEMBER, expected, name)
 
 
-def _pair(walk: Walk, node: Node, expected: Term, owner: str | None, members: list[tuple[str, Term, str | None, bool]]) -> None:
+def _pair(
+    walk: Walk,
+    node: Node,
+    expected: Term,
+    owner: str | None,
+    members: list[tuple[str, Term, str | None, bool]],
+) -> None:
     place, value = node.children[0], node.children[-1]
     name = member_name(walk, place)
     wanted = _expect_member(walk, place, name, expected)
@@ -89,7 +95,13 @@ def _pair(walk: Walk, node: Node, expected: Term, owner: str | None, members: li
     members.append((name, term, key, False))
 
 
-def _shorthand(walk: Walk, node: Node, expected: Term, owner: str | None, members: list[tuple[str, Term, str | None, bool]]) -> None:
+def _shorthand(
+    walk: Walk,
+    node: Node,
+    expected: Term,
+    owner: str | None,
+    members: list[tuple[str, Term, str | None, bool]],
+) -> None:
     name = walk.name(node)
     if expected is not None:
         walk.use_member(node, "write", expected, name)
@@ -97,10 +109,23 @@ def _shorthand(walk: Walk, node: Node, expected: Term, owner: str | None, member
     members.append((name, walk.use(node, "read"), key, False))
 
 
-def _method(walk: Walk, node: Node, expected: Term, owner: str | None,
-            members: list[tuple[str, Term, str | None, bool]], local: int) -> None:
+def _method(
+    walk: Walk,
+    node: Node,
+    expected: Term,
+    owner: str | None,
+    members: list[tuple[str, Term, str | None, bool]],
+    local: int,
+) -> None:
     children = node.children
-    place = next((child for child in children if child.type.endswith(("identifier", "property_name", "string", "number"))), None)
+    place = next(
+        (
+            child
+            for child in children
+            if child.type.endswith(("identifier", "property_name", "string", "number"))
+        ),
+        None,
+    )
     name = member_name(walk, place) if place is not None else ""
     wanted = _expect_member(walk, place, name, expected) if place is not None else None
     key = None

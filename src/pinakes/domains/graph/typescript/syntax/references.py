@@ -36,6 +36,7 @@ def member(walk: Walk, node: Node, kind: str) -> Term:
     if owner is None:
         return None
     term = (MEMBER, owner, name)
+    term = walk.shared.setdefault(term, term)
     if walk.narrowed:
         return walk.narrowed.get(term, term)
     return term

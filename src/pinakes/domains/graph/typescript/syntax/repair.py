@@ -1,4 +1,4 @@
-"""Source that the grammar stumbles over, rewritten so that it parses: every byte that is kept stays in its place."""
+"""Source that the grammar stumbles over, rewritten so that it parses: all other bytes keep their place."""
 
 from __future__ import annotations
 
@@ -45,7 +45,11 @@ def _with_semicolons(data: bytes) -> bytes:
     """Put a semicolon before every call signature that needs one, in place of a blank."""
 
     def separate(match: re.Match[bytes]) -> bytes:
-        return match[0][:-1] + b";" if _ends_member(data[max(0, match.start() - _WINDOW) : match.start()]) else match[0]
+        return (
+            match[0][:-1] + b";"
+            if _ends_member(data[max(0, match.start() - _WINDOW) : match.start()])
+            else match[0]
+        )
 
     return _SIGNATURE.sub(separate, data)
 

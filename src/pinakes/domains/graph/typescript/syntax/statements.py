@@ -26,7 +26,9 @@ def _block(walk: Walk, node: Node) -> None:
     scoped = walk.has_var or not HOISTED.isdisjoint(kinds)
     if scoped:
         walk.enter()
-        hoist_block(walk, children, is_function=node.parent is not None and node.parent.type not in _BLOCK_OWNERS)
+        hoist_block(
+            walk, children, is_function=node.parent is not None and node.parent.type not in _BLOCK_OWNERS
+        )
     for child, kind in zip(children, kinds, strict=True):
         if kind == "comment":
             walk.comment = child
@@ -39,10 +41,23 @@ def _block(walk: Walk, node: Node) -> None:
 
 
 _PUNCTUATION = frozenset("{};")
-_BLOCK_OWNERS = frozenset((
-    "if_statement", "else_clause", "for_statement", "for_in_statement", "while_statement", "do_statement", "try_statement",
-    "catch_clause", "finally_clause", "statement_block", "switch_case", "switch_default", "labeled_statement",
-))
+_BLOCK_OWNERS = frozenset(
+    (
+        "if_statement",
+        "else_clause",
+        "for_statement",
+        "for_in_statement",
+        "while_statement",
+        "do_statement",
+        "try_statement",
+        "catch_clause",
+        "finally_clause",
+        "statement_block",
+        "switch_case",
+        "switch_default",
+        "labeled_statement",
+    )
+)
 
 
 def _exits(node: Node) -> bool:
@@ -51,7 +66,9 @@ def _exits(node: Node) -> bool:
         return True
     if node.type != "statement_block":
         return False
-    last = next((child for child in reversed(node.children) if child.is_named and child.type != "comment"), None)
+    last = next(
+        (child for child in reversed(node.children) if child.is_named and child.type != "comment"), None
+    )
     return last is not None and last.type in _EXITS
 
 
@@ -101,7 +118,9 @@ def _for(walk: Walk, node: Node) -> None:
 
 def _for_in(walk: Walk, node: Node) -> None:
     children = node.children
-    operator = next((place for place, child in enumerate(children) if child.type in ("of", "in") and place > 2), -1)
+    operator = next(
+        (place for place, child in enumerate(children) if child.type in ("of", "in") and place > 2), -1
+    )
     if operator < 0 or operator + 1 >= len(children):
         for child in children:
             if child.is_named:

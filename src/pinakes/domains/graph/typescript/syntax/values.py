@@ -23,8 +23,15 @@ def value_kind(node: Node | None) -> str:
     return "function" if kind in FUNCTION_KINDS else "class" if kind == "class" else "variable"
 
 
-def named_value(walk: Walk, node: Node, key: str, binding: Binding, expected: Term = None, *,
-                frame: ClassFrame | None = None) -> tuple[Any, ...]:
+def named_value(
+    walk: Walk,
+    node: Node,
+    key: str,
+    binding: Binding,
+    expected: Term = None,
+    *,
+    frame: ClassFrame | None = None,
+) -> tuple[Any, ...]:
     """Walk a value on behalf of its symbol; the declaration it amounts to."""
     saved, walk.source = walk.source, key
     had_jsx, walk.routine.has_jsx = walk.routine.has_jsx, False

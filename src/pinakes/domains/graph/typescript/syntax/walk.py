@@ -1,5 +1,7 @@
-"""The state of one pass over a syntax tree: names in scope, symbols found, references noted. What each kind of node means
-is left to the modules beside this one, which register their handlers in `Grammar`."""
+"""The state of one pass over a syntax tree: names in scope, symbols found, references noted.
+
+What each kind of node means is left to the modules beside this one, which fill a `Grammar`.
+"""
 
 from __future__ import annotations
 
@@ -49,7 +51,7 @@ class Routine:
 
 @dataclass(slots=True)
 class ClassFrame:
-    """The class being walked: its binding, whether the code is static, and members found in its methods (JavaScript)."""
+    """The class being walked; `assigned` collects the members that JavaScript methods add."""
 
     binding: Binding
     key: str
@@ -82,6 +84,7 @@ class Walk:
         self.untyped: set[Binding] = set()  # variables whose type shows only where they are assigned
         self.assigned: dict[str, list[Term]] = {}
         self.narrowed: dict[Term, Term] = {}
+        self.shared: dict[Term, Term] = {}  # equal terms, one object: they are evaluated once
         self.source = ""
         self.container = ""  # the dotted name of the enclosing namespace
         self.routine = Routine()
@@ -95,7 +98,9 @@ class Walk:
         self.imports: dict[str, tuple[str, str]] = {}
         self.exports: dict[str, Any] = {}
         self.stars: list[str] = []
-        self.links: list[tuple[int, str, str, str, bool]] = []  # line, source, specifier, name, whether an alias of it
+        self.links: list[
+            tuple[int, str, str, str, bool]
+        ] = []  # line, source, specifier, name, whether an alias of it
         self.specifiers: list[tuple[int, str, str]] = []  # line, specifier, mode
         self.declarations: dict[str, list[tuple[Any, ...]]] = {}
         self.merges: list[tuple[int, str, str]] = []  # line, key, key of the first declaration
@@ -207,7 +212,7 @@ class Walk:
         self._bind(self.types, name, binding)
 
     def add_local(self, term: Term = None) -> int:
-        """A new local of this type: a negative number, so that it is told from flags and positions in terms."""
+        """A new local: a negative number, so that terms can tell it from flags and positions."""
         self.locals.append(term)
         return -len(self.locals)
 
@@ -274,8 +279,16 @@ class Walk:
 
     # Definitions
 
-    def add_symbol(self, name: str, kind: str, node: Node, *, at: Node | None = None, body: Node | None = None,
-                   owner: str | None = None) -> str:
+    def add_symbol(
+        self,
+        name: str,
+        kind: str,
+        node: Node,
+        *,
+        at: Node | None = None,
+        body: Node | None = None,
+        owner: str | None = None,
+    ) -> str:
         """Note a definition; its key."""
         owner = self.source if owner is None else owner
         qualified = f"{owner}.{name}" if owner else name
@@ -284,9 +297,17 @@ class Walk:
             count += 1
             key = f"{qualified}#{count}"
         self._keys.add(key)
-        end = body.start_byte if body is not None else min(node.end_byte, node.start_byte + _SIGNATURE_CHARACTERS)
+        end = (
+            body.start_byte
+            if body is not None
+            else min(node.end_byte, node.start_byte + _SIGNATURE_CHARACTERS)
+        )
         signature = " ".join(self.slice(node.start_byte, end).split()).rstrip(" {=")[:_SIGNATURE_CHARACTERS]
-        self.symbols.append(Symbol(key, name, kind, self.line(at or node), self.line_at(node.end_byte), signature, self._doc()))
+        self.symbols.append(
+            Symbol(
+                key, name, kind, self.line(at or node), self.line_at(node.end_byte), signature, self._doc()
+            )
+        )
         return key
 
     def add_plain_symbol(self, name: str, kind: str, offset: int) -> str:
@@ -314,7 +335,7 @@ class Walk:
         return " ".join(_BLOCK_TAG.split(text, 1)[0].split())[:_DOC_CHARACTERS]
 
     def declare(self, name: str, declaration: tuple[Any, ...], node: Node | None = None) -> None:
-        """Add a declaration to the module's table; a second one of a name of the same meaning merges with the first."""
+        """Add a declaration to the module's table; it merges with an earlier one of the same meaning."""
         parts = self.declarations.setdefault(name, [])
         if node is not None:
             meaning = MEANINGS[declaration[0]]

@@ -16,7 +16,7 @@ from pinakes.domains.graph.typescript.terms import (
     Term,
 )
 from pinakes.domains.graph.typescript.typing.calls import result_type
-from pinakes.domains.graph.typescript.typing.inference import match
+from pinakes.domains.graph.typescript.typing.inference import Inference
 from pinakes.domains.graph.typescript.typing.members import bases, bindings, members
 from pinakes.domains.graph.typescript.typing.type_terms import TYPE_OPERATORS, entity
 from pinakes.domains.graph.typescript.typing.types import (
@@ -59,7 +59,7 @@ class Checker:
         self._steps_left = _MAX_STEPS
         self._inner: dict[int, tuple[Term, Declared]] = {}
         program.members_of = self.members
-        program.evaluate = lambda module, term: self.of(module, term)
+        program.evaluate = self.of
 
     def begin(self, module: Module | None) -> None:
         """From here on, resolve this file's own body."""
@@ -122,8 +122,7 @@ class Checker:
     def value(self, found: Declared | Namespace | Property) -> Type | None:
         """The type of what a name stands for, as a value."""
         if type(found) is Declared:
-            answer = self.memo.ask(("value", found), lambda: self._declared_value(found))
-            return answer  # type: ignore[no-any-return]
+            return self.memo.ask(("value", found), lambda: self._declared_value(found))
         if type(found) is Property:
             return self.property_type(found)
         return found  # type: ignore[return-value]
@@ -151,15 +150,18 @@ class Checker:
     def member_type(self, owner: Type | None, name: str) -> Type | None:
         """The type of a member of this name."""
         if is_plain(owner):
-            answer = self.memo.ask(("member", owner, name), lambda: self._member_type(owner, name))
-            return answer  # type: ignore[no-any-return]
+            return self.memo.ask(("member", owner, name), lambda: self._member_type(owner, name))
         return self._member_type(owner, name)
 
     def _member_type(self, owner: Type | None, name: str) -> Type | None:
         found = self.members(owner, name)
         if not found:
             return None
-        return self.property_type(found[0]) if len(found) == 1 else either([self.property_type(each) for each in found])
+        return (
+            self.property_type(found[0])
+            if len(found) == 1
+            else either([self.property_type(each) for each in found])
+        )
 
     def inner_declared(self, module: Module, term: Term) -> Declared:
         """The declaration of a class or type that is declared inside a function."""
@@ -224,7 +226,9 @@ class Checker:
         for each in self.ancestors(owner):
             for part in each.declared.parts:
                 if part[0] == INTERFACE_DECLARATION and part[6] is not None:
-                    return self.of(each.declared.module, part[6], bindings(self, each.declared, part, each.arguments))
+                    return self.of(
+                        each.declared.module, part[6], bindings(self, each.declared, part, each.arguments)
+                    )
         return None
 
     def conditional(self, module: Module, term: Term, environment: Environment | None) -> Type | None:
@@ -237,10 +241,10 @@ class Checker:
             given = given.bound
         names = frozenset(_inferred_names(extended))
         if names:
-            found: Environment = {}
-            match(self, module, extended, given, names, found, 0)
-            if found:
-                return self.of(module, yes, {**(environment or {}), **found})
+            inference = Inference(self, module, names)
+            inference.take(extended, given)
+            if inference.found:
+                return self.of(module, yes, {**(environment or {}), **inference.found})
             return self.of(module, no, environment)
         wanted = self.of(module, extended, environment)
         if wanted is None:

@@ -21,6 +21,7 @@ from pinakes.domains.graph.typescript.typing.types import (
     Environment,
     Function,
     Instance,
+    Keys,
     Mapped,
     Member,
     Namespace,
@@ -48,7 +49,9 @@ def members(checker: Checker, owner: Type, name: str) -> list[Property]:
     return finder(checker, owner, name) if finder is not None else []
 
 
-def bindings(checker: Checker, declared: Declared, part: tuple[Any, ...], arguments: tuple[Type | None, ...]) -> Environment:
+def bindings(
+    checker: Checker, declared: Declared, part: tuple[Any, ...], arguments: tuple[Type | None, ...]
+) -> Environment:
     """What the type parameters of a declaration stand for, given its arguments."""
     environment: Environment = {}
     for position, (name, constraint, default) in enumerate(part[2]):
@@ -57,7 +60,9 @@ def bindings(checker: Checker, declared: Declared, part: tuple[Any, ...], argume
         elif default is not None:
             environment[name] = checker.of(declared.module, default, environment)
         else:
-            environment[name] = Opaque(name, checker.of(declared.module, constraint, environment)) if constraint else None
+            environment[name] = (
+                Opaque(name, checker.of(declared.module, constraint, environment)) if constraint else None
+            )
     return environment
 
 
@@ -68,8 +73,10 @@ def bases(checker: Checker, instance: Instance) -> Iterator[Type]:
     for part in instance.declared.parts:
         if part[0] == CLASS_DECLARATION:
             environment = bindings(checker, instance.declared, part, instance.arguments)
-            base = constructed(checker.of(module, part[3], environment), tuple(
-                [checker.of(module, term, environment) for term in part[4]]))
+            base = constructed(
+                checker.of(module, part[3], environment),
+                tuple([checker.of(module, term, environment) for term in part[4]]),
+            )
             if base is not None:
                 yield base
             for term in part[5]:
@@ -120,7 +127,9 @@ def _own_members(checker: Checker, owner: Instance, name: str, this: Instance) -
     checker.memo.depend(declared.module.path)
     found: list[Property] = []
     for part in declared.parts:
-        table = part[6] if part[0] == CLASS_DECLARATION else part[4] if part[0] == INTERFACE_DECLARATION else None
+        table = (
+            part[6] if part[0] == CLASS_DECLARATION else part[4] if part[0] == INTERFACE_DECLARATION else None
+        )
         member = table.get(name) if table is not None else None
         if member is not None:
             environment = bindings(checker, declared, part, owner.arguments)
@@ -177,7 +186,9 @@ def _inherited_static(checker: Checker, owner: Static, name: str) -> list[Proper
 def _of_structure(checker: Checker, owner: Structure, name: str) -> list[Property]:
     _, entries, spreads, _, _ = owner.term
     found = [
-        Property(owner.module, key or "", term, owner.environment) for entry, term, key, _ in entries if entry == name
+        Property(owner.module, key or "", term, owner.environment)
+        for entry, term, key, _ in entries
+        if entry == name
     ]
     if found:
         return found[:1] if len(found) == 1 or found[0].key else found[-1:]
@@ -196,7 +207,7 @@ def _of_namespace(checker: Checker, owner: Namespace, name: str) -> list[Propert
         return [found]
     if type(found) is Declared:
         return [declared_property(checker, found)]
-    return [Property(found.module, "", None, None, found)]  # type: ignore[union-attr, arg-type]
+    return [Property(found.module, "", None, None, found)]  # type: ignore[arg-type]
 
 
 def _of_either(checker: Checker, owner: Either, name: str) -> list[Property]:
@@ -208,25 +219,31 @@ def _of_both(checker: Checker, owner: Both, name: str) -> list[Property]:
 
 
 def _of_mapped(checker: Checker, owner: Mapped, name: str) -> list[Property]:
-    _, parameter, constraint, value = owner.term
+    _, parameter, _, value = owner.term
     environment: Environment = {**(owner.environment or {}), parameter: Text(name)}
     known = checker.of(owner.module, value, environment)
     source = _mapped_source(checker, owner)
     origin = checker.members(source, name)
     if origin:
-        return [Property(each.module, each.key, each.term, each.environment, known or each.known) for each in origin]
+        return [
+            Property(each.module, each.key, each.term, each.environment, known or each.known)
+            for each in origin
+        ]
     return [Property(owner.module, "", None, None, known)] if known is not None else []
 
 
 def _mapped_source(checker: Checker, owner: Mapped) -> Type | None:
     """The type whose members a mapped type goes over."""
-    from pinakes.domains.graph.typescript.typing.types import Keys
-
     _, parameter, constraint, value = owner.term
     keys = checker.of(owner.module, constraint, owner.environment)
     if type(keys) is Keys:
         return keys.of
-    if type(value) is tuple and value[0] == ELEMENT and type(value[2]) is tuple and value[2][:2] == (TYPE_PARAMETER, parameter):
+    if (
+        type(value) is tuple
+        and value[0] == ELEMENT
+        and type(value[2]) is tuple
+        and value[2][:2] == (TYPE_PARAMETER, parameter)
+    ):
         return checker.of(owner.module, value[1], owner.environment)
     return None
 
@@ -235,7 +252,9 @@ def _of_function(checker: Checker, _owner: Function, name: str) -> list[Property
     return _of_library(checker, "Function", (), name)
 
 
-def _of_library(checker: Checker, library_name: str, arguments: tuple[Type | None, ...], name: str) -> list[Property]:
+def _of_library(
+    checker: Checker, library_name: str, arguments: tuple[Type | None, ...], name: str
+) -> list[Property]:
     declared = checker.program.library.declared(library_name)
     return _of_instance(checker, Instance(declared, arguments), name) if declared is not None else []
 

@@ -1,17 +1,23 @@
-"""Answers that are computed once and shared by all files, each with the files it depended on. Questions that lead back to
-themselves are answered by iteration, so that the answer does not depend on which of them was asked first."""
+"""Answers that are computed once and shared by all files, each with the files it depended on.
+
+Questions that lead back to themselves are answered by iteration, so that it does not matter which of them was
+asked first.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable
+    from collections.abc import Callable, Hashable, Iterable
+
+Answer = TypeVar("Answer")
 
 _MAX_ITERATIONS = 4
 _MAX_DEPTH = 45
 _NEVER = 1_000_000
+_UNKNOWN: Any = None
 
 
 @dataclass(slots=True)
@@ -19,7 +25,7 @@ class _Open:
     """A question that is being answered."""
 
     depth: int
-    provisional: Any = None
+    provisional: Any = _UNKNOWN
     was_asked: bool = False
     dependencies: set[str] = field(default_factory=set)
 
@@ -44,23 +50,27 @@ class Memo:
         """Note that what is being computed depends on a file."""
         self.dependencies.add(path)
 
-    def ask(self, question: Hashable, compute: Callable[[], Any]) -> Any:
+    def depend_on_all(self, paths: Iterable[str]) -> None:
+        """Note that what is being computed depends on several files."""
+        self.dependencies.update(paths)
+
+    def ask(self, question: Hashable, compute: Callable[[], Answer]) -> Answer:
         """The answer to a question, computed at most a few times."""
         known = self._answers.get(question)
         if known is not None:
             self.dependencies |= known[1]
-            return known[0]
+            return known[0]  # type: ignore[no-any-return]
         running = self._open.get(question)
         if running is not None:
             running.was_asked = True
             self._lowest = min(self._lowest, running.depth)
-            return running.provisional
+            return running.provisional  # type: ignore[no-any-return]
         if len(self._open) >= _MAX_DEPTH:
             self.spoiled = True
-            return None
+            return _UNKNOWN  # type: ignore[no-any-return]
         return self._answer(question, compute)
 
-    def _answer(self, question: Hashable, compute: Callable[[], Any]) -> Any:
+    def _answer(self, question: Hashable, compute: Callable[[], Answer]) -> Answer:
         state = _Open(len(self._open))
         self._open[question] = state
         outer_dependencies, outer_lowest = self.dependencies, self._lowest

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from pinakes.domains.graph.typescript.terms import (
@@ -79,7 +80,9 @@ def entity(checker: Checker, module: Module, name: Term) -> Declared | Namespace
     return None
 
 
-def _part_of(checker: Checker, owner: Declared | Namespace | Property | Member | None, name: str) -> Declared | Namespace | Property | Member | None:
+def _part_of(
+    checker: Checker, owner: Declared | Namespace | Property | Member | None, name: str
+) -> Declared | Namespace | Property | Member | None:
     if type(owner) is Namespace:
         return checker.program.exported(owner.module, name)
     if type(owner) is Declared:
@@ -130,20 +133,23 @@ def as_type(checker: Checker, declared: Declared, arguments: tuple[Type | None, 
             return Instance(declared, _filled(checker, declared, part, arguments))
         if part[0] == ALIAS_DECLARATION:
             if not part[2]:
-                answer = checker.memo.ask(("type", declared), lambda part=part: checker.of(declared.module, part[3]))  # type: ignore[misc]
-                return answer  # type: ignore[no-any-return]
+                return checker.memo.ask(("type", declared), partial(checker.of, declared.module, part[3]))
             return checker.of(declared.module, part[3], bindings(checker, declared, part, arguments))
     return constructed(checker.value(declared), arguments)
 
 
-def _filled(checker: Checker, declared: Declared, part: tuple[Any, ...], arguments: tuple[Type | None, ...]) -> tuple[Type | None, ...]:
+def _filled(
+    checker: Checker, declared: Declared, part: tuple[Any, ...], arguments: tuple[Type | None, ...]
+) -> tuple[Type | None, ...]:
     """The arguments, completed by the defaults of the type parameters."""
     if part[0] == ENUM_DECLARATION or len(arguments) >= len(part[2]):
         return arguments
     return tuple(bindings(checker, declared, part, arguments).values())
 
 
-def _type_parameter(checker: Checker, module: Module, term: Term, environment: Environment | None) -> Type | None:
+def _type_parameter(
+    checker: Checker, module: Module, term: Term, environment: Environment | None
+) -> Type | None:
     if environment is not None and term[1] in environment:
         return environment[term[1]]
     return Opaque(term[1], checker.of(module, term[2], environment) if term[2] is not None else None)
@@ -188,11 +194,15 @@ def _keyof(checker: Checker, module: Module, term: Term, environment: Environmen
     return Keys(of) if of is not None else None
 
 
-def _conditional(checker: Checker, module: Module, term: Term, environment: Environment | None) -> Type | None:
+def _conditional(
+    checker: Checker, module: Module, term: Term, environment: Environment | None
+) -> Type | None:
     return checker.conditional(module, term, environment)
 
 
-def _nothing(_checker: Checker, _module: Module, _term: Term, _environment: Environment | None) -> Type | None:
+def _nothing(
+    _checker: Checker, _module: Module, _term: Term, _environment: Environment | None
+) -> Type | None:
     return None
 
 
@@ -204,7 +214,10 @@ def _this(checker: Checker, module: Module, term: Term, environment: Environment
         return checker.of(module, term[1]) if type(term[1]) is not str else None
     for part in found.parts:
         if part[0] in (CLASS_DECLARATION, INTERFACE_DECLARATION):
-            own = [Opaque(name, checker.of(module, constraint) if constraint else None) for name, constraint, _ in part[2]]
+            own = [
+                Opaque(name, checker.of(module, constraint) if constraint else None)
+                for name, constraint, _ in part[2]
+            ]
             return Instance(found, tuple(own))
     return checker.value(found)
 

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from pinakes.domains.graph.typescript.project.module import Module
     from pinakes.domains.graph.typescript.terms import Term
 
@@ -14,7 +16,7 @@ Environment: TypeAlias = "dict[str, Type | None]"
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Declared:
-    """A name of a module with all its declarations, which merge: a class and its namespace, an interface and a constant."""
+    """A name of a module with its declarations, which merge: an interface and a constant, say."""
 
     module: Module
     name: str
@@ -126,9 +128,8 @@ class Opaque:
     bound: Type | None = None
 
 
-Type: TypeAlias = (
-    "Instance | Static | Function | Structure | Mapped | Namespace | Either | Both | Tuple | Text | Member | Keys | Opaque"
-)
+Named: TypeAlias = "Instance | Static | Namespace | Member"
+Type: TypeAlias = "Named | Function | Structure | Mapped | Either | Both | Tuple | Text | Keys | Opaque"
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,7 +143,7 @@ class Property:
     known: Type | None = None
 
 
-def either(options: list[Type | None]) -> Type | None:
+def either(options: Sequence[Type | None]) -> Type | None:
     """One of several types, flat and without repetition; unknown alternatives are left out."""
     flat: list[Type] = []
     for option in options:

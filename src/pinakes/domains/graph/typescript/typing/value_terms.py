@@ -26,6 +26,7 @@ from pinakes.domains.graph.typescript.terms import (
     Term,
 )
 from pinakes.domains.graph.typescript.typing.calls import (
+    Given,
     argument_type,
     call,
     construct,
@@ -55,9 +56,23 @@ if TYPE_CHECKING:
     from pinakes.domains.graph.typescript.typing.checker import Checker
     from pinakes.domains.graph.typescript.typing.type_terms import Operator
 
-_ITERABLES = frozenset(("Array", "ReadonlyArray", "Set", "ReadonlySet", "Iterable", "Iterator", "IterableIterator",
-                        "Generator", "AsyncIterable", "AsyncGenerator", "AsyncIterableIterator", "ArrayIterator", "SetIterator",
-                        "MapIterator", "ArrayLike"))
+_PROMISES = frozenset(("Promise", "PromiseLike"))
+_ITERABLES = frozenset(
+    (
+        "Array",
+        "ReadonlyArray",
+        "ArrayLike",
+        "Set",
+        "ReadonlySet",
+        "Iterable",
+        "Iterator",
+        "IterableIterator",
+        "Generator",
+        "AsyncIterable",
+        "AsyncGenerator",
+        "AsyncIterableIterator",
+    )
+)
 
 
 def _member(checker: Checker, module: Module, term: Term, environment: Environment | None) -> Type | None:
@@ -65,11 +80,15 @@ def _member(checker: Checker, module: Module, term: Term, environment: Environme
 
 
 def _call(checker: Checker, module: Module, term: Term, environment: Environment | None) -> Type | None:
-    return call(checker, module, term, environment)
+    _, target, arguments, type_arguments = term
+    callee = checker.of(module, target, environment)
+    return call(checker, callee, Given(module, arguments, type_arguments, environment))
 
 
 def _new(checker: Checker, module: Module, term: Term, environment: Environment | None) -> Type | None:
-    return construct(checker, module, term, environment)
+    _, target, arguments, type_arguments = term
+    callee = checker.of(module, target, environment)
+    return construct(checker, callee, Given(module, arguments, type_arguments, environment))
 
 
 def _element(checker: Checker, module: Module, term: Term, environment: Environment | None) -> Type | None:
@@ -148,7 +167,11 @@ def awaited(value: Type | None) -> Type | None:
     """What a promise comes to; anything else is itself."""
     if type(value) is Either:
         return either([awaited(option) for option in value.options])
-    if type(value) is Instance and value.declared.module.is_library and value.declared.name in ("Promise", "PromiseLike"):
+    if (
+        type(value) is Instance
+        and value.declared.module.is_library
+        and value.declared.name in ("Promise", "PromiseLike")
+    ):
         return awaited(value.arguments[0]) if value.arguments else None
     return value
 
@@ -214,7 +237,9 @@ def _parameter(checker: Checker, module: Module, term: Term, environment: Enviro
 
 
 def _argument(checker: Checker, module: Module, term: Term, environment: Environment | None) -> Type | None:
-    return argument_type(checker, module, term, environment)
+    _, target, position, earlier, type_arguments = term
+    callee = checker.of(module, target, environment)
+    return argument_type(checker, callee, position, Given(module, earlier, type_arguments, environment))
 
 
 def _result(checker: Checker, module: Module, term: Term, environment: Environment | None) -> Type | None:
@@ -248,4 +273,3 @@ VALUE_OPERATORS: dict[str, Operator] = {
     NARROW: _narrow,
     IS_TYPE: _text,
 }
-
