@@ -88,6 +88,11 @@ def _joined(plain: list[str], known: set[str]) -> list[str]:
 
 def _names(text: str, *, is_symbol: bool) -> list[str]:
     """Words that look like identifiers; for a dotted name, its last part too."""
-    found = [match[0] for match in _IDENTIFIER.finditer(text) if is_symbol or _MIXED_CASE.search(match[0])]
+    found = [match[0] for match in _IDENTIFIER.finditer(text) if is_symbol or _looks_like_code(text, match)]
     tails = [re.split(r"\.|::|#|->|/", name)[-1] for name in found]
     return unique(name for pair in zip(found, tails, strict=True) for name in pair if len(name) > 1)
+
+
+def _looks_like_code(text: str, match: re.Match[str]) -> bool:
+    """Whether a word in a sentence is an identifier: by its case, its signs, or a parenthesis right after it."""
+    return _MIXED_CASE.search(text[match.start() : match.end() + 1]) is not None
