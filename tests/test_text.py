@@ -57,9 +57,7 @@ def test_the_memory_of_words_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None
     assert words.of("word1") == WORDS.of("word1")
 
 
-def test_parts_and_stems() -> None:
-    assert WORDS.parts("parseArguments") == ["pars", "argument"]
-    assert WORDS.stem("loading") == "load"
+def test_identifiers_and_texts_are_taken_apart() -> None:
     assert split_identifier("HTTPServer_port2") == ["http", "server", "port", "2"]
     assert plain_words("a-b c.d") == ["a", "b", "c", "d"]
     assert unique(["b", "a", "b"]) == ["b", "a"]

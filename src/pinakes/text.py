@@ -58,15 +58,6 @@ class Words:
                 pieces.append(known)
         return " ".join(pieces)
 
-    def parts(self, identifier: str) -> list[str]:
-        """The stemmed parts of one identifier, without the compound."""
-        stem = self._stemmer.stemWord
-        return [stem(part.lower()) for part in _PART.findall(identifier)]
-
-    def stem(self, word: str) -> str:
-        """The stem of one lower-case word."""
-        return self._stemmer.stemWord(word)
-
     def _learn(self, word: str) -> str:
         if len(self._memo) >= _MEMO_ENTRIES:
             self._memo.clear()
@@ -93,7 +84,6 @@ def _pairs(run: str) -> list[str]:
 class _Stemmer(Protocol):
     """The part of PyStemmer that we use."""
 
-    def stemWord(self, word: str) -> str: ...  # noqa: N802
     def stemWords(self, words: list[str]) -> list[str]: ...  # noqa: N802
 
 

@@ -50,6 +50,8 @@ def understand(text: str, words: Words, *, exact: bool = True) -> CodeQuery:
         return CodeQuery(("(?i)" if slashed[2] else "") + slashed[1], "pattern")
     if _PATTERN_SIGNS.search(text) and not re.search(r"\s\w+\s\w+\s", text):
         return CodeQuery(text, "pattern")
+    if not plain_words(text):
+        return CodeQuery(text, "literal")
     return _in_words(text, words)
 
 
