@@ -201,6 +201,8 @@ class CodeStore:
 
     def match_files(self, terms: Sequence[str], scope: Scope, *, limit: int) -> list[tuple[int, float]]:
         """The files whose path or defined names best match any of the terms."""
+        if not terms:
+            return []
         condition, values = scope.condition()
         rows = self.database.read().execute(
             f"""SELECT file_words.rowid, -bm25(file_words, 4.0, 1.5, 3.0) AS score FROM file_words

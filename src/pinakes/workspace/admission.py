@@ -116,6 +116,8 @@ def refuse_by_content(data: bytes, language: Language | None) -> str | None:
         return "too large"
     if (language is None or language.name in _DATA_LANGUAGES) and len(data) > MAX_DATA_BYTES:
         return "data"
+    if not data.strip():
+        return "empty"
     if _is_minified(data) and not (language and language.name == "markdown"):
         return "minified"
     return "generated" if _GENERATED.search(head[:_MARK_BYTES]) else None

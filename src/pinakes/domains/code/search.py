@@ -30,6 +30,7 @@ CHUNK_CANDIDATES = 400
 FILE_CANDIDATES = 80
 _NAME_CANDIDATES = 200
 _SUGGESTED_FROM = 50_000
+_SHOWN_CHARACTERS = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +77,8 @@ class CodeSearch:
             chunks += _covering(self._store.chunks_of_file(ids[found.path]), found.lines)
         note = () if report.complete else (f"Note: stopped after {report.files}/{files} files; narrow by directory.",)
         if not chunks:
-            missing = (f"No exact match for {query.kind} {query.text!r} in {report.files} files; closest by words:",)
+            shown = repr(query.text[:_SHOWN_CHARACTERS])
+            missing = (f"No exact match for {query.kind} {shown} in {report.files} files; closest by words:",)
             words = understand(" ".join(query.text.split()) + " ", shared_words(), exact=False)
             return self._search_by_words(words, scope, files, limit=limit, notes=note + missing)
         hits = self._read([Ranked(chunk, 1.0) for chunk in _one_per_file_first(chunks)], limit=limit)
@@ -161,9 +163,9 @@ def _choose_chunks(
     firsts: list[Ranked] = []
     seconds: list[Ranked] = []
     for candidate, confidence in ranked[: limit * 2]:
-        first, *rest = _chunks_of(store, candidate, query)
-        firsts.append(Ranked(first, confidence))
-        seconds += [Ranked(chunk, confidence * 0.9) for chunk in rest]
+        chunks = _chunks_of(store, candidate, query)
+        firsts += [Ranked(chunk, confidence) for chunk in chunks[:1]]
+        seconds += [Ranked(chunk, confidence * 0.9) for chunk in chunks[1:]]
     return firsts + sorted(seconds, key=lambda item: -item.confidence)
 
 

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from pinakes.store.code import ChunkRow, CodeStore
 
 CONTEXT_LINES = 3
+CONTEXT_CHARACTERS = 200  # of each line
 
 
 @dataclass(frozen=True)
@@ -91,9 +92,9 @@ class SourceReader:
 
 
 def _nearest(lines: Sequence[str]) -> Sequence[str]:
-    """The first few lines, not counting blank ones before them."""
+    """The first few lines, not counting blank ones before them; long ones shortened."""
     first = next((number for number, line in enumerate(lines) if line.strip()), len(lines))
-    return lines[first : first + CONTEXT_LINES]
+    return [line[:CONTEXT_CHARACTERS] for line in lines[first : first + CONTEXT_LINES]]
 
 
 def _content(signature: str, lines: Sequence[str]) -> str:
