@@ -138,6 +138,30 @@ class GraphReader:
             found.extend(map(_reference, self._rows(f"{_REFERENCE} WHERE edge.target_id IN ({_marks(part)})", part)))
         return sorted(found, key=lambda row: (row.path, row.line))
 
+    def overridden(self, node_ids: Iterable[int]) -> set[int]:
+        """What the definitions override, or add another declaration to."""
+        return self._related(node_ids, "edge.target_id", "node.id")
+
+    def overriding(self, node_ids: Iterable[int]) -> set[int]:
+        """What overrides the definitions, or declares them again."""
+        return self._related(node_ids, "node.id", "edge.target_id")
+
+    def _related(self, node_ids: Iterable[int], wanted: str, given: str) -> set[int]:
+        found: set[int] = set()
+        for part in _parts(node_ids):
+            sql = f"""SELECT {wanted} FROM edge JOIN node ON node.id = edge.source_id AND node.place_id = edge.place_id
+                      WHERE {given} IN ({_marks(part)}) AND node.key != '' AND certain
+                      AND origin IN ('override', 'merge')"""
+            found.update(row[0] for row in self._rows(sql, part))
+        return found
+
+    def declared_again(self, path: str, line: int) -> list[SymbolRow]:
+        """The definitions that a line only declares once more: an overload's signature."""
+        sql = f"""{_SYMBOL} WHERE symbol.node_id IN
+                  (SELECT target_id FROM edge JOIN place ON place.id = place_id
+                   WHERE place.path = ? AND edge.line = ? AND origin = 'merge')"""
+        return list(map(_symbol, self._rows(sql, (path, line))))
+
     def outgoing(self, path: str, node_ids: Sequence[int]) -> list[ReferenceRow]:
         """Everything that the given definitions of one file refer to."""
         found: list[ReferenceRow] = []
@@ -177,13 +201,14 @@ class GraphReader:
         """The size of the graph."""
         with self.database.snapshot():
             languages = self._rows(
-                "SELECT language, COUNT(*), SUM(lines) FROM file GROUP BY language ORDER BY 3 DESC"
+                """SELECT coalesce(nullif(language, ''), 'text'), COUNT(*), SUM(lines) FROM file
+                   GROUP BY 1 ORDER BY 3 DESC"""
             ).fetchall()
             external, unresolved = self._rows(
                 "SELECT coalesce(SUM(external_imports), 0), coalesce(SUM(unresolved_imports), 0) FROM fact"
             ).fetchone()
             return Counts(
-                files_by_language={row[0] or "text": (row[1], row[2]) for row in languages},
+                files_by_language={row[0]: (row[1], row[2]) for row in languages},
                 symbols_by_kind=dict(
                     self._rows("SELECT kind, COUNT(*) FROM symbol GROUP BY kind ORDER BY 2 DESC").fetchall()
                 ),
