@@ -9,28 +9,38 @@ from typing import TYPE_CHECKING
 from pinakes.domains.code.chunk import chunk_lines
 from pinakes.domains.code.index import definitions_of
 from pinakes.domains.code.model import CodeHit
-from pinakes.workspace.admission import Admitted, admit
+from pinakes.workspace.admission import Admitted, admit, to_utf8
 from pinakes.workspace.extract import parse_file
+from pinakes.workspace.sync import is_stale
+from pinakes.workspace.walk import stamp
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
 
-    from pinakes.store.code import ChunkRow, CodeStore
+    from pinakes.languages.table import Language
+    from pinakes.store.code import ChunkRow
+    from pinakes.store.project import ProjectStore
 
 CONTEXT_LINES = 3
 
 
 @dataclass(frozen=True, slots=True)
 class _Source:
-    admitted: Admitted
-    lines: list[str]
+    data: bytes
+    text: str
+    language: Language | None
     unchanged: bool
+
+    def lines(self, first: int, last: int) -> list[str]:
+        """Lines by number, both ends included; what lies beyond the end of the file is left out."""
+        return self.text.split("\n", last)[first - 1 : last]
 
 
 class SourceReader:
     """Turns chunks into hits; reads each file once."""
 
-    def __init__(self, root: Path, store: CodeStore) -> None:
+    def __init__(self, root: Path, store: ProjectStore) -> None:
         self._root = root
         self._store = store
         self._sources: dict[str, _Source | None] = {}
@@ -44,6 +54,8 @@ class SourceReader:
         if place is None:
             return None
         start, end = place
+        before = min(CONTEXT_LINES, start - 1)
+        lines = source.lines(start - before, end + CONTEXT_LINES)
         return CodeHit(
             chunk.id,
             chunk.path,
@@ -52,9 +64,9 @@ class SourceReader:
             chunk.symbol,
             chunk.kind,
             round(confidence, 4),
-            _content(chunk, source.lines, start, end),
-            "\n".join(source.lines[max(0, start - 1 - CONTEXT_LINES) : start - 1]),
-            "\n".join(source.lines[end : end + CONTEXT_LINES]),
+            _content(chunk, lines[before : before + end - start + 1]),
+            "\n".join(lines[:before]),
+            "\n".join(lines[before + end - start + 1 :]),
         )
 
     def _source(self, path: str) -> _Source | None:
@@ -63,30 +75,42 @@ class SourceReader:
         return self._sources[path]
 
     def _load(self, path: str) -> _Source | None:
-        try:
-            size = (self._root / path).stat().st_size
-        except OSError:
+        current = stamp(self._root / path)
+        if current is None:
             return None
-        admitted = admit(self._root, path, size)
+        known = self._store.file(path)
+        if known is not None and not is_stale(known, current):
+            return _unchanged(self._root / path)
+        admitted = admit(self._root, path, current.size)
         if isinstance(admitted, str):
             return None
-        unchanged = hashlib.sha256(admitted.data).digest() == self._store.hash_of_file(path)
-        return _Source(admitted, admitted.data.decode("utf-8", "replace").split("\n"), unchanged)
+        unchanged = known is not None and hashlib.sha256(admitted.data).digest() == known.hash
+        return _Source(admitted.data, admitted.data.decode("utf-8", "replace"), admitted.language, unchanged)
+
+
+def _unchanged(path: Path) -> _Source | None:
+    """A file whose stamp is the indexed one; it was admitted then, so nothing about it is judged again."""
+    try:
+        data = to_utf8(path.read_bytes())
+    except OSError:
+        return None
+    return _Source(data, data.decode("utf-8", "replace"), None, unchanged=True)
 
 
 def _relocate(chunk: ChunkRow, source: _Source) -> tuple[int, int] | None:
     """Where the chunk's definition is now: the chunk of the same symbol nearest to where it was."""
-    file = parse_file(chunk.path, source.admitted)
-    same = [now for now in chunk_lines(source.lines, definitions_of(file)) if now.symbol == chunk.symbol]
+    file = parse_file(chunk.path, Admitted(source.data, source.language))
+    chunks = chunk_lines(source.text.split("\n"), definitions_of(file))
+    same = [now for now in chunks if now.symbol == chunk.symbol]
     if not same:
         return None
     nearest = min(same, key=lambda now: abs(now.start_line - chunk.start_line))
     return nearest.start_line, nearest.end_line
 
 
-def _content(chunk: ChunkRow, lines: list[str], start: int, end: int) -> str:
+def _content(chunk: ChunkRow, lines: Sequence[str]) -> str:
     """The lines; those from the middle of a long definition keep its header above them."""
-    body = "\n".join(lines[start - 1 : end])
+    body = "\n".join(lines)
     head = chunk.signature.split("(")[0]
     if chunk.signature and head not in " ".join(body.split()):
         return f"{chunk.signature}\n…\n{body}"
