@@ -111,6 +111,14 @@ class ProjectStore:
             rows = connection.execute("SELECT id, path, hash, size, mtime_ns, seen_at_ns FROM file").fetchall()
         return {row[1]: StoredFile(row[0], row[1], row[2], SeenStamp(*row[3:])) for row in rows}
 
+    def file(self, path: str) -> StoredFile | None:
+        """One indexed file."""
+        with self.database.snapshot() as connection:
+            row = connection.execute(
+                "SELECT id, path, hash, size, mtime_ns, seen_at_ns FROM file WHERE path = ?", (path,)
+            ).fetchone()
+        return StoredFile(row[0], row[1], row[2], SeenStamp(*row[3:])) if row else None
+
     def skipped(self) -> dict[str, SkippedFile]:
         """All skipped files by path."""
         with self.database.snapshot() as connection:
