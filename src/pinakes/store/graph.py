@@ -70,6 +70,7 @@ GRAPH_001 = Migration(
         external_imports INTEGER NOT NULL,
         unresolved_imports INTEGER NOT NULL
     );
+    CREATE TABLE stale (name TEXT PRIMARY KEY) WITHOUT ROWID;
     """,
 )
 
@@ -98,6 +99,7 @@ class FactRecord:
     interface_hash: bytes
     interface: bytes
     body: bytes
+    announces_names: bool = False
 
 
 class EdgeRecord(Protocol):
@@ -192,6 +194,8 @@ class GraphWriter:
                interface_hash = excluded.interface_hash, interface = excluded.interface, body = excluded.body""",
             (place_id, facts.language, state, facts.interface_hash, facts.interface, facts.body),
         )
+        if facts.announces_names and state >= INTERFACE_CHANGED:
+            self._announce(place_id, [symbol.name for symbol in symbols])
         self._connection.execute("DELETE FROM symbol WHERE place_id = ?", (place_id,))
         self._connection.executemany(
             "INSERT INTO symbol VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
@@ -204,8 +208,18 @@ class GraphWriter:
     def remove_file(self, path: str) -> None:
         """Forget all that a vanished file said. Edges into it stay until those files are resolved again."""
         place_id = self.place(path)
+        self._announce(place_id, ())
         for table in ("symbol", "edge", "mention", "import", "fact"):
             self._connection.execute(f"DELETE FROM {table} WHERE place_id = ?", (place_id,))
+
+    def _announce(self, place_id: int, names: Iterable[str]) -> None:
+        """Note the names that a file defined before and defines now: whoever looked them up has to look again."""
+        self._connection.execute("INSERT OR IGNORE INTO stale SELECT name FROM symbol WHERE place_id = ?", (place_id,))
+        self._connection.executemany("INSERT OR IGNORE INTO stale VALUES (?)", [(name,) for name in names])
+
+    def stale_names(self) -> list[str]:
+        """The names noted since the last resolution."""
+        return [row[0] for row in self._connection.execute("SELECT name FROM stale")]
 
     def unsettled(self) -> list[Unsettled]:
         """The files whose facts changed since the last resolution."""
@@ -265,6 +279,7 @@ class GraphWriter:
     def settle(self) -> None:
         """Mark every file as resolved: those without a resolver have nothing to settle."""
         self._connection.execute("UPDATE fact SET state = 0 WHERE state > 0")
+        self._connection.execute("DELETE FROM stale")
 
 
 def read_interface(connection: sqlite3.Connection, path: str) -> bytes | None:
@@ -273,6 +288,16 @@ def read_interface(connection: sqlite3.Connection, path: str) -> bytes | None:
         "SELECT interface FROM fact JOIN place ON place.id = place_id WHERE path = ?", (path,)
     ).fetchone()
     return None if row is None else row[0]
+
+
+def symbols_named(connection: sqlite3.Connection, name: str) -> list[tuple[str, str, str]]:
+    """Path, key and kind of every symbol of a name."""
+    return connection.execute(
+        """SELECT place.path, node.key, symbol.kind FROM symbol JOIN node ON node.id = symbol.node_id
+           JOIN place ON place.id = symbol.place_id WHERE symbol.name = ? COLLATE NOCASE AND symbol.name = ?
+           ORDER BY place.path, symbol.line""",
+        (name, name),
+    ).fetchall()
 
 
 def read_body(connection: sqlite3.Connection, path: str) -> bytes | None:

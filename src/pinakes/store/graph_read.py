@@ -201,13 +201,14 @@ class GraphReader:
         """The size of the graph."""
         with self.database.snapshot():
             languages = self._rows(
-                "SELECT language, COUNT(*), SUM(lines) FROM file GROUP BY language ORDER BY 3 DESC"
+                """SELECT coalesce(nullif(language, ''), 'text'), COUNT(*), SUM(lines) FROM file
+                   GROUP BY 1 ORDER BY 3 DESC"""
             ).fetchall()
             external, unresolved = self._rows(
                 "SELECT coalesce(SUM(external_imports), 0), coalesce(SUM(unresolved_imports), 0) FROM fact"
             ).fetchone()
             return Counts(
-                files_by_language={row[0] or "text": (row[1], row[2]) for row in languages},
+                files_by_language={row[0]: (row[1], row[2]) for row in languages},
                 symbols_by_kind=dict(
                     self._rows("SELECT kind, COUNT(*) FROM symbol GROUP BY kind ORDER BY 2 DESC").fetchall()
                 ),

@@ -111,6 +111,14 @@ class ProjectStore:
             rows = connection.execute("SELECT id, path, hash, size, mtime_ns, seen_at_ns FROM file").fetchall()
         return {row[1]: StoredFile(row[0], row[1], row[2], SeenStamp(*row[3:])) for row in rows}
 
+    def file(self, path: str) -> StoredFile | None:
+        """One indexed file."""
+        with self.database.snapshot() as connection:
+            row = connection.execute(
+                "SELECT id, path, hash, size, mtime_ns, seen_at_ns FROM file WHERE path = ?", (path,)
+            ).fetchone()
+        return StoredFile(row[0], row[1], row[2], SeenStamp(*row[3:])) if row else None
+
     def skipped(self) -> dict[str, SkippedFile]:
         """All skipped files by path."""
         with self.database.snapshot() as connection:
@@ -140,9 +148,11 @@ class ProjectStore:
     def totals(self) -> Totals:
         """How much is indexed, by language, and how much was skipped, by reason."""
         with self.database.snapshot() as connection:
-            rows = connection.execute("SELECT language, COUNT(*), SUM(lines) FROM file GROUP BY language").fetchall()
+            rows = connection.execute(
+                "SELECT coalesce(nullif(language, ''), 'text'), COUNT(*), SUM(lines) FROM file GROUP BY 1"
+            ).fetchall()
             skipped = connection.execute("SELECT reason, COUNT(*) FROM skipped GROUP BY reason").fetchall()
-        languages = Counter({language or "text": count for language, count, _ in rows})
+        languages = Counter({language: count for language, count, _ in rows})
         return Totals(
             files=sum(count for _, count, _ in rows),
             lines=sum(lines for _, _, lines in rows),

@@ -93,7 +93,7 @@ def admit(root: Path, path: str, size: int) -> Admitted | str:
     if data is None:
         return "unreadable"
     language = detect(path, data[:_HEAD_BYTES])
-    return refuse_by_content(data, language) or Admitted(_to_utf8(data), language)
+    return refuse_by_content(data, language) or Admitted(to_utf8(data), language)
 
 
 def read_regular(path: str) -> bytes | None:
@@ -131,7 +131,7 @@ def _marked_encoding(data: bytes) -> str | None:
     return next((name for mark, name in _ENCODINGS if data.startswith(mark)), None)
 
 
-def _to_utf8(data: bytes) -> bytes:
+def to_utf8(data: bytes) -> bytes:
     """Any encoding as UTF-8, line for line."""
     if encoding := _marked_encoding(data):
         return data.decode(encoding, "replace").encode("utf-8", "replace")
