@@ -25,7 +25,7 @@ FILES: dict[str, str | bytes] = {
         "    def put_value(self, name, value):\n        # remember one value and when that was\n"
         "        self.values[name] = (value, time.time())\n\n"
         "    def clear_cache(self, name):\n        # forget one value\n        self.values.pop(name, None)\n\n\n"
-        "def helper():\n    return Cache(60)\n"
+        "def helper():\n    # so long that it is a piece of its own\n    return Cache(60)\n" + "\n# nothing more\n" * 8
     ),
     "src/long.py": LONG,
     "src/windows.py": "def on_windows(path):\r\n    return path\r\n",

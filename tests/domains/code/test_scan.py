@@ -55,7 +55,7 @@ def test_no_pattern_can_hang_the_search(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("pattern", ["(", "[a-", "a{2,1}", r"(?P<x", r"\1", "(?=ahead)", "((a{100}){100}){100}"])
 def test_an_invalid_pattern_is_a_named_error(pattern: str) -> None:
-    with pytest.raises(BadArgument, match="Invalid regular expression: .*quotes"):
+    with pytest.raises(BadArgument, match=r"Invalid regular expression: .*quotes"):
         Pattern(pattern)
 
 

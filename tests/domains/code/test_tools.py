@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import threading
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,7 +17,7 @@ from pinakes.app import App
 from pinakes.config import Config
 from pinakes.domains.code.index import CodeFacts, CodeIndexer
 from pinakes.domains.code.tools import code_tools
-from pinakes.errors import BadArgument, NotFound, NothingToIndex, PinakesError
+from pinakes.errors import BadArgument, NotFound, NothingToIndex
 from pinakes.store.migrations import PROJECT
 from pinakes.workspace.project_index import SMALL_CHANGE_FILES
 from pinakes.workspace.projects import Projects
@@ -96,9 +96,11 @@ def test_a_path_that_can_be_none_is_an_error(desk: Desk, path: str) -> None:
 
 def test_a_repository_with_nothing_in_it_is_an_error(desk: Desk, tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
-    for name, arguments in (("index_repository", {}), ("search_code", {"query": "anything"})):
-        with pytest.raises(NothingToIndex, match="No files to index"):
-            Desk(desk.tools.values(), tmp_path / "empty").call(name, **arguments)
+    desk.root = tmp_path / "empty"
+    with pytest.raises(NothingToIndex, match="No files to index"):
+        desk.call("index_repository")
+    with pytest.raises(NothingToIndex, match="No files to index"):
+        desk.call("search_code", query="anything")
 
 
 def test_a_repository_without_code_says_what_it_has_instead(desk: Desk, tmp_path: Path) -> None:
@@ -162,10 +164,7 @@ def test_code_is_found_by_name_and_by_meaning(desk: Desk, query: str, path: str,
 
 def test_text_names_place_and_symbol_and_shows_the_code(desk: Desk) -> None:
     text = desk.call("search_code", query="startServer", limit=1).text
-    assert (
-        text
-        == "web/server.ts:1-3 startServer\nexport function startServer(port: number): void {\n  listen(port, '0.0.0.0');\n}"
-    )
+    assert text == f"web/server.ts:1-3 startServer\n{str(FILES['web/server.ts']).rstrip()}"
 
 
 def test_a_quoted_text_is_found_as_it_stands(desk: Desk) -> None:
@@ -269,12 +268,8 @@ def test_no_query_can_break_the_search(desk: Desk, query: str) -> None:
 @settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(query=st.text(max_size=40), file_type=st.text(max_size=8), limit=st.integers())
 def test_any_arguments_are_answered_or_refused_by_name(desk: Desk, query: str, file_type: str, limit: int) -> None:
-    try:
-        answer = desk.call("search_code", query=query, file_type=file_type, limit=limit)
-    except PinakesError as exc:
-        assert exc.hint
-    else:
-        assert answer.text
+    with suppress(BadArgument):
+        assert desk.call("search_code", query=query, file_type=file_type, limit=limit).text
 
 
 @pytest.mark.parametrize("directory", ["..", "/etc", "missing", "src/cache.py", "a\0b", "x" * 9_999])
@@ -304,7 +299,7 @@ def test_context_shows_what_stands_before_and_after(desk: Desk) -> None:
     [first] = search(desk, "clear_cache", limit=1)["results"]
     assert first["content"].startswith("class Cache:")
     assert first["context_before"] == '"""Keeps values."""\n\nimport time'
-    assert first["context_after"] == "def helper():\n    return Cache(60)"
+    assert first["context_after"].startswith("def helper():\n")
 
 
 def test_the_middle_of_a_long_function_keeps_its_header(desk: Desk) -> None:
@@ -318,12 +313,8 @@ def test_the_middle_of_a_long_function_keeps_its_header(desk: Desk) -> None:
 
 def test_a_bare_name_that_is_called_further_down_is_not_taken_for_the_header(desk: Desk, project: Path) -> None:
     steps = "".join(f"    const step{n} = next({n});\n" for n in range(60))
-    write_files(
-        project,
-        {
-            "web/walk.js": f"class Walker {{\n  visit(node) {{\n{steps}    if (node.last) return visit(node.child);\n  }}\n}}\n"
-        },
-    )
+    method = f"  visit(node) {{\n{steps}    if (node.last) return visit(node.child);\n  }}\n"
+    write_files(project, {"web/walk.js": f"class Walker {{\n{method}}}\n"})
     [first] = search(desk, '"return visit(node.child)"', limit=1)["results"]
     assert first["content"].startswith("visit(node)\n…\n")
 
