@@ -113,8 +113,9 @@ class _CodeTools:
 
         def work(freshness: Freshness) -> CodeAnswer:
             answer = search.search(call.text("query"), scope, limit=call.number("limit"))
-            empty = () if answer.hits or answer.files_searched else (_why_empty(index.store.totals(), scope),)
-            return answer.with_notes((*freshness.notes, *empty))
+            if not answer.hits and not answer.files_searched:
+                answer = answer.with_notes((_why_empty(index.store.totals(), scope),))
+            return answer.with_notes(freshness.notes)
 
         return render_hits(
             index.answer(work, progress=call.progress),
