@@ -204,13 +204,13 @@ class ApiStore:
         ranking = ", ".join(str(float(weight)) for weight in weights)
         columns = ", ".join(f"unit.{name}" for name in _UNIT_COLUMNS.split(", "))
         query = (
-            f"SELECT {columns}, api.name, names, api_words.title, api_words.tags, description, details, "
+            f"SELECT {columns}, api.name, names, api_words.title, api_words.tags, description, "
             f"bm25(api_words, {ranking}) AS rank "
             "FROM api_words JOIN api_unit AS unit ON unit.id = api_words.rowid "
             f"JOIN api ON api.id = unit.api_id WHERE {' AND '.join(where)} ORDER BY rank, unit.id LIMIT ?"
         )
         rows = self._database.read().execute(query, (*values, limit))
-        return [FoundUnit(UnitRow(*row[:10]), row[10], WordsRow(*row[11:16]), -row[16]) for row in rows]
+        return [FoundUnit(UnitRow(*row[:10]), row[10], WordsRow(*row[11:15]), -row[15]) for row in rows]
 
     def document_frequencies(self, stems: Sequence[str]) -> dict[str, int]:
         """In how many units each stem occurs."""
