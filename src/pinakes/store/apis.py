@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -9,7 +10,7 @@ from pinakes.store.sqlite import Migration
 
 if TYPE_CHECKING:
     import sqlite3
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from pinakes.store.sqlite import Database
 
@@ -127,6 +128,12 @@ class ApiStore:
 
     def __init__(self, database: Database) -> None:
         self._database = database
+
+    @contextmanager
+    def snapshot(self) -> Iterator[None]:
+        """Several reads that see one state, whatever is replaced meanwhile."""
+        with self._database.snapshot():
+            yield
 
     def replace(self, api: ApiRow, units: Iterable[NewUnit]) -> None:
         """Put an API in place of the one of the same name, all at once."""
