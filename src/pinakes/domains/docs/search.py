@@ -84,10 +84,19 @@ class DocsSearch:
         ranked = self.rank(question.query, ids) if ids else []
         shown = self._store.chunks([candidate.chunk_id for _, candidate in ranked[: question.limit * 2]])
         scores = {candidate.chunk_id: value for value, candidate in ranked}
+        wanted = set(self._words.of(question.query).split())
         texts: dict[str, Passage] = {}
         for chunk in shown:
-            texts.setdefault(chunk.text, _passage(chunk, scores[chunk.id]))
+            anchors = self._best_first(chunk.anchors, wanted)
+            texts.setdefault(chunk.text, _passage(chunk, anchors, scores[chunk.id]))
         return list(texts.values())
+
+    def _best_first(self, anchors: tuple[str, ...], wanted: set[str]) -> tuple[str, ...]:
+        """The anchors with the one in front that shares most with the question: a chunk may hold several sections."""
+        if len(anchors) < 2:
+            return anchors
+        best = max(anchors, key=lambda anchor: len(wanted & set(self._words.of(anchor).split())))
+        return (best, *(anchor for anchor in anchors if anchor != best))
 
     def rank(self, query: str, source_ids: list[str]) -> list[tuple[float, Candidate]]:
         """Candidates for a query, best first."""
@@ -134,11 +143,11 @@ def choose_terms(frequencies: Mapping[str, int], total: int) -> list[str]:
     return useful or rarest[:1]
 
 
-def _passage(chunk: ShownChunk, score: float) -> Passage:
+def _passage(chunk: ShownChunk, anchors: tuple[str, ...], score: float) -> Passage:
     return Passage(
         id=f"doc:{chunk.id}",
         url=chunk.url,
-        anchors=chunk.anchors,
+        anchors=anchors,
         title=chunk.title,
         section=chunk.section,
         source=chunk.source,
