@@ -4,8 +4,8 @@
 
 Downloads documentation packages of Debian, holds a quarter of their pages back and lets those pages ask: a heading or a
 sentence that links to another page is a question, what it links to is the answer; the words of links and the terms of
-the sites' own indexes ask too. The pages held back are not indexed. Weights are fitted on all groups of sites but one and measured on that
-one; then on all. `--write` puts the result into domains/docs/weights.py.
+the sites' own indexes ask too. The pages held back are not indexed. Weights are fitted on all groups of sites but one
+and measured on that one; then on all. `--write` puts the result into domains/docs/weights.py.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import random
 import re
 import shutil
 import subprocess
-from collections import Counter, defaultdict
+from collections import defaultdict
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
@@ -316,20 +316,18 @@ def right_shares(exact: Numbers, same_page: Numbers) -> Numbers:
 
 
 def fit(examples: list[Example], *, steps: int = 300, penalty: float = 0.01, rate: float = 0.05) -> Numbers:
-    """Weights under which right candidates are likeliest: a softmax per question; sites and kinds count alike."""
+    """Weights under which right candidates are likeliest: a softmax over the candidates of each question."""
     everything = np.concatenate([example.values for example in examples])
-    alike = Counter((example.asked.site, example.asked.kind) for example in examples)
-    shares = [1.0 / alike[example.asked.site, example.asked.kind] / len(alike) for example in examples]
     spread = everything.std(axis=0) + 1e-9
     signs = np.array([0 if name in EITHER_SIGN else -1 if name in AGAINST else 1 for name in WEIGHTS])
     weights, first, second = (np.zeros(len(WEIGHTS)) for _ in range(3))
     for step in range(1, steps + 1):
         gradient = penalty * weights
-        for example, share in zip(examples, shares, strict=True):
+        for example in examples:
             scaled = example.values / spread
             scores = scaled @ weights
             likely = np.exp(scores - scores.max())
-            gradient += scaled.T @ (likely / likely.sum() - example.right) * share
+            gradient += scaled.T @ (likely / likely.sum() - example.right) / len(examples)
         first = 0.9 * first + 0.1 * gradient
         second = 0.99 * second + 0.01 * gradient**2
         moved = (first / (1 - 0.9**step)) / (np.sqrt(second / (1 - 0.99**step)) + 1e-8)

@@ -11,6 +11,7 @@ from pinakes.domains.docs.background import Crawls
 from pinakes.domains.docs.crawl import Frontier
 from pinakes.domains.docs.domain import open_docs
 from pinakes.errors import BadArgument, NotFound, StoreUnwritable
+from pinakes.markup.formats import parse
 from pinakes.store.docs import Place
 from pinakes.store.docs_index import MIGRATIONS
 from pinakes.store.library import open_library
@@ -197,20 +198,22 @@ def test_links_that_changed_elsewhere_are_counted_anew(desk: Desk, site: Site) -
     assert desk.cited("quokka") == []
 
 
-def test_a_page_that_breaks_its_reader_is_a_failure_of_that_page(desk: Desk, site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_page_that_breaks_its_reader_is_a_failure_of_that_page(
+    desk: Desk, site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
     site.html("/", page("Start", "Welcome.", "strange.html"))
     site.html("/strange.html", page("Strange", "Odd."))
-    from pinakes.domains.docs import website
 
     def strange(data: bytes, form: str, **options: str) -> object:
         if b"Odd" in data:
             raise RecursionError("too deep")
-        return real(data, form, **options)  # type: ignore[arg-type]
+        return parse(data, form, **options)  # type: ignore[arg-type]
 
-    real = website.parse
-    monkeypatch.setattr(website, "parse", strange)
+    monkeypatch.setattr("pinakes.domains.docs.website.parse", strange)
     status = desk.add(site.url)
-    assert [place.reason for place in status.failures] == ["The page could not be understood (RecursionError: too deep)"]
+    assert [place.reason for place in status.failures] == [
+        "The page could not be understood (RecursionError: too deep)"
+    ]
 
 
 def test_a_full_disk_stops_the_crawl_and_leaves_it_to_be_resumed(desk: Desk, site: Site) -> None:
@@ -226,7 +229,9 @@ def test_a_full_disk_stops_the_crawl_and_leaves_it_to_be_resumed(desk: Desk, sit
     assert desk.crawl(source_id).pages == 1
 
 
-def test_a_crawl_thread_that_meets_a_full_disk_says_so_in_the_log(desk: Desk, site: Site, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_crawl_thread_that_meets_a_full_disk_says_so_in_the_log(
+    desk: Desk, site: Site, caplog: pytest.LogCaptureFixture
+) -> None:
     chain(site, 1)
     source_id = desk.begin(f"{site.url}/0.html")
     crawls = desk.docs.library.crawls

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import zip_longest
+from itertools import chain, zip_longest
 from typing import TYPE_CHECKING
 
 from pinakes.domains.docs.model import Passage
@@ -132,8 +132,11 @@ def same_version(have: str, wanted: str) -> bool:
 
 def interleave(first: Sequence[Passage], second: Sequence[Passage]) -> list[Passage]:
     """Two ranked lists as one, in turns: their scores cannot be compared."""
-    merged = [passage for pair in zip_longest(first, second) for passage in pair if passage is not None]
-    return list({passage.text: passage for passage in reversed(merged)}.values())[::-1]
+    merged: dict[str, Passage] = {}
+    for passage in chain.from_iterable(zip_longest(first, second)):
+        if passage is not None:
+            merged.setdefault(passage.text, passage)
+    return list(merged.values())
 
 
 def choose_terms(frequencies: Mapping[str, int], total: int) -> list[str]:

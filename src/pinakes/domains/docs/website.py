@@ -32,6 +32,7 @@ _MOST_QUERIES_PER_PATH = 30
 _GONE = frozenset((404, 410))
 _LLMS_PAGE = re.compile(r"^# +(?P<title>[^\n]+)\n+(?:Source|URL):\s*(?P<url>https?://\S+)[ \t]*$", re.MULTILINE)
 _SMALLEST_FULL_TEXT = 2_000
+_LLMS_FILES = ("/llms.txt", "/llms-full.txt")  # Markdown by convention, sent as plain text
 _SAME_PAGE = re.compile(r"(?:/index)?(?:\.html?|\.md)?/?$")
 
 
@@ -41,9 +42,7 @@ class Website:
     parallel = PARALLEL_REQUESTS
     keeps_unlisted = True
 
-    def __init__(
-        self, source: SourceRow, client: HttpClient, apis: ApiShelf, *, clock: Callable[[], float]
-    ) -> None:
+    def __init__(self, source: SourceRow, client: HttpClient, apis: ApiShelf, *, clock: Callable[[], float]) -> None:
         self._source = source
         self._client = client
         self._apis = apis
@@ -130,7 +129,7 @@ class Website:
             return Skipped(
                 f"redirects to {url}" + ("" if inside else ", outside of the source"), (url,) if inside else ()
             )
-        form = format_of(url, response.media_type)
+        form = "markdown" if url.endswith(_LLMS_FILES) else format_of(url, response.media_type)
         if form is None or response.media_type.endswith(("json", "yaml")):
             return self._not_a_page(url, response)
         document = parse(response.body, form, url=response.url, charset=response.charset, title="")
