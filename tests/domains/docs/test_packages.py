@@ -59,6 +59,22 @@ except ImportError:
 '''
 
 
+SCHEMA = """/**
+ * Parses a wombat.
+ *
+ * @param input what to parse
+ */
+export declare function parse(input: string): Wombat;
+
+export interface Wombat {
+  /** Its name. */
+  name: string;
+}
+
+declare function _hidden(): void;
+"""
+
+
 def install(
     project: Path, files: dict[str, str], metadata: str = "", name: str = "web_kit", version: str = "2.1.0"
 ) -> None:

@@ -189,15 +189,9 @@ def test_canonical_meta_refresh_and_noindex_are_respected(desk: Desk, site: Site
 
 
 def test_an_endless_calendar_comes_to_an_end(desk: Desk, site: Site) -> None:
-    class Calendar(dict[str, Page]):
-        def get(self, path: str, default: object = None) -> Page:  # type: ignore[override]
-            if path.startswith("/cal"):
-                month = int(path.partition("=")[2] or 0)
-                body = page(f"Month {month}", "Nothing happens.", f"/cal?month={month + 1}")
-                return Page(body.encode(), headers={"Content-Type": "text/html"})
-            return Page(b"", 404)
-
-    site.pages = Calendar()
+    for month in range(200):
+        site.html(f"/cal?month={month}", page(f"Month {month}", "Nothing happens.", f"/cal?month={month + 1}"))
+    site.html("/cal", page("Calendar", "Nothing happens.", "/cal?month=0"))
     status = desk.add(f"{site.url}/cal", max_pages=1000)
     assert status.pages <= 40
 
