@@ -20,7 +20,7 @@ from pinakes.workspace.indexer import ParsedFile
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
 
-_MARK = re.compile(r"(?:#|//)\s*(!->|\?->|->)\s*([^#/]+)")
+_MARK = re.compile(r"(?:#|//) (!->|\?->|->) (.*)$")
 
 
 class Sources:
@@ -33,7 +33,9 @@ class Sources:
             language = detect(path, data)
             name = language.name if language is not None else ""
             file = ParsedFile(path, data, language, parse(language, data) if language is not None else None)
-            facts = manifest_facts(data) if is_manifest(path) else (resolver_of(name) or DefinitionsOnly()).extract(file)
+            facts = (
+                manifest_facts(data) if is_manifest(path) else (resolver_of(name) or DefinitionsOnly()).extract(file)
+            )
             self._files[path] = ("go.mod" if is_manifest(path) else name, facts)
 
     def paths(self) -> Collection[str]:

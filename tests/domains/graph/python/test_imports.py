@@ -124,7 +124,9 @@ def test_imports_know_when_they_take_effect() -> None:
 
 
 def test_imports_are_counted_as_external_or_unresolved() -> None:
-    resolution = Sources({"a.py": "import os, json\nfrom typing import Any\nfrom .missing import x\n"}).resolve()["a.py"]
+    resolution = Sources({"a.py": "import os, json\nfrom typing import Any\nfrom .missing import x\n"}).resolve()[
+        "a.py"
+    ]
     assert (resolution.external_imports, resolution.unresolved_imports) == (3, 1)
 
 

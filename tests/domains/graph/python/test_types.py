@@ -455,7 +455,8 @@ def test_overloads_are_one_function_with_several_definitions() -> None:
 
 def test_unannotated_parameters_inherit_from_the_overridden_method() -> None:
     check(
-        a_py=C + "class A:\n    def go(self, c: C): ...\nclass B(A):\n    def go(self, c):\n        c.m()  # -> C.m\n    def new(self, c=C()):\n        c.m()  # -> C.m\n"
+        a_py=C
+        + "class A:\n    def go(self, c: C): ...\nclass B(A):\n    def go(self, c):\n        c.m()  # -> C.m\n    def new(self, c=C()):\n        c.m()  # -> C.m\n"
     )
 
 
@@ -488,7 +489,11 @@ Color.RED  # -> Color.RED
 
 
 def test_generators_receive_what_their_type_declares() -> None:
-    check(a_py="from typing import Generator\n" + C + "def g() -> Generator[int, C, None]:\n    got = yield 1\n    got.m()  # -> C.m\n")
+    check(
+        a_py="from typing import Generator\n"
+        + C
+        + "def g() -> Generator[int, C, None]:\n    got = yield 1\n    got.m()  # -> C.m\n"
+    )
 
 
 def test_unknown_receivers_are_possible_by_name() -> None:

@@ -55,6 +55,9 @@ _HANDLERS = (
 """The method of each expression, in the order of the opcodes."""
 
 
+_SELF = frozenset({"typing.Self", "typing_extensions.Self"})
+
+
 class Evaluator:
     """Evaluates expressions of the intermediate form."""
 
@@ -85,6 +88,10 @@ class Evaluator:
 
     def super_of(self) -> Types:
         """What `super()` gives here."""
+        return UNKNOWN
+
+    def self_type(self) -> Types:
+        """What `Self` stands for here."""
         return UNKNOWN
 
     def sent(self) -> Types:
@@ -350,7 +357,10 @@ class Evaluator:
             return UNKNOWN
         match node[0]:
             case ir.NAME | ir.ATTR:
-                return self.inference.declared(*self._named(node))
+                entities, types = self._named(node)
+                if any(type(entity) is External and entity.name in _SELF for entity in entities):
+                    return self.self_type()
+                return self.inference.declared(entities, types)
             case ir.INDEX:
                 return self._annotation_index(node)
             case ir.BINARY:

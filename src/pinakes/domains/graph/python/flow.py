@@ -62,8 +62,9 @@ class BodyEvaluator(BodyExpressions):
         parameters = [parameter[0] for parameter in function.parameters]
         frame = self._frame = Frame(outer, function=function, local=frozenset((*parameters, *node[7])))
         self._source = function.key
+        frame.assigned = frozenset(node[7])
         frame.parameters = {name: index for index, name in enumerate(parameters)}
-        for name in frame.parameters.keys() & set(node[7]):
+        for name in frame.parameters.keys() & frame.assigned:
             frame.bind(name, self.inference.parameter(function, frame.parameters[name]))
         self.run(node[8])
 
@@ -215,9 +216,10 @@ class BodyEvaluator(BodyExpressions):
                 self._store_attribute(target, types)
             case ir.TUPLE | ir.LIST:
                 for index, part in enumerate(target[1]):
-                    self._store(part, unpacked(types, index, self.inference))
-            case ir.STAR:
-                self._store(target[1], (Known("list", (element_of(types, self.inference),)),))
+                    if part is not None and part[0] == ir.STAR:
+                        self._store(part[1], (Known("list", (element_of(types, self.inference),)),))
+                    else:
+                        self._store(part, unpacked(types, index, self.inference))
             case _:
                 self.evaluate(target)
 
@@ -269,7 +271,7 @@ class BodyEvaluator(BodyExpressions):
 
     def _assert(self, node: Node) -> None:
         self.visit(node[1])
-        self._narrow(node[1], holds=True)
+        self.narrow(node[1], holds=True)
         self.visit(node[2])
 
     def _if(self, node: Node) -> bool:
@@ -278,18 +280,18 @@ class BodyEvaluator(BodyExpressions):
         for test, body in node[1]:
             self.visit(test)
             before = dict(frame.environment)
-            self._narrow(test, holds=True)
+            self.narrow(test, holds=True)
             type_only, self._type_only = self._type_only, self._type_only or _is_type_checking(test)
             if self.run(body):
                 ends.append(frame.environment)
             self._type_only = type_only
             frame.environment = before
-            self._narrow(test, holds=False)
+            self.narrow(test, holds=False)
         if self.run(node[2]):
             ends.append(frame.environment)
         if not ends:
             return False
-        frame.environment = merged(ends, frame.local)
+        frame.environment = merged(ends, frame.assigned)
         return True
 
     def _for(self, node: Node) -> None:
@@ -308,11 +310,11 @@ class BodyEvaluator(BodyExpressions):
 
         def once() -> bool:
             self.visit(test)
-            self._narrow(test, holds=True)
+            self.narrow(test, holds=True)
             return self.run(body)
 
         self._loop(once)
-        self._narrow(test, holds=False)
+        self.narrow(test, holds=False)
         self.run(otherwise)
 
     def _loop(self, once: Callable[[], bool]) -> None:
@@ -326,7 +328,7 @@ class BodyEvaluator(BodyExpressions):
             ends = [before, *self._breaks.pop()]
             if completed:
                 ends.append(frame.environment)
-            frame.environment = merged(ends, frame.local)
+            frame.environment = merged(ends, frame.assigned)
             if all(frame.environment.get(name) == types for name, types in before.items()):
                 break
         self._loops -= 1
@@ -349,13 +351,13 @@ class BodyEvaluator(BodyExpressions):
         if completed and self.run(otherwise):
             ends.append(frame.environment)
         for classes, name, handler in handlers:
-            frame.environment = merged([before, after], frame.local)
+            frame.environment = merged([before, after], frame.assigned)
             caught = instances_of(self.evaluate(classes))
             if name:
                 self._store((ir.NAME, 0, name), caught)
             if self.run(handler):
                 ends.append(frame.environment)
-        frame.environment = merged(ends or [before, after], frame.local)
+        frame.environment = merged(ends or [before, after], frame.assigned)
         return self.run(final) and bool(ends)
 
     def _match(self, node: Node) -> None:
@@ -371,23 +373,13 @@ class BodyEvaluator(BodyExpressions):
             for use in uses:
                 self.evaluate(use)
             if path and narrowed:
-                self._set_narrowed(path, narrowed)
+                self.set_narrowed(path, narrowed)
             for capture in captures:
                 self._store(capture, UNKNOWN)
             self.evaluate(guard)
             if self.run(body):
                 ends.append(frame.environment)
-        frame.environment = merged(ends, frame.local)
-
-    def _narrow(self, test: Expression, *, holds: bool) -> None:
-        for path, types in self.narrowings(test, holds=holds):
-            self._set_narrowed(path, types)
-
-    def _set_narrowed(self, path: str, types: Types) -> None:
-        self._frame.environment[path] = types
-        attribute = path.rpartition(".")[2]
-        if attribute != path:
-            self._frame.narrowed.add(attribute)
+        frame.environment = merged(ends, frame.assigned)
 
 
 def _is_type_checking(test: Expression) -> bool:
