@@ -1,7 +1,7 @@
 """Small projects whose lines say in a comment what they refer to; the resolvers have to agree.
 
-`-> Parser.feed` after a comment sign: the line surely refers to that definition (several: comma-separated; `b.py:f` names
-the file too). `!-> f`: it does not. `?-> feed`: it may refer to something of that name.
+`-> Parser.feed` after a comment sign: the line surely refers to that definition (several: comma-separated; `b.py:f`
+names the file too). `!-> f`: it does not. `?-> feed`: it may refer to something of that name.
 """
 
 from __future__ import annotations

@@ -68,7 +68,8 @@ def test_java_names_come_from_imports_packages_and_types() -> None:
                 "package com.acme.model;\npublic class Order { public int total() { return 1; } }\n"
             ),
             "src/com/acme/app/Base.java": (
-                "package com.acme.app;\npublic abstract class Base {\n  protected void log() {}\n  Base self() { return this; }\n}\n"
+                "package com.acme.app;\npublic abstract class Base {\n  protected void log() {}\n"
+                "  Base self() { return this; }\n}\n"
             ),
             "src/com/acme/app/Runner.java": "package com.acme.app;\npublic interface Runner { void run(Order o); }\n",
             "src/com/acme/app/App.java": """package com.acme.app;
@@ -106,8 +107,13 @@ public class App extends Base implements Runner { // -> Base, Runner
 def test_kotlin_and_java_see_each_other() -> None:
     check_files(
         {
-            "j/Strings.java": "package util;\npublic class Strings {\n  public static String trim(String s) { return s; }\n}\n",
-            "k/model.kt": "package model\n\nclass Order(val id: Int) {\n    fun total(): Int = 1\n}\n\nfun load(): Order = Order(1)\n",
+            "j/Strings.java": (
+                "package util;\npublic class Strings {\n  public static String trim(String s) { return s; }\n}\n"
+            ),
+            "k/model.kt": (
+                "package model\n\nclass Order(val id: Int) {\n    fun total(): Int = 1\n}\n\n"
+                "fun load(): Order = Order(1)\n"
+            ),
             "k/app.kt": """package app
 
 import util.Strings
@@ -291,9 +297,12 @@ def test_php_names_come_from_use_and_namespace() -> None:
     check_files(
         {
             "src/Util/Strings.php": (
-                "<?php\nnamespace Acme\\Util;\nclass Strings { public static function trim() {} }\nfunction helper() {}\n"
+                "<?php\nnamespace Acme\\Util;\nclass Strings { public static function trim() {} }\n"
+                "function helper() {}\n"
             ),
-            "src/Model/Order.php": "<?php\nnamespace Acme\\Model;\nclass Order { public function total() {} }\nclass User {}\n",
+            "src/Model/Order.php": (
+                "<?php\nnamespace Acme\\Model;\nclass Order { public function total() {} }\nclass User {}\n"
+            ),
             "src/App/Base.php": "<?php\nnamespace Acme\\App;\nabstract class Base { protected function log() {} }\n",
             "src/App/App.php": """<?php
 namespace Acme\\App;
@@ -376,7 +385,9 @@ def test_syntax_errors_leave_the_rest_readable() -> None:
 
 
 def test_other_languages_have_definitions_only() -> None:
-    sources = Sources({"a.lua": "local function f(a)\n  return a\nend\n", "README.md": "# Title\n", "data.json": '{"a": 1}'})
+    sources = Sources(
+        {"a.lua": "local function f(a)\n  return a\nend\n", "README.md": "# Title\n", "data.json": '{"a": 1}'}
+    )
     facts = sources.facts("a.lua")
     assert facts is not None
     assert [(symbol.key, symbol.kind) for symbol in facts.symbols] == [("f", "function")]

@@ -50,7 +50,7 @@ class Arguments:
 _HANDLERS = (
     "name", "attribute", "call", "index", "tuple", "list", "set", "dict", "comprehension", "either", "both", "choice",
     "not", "binary", "await", "yield", "yield_from", "lambda", "walrus", "star", "many", "text", "item", "unpack",
-    "rest", "enter", "caught",
+    "rest", "enter", "caught", "slice",
 )  # fmt: skip
 """The method of each expression, in the order of the opcodes."""
 
@@ -326,6 +326,11 @@ class Evaluator:
     def _many(self, node: Node) -> Types:
         operands = node[1] if node[0] == ir.MANY else (node[1],)
         for operand in operands:
+            self.evaluate(operand)
+        return UNKNOWN
+
+    def _slice(self, node: Node) -> Types:
+        for operand in node[1]:
             self.evaluate(operand)
         return UNKNOWN
 

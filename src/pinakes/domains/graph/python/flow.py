@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from typing import TYPE_CHECKING
 
 from pinakes.domains.graph.model import Import
@@ -34,7 +35,7 @@ class BodyEvaluator(BodyExpressions):
         self.imports: dict[Import, None] = {}
         self.external_imports = 0
         self.unresolved_imports = 0
-        self._pending: list[tuple[Node, Frame, FunctionInfo]] = []
+        self._pending: deque[tuple[Node, Frame, FunctionInfo]] = deque()
         self._type_only = False
         self._loops = 0
         self._breaks: list[list[Environment]] = []
@@ -48,7 +49,7 @@ class BodyEvaluator(BodyExpressions):
         """Run the module's own statements, then every function, outer ones first."""
         self.run(body)
         while self._pending:
-            node, outer, function = self._pending.pop(0)
+            node, outer, function = self._pending.popleft()
             self._run_function(node, outer, function)
 
     def run(self, body: tuple[Node, ...]) -> bool:
