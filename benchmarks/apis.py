@@ -168,7 +168,8 @@ def parse_alone(data: bytes, suffix: str) -> None:
     class Tolerant(yaml.CSafeLoader):
         """The safe loader, made to accept `=`, which real files hold."""
 
-    Tolerant.yaml_constructors = Tolerant.yaml_constructors | {"tag:yaml.org,2002:value": str}
+        yaml_constructors = yaml.CSafeLoader.yaml_constructors | {"tag:yaml.org,2002:value": lambda _, node: node.value}
+
     yaml.load(data, Tolerant)
 
 

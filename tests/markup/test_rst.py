@@ -35,7 +35,7 @@ def test_labels_are_anchors_of_what_follows() -> None:
 
 def test_code_comes_from_directives_literal_blocks_and_sessions() -> None:
     document = parse(
-        "T\n=\n\nT\n==\n\n.. code-block:: python\n   :linenos:\n\n   def f():\n       pass\n\nLike this::\n\n    raw\n      deeper\n\n"
+        "Title\n=====\n\n.. code-block:: python\n   :linenos:\n\n   def f():\n       pass\n\nLike this::\n\n    raw\n      deeper\n\n"
         ">>> 1 + 1\n2\n\n::\n\n    alone"
     )
     texts = [block.text for block in document.sections[-1].blocks]

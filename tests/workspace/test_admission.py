@@ -37,6 +37,7 @@ def text_of(root: Path, path: str, content: bytes) -> str:
         ("a.py", "a = 1\n", "admitted"),
         ("LICENSE", "No language, plain text.\n", "admitted"),
         ("a.py", "", "empty"),
+        ("a.py", " \n\t\n", "empty"),
         ("photo.PNG", "whatever", "binary"),
         ("a.py", b"abc\0def", "binary"),
         ("package-lock.json", "{}", "generated"),

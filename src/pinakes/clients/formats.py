@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 
@@ -54,7 +53,7 @@ def _remove_json(text: str, path: Path) -> str:
     return text
 
 
-JSON = Format("JSON", "{}\n", lambda text: jsonc.data(jsonc.parse(text)), splice.put, _remove_json)
+JSON = Format("JSON", "{}\n", jsonc.read, splice.put, _remove_json)
 TOML = Format("TOML", "", toml_tables.read, toml_tables.put, toml_tables.remove)
 
 
@@ -82,16 +81,15 @@ def change_text(form: Format, text: str, changes: Iterable[Change]) -> str:
 
 
 def _is_what_was_asked(change: Change, before: dict[str, Json], after: dict[str, Json]) -> bool:
-    wanted = _changed(before, change)
+    wanted = _make(change, before)
     if isinstance(change, Put):
         return after == wanted
     parent = change.path[:-1]
     return _without_empty(after, parent) == _without_empty(wanted, parent)
 
 
-def _changed(table: dict[str, Json], change: Change) -> dict[str, Json]:
-    """The change made to plain data: what the text must say afterwards."""
-    table = copy.deepcopy(table)
+def _make(change: Change, table: dict[str, Json]) -> dict[str, Json]:
+    """Make the change in plain data, in place: what the text must say afterwards."""
     holder = cast("Any", table)  # dicts and lists alike, down the path
     for step, following in zip(change.path[:-1], change.path[1:], strict=True):
         if isinstance(holder, dict) and step not in holder:
@@ -109,8 +107,7 @@ def _changed(table: dict[str, Json], change: Change) -> dict[str, Json]:
 
 
 def _without_empty(table: dict[str, Json], path: Path) -> dict[str, Json]:
-    """The data without the containers on the way to `path` that hold nothing."""
-    table = copy.deepcopy(table)
+    """Take out, in place, the containers on the way to `path` that hold nothing."""
     for length in range(len(path), 0, -1):
         holder = cast("Any", table)
         for step in path[: length - 1]:

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     Table = dict[str, Json]
     Plan = Callable[[Table], list[Change]]
 
+_REMOTE = {"url", "httpUrl", "serverUrl"}  # keys of an entry that names a server elsewhere, not a command
 _OWN_HOOK = re.compile(r"\bpinakes(?:\.exe)?[\"']?\s+hook\b")
 
 
@@ -122,7 +123,7 @@ def _server_changes(client: Client, launch: Launch, table: Table) -> list[Change
     path = (client.servers, SERVER_NAME)
     wanted = client.entry(launch)
     present = _table_at(table, *path)
-    if present is None:
+    if present is None or present.keys() & _REMOTE:
         return [Put(path, wanted)]
     # An empty table is only a default: it is not put over what the user wrote there.
     wrong = [key for key, value in wanted.items() if key not in present or present[key] != value != {}]
@@ -198,9 +199,9 @@ def hook_command(launch: Launch, event: str, platform: str) -> str:
 def hook_entry(hooks: Hooks, event: HookEvent, command: str) -> Table:
     """What a client wants to know of one hook."""
     if not hooks.grouped:
-        return {"command": command, "timeout": hooks.timeout}
+        return {"command": command, **hooks.options}
     matcher: Table = {"matcher": event.matcher} if event.matcher else {}
-    return {**matcher, "hooks": [{"type": "command", "command": command, "timeout": hooks.timeout}]}
+    return {**matcher, "hooks": [{"type": "command", "command": command, **hooks.options}]}
 
 
 def _table_at(table: Table, *path: str) -> Table | None:

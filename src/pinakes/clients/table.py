@@ -66,7 +66,7 @@ class Hooks:
 
     path: Callable[[Machine], Path]
     events: tuple[HookEvent, ...]
-    timeout: int
+    options: Mapping[str, Json]
     grouped: bool = True
     version: int | None = None
 
@@ -116,7 +116,8 @@ def _claude_code_servers(machine: Machine) -> Path:
 
 def _opencode_path(machine: Machine) -> Path:
     folder = machine.folder("XDG_CONFIG_HOME", ".config") / "opencode"
-    return next((path for name in ("jsonc", "json") if (path := folder / f"opencode.{name}").exists()), path)
+    commented = folder / "opencode.jsonc"
+    return commented if commented.exists() else folder / "opencode.json"
 
 
 def _zed_path(machine: Machine) -> Path:
@@ -139,7 +140,7 @@ _CLAUDE_HOOKS = Hooks(
         HookEvent("PostCompact"),
         HookEvent("SessionEnd"),
     ),
-    timeout=10,
+    {"timeout": 10},
 )
 _CODEX_HOOKS = Hooks(
     lambda machine: machine.folder("CODEX_HOME", ".codex") / "hooks.json",
@@ -150,7 +151,7 @@ _CODEX_HOOKS = Hooks(
         HookEvent("Stop"),
         HookEvent("SessionEnd"),
     ),
-    timeout=10,
+    {"timeout": 10},
 )
 _GEMINI_HOOKS = Hooks(
     lambda machine: machine.home / ".gemini" / "settings.json",
@@ -161,7 +162,7 @@ _GEMINI_HOOKS = Hooks(
         HookEvent("AfterAgent"),
         HookEvent("SessionEnd"),
     ),
-    timeout=10_000,  # milliseconds, where the others count seconds
+    {"timeout": 10_000},  # milliseconds, where the others count seconds
 )
 _CURSOR_HOOKS = Hooks(
     lambda machine: machine.home / ".cursor" / "hooks.json",
@@ -173,9 +174,20 @@ _CURSOR_HOOKS = Hooks(
         HookEvent("afterAgentResponse"),
         HookEvent("sessionEnd"),
     ),
-    timeout=10,
+    {"timeout": 10},
     grouped=False,
     version=1,
+)
+_WINDSURF_HOOKS = Hooks(
+    lambda machine: machine.home / ".codeium" / "windsurf" / "hooks.json",
+    (
+        HookEvent("pre_user_prompt"),
+        HookEvent("post_write_code"),
+        HookEvent("post_run_command"),
+        HookEvent("post_cascade_response"),
+    ),
+    {"show_output": False},
+    grouped=False,
 )
 
 CLIENTS = (
@@ -227,6 +239,7 @@ CLIENTS = (
         lambda machine: machine.home / ".codeium" / "windsurf" / "mcp_config.json",
         "mcpServers",
         _plain_entry,
+        hooks=_WINDSURF_HOOKS,
     ),
     Client(
         "gemini-cli",

@@ -111,6 +111,14 @@ class ProjectStore:
             rows = connection.execute("SELECT id, path, hash, size, mtime_ns, seen_at_ns FROM file").fetchall()
         return {row[1]: StoredFile(row[0], row[1], row[2], SeenStamp(*row[3:])) for row in rows}
 
+    def file(self, path: str) -> StoredFile | None:
+        """One indexed file."""
+        with self.database.snapshot() as connection:
+            row = connection.execute(
+                "SELECT id, path, hash, size, mtime_ns, seen_at_ns FROM file WHERE path = ?", (path,)
+            ).fetchone()
+        return StoredFile(row[0], row[1], row[2], SeenStamp(*row[3:])) if row else None
+
     def skipped(self) -> dict[str, SkippedFile]:
         """All skipped files by path."""
         with self.database.snapshot() as connection:
@@ -155,9 +163,9 @@ class ProjectStore:
     def add_file(self, connection: sqlite3.Connection, record: FileRecord) -> int:
         """Write a file's row; its id."""
         stamp = record.stamp
-        row = connection.execute(
+        cursor = connection.execute(
             """INSERT INTO file (path, language, lines, size, mtime_ns, seen_at_ns, hash)
-               VALUES (?, ?, ?, ?, ?, ?, ?) RETURNING id""",
+               VALUES (?, ?, ?, ?, ?, ?, ?)""",
             (
                 record.path,
                 record.language,
@@ -167,9 +175,8 @@ class ProjectStore:
                 stamp.seen_at_ns,
                 record.hash,
             ),
-        ).fetchone()
-        file_id: int = row[0]
-        return file_id
+        )
+        return cursor.lastrowid or 0  # never 0 after an insert; RETURNING is many times slower
 
     def remove_file(self, connection: sqlite3.Connection, file_id: int) -> None:
         """Delete a file's row."""

@@ -93,7 +93,7 @@ def admit(root: Path, path: str, size: int) -> Admitted | str:
     if data is None:
         return "unreadable"
     language = detect(path, data[:_HEAD_BYTES])
-    return refuse_by_content(data, language) or Admitted(_to_utf8(data), language)
+    return refuse_by_content(data, language) or Admitted(to_utf8(data), language)
 
 
 def read_regular(path: str) -> bytes | None:
@@ -116,6 +116,8 @@ def refuse_by_content(data: bytes, language: Language | None) -> str | None:
         return "too large"
     if (language is None or language.name in _DATA_LANGUAGES) and len(data) > MAX_DATA_BYTES:
         return "data"
+    if not data.strip():
+        return "empty"
     if _is_minified(data) and not (language and language.name == "markdown"):
         return "minified"
     return "generated" if _GENERATED.search(head[:_MARK_BYTES]) else None
@@ -129,7 +131,7 @@ def _marked_encoding(data: bytes) -> str | None:
     return next((name for mark, name in _ENCODINGS if data.startswith(mark)), None)
 
 
-def _to_utf8(data: bytes) -> bytes:
+def to_utf8(data: bytes) -> bytes:
     """Any encoding as UTF-8, line for line."""
     if encoding := _marked_encoding(data):
         return data.decode(encoding, "replace").encode("utf-8", "replace")

@@ -113,11 +113,13 @@ def test_a_folder_without_descriptions_is_an_error(apis: Apis, tmp_path: Path) -
         ("   \n", "empty"),
         ("hello: world\n", "Not an API description"),
         ("just words", "Not an API description"),
+        ("<html><p>openapi: 3</p></html>", "Not an API description"),
+        ("query Q { a(b: 1) { c } }", "Not an API description"),
         ('{"name": "x"}', "Not an API description"),
         ("[1, 2]", "Not an API description"),
         ('{"openapi": "3.0.0"', "Not valid JSON"),
         ("openapi: 3.0.0\n  bad: [", "Not valid YAML"),
-        (b"\xff\xd8\xff\x00", "Not"),
+        (b"\xff\xd8\xff\x00", "Not an API description"),
     ],
 )
 def test_what_is_no_description_is_refused_clearly(
@@ -321,3 +323,10 @@ def test_a_folder_is_refreshed_api_by_api(apis: Apis, tmp_path: Path) -> None:
     (folder / "c.yaml").write_text(minimal("C1"))
     found = {each.api_name: [change.what for change in each.changes] for each in apis.indexer.refresh("both")}
     assert found == {"both-a1": [], "both-b1": ["removed", "added"], "both-c1": ["added"]}
+
+
+def test_a_found_local_file_follows_its_neighbours(apis: Apis, tmp_path: Path) -> None:
+    (tmp_path / "a.yaml").write_text("get: {summary: From beside}")
+    (tmp_path / "api.yaml").write_text("openapi: 3.0.0\ninfo: {title: L}\npaths: {/a: {$ref: a.yaml}}\n")
+    (api,) = apis.indexer.add_found((tmp_path / "api.yaml").read_bytes(), str(tmp_path / "api.yaml"), "l").apis
+    assert (api.operation_count, api.warnings) == (1, ())

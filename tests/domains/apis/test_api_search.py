@@ -148,3 +148,11 @@ def test_changes_are_told_with_the_breaking_ones_first() -> None:
     assert render_changes(ApiChanges("shop", "1", "1", ())) == "shop: no operation changed"
     many = tuple(OperationChange(f"GET /{number}", "added") for number in range(150))
     assert render_changes(ApiChanges("shop", "1", "1", many)).endswith("… and 50 more")
+
+
+def test_the_text_of_a_hit_is_plain_for_its_caller_to_fence(apis: Apis, add: Add) -> None:
+    add(PAYMENTS)
+    (first, *_) = apis.searcher.search("create a refund", api_name="payments", types=["endpoint"])
+    assert "~~~" not in first.text
+    assert first.text.startswith("POST /v1/refunds\n\nCreate a refund.")
+    assert len(first.text) <= 2_400

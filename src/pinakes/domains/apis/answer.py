@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from pinakes.domains.apis.library import ApiLibrary, api_of
 from pinakes.domains.apis.model import Api, ApiHit
-from pinakes.domains.apis.render import operation_line, render_operation, render_overview, render_schema
+from pinakes.domains.apis.render import operation_line, operation_text, render_overview, render_schema
 from pinakes.domains.apis.search import TYPE_OF_KIND, RankedUnit, kinds_of, search_units
 from pinakes.errors import NotFound
 
@@ -84,7 +84,7 @@ class _Shown:
     def _text(self, unit: UnitRow, row: ApiRow, api: Api, resolve: Resolve, characters: int) -> str:
         if unit.kind in ("operation", "webhook"):
             operation = self._library.operation(unit)
-            return render_operation(operation, api.overview, resolve, citation=api.citation, characters=characters).text
+            return operation_text(operation, api.overview, resolve, characters=characters)
         if unit.kind in ("schema", "message"):
             schema = self._library.value(unit)
             described = schema.get("description") if isinstance(schema, dict) else ""

@@ -61,8 +61,10 @@ def read_description(document: Document) -> ApiDescription:
                 return parse_sdl(decode_text(data))
             case "protobuf":
                 return parse_protobuf(decode_text(data), lambda name: _read_import(document, name))
-            case _:
+            case "tree":
                 return _read_tree(document)
+            case _:
+                raise SourceError("Not an API description", hint=_KNOWN)
     except RecursionError:
         raise SourceError("The description is nested too deeply to be read") from None
 

@@ -27,7 +27,7 @@ _FORMATS = {
     "uri": "https://example.com",
     "unix-time": 1704067200,
 }
-_PATH_PARAMETER = re.compile(r"\{([^}]+)\}|(?<=/):([A-Za-z_]\w*)")
+_PATH_PARAMETER = re.compile(r"\{([^{}]+)\}|(?<=/):([A-Za-z_]\w*)")
 
 
 def example_call(operation: Operation, overview: Overview, resolve: Resolve) -> str:

@@ -87,7 +87,9 @@ class ApiIndexer:
         return self._add_documents(documents, location, source_name)
 
     def add_found(self, data: bytes, url: str, name: str = "") -> AddReport:
-        """Index a description that somebody else fetched from `url`, such as a crawl of documentation."""
+        """Index a description that somebody else read from `url`, such as a crawl of documentation."""
+        if not is_address(url):
+            return self.add(url, name)
         source_name = name.strip()
         self._refuse_taken(source_name, url)
         return self._add_documents([fetched_document(Fetched(data, url), self._network)], url, source_name)

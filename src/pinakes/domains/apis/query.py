@@ -39,6 +39,7 @@ _QUESTION_WORDS = frozenset(
     ]
 )
 SYNONYM_WEIGHT = 0.85
+MAX_WORDS = 40
 
 # Verbs of interfaces: within a row, one is as good as another.
 VERBS: dict[str, tuple[str, ...]] = {
@@ -182,7 +183,7 @@ def question_words(text: str) -> list[str]:
     parts = [part for word in _WORD.findall(text) for part in split_identifier(word)]
     words = [word for part in parts for word in ABBREVIATIONS.get(part, (part,))]
     kept = [word for word in words if word not in STOP_WORDS and word not in _QUESTION_WORDS]
-    return kept or words
+    return (kept or words)[:MAX_WORDS]
 
 
 def stem(word: str) -> str:

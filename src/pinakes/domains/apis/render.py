@@ -44,6 +44,7 @@ DETAILS = (
 )
 _DESCRIPTION_CHARACTERS = (1_200, 800, 600, 500, 300, 200, 100)
 _LEFT_OUT = "… and "
+_READ_CHARACTERS = 10_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +90,15 @@ def render_operation(
     return Rendered("\n\n".join(frame), inside.shortened)
 
 
+def operation_text(operation: Operation, overview: Overview, resolve: Resolve, *, characters: int) -> str:
+    """One operation as plain text, for whoever fences and cites it."""
+    example = example_call(operation, overview, resolve)
+    tail = "\n\n".join([f"Auth: {_auth(operation, overview)}", *([f"Example:\n{example}"] if example else [])])
+    head = one_line(operation.key, 200)
+    inside = _fitting(operation, resolve, characters - len(head) - len(tail) - 4)
+    return "\n\n".join([head, inside.text, tail])
+
+
 def _fitting(operation: Operation, resolve: Resolve, room: int) -> Rendered:
     text = ""
     for detail, description_characters in zip(DETAILS, _DESCRIPTION_CHARACTERS, strict=True):
@@ -99,7 +109,8 @@ def _fitting(operation: Operation, resolve: Resolve, room: int) -> Rendered:
 
 
 def _sections(operation: Operation, resolve: Resolve, detail: Detail, description_characters: int) -> list[str]:
-    summary, description = one_line(operation.summary, 200), plain(operation.description).strip()
+    summary = one_line(operation.summary, 200)
+    description = plain(operation.description[:_READ_CHARACTERS]).strip()
     sections = ["(deprecated)"] if operation.deprecated else []
     if not " ".join(description.split()).startswith(summary.rstrip("…")):
         sections.append(summary)
@@ -116,7 +127,7 @@ def _sections(operation: Operation, resolve: Resolve, detail: Detail, descriptio
 
 
 def _shortened(text: str, characters: int) -> str:
-    text = re.sub(r"\n\s*\n+", "\n", text)
+    text = re.sub(r"\n\s+", "\n", text[:_READ_CHARACTERS])
     if len(text) <= characters:
         return text
     return text[: characters - 1].rsplit(" ", 1)[0] + "…"
@@ -246,7 +257,7 @@ def render_schema(
             f"{name}: {kind}" if kind != name else name,
             *(f"  {line}" for line in outline(schema, resolve, detail)),
         ]
-        about = _shortened(plain(description).strip(), description_characters)
+        about = _shortened(plain(description[:_READ_CHARACTERS]).strip(), description_characters)
         text = "\n".join([*([about] if about else []), *lines])
         if len(text) <= characters:
             return text
@@ -276,7 +287,7 @@ def render_overview(api: Api, groups: Sequence[tuple[str, int]]) -> str:
     overview = api.overview
     lines = [f"{overview.title or api.name} {overview.version} ({overview.kind})".replace("  ", " ")]
     if overview.description:
-        lines.append(_shortened(plain(overview.description).strip(), 1_500))
+        lines.append(_shortened(plain(overview.description[:_READ_CHARACTERS]).strip(), 1_500))
     if overview.servers:
         lines.append(f"Servers: {', '.join(overview.servers[:5])}")
     for scheme in overview.security_schemes[:8]:

@@ -12,6 +12,7 @@ from pinakes.domains.code.index import definitions_of
 from pinakes.domains.code.model import CodeHit
 from pinakes.workspace.admission import Admitted, admit
 from pinakes.workspace.extract import parse_file
+from pinakes.workspace.sync import is_stale
 from pinakes.workspace.walk import stamp
 
 if TYPE_CHECKING:
@@ -19,9 +20,11 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from pinakes.domains.code.model import Chunk
-    from pinakes.store.code import ChunkRow, CodeStore
+    from pinakes.store.code import ChunkRow
+    from pinakes.store.project import ProjectStore
 
 CONTEXT_LINES = 3
+CONTEXT_CHARACTERS = 200  # of each line
 
 
 @dataclass(frozen=True)
@@ -51,7 +54,7 @@ class _Source:
 class SourceReader:
     """Turns chunks into hits; reads each file once."""
 
-    def __init__(self, root: Path, store: CodeStore) -> None:
+    def __init__(self, root: Path, store: ProjectStore) -> None:
         self._root = root
         self._store = store
         self._sources: dict[str, _Source | None] = {}
@@ -82,18 +85,20 @@ class SourceReader:
         return self._sources[path]
 
     def _load(self, path: str) -> _Source | None:
-        current = stamp(self._root / path)
+        current, known = stamp(f"{self._root}/{path}"), self._store.file(path)
         admitted = admit(self._root, path, current.size) if current else "vanished"
-        if isinstance(admitted, str):
+        if current is None or isinstance(admitted, str):
             return None
-        digest = hashlib.sha256(admitted.data).digest()
-        return _Source(path, admitted, is_as_indexed=digest == self._store.hash_of_file(path))
+        # The same stamp means the same content; only in doubt is all of it looked at.
+        same_stamp = known is not None and not is_stale(known.stamp, current)
+        same = same_stamp or (known is not None and hashlib.sha256(admitted.data).digest() == known.hash)
+        return _Source(path, admitted, is_as_indexed=same)
 
 
 def _nearest(lines: Sequence[str]) -> Sequence[str]:
-    """The first few lines, not counting blank ones before them."""
+    """The first few lines, not counting blank ones before them; long ones shortened."""
     first = next((number for number, line in enumerate(lines) if line.strip()), len(lines))
-    return lines[first : first + CONTEXT_LINES]
+    return [line[:CONTEXT_CHARACTERS] for line in lines[first : first + CONTEXT_LINES]]
 
 
 def _content(signature: str, lines: Sequence[str]) -> str:

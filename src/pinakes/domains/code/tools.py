@@ -113,7 +113,7 @@ class _CodeTools:
 
         def work(freshness: Freshness) -> CodeAnswer:
             answer = search.search(call.text("query"), scope, limit=call.number("limit"))
-            empty = () if answer.files_searched else (_why_empty(index.store.totals(), scope),)
+            empty = () if answer.hits or answer.files_searched else (_why_empty(index.store.totals(), scope),)
             return answer.with_notes((*freshness.notes, *empty))
 
         return render_hits(

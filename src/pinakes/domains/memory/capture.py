@@ -4,7 +4,6 @@ agent may know."""
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -55,7 +54,7 @@ def project_root(folder: Path) -> Path:
 def _relative_to(root: Path, event: Event) -> Event:
     if event.tool is None or not event.tool.files:
         return event
-    return replace(event, tool=replace(event.tool, files=relative_files(event.tool.files, root)))
+    return event._replace(tool=event.tool._replace(files=relative_files(event.tool.files, root)))
 
 
 def _payload(raw: bytes) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -14,8 +15,8 @@ if TYPE_CHECKING:
 
     from pinakes.domains.apis.model import Content, Json, Response
 
+_PLACEHOLDER = re.compile(r"\{[^{}]*\}")
 METHODS = ("get", "put", "post", "delete", "options", "head", "patch", "trace", "query")
-Json_Object = dict
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,12 +169,10 @@ def read_schemas(section: Json, pointer: str) -> tuple[Schema, ...]:
 
 def equivalent_paths(operations: tuple[Operation, ...]) -> list[str]:
     """A warning for operations whose paths differ in parameter names only."""
-    import re
-
     seen: dict[str, str] = {}
     doubles = []
     for operation in operations:
-        shape = re.sub(r"\{[^}]*\}", "{}", operation.key)
+        shape = _PLACEHOLDER.sub("{}", operation.key)
         if shape in seen:
             doubles.append(operation.key)
         seen[shape] = operation.key

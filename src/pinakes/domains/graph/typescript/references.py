@@ -15,7 +15,7 @@ from pinakes.domains.graph.typescript.terms import (
     NAMESPACE,
     VALUE_DECLARATION,
 )
-from pinakes.domains.graph.typescript.typing.types import Declared, Instance, Namespace, Property, Static
+from pinakes.domains.graph.typescript.typing.types import Declared, Instance, Namespace, Property
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     Target = tuple[str, str]
 
 _TYPE_KINDS = frozenset(("type", "inherit"))
-_MAX_GUESSES = 3
 
 
 class References:
@@ -42,7 +41,6 @@ class References:
         self._body = body
         self._edges: dict[tuple[int, str, str, str, str], Edge] = {}
         self._names: dict[tuple[str, int], list[tuple[str, str, str, bool]]] = {}
-        self._guesses: dict[str, list[Target]] | None = None
 
     def edges(self) -> tuple[Edge, ...]:
         """All edges out of the file."""
@@ -140,7 +138,7 @@ class References:
                 known[question] = self._member_targets(owner, name, AS_TYPE if as_type else AS_VALUE)
             targets = known[question]
             if targets is None:
-                self._guess(line, source, kind, name)
+                self._mention(line, source, kind, name)
                 continue
             for path, key, origin, certain in targets:
                 self._add(line, source, (path, key), kind, origin, certain=certain)
@@ -161,34 +159,10 @@ class References:
                 targets += [(*target, "export", False) for target in self._behind(member)]
         return targets
 
-    def _guess(self, line: int, source: str, kind: str, name: str) -> None:
-        """A member of a value of unknown type: perhaps of a class that the file declares or imports."""
-        if self._guesses is None:
-            self._guesses = self._visible_members()
-        candidates = self._guesses.get(name, ())
-        if len(candidates) <= _MAX_GUESSES:
-            for target in candidates:
-                self._add(line, source, target, kind, "name", certain=False)
-
-    def _visible_members(self) -> dict[str, list[Target]]:
-        found: dict[str, list[Target]] = {}
-        for declared in self._visible_declarations():
-            for part in declared.parts:
-                for table in _member_tables(part):
-                    for name, member in table.items():
-                        if member[0] and name != "constructor":
-                            found.setdefault(name, []).append((declared.module.path, member[0]))
-        return found
-
-    def _visible_declarations(self) -> Iterator[Declared]:
-        for name in self._module.declarations:
-            declared = self._module.declared(name)
-            if declared is not None:
-                yield declared
-        for specifier, name in self._module.imports.values():
-            found = self._program.imported(self._module, specifier, name)
-            if type(found) is Declared and not found.module.is_library:
-                yield found
+    def _mention(self, line: int, source: str, kind: str, name: str) -> None:
+        """A member of a value of unknown type: any symbol of that name may be meant."""
+        if not self._program.is_of_library(name):
+            self._add(line, source, ("", name), kind, "name", certain=False)
 
     # Between declarations
 
@@ -204,17 +178,11 @@ class References:
     def _resolve_overrides(self) -> None:
         """Members that stand for a member of a base type: their references are references to each other."""
         for declared in self._own_types():
-            instance, static = Instance(declared), Static(declared)
+            bases = list(self._checker.bases(Instance(declared)))
             for part in declared.parts:
-                if part[0] == CLASS_DECLARATION and part[3] is None and not part[5]:
-                    continue
                 tables = list(_member_tables(part))
-                for base in self._checker.bases(instance):
-                    self._override(tables[0] if tables else {}, base)
-                if part[0] == CLASS_DECLARATION and part[7]:
-                    base_value = self._checker.of(self._module, part[3])
-                    if base_value is not None and base_value != static:
-                        self._override(part[7], base_value)
+                for base in bases if tables else ():
+                    self._override(tables[0], base)
 
     def _override(self, table: dict[str, Any], base: Any) -> None:
         lines = self._body["lines"]

@@ -7,7 +7,10 @@ marshal takes them.
 
 from __future__ import annotations
 
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 Term: TypeAlias = Any
 
@@ -39,6 +42,7 @@ NARROW = "narrow"  # (value, guard, whether the guard held)
 FORWARD = "forward"  # (locals,): alternatives assigned later
 
 # Types
+ANY = ("any",)  # stated, but without members that matter: a number, any, unknown
 REF = "ref"  # (entity, type arguments)
 TYPE_PARAMETER = "T"  # (name, constraint)
 ARRAY = "T[]"  # (element,)
@@ -88,3 +92,13 @@ MEANINGS = {
     VALUE_DECLARATION: AS_VALUE,
     NAMESPACE_DECLARATION: AS_VALUE,
 }
+
+
+def inferred_names(term: Term) -> Iterator[str]:
+    """The names that `infer` introduces in a term."""
+    if type(term) is tuple:
+        if len(term) == 2 and term[0] == INFER:
+            yield term[1]
+        else:
+            for part in term:
+                yield from inferred_names(part)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from pinakes.domains.graph.typescript.project.ambient import Ambient
 from pinakes.domains.graph.typescript.project.locate import Locator
 from pinakes.domains.graph.typescript.project.module import Module
-from pinakes.domains.graph.typescript.terms import ANY_NAME, NAMESPACE
+from pinakes.domains.graph.typescript.terms import ANY_NAME, INTERFACE_DECLARATION, NAMESPACE
 from pinakes.domains.graph.typescript.typing.memo import Memo
 from pinakes.domains.graph.typescript.typing.types import Declared, Namespace, Property, Type
 
@@ -28,6 +28,7 @@ class Program:
         self.memo = Memo()
         self.library = library
         self._modules: dict[str, Module | None] = {}
+        self._library_members: frozenset[str] | None = None
         self.locator = Locator(project, self.memo.depend_on_all)
         self._ambient = Ambient(project.paths(), self.module, self.memo.depend)
         self.members_of: Callable[[Type | None, str], list[Property]] = lambda _type, _name: []
@@ -58,6 +59,18 @@ class Program:
             return found
         found = self.library.declared(name)
         return found if found is not None else self.memo.ask(("global", name), lambda: self._ambient.declared(name))
+
+    def is_of_library(self, name: str) -> bool:
+        """Whether the standard library has members of this name, which then tells little."""
+        if self._library_members is None:
+            tables = [
+                part[4]
+                for parts in self.library.declarations.values()
+                for part in parts
+                if part[0] == INTERFACE_DECLARATION
+            ]
+            self._library_members = frozenset(member for table in tables for member in table)
+        return name in self._library_members
 
     def imported(self, module: Module, specifier: str, name: str) -> Found | None:
         """What a module gets when it imports a name."""

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from pinakes.domains.graph.typescript.syntax.functions import function_type, signature_member
 from pinakes.domains.graph.typescript.terms import (
+    ANY,
     ARRAY,
     BOTH,
     CONDITIONAL,
@@ -24,6 +25,7 @@ from pinakes.domains.graph.typescript.terms import (
     THIS,
     TUPLE,
     Term,
+    inferred_names,
 )
 
 if TYPE_CHECKING:
@@ -125,12 +127,12 @@ def type_arguments(walk: Walk, node: Node | None) -> tuple[Term, ...]:
 
 
 def _predefined(walk: Walk, node: Node) -> Term:
-    return (TEXT, None) if walk.name(node) == "string" else None
+    return (TEXT, None) if walk.name(node) == "string" else ANY
 
 
 def _literal(walk: Walk, node: Node) -> Term:
     child = node.children[0]
-    return (TEXT, walk.name(child)[1:-1]) if child.type == "string" else None
+    return (TEXT, walk.name(child)[1:-1]) if child.type == "string" else ANY
 
 
 def _array(walk: Walk, node: Node) -> Term:
@@ -198,7 +200,10 @@ def _conditional(walk: Walk, node: Node) -> Term:
     if len(parts) != 4:
         return _first(walk, node)
     walk.enter()
-    checked, extended, yes = (walk.type(part) for part in parts[:3])
+    checked, extended = walk.type(parts[0]), walk.type(parts[1])
+    for name in inferred_names(extended):
+        walk.bind_type_parameter(name, None)
+    yes = walk.type(parts[2])
     walk.leave()
     return (CONDITIONAL, checked, extended, yes, walk.type(parts[3]))
 

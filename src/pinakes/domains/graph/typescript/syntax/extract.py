@@ -24,7 +24,7 @@ _GRAMMAR = Grammar(EXPRESSIONS, STATEMENTS, TYPES)
 def extract_module(path: str, data: bytes, root: Node) -> FileFacts:
     """The facts of a TypeScript or JavaScript file."""
     walk = Walk(path, data, _GRAMMAR)
-    statements = root.children
+    statements = _statements(root)
     for node in statements:
         if node.type == "import_statement":
             import_statement(walk, node)
@@ -43,6 +43,14 @@ def extract_module(path: str, data: bytes, root: Node) -> FileFacts:
     note_comments(walk)
     with_locals.update(_declare_late_members(walk))
     return FileFacts(tuple(walk.symbols), _interface(walk, with_locals), _body(walk))
+
+
+def _statements(root: Node) -> list[Node]:
+    """The statements of a file; of broken stretches, what stands in them."""
+    found: list[Node] = []
+    for node in root.children:
+        found += node.children if node.type == "ERROR" else (node,)
+    return found
 
 
 def _declare_late_members(walk: Walk) -> set[str]:
@@ -84,7 +92,7 @@ def _body(walk: Walk) -> dict[str, Any]:
         "type_names": walk.type_names,
         "members": walk.members,
         "links": walk.links,
-        "specifiers": walk.specifiers,
+        "specifiers": sorted(walk.specifiers),
         "merges": walk.merges,
         "augmented": [(specifier, name, line, key) for specifier, name, line, key in walk.augmented],
         "locals": walk.locals,

@@ -139,7 +139,7 @@ def _hoist_vars(walk: Walk, nodes: Iterable[Node], value: Callable[[str], None])
         kind = node.type
         if kind == "variable_declaration":
             for name in _variable_names(walk, node):
-                if name not in walk.values:
+                if not walk.is_local_here(name):
                     value(name)
         elif kind in _NESTING:
             if kind == "for_in_statement":

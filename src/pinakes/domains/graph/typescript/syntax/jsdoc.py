@@ -193,7 +193,7 @@ def _note_types(walk: Walk, text: str, start: int) -> None:
     for match in _TAG.finditer(text):
         if match[1] not in (_TYPE_TAGS if match[2] else _BARE_TYPE_TAGS):
             continue
-        end = _closing_brace(text, match.end()) if match[2] else text.find("\n", match.end())
+        end = _closing_brace(text, match.end()) if match[2] else (text + "\n").index("\n", match.end())
         for name in _IDENTIFIER.finditer(text, match.end(), end):
             if name[1]:
                 _note_import(walk, start + name.start(), name[1], name[2].split(".")[1:])

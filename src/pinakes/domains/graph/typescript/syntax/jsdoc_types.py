@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from pinakes.domains.graph.typescript.terms import (
+    ANY,
     ARRAY,
     EITHER,
     FUNCTION,
@@ -129,7 +130,7 @@ class _Parser:
         entity = self._entity()
         arguments = self._arguments(depth)
         if name in _PRIMITIVES:
-            return None
+            return ANY
         if name in ("string", "String"):
             return (TEXT, None)
         if type(entity) is tuple and entity[0] not in (MEMBER, IMPORT):

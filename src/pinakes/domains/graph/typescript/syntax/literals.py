@@ -11,7 +11,7 @@ from pinakes.domains.graph.typescript.syntax.functions import (
     member_name,
 )
 from pinakes.domains.graph.typescript.syntax.walk import ClassFrame
-from pinakes.domains.graph.typescript.terms import EACH, EITHER, LIST, MEMBER, OBJECT, SPREAD, Term
+from pinakes.domains.graph.typescript.terms import ANY, EACH, EITHER, LIST, MEMBER, OBJECT, SPREAD, Term
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -57,7 +57,7 @@ def named_object(walk: Walk, node: Node, expected: Term, *, owner: str | None) -
 
 def _expect_member(walk: Walk, place: Node, name: str, expected: Term) -> Term:
     """Note that a key fulfils a member of the expected type; the term expected of its value."""
-    if expected is None or not name:
+    if expected is None or expected is ANY or not name:
         return None
     walk.use_member(place, "write", expected, name)
     return (MEMBER, expected, name)
@@ -103,7 +103,7 @@ def _shorthand(
     members: list[tuple[str, Term, str | None, bool]],
 ) -> None:
     name = walk.name(node)
-    if expected is not None:
+    if expected is not None and expected is not ANY:
         walk.use_member(node, "write", expected, name)
     key = walk.add_symbol(name, "variable", node, owner=owner) if owner is not None else None
     members.append((name, walk.use(node, "read"), key, False))

@@ -27,6 +27,7 @@ TypeHandler: TypeAlias = "Callable[[Walk, Node], Term]"
 MAX_DEPTH = 180  # levels of nesting that are understood; below them names are noted, but not their types
 _SIGNATURE_CHARACTERS = 200
 _DOC_CHARACTERS = 400
+_ORDINAL = re.compile(r"#\d+$")
 _COMMENT_MARKS = re.compile(r"^\s*(?:/\*\*?|\*/|\*|///?)\s?|\s*\*/\s*$", re.MULTILINE)
 _BLOCK_TAG = re.compile(r"^\s*@\w", re.MULTILINE)
 
@@ -196,6 +197,10 @@ class Walk:
             else:
                 table[name] = previous
 
+    def is_local_here(self, name: str) -> bool:
+        """Whether a name was declared in the current function's own scope or by its parameters."""
+        return any(entry[1] == name for scope in self._undo[-2:] for entry in scope)
+
     def _bind(self, table: dict[str, Any], name: str, binding: Any) -> None:
         if self._undo:
             self._undo[-1].append((table, name, table.get(name)))
@@ -289,7 +294,7 @@ class Walk:
     ) -> str:
         """Note a definition; its key."""
         owner = self.source if owner is None else owner
-        qualified = f"{owner}.{name}" if owner else name
+        qualified = f"{_ORDINAL.sub('', owner)}.{name}" if owner else name
         key, count = qualified, 1
         while key in self._keys:
             count += 1

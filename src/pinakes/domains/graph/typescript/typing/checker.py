@@ -8,17 +8,17 @@ from pinakes.domains.graph.typescript.terms import (
     CLASS_DECLARATION,
     ENUM_DECLARATION,
     FUNCTION,
-    INFER,
     INTERFACE_DECLARATION,
     NAMESPACE_DECLARATION,
     OVERLOADS,
     VALUE_DECLARATION,
     Term,
+    inferred_names,
 )
 from pinakes.domains.graph.typescript.typing.calls import result_type
 from pinakes.domains.graph.typescript.typing.inference import Inference
 from pinakes.domains.graph.typescript.typing.members import bases, bindings, members
-from pinakes.domains.graph.typescript.typing.type_terms import TYPE_OPERATORS, entity
+from pinakes.domains.graph.typescript.typing.type_terms import TYPE_OPERATORS, as_type, entity
 from pinakes.domains.graph.typescript.typing.types import (
     Both,
     Declared,
@@ -33,7 +33,7 @@ from pinakes.domains.graph.typescript.typing.types import (
     either,
     is_plain,
 )
-from pinakes.domains.graph.typescript.typing.value_terms import VALUE_OPERATORS, item_type
+from pinakes.domains.graph.typescript.typing.value_terms import VALUE_OPERATORS, element_type, item_type
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -171,9 +171,17 @@ class Checker:
         """What a possibly dotted name in a type stands for."""
         return entity(self, module, name)
 
+    def as_type(self, declared: Declared, arguments: tuple[Type | None, ...]) -> Type | None:
+        """What a declaration stands for as a type."""
+        return as_type(self, declared, arguments)
+
     def item_type(self, value: Type | None) -> Type | None:
         """What iterating over a value gives."""
         return item_type(self, value)
+
+    def element_type(self, value: Type | None) -> Type | None:
+        """What a value gives at an index that is not known."""
+        return element_type(self, value, None)
 
     def result_type(self, function: Type | None) -> Type | None:
         """What a function type promises to return."""
@@ -233,7 +241,7 @@ class Checker:
             return None
         if type(given) is Opaque:
             given = given.bound
-        names = frozenset(_inferred_names(extended))
+        names = frozenset(inferred_names(extended))
         if names:
             inference = Inference(self, module, names)
             inference.take(extended, given)
@@ -244,13 +252,3 @@ class Checker:
         if wanted is None:
             return None
         return self.of(module, yes if self.is_assignable(given, wanted) else no, environment)
-
-
-def _inferred_names(term: Term) -> Iterator[str]:
-    """The names that `infer` introduces in a term."""
-    if type(term) is tuple:
-        if len(term) == 2 and term[0] == INFER:
-            yield term[1]
-        else:
-            for part in term:
-                yield from _inferred_names(part)

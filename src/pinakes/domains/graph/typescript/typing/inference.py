@@ -96,6 +96,8 @@ class Inference:
         for name, term, _, _ in wanted[1]:
             if self.concerns(term):
                 self._match(term, self._checker.member_type(given, name), depth)
+        if wanted[4] is not None and self.concerns(wanted[4]):
+            self._match(wanted[4], self._checker.element_type(given), depth)
 
     def match_function(self, wanted: Term, given: Type, depth: int) -> None:
         """A function type: what the given function returns and takes."""

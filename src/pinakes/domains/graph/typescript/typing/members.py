@@ -73,10 +73,12 @@ def bases(checker: Checker, instance: Instance) -> Iterator[Type]:
     for part in instance.declared.parts:
         if part[0] == CLASS_DECLARATION:
             environment = bindings(checker, instance.declared, part, instance.arguments)
-            base = constructed(
-                checker.of(module, part[3], environment),
-                tuple([checker.of(module, term, environment) for term in part[4]]),
-            )
+            arguments = tuple([checker.of(module, term, environment) for term in part[4]])
+            base = constructed(checker.of(module, part[3], environment), arguments)
+            if base is None and isinstance(named := checker.entity(module, part[3]), Declared):
+                base = checker.as_type(
+                    named, arguments
+                )  # a class that is an interface and a constructor apart
             if base is not None:
                 yield base
             for term in part[5]:
@@ -207,7 +209,10 @@ def _of_namespace(checker: Checker, owner: Namespace, name: str) -> list[Propert
 
 
 def _of_either(checker: Checker, owner: Either, name: str) -> list[Property]:
-    return [found for option in owner.options for found in members(checker, option, name)]
+    options = [option for option in owner.options if type(option) is not Text]
+    if len(options) < len(owner.options):
+        options.append(Text())  # however many strings, their members are the same
+    return [found for option in options for found in members(checker, option, name)]
 
 
 def _of_both(checker: Checker, owner: Both, name: str) -> list[Property]:

@@ -145,13 +145,14 @@ class Property:
 
 def either(options: Sequence[Type | None]) -> Type | None:
     """One of several types, flat and without repetition; unknown alternatives are left out."""
-    flat: list[Type] = []
+    flat: dict[Type, None] = {}
     for option in options:
-        for single in option.options if type(option) is Either else (option,):
-            if single is not None and single not in flat:
-                flat.append(single)
+        if type(option) is Either:
+            flat.update(dict.fromkeys(option.options))
+        elif option is not None:
+            flat[option] = None
     if len(flat) < 2:
-        return flat[0] if flat else None
+        return next(iter(flat), None)
     return Either(tuple(flat))
 
 
