@@ -51,9 +51,7 @@ class References:
         self._resolve_overrides()
         return tuple(self._edges.values())
 
-    def _add(
-        self, line: int, source: str, target: Target, kind: str, origin: str, *, certain: bool = True
-    ) -> None:
+    def _add(self, line: int, source: str, target: Target, kind: str, origin: str, *, certain: bool = True) -> None:
         key = (line, source, target[0], target[1], kind)
         known = self._edges.get(key)
         if known is None or (certain and not known.certain):
@@ -145,9 +143,7 @@ class References:
             for path, key, origin, certain in targets:
                 self._add(line, source, (path, key), kind, origin, certain=certain)
 
-    def _member_targets(
-        self, owner: Term, name: str, meaning: int
-    ) -> list[tuple[str, str, str, bool]] | None:
+    def _member_targets(self, owner: Term, name: str, meaning: int) -> list[tuple[str, str, str, bool]] | None:
         """What a member may mean: path, key, origin, certainty; None where its owner is unknown."""
         found = self._checker.question(self._module, owner)
         if found is None:

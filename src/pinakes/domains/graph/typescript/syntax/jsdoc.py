@@ -24,9 +24,7 @@ if TYPE_CHECKING:
     from pinakes.domains.graph.typescript.syntax.walk import Walk
 
 _COMMENT = re.compile(r"/\*\*.*?\*/", re.DOTALL)
-_LINK = re.compile(
-    r"\{@link(?:code|plain)?\s+([\w$]+(?:[.#][\w$]+)*)|@see\s+([A-Za-z_$][\w$]*(?:[.#][\w$]+)*)"
-)
+_LINK = re.compile(r"\{@link(?:code|plain)?\s+([\w$]+(?:[.#][\w$]+)*)|@see\s+([A-Za-z_$][\w$]*(?:[.#][\w$]+)*)")
 _MAX_CAST = 300  # characters of a comment that casts
 _TAG = re.compile(r"@(\w+)\s*(\{)?")
 _NAME = re.compile(r"\s*\[?([\w$.]+)")

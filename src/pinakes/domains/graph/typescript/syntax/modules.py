@@ -23,9 +23,7 @@ def import_statement(walk: Walk, node: Node) -> None:
     """`import …`: bind the local names, note what each refers to."""
     walk.is_module = True
     source = node.child_by_field_name("source")
-    clause = next(
-        (child for child in node.children if child.type in ("import_clause", "import_require_clause")), None
-    )
+    clause = next((child for child in node.children if child.type in ("import_clause", "import_require_clause")), None)
     if clause is not None and clause.type == "import_require_clause":
         _import_require(walk, clause)
         return
@@ -72,9 +70,7 @@ def _import_specifier(walk: Walk, node: Node, specifier: str) -> bool:
     """Bind one imported name; whether it is marked as a type."""
     parts = [child for child in node.children if child.is_named and child.type != "comment"]
     imported = walk.name(parts[0])
-    _bind_import(
-        walk, parts[-1], parts[0], specifier, imported[1:-1] if parts[0].type == "string" else imported
-    )
+    _bind_import(walk, parts[-1], parts[0], specifier, imported[1:-1] if parts[0].type == "string" else imported)
     return node.children[0].type in ("type", "typeof")
 
 
