@@ -175,7 +175,7 @@ def test_objects_with_accessors_spreads_and_shorthands() -> None:
         {
             "a.ts": (
                 "class A { m() {} }\nconst a = new A()\n"
-                "const base = { /** doc */ a, get made() { return new A() }, set made(v: A) {}, 'quoted-key': a }\n"
+                "const base = { a, get made() { return new A() }, set made(v: A) {}, 'quoted-key': a }\n"
                 "const more = { ...base, extra: a }\n"
                 "more.a.m()\nmore.made.m()\nmore['quoted-key'].m()\nmore.extra.m()\n"
                 "interface P { a: A }\nconst p: P = { a }\n"
