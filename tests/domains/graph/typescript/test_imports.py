@@ -1,5 +1,7 @@
 """Names through imports, exports and re-exports."""
 
+import pytest
+
 from tests.domains.graph.typescript.resolving import resolve
 
 
@@ -54,6 +56,21 @@ def test_barrels_and_star_exports_lead_to_the_declaration() -> None:
     )
     assert graph.references("a.ts#one") == ["use.ts:1", "use.ts:2"]
     assert graph.references("a.ts#two") == ["index.ts:2", "use.ts:1", "use.ts:3", "use.ts:4"]
+
+
+@pytest.mark.parametrize("end", ["ts", "js"])
+def test_default_can_be_renamed_on_the_way(end: str) -> None:
+    graph = resolve(
+        {
+            f"a.{end}": "export default class A {}\nconst x = 1\nexport { x as 'odd name' }\n",
+            f"b.{end}": "export { default as A } from './a'\nexport { 'odd name' as odd } from './a'\n",
+            f"c.{end}": (
+                "import { default as Direct } from './a'\nimport { A, odd } from './b'\nA\nDirect\nodd\n"
+            ),
+        }
+    )
+    assert graph.references(f"a.{end}#A") == [f"b.{end}:1", *(f"c.{end}:{line}" for line in (1, 2, 3, 4))]
+    assert graph.references(f"a.{end}#x") == [f"a.{end}:3", f"b.{end}:2", f"c.{end}:2", f"c.{end}:5"]
 
 
 def test_namespace_import_refers_to_the_module_and_its_members() -> None:
