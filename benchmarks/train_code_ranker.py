@@ -18,8 +18,9 @@ import numpy as np
 
 from benchmarks.code_material import Query, hits, index_of, lay_out, ndcg, queries
 from pinakes.domains.code.features import FEATURES
+from pinakes.domains.code.match import describe_candidates
 from pinakes.domains.code.query import understand
-from pinakes.domains.code.search import WEIGHTS_FILE, describe_candidates, shared_words
+from pinakes.domains.code.search import WEIGHTS_FILE, shared_words
 from pinakes.store.code import Scope
 
 FOLDS = 6

@@ -2,16 +2,37 @@
 
 from __future__ import annotations
 
+import time
+from functools import cached_property
 from typing import TYPE_CHECKING
 
+from pinakes.domains.apis.apis import Apis, open_apis
+from pinakes.domains.apis.tools import api_tools
 from pinakes.domains.code.index import CodeIndexer
+from pinakes.domains.code.search import CodeSearch
 from pinakes.domains.code.tools import code_tools
-from pinakes.store.migrations import PROJECT
+from pinakes.domains.docs.domain import Docs, open_docs
+from pinakes.domains.docs.tools import DocsTools, docs_tools
+from pinakes.domains.graph.index import GraphIndexer
+from pinakes.domains.graph.search import GraphSearch
+from pinakes.domains.graph.tools import graph_tools
+from pinakes.domains.memory.memory import Memory
+from pinakes.domains.memory.tools import memory_tools
+from pinakes.shelf import GuardedNetwork, SharedApis
+from pinakes.store.code import CodeStore
+from pinakes.store.graph_read import GraphReader
+from pinakes.store.library import FILE_NAME as LIBRARY_FILE
+from pinakes.store.library import open_library
+from pinakes.store.memory import MemoryStore
+from pinakes.store.migrations import LIBRARY, PROJECT
+from pinakes.workspace.identity import identify
 from pinakes.workspace.projects import Projects
 
 if TYPE_CHECKING:
     from pinakes.config import Config
+    from pinakes.store.sqlite import Database
     from pinakes.tool import Tool
+    from pinakes.workspace.project_index import ProjectIndex
 
 
 class App:
@@ -19,13 +40,65 @@ class App:
 
     def __init__(self, config: Config) -> None:
         self.config = config
-        self.projects = Projects(config.home, PROJECT, (CodeIndexer(),))
+        self.projects = Projects(config.home, PROJECT, (CodeIndexer(), GraphIndexer()))
 
     def tools(self) -> tuple[Tool, ...]:
         """The tools of the enabled toolsets."""
-        every = code_tools(self.projects, token_budget=self.config.token_budget)
+        token_budget = self.config.token_budget
+        every = (
+            *docs_tools(lambda: DocsTools(self.docs, token_budget, self.config.docs_roots)),
+            *api_tools(lambda: self.apis.library, token_budget=token_budget),
+            *code_tools(self.projects, token_budget=token_budget),
+            *graph_tools(self.projects, token_budget=token_budget),
+            *memory_tools(lambda: self.memory, identify, token_budget=token_budget),
+        )
         return tuple(tool for tool in every if tool.toolset in self.config.toolsets)
+
+    def code_search(self, index: ProjectIndex) -> CodeSearch:
+        """Search over one project's code."""
+        return CodeSearch(CodeStore(index.database), index.project.root)
+
+    def graph_search(self, index: ProjectIndex) -> GraphSearch:
+        """Questions about one project's graph."""
+        return GraphSearch(GraphReader(index.database), index.project.root)
+
+    @cached_property
+    def memory(self) -> Memory:
+        """What was learned; its file is opened when first asked for."""
+        return Memory(MemoryStore(self.config.home / "memory.db"))
+
+    @cached_property
+    def library(self) -> Database:
+        """The file of documentation and API descriptions."""
+        return open_library(self.config.home, LIBRARY)
+
+    @cached_property
+    def apis(self) -> Apis:
+        """API descriptions."""
+        network = GuardedNetwork(allow_private_hosts=self.config.allow_private_hosts)
+        return open_apis(self.library, network=network, clock=time.time)
+
+    @cached_property
+    def docs(self) -> Docs:
+        """Documentation; API descriptions that it meets go to the APIs."""
+        return open_docs(
+            self.library,
+            allow_private_hosts=self.config.allow_private_hosts,
+            environments=self.config.environments,
+            apis=SharedApis(lambda: self.apis),
+        )
+
+    def resume(self) -> None:
+        """Go on with background work that an earlier process left unfinished."""
+        if "docs" in self.config.toolsets and (self.config.home / LIBRARY_FILE).exists():
+            self.docs.library.crawls.resume()
 
     def close(self) -> None:
         """Stop background work and close all files."""
         self.projects.close()
+        if "docs" in self.__dict__:
+            self.docs.library.crawls.stop()
+        if "memory" in self.__dict__:
+            self.memory.store.close()
+        if "library" in self.__dict__:
+            self.library.close()

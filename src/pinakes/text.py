@@ -1,18 +1,20 @@
-"""Words out of code and questions: identifiers split, words stemmed, noise dropped. The same words when indexing and asking."""
+"""Words out of code and questions: identifiers split, words stemmed, noise dropped; indexing and asking agree."""
 
 from __future__ import annotations
 
 import re
 from functools import cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    import Stemmer
-
 _WORD = re.compile(r"\w+")
 _PART = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|\d+|[^\W\d_A-Za-z]+")
+# Chinese, Japanese, Korean, Thai, Lao, Khmer: scripts that put no spaces between words.
+_UNSPACED = re.compile(
+    r"[\u0e00-\u0eff\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003134f]+"
+)
 _MEMO_ENTRIES = 400_000
 _LONGEST_WORD = 64
 
@@ -23,7 +25,7 @@ STOP_WORDS = frozenset(
     under up us very was we were will with would you your
     self return else elif end let const var def fn func""".split()
 )
-# Words that turn a sentence into a question. Rare in code, so they would weigh heavily; kept in the index, dropped from questions.
+# Words that turn a sentence into a question. Rare in code, they would weigh heavily: dropped from questions only.
 QUESTION_WORDS = frozenset(
     """how what where when which who why whose whom can could should shall may might must does happen happens find show
     explain tell look need want used using use uses code implementation implement implements implemented implementing
@@ -32,8 +34,8 @@ QUESTION_WORDS = frozenset(
 
 # Verbs that open a commit subject: they name the change, not the code.
 CHANGE_VERBS = frozenset(
-    """fix fixes fixed fixing add adds added adding make makes allow allows introduce introduces support improve improves
-    refactor ensure ensures update updates expose exposes prevent avoid correct bump""".split()
+    """fix fixes fixed fixing add adds added adding make makes allow allows introduce introduces support improve
+    improves refactor ensure ensures update updates expose exposes prevent avoid correct bump""".split()
 )
 
 
@@ -56,15 +58,6 @@ class Words:
                 pieces.append(known)
         return " ".join(pieces)
 
-    def parts(self, identifier: str) -> list[str]:
-        """The stemmed parts of one identifier, without the compound."""
-        stem = self._stemmer.stemWord
-        return [stem(part.lower()) for part in _PART.findall(identifier)]
-
-    def stem(self, word: str) -> str:
-        """The stem of one lower-case word."""
-        return self._stemmer.stemWord(word)
-
     def _learn(self, word: str) -> str:
         if len(self._memo) >= _MEMO_ENTRIES:
             self._memo.clear()
@@ -72,21 +65,34 @@ class Words:
         return known
 
     def _analyse(self, word: str) -> str:
+        pairs = [] if word.isascii() else [pair for run in _UNSPACED.findall(word) for pair in _pairs(run)]
         if len(word) > _LONGEST_WORD:
-            return ""
+            return " ".join(pairs)
         parts = [part.lower() for part in _PART.findall(word)]
         useful = [part for part in parts if part not in STOP_WORDS and (len(part) > 1 or not part.isascii())]
         stems = self._stemmer.stemWords(useful)
         if len(parts) > 1:
             stems.append("".join(parts))
-        return " ".join(stems)
+        return " ".join(stems + pairs)
+
+
+def _pairs(run: str) -> list[str]:
+    """Neighbouring characters, two at a time: what stands in for words where no space parts them."""
+    return [run[start : start + 2] for start in range(len(run) - 1)]
+
+
+class _Stemmer(Protocol):
+    """The part of PyStemmer that we use."""
+
+    def stemWords(self, words: list[str]) -> list[str]: ...  # noqa: N802
 
 
 @cache
-def _stemmer() -> Stemmer.Stemmer:
+def _stemmer() -> _Stemmer:
     import Stemmer  # deferred: only indexing and searching need it, not starting the server
 
-    return Stemmer.Stemmer("english")
+    stemmer: _Stemmer = Stemmer.Stemmer("english")
+    return stemmer
 
 
 def split_identifier(identifier: str) -> list[str]:

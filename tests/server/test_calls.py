@@ -92,7 +92,8 @@ def test_children_do_not_inherit_the_wire(client: RawClient) -> None:
 
 def test_pings_and_other_calls_are_answered_while_tools_run(client: RawClient) -> None:
     waiting = [client.start_call("wait_until_cancelled") for _ in range(3)]
-    client.wait_for_log("waiting")
+    for _ in waiting:
+        client.wait_for_log("waiting")
     assert client.request("ping")["result"] == {}
     assert client.text("echo", text="meanwhile") == "meanwhile"
     for request_id in waiting:

@@ -71,6 +71,15 @@ def test_a_wrong_start_is_refused_on_stderr(
     assert done.stderr.startswith(f"pinakes mcp: {words}")
 
 
+def test_a_current_folder_that_is_gone_is_told(manifest_path: Path, tmp_path: Path) -> None:
+    (tmp_path / "gone").mkdir()
+    script = 'cd gone && rmdir ../gone && exec "$@"'
+    command = ["sh", "-c", script, "sh", *toy_command(manifest_path)]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, env=environment(tmp_path))
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith("pinakes mcp: ")
+
+
 def test_a_client_that_hangs_up_at_once_is_a_clean_end(manifest_path: Path, tmp_path: Path) -> None:
     done = run_command(manifest_path, tmp_path)
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")

@@ -12,6 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from mcp.shared.message import SessionMessage
 
+from pinakes.config import TOOLSETS
 from pinakes.server.conversation import Conversation
 from pinakes.server.greeter import Greeter
 from pinakes.server.manifest import Manifest, describe
@@ -31,9 +32,12 @@ CLIENT_KEY = "io.modelcontextprotocol/clientInfo"
 CAPABILITIES_KEY = "io.modelcontextprotocol/clientCapabilities"
 
 
-@pytest.fixture(scope="module")
-def manifest() -> Manifest:
-    return Manifest(describe(TOOLS, version="1.2.3"), ("code",))
+@pytest.fixture(scope="module", params=["toy", "committed"])
+def manifest(request: pytest.FixtureRequest) -> Manifest:
+    """The manifest of the toy tools, and the one that is committed."""
+    if request.param == "toy":
+        return Manifest(describe(TOOLS, version="1.2.3"), ("code",))
+    return Manifest.load(TOOLSETS)
 
 
 def requests(*pairs: tuple[str, JsonObject | None]) -> list[JsonObject]:

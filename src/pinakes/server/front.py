@@ -15,6 +15,7 @@ from pinakes.errors import BadArgument, PinakesError
 from pinakes.server.greeter import Greeter
 from pinakes.server.inbox import Inbox
 from pinakes.server.manifest import MANIFEST_PATH, Manifest
+from pinakes.server.toolbox import open_toolbox
 from pinakes.server.wire import claim
 
 if TYPE_CHECKING:
@@ -44,14 +45,16 @@ class Options(NamedTuple):
 
 
 def main(
-    argv: Sequence[str], open_toolbox: Callable[[Config], Toolbox], manifest_path: Path = MANIFEST_PATH
+    argv: Sequence[str],
+    open_toolbox: Callable[[Config], Toolbox] = open_toolbox,
+    manifest_path: Path = MANIFEST_PATH,
 ) -> int:
-    """Serve until the client hangs up; `open_toolbox` is called once the first answers are out."""
+    """Serve until the client hangs up; the toolbox is opened once the first answers are out."""
     try:
         options = parse_options(argv)
         config = Config.from_environment(toolsets=options.toolsets)
         start = _start_folder(options.path)
-    except PinakesError as error:
+    except (PinakesError, OSError) as error:
         sys.stderr.write(f"pinakes mcp: {error}\n")
         return 2
     if options.help:

@@ -26,7 +26,7 @@ class Greeter:
     def answer(self, line: bytes, message: JsonObject) -> bytes | None:
         """The reply to `message`, which came as `line`; None when it is not for us."""
         request_id = message.get("id")
-        if message.get("jsonrpc") != "2.0" or not _is_id(request_id):
+        if message.get("jsonrpc") != "2.0" or not _is_label(request_id):
             return None
         result = self._result(message.get("method"), message.get("params") or {})
         if result is None:
@@ -40,7 +40,7 @@ class Greeter:
         if not isinstance(params, dict):
             return None
         meta = params.get("_meta", {})
-        if not isinstance(meta, dict) or not _is_token(meta.get("progressToken", 0)):
+        if not isinstance(meta, dict) or not _is_label(meta.get("progressToken", 0)):
             return None
         if method == "initialize":
             return self._handshake(params)
@@ -83,12 +83,9 @@ class Greeter:
         )
 
 
-def _is_id(value: object) -> bool:
+def _is_label(value: object) -> bool:
+    """Whether `value` can be a request's id or a progress token."""
     return isinstance(value, int | str) and not isinstance(value, bool)
-
-
-def _is_token(value: object) -> bool:
-    return _is_id(value)
 
 
 def _is_client(value: Any) -> bool:

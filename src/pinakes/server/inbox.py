@@ -45,8 +45,11 @@ class Inbox:
                 self._on_idle_end()
         self.busy.set()
 
-    def attach(self, sink: Callable[[bytes | None], None]) -> None:
-        """Pass on to `sink` the opening request, all kept lines, every later line, and None at the end."""
+    def attach(self, sink: Callable[[bytes | None], None]) -> bytes | None:
+        """Pass on to `sink` the opening request, all kept lines, every later line, and None at the end.
+
+        Returns the opening request if it has been answered already: its second answer must not go out.
+        """
         with self._lock:
             opening = self._greeter.opening
             for line in [*([opening] if opening else []), *self._kept]:
@@ -55,11 +58,7 @@ class Inbox:
                 sink(None)
             self._kept.clear()
             self._sink = sink
-
-    @property
-    def answered_opening(self) -> bytes | None:
-        """The opening request, if it has been answered already: its second answer must not go out."""
-        return self._greeter.opening
+            return opening
 
     def _put(self, line: bytes) -> None:
         with self._lock:

@@ -103,3 +103,21 @@ def describe(tools: Iterable[Tool], *, version: str) -> JsonObject:
 def write(document: JsonObject, path: Path = MANIFEST_PATH) -> None:
     """Write a manifest where the server looks for it."""
     path.write_text(json.dumps(document, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+
+
+def main(path: Path = MANIFEST_PATH) -> None:
+    """Write the manifest of all tools there are."""
+    from tempfile import TemporaryDirectory  # deferred, as all that only the generator needs
+
+    from pinakes import __version__
+    from pinakes.config import Config
+    from pinakes.server.toolbox import open_toolbox
+
+    with TemporaryDirectory() as home:
+        toolbox = open_toolbox(Config(Path(home)))
+        write(describe(toolbox.tools, version=__version__), path)
+        toolbox.close()
+
+
+if __name__ == "__main__":
+    main()

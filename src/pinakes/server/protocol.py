@@ -62,14 +62,13 @@ class Surface:
         await self._wait_for_roots()
         progress = CallProgress(asyncio.get_running_loop())
         work = partial(self._workbench.run, params.name, params.arguments or {}, self._conversation, progress)
-        try:
-            async with anyio.create_task_group() as tasks:
-                if "progress_token" in (context.meta or {}):
-                    tasks.start_soon(progress.forward, context.session.report_progress)
+        async with anyio.create_task_group() as tasks:
+            if "progress_token" in (context.meta or {}):
+                tasks.start_soon(progress.forward, context.session.report_progress)
+            try:
                 outcome = await anyio.to_thread.run_sync(work, abandon_on_cancel=True, limiter=self._limiter)
+            finally:
                 progress.close()
-        finally:
-            progress.close()
         if outcome.truncated:
             await self._warn_of_cut(context, params.name, outcome)
         return _call_result(outcome)

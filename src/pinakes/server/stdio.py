@@ -72,15 +72,14 @@ class Exchange:
 
     async def receive(self) -> None:
         """Pass the client's messages to the server; at the end, leave a moment for answers under way."""
-        if opening := self._inbox.answered_opening:
-            self._greeted_id = json.loads(opening)["id"]
         loop = asyncio.get_running_loop()
 
         def arrive(line: bytes | None) -> None:
             with suppress(RuntimeError):  # the loop is closed: too late
                 loop.call_soon_threadsafe(self._take, line)
 
-        self._inbox.attach(arrive)
+        if opening := self._inbox.attach(arrive):
+            self._greeted_id = json.loads(opening)["id"]
         async with self._to_server, self._refusals:
             async for line in self._lines:
                 await self._pass_on(line)

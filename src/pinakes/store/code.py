@@ -41,6 +41,10 @@ CODE_001 = Migration(
 )
 
 
+# `+` keeps SQLite from looking every row up by itself: the words are read once and the rows filtered before they are scored.
+_AMONG = "AND +{table}.rowid IN (SELECT rowid FROM {table} WHERE {table} MATCH ?)"
+
+
 @dataclass(frozen=True, slots=True)
 class ChunkRecord:
     """A chunk and its words, as written."""
@@ -96,6 +100,15 @@ class ChunkRow:
     symbol: str
     kind: str
     signature: str
+
+
+@dataclass(frozen=True, slots=True)
+class ChunkWords:
+    """The words of a chunk, column by column."""
+
+    symbol: str
+    doc: str
+    body: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,28 +198,41 @@ class CodeStore:
             .fetchall()
         )
 
-    def match_chunks(self, terms: Sequence[str], scope: Scope, *, limit: int) -> list[ChunkMatch]:
-        """The chunks that best match any of the terms."""
+    def highest_chunk_id(self) -> int:
+        """Nearly how many chunks there are; found at once, while counting them takes time."""
+        highest: int | None = self.database.read().execute("SELECT MAX(id) FROM chunk").fetchone()[0]
+        return highest or 0
+
+    def match_chunks(self, alone: Sequence[str], paired: Sequence[str], scope: Scope, *, limit: int) -> list[ChunkMatch]:
+        """The chunks that best match the terms, among those with one of `alone` or two of `paired`."""
         condition, values = scope.condition()
         rows = self.database.read().execute(
             f"""SELECT chunk.id, chunk.file_id, -hit.score FROM
                 (SELECT rowid, bm25(chunk_words, 2.0, 1.5, 1.0) AS score FROM chunk_words WHERE chunk_words MATCH ?
-                 {"" if condition else "ORDER BY rank LIMIT ?"}) AS hit
+                 {_AMONG.format(table="chunk_words")} {"" if condition else "ORDER BY score LIMIT ?"}) AS hit
                 JOIN chunk ON chunk.id = hit.rowid
                 {f"JOIN file ON file.id = chunk.file_id WHERE {condition}" if condition else ""}
                 ORDER BY hit.score LIMIT ?""",
-            (any_of(terms), *([] if condition else [limit]), *values, limit),
+            (any_of([*alone, *paired]), one_or_two_of(alone, paired), *([] if condition else [limit]), *values, limit),
         )
         return [ChunkMatch(*row) for row in rows]
 
-    def match_files(self, terms: Sequence[str], scope: Scope, *, limit: int) -> list[tuple[int, float]]:
-        """The files whose path or defined names best match any of the terms."""
+    def match_files(
+        self, terms: Sequence[str], alone: Sequence[str], paired: Sequence[str], scope: Scope, *, limit: int
+    ) -> list[tuple[int, float]]:
+        """The files whose path or defined names best match the terms, among those named with one, or as for chunks."""
+        if not terms:
+            return []
         condition, values = scope.condition()
+        among = f"stem : ({any_of(terms)})"
+        if alone or paired:
+            among += f" OR {one_or_two_of(alone, paired)}"
         rows = self.database.read().execute(
             f"""SELECT file_words.rowid, -bm25(file_words, 4.0, 1.5, 3.0) AS score FROM file_words
                 {"JOIN file ON file.id = file_words.rowid" if condition else ""}
-                WHERE file_words MATCH ? {"AND " + condition if condition else ""} ORDER BY score DESC LIMIT ?""",
-            (any_of(terms), *values, limit),
+                WHERE file_words MATCH ? {_AMONG.format(table="file_words")}
+                {"AND " + condition if condition else ""} ORDER BY score DESC LIMIT ?""",
+            (any_of(terms), among, *values, limit),
         )
         return list(rows)
 
@@ -219,21 +245,37 @@ class CodeStore:
         )
         return [FileRow(*row) for row in rows]
 
-    def chunk_texts(self, ids: Sequence[int]) -> dict[int, tuple[str, str, str]]:
-        """The symbol, doc and body words of chunks."""
+    def chunk_words(self, ids: Sequence[int]) -> dict[int, ChunkWords]:
+        """The words of chunks."""
         rows = self.database.read().execute(
             f"SELECT rowid, symbol, doc, body FROM chunk_words WHERE rowid IN ({', '.join('?' * len(ids))})", tuple(ids)
         )
-        return {row[0]: (row[1], row[2], row[3]) for row in rows}
+        return {row[0]: ChunkWords(*row[1:]) for row in rows}
 
-    def chunks(self, ids: Sequence[int]) -> dict[int, ChunkRow]:
+    def chunks(self, ids: Sequence[int]) -> list[ChunkRow]:
         """Chunks by id."""
+        return self._chunk_rows(f"chunk.id IN ({', '.join('?' * len(ids))})", ids)
+
+    def chunks_at(self, file_id: int, lines: Sequence[int]) -> list[ChunkRow]:
+        """The chunks of a file that hold one of the lines."""
+        holds = " OR ".join("? BETWEEN start_line AND end_line" for _ in lines)
+        return self._chunk_rows(f"file_id = ? AND ({holds})", (file_id, *lines))
+
+    def chunks_of_file(self, file_id: int) -> list[ChunkRow]:
+        """A file's chunks in order."""
+        return self._chunk_rows("file_id = ?", (file_id,))
+
+    def first_chunk(self, file_id: int) -> list[ChunkRow]:
+        """The chunk that a file begins with."""
+        return self._chunk_rows("file_id = ?", (file_id,), limit=1)
+
+    def _chunk_rows(self, condition: str, values: Sequence[int], *, limit: int = -1) -> list[ChunkRow]:
         rows = self.database.read().execute(
             f"""SELECT chunk.id, file_id, path, start_line, end_line, symbol, kind, signature
-                FROM chunk JOIN file ON file.id = file_id WHERE chunk.id IN ({", ".join("?" * len(ids))})""",
-            tuple(ids),
+                FROM chunk JOIN file ON file.id = file_id WHERE {condition} ORDER BY file_id, start_line LIMIT {limit}""",
+            tuple(values),
         )
-        return {row[0]: ChunkRow(*row) for row in rows}
+        return [ChunkRow(*row) for row in rows]
 
     def definitions_named(self, names: Sequence[str], scope: Scope, *, limit: int) -> list[tuple[int, DefinitionRecord]]:
         """Definitions with one of the names, in any case, with the file each stands in."""
@@ -252,19 +294,12 @@ class CodeStore:
         where = f"WHERE {condition}" if condition else ""
         return list(self.database.read().execute(f"SELECT id, path FROM file {where} ORDER BY path", values))
 
-    def chunks_of_file(self, file_id: int) -> list[ChunkRow]:
-        """A file's chunks in order."""
-        rows = self.database.read().execute(
-            """SELECT chunk.id, file_id, path, start_line, end_line, symbol, kind, signature
-               FROM chunk JOIN file ON file.id = file_id WHERE file_id = ? ORDER BY start_line""",
-            (file_id,),
-        )
-        return [ChunkRow(*row) for row in rows]
-
-    def hash_of_file(self, path: str) -> bytes:
-        """The content hash a file was indexed with; empty when it is not indexed."""
-        row = self.database.read().execute("SELECT hash FROM file WHERE path = ?", (path,)).fetchone()
-        return row[0] if row else b""
+    def file_count(self, scope: Scope) -> int:
+        """How many files are in scope."""
+        condition, values = scope.condition()
+        where = f"WHERE {condition}" if condition else ""
+        count: int = self.database.read().execute(f"SELECT COUNT(*) FROM file {where}", values).fetchone()[0]
+        return count
 
     def defined_names(self, *, limit: int) -> list[str]:
         """Names that the project defines."""
@@ -275,3 +310,11 @@ class CodeStore:
 def any_of(terms: Sequence[str]) -> str:
     """An FTS5 expression that matches any of the terms; each is quoted, so none can become syntax."""
     return " OR ".join('"' + term.replace('"', '""') + '"' for term in terms)
+
+
+def one_or_two_of(alone: Sequence[str], paired: Sequence[str]) -> str:
+    """An FTS5 expression that matches any of `alone`, or two of `paired` together."""
+    meetings = [
+        f"({any_of([term])} AND ({any_of(paired[n:])}))" for n, term in enumerate(paired[:-1], start=1)
+    ]
+    return " OR ".join([*([any_of(alone)] if alone else []), *meetings])

@@ -33,7 +33,7 @@ class Changes:
 
 
 class Indexer(Protocol):
-    """One domain's part in the write path. `extract` runs in worker processes, the rest inside one write transaction."""
+    """One domain's part in the write path. `extract` runs in worker processes, the rest inside a write transaction."""
 
     name: str
     version: int
@@ -41,8 +41,8 @@ class Indexer(Protocol):
     def extract(self, file: ParsedFile) -> Any:
         """Facts about one file, independent of all others; must survive pickling."""
 
-    def write(self, connection: sqlite3.Connection, file_id: int, path: str, facts: Any) -> None:
-        """Store the facts of a new or changed file; older facts of it are already removed."""
+    def write(self, connection: sqlite3.Connection, file_id: int, path: str, facts: Any) -> int:
+        """Store the facts of a new or changed file, whose older facts are already removed; how many pieces they are."""
 
     def remove(self, connection: sqlite3.Connection, file_id: int) -> None:
         """Forget a file that changed or vanished."""

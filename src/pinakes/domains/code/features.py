@@ -11,36 +11,26 @@ from typing import TYPE_CHECKING
 from pinakes.domains.code.paths import is_aside, is_built, is_settings, is_test, telling_stem
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from pinakes.domains.code.query import CodeQuery
-    from pinakes.store.code import DefinitionRecord, FileRow
+    from pinakes.store.code import ChunkWords, DefinitionRecord, FileRow
 
-OWN_FEATURES = (
+CONTENT_FEATURES = (
     "bm25_best",
     "bm25_second",
     "bm25_third",
-    "bm25_file",
     "chunk_hits",
     "chunk_sum",
     "chunk_coverage",
-    "file_coverage",
     "symbol_coverage",
     "doc_coverage",
-    "stem_share",
-    "stem_covered",
-    "stem_prefix",
-    "stem_exact",
-    "folder_share",
-    "name_best",
-    "name_share",
-    "joined_path",
-    "joined_name",
     "joined_body",
-    "defined_exact",
-    "defined_loose",
-    "defined_top",
-    "defined_file",
+)
+PATH_FEATURES = ("stem_share", "stem_covered", "stem_prefix", "stem_exact", "folder_share", "joined_path")
+NAME_FEATURES = ("name_best", "name_share", "joined_name")
+DEFINITION_FEATURES = ("defined_exact", "defined_loose", "defined_top", "defined_file")
+PRIORS = (
     "is_test",
     "is_aside",
     "is_built",
@@ -53,6 +43,9 @@ OWN_FEATURES = (
     "length",
     "depth",
 )
+OWN_FEATURES = (
+    *CONTENT_FEATURES, *PATH_FEATURES, *NAME_FEATURES, *DEFINITION_FEATURES, *PRIORS, "bm25_file", "file_coverage",
+)
 # These count again relative to the best candidate of the same query,
 RELATIVE = ("bm25_best", "bm25_file", "chunk_coverage", "stem_share", "name_best", "file_coverage", "chunk_sum")
 # and these again in proportion to the length of the query: a long one speaks less of names and more of content.
@@ -60,6 +53,7 @@ BY_LENGTH = (
     "stem_covered", "stem_share", "folder_share", "bm25_best", "chunk_coverage", "chunk_hits", "chunk_sum", "is_test", "name_best",
 )
 FEATURES = OWN_FEATURES + tuple(f"{name}_relative" for name in RELATIVE) + tuple(f"{name}_by_length" for name in BY_LENGTH)
+BEST_CHUNKS = 3
 _RELATIVE_COLUMNS = tuple(OWN_FEATURES.index(name) for name in RELATIVE)
 _BY_LENGTH_COLUMNS = tuple(OWN_FEATURES.index(name) for name in BY_LENGTH)
 _LONG_QUERY_TERMS = 8
@@ -68,6 +62,7 @@ _PROSE = frozenset({"markdown", "rst", "asciidoc", "text"})
 _PROSE_SUFFIXES = (".txt", ".rst", ".adoc", ".md")
 _DATA = frozenset({"json", "yaml", "toml", "xml", "html", "css", "sql"})
 _TOP_KINDS = frozenset({"function", "class", "interface", "enum", "type", "component", "module"})
+_NAMES_PER_TERM = 100
 
 
 @dataclass(slots=True)
@@ -80,122 +75,165 @@ class Candidate:
     definitions: list[DefinitionRecord] = field(default_factory=list)
 
     def best_chunks(self) -> list[tuple[float, int]]:
-        """Its three best chunks by words: score and id."""
-        return heapq.nlargest(3, self.chunk_scores)
+        """Its best chunks by words: score and id."""
+        return heapq.nlargest(BEST_CHUNKS, self.chunk_scores)
 
 
-@dataclass(frozen=True, slots=True)
 class Weights:
-    """How rare each query word is: its share of the whole query."""
+    """How rare each query word is, as its share of the whole query; finds the words in texts.
 
-    by_term: Mapping[str, float]
-    joined: tuple[str, ...]
+    Texts are index words between spaces, with one at either end. Which query words a text holds is a set of bits: to look
+    for a handful of words in a text is many times cheaper than to take the text apart.
+    """
 
-    @classmethod
-    def of(cls, query: CodeQuery, frequencies: Mapping[str, int], chunk_count: int) -> Weights:
-        """Inverse document frequency, normalised to a sum of one."""
+    def __init__(self, query: CodeQuery, frequencies: Mapping[str, int], chunk_count: int) -> None:
         raw = {term: math.log(1 + chunk_count / (1 + frequencies.get(term, 0))) for term in query.terms}
-        total = sum(raw.values()) or 1.0
-        known = tuple(compound for compound in query.joined if frequencies.get(compound))
-        return cls({term: value / total for term, value in raw.items()}, known)
+        self.total = sum(raw.values()) or 1.0
+        self.by_term = {term: value / self.total for term, value in raw.items()}
+        self._needles = tuple((f" {term} ", 1 << n) for n, term in enumerate(self.by_term))
+        self._joined = tuple(f" {compound} " for compound in query.joined if frequencies.get(compound))
+        self._shares: dict[int, float] = {}
 
-    def share(self, words: set[str]) -> float:
-        """How much of the query the words cover."""
-        return sum(weight for term, weight in self.by_term.items() if term in words)
+    def found(self, text: str) -> int:
+        """Which of the query's words stand in the text."""
+        bits = 0
+        for needle, bit in self._needles:
+            if needle in text:
+                bits |= bit
+        return bits
+
+    def share(self, bits: int) -> float:
+        """How much of the query these words are."""
+        known = self._shares.get(bits)
+        if known is None:
+            known = sum(weight for n, weight in enumerate(self.by_term.values()) if bits >> n & 1)
+            self._shares[bits] = known
+        return known
+
+    def joined_in(self, *texts: str) -> float:
+        """1 when neighbouring words of the query stand in one of the texts as one word."""
+        return float(any(compound in text for compound in self._joined for text in texts))
+
+    def places(self, text: str, bits: int) -> Iterator[int]:
+        """Where the words stand in the text; of a very frequent one only the first places."""
+        for needle, bit in self._needles:
+            at = text.find(needle) if bits & bit else -1
+            for _ in range(_NAMES_PER_TERM):
+                if at < 0:
+                    break
+                yield at
+                at = text.find(needle, at + 1)
 
 
 def describe(
-    candidates: Sequence[Candidate], query: CodeQuery, weights: Weights, texts: Mapping[int, tuple[str, str, str]]
+    candidates: Sequence[Candidate], query: CodeQuery, weights: Weights, texts: Mapping[int, ChunkWords]
 ) -> list[list[float]]:
     """The features of all candidates of one query, in the order of FEATURES."""
-    rows = [_own(candidate, query, weights, texts) for candidate in candidates]
-    best = {i: max((row[i] for row in rows), default=0.0) + 1e-9 for i in _RELATIVE_COLUMNS}
+    spoken = {_squash(word) for word in query.text.split()} | set(query.joined)
+    rows = [_own(candidate, query, spoken, weights, texts) for candidate in candidates]
+    best = [max((row[i] for row in rows), default=0.0) + 1e-9 for i in _RELATIVE_COLUMNS]
     length = min(1.0, len(query.terms) / _LONG_QUERY_TERMS)
-    return [
-        row + [row[i] / best[i] for i in _RELATIVE_COLUMNS] + [row[i] * length for i in _BY_LENGTH_COLUMNS] for row in rows
-    ]
+    for row in rows:
+        row += [row[i] / top for i, top in zip(_RELATIVE_COLUMNS, best, strict=True)]
+        row += [row[i] * length for i in _BY_LENGTH_COLUMNS]
+    return rows
 
 
 def _own(
-    candidate: Candidate, query: CodeQuery, weights: Weights, texts: Mapping[int, tuple[str, str, str]]
+    candidate: Candidate, query: CodeQuery, spoken: set[str], weights: Weights, texts: Mapping[int, ChunkWords]
 ) -> list[float]:
     """What one candidate shows by itself, in the order of OWN_FEATURES."""
     file = candidate.file
-    stem, folders = set(file.stem.split()), set(file.folders.split())
-    best = candidate.best_chunks()
-    chunk = [texts[chunk_id] for _, chunk_id in best if chunk_id in texts]
-    bodies = [set(f"{symbol} {doc} {body}".split()) for symbol, doc, body in chunk]
-    scores = [score for score, _ in best] + [0.0, 0.0, 0.0]
-    names, name_words = _names(file.names)
-    everything = stem.union(folders, name_words, *bodies)
+    path = _path_facts(file.path)
+    stem, folders, names = f" {file.stem} ", f" {file.folders} ", f" {file.names} "
+    in_stem, in_folders, in_names = weights.found(stem), weights.found(folders), weights.found(names)
+    content, in_content = _content_features(candidate, weights, texts)
     return [
-        scores[0],
-        scores[1],
-        scores[2],
+        *content,
+        weights.share(in_stem),
+        _covered(file.stem, path.subject, weights),
+        _prefix_share(file.stem, weights),
+        float(path.subject in spoken),
+        weights.share(in_folders & ~in_stem),
+        weights.joined_in(stem, folders),
+        _best_name(names, in_names, weights),
+        weights.share(in_names),
+        weights.joined_in(names),
+        *_definition_features(candidate, query, path.subject),
+        float(path.is_test and not query.about_tests),
+        *path.priors,
+        *_file_priors(file),
+        path.depth,
         candidate.file_score,
-        math.log(1 + len(candidate.chunk_scores)),
-        math.log(1 + sum(score for score, _ in candidate.chunk_scores)),
-        max((weights.share(body) for body in bodies), default=0.0),
-        weights.share(everything),
-        max((weights.share(set(symbol.split())) for symbol, _, _ in chunk), default=0.0),
-        max((weights.share(set(doc.split())) for _, doc, _ in chunk), default=0.0),
-        weights.share(stem),
-        _covered(file.path, stem, query),
-        _prefix_share(stem, weights),
-        float(_squash(telling_stem(file.path)[0]) in _squashed_query(query)),
-        weights.share(folders - stem),
-        _best_name(names, weights),
-        weights.share(name_words),
-        float(any(compound in stem or compound in folders for compound in weights.joined)),
-        float(any(compound in name_words for compound in weights.joined)),
-        float(any(compound in body for compound in weights.joined for body in bodies)),
-        *_definition_features(candidate, query),
-        *_priors(file, query),
+        weights.share(in_stem | in_folders | in_names | in_content),
     ]
 
 
-def _names(text: str) -> tuple[list[list[str]], set[str]]:
-    names = [group.split() for group in text.split(" | ")] if text else []
-    return names, {word for name in names for word in name}
+def _content_features(candidate: Candidate, weights: Weights, texts: Mapping[int, ChunkWords]) -> tuple[list[float], int]:
+    """What its best chunks show, in the order of CONTENT_FEATURES, and all query words in them."""
+    best = candidate.best_chunks()
+    scores = [score for score, _ in best] + [0.0] * (BEST_CHUNKS - len(best))
+    chunks = [texts[chunk_id] for _, chunk_id in best if chunk_id in texts]
+    in_symbol = [weights.found(f" {chunk.symbol} ") for chunk in chunks]
+    in_doc = [weights.found(f" {chunk.doc} ") for chunk in chunks]
+    bodies = [f" {chunk.body} " for chunk in chunks]
+    in_chunk = [weights.found(body) | symbol | doc for body, symbol, doc in zip(bodies, in_symbol, in_doc, strict=True)]
+    in_any = 0
+    for bits in in_chunk:
+        in_any |= bits
+    return [
+        *scores,
+        math.log(1 + len(candidate.chunk_scores)),
+        math.log(1 + sum(score for score, _ in candidate.chunk_scores)),
+        max(map(weights.share, in_chunk), default=0.0),
+        max(map(weights.share, in_symbol), default=0.0),
+        max(map(weights.share, in_doc), default=0.0),
+        weights.joined_in(*bodies),
+    ], in_any
 
 
-def _covered(path: str, stem: set[str], query: CodeQuery) -> float:
+def _covered(stem: str, subject: str, weights: Weights) -> float:
     """How much of the stem's own words the query speaks of."""
-    compound = _squash(telling_stem(path)[0])
-    parts = stem - {compound} if len(stem) > 1 else stem
-    return sum(part in query.terms for part in parts) / len(parts) if parts else 0.0
+    words = set(stem.split())
+    parts = words - {subject} if len(words) > 1 else words
+    return sum(part in weights.by_term for part in parts) / len(parts) if parts else 0.0
 
 
-def _prefix_share(stem: set[str], weights: Weights) -> float:
+def _prefix_share(stem: str, weights: Weights) -> float:
     """How much of the query matches the stem by a common beginning only: `serialize` and `serializer`."""
+    words = stem.split()
     return sum(
         weight
         for term, weight in weights.by_term.items()
-        if term not in stem and len(term) >= _PREFIX and any(_akin(term, word) for word in stem)
+        if len(term) >= _PREFIX and term not in words and any(_akin(term, word) for word in words)
     )
 
 
 def _akin(left: str, right: str) -> bool:
-    shorter, longer = sorted((left, right), key=len)
-    return len(shorter) >= _PREFIX and longer.startswith(shorter)
+    return len(right) >= _PREFIX and (left.startswith(right) or right.startswith(left))
 
 
-def _best_name(names: Sequence[Sequence[str]], weights: Weights) -> float:
+def _best_name(names: str, in_names: int, weights: Weights) -> float:
     """The best defined name: share of the query it covers times share of itself that the query covers."""
     best = 0.0
     by_term = weights.by_term
-    for name in names:
-        hits = [by_term[word] for word in name if word in by_term]
-        if hits:
-            parts = len(name) - 1 if len(name) > 2 else len(name)
-            best = max(best, sum(hits) * min(1.0, len(hits) / parts))
+    seen = set()
+    for at in weights.places(names, in_names):
+        start = names.rfind("|", 0, at) + 1
+        if start in seen:
+            continue
+        seen.add(start)
+        end = names.find("|", at)
+        words = names[start : end if end >= 0 else None].split()
+        hits = [by_term[word] for word in words if word in by_term]
+        parts = len(words) - 1 if len(words) > 2 else len(words)
+        best = max(best, sum(hits) * min(1.0, len(hits) / parts))
     return best
 
 
-def _definition_features(candidate: Candidate, query: CodeQuery) -> tuple[float, float, float, float]:
+def _definition_features(candidate: Candidate, query: CodeQuery, subject: str) -> tuple[float, float, float, float]:
     """Whether the file defines a name of the query: exactly, in another case, at the top level, and as its own subject."""
     exact = loose = top = own = 0.0
-    subject = _squash(telling_stem(candidate.file.path)[0])
     for definition in candidate.definitions:
         if definition.name in query.names:
             exact = 1.0
@@ -208,27 +246,35 @@ def _definition_features(candidate: Candidate, query: CodeQuery) -> tuple[float,
     return exact, loose, top, own
 
 
-def _priors(file: FileRow, query: CodeQuery) -> tuple[float, ...]:
-    path = file.path
+@dataclass(frozen=True, slots=True)
+class _PathFacts:
+    subject: str
+    is_test: bool
+    priors: tuple[float, ...]
+    depth: float
+
+
+@lru_cache(maxsize=20_000)
+def _path_facts(path: str) -> _PathFacts:
+    priors = (
+        is_aside(path),
+        is_built(path),
+        is_settings(path),
+        path.endswith("__init__.py"),
+        path.endswith((".d.ts", ".d.mts", ".d.cts")),
+    )
+    return _PathFacts(_squash(telling_stem(path)[0]), is_test(path), tuple(map(float, priors)), path.count("/") / 10)
+
+
+def _file_priors(file: FileRow) -> tuple[float, float, float, float]:
     return (
-        float(is_test(path) and not query.about_tests),
-        float(is_aside(path)),
-        float(is_built(path)),
-        float(is_settings(path)),
-        float(path.endswith("__init__.py")),
-        float(path.endswith((".d.ts", ".d.mts", ".d.cts"))),
-        float(file.language in _PROSE or path.endswith(_PROSE_SUFFIXES)),
+        float(file.language in _PROSE or file.path.endswith(_PROSE_SUFFIXES)),
         float(file.language in _DATA),
         float(not file.language),
         math.log(1 + file.lines) / 10,
-        path.count("/") / 10,
     )
 
 
 @lru_cache(maxsize=8192)
 def _squash(name: str) -> str:
     return "".join(char for char in name.lower() if char.isalnum())
-
-
-def _squashed_query(query: CodeQuery) -> set[str]:
-    return {_squash(word) for word in query.text.split()} | set(query.joined)

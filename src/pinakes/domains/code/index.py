@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING
 
-from pinakes.domains.code.chunk import chunk_lines
+from pinakes.domains.code.chunk import chunk_lines, lines_of
 from pinakes.domains.code.paths import path_words
 from pinakes.store.code import ChunkRecord, CodeStore, DefinitionRecord, FileWords
 from pinakes.text import Words, unique
@@ -38,7 +38,7 @@ class CodeIndexer:
     def extract(self, file: ParsedFile) -> CodeFacts:
         """Cut the file along its definitions and turn the pieces into words."""
         words = _words()
-        lines = file.data.decode("utf-8", "replace").split("\n")
+        lines = lines_of(file.data)
         definitions = definitions_of(file)
         chunks = chunk_lines(lines, definitions)
         stem, folders = path_words(file.path, words)
@@ -48,9 +48,10 @@ class CodeIndexer:
             tuple(DefinitionRecord(d.name, d.kind, d.line, d.end_line, d.container) for d in definitions),
         )
 
-    def write(self, connection: sqlite3.Connection, file_id: int, path: str, facts: CodeFacts) -> None:  # noqa: ARG002
-        """Store the file's chunks, definitions and words."""
+    def write(self, connection: sqlite3.Connection, file_id: int, path: str, facts: CodeFacts) -> int:  # noqa: ARG002
+        """Store the file's chunks, definitions and words; how many chunks."""
         CodeStore.add(connection, file_id, facts.words, facts.chunks, facts.definitions)
+        return len(facts.chunks)
 
     def remove(self, connection: sqlite3.Connection, file_id: int) -> None:
         """Forget the file."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 @dataclass(frozen=True, slots=True)
 class Chunk:
-    """Consecutive lines of a file that belong together. `symbol` is the qualified name of what they define, if anything."""
+    """Consecutive lines of a file that belong together; `symbol` is the qualified name of what they define."""
 
     start_line: int
     end_line: int
@@ -36,11 +36,11 @@ class CodeHit:
 
 @dataclass(frozen=True, slots=True)
 class CodeAnswer:
-    """The hits of one query, best first, and how much was searched for them."""
+    """The hits of one query, best first; where there are none, how much was searched for them."""
 
     hits: tuple[CodeHit, ...]
     total: int
-    files_searched: int
+    files_searched: int = 0
     notes: tuple[str, ...] = ()
     suggestions: tuple[str, ...] = ()
 

@@ -4,33 +4,57 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING
 
-from pinakes.domains.code.chunk import chunk_lines
+from pinakes.domains.code.chunk import chunk_lines, lines_of
 from pinakes.domains.code.index import definitions_of
 from pinakes.domains.code.model import CodeHit
 from pinakes.workspace.admission import Admitted, admit
 from pinakes.workspace.extract import parse_file
+from pinakes.workspace.sync import is_stale
+from pinakes.workspace.walk import stamp
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
 
-    from pinakes.store.code import ChunkRow, CodeStore
+    from pinakes.domains.code.model import Chunk
+    from pinakes.store.code import ChunkRow
+    from pinakes.store.project import ProjectStore
 
 CONTEXT_LINES = 3
+CONTEXT_CHARACTERS = 200  # of each line
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class _Source:
+    """A file as it is now."""
+
+    path: str
     admitted: Admitted
-    lines: list[str]
-    unchanged: bool
+    is_as_indexed: bool
+
+    @cached_property
+    def lines(self) -> list[str]:
+        return lines_of(self.admitted.data)
+
+    @cached_property
+    def chunks(self) -> list[Chunk]:
+        return chunk_lines(self.lines, definitions_of(parse_file(self.path, self.admitted)))
+
+    def successor(self, chunk: ChunkRow) -> Chunk | ChunkRow | None:
+        """What the chunk is now: the chunk of the same symbol nearest to where it was; None when that is gone."""
+        if self.is_as_indexed:
+            return chunk
+        same = [now for now in self.chunks if now.symbol == chunk.symbol]
+        return min(same, key=lambda now: abs(now.start_line - chunk.start_line), default=None)
 
 
 class SourceReader:
     """Turns chunks into hits; reads each file once."""
 
-    def __init__(self, root: Path, store: CodeStore) -> None:
+    def __init__(self, root: Path, store: ProjectStore) -> None:
         self._root = root
         self._store = store
         self._sources: dict[str, _Source | None] = {}
@@ -38,23 +62,21 @@ class SourceReader:
     def hit(self, chunk: ChunkRow, confidence: float) -> CodeHit | None:
         """The chunk with its current lines; None when neither it nor its successor is on disk any more."""
         source = self._source(chunk.path)
-        if source is None:
+        now = source.successor(chunk) if source else None
+        if source is None or now is None:
             return None
-        place = (chunk.start_line, chunk.end_line) if source.unchanged else _relocate(chunk, source)
-        if place is None:
-            return None
-        start, end = place
+        lines, start, end = source.lines, now.start_line, now.end_line
         return CodeHit(
             chunk.id,
             chunk.path,
             start,
             end,
-            chunk.symbol,
-            chunk.kind,
+            now.symbol,
+            now.kind,
             round(confidence, 4),
-            _content(chunk, source.lines, start, end),
-            "\n".join(source.lines[max(0, start - 1 - CONTEXT_LINES) : start - 1]),
-            "\n".join(source.lines[end : end + CONTEXT_LINES]),
+            _content(now.signature, lines[start - 1 : end]),
+            "\n".join(_nearest(lines[: start - 1][::-1])[::-1]),
+            "\n".join(_nearest(lines[end:])),
         )
 
     def _source(self, path: str) -> _Source | None:
@@ -63,31 +85,31 @@ class SourceReader:
         return self._sources[path]
 
     def _load(self, path: str) -> _Source | None:
-        try:
-            size = (self._root / path).stat().st_size
-        except OSError:
+        current, known = stamp(f"{self._root}/{path}"), self._store.file(path)
+        admitted = admit(self._root, path, current.size) if current else "vanished"
+        if current is None or isinstance(admitted, str):
             return None
-        admitted = admit(self._root, path, size)
-        if isinstance(admitted, str):
-            return None
-        unchanged = hashlib.sha256(admitted.data).digest() == self._store.hash_of_file(path)
-        return _Source(admitted, admitted.data.decode("utf-8", "replace").split("\n"), unchanged)
+        # The same stamp means the same content; only in doubt is all of it looked at.
+        same_stamp = known is not None and not is_stale(known.stamp, current)
+        same = same_stamp or (known is not None and hashlib.sha256(admitted.data).digest() == known.hash)
+        return _Source(path, admitted, is_as_indexed=same)
 
 
-def _relocate(chunk: ChunkRow, source: _Source) -> tuple[int, int] | None:
-    """Where the chunk's definition is now: the chunk of the same symbol nearest to where it was."""
-    file = parse_file(chunk.path, source.admitted)
-    same = [now for now in chunk_lines(source.lines, definitions_of(file)) if now.symbol == chunk.symbol]
-    if not same:
-        return None
-    nearest = min(same, key=lambda now: abs(now.start_line - chunk.start_line))
-    return nearest.start_line, nearest.end_line
+def _nearest(lines: Sequence[str]) -> Sequence[str]:
+    """The first few lines, not counting blank ones before them; long ones shortened."""
+    first = next((number for number, line in enumerate(lines) if line.strip()), len(lines))
+    return [line[:CONTEXT_CHARACTERS] for line in lines[first : first + CONTEXT_LINES]]
 
 
-def _content(chunk: ChunkRow, lines: list[str], start: int, end: int) -> str:
+def _content(signature: str, lines: Sequence[str]) -> str:
     """The lines; those from the middle of a long definition keep its header above them."""
-    body = "\n".join(lines[start - 1 : end])
-    head = chunk.signature.split("(")[0]
-    if chunk.signature and head not in " ".join(body.split()):
-        return f"{chunk.signature}\n…\n{body}"
-    return body
+    body = "\n".join(lines)
+    return body if not signature or _holds_header(signature, lines) else f"{signature}\n…\n{body}"
+
+
+def _holds_header(signature: str, lines: Sequence[str]) -> bool:
+    head = signature.split("(")[0].strip()
+    if " " in head:
+        return head in " ".join(" ".join(lines).split())
+    # A bare name, as methods have in some languages, is no header where it is only called.
+    return any(line.strip().startswith(head) for line in lines)

@@ -1,0 +1,248 @@
+"""Measures the API domain on real descriptions: counts, cost, search and answer sizes, as Markdown tables.
+
+    python -m benchmarks.apis [--bench FOLDER] [--github FILE] [counts] [cost] [search] [sizes]
+
+`--bench` is the folder with `specs/`; `--github` is `generated/api.github.com.json` of the npm package
+`@octokit/openapi`; more files may be given with `--spec`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import re
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from benchmarks.count_apis import count
+from benchmarks.places import REPOSITORY, SHARED
+from pinakes.domains.apis.apis import Apis, open_apis
+from pinakes.domains.apis.endpoints import Filter, show_endpoints
+from pinakes.store.apis import MIGRATIONS, UnitRow
+from pinakes.store.sqlite import Database
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+TOKEN_BUDGET = 5_000
+PARAPHRASES = 150
+REPEATS = 3
+SEARCHED = ("github", "stripe", "slack")
+
+# What a person may say instead of the words of an operation id. Independent of the product's own synonyms.
+OTHER_WORDS = {
+    "get": ("fetch", "look up", "show me", "read"),
+    "list": ("show all", "enumerate", "view every", "browse"),
+    "create": ("add a new", "make", "set up", "register"),
+    "post": ("add a new", "make", "create", "submit"),
+    "add": ("create", "attach", "put in"),
+    "delete": ("remove", "get rid of", "erase", "drop"),
+    "remove": ("delete", "take away", "drop"),
+    "update": ("change", "modify", "edit", "alter"),
+    "set": ("change", "assign", "configure"),
+    "check": ("verify", "test", "find out"),
+    "cancel": ("abort", "stop", "call off"),
+    "search": ("find", "look for"),
+    "replace": ("overwrite", "swap"),
+    "archive": ("put away", "shelve"),
+    "repo": ("repository",),
+    "repos": ("repositories",),
+    "org": ("organization",),
+    "orgs": ("organizations",),
+    "pulls": ("pull requests",),
+    "admin": ("administrator",),
+    "info": ("details", "information"),
+    "auth": ("authentication",),
+    "chat": ("conversation", "message"),
+    "users": ("people", "users"),
+    "customers": ("customers", "clients"),
+    "config": ("configuration", "settings"),
+}
+
+
+def main() -> None:
+    """Run the measurements that were asked for, or all."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--bench", type=Path, default=SHARED)
+    parser.add_argument("--github", type=Path)
+    parser.add_argument("--spec", type=Path, action="append", default=[])
+    parser.add_argument("--measure", choices=("parse", "index"), help=argparse.SUPPRESS)
+    parser.add_argument("what", nargs="*", default=[])
+    args = parser.parse_args()
+    if args.measure:
+        print(json.dumps(measure(args.measure, args.spec[0])))
+        return
+    files = sorted(path for path in (args.bench / "specs").rglob("*.*") if path.is_file())
+    files += [path for path in (args.github, *args.spec) if path]
+    wanted = args.what or ["counts", "cost", "search", "sizes"]
+    with tempfile.TemporaryDirectory() as folder:
+        apis = open_apis(Database(Path(folder, "library.db"), MIGRATIONS), network=None, clock=time.time)
+        names = {path: apis.indexer.add(str(path), api_name(path, args.github)).apis[0].name for path in files}
+        if "counts" in wanted:
+            print_counts(apis, names)
+        if "cost" in wanted:
+            print_cost(files)
+        if "search" in wanted:
+            print_search(apis, list(names.values()))
+        if "sizes" in wanted:
+            print_sizes(apis, list(names.values()))
+
+
+def api_name(path: Path, github: Path | None) -> str:
+    """A short name: what the file is called before its version."""
+    return (
+        "github" if path == github else re.split(r"[_.]", f"{path.parent.name}-{path.name}".removeprefix("openapi-"))[0]
+    )
+
+
+def print_counts(apis: Apis, names: dict[Path, str]) -> None:
+    """Operations and schemas against the independent count."""
+    print("\n| file | operations | counted apart | schemas | counted apart | equal |\n|---|--:|--:|--:|--:|---|")
+    for path, name in names.items():
+        row = apis.library.row(name)
+        operations, schemas = count(path)
+        equal = "yes" if (row.operations, row.schemas) == (operations, schemas) else "**no**"
+        print(f"| {path.name} | {row.operations} | {operations} | {row.schemas} | {schemas} | {equal} |")
+
+
+def print_cost(files: list[Path]) -> None:
+    """CPU of indexing against CPU of parsing alone, and peak memory, each in a fresh process."""
+    print("\n| file | MB | parse alone s | index s | ratio | peak memory / file |\n|---|--:|--:|--:|--:|--:|")
+    for path in files:
+        if path.suffix in (".json", ".yaml", ".yml"):
+            size = path.stat().st_size
+            parse = min(measured("parse", path)[0] for _ in range(REPEATS))
+            index, memory = min(measured("index", path) for _ in range(REPEATS))
+            ratios = f"{parse:.3f} | {index:.3f} | {index / parse:.2f} | {memory / size:.1f}"
+            print(f"| {path.name} | {size / 1e6:.2f} | {ratios} |")
+
+
+def measured(what: str, path: Path) -> tuple[float, float]:
+    """CPU seconds and bytes of memory that one step takes in a process of its own."""
+    command = [sys.executable, "-m", "benchmarks.apis", "--measure", what, "--spec", str(path)]
+    seconds, memory = json.loads(
+        subprocess.run(command, cwd=REPOSITORY, capture_output=True, text=True, check=True).stdout
+    )
+    return seconds, memory
+
+
+def measure(what: str, path: Path) -> tuple[float, float]:
+    """Index or parse one file here; the imports and a first small file are not counted."""
+    with tempfile.TemporaryDirectory() as folder:
+        apis = open_apis(Database(Path(folder, "library.db"), MIGRATIONS), network=None, clock=time.time)
+        warm_up(apis, Path(folder), path.suffix)
+        before, started = peak_memory(), time.process_time()
+        if what == "index":
+            apis.indexer.add(str(path), "measured")
+        else:
+            parse_alone(path.read_bytes(), path.suffix)
+        return time.process_time() - started, peak_memory() - before
+
+
+def peak_memory() -> int:
+    """The most memory this process ever held, in bytes. `getrusage` would inherit the parent's."""
+    status = Path("/proc/self/status").read_text("ascii")
+    return int(status.split("VmHWM:")[1].split()[0]) * 1024
+
+
+def warm_up(apis: Apis, folder: Path, suffix: str) -> None:
+    """Index something small first: imports and compiled patterns are not the file's cost."""
+    small = folder / f"small{suffix}"
+    small.write_text('{"openapi": "3.1.0", "info": {"title": "x"}, "paths": {"/a": {"get": {}}}}', "utf-8")
+    apis.indexer.add(str(small), "small")
+    parse_alone(small.read_bytes(), suffix)
+
+
+def parse_alone(data: bytes, suffix: str) -> None:
+    """What anyone has to spend: the standard C loaders."""
+    if suffix == ".json":
+        json.loads(data)
+        return
+    import yaml
+
+    class Tolerant(yaml.CSafeLoader):
+        """The safe loader, made to accept `=`, which real files hold."""
+
+        yaml_constructors = yaml.CSafeLoader.yaml_constructors | {"tag:yaml.org,2002:value": lambda _, node: node.value}
+
+    yaml.load(data, Tolerant)
+
+
+def print_search(apis: Apis, names: list[str]) -> None:
+    """Share of questions whose operation is first, or among the first three."""
+    print("\n| API | questions | n | first | first 3 | first 3, all types | ms |\n|---|---|--:|--:|--:|--:|--:|")
+    names = [name for name in SEARCHED if name in names] + [name for name in names if name not in SEARCHED]
+    for name in names:
+        units = apis.library.store.units(apis.library.row(name).id, ("operation",))
+        if len(units) >= 50:
+            print_questions(apis, name, "summaries", [(unit.title, unit) for unit in units])
+            print_questions(apis, name, "paraphrases", list(paraphrases(apis, units)))
+
+
+def print_questions(apis: Apis, name: str, kind: str, questions: list[tuple[str, UnitRow]]) -> None:
+    """One line of the search table."""
+    first = three = three_any = 0
+    started = time.process_time()
+    for question, unit in questions:
+        place = rank(apis, name, question, unit, ["endpoint"])
+        first += place == 0
+        three += place < 3
+    spent = 1_000 * (time.process_time() - started) / len(questions)
+    for question, unit in questions:
+        three_any += rank(apis, name, question, unit, []) < 3
+    shares = " | ".join(f"{found / len(questions):.3f}" for found in (first, three, three_any))
+    print(f"| {name} | {kind} | {len(questions)} | {shares} | {spent:.0f} |")
+
+
+def rank(apis: Apis, name: str, question: str, unit: UnitRow, types: list[str]) -> int:
+    """Where the operation stands among the results; a large number when it is not there."""
+    found = apis.searcher.search(question, api_name=name, types=types, limit=3)
+    wanted = f"api:{name}:{unit.key}"
+    return next((place for place, hit in enumerate(found) if hit.id == wanted), 99)
+
+
+def paraphrases(apis: Apis, units: list[UnitRow]) -> Iterator[tuple[str, UnitRow]]:
+    """Evenly chosen operation ids in other words: split, verbs and nouns replaced, repetitions dropped."""
+    step = max(1, len(units) // PARAPHRASES)
+    for number, unit in enumerate(units[::step][:PARAPHRASES]):
+        yield paraphrase(apis.library.operation(unit).name, number), unit
+
+
+def paraphrase(operation_id: str, number: int) -> str:
+    """`PostRefundsRefund` as `make refunds`, and so on in turn."""
+    words = re.findall(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|\d+", operation_id)
+    said: list[str] = []
+    for position, word in enumerate(map(str.lower, words)):
+        if not any(word.rstrip("s") == earlier.rstrip("s") for earlier in said):
+            options = OTHER_WORDS.get(word, (word,))
+            said.append(options[(number + position) % len(options)])
+    return " ".join(said)
+
+
+def print_sizes(apis: Apis, names: list[str]) -> None:
+    """Tokens of the listing without filter, and of every operation shown alone."""
+    print("\n| API | listing tokens | pages | operation tokens, median | largest |\n|---|--:|--:|--:|--:|")
+    for name in names:
+        answer = show_endpoints(apis.library, name, Filter(), page=1, token_budget=TOKEN_BUDGET)
+        pages = re.search(r"page 1/(\d+)", answer.text)
+        sizes = [len(text) / 4 for text in operation_answers(apis, name)]
+        listing = f"{len(answer.text) / 4:.0f} | {pages[1] if pages else 1}"
+        print(f"| {name} | {listing} | {statistics.median(sizes):.0f} | {max(sizes):.0f} |")
+
+
+def operation_answers(apis: Apis, name: str) -> Iterator[str]:
+    """The answer for each operation by itself."""
+    for unit in apis.library.store.units(apis.library.row(name).id, ("operation",)):
+        wanted = Filter(path=unit.path, method=unit.method)
+        answer = show_endpoints(apis.library, name, wanted, page=1, token_budget=TOKEN_BUDGET)
+        if answer.text.count("\n### ") == 1:
+            yield answer.text
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,366 @@
+"""Memory under measurement: recall on LoCoMo, durability beside a peer, latency and size, hooks, redaction.
+
+    python -m benchmarks.memory recall | durability | latency | hook | redaction [--source FOLDER]
+
+Prints Markdown tables. `recall` reads the shared material, `durability` installs npm's memory server beside ours.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib.util
+import json
+import os
+import random
+import re
+import sqlite3
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections import defaultdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from benchmarks import memory_durability, memory_secrets
+from benchmarks.places import REPOSITORY, SHARED
+from benchmarks.startup import PEER, install_peer
+from pinakes.domains.memory.memory import Memory
+from pinakes.domains.memory.model import Draft, Place
+from pinakes.domains.memory.redact import redact
+from pinakes.domains.memory.transfer import import_lines
+from pinakes.domains.memory.words import STOP_WORDS
+from pinakes.store.memory import MemoryStore
+from pinakes.store.sqlite import check_file
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+
+def main() -> None:
+    """Run the chosen measurement."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("what", choices=("recall", "durability", "latency", "hook", "redaction"))
+    parser.add_argument("--source", type=Path, help="source tree for false hits; default: the installed Django")
+    parser.add_argument("--observations", type=int, default=100_000)
+    args = parser.parse_args()
+    {"recall": recall, "durability": durability, "latency": latency, "hook": hook, "redaction": redaction}[args.what](
+        args
+    )
+
+
+def recall(_: argparse.Namespace) -> None:
+    """R@5 and R@10, fractional by turn, of our search and of porter-stemmed OR search with BM25."""
+    conversations = list(_score_module().conversations(SHARED / "memory" / "locomo_dev.json"))
+    with tempfile.TemporaryDirectory() as folder:
+        memory = Memory(MemoryStore(Path(folder) / "memory.db"))
+        for turns, _ in conversations:
+            import_lines(memory, map(_turn_line, turns), project_id="")
+        ours = _recall_of(conversations, lambda _, question: _asked(memory, question))
+    baseline = _recall_of(conversations, _porter_or)
+    _table(
+        ("questions", "n", "porter OR R@5", "porter OR R@10", "pinakes R@5", "pinakes R@10"),
+        ((group, len(ours[group]), *_means(baseline[group]), *_means(ours[group])) for group in sorted(ours)),
+    )
+
+
+def _score_module() -> Any:
+    spec = importlib.util.spec_from_file_location("score", SHARED / "memory" / "score.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def _turn_line(turn: dict[str, Any]) -> str:
+    return json.dumps(
+        {
+            "id": turn["turn"],
+            "session_id": str(turn["session"]),
+            "project_id": turn["conversation"],
+            "created_at": turn["created_at"],
+            "text": turn["text"],
+        }
+    )
+
+
+def _asked(memory: Memory, question: dict[str, Any]) -> list[str]:
+    found = memory.search(question["question"], question["conversation"], limit=10)
+    return [hit.observation.id for hit in found.hits]
+
+
+def _porter_or(turns: list[dict[str, Any]], question: dict[str, Any]) -> list[str]:
+    """What FTS5 alone finds: any word of the question that is no stop word, best BM25 first."""
+    connection = _fts(turns)
+    words = [word for word in re.findall(r"[a-z0-9]+", question["question"].lower()) if word not in STOP_WORDS]
+    if not words:
+        return []
+    sql = "SELECT id FROM turn WHERE turn MATCH ? ORDER BY rank LIMIT 10"
+    return [row[0] for row in connection.execute(sql, (" OR ".join(f'"{word}"' for word in words),))]
+
+
+_TABLES: dict[str, sqlite3.Connection] = {}
+
+
+def _fts(turns: list[dict[str, Any]]) -> sqlite3.Connection:
+    conversation = turns[0]["conversation"]
+    if conversation not in _TABLES:
+        connection = _TABLES[conversation] = sqlite3.connect(":memory:")
+        connection.execute("CREATE VIRTUAL TABLE turn USING fts5 (id UNINDEXED, text, tokenize = 'porter unicode61')")
+        connection.executemany("INSERT INTO turn VALUES (?, ?)", ((turn["turn"], turn["text"]) for turn in turns))
+    return _TABLES[conversation]
+
+
+def _recall_of(
+    conversations: list[tuple[list[dict[str, Any]], list[dict[str, Any]]]],
+    answer: Callable[[list[dict[str, Any]], dict[str, Any]], list[str]],
+) -> dict[str, list[tuple[float, float]]]:
+    groups: dict[str, list[tuple[float, float]]] = defaultdict(list)
+    for turns, questions in conversations:
+        for question in questions:
+            said, gold = answer(turns, question), question["gold"]
+            figures = (len(gold & set(said[:5])) / len(gold), len(gold & set(said[:10])) / len(gold))
+            for group in ("all", f"category {question['category']}"):
+                groups[group].append(figures)
+    return groups
+
+
+def _means(figures: list[tuple[float, float]]) -> tuple[str, str]:
+    first, second = (statistics.fmean(column) for column in zip(*figures, strict=True))
+    return f"{first:.3f}", f"{second:.3f}"
+
+
+def durability(_: argparse.Namespace) -> None:
+    """Acknowledged observations that are gone after 8 × 500 writes and 20 kills."""
+    rows = []
+    with tempfile.TemporaryDirectory() as folder:
+        contenders = [_pinakes(Path(folder))]
+        if command := install_peer(Path(folder)):
+            contenders.append(_server_memory(Path(folder), command))
+        for contender in contenders:
+            outcome = memory_durability.run(contender, clients=8, writes=500, kills=20)
+            lost = len(outcome.acknowledged - contender.kept())
+            counts = (len(outcome.acknowledged), outcome.kills, outcome.errors, lost)
+            rows.append((contender.name, *counts, f"{outcome.seconds:.0f}"))
+        integrity = check_file(Path(folder) / "memory.db") or ["ok"]
+    _table(("server", "acknowledged", "kills", "errors", "lost", "seconds"), rows)
+    print(f"\nintegrity of pinakes' file: {', '.join(integrity)}")
+
+
+def _pinakes(folder: Path) -> memory_durability.Contender:
+    def kept() -> set[str]:
+        return {observation.text for observation in MemoryStore(folder / "memory.db").all()}
+
+    return memory_durability.Contender(
+        "pinakes",
+        [sys.executable, "-m", "pinakes.cli.main", "mcp", "--toolsets", "memory"],
+        {"PYTHONPATH": str(REPOSITORY / "src"), "PINAKES_HOME": str(folder)},
+        lambda text: {"name": "remember", "arguments": {"text": text}},
+        kept,
+    )
+
+
+def _server_memory(folder: Path, command: list[str]) -> memory_durability.Contender:
+    file = folder / "peer.jsonl"
+
+    def call(text: str) -> dict[str, Any]:
+        entity = {"name": text, "entityType": "note", "observations": [text]}
+        return {"name": "create_entities", "arguments": {"entities": [entity]}}
+
+    def kept() -> set[str]:
+        names = set()
+        for line in file.read_text("utf-8", "replace").splitlines() if file.exists() else ():
+            try:
+                names.add(json.loads(line)["name"])
+            except (ValueError, KeyError):
+                continue  # two writers at once leave broken lines
+        return names
+
+    return memory_durability.Contender(PEER, command, {"MEMORY_FILE_PATH": str(file)}, call, kept)
+
+
+def latency(args: argparse.Namespace) -> None:
+    """Search and remember over many observations, and how large the file is."""
+    prose = _Prose(seed=5)
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "memory.db"
+        memory = Memory(MemoryStore(path))
+        import_lines(memory, (prose.line(number) for number in range(args.observations)), project_id="bench")
+        memory.store.database.read().execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        ratio = path.stat().st_size / memory.store.counts().text_characters
+        searches = [_timed(lambda: memory.search(prose.words(60), "bench", limit=10)) for _ in range(200)]
+        place = Place("bench", session_id="now")
+        writes = [_timed(lambda: memory.remember(Draft(prose.words(25)), place)) for _ in range(300)]
+        flushes = [_timed(lambda: _flush(Path(folder) / "probe")) for _ in range(100)]
+    _table(
+        ("at " + f"{args.observations:,} observations", "p50 ms", "p95 ms", "p95 CPU ms"),
+        (
+            ("search, 60-word questions", *_percentiles(searches)),
+            ("remember", *_percentiles(writes)),
+            ("(one fsync of this disk)", *_percentiles(flushes)),
+        ),
+    )
+    print(f"\nfile size / text: {ratio:.2f}")
+
+
+class _Prose:
+    """Text whose words are as unevenly frequent as in real prose."""
+
+    def __init__(self, seed: int) -> None:
+        self._random = random.Random(seed)
+        syllables = [a + b for a in "bdfgklmnprstv" for b in "aeiou"]
+        vocabulary = {"".join(self._random.choices(syllables, k=self._random.randint(2, 4))) for _ in range(30_000)}
+        self._vocabulary = sorted(vocabulary)
+        self._weights = [1 / (rank + 3) for rank in range(len(self._vocabulary))]
+
+    def words(self, count: int) -> str:
+        """That many words."""
+        return " ".join(self._random.choices(self._vocabulary, self._weights, k=count))
+
+    def line(self, number: int) -> str:
+        """One observation to import."""
+        text = self.words(self._random.randint(8, 60))
+        return json.dumps(
+            {
+                "text": text,
+                "session_id": f"s{number // 40}",
+                "created_at": f"2025-{1 + number % 12:02d}-11T10:00:00",
+            }
+        )
+
+
+def _flush(path: Path) -> None:
+    with path.open("ab") as file:
+        file.write(b"x" * 16_384)
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def _timed(work: Callable[[], object]) -> tuple[float, float]:
+    wall, cpu = time.perf_counter(), time.process_time()
+    work()
+    return (time.perf_counter() - wall) * 1000, (time.process_time() - cpu) * 1000
+
+
+def _percentiles(times: list[tuple[float, float]]) -> tuple[str, str, str]:
+    wall, cpu = sorted(time[0] for time in times), sorted(time[1] for time in times)
+    last = int(len(times) * 0.95)
+    return f"{wall[len(wall) // 2]:.1f}", f"{wall[last]:.1f}", f"{cpu[last]:.1f}"
+
+
+HOOKS: dict[str, dict[str, Any]] = {
+    "SessionStart": {"source": "startup"},
+    "UserPromptSubmit": {"prompt": "From now on always run the linter before you commit, please."},
+    "PostToolUse (edit)": {
+        "tool_name": "Edit",
+        "tool_input": {"file_path": "a.py", "old_string": "x = 1", "new_string": "x = 2"},
+    },
+    "PostToolUse (ls)": {
+        "tool_name": "Bash",
+        "tool_input": {"command": "ls -la"},
+        "tool_response": {"stdout": "a.py"},
+    },
+    "PostToolUseFailure": {
+        "tool_name": "Bash",
+        "tool_input": {"command": "pytest -q"},
+        "error": "Exit code 1\nE   assert token == 'x'\n" * 50,
+    },
+}
+
+
+def hook(_: argparse.Namespace) -> None:
+    """CPU time of `pinakes hook` from process start to exit, bytecode cached as an installation has it."""
+    rows = []
+    code = "import sys; from pinakes.cli.main import main; sys.exit(main())"
+    with tempfile.TemporaryDirectory() as folder:
+        environment = {
+            **os.environ,
+            "PINAKES_HOME": folder,
+            "PYTHONPATH": str(REPOSITORY / "src"),
+            "PYTHONPYCACHEPREFIX": f"{folder}/cache",
+            "PYTHONDONTWRITEBYTECODE": "",
+        }
+        for name, payload in HOOKS.items():
+            data = json.dumps({"session_id": "s", "cwd": str(REPOSITORY), **payload})
+            times = [_cpu([sys.executable, "-c", code, "hook", name.split()[0]], data, environment) for _ in range(12)][
+                2:
+            ]
+            rows.append((name, f"{statistics.median(times):.0f}", f"{max(times):.0f}"))
+    _table(("hook", "median CPU ms", "worst"), rows)
+
+
+def _cpu(command: list[str], data: str, environment: dict[str, str]) -> float:
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, env=environment) as process:
+        assert process.stdin is not None
+        process.stdin.write(data.encode())
+        process.stdin.close()
+        _, _, usage = os.wait4(process.pid, 0)
+        process.returncode = 0
+    return (usage.ru_utime + usage.ru_stime) * 1000
+
+
+def redaction(args: argparse.Namespace) -> None:
+    """How many made-up secrets are taken out, and how much honest source is taken for one."""
+    caught: dict[str, list[bool]] = defaultdict(list)
+    for sample in memory_secrets.corpus(seed=11, per_kind=20):
+        caught[sample.kind].append(not _is_left(sample.secret, redact(sample.text).text))
+    results = [result for kind in caught.values() for result in kind]
+    files, hit_files, lines, hit_lines = _false_hits(args.source or _django())
+    _table(
+        ("measure", "figure"),
+        (
+            ("secrets", f"{len(results)} of {len(caught)} kinds"),
+            ("taken out", f"{100 * statistics.fmean(results):.2f} %"),
+            (
+                "lines of source with a false hit",
+                f"{hit_lines} of {lines:,} ({100 * hit_lines / lines:.4f} %)",
+            ),
+            (
+                "files of source with a false hit",
+                f"{hit_files} of {files:,} ({100 * hit_files / files:.2f} %)",
+            ),
+        ),
+    )
+    for kind, found in caught.items():
+        if not all(found):
+            print(f"\nmissed: {kind} {len(found) - sum(found)} of {len(found)}")
+
+
+def _is_left(secret: str, text: str, piece: int = 12) -> bool:
+    return any(secret[start : start + piece] in text for start in range(max(1, len(secret) - piece + 1)))
+
+
+def _django() -> Path:
+    spec = importlib.util.find_spec("django")
+    if spec is None or spec.origin is None:
+        sys.exit("Install Django, or give --source FOLDER.")
+    return Path(spec.origin).parent
+
+
+def _false_hits(source: Path) -> tuple[int, int, int, int]:
+    files = [path for suffix in ("py", "js", "html", "css", "txt") for path in source.rglob(f"*.{suffix}")]
+    hit_files = hit_lines = lines = 0
+    for path in files:
+        text = path.read_text("utf-8", "replace")
+        after = redact(text).text
+        changed = sum(one != other for one, other in zip(text.splitlines(), after.splitlines(), strict=False))
+        lines, hit_lines, hit_files = lines + text.count("\n"), hit_lines + changed, hit_files + bool(changed)
+    return len(files), hit_files, lines, hit_lines
+
+
+def _table(head: Iterable[str], rows: Iterable[Iterable[object]]) -> None:
+    for row in _markdown(list(head), rows):
+        print(row)
+
+
+def _markdown(head: list[str], rows: Iterable[Iterable[object]]) -> Iterator[str]:
+    yield "| " + " | ".join(head) + " |"
+    yield "|" + "---|" * len(head)
+    for row in rows:
+        yield "| " + " | ".join(map(str, row)) + " |"
+
+
+if __name__ == "__main__":
+    main()

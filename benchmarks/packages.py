@@ -1,0 +1,29 @@
+"""Published packages as material: downloaded with pip and unpacked once."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import tempfile
+import zipfile
+from pathlib import Path
+
+from benchmarks.places import SCRATCH
+
+
+def unpacked(requirement: str) -> Path:
+    """The files of the wheel that `name==version` names; fetched when they are not there yet."""
+    target = SCRATCH / "packages" / requirement.replace("==", "-")
+    if not target.exists():
+        target.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=target.parent) as folder:
+            _download(requirement, Path(folder))
+            (wheel,) = Path(folder).glob("*.whl")
+            zipfile.ZipFile(wheel).extractall(Path(folder, "files"))
+            Path(folder, "files").rename(target)
+    return target
+
+
+def _download(requirement: str, folder: Path) -> None:
+    options = ["--quiet", "--no-deps", "--only-binary", ":all:", "--dest", str(folder)]
+    subprocess.run([sys.executable, "-m", "pip", "download", *options, requirement], check=True, capture_output=True)

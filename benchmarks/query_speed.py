@@ -1,0 +1,116 @@
+"""CPU time of one search in a warm process, over about 20 thousand and about 200 thousand chunks.
+
+    python -m benchmarks.query_speed
+
+The repositories are composed of the labelled benchmark's trees and of packages from PyPI; the questions are the labelled ones
+whose answers are among those trees. Matching, ranking and reading the hits from disk count; checking the disk for changes
+is measured apart, since one check serves all searches of a second.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import statistics
+import time
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from benchmarks.code_material import Query, app, lay_out, queries
+from benchmarks.packages import unpacked
+from benchmarks.places import SCRATCH
+from pinakes.domains.code.search import CodeSearch
+from pinakes.store.code import CodeStore
+
+MEDIUM_TREES = ("redis", "tokio", "pandoc", "aiohttp", "fastapi")
+PACKAGES = (
+    "django==5.1.4",
+    "sympy==1.13.3",
+    "transformers==4.57.1",
+    "homeassistant==2024.3.3",
+)
+CHECKS = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Figures:
+    """CPU milliseconds of every search and of one check of the disk."""
+
+    chunks: int
+    lines: int
+    questions: list[float]
+    symbols: list[float]
+    check: float
+
+
+def main() -> None:
+    """Print the table."""
+    lay_out()
+    print("| chunks | lines | questions p50 | questions p95 | names p50 | names p95 | check of the disk |")
+    print("|--:|--:|--:|--:|--:|--:|--:|")
+    for repository, asked in (medium(), large()):
+        row = measure(repository, asked)
+        figures = [point(values, share) for values in (row.questions, row.symbols) for share in (0.5, 0.95)]
+        columns = " | ".join(f"{figure:.1f} ms" for figure in [*figures, row.check])
+        print(f"| {row.chunks:,} | {row.lines:,} | {columns} |")
+
+
+def medium() -> tuple[Path, list[Query]]:
+    """About 20 thousand chunks in five languages."""
+    asked = [query for query in queries() if query.set == "labelled" and query.repository in MEDIUM_TREES]
+    return compose("medium", {query.repository: query.root for query in asked}), asked
+
+
+def large() -> tuple[Path, list[Query]]:
+    """About 200 thousand chunks: all labelled trees and big packages."""
+    asked = [query for query in queries() if query.set == "labelled"]
+    parts = {query.repository: query.root for query in asked}
+    return compose("large", parts | {name.partition("=")[0]: unpacked(name) for name in PACKAGES}), asked
+
+
+def compose(name: str, parts: dict[str, Path]) -> Path:
+    """One repository out of several; the files are linked where the file system can."""
+    target = SCRATCH / name
+    for part, source in parts.items():
+        if not (target / part).exists():
+            shutil.copytree(source.resolve(), target / part, copy_function=_link, symlinks=True)
+    return target
+
+
+def _link(source: str, target: str) -> None:
+    try:
+        os.link(source, target)
+    except OSError:
+        shutil.copy2(source, target)
+
+
+def measure(repository: Path, asked: Iterable[Query]) -> Figures:
+    """Index, ask everything once to warm up, then ask again and measure."""
+    index = app().projects.at(repository)
+    index.index()
+    store = CodeStore(index.database)
+    search = CodeSearch(store, index.project.root)
+    times: dict[bool, list[float]] = {True: [], False: []}
+    for round_counts in (False, True):
+        for query in asked:
+            started = time.process_time()
+            search.search(query.text)
+            if round_counts:
+                times[query.category == "symbol"].append((time.process_time() - started) * 1000)
+    checks = []
+    for _ in range(CHECKS):
+        index._checked_at = float("-inf")  # noqa: SLF001 (as if the last check were long ago)
+        started = time.process_time()
+        index.freshen()
+        checks.append((time.process_time() - started) * 1000)
+    return Figures(store.chunk_count(), index.store.totals().lines, times[False], times[True], statistics.median(checks))
+
+
+def point(values: list[float], share: float) -> float:
+    """The value below which this share of the values lies."""
+    return sorted(values)[min(len(values) - 1, int(len(values) * share))]
+
+
+if __name__ == "__main__":
+    main()

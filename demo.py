@@ -1,0 +1,49 @@
+"""Index this very repository and ask it three questions through a real MCP client. Run by `make demo`."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+REPOSITORY = Path(__file__).parent
+PINAKES = Path(sys.executable).with_name("pinakes")
+QUESTIONS: tuple[tuple[str, dict[str, object]], ...] = (
+    ("search_code", {"query": "how does a search notice that a file was edited", "limit": 2}),
+    ("search_code", {"query": "LinearRanker", "limit": 1}),
+    ("search_code", {"query": '"BEGIN IMMEDIATE"', "limit": 3, "concise": True}),
+)
+
+
+async def ask(environment: dict[str, str]) -> None:
+    """Start the server as a client would, and print its answers."""
+    from mcp import ClientSession
+    from mcp.client.stdio import StdioServerParameters, stdio_client
+
+    server = StdioServerParameters(command=str(PINAKES), args=["mcp", str(REPOSITORY)], env=environment)
+    async with stdio_client(server) as (reading, writing), ClientSession(reading, writing) as session:
+        await session.initialize()
+        for tool, arguments in QUESTIONS:
+            print(f"\n\x1b[1m▶ {tool} {json.dumps(arguments, ensure_ascii=False)}\x1b[0m")
+            result = await session.call_tool(tool, arguments)
+            print("\n".join(block.text for block in result.content if block.type == "text"))
+
+
+def main() -> None:
+    """Show the main job: index, ask, connect."""
+    with tempfile.TemporaryDirectory(prefix="pinakes-demo-") as home:
+        environment = {**os.environ, "PINAKES_HOME": home}
+        print("\x1b[1m▶ pinakes index\x1b[0m")
+        subprocess.run([PINAKES, "index", REPOSITORY], env=environment, check=True)
+        asyncio.run(ask(environment))
+    print("\n\x1b[1mTo use it in your agent, paste this into its MCP configuration:\x1b[0m")
+    print(json.dumps({"mcpServers": {"pinakes": {"command": str(PINAKES), "args": ["mcp"]}}}, indent=2))
+    print(f"or, for Claude Code:  claude mcp add pinakes -- {PINAKES} mcp")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,55 @@
+"""`pinakes hook EVENT`: reads an agent's hook JSON on stdin and keeps what is worth keeping. Never fails,
+never blocks, stays light."""
+
+from __future__ import annotations
+
+import gc
+import os
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from typing import BinaryIO, TextIO
+
+
+def main(
+    arguments: Sequence[str],
+    *,
+    stdin: BinaryIO | None = None,
+    stdout: TextIO | None = None,
+    stderr: TextIO | None = None,
+    environ: Mapping[str, str] = os.environ,
+) -> int:
+    """Handle one event; always 0, because an agent must not stumble over its memory."""
+    gc.disable()  # the process ends in a moment
+    try:
+        answer = _handle(arguments[0] if arguments else "", stdin or sys.stdin.buffer, environ)
+        if answer:
+            print(answer, file=stdout or sys.stdout)
+    except Exception as exc:  # noqa: BLE001 - the surface: whatever is wrong is told on stderr, the agent goes on
+        print(f"pinakes hook: {exc}", file=stderr or sys.stderr)
+    return 0
+
+
+def _handle(event_name: str, stdin: BinaryIO, environ: Mapping[str, str]) -> str:
+    # deferred, so that an import that fails is reported like any other trouble
+    from pinakes.config import Config
+    from pinakes.domains.memory.capture import LARGEST_INPUT, capture
+    from pinakes.domains.memory.memory import Memory
+    from pinakes.store.memory import MemoryStore
+    from pinakes.workspace.identity import identify
+
+    raw = stdin.read(LARGEST_INPUT + 1)
+    store = MemoryStore(Config.from_environment(environ).home / "memory.db")
+    try:
+        return capture(
+            Memory(store),
+            event_name,
+            raw,
+            folder=Path.cwd(),
+            identify=lambda root: identify(root, may_start_git=False).project_id,
+        )
+    finally:
+        store.close()

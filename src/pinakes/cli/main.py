@@ -1,0 +1,79 @@
+"""`pinakes`: the command. Dispatches what must start fast first, parses the rest, and turns errors into exit codes."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Sequence
+
+OK, FAILED, MISUSED = 0, 1, 2
+
+_EPILOG = """\
+start here:
+  pinakes index                     index the current repository
+  pinakes code search "rate limit"  find code by meaning, name, "literal" or /regex/
+  pinakes install claude-code       connect an agent or editor; --list names them all
+  pinakes mcp                       serve all of it to a coding agent over MCP
+
+Data lives in your platform's data folder; PINAKES_HOME moves it. Every command takes --json."""
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one command; its exit code: 0 done, 1 failed or nothing found, 2 misused."""
+    words = list(sys.argv[1:] if argv is None else argv)
+    if words[:1] == ["mcp"]:
+        from pinakes.server.front import main as serve  # deferred, as all imports here: start-up time
+
+        return serve(words[1:])
+    if words[:1] == ["hook"]:
+        from pinakes.cli.hook import main as hook
+
+        return hook(words[1:])
+    return _run(words)
+
+
+def _run(words: list[str]) -> int:
+    from pinakes.errors import BadRequest, PinakesError
+
+    arguments = parser().parse_args(words)
+    try:
+        code: int = arguments.run(arguments)
+    except PinakesError as exc:
+        print(f"Error: {exc}", file=sys.stderr)
+        return MISUSED if isinstance(exc, BadRequest) else FAILED
+    except BrokenPipeError:  # the reader of our output has gone
+        sys.stderr.close()
+        return FAILED
+    except KeyboardInterrupt:
+        print("\nInterrupted. What was indexed before is unchanged.", file=sys.stderr)
+        return FAILED
+    return code
+
+
+def parser() -> argparse.ArgumentParser:
+    """The whole command line."""
+    import argparse
+
+    from pinakes import __version__
+    from pinakes.cli import api, code, docs, doctor, graph, index, install, memory, status
+
+    top = argparse.ArgumentParser(
+        prog="pinakes",
+        description="One local index of what a coding agent needs to know.",
+        epilog=_EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    top.add_argument("--version", action="version", version=f"pinakes {__version__}")
+    commands = top.add_subparsers(metavar="COMMAND", required=True)
+    for module in (index, code, graph, docs, api, memory, status, doctor, install):
+        module.add_commands(commands)
+    commands.add_parser("mcp", help="serve a project to an MCP client over stdin and stdout", add_help=False)
+    commands.add_parser("hook", help="keep what an agent's hook event tells; reads JSON on stdin", add_help=False)
+    return top
+
+
+if __name__ == "__main__":
+    sys.exit(main())

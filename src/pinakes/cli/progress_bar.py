@@ -1,0 +1,41 @@
+"""A progress bar on a terminal: files done, rate, time left. Silent where standard error is no terminal."""
+
+from __future__ import annotations
+
+import sys
+import time
+
+_WIDTH = 24
+_REDRAW_SECONDS = 0.1
+
+
+class ProgressBar:
+    """Implements `progress.Progress` on standard error."""
+
+    def __init__(self) -> None:
+        self._started = time.monotonic()
+        self._drawn_at = 0.0
+        self._visible = sys.stderr.isatty()
+
+    def report(self, done: int, total: int, what: str) -> None:
+        """Draw how far the work is."""
+        now = time.monotonic()
+        if not self._visible or (now - self._drawn_at < _REDRAW_SECONDS and done < total):
+            return
+        self._drawn_at = now
+        rate = done / max(now - self._started, 1e-6)
+        left = (total - done) / rate if rate else 0.0
+        filled = _WIDTH * done // max(total, 1)
+        bar = "█" * filled + "░" * (_WIDTH - filled)
+        sys.stderr.write(f"\r\x1b[K{bar} {done}/{total} {what}  {rate:.0f}/s  {left:.0f} s left")
+        sys.stderr.flush()
+
+    def cancelled(self) -> bool:
+        """Ctrl-C arrives as an exception instead."""
+        return False
+
+    def clear(self) -> None:
+        """Remove the bar, so that the result stands alone."""
+        if self._visible:
+            sys.stderr.write("\r\x1b[K")
+            sys.stderr.flush()

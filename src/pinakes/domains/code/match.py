@@ -1,0 +1,91 @@
+"""Find the files that may answer a query, cheaply however large the project is. Leaves judging them to the ranker."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pinakes.domains.code.features import Candidate, Weights, describe
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from pinakes.domains.code.query import CodeQuery
+    from pinakes.store.code import ChunkMatch, CodeStore, DefinitionRecord, Scope
+
+# Scoring a row costs twenty times as much as finding it. So a word alone makes a candidate only while such rows are few,
+ALONE_ROWS = 1_500
+# commoner ones only where two of them meet, again while such rows are few;
+PAIR_ROWS = 1_500
+# how much likelier two words of one question meet than chance has it.
+_AFFINITY = 3
+MATCH_TERMS = 10
+CHUNK_CANDIDATES = 300
+FILE_CANDIDATES = 60
+_NAME_CANDIDATES = 200
+
+
+def describe_candidates(
+    store: CodeStore, query: CodeQuery, scope: Scope
+) -> tuple[list[Candidate], list[list[float]]]:
+    """Everything that may answer the query, with its features: what ranking and training both start from."""
+    frequencies = store.document_frequencies([*query.terms, *query.joined])
+    chunk_count = store.highest_chunk_id()
+    weights = Weights(query, frequencies, chunk_count)
+    candidates = _candidates(store, query, scope, frequencies, chunk_count, weights.total)
+    best = [chunk_id for candidate in candidates for _, chunk_id in candidate.best_chunks()]
+    return candidates, describe(candidates, query, weights, store.chunk_words(best))
+
+
+def _candidates(
+    store: CodeStore, query: CodeQuery, scope: Scope, frequencies: Mapping[str, int], chunk_count: int, scale: float
+) -> list[Candidate]:
+    terms = sorted(frequencies, key=lambda term: (frequencies[term], term))[:MATCH_TERMS]
+    alone, paired = _divide(terms, frequencies, chunk_count)
+    chunks = store.match_chunks(alone, paired, scope, limit=CHUNK_CANDIDATES) if terms else []
+    files = store.match_files([*query.terms, *query.joined], alone, paired, scope, limit=FILE_CANDIDATES)
+    definitions = store.definitions_named(query.names, scope, limit=_NAME_CANDIDATES) if query.names else []
+    return _gather(store, chunks, files, definitions, scale)
+
+
+def _divide(
+    terms: Sequence[str], frequencies: Mapping[str, int], chunk_count: int
+) -> tuple[list[str], list[str]]:
+    """The terms, rarest first, that make a candidate alone, and those that do so in pairs."""
+    alone: list[str] = []
+    paired: list[str] = []
+    rows = 0
+    for term in terms:
+        if not paired and (not alone or rows + frequencies[term] <= ALONE_ROWS):
+            alone.append(term)
+            rows += frequencies[term]
+        elif _meetings([*paired, term], frequencies, chunk_count) <= PAIR_ROWS:
+            paired.append(term)
+    return alone, paired
+
+
+def _meetings(terms: Sequence[str], frequencies: Mapping[str, int], chunk_count: int) -> float:
+    """About how many chunks hold two of the terms."""
+    counts = [frequencies[term] for term in terms]
+    total = sum(counts)
+    return _AFFINITY * (total * total - sum(count * count for count in counts)) / 2 / max(1, chunk_count)
+
+
+def _gather(
+    store: CodeStore,
+    chunks: Iterable[ChunkMatch],
+    files: Iterable[tuple[int, float]],
+    definitions: Iterable[tuple[int, DefinitionRecord]],
+    scale: float,
+) -> list[Candidate]:
+    """One candidate per file, with everything that was found in it; scores become shares of `scale`."""
+    ids = dict.fromkeys(file_id for file_id, _ in definitions)
+    ids |= dict.fromkeys(match.file_id for match in chunks)
+    ids |= dict.fromkeys(file_id for file_id, _ in files)
+    found = {file.id: Candidate(file) for file in store.files(list(ids))}
+    for match in chunks:
+        found[match.file_id].chunk_scores.append((match.score / scale, match.chunk_id))
+    for file_id, score in files:
+        found[file_id].file_score = score / scale
+    for file_id, definition in definitions:
+        found[file_id].definitions.append(definition)
+    return list(found.values())

@@ -1,0 +1,112 @@
+"""Where imports lead: which file a dotted module name means when it is imported from a given file."""
+
+from __future__ import annotations
+
+import sys
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator
+
+SUFFIXES = (".py", ".pyi")
+
+
+class Layout:
+    """The Python files of a project as packages, plain modules and namespace folders."""
+
+    def __init__(self, paths: Collection[str]) -> None:
+        self._paths = paths if isinstance(paths, (set, frozenset, dict)) else frozenset(paths)
+        self._found: dict[tuple[str, str], str | None] = {}
+        self._roots_of: dict[str, tuple[str, ...]] = {}
+
+    @cached_property
+    def folders(self) -> frozenset[str]:
+        """Every folder with a Python file somewhere below."""
+        found: set[str] = set()
+        for path in self._paths:
+            if path.endswith(SUFFIXES):
+                folder = path.rpartition("/")[0]
+                while folder and folder not in found:
+                    found.add(folder)
+                    folder = folder.rpartition("/")[0]
+        return frozenset(found)
+
+    @cached_property
+    def roots(self) -> tuple[str, ...]:
+        """Folders whose packages are imported by their own name, the project's root first."""
+        found = {"src"} & self.folders
+        for folder in self.folders:
+            parent = folder.rpartition("/")[0]
+            if self.is_package(folder) and not self.is_package(parent):
+                found.add(parent)
+        return ("", *sorted(found - {""}, key=lambda root: (root.count("/"), root)))
+
+    def is_package(self, folder: str) -> bool:
+        """Whether a folder has an `__init__` of its own."""
+        prefix = f"{folder}/" if folder else ""
+        return f"{prefix}__init__.py" in self._paths or f"{prefix}__init__.pyi" in self._paths
+
+    def package_of(self, path: str) -> str:
+        """The folder against which a file's relative imports are read."""
+        return path.rpartition("/")[0]
+
+    def absolute(self, module: str, importer: str) -> str | None:
+        """The file or folder that an absolute import means; None when it is not of this project."""
+        folder = importer.rpartition("/")[0]
+        key = (folder, module)
+        if key not in self._found:
+            self._found[key] = self._search(module, folder)
+        return self._found[key]
+
+    def relative(self, module: str, level: int, importer: str) -> str | None:
+        """The file or folder that a relative import means."""
+        folder = importer.rpartition("/")[0]
+        for _ in range(level - 1):
+            if not folder:
+                return None
+            folder = folder.rpartition("/")[0]
+        if not module:
+            return self.module_of(folder)
+        return self.below(folder, module)
+
+    def below(self, folder: str, module: str) -> str | None:
+        """The file or folder of a dotted name counted from `folder`."""
+        prefix = f"{folder}/" if folder else ""
+        return self.module_of(prefix + module.replace(".", "/"))
+
+    def module_of(self, stem: str) -> str | None:
+        """The file of a module given by path without suffix; a plain folder is itself."""
+        for candidate in (f"{stem}/__init__.py", f"{stem}.py", f"{stem}/__init__.pyi", f"{stem}.pyi"):
+            if candidate in self._paths:
+                return candidate.removeprefix("/")
+        return stem if stem in self.folders else None
+
+    def _search(self, module: str, folder: str) -> str | None:
+        top = module.partition(".")[0]
+        as_namespace = None
+        for root in self._search_path(folder):
+            start = self.below(root, top)
+            if start is None:
+                continue
+            found = self.below(root, module)
+            if start.endswith(SUFFIXES):
+                return found
+            as_namespace = as_namespace or found
+        # A folder that merely shares its name with a standard module does not hide it.
+        return as_namespace if top not in sys.stdlib_module_names else None
+
+    def _search_path(self, folder: str) -> tuple[str, ...]:
+        known = self._roots_of.get(folder)
+        if known is None:
+            known = self._roots_of[folder] = tuple(dict.fromkeys([*self._own_roots(folder), *self.roots]))
+        return known
+
+    def _own_roots(self, folder: str) -> Iterator[str]:
+        """The importer's own root and the plain folders above it, nearest first."""
+        while True:
+            if not self.is_package(folder):
+                yield folder
+            if not folder:
+                return
+            folder = folder.rpartition("/")[0]

@@ -1,0 +1,178 @@
+"""The graph toolset: find_symbol, find_references, get_impact, detect_circular, get_context, get_stats."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pinakes.domains.graph.cycles import find_cycles
+from pinakes.domains.graph.query import KINDS, kinds_of
+from pinakes.domains.graph.render import (
+    Page,
+    render_candidates,
+    render_context,
+    render_cycles,
+    render_impact,
+    render_references,
+    render_stats,
+    render_symbols,
+)  # fmt: skip
+from pinakes.domains.graph.search import GraphSearch
+from pinakes.errors import BadArgument
+from pinakes.store.graph_read import GraphReader
+from pinakes.tool import Answer, Call, Parameter, Tool
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from pinakes.domains.graph.search import Target
+    from pinakes.workspace.projects import Projects
+
+_PROJECT = Parameter("project_path", "string", "Project folder; default: the session's.", default="")
+_SYMBOL = Parameter("symbol", "string", "Name, dotted name or regular expression.")
+
+
+def graph_tools(
+    projects: Projects, *, token_budget: int, mentions: Callable[[str], Sequence[str]] = lambda _symbol: ()
+) -> tuple[Tool, ...]:
+    """The tools of the graph toolset; `mentions` gives sections of other domains that mention a symbol."""
+    tools = _GraphTools(projects, token_budget, mentions)
+    return (
+        _tool(
+            "find_symbol",
+            "Find a symbol",
+            "Find where a function, class or other symbol is defined.",
+            (
+                _SYMBOL,
+                Parameter("path", "string", "Only in this file, folder or glob.", default=""),
+                Parameter("kind", "string", f"Only these, comma-separated: {', '.join(KINDS)}.", default=""),
+                _limit(20),
+            ),
+            tools.find_symbol,
+        ),
+        _tool(
+            "find_references",
+            "Find references",
+            "List every use of a symbol: imports, calls, inheritance, type uses, decorators. "
+            "Resolved through imports and types; merely possible uses are listed apart.",
+            (_SYMBOL, _limit(30)),
+            tools.find_references,
+        ),
+        _tool(
+            "get_impact",
+            "Get the impact of a change",
+            "List what a change of a symbol affects, directly and transitively, by distance; tests apart.",
+            (_SYMBOL, _limit(50)),
+            tools.get_impact,
+        ),
+        _tool(
+            "detect_circular",
+            "Detect circular imports",
+            "List circular imports, one shortest cycle each: at run time, type-only, deferred.",
+            (),
+            tools.detect_circular,
+        ),
+        _tool(
+            "get_context",
+            "Get a symbol's context",
+            "Show a symbol's definition, signature and doc with callers, callees, bases, subclasses and members.",
+            (_SYMBOL,),
+            tools.get_context,
+        ),
+        _tool(
+            "get_stats",
+            "Get graph statistics",
+            "Show files, lines and symbols by language and kind, and how much is resolved.",
+            (),
+            tools.get_stats,
+        ),
+    )
+
+
+def _tool(
+    name: str, title: str, description: str, parameters: tuple[Parameter, ...], run: Callable[[Call], Answer]
+) -> Tool:
+    return Tool(name, "graph", title, description, (*parameters, _PROJECT), run)
+
+
+def _limit(default: int) -> Parameter:
+    return Parameter("limit", "integer", "At most so many (1-500).", default=default, minimum=1, maximum=500)
+
+
+@dataclass(frozen=True, slots=True)
+class _Opened:
+    """A project's graph, brought up to date for one call."""
+
+    search: GraphSearch
+    page: Page
+    freshness: str
+
+
+class _GraphTools:
+    def __init__(self, projects: Projects, token_budget: int, mentions: Callable[[str], Sequence[str]]) -> None:
+        self._projects = projects
+        self._token_budget = token_budget
+        self._mentions = mentions
+
+    def find_symbol(self, call: Call) -> Answer:
+        """Definitions by name or pattern."""
+        kinds = kinds_of(call.text("kind"))
+        graph = self._opened(call)
+        rows = graph.search.find(call.text("symbol"), path=call.text("path"), kinds=kinds)
+        return render_symbols(rows, call.text("symbol"), limit=call.number("limit"), page=graph.page)
+
+    def find_references(self, call: Call) -> Answer:
+        """Uses of one symbol, or what an ambiguous name may mean."""
+        graph = self._opened(call)
+        targets = graph.search.targets(call.text("symbol"))
+        if len(targets) > 1:
+            return self._ambiguous(graph, targets, call)
+        return render_references(graph.search.references(targets[0]), limit=call.number("limit"), page=graph.page)
+
+    def get_impact(self, call: Call) -> Answer:
+        """Transitive dependants."""
+        graph = self._opened(call)
+        targets = graph.search.targets(call.text("symbol"))
+        if len(targets) > 1:
+            return self._ambiguous(graph, targets, call)
+        return render_impact(graph.search.impact(targets[0]), limit=call.number("limit"), page=graph.page)
+
+    def detect_circular(self, call: Call) -> Answer:
+        """Import cycles."""
+        graph = self._opened(call)
+        reader = graph.search.reader
+        return render_cycles(find_cycles(reader.imports()), len(reader.paths()), page=graph.page)
+
+    def get_context(self, call: Call) -> Answer:
+        """One symbol and its neighbourhood."""
+        graph = self._opened(call)
+        targets = graph.search.targets(call.text("symbol"))
+        if len(targets) > 1:
+            return self._ambiguous(graph, targets, call)
+        context = graph.search.context(targets[0])
+        return render_context(context, self._mentions(targets[0].first.name), page=graph.page)
+
+    def get_stats(self, call: Call) -> Answer:
+        """Sizes and shares."""
+        graph = self._opened(call)
+        return render_stats(graph.search.reader.counts(), graph.freshness, page=graph.page)
+
+    def _ambiguous(self, graph: _Opened, targets: Sequence[Target], call: Call) -> Answer:
+        counts = graph.search.reader.reference_counts(node_id for target in targets for node_id in target.node_ids)
+        return render_candidates(targets, counts, call.text("symbol"), page=graph.page)
+
+    def _opened(self, call: Call) -> _Opened:
+        index = self._projects.at(_folder(call.text("project_path"), call.session.project_root()))
+        freshness = index.freshen(progress=call.progress)
+        page = Page(token_budget=self._token_budget, notes=freshness.notes)
+        state = (
+            "index complete and up to date" if freshness.complete and not freshness.notes else "index not complete yet"
+        )
+        return _Opened(GraphSearch(GraphReader(index.database), index.project.root), page, state)
+
+
+def _folder(text: str, default: Path) -> Path:
+    if "\0" in text:
+        raise BadArgument("The path is invalid", hint="Give the path of a folder.")
+    return default / Path(text).expanduser() if text.strip() else default

@@ -1,0 +1,1 @@
+"""What was learned, kept between sessions."""

@@ -1,0 +1,54 @@
+"""What happened in an agent's session, the same whatever agent tells it. How each agent tells it: agents.py.
+
+Named tuples, not dataclasses: a hook starts on every tool call, and these are made five times as fast.
+"""
+
+from __future__ import annotations
+
+from enum import Enum
+from typing import NamedTuple
+
+
+class Happening(Enum):
+    """The moments of a session that capture knows."""
+
+    SESSION_STARTED = "session started"
+    PROMPTED = "prompted"
+    TOOL_USED = "tool used"
+    ANSWERED = "answered"
+    COMPACTING = "compacting"
+    COMPACTED = "compacted"
+    SESSION_ENDED = "session ended"
+
+
+class Action(Enum):
+    """What a tool did, as far as memory cares."""
+
+    EDIT = "edit"
+    COMMAND = "command"
+    FETCH = "fetch"
+    WEB_SEARCH = "web search"
+    OTHER = "other"
+
+
+class ToolUse(NamedTuple):
+    """One use of a tool. `subject` is the command, the address or the query; `edits` are pairs of old and new text."""
+
+    name: str
+    action: Action
+    subject: str = ""
+    files: tuple[str, ...] = ()
+    edits: tuple[tuple[str, str], ...] = ()
+    output: str = ""
+    failed: bool = False
+
+
+class Event(NamedTuple):
+    """One thing that happened. `text` is the prompt, the answer or the summary."""
+
+    happening: Happening
+    agent: str
+    session_id: str
+    folder: str
+    text: str = ""
+    tool: ToolUse | None = None

@@ -1,0 +1,74 @@
+"""The nouns of memory: what is to be remembered and where it belongs, and how ids and titles are shown.
+
+Named tuples for the same reason as in events.py: hooks must start fast.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from datetime import datetime
+    from pathlib import Path
+
+    # Tells the time, with its zone.
+    Clock = Callable[[], datetime]
+
+KINDS = ("decision", "finding", "change", "reference", "preference")
+# Kinds that only capture produces: what a user asked for, what went wrong, what a whole session came to.
+CAPTURED_KINDS = ("request", "error", "summary")
+
+# The project that is no project: what is kept there is found from everywhere.
+PERSONAL = "personal"
+# Asks for every project at once.
+ALL_PROJECTS = "all"
+
+ID_PREFIX = "obs:"
+MAX_TEXT_CHARACTERS = 100_000
+
+
+class Draft(NamedTuple):
+    """What someone wants remembered, before it is cleaned, redacted and compared with what is known."""
+
+    text: str
+    kind: str = "finding"
+    source: str = ""
+    files: tuple[str, ...] = ()
+
+
+class Place(NamedTuple):
+    """Where an observation belongs: the project, the folder it was seen in, and the session if there is one."""
+
+    project_id: str
+    root: Path | None = None
+    session_id: str | None = None
+    agent: str = ""
+
+
+class Remembered(NamedTuple):
+    """What became of a draft: its id, whether it joined an older observation, and which kinds of secret were
+    taken out."""
+
+    id: str
+    merged: bool = False
+    redacted: tuple[str, ...] = ()
+
+
+def shown_id(observation_id: str) -> str:
+    """An id as tools show it: its kind first."""
+    return ID_PREFIX + observation_id
+
+
+def possible_ids(given: str) -> tuple[str, ...]:
+    """The stored ids that a given one can mean, likeliest first."""
+    bare = given.strip().removeprefix(ID_PREFIX)
+    return (bare,) if bare == given else (bare, given)
+
+
+def title_of(text: str, *, characters: int = 60) -> str:
+    """The first line of a text, shortened at a word."""
+    line = next((line.strip() for line in text.splitlines() if line.strip()), "")
+    if len(line) <= characters:
+        return line
+    return line[: characters - 1].rsplit(" ", 1)[0].rstrip(" ,;:.") + "…"

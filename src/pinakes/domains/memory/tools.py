@@ -1,0 +1,252 @@
+"""The memory toolset: what agents call. Reads arguments, asks Memory, hands the result to render.py."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pinakes.domains.memory.model import KINDS, Draft, Place, shown_id
+from pinakes.domains.memory.render import (
+    fetch_answer,
+    forgotten_text,
+    observations_answer,
+    remembered_text,
+    search_answer,
+    set_aside_text,
+    timeline_answer,
+)
+from pinakes.domains.memory.times import parse_iso
+from pinakes.errors import BadArgument, NotFound
+from pinakes.tool import Answer, Parameter, Tool
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+    from pathlib import Path
+
+    from pinakes.domains.memory.memory import Lookup, Memory
+    from pinakes.model import Project
+    from pinakes.store.memory import Observation
+    from pinakes.tool import Call
+
+_SESSION_ROWS = 200
+
+_QUERY = Parameter("query", "string", "What you want to know, in plain words (1–500 characters)")
+_PROJECT = Parameter("project_id", "string", "Project to use; default the session's, 'personal' for none", default="")
+_IDS = Parameter("ids", "array", "Ids from search or timeline, such as obs:k3x9…")
+
+
+def memory_tools(
+    open_memory: Callable[[], Memory],
+    identify: Callable[[Path], Project],
+    *,
+    token_budget: int,
+    session_id: str | None = None,
+) -> tuple[Tool, ...]:
+    """The tools of the memory toolset. Memory is opened by the first call: a broken file breaks no other tool."""
+    return _MemoryTools(open_memory, identify, token_budget, session_id).tools()
+
+
+class _MemoryTools:
+    """The handlers of the memory tools, over one memory."""
+
+    def __init__(
+        self,
+        open_memory: Callable[[], Memory],
+        identify: Callable[[Path], Project],
+        token_budget: int,
+        session_id: str | None,
+    ) -> None:
+        self._open_memory = open_memory
+        self._identify = identify
+        self._token_budget = token_budget
+        self._session_id = session_id
+
+    @property
+    def _memory(self) -> Memory:
+        return self._open_memory()
+
+    def tools(self) -> tuple[Tool, ...]:
+        """All six, in the order of the contract."""
+        return (
+            self._search_tool(),
+            self._fetch_tool(),
+            self._get_tool(),
+            self._timeline_tool(),
+            self._remember_tool(),
+            self._forget_tool(),
+        )
+
+    def search(self, call: Call) -> Answer:
+        """The compact index of what matches a question."""
+        query = call.text("query")
+        found = self._memory.search(
+            query, call.text("project_id") or self._project(call).project_id, limit=call.number("limit")
+        )
+        changed = self._changed(call, [hit.observation for hit in found.hits])
+        answer = search_answer(query, found, changed, token_budget=self._token_budget)
+        aside = self._memory.store.database.set_aside
+        if found.hits or aside is None:
+            return answer
+        return Answer(f"{answer.text} {set_aside_text(aside.name)}", answer.structured)
+
+    def fetch(self, call: Call) -> Answer:
+        """The full text behind one id."""
+        lookup = self._look_up(call, [call.text("id")])
+        changed = self._changed(call, lookup.found)
+        return fetch_answer(lookup.found[0], changed=bool(changed), token_budget=self._token_budget)
+
+    def get_observations(self, call: Call) -> Answer:
+        """Full observations by id."""
+        lookup = self._look_up(call, call.texts("ids"))
+        return observations_answer(lookup, self._changed(call, lookup.found), token_budget=self._token_budget)
+
+    def timeline(self, call: Call) -> Answer:
+        """What came before and after an observation or a moment, or one whole session."""
+        middle, rows = self._timeline_rows(call)
+        if not rows:
+            raise NotFound("There are no observations there", hint="Use search to find one to start from.")
+        return timeline_answer(rows, self._changed(call, rows), middle=middle, token_budget=self._token_budget)
+
+    def remember(self, call: Call) -> Answer:
+        """Keep something; on disk when this answers."""
+        project = self._project(call)
+        given = call.text("project_id")
+        here = given in ("", project.project_id)
+        place = Place(given or project.project_id, project.root if here else None, self._session_id if here else None)
+        draft = Draft(
+            call.text("text"),
+            kind=call.text("kind"),
+            source=call.text("source"),
+            files=tuple(call.texts("files")),
+        )
+        done = self._memory.remember(draft, place)
+        return Answer(
+            remembered_text(done),
+            {"id": shown_id(done.id), "merged": done.merged, "redacted": list(done.redacted)},
+        )
+
+    def forget(self, call: Call) -> Answer:
+        """Hide observations, or bring them back."""
+        ids, restore = call.texts("ids"), call.flag("restore")
+        lookup = self._memory.forget(ids, restore=restore, project_id=self._project(call).project_id)
+        if not lookup.found:
+            raise _unknown(ids)
+        return Answer(forgotten_text(lookup, restored=restore))
+
+    def _timeline_rows(self, call: Call) -> tuple[int | None, Sequence[Observation]]:
+        session_id, around = call.text("session_id"), call.text("around")
+        before, after = call.number("before"), call.number("after")
+        if session_id:
+            return None, self._memory.store.in_session(session_id, limit=_SESSION_ROWS)
+        if not around:
+            raise BadArgument("Give `around` (an id or a time) or `session_id`", hint="Ids come from search.")
+        if (moment := parse_iso(around)) is not None:
+            return None, self._memory.around_time(moment, self._project(call).project_id, before=before, after=after)
+        observation = self._look_up(call, [around]).found[0]
+        return observation.place, self._memory.around(observation, before=before, after=after)
+
+    def _look_up(self, call: Call, ids: Sequence[str]) -> Lookup:
+        lookup = self._memory.look_up(ids, self._project(call).project_id)
+        if not lookup.found:
+            raise _unknown(ids)
+        return lookup
+
+    def _project(self, call: Call) -> Project:
+        return self._identify(call.session.project_root())
+
+    def _changed(self, call: Call, rows: Iterable[Observation]) -> set[int]:
+        project = self._project(call)
+        return self._memory.changed_places(list(rows), {project.project_id: project.root})
+
+    def _search_tool(self) -> Tool:
+        return Tool(
+            "search",
+            "memory",
+            "Search memory",
+            "Search what earlier sessions learned: decisions, findings, changes, errors and their fixes. "
+            "Answers a compact index; fetch or get_observations shows full text.",
+            (
+                _QUERY,
+                Parameter("limit", "integer", "Most results (1–20)", default=10, minimum=1, maximum=20),
+                Parameter(
+                    "project_id",
+                    "string",
+                    "Project to search; default the session's and personal; 'all' for every one",
+                    default="",
+                ),
+            ),
+            self.search,
+        )
+
+    def _fetch_tool(self) -> Tool:
+        return Tool(
+            "fetch",
+            "memory",
+            "Fetch by id",
+            "Show the full text behind an id from search, with its citation.",
+            (Parameter("id", "string", "An id from search"),),
+            self.fetch,
+        )
+
+    def _get_tool(self) -> Tool:
+        return Tool(
+            "get_observations",
+            "memory",
+            "Get observations",
+            "Show observations in full, with their session, files and times.",
+            (_IDS,),
+            self.get_observations,
+        )
+
+    def _timeline_tool(self) -> Tool:
+        return Tool(
+            "timeline",
+            "memory",
+            "Timeline",
+            "Show what happened before and after an observation or a time, or in one session, in order.",
+            (
+                Parameter("around", "string", "An id from search, or an ISO time", default=""),
+                Parameter("session_id", "string", "Show this session instead", default=""),
+                Parameter("before", "integer", "How many before (0–50)", default=5, minimum=0, maximum=50),
+                Parameter("after", "integer", "How many after (0–50)", default=5, minimum=0, maximum=50),
+            ),
+            self.timeline,
+        )
+
+    def _remember_tool(self) -> Tool:
+        return Tool(
+            "remember",
+            "memory",
+            "Remember",
+            "Keep a decision, finding, change, reference or preference for later sessions. "
+            "Near-duplicates are merged; secrets are redacted before anything is written.",
+            (
+                Parameter("text", "string", "What to keep, as a statement that stands alone"),
+                Parameter("kind", "string", "What it is", default="finding", choices=KINDS),
+                Parameter("source", "string", "Where it comes from: a person, page or command", default=""),
+                Parameter("files", "array", "Files it is about, relative to the project", default=[]),
+                _PROJECT,
+            ),
+            self.remember,
+            read_only=False,
+            idempotent=True,
+        )
+
+    def _forget_tool(self) -> Tool:
+        return Tool(
+            "forget",
+            "memory",
+            "Forget",
+            "Hide observations from every answer; restore=true brings them back.",
+            (_IDS, Parameter("restore", "boolean", "Bring them back instead", default=False)),
+            self.forget,
+            read_only=False,
+            destructive=True,
+        )
+
+
+def _unknown(ids: Sequence[str]) -> NotFound:
+    shown = ", ".join(ids) or "(none given)"
+    return NotFound(
+        f"No observation with id {shown}",
+        hint="Ids come from search; forgotten ones need forget with restore=true.",
+    )

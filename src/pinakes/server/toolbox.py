@@ -1,0 +1,19 @@
+"""Opens the application's tools for a server. Light until it is called."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pinakes.config import Config
+    from pinakes.tool import Toolbox
+
+
+def open_toolbox(config: Config) -> Toolbox:
+    """The tools of the toolsets that `config` enables."""
+    from pinakes.app import App  # deferred: the domains are not needed for the first answers
+    from pinakes.tool import Toolbox  # deferred likewise
+
+    app = App(config)
+    app.resume()
+    return Toolbox(app.tools(), close=app.close)

@@ -1,0 +1,15 @@
+"""What a file is for, as far as its path tells."""
+
+from __future__ import annotations
+
+import re
+
+_TEST = re.compile(
+    r"(?:^|/)(?:tests?|specs?|__tests__|testing|testdata|fixtures?|e2e)(?:/|$)"
+    r"|(?:^|/)(?:test_[^/]*|conftest)\.\w+$|[._-](?:test|tests|spec)\.\w+$|[a-z0-9](?:Test|Tests|Spec|Suite)\.\w+$",
+)
+
+
+def is_test(path: str) -> bool:
+    """Whether the path looks like a test's."""
+    return _TEST.search(path) is not None

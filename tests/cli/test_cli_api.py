@@ -1,0 +1,123 @@
+"""`pinakes api …` as a shell sees it."""
+
+from __future__ import annotations
+
+import argparse
+import io
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from pinakes.cli.api import add_commands
+from pinakes.errors import BadArgument, SourceError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+SPEC = """
+openapi: 3.0.0
+info: {title: Pets, version: "3"}
+webhooks: {born: {post: {summary: A pet was born}}}
+paths:
+  /pets: {get: {summary: List pets, tags: [pets]}, post: {summary: Add a pet}}
+components: {schemas: {Pet: {type: object}}}
+"""
+
+
+class Shell:
+    """Runs commands against one home folder and keeps what they print."""
+
+    def __init__(self, capsys: pytest.CaptureFixture[str]) -> None:
+        self._capsys = capsys
+
+    def run(self, *words: str) -> str:
+        parser = argparse.ArgumentParser()
+        add_commands(parser.add_subparsers())
+        args = parser.parse_args(["api", *words])
+        assert args.run(args) == 0
+        return self._capsys.readouterr().out
+
+    def json(self, *words: str) -> list[dict[str, Any]]:
+        return [json.loads(line) for line in self.run(*words, "--json").splitlines()]
+
+
+@pytest.fixture
+def shell(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Shell:
+    (tmp_path / "pets.yaml").write_text(SPEC)
+    monkeypatch.setenv("PINAKES_HOME", str(tmp_path / "home"))
+    return Shell(capsys)
+
+
+@pytest.fixture
+def filled(shell: Shell, tmp_path: Path) -> Shell:
+    shell.run("add", str(tmp_path / "pets.yaml"), "--root", str(tmp_path))
+    return shell
+
+
+def test_adding_prints_what_was_read(shell: Shell, tmp_path: Path) -> None:
+    printed = shell.run("add", str(tmp_path / "pets.yaml"))
+    assert "pets 3 (OpenAPI 3.0.0): 2 operations, 1 schemas, 1 webhooks" in printed
+    (added,) = shell.json("add", str(tmp_path / "pets.yaml"))
+    assert (added["name"], added["operations"], added["source"]) == ("pets", 2, str(tmp_path / "pets.yaml"))
+
+
+def test_files_that_could_not_be_read_are_named(shell: Shell, tmp_path: Path) -> None:
+    (tmp_path / "bad.json").write_text('{"openapi": ')
+    rows = shell.json("add", str(tmp_path))
+    assert [row.get("document") for row in rows] == [None, f"{tmp_path.name}/bad.json"]
+    shell.run("add", str(tmp_path))
+
+
+def test_show_gives_operations_and_schema_names(filled: Shell) -> None:
+    (shown,) = filled.json("show", "pets")
+    assert shown["operations"] == [
+        {"method": "GET", "path": "/pets", "summary": "List pets", "tags": ["pets"]},
+        {"method": "POST", "path": "/pets", "summary": "Add a pet", "tags": []},
+    ]
+    assert (shown["schemas"], len(shown["webhooks"])) == (["Pet"], 1)
+    assert "### POST /pets" in filled.run("show", "pets", "--method", "post", "--path", "/pets")
+
+
+def test_search_prints_results_best_first(filled: Shell) -> None:
+    (first, *_) = filled.json("search", "add a pet", "--api", "pets", "--type", "endpoint")
+    assert first["id"] == "api:pets:POST /pets"
+    assert "POST /pets — Add a pet" in filled.run("search", "add a pet").splitlines()[0]
+    assert "No results found for query: zebra (searched" in filled.run("search", "zebra")
+    with pytest.raises(BadArgument):
+        filled.run("search")
+
+
+def test_a_batch_is_answered_line_by_line(filled: Shell, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.stdin", io.StringIO('{"id": 1, "query": "list pets"}\n\n{"id": 2, "query": "zebra"}\n'))
+    lines = [json.loads(line) for line in filled.run("search", "--batch", "-").splitlines()]
+    assert [line["id"] for line in lines] == [1, 2]
+    assert lines[0]["results"][0]["id"] == "api:pets:GET /pets"
+    assert lines[1]["results"] == []
+    (tmp_path / "batch").write_text("nonsense")
+    with pytest.raises(BadArgument, match="Line 1"):
+        filled.run("search", "--batch", str(tmp_path / "batch"))
+    with pytest.raises(SourceError, match="Cannot read"):
+        filled.run("search", "--batch", str(tmp_path / "gone"))
+
+
+def test_the_list_names_every_api(filled: Shell) -> None:
+    assert "- pets 3 (OpenAPI 3.0.0)" in filled.run("list")
+    assert [row["name"] for row in filled.json("list")] == ["pets"]
+
+
+def test_a_refresh_tells_what_changed(filled: Shell, tmp_path: Path) -> None:
+    (tmp_path / "pets.yaml").write_text(SPEC.replace("post: {summary: Add", "put: {summary: Add"))
+    (changes,) = filled.json("refresh", "pets")
+    assert [(change["operation"], change["what"]) for change in changes["changes"]] == [
+        ("POST /pets", "removed"),
+        ("PUT /pets", "added"),
+    ]
+    assert filled.run("refresh", "pets") == "pets: no operation changed\n"
+
+
+def test_removing_forgets_the_api(filled: Shell, tmp_path: Path) -> None:
+    assert filled.run("remove", "pets") == "Removed pets.\n"
+    filled.run("add", str(tmp_path / "pets.yaml"))
+    assert filled.json("remove", "pets") == [{"removed": ["pets"]}]
+    assert filled.json("list") == []

@@ -1,0 +1,252 @@
+"""What a person at a shell relies on."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import signal
+import subprocess
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+
+from pinakes.cli.main import main
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def run(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str, str]:
+    code = main(list(words))
+    captured = capsys.readouterr()
+    return code, captured.out, captured.err
+
+
+def test_index_says_what_it_did(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, _ = run(capsys, "index", str(project))
+    assert code == 0
+    assert "3 files parsed" in out
+    assert "index: 3 files" in out
+
+
+def test_index_as_json_is_one_object_of_the_fixed_form(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, _ = run(capsys, "index", str(project), "--json")
+    report = json.loads(out)
+    assert code == 0
+    assert set(report) == {
+        "project_id", "files_indexed", "files_skipped", "chunks_created", "errors", "duration_ms",
+    }
+    assert report["files_indexed"] == 3
+    assert report["chunks_created"] >= 3
+
+
+def test_a_second_index_parses_nothing(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    run(capsys, "index", str(project))
+    _, out, _ = run(capsys, "index", str(project), "--json")
+    assert json.loads(out)["files_indexed"] == 0
+
+
+def test_force_parses_everything_again(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    run(capsys, "index", str(project))
+    _, out, _ = run(capsys, "index", str(project), "--force", "--json")
+    assert json.loads(out)["files_indexed"] == 3
+
+
+def test_search_indexes_by_itself_and_shows_the_code(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, _ = run(capsys, "code", "search", "clear the cache", "--project", str(project))
+    assert code == 0
+    assert out.startswith("src/cache.py:")
+    assert "def clear_cache" in out
+
+
+def test_search_as_json_has_the_fixed_form(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    _, out, _ = run(capsys, "code", "search", "clear_cache", "--project", str(project), "--json", "--limit", "1")
+    hit = json.loads(out)
+    assert set(hit) == {"path", "start_line", "end_line", "symbol", "kind", "score", "text"}
+    assert hit["path"] == "src/cache.py"
+    assert hit["symbol"] == "clear_cache"
+
+
+def test_concise_search_shows_places_only(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    _, out, _ = run(capsys, "code", "search", "clear_cache", "--project", str(project), "--concise", "--limit", "1")
+    assert out.count("\n") == 1
+
+
+def test_search_filters_by_type_and_directory(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    _, out, _ = run(capsys, "code", "search", "server cache", "--project", str(project), "--type", "ts", "--json")
+    assert {json.loads(line)["path"] for line in out.splitlines()} == {"src/server.ts"}
+    _, out, _ = run(capsys, "code", "search", "cache", "--project", str(project), "--directory", "src", "--json")
+    assert all(json.loads(line)["path"].startswith("src/") for line in out.splitlines())
+
+
+def test_a_batch_answers_line_by_line(
+    project: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sys.stdin", io.StringIO('{"id": "a", "query": "clear_cache"}\n\n{"id": "b", "query": ""}\n'))
+    code, out, _ = run(capsys, "code", "search", "--batch", "-", "--project", str(project))
+    first, second = map(json.loads, out.splitlines())
+    assert code == 0
+    assert first["id"] == "a"
+    assert first["results"][0]["path"] == "src/cache.py"
+    assert second == {"id": "b", "results": []}
+
+
+def test_a_broken_batch_names_its_line(project: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    batch = tmp_path / "batch.jsonl"
+    batch.write_text('{"id": 1, "query": "x"}\nnot json\n')
+    code, _, err = run(capsys, "code", "search", "--batch", str(batch), "--project", str(project))
+    assert code == 2
+    assert "Line 2" in err
+
+
+def test_nothing_found_exits_with_one_and_says_what_was_searched(
+    project: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code, out, _ = run(capsys, "code", "search", "zzyzx", "--project", str(project))
+    assert code == 1
+    assert "No results found for query: zzyzx" in out
+    assert "Searched 3 files" in out
+    code, out, _ = run(capsys, "code", "search", "zzyzx", "--project", str(project), "--json")
+    assert (code, out) == (1, "")
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("code", "search"),
+        ("code", "search", "x", "--directory", "../elsewhere"),
+        ("code", "search", "x", "--project", "missing"),
+        ("index", "missing"),
+        ("index", "README.md"),
+    ],
+)
+def test_misuse_exits_with_two_and_a_clear_error(
+    words: tuple[str, ...], project: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(project)
+    code, out, err = run(capsys, *words)
+    assert code == 2
+    assert out == ""
+    assert err.startswith("Error: ")
+
+
+def test_an_unwritable_data_folder_is_a_clear_failure(
+    project: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    blocked = tmp_path / "blocked"
+    blocked.write_text("a file where a folder should be")
+    monkeypatch.setenv("PINAKES_HOME", str(blocked))
+    code, _, err = run(capsys, "index", str(project))
+    assert code == 1
+    assert "PINAKES_HOME" in err
+
+
+def test_status_lists_what_is_indexed(project: Path, home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    _, out, _ = run(capsys, "status")
+    assert "no project is indexed yet" in out
+    run(capsys, "index", str(project))
+    _, out, _ = run(capsys, "status")
+    assert str(project) in out
+    assert "3 files" in out
+    _, out, _ = run(capsys, "status", "--json")
+    row = json.loads(out)
+    assert row["root"] == str(project)
+    assert row["exists"]
+
+
+def test_doctor_finds_nothing_wrong(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    run(capsys, "index", str(project))
+    code, out, _ = run(capsys, "doctor")
+    assert code == 0
+    assert "BAD" not in out
+    assert "sound" in out
+
+
+def test_doctor_names_a_damaged_index(project: Path, home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    run(capsys, "index", str(project))
+    (database,) = (home / "projects").glob("*.db")
+    database.write_bytes(b"not a database" * 1000)
+    code, out, _ = run(capsys, "doctor", "--json")
+    findings = [json.loads(line) for line in out.splitlines()]
+    assert code == 1
+    assert [finding["what"] for finding in findings if not finding["ok"]] == [f"index {database.name}"]
+
+
+def test_a_damaged_index_is_set_aside_rebuilt_and_said_so(
+    project: Path, home: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run(capsys, "index", str(project))
+    (database,) = (home / "projects").glob("*.db")
+    database.write_bytes(b"not a database" * 1000)
+    code, out, _ = run(capsys, "index", str(project))
+    assert code == 0
+    assert "damaged" in out
+    assert list((home / "projects").glob("*.corrupt-*"))
+    _, out, _ = run(capsys, "doctor")
+    assert "set aside" in out
+
+
+def test_doctor_says_when_the_data_folder_cannot_be_written(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    blocked = tmp_path / "blocked"
+    blocked.write_text("a file where a folder should be")
+    monkeypatch.setenv("PINAKES_HOME", str(blocked))
+    code, out, _ = run(capsys, "doctor")
+    assert code == 1
+    assert "BAD  data folder" in out
+
+
+def test_help_teaches_and_version_is_told(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as stop:
+        main(["--help"])
+    assert stop.value.code == 0
+    assert "start here" in capsys.readouterr().out
+    with pytest.raises(SystemExit):
+        main(["--version"])
+    assert capsys.readouterr().out.startswith("pinakes ")
+
+
+def test_a_progress_bar_is_drawn_on_a_terminal(project: Path, home: Path) -> None:
+    main_fd, terminal = os.openpty()
+    command = [sys.executable, "-m", "pinakes", "index", str(project)]
+    done = subprocess.run(command, stderr=terminal, stdout=subprocess.PIPE, text=True, check=True)
+    os.close(terminal)
+    drawn = os.read(main_fd, 65536).decode()
+    os.close(main_fd)
+    assert "3/3 files" in drawn
+    assert "█" in drawn
+    assert "3 files parsed" in done.stdout
+
+
+def test_ctrl_c_is_clean_and_leaves_the_previous_index(project: Path, home: Path) -> None:
+    for number in range(1500):
+        (project / f"module_{number}.py").write_text("def f():\n    return 1\n" * 60)
+    command = [sys.executable, "-u", "-m", "pinakes", "index", str(project)]
+    main_fd, terminal = os.openpty()
+    process = subprocess.Popen(command, stderr=terminal, stdout=subprocess.PIPE, text=True, start_new_session=True)
+    os.close(terminal)
+    drawn = b""
+    while b"files" not in drawn:  # the bar shows: work has begun
+        drawn += os.read(main_fd, 65536)
+    os.killpg(process.pid, signal.SIGINT)
+    while True:
+        try:
+            piece = os.read(main_fd, 65536)
+        except OSError:
+            break
+        if not piece:
+            break
+        drawn += piece
+    assert process.wait(60) == 1
+    assert b"Interrupted" in drawn
+    assert b"Traceback" not in drawn
+    assert main(["code", "search", "clear_cache", "--project", str(project), "--limit", "1"]) == 0
+
+
+def test_a_reader_that_goes_away_is_no_crash(project: Path, home: Path) -> None:
+    command = f"{sys.executable} -m pinakes code search cache --project {project} --json | head -c 1"
+    done = subprocess.run(command, shell=True, capture_output=True, text=True, check=False)
+    assert "Traceback" not in done.stderr

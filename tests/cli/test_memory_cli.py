@@ -1,0 +1,221 @@
+"""`pinakes memory …` and `pinakes hook …` as people and agents run them."""
+
+from __future__ import annotations
+
+import argparse
+import io
+import json
+import os
+import subprocess
+import sys
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from pinakes.cli import hook
+from pinakes.cli.memory import add_commands
+from pinakes.errors import BadArgument, NotFound, SourceError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+HEAVY = ("mcp", "pydantic", "numpy", "tree_sitter", "httpx", "anyio", "subprocess")
+
+
+class Shell:
+    """Runs `pinakes memory` in this process, from one folder."""
+
+    def __init__(self, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, home: Path) -> None:
+        self._capsys = capsys
+        self._monkeypatch = monkeypatch
+        self.home = home
+
+    def run(self, *arguments: str, stdin: str | bytes = "", code: int = 0) -> str:
+        """What a command prints; it ends with `code`."""
+        raw = stdin.encode() if isinstance(stdin, str) else stdin
+        self._monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(raw)))
+        parser = argparse.ArgumentParser()
+        add_commands(parser.add_subparsers())
+        args = parser.parse_args(["memory", *arguments])
+        assert args.run(args) == code
+        return self._capsys.readouterr().out
+
+    def json(self, *arguments: str, stdin: str = "", code: int = 0) -> list[dict[str, Any]]:
+        """The JSON lines that a command prints."""
+        printed = self.run(*arguments, "--json", stdin=stdin, code=code)
+        return [json.loads(line) for line in printed.splitlines()]
+
+
+@pytest.fixture
+def shell(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Shell:
+    (tmp_path / "app").mkdir()
+    monkeypatch.chdir(tmp_path / "app")
+    monkeypatch.setenv("PINAKES_HOME", str(tmp_path / "home"))
+    return Shell(capsys, monkeypatch, tmp_path / "home")
+
+
+def test_add_search_show(shell: Shell) -> None:
+    [added] = shell.json("add", "We deploy on Tuesdays", "--kind", "decision", "--source", "Ada", "--file", "ci.yml")
+    [found] = shell.json("search", "when do we deploy")
+    assert list(found) == ["id", "score", "snippet", "source", "created_at"]
+    assert (found["id"], found["source"]) == (added["id"], "Ada")
+    [shown] = shell.json("show", added["id"])
+    assert (shown["text"], shown["files"], shown["code_changed"]) == (
+        "We deploy on Tuesdays",
+        ["ci.yml"],
+        False,
+    )
+    assert "We deploy on Tuesdays" in shell.run("show", f"obs:{added['id']}")
+    assert "decision: We deploy on Tuesdays" in shell.run("search", "deploy")
+    assert "No observations found" in shell.run("search", "unicorns", code=1)
+
+
+def test_add_reads_standard_input(shell: Shell) -> None:
+    assert shell.run("add", "-", stdin=b"from a pipe \xff").startswith("Remembered as obs:")
+    assert shell.json("search", "pipe")[0]["snippet"] == "from a pipe \ufffd"
+
+
+def test_import_keeps_what_is_given_and_a_batch_is_answered_line_by_line(shell: Shell, tmp_path: Path) -> None:
+    file = tmp_path / "turns.jsonl"
+    rows = [{"id": f"D1:{n}", "session_id": "1", "project_id": "c", "text": f"turn about topic{n}"} for n in range(3)]
+    file.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    assert shell.json("import", str(file)) == [{"added": 3, "updated": 0, "unchanged": 0, "failed": 0, "problems": []}]
+    batch = '{"id": "q1", "query": "topic2"}\n\n{"id": "q2", "query": "nothing here"}\n'
+    answers = shell.json("search", "--batch", "-", "--project-id", "c", "--limit", "1", stdin=batch)
+    assert [answer["id"] for answer in answers] == ["q1", "q2"]
+    assert answers[0]["results"][0]["id"] == "D1:2"
+    assert answers[1]["results"] == []
+    with pytest.raises(BadArgument, match="Line 1 of the batch"):
+        shell.run("search", "--batch", "-", stdin="nonsense")
+
+
+def test_bad_lines_of_an_import_are_told_on_stderr(shell: Shell, capsys: pytest.CaptureFixture[str]) -> None:
+    parser = argparse.ArgumentParser()
+    add_commands(parser.add_subparsers())
+    path = shell.home.parent / "bad.jsonl"
+    path.write_bytes(b'{"text": "fine"}\nnonsense \xff\n')
+    args = parser.parse_args(["memory", "import", str(path)])
+    args.run(args)
+    printed = capsys.readouterr()
+    assert "1 added, 0 updated, 0 unchanged, 1 failed" in printed.out
+    assert "line 2: " in printed.err
+
+
+def test_a_file_that_cannot_be_read_is_an_error(shell: Shell) -> None:
+    with pytest.raises(SourceError, match="Cannot read"):
+        shell.run("import", "/nowhere/x.jsonl")
+
+
+def test_export_to_a_file_is_private_and_imports_again(
+    shell: Shell, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shell.run("add", "something worth keeping")
+    out = tmp_path / "out.jsonl"
+    assert "Wrote 3 lines" in shell.run("export", str(out))
+    if os.name == "posix":
+        assert out.stat().st_mode & 0o077 == 0
+    printed = shell.run("export")
+    assert printed == out.read_text()
+    monkeypatch.setenv("PINAKES_HOME", str(tmp_path / "second"))
+    shell.run("import", str(out))
+    assert shell.run("export") == printed
+
+
+def test_forget_restore_and_purge(shell: Shell) -> None:
+    [added] = shell.json("add", "a passing thought")
+    assert shell.json("forget", added["id"], "nope") == [{"ids": [added["id"]], "unknown": ["nope"]}]
+    assert shell.json("search", "thought", code=1) == []
+    assert "Restored 1" in shell.run("restore", added["id"])
+    shell.run("forget", added["id"])
+    assert shell.json("purge") == [{"purged": 1}]
+    with pytest.raises(NotFound):
+        shell.run("restore", added["id"])
+    with pytest.raises(NotFound):
+        shell.run("show", added["id"])
+
+
+def test_timeline(shell: Shell) -> None:
+    [first] = shell.json("add", "first step", "--session-id", "s")
+    shell.run("add", "second step", "--session-id", "s")
+    assert [row["text"] for row in shell.json("timeline")] == ["first step", "second step"]
+    assert "> " in shell.run("timeline", first["id"], "--after", "1")
+    assert len(shell.json("timeline", "--session-id", "s")) == 2
+    assert shell.run("timeline", "--project-id", "nowhere") == "No observations there.\n"
+    with pytest.raises(NotFound, match="Give an id, or a time"):
+        shell.run("timeline", "nope")
+
+
+def test_stats_and_check(shell: Shell) -> None:
+    shell.run("add", "twelve chars")
+    [stats] = shell.json("stats")
+    assert (stats["observations"], stats["text_characters"], stats["projects"]) == (1, 12, 1)
+    assert "observations: 1" in shell.run("stats")
+    assert shell.run("check") == "1 observations, all well\n"
+
+
+def test_a_damaged_file_is_set_aside_and_said_so(shell: Shell, capsys: pytest.CaptureFixture[str]) -> None:
+    shell.home.mkdir()
+    (shell.home / "memory.db").write_bytes(b"this is no database" * 100)
+    parser = argparse.ArgumentParser()
+    add_commands(parser.add_subparsers())
+    args = parser.parse_args(["memory", "add", "still works"])
+    args.run(args)
+    assert "set aside as memory.db.corrupt-" in capsys.readouterr().err
+    assert "0 observations brought back" in shell.run("check")
+
+
+class TestHook:
+    """The hook never fails and stays light."""
+
+    def run(self, event: str, payload: str, home: Path, folder: Path) -> subprocess.CompletedProcess[str]:
+        code = "import sys; from pinakes.cli.hook import main; code = main(sys.argv[1:])\n"
+        code += f"print([name for name in {HEAVY!r} if name in sys.modules], file=sys.stderr)\nsys.exit(code)"
+        environment = {**os.environ, "PINAKES_HOME": str(home)}
+        return subprocess.run(
+            [sys.executable, "-c", code, event],
+            input=payload,
+            capture_output=True,
+            text=True,
+            env=environment,
+            cwd=folder,
+        )
+
+    def test_an_event_is_kept_and_nothing_heavy_is_imported(self, tmp_path: Path) -> None:
+        payload = {"session_id": "s", "prompt": "From now on use tabs everywhere"}
+        done = self.run("UserPromptSubmit", json.dumps(payload), tmp_path / "home", tmp_path)
+        assert (done.returncode, done.stdout, done.stderr) == (0, "", "[]\n")
+        started = self.run("SessionStart", '{"session_id": "t"}', tmp_path / "home", tmp_path)
+        assert "use tabs everywhere" in json.loads(started.stdout)["hookSpecificOutput"]["additionalContext"]
+        assert started.stderr == "[]\n"
+
+    def test_a_repository_without_a_remote_needs_no_git(self, tmp_path: Path) -> None:
+        log = tmp_path / ".git" / "logs" / "HEAD"
+        log.parent.mkdir(parents=True)
+        commit = "9fceb02d0ae598e95dc970b74767f19372d61af8"
+        log.write_text(f"{'0' * 40} {commit} Ada <a@b> 1700000000 +0000\tcommit (initial): Begin\n")
+        (tmp_path / "sub").mkdir()
+        self.run("UserPromptSubmit", '{"prompt": "Always test the parser"}', tmp_path / "home", tmp_path / "sub")
+        from pinakes.store.memory import MemoryStore
+
+        [project] = MemoryStore(tmp_path / "home" / "memory.db").projects()
+        assert project.project_id == f"git:{commit}"
+        assert project.root == str(tmp_path)
+
+    @pytest.mark.parametrize("payload", ["", "{", "[]", "\udcff"])
+    def test_bad_input_still_ends_well(self, tmp_path: Path, payload: str) -> None:
+        stdin = io.BytesIO(payload.encode("utf-8", "surrogateescape"))
+        out, err = io.StringIO(), io.StringIO()
+        environ = {"PINAKES_HOME": str(tmp_path)}
+        assert hook.main(["PostToolUse"], stdin=stdin, stdout=out, stderr=err, environ=environ) == 0
+        assert out.getvalue() == ""
+
+    def test_a_home_that_cannot_be_written_still_ends_well(self, tmp_path: Path) -> None:
+        (tmp_path / "file").write_text("")
+        err = io.StringIO()
+        environ = {"PINAKES_HOME": str(tmp_path / "file" / "home")}
+        assert hook.main(["Stop"], stdin=io.BytesIO(b"{}"), stderr=err, environ=environ) == 0
+        assert err.getvalue().startswith("pinakes hook: Cannot create the data folder")
+
+    def test_without_an_event_the_input_tells(self, tmp_path: Path) -> None:
+        raw = b'{"hook_event_name": "SessionStart", "session_id": "s"}'
+        assert hook.main([], stdin=io.BytesIO(raw), stdout=io.StringIO(), environ={"PINAKES_HOME": str(tmp_path)}) == 0

@@ -1,0 +1,198 @@
+"""GraphQL in its own language and as introspection answers it: the same API comes out of both."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pinakes.domains.apis.description import Document, read_description
+from pinakes.domains.apis.endpoints import Filter, show_endpoints
+from pinakes.domains.apis.model import Api, ApiDescription
+from pinakes.domains.apis.parse.graphql_sdl import parse_sdl
+
+if TYPE_CHECKING:
+    from pinakes.domains.apis.apis import Apis
+
+Add = Callable[..., Api]
+
+SDL = '''
+"The whole graph"
+schema { query: Root, mutation: Change }
+
+directive @auth(requires: [Role!] = [ADMIN]) repeatable on FIELD_DEFINITION | OBJECT
+
+"""
+What can be asked. Not much; just this.
+"""
+type Root implements Node & Other @key(fields: "id") {
+  """Finds a user. By id."""
+  user(
+    "Which one"
+    id: ID!
+    filter: Filter = {a: 1, b: [2, 3]}
+    first: Int = 10
+  ): User
+  users: [User!]! @deprecated(reason: "too many")
+}
+
+type Change { removeUser(id: ID!): Boolean }
+extend type Change { rename(input: Rename!): User }
+
+interface Node { id: ID! }
+type User implements Node { id: ID!, name: String, friends(first: Int): [User!]!, role: Role, pet: Pet, x: Missing }
+input Rename { id: ID!, name: String = "x" }
+enum Role { "May do all" ADMIN, GUEST @deprecated }
+union Pet = | Cat | Dog
+scalar Date @specifiedBy(url: "https://x.example")
+type Cat { lives: Int }
+type Dog { tricks: [[String]] }
+input Filter { a: Int }
+'''
+
+
+def read(text: str) -> ApiDescription:
+    return read_description(Document(text.encode(), "graph"))
+
+
+def test_root_fields_are_operations_and_everything_else_a_type() -> None:
+    description = read(SDL)
+    assert [operation.key for operation in description.operations] == [
+        "QUERY user",
+        "QUERY users",
+        "MUTATION removeUser",
+        "MUTATION rename",
+    ]
+    assert {schema.name for schema in description.schemas} == {
+        *("Root", "Change", "Node", "User", "Rename", "Role", "Pet", "Date", "Cat", "Dog", "Filter")
+    }
+    assert description.overview.description == "The whole graph"
+    assert description.warnings == ("1 types are used but not defined, such as Missing.",)
+
+
+def test_arguments_keep_their_types_defaults_and_descriptions() -> None:
+    user = read(SDL).operations[0]
+    assert user.summary == "Finds a user"
+    identifier, wanted, first = user.parameters
+    assert (identifier.required, identifier.description) == (True, "Which one")
+    assert wanted.schema == {"$ref": "#/Filter", "default": "{ a : 1 b : [ 2 3 ] }"}
+    assert (first.schema, first.required) == ({"type": "integer", "default": "10"}, False)
+
+
+def test_types_become_schemas() -> None:
+    schemas = {schema.name: schema.schema for schema in read(SDL).schemas}
+    assert schemas["User"]["required"] == ["id", "friends"]
+    assert schemas["User"]["properties"]["friends"]["x-arguments"] == "first: Int"
+    assert schemas["Role"]["enum"] == ["ADMIN", "GUEST"]
+    assert schemas["Pet"]["oneOf"] == [{"$ref": "#/Cat"}, {"$ref": "#/Dog"}]
+    assert schemas["Dog"]["properties"]["tricks"]["items"]["items"] == {"type": "string"}
+    assert schemas["Root"]["x-implements"] == ["Node", "Other"]
+    assert schemas["Root"]["properties"]["users"]["deprecated"] is True
+
+
+def test_a_query_is_shown_with_a_call_that_selects_plain_fields(apis: Apis, add: Add) -> None:
+    add(SDL, "graph")
+    shown = show_endpoints(apis.library, "graph", Filter(path="user", method="query"), page=1, token_budget=5_000).text
+    assert "| id* | argument | ID |" in shown
+    assert "friends(first: Int)*: array of User" in shown
+    assert 'curl "$BASE_URL" -H' in shown
+    assert 'query { user(id: \\"ID\\") { id name } }' in shown
+    removed = show_endpoints(apis.library, "graph", Filter(path="removeUser"), page=1, token_budget=5_000).text
+    assert 'removeUser(id: \\"ID\\") }' in removed
+
+
+def test_words_outside_definitions_are_skipped_with_a_warning() -> None:
+    description = read("type Query { a: Int }\nfragment F on Query { a }\n")
+    assert len(description.operations) == 1
+    assert "were skipped" in description.warnings[0]
+
+
+def test_a_schema_without_roots_warns() -> None:
+    assert read("type User {\n  id: ID\n}\n").warnings == ("The schema has no queries or mutations.",)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "type Query {\n  a" + "(a" * 10_000 + "\n}",
+        "type Query {\n  a: " + "[" * 10_000 + "Int" + "]" * 10_000 + "\n}",
+        "type Query {\n  a(x: Int = " + "{a:" * 10_000 + "): Int\n}",
+        "type Query {",
+        "type Query {\n a(",
+        "union",
+        "enum E { A B",
+        "schema {",
+        "directive @a(",
+    ],
+)
+def test_broken_schemas_end(text: str) -> None:
+    assert parse_sdl(text) is not None
+
+
+@given(st.text(alphabet='{}()[]:!=|&@"#\n abtypequery1.,', max_size=200))
+def test_no_text_can_hold_the_parser(text: str) -> None:
+    assert parse_sdl(f"type Query {{ {text}") is not None
+
+
+def _named(kind: str, name: str) -> dict[str, Any]:
+    return {"kind": kind, "name": name}
+
+
+INTROSPECTION = {
+    "data": {
+        "__schema": {
+            "queryType": {"name": "Root"},
+            "mutationType": None,
+            "types": [
+                {
+                    **_named("OBJECT", "Root"),
+                    "fields": [
+                        {
+                            "name": "user",
+                            "description": "Finds a user.",
+                            "isDeprecated": True,
+                            "args": [
+                                {
+                                    "name": "id",
+                                    "type": {"kind": "NON_NULL", "ofType": _named("SCALAR", "ID")},
+                                    "args": [{"name": "nested"}],
+                                }
+                            ],
+                            "type": {
+                                "kind": "LIST",
+                                "ofType": {"kind": "NON_NULL", "ofType": _named("OBJECT", "User")},
+                            },
+                        }
+                    ],
+                },
+                {
+                    **_named("OBJECT", "User"),
+                    "fields": [{"name": "role", "type": _named("ENUM", "Role")}],
+                    "interfaces": [],
+                },
+                {**_named("ENUM", "Role"), "enumValues": [{"name": "ADMIN"}]},
+                {**_named("UNION", "Any"), "possibleTypes": [{"name": "User"}]},
+                {
+                    **_named("INPUT_OBJECT", "In"),
+                    "inputFields": [{"name": "a", "type": _named("SCALAR", "Int"), "defaultValue": "1"}],
+                },
+                _named("SCALAR", "String"),
+                _named("OBJECT", "__Type"),
+            ],
+        }
+    }
+}
+
+
+@pytest.mark.parametrize("answer", [INTROSPECTION, INTROSPECTION["data"]])
+def test_an_introspection_answer_is_read_like_a_schema(answer: dict[str, Any]) -> None:
+    description = read(json.dumps(answer))
+    (user,) = description.operations
+    assert (user.key, user.deprecated, user.responses[0].description) == ("QUERY user", True, "[User!]")
+    assert user.parameters[0].required
+    assert [schema.name for schema in description.schemas] == ["Root", "User", "Role", "Any", "In"]
+    assert description.schemas[3].schema["oneOf"] == [{"$ref": "#/User"}]

@@ -1,0 +1,332 @@
+"""Adding, refreshing and removing APIs: files, folders, names, bad input."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from pinakes.domains.apis.description import Document, read_description
+from pinakes.domains.apis.index import slug
+from pinakes.domains.apis.model import Api
+from pinakes.errors import BadArgument, NotFound, NothingToIndex, SourceError
+
+if TYPE_CHECKING:
+    from pinakes.domains.apis.apis import Apis
+
+Add = Callable[..., Api]
+MINIMAL = "openapi: 3.0.0\ninfo: {title: TITLE, version: 'VERSION'}\npaths: {/a: {get: {summary: Get a}}}\n"
+
+
+def minimal(title: str, version: str = "1") -> str:
+    return MINIMAL.replace("TITLE", title).replace("VERSION", version)
+
+
+@pytest.mark.parametrize(
+    ("title", "name"),
+    [
+        ("The Stripe API", "stripe"),
+        ("Netlify's API documentation", "netlify"),
+        ("REST API", "rest-api"),
+        ("google.pubsub.v1", "google.pubsub.v1"),
+        ("Über Straße", "über-straße"),
+        ("", ""),
+    ],
+)
+def test_titles_become_short_names(title: str, name: str) -> None:
+    assert slug(title) == name
+
+
+def test_an_api_without_a_title_is_called_after_its_file(add: Add) -> None:
+    assert add("type Query { a: Int }", file_name="shop.graphql").name == "shop"
+    assert add("openapi: 3.0.0\npaths: {}", file_name="pets.openapi.yaml").name == "pets"
+
+
+def test_two_apis_of_one_title_get_two_names_and_a_warning(add: Add) -> None:
+    assert add(minimal("Same"), file_name="one.yaml").name == "same"
+    second = add(minimal("Same", "2"), file_name="two.yaml")
+    assert second.name == "same-2"
+    assert "Another API is called 'same'" in second.warnings[0]
+    assert add(minimal("Same", "2"), file_name="three.yaml").name == "same-3"
+
+
+def test_a_name_that_is_taken_is_refused(add: Add) -> None:
+    add(minimal("One"), "mine", "one.yaml")
+    with pytest.raises(BadArgument, match="already an API called 'Mine'"):
+        add(minimal("Two"), "Mine", "two.yaml")
+
+
+def test_adding_the_same_file_again_replaces_it(apis: Apis, add: Add) -> None:
+    add(minimal("One"))
+    add(minimal("One", "2"))
+    assert [(api.name, api.overview.version) for api in apis.library.apis()] == [("one", "2")]
+
+
+def test_a_folder_gives_every_description_in_it(apis: Apis, tmp_path: Path) -> None:
+    folder = tmp_path / "project"
+    for name, text in {
+        "api/openapi.yaml": minimal("First"),
+        "api/second.txt": minimal("Second"),
+        "broken.json": '{"openapi": "3.0.0", "paths": {',
+        "package.json": '{"name": "x"}',
+        "code.ts": "export type Query = { a: string };\n",
+        "schema/a.graphql": "type Query {\n  a: A\n}\n",
+        "schema/b.graphql": "type A {\n  b: Int\n}\n",
+        "node_modules/x/openapi.yaml": minimal("Not mine"),
+        ".hidden/openapi.yaml": minimal("Hidden"),
+    }.items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    (folder / "photo.png").write_bytes(b"\x89PNG\x00")
+    os.mkfifo(folder / "pipe")
+    (folder / "outside.yaml").symlink_to("/etc/hostname")
+    report = apis.indexer.add(str(folder), "mine")
+    assert [api.name for api in report.apis] == ["mine-first", "mine-second", "mine-project"]
+    assert report.apis[2].schema_count == 2
+    (failure,) = report.failures
+    assert failure.document == "project/broken.json"
+    assert "Not valid JSON" in failure.reason
+
+
+def test_a_folder_with_one_schema_file_is_called_after_it(apis: Apis, tmp_path: Path) -> None:
+    (tmp_path / "g").mkdir()
+    (tmp_path / "g" / "shop.graphql").write_text("type Query {\n  a: Int\n}\n")
+    (api,) = apis.indexer.add(str(tmp_path / "g")).apis
+    assert (api.name, api.citation) == ("shop", "g/shop.graphql")
+
+
+def test_a_folder_without_descriptions_is_an_error(apis: Apis, tmp_path: Path) -> None:
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(NothingToIndex, match="No API description"):
+        apis.indexer.add(str(tmp_path / "empty"))
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("", "empty"),
+        ("   \n", "empty"),
+        ("hello: world\n", "Not an API description"),
+        ("just words", "Not an API description"),
+        ("<html><p>openapi: 3</p></html>", "Not an API description"),
+        ("query Q { a(b: 1) { c } }", "Not an API description"),
+        ('{"name": "x"}', "Not an API description"),
+        ("[1, 2]", "Not an API description"),
+        ('{"openapi": "3.0.0"', "Not valid JSON"),
+        ("openapi: 3.0.0\n  bad: [", "Not valid YAML"),
+        (b"\xff\xd8\xff\x00", "Not an API description"),
+    ],
+)
+def test_what_is_no_description_is_refused_clearly(
+    apis: Apis, tmp_path: Path, content: str | bytes, message: str
+) -> None:
+    path = tmp_path / "x"
+    path.write_bytes(content if isinstance(content, bytes) else content.encode())
+    with pytest.raises(SourceError, match=message):
+        apis.indexer.add(str(path))
+    assert apis.library.apis() == []
+
+
+def test_a_missing_file_and_a_strange_address_are_refused(apis: Apis, tmp_path: Path) -> None:
+    with pytest.raises(NotFound, match="no file or folder"):
+        apis.indexer.add(str(tmp_path / "gone.yaml"))
+    with pytest.raises(SourceError, match="no network"):
+        apis.indexer.add("https://x.example/openapi.json")
+
+
+def test_a_pipe_is_refused_not_waited_for(apis: Apis, tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(SourceError, match="not a regular file"):
+        apis.indexer.add(str(tmp_path / "pipe"))
+
+
+def test_a_file_beyond_the_limit_is_refused_unread(apis: Apis, tmp_path: Path) -> None:
+    path = tmp_path / "large.json"
+    with path.open("wb") as file:
+        file.truncate(100_000_001)
+    with pytest.raises(SourceError, match="100,000,001 bytes"):
+        apis.indexer.add(str(path))
+    with pytest.raises(SourceError, match="bytes"):
+        read_description(Document(b" " * 100_000_001, "x"))
+
+
+def test_deep_but_bearable_nesting_is_indexed_and_shown(apis: Apis, add: Add) -> None:
+    schema: dict[str, Any] = {"type": "string"}
+    for _ in range(150):
+        schema = {"type": "object", "properties": {"in": schema}}
+    body = {"content": {"application/json": {"schema": schema}}}
+    add({"openapi": "3.0.0", "info": {"title": "Deep"}, "paths": {"/a": {"post": {"requestBody": body}}}})
+    (hit,) = apis.searcher.search("POST /a", api_name="deep", types=["endpoint"])
+    assert "in: object" in hit.text
+
+
+def test_removing_forgets_everything(apis: Apis, add: Add, shop: dict[str, Any]) -> None:
+    add(shop)
+    assert apis.indexer.remove("Shop") == ("shop",)
+    assert apis.library.apis() == []
+    assert apis.searcher.search("orders") == []
+    assert apis.searcher.count_searchable() == 0
+    with pytest.raises(NotFound):
+        apis.indexer.remove("shop")
+
+
+def test_a_source_of_several_apis_is_removed_by_its_name(apis: Apis, tmp_path: Path) -> None:
+    (tmp_path / "s").mkdir()
+    (tmp_path / "s" / "a.yaml").write_text(minimal("A1"))
+    (tmp_path / "s" / "b.yaml").write_text(minimal("B1"))
+    apis.indexer.add(str(tmp_path / "s"), "both")
+    assert apis.indexer.remove("both") == ("both-a1", "both-b1")
+
+
+def test_what_a_crawl_found_is_indexed_under_its_address(apis: Apis) -> None:
+    (api,) = apis.indexer.add_found(minimal("Found").encode(), "https://docs.example/openapi.yaml").apis
+    assert (api.name, api.citation) == ("found", "https://docs.example/openapi.yaml")
+    with pytest.raises(BadArgument):
+        apis.indexer.add_found(b"{}", "https://other.example/x", "found")
+
+
+def test_references_of_a_found_description_are_not_followed_without_a_network(apis: Apis) -> None:
+    text = "openapi: 3.0.0\ninfo: {title: F}\npaths: {/a: {$ref: 'other.yaml'}}\n"
+    (api,) = apis.indexer.add_found(text.encode(), "https://docs.example/openapi.yaml").apis
+    assert "not followed" in api.warnings[0] or "not followed" in api.warnings[1]
+
+
+def changes(apis: Apis, add: Add, old: dict[str, Any], new: dict[str, Any]) -> dict[str, tuple[str, tuple[str, ...]]]:
+    api = add(old, "changing", "changing.json")
+    Path(api.source).write_text(json.dumps(new))
+    (found,) = apis.indexer.refresh("changing")
+    return {change.key: (change.what, change.breaking) for change in found.changes}
+
+
+def test_an_unchanged_description_has_no_changes(apis: Apis, add: Add, shop: dict[str, Any]) -> None:
+    assert changes(apis, add, shop, shop) == {}
+
+
+def test_operations_added_removed_and_changed_are_told_apart(apis: Apis, add: Add, shop: dict[str, Any]) -> None:
+    new = json.loads(json.dumps(shop))
+    new["paths"]["/new"] = {"get": {}}
+    del new["paths"]["/health"]
+    new["paths"]["/orders"]["post"]["summary"] = "Make an order"
+    assert changes(apis, add, shop, new) == {
+        "GET /health": ("removed", ("operation removed",)),
+        "POST /orders": ("changed", ()),
+        "GET /new": ("added", ()),
+    }
+
+
+def test_a_schema_deep_inside_counts_as_a_change_of_its_users(apis: Apis, add: Add, shop: dict[str, Any]) -> None:
+    new = json.loads(json.dumps(shop))
+    del new["components"]["schemas"]["Customer"]["properties"]["born"]
+    found = changes(apis, add, shop, new)
+    assert list(found) == ["GET /orders"]
+    assert "response 200 field 'customer.born' removed" in found["GET /orders"][1]
+
+
+def _operation(**fields: Any) -> dict[str, Any]:
+    return {"openapi": "3.0.0", "info": {"title": "C", "version": "1"}, "paths": {"/a": {"post": fields}}}
+
+
+def _body(schema: Any, *, required: bool = True, media: str = "application/json") -> dict[str, Any]:
+    return {"requestBody": {"required": required, "content": {media: {"schema": schema}}}}
+
+
+def _query(**fields: Any) -> dict[str, Any]:
+    return {"parameters": [{"name": "q", "in": "query", **fields}]}
+
+
+def _answer(schema: Any, status: str = "200", media: str = "application/json") -> dict[str, Any]:
+    return {"responses": {status: {"description": "", "content": {media: {"schema": schema}}}}}
+
+
+_STRING, _INTEGER = {"type": "string"}, {"type": "integer"}
+
+
+def _object(required: list[str], **properties: Any) -> dict[str, Any]:
+    return {"type": "object", "required": required, "properties": properties}
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "reason"),
+    [
+        ({}, _query(required=True), "query parameter 'q' is now required"),
+        (_query(), _query(required=True), "query parameter 'q' is now required"),
+        (_query(), {}, "query parameter 'q' removed"),
+        (_query(schema=_STRING), _query(schema=_INTEGER), "query parameter 'q' changed from string to integer"),
+        (
+            _query(schema={"enum": ["a", "b"]}),
+            _query(schema={"enum": ["a"]}),
+            "query parameter 'q' no longer accepts b",
+        ),
+        ({}, _body(_STRING), "a request body is now required"),
+        (_body(_STRING), _body(_STRING, media="text/plain"), "no longer accepts application/json"),
+        (_body(_object([])), _body(_object(["a"], a=_STRING)), "request field 'a' is now required"),
+        (_body(_object([], a=_STRING)), _body(_object(["a"], a=_STRING)), "request field 'a' is now required"),
+        (
+            _body(_object([], a=_STRING)),
+            _body(_object([], a=_INTEGER)),
+            "request field 'a' changed from string to integer",
+        ),
+        (_body(_object([], a=_STRING)), _body(_object([])), "request field 'a' removed"),
+        (_answer(_object([], a=_STRING)), _answer(_object([])), "response 200 field 'a' removed"),
+        (
+            _answer(_object([], a=_STRING)),
+            _answer(_object([], a=_INTEGER)),
+            "response 200 field 'a' changed from string to integer",
+        ),
+        (_answer(_STRING), _answer(_STRING, "201"), "response 200 removed"),
+        (_answer(_STRING), _answer(_STRING, media="text/csv"), "response 200 no longer comes as application/json"),
+        ({}, {"security": [{"key": []}]}, "now needs authentication"),
+    ],
+)
+def test_what_breaks_callers_is_marked(
+    apis: Apis, add: Add, old: dict[str, Any], new: dict[str, Any], reason: str
+) -> None:
+    assert changes(apis, add, _operation(**old), _operation(**new)) == {"POST /a": ("changed", (reason,))}
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ({}, _query()),
+        (_query(required=True), _query()),
+        (_query(schema={"enum": ["a"]}), _query(schema={"enum": ["a", "b"]})),
+        (_body(_object([], a=_STRING)), _body(_object([], a=_STRING, b=_STRING))),
+        (_answer(_object([], a=_STRING)), _answer(_object([], a=_STRING, b=_STRING))),
+        (_answer(_STRING, "404"), {}),
+        ({}, {"security": [{"key": []}, {}]}),
+    ],
+)
+def test_what_breaks_nobody_is_not_marked(apis: Apis, add: Add, old: dict[str, Any], new: dict[str, Any]) -> None:
+    assert changes(apis, add, _operation(**old), _operation(**new)) == {"POST /a": ("changed", ())}
+
+
+def test_a_refresh_that_fails_keeps_the_old_index(apis: Apis, add: Add, shop: dict[str, Any]) -> None:
+    api = add(shop)
+    Path(api.source).write_text('{"openapi": ')
+    with pytest.raises(SourceError, match="The old index was kept"):
+        apis.indexer.refresh("shop")
+    assert apis.library.apis() == [api]
+
+
+def test_a_folder_is_refreshed_api_by_api(apis: Apis, tmp_path: Path) -> None:
+    folder = tmp_path / "s"
+    folder.mkdir()
+    (folder / "a.yaml").write_text(minimal("A1"))
+    (folder / "b.yaml").write_text(minimal("B1"))
+    apis.indexer.add(str(folder), "both")
+    (folder / "b.yaml").write_text(minimal("B1", "2").replace("/a", "/b"))
+    (folder / "c.yaml").write_text(minimal("C1"))
+    found = {each.api_name: [change.what for change in each.changes] for each in apis.indexer.refresh("both")}
+    assert found == {"both-a1": [], "both-b1": ["removed", "added"], "both-c1": ["added"]}
+
+
+def test_a_found_local_file_follows_its_neighbours(apis: Apis, tmp_path: Path) -> None:
+    (tmp_path / "a.yaml").write_text("get: {summary: From beside}")
+    (tmp_path / "api.yaml").write_text("openapi: 3.0.0\ninfo: {title: L}\npaths: {/a: {$ref: a.yaml}}\n")
+    (api,) = apis.indexer.add_found((tmp_path / "api.yaml").read_bytes(), str(tmp_path / "api.yaml"), "l").apis
+    assert (api.operation_count, api.warnings) == (1, ())

@@ -1,0 +1,206 @@
+"""OpenAPI 3 and Swagger 2.0, as they are found rather than as they should be."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from pinakes.domains.apis.description import Document, read_description
+from pinakes.domains.apis.endpoints import Filter, show_endpoints
+from pinakes.domains.apis.model import Api, ApiDescription, Operation
+
+if TYPE_CHECKING:
+    from pinakes.domains.apis.apis import Apis
+
+Add = Callable[..., Api]
+
+
+def read(text: str) -> ApiDescription:
+    return read_description(Document(text.encode(), "api.yaml"))
+
+
+def only(text: str) -> Operation:
+    (operation,) = read(text).operations
+    return operation
+
+
+def whole(apis: Apis, name: str, path: str, method: str = "") -> str:
+    return show_endpoints(apis.library, name, Filter(path=path, method=method), page=1, token_budget=5_000).text
+
+
+def test_operations_schemas_and_webhooks_are_counted_apart(add: Add, shop: dict[str, Any]) -> None:
+    api = add(shop)
+    assert (api.name, api.operation_count, api.schema_count, api.webhook_count) == ("shop", 5, 3, 1)
+    assert api.overview.kind == "OpenAPI 3.1.0"
+    assert api.overview.servers == ("https://eu.shop.example/v1",)
+    assert api.warnings == ()
+
+
+def test_an_operation_is_shown_with_all_it_takes_and_gives(apis: Apis, add: Add, shop: dict[str, Any]) -> None:
+    add(shop)
+    shown = whole(apis, "shop", "/orders", "GET")
+    assert "| X-Trace* | header | string |" in shown
+    assert "| limit | query | integer = 10 | How many |" in shown
+    assert "Response 200 — The orders (application/json): array of Order" in shown
+    assert "id*: string" in shown
+    assert "state: open | paid | shipped" in shown
+    assert "born: string(date)" in shown
+    assert "name: string|null" in shown
+    assert "Also: 404 No such thing" in shown
+    assert "Auth: token (http bearer)" in shown
+
+
+def test_a_schema_that_holds_itself_is_cut_with_its_name(apis: Apis, add: Add, shop: dict[str, Any]) -> None:
+    add(shop)
+    shown = whole(apis, "shop", "/orders", "GET")
+    assert "parent: Order" in shown
+    assert shown.count("parent: Order") <= 2
+
+
+def test_html_in_descriptions_is_text(apis: Apis, add: Add, shop: dict[str, Any]) -> None:
+    add(shop)
+    assert "Buys something & ships it." in whole(apis, "shop", "/orders", "POST")
+
+
+def test_an_operation_without_security_needs_none(apis: Apis, add: Add, shop: dict[str, Any]) -> None:
+    add(shop)
+    shown = whole(apis, "shop", "/orders/{id}", "DELETE")
+    assert "Auth: none stated" in shown
+    assert "(deprecated)" in shown
+    assert "| id* | path | string |" in shown
+
+
+def test_missing_names_are_made_from_the_path() -> None:
+    operation = only("openapi: 3.0.0\npaths:\n  /v1/users/{userId}/pull-requests/{id}: {get: {}}\n")
+    assert operation.name == "get_v1_users_userId_pull_requests_id"
+    assert operation.summary == "Get pull requests of users by id"
+    assert only("openapi: 3.0.0\npaths:\n  /v1/refunds: {post: {}}\n").summary == "Create refunds"
+    assert only("openapi: 3.0.0\npaths:\n  /: {get: {}}\n").summary == "List /"
+
+
+def test_a_missing_summary_is_the_first_sentence_of_the_description() -> None:
+    operation = only("openapi: 3.0.0\npaths:\n  /a: {get: {description: '<p>Gets e.g. a thing. Then more.</p>'}}\n")
+    assert operation.summary == "Gets e.g. a thing"
+
+
+def test_what_the_operation_says_wins_over_its_path() -> None:
+    operation = only(
+        "openapi: 3.0.0\npaths:\n  /a:\n    servers: [{url: https://two.example}]\n    summary: Path\n    parameters:\n"
+        "      - {name: x, in: query, description: old}\n      - {name: y, in: query}\n"
+        "    get:\n      parameters: [{name: x, in: query, description: new, required: true}]\n"
+    )
+    assert [(p.name, p.description, p.required) for p in operation.parameters] == [
+        ("x", "new", True),
+        ("y", "", False),
+    ]
+    assert (operation.server, operation.summary) == ("https://two.example", "Path")
+
+
+def test_a_parameter_may_have_content_instead_of_a_schema() -> None:
+    operation = only(
+        "openapi: 3.0.0\npaths:\n  /a:\n    get:\n      parameters:\n"
+        "        - {name: f, in: query, content: {application/json: {schema: {type: object}}}}\n"
+        "        - {name: g, in: query}\n"
+    )
+    assert [parameter.schema for parameter in operation.parameters] == [{"type": "object"}, {}]
+
+
+def test_nonsense_inside_a_document_is_passed_over() -> None:
+    description = read(
+        "openapi: 3.0.0\ninfo: text\ntags: [1, {name: t}]\nservers: {}\nsecurity: text\n"
+        "components: {schemas: {A: text}}\npaths:\n  /a: text\n  x-internal: {get: {}}\n"
+        "  /b: {get: text, post: {tags: text, parameters: [text], responses: [1]}}\n"
+    )
+    assert [operation.key for operation in description.operations] == ["GET /b", "POST /b"]
+    assert description.warnings == ("GET /b is not a mapping.",)
+    assert [schema.name for schema in description.schemas] == ["A"]
+
+
+def test_unknown_and_missing_versions_are_read_with_a_warning() -> None:
+    assert "OpenAPI 4.0.0 is not a known version" in read("openapi: 4.0.0\npaths: {/a: {get: {}}}\n").warnings[0]
+    assert "names no version" in read("paths: {/a: {get: {}}}\n").warnings[0]
+    assert "Swagger 1.2 is not a known version" in read("swagger: 1.2\npaths: {/a: {get: {}}}\n").warnings[0]
+
+
+def test_a_description_without_operations_warns() -> None:
+    assert read("openapi: 3.0.0\n").warnings == ("The description has no operations.",)
+    assert read("swagger: '2.0'\n").warnings == ("The description has no operations.",)
+
+
+def test_paths_that_differ_in_parameter_names_only_are_both_kept_with_a_warning() -> None:
+    description = read("openapi: 3.0.0\npaths:\n  /a/{id}: {get: {}}\n  /a/{name}: {get: {}}\n")
+    assert len(description.operations) == 2
+    assert description.warnings == (
+        "1 operations share their method and path shape with another, such as GET /a/{name}.",
+    )
+
+
+def test_examples_of_request_bodies_are_kept_when_small() -> None:
+    text = (
+        "openapi: 3.0.0\npaths:\n  /a:\n    post:\n      requestBody:\n        content:\n"
+        "          a/one: {example: {x: 1}}\n          a/two: {examples: {first: {$ref: '#/components/examples/E'}}}\n"
+        "          a/three: {example: " + "y" * 3_000 + "}\ncomponents: {examples: {E: {value: {z: 2}}}}\n"
+    )
+    assert [content.example for content in only(text).bodies] == [{"x": "1"}, {"z": "2"}, None]
+
+
+SWAGGER = """
+swagger: "2.0"
+info: {title: Old, version: "1"}
+host: old.example
+basePath: /api/
+schemes: [http, https]
+consumes: [application/json]
+produces: [text/csv]
+securityDefinitions:
+  basic: {type: basic}
+  key: {type: apiKey, in: query, name: k}
+security: [{basic: []}, {key: []}]
+parameters:
+  Page: {name: page, in: query, type: integer, default: 1}
+paths:
+  /things:
+    get:
+      parameters: [{$ref: '#/parameters/Page'}]
+      responses:
+        200: {description: ok, schema: {type: array, items: {$ref: '#/definitions/Thing'}}}
+        204: {description: none}
+    post:
+      parameters: [{name: body, in: body, required: true, schema: {$ref: '#/definitions/Thing'}}]
+    put:
+      parameters:
+        - {name: file, in: formData, type: file, required: true, description: The file}
+        - {name: note, in: formData, type: string}
+    patch:
+      consumes: [application/x-www-form-urlencoded]
+      parameters: [{name: note, in: formData, type: string}]
+definitions:
+  Thing: {type: object, properties: {size: {type: integer, format: int64}}}
+"""
+
+
+def test_swagger_bodies_forms_and_types_are_understood() -> None:
+    description = read(SWAGGER)
+    get, put, post, patch = description.operations
+    assert description.overview.servers == ("https://old.example/api",)
+    assert get.parameters[0].schema == {"type": "integer", "default": "1"}
+    assert get.responses[0].contents[0].media_type == "text/csv"
+    assert get.responses[1].contents == ()
+    assert (post.bodies[0].schema, post.body_required) == ({"$ref": "#/definitions/Thing"}, True)
+    assert (put.bodies[0].media_type, put.body_required) == ("multipart/form-data", True)
+    assert put.bodies[0].schema["required"] == ["file"]
+    assert patch.bodies[0].media_type == "application/x-www-form-urlencoded"
+    assert put.parameters == ()
+
+
+def test_swagger_security_becomes_that_of_openapi(apis: Apis, add: Add) -> None:
+    add(SWAGGER)
+    shown = whole(apis, "old", "/things", "get")
+    assert "Auth: basic (http basic) or key (apiKey in query 'k')" in shown
+    assert "size: integer(int64)" in shown
+
+
+def test_swagger_without_a_host_keeps_its_base_path() -> None:
+    assert read("swagger: '2.0'\nbasePath: /v2\npaths: {}\n").overview.servers == ("/v2",)
+    assert read("swagger: '2.0'\nhost: h\npaths: {}\n").overview.servers == ("https://h",)
+    assert read("swagger: '2.0'\npaths: {}\n").overview.servers == ()

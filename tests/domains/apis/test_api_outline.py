@@ -1,0 +1,158 @@
+"""Schemas as outlines, and example values of them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pinakes.domains.apis.example import sample
+from pinakes.domains.apis.outline import Detail, label, members_of, outline
+from pinakes.domains.apis.render import render_schema
+
+TARGETS: dict[str, Any] = {
+    "#/Node": {
+        "type": "object",
+        "required": ["next"],
+        "properties": {"next": {"$ref": "#/Node"}, "value": {"type": "integer"}},
+    },
+    "#/A": {"$ref": "#/B"},
+    "#/B": {"$ref": "#/A"},
+    "#/Cat": {"type": "object", "properties": {"lives": {"type": "integer", "default": 9}}},
+    "#/Dog": {"type": "object", "properties": {"name": {"type": "string"}}},
+    "#/Both": {"allOf": [{"$ref": "#/Cat"}, {"$ref": "#/Dog"}, {"$ref": "#/Both"}], "required": ["name"]},
+}
+
+
+def lines(schema: Any, **detail: Any) -> list[str]:
+    return outline(schema, TARGETS.get, Detail(**detail))
+
+
+@pytest.mark.parametrize(
+    ("schema", "text"),
+    [
+        ({"type": "string", "format": "date-time"}, "string(date-time)"),
+        ({"type": ["string", "null"]}, "string|null"),
+        ({"type": "integer", "nullable": True}, "integer|null"),
+        ({"type": "array", "items": {"$ref": "#/Cat"}}, "array of Cat"),
+        ({"items": {}}, "array of any"),
+        ({"additionalProperties": {"type": "string"}}, "map of string"),
+        ({"enum": ["a", None, True, ""]}, 'a | null | true | ""'),
+        ({"enum": list(range(20))}, "0 | 1 | 2 | 3 | 4 | 5 | 6 | 7 | … (20 values)"),
+        ({"const": {"deep": 1}}, "{…}"),
+        ({"const": [1]}, "[…]"),
+        ({"oneOf": [{"$ref": "#/Cat"}, {"type": "string"}]}, "Cat | string"),
+        ({"anyOf": [{"$ref": f"#/T{n}"} for n in range(9)]}, "T0 | T1 | T2 | T3 | T4 | T5 | …"),
+        ({"allOf": [{"$ref": "#/Cat"}, {"$ref": "#/Dog"}]}, "Cat & Dog"),
+        ({"properties": {}}, "object"),
+        ({}, "any"),
+        (True, "any"),
+        (None, "any"),
+    ],
+)
+def test_types_are_named_in_a_few_words(schema: Any, text: str) -> None:
+    assert label(schema, TARGETS.get) == text
+
+
+def test_fields_show_need_default_and_description() -> None:
+    schema = {
+        "required": ["a"],
+        "properties": {
+            "a": {"type": "string", "description": "<b>First</b>\nthing"},
+            "b": {"type": "integer", "default": 0, "deprecated": True},
+        },
+    }
+    assert lines(schema) == ["a*: string — First thing", "b: integer = 0 (deprecated)"]
+
+
+def test_a_type_inside_itself_is_named_not_opened_again() -> None:
+    shown = lines({"properties": {"head": {"$ref": "#/Node"}}}, depth=3)
+    assert shown == ["head: Node", "  next*: Node", "    (cycle: Node, shown above)", "  value: integer"]
+
+
+def test_parts_that_belong_together_are_one_object() -> None:
+    assert lines({"$ref": "#/Both"}) == ["lives: integer = 9", "name*: string"]
+
+
+def test_a_circle_of_references_has_no_fields() -> None:
+    assert lines({"$ref": "#/A"}) == []
+    assert members_of({"$ref": "#/A"}, TARGETS.get) == []
+
+
+def test_alternatives_are_shown_one_by_one() -> None:
+    assert lines({"oneOf": [{"$ref": "#/Cat"}, {"type": "string"}]}) == [
+        "one of: Cat",
+        "  lives: integer = 9",
+        "one of: string",
+    ]
+
+
+def test_map_values_are_opened() -> None:
+    assert lines({"additionalProperties": {"$ref": "#/Cat"}}) == ["lives: integer = 9"]
+
+
+def test_too_many_fields_end_with_the_names_of_the_rest_required_first() -> None:
+    schema = {"required": ["z"], "properties": {name: {"type": "string"} for name in "abcdefz"}}
+    assert lines(schema, lines=4) == ["z*: string", "a: string", "b: string", "… and 4 more: c, d, e, f"]
+
+
+def test_depth_gives_way_before_fields_do() -> None:
+    schema = {"properties": {"cat": {"$ref": "#/Cat"}, "dog": {"$ref": "#/Dog"}}}
+    assert lines(schema, lines=3) == ["cat: Cat", "dog: Dog"]
+
+
+def test_too_many_alternatives_are_cut() -> None:
+    schema = {"oneOf": [{"$ref": "#/Cat"}, {"$ref": "#/Dog"}]}
+    assert len(lines(schema, lines=2)) == 2
+
+
+def test_a_schema_is_rendered_within_its_room() -> None:
+    schema = {"properties": {f"field_{n}": {"type": "string", "description": "words " * 50} for n in range(300)}}
+    text = render_schema("Wide", schema, TARGETS.get, description="About it. " * 500, characters=900)
+    assert len(text) <= 900 + len("\n… (cut)")
+    assert render_schema("Cat", TARGETS["#/Cat"], TARGETS.get, description="Purrs").splitlines()[0] == "Purrs"
+
+
+@pytest.mark.parametrize(
+    ("schema", "value"),
+    [
+        ({"type": "string", "example": "x"}, "x"),
+        ({"type": "integer", "example": "7"}, 7),
+        ({"type": "integer", "example": "seven"}, "seven"),
+        ({"type": "boolean", "default": "true"}, True),
+        ({"type": "string", "examples": ["e"]}, "e"),
+        ({"enum": ["only"]}, "only"),
+        ({"type": "string", "format": "uuid"}, "00000000-0000-0000-0000-000000000000"),
+        ({"type": ["number", "null"]}, 1.5),
+        ({"type": "array", "items": {"type": "boolean"}}, [True]),
+        ({"anyOf": [{"type": "integer"}, {"type": "string"}]}, 1),
+        ({"$ref": "#/Node"}, {"next": {}}),
+        ({"$ref": "#/gone"}, None),
+        ({"type": "object", "properties": {"a": {"type": "string"}}}, {"a": "string"}),
+    ],
+)
+def test_samples_use_what_the_author_gave_else_the_type(schema: Any, value: Any) -> None:
+    assert sample(schema, TARGETS.get) == value
+
+
+_schemas = st.recursive(
+    st.sampled_from([{"type": "string"}, {"$ref": "#/Node"}, {"$ref": "#/Both"}, {"$ref": "#/A"}, None, 1, "text"]),
+    lambda inner: (
+        st.dictionaries(st.sampled_from(["a", "b"]), inner).map(
+            lambda value: {"properties": value, "required": ["a", 1]}
+        )
+        | st.lists(inner, max_size=3).map(lambda value: {"oneOf": value})
+        | st.lists(inner, max_size=3).map(lambda value: {"allOf": value})
+        | inner.map(lambda value: {"items": value})
+        | inner.map(lambda value: {"additionalProperties": value})
+    ),
+    max_leaves=12,
+)
+
+
+@given(_schemas)
+def test_any_schema_has_an_outline_of_bounded_length_and_a_sample(schema: Any) -> None:
+    assert len(lines(schema, depth=3, lines=20)) <= 20
+    sample(schema, TARGETS.get)

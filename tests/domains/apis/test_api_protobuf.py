@@ -1,0 +1,158 @@
+"""Protocol Buffers: services, messages, comments and options of real files."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pinakes.domains.apis.description import Document, read_description
+from pinakes.domains.apis.endpoints import Filter, show_endpoints
+from pinakes.domains.apis.model import Api
+from pinakes.domains.apis.parse.protobuf import parse_protobuf
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from pinakes.domains.apis.apis import Apis
+    from pinakes.domains.apis.model import ApiDescription
+
+Add = Callable[..., Api]
+
+PROTO = """
+// Copyright somebody.
+
+syntax = "proto3";
+package shop.orders.v1;
+import public "shop/common.proto";
+option java_package = "x";
+
+// Sells things.
+service Orders {
+  option (google.api.default_host) = "orders.example";
+  // Gets one order. Or fails.
+  rpc GetOrder(GetOrderRequest) returns (Order) {
+    option (google.api.http) = { get: "/v1/{name=orders/*}" additional_bindings { post: "/v1/x" } };
+  }
+  rpc Watch(stream GetOrderRequest) returns (stream .shop.orders.v1.Order);
+  /* Old.
+   * Do not use. */
+  rpc Gone(Order) returns (common.Money) { option deprecated = true; }
+}
+
+message GetOrderRequest {
+  // The name.
+  string name = 1 [(google.api.field_behavior) = REQUIRED, (x) = { a: "}" }];
+}
+
+// What was bought.
+message Order {
+  option (x) = { a: 1 };
+  reserved 4, 5;
+  enum State { option allow_alias = true; UNKNOWN = 0; PAID = 1 [deprecated = true]; } // trailing
+  message Line { int32 count = 1; Order parent = 2; }
+  string id = 1; // Its identity.
+  repeated Line lines = 2;
+  map<string, Line> by_name = 3;
+  oneof payment { string card = 6; common.Money cash = 7; }
+  State state = 8 [deprecated = true];
+  optional bool gift = 9;
+  optional group Result = 10 { string url = 1; }
+  message message = 11;
+}
+
+extend google.protobuf.FieldOptions { string note = 50000; }
+"""
+COMMON = 'syntax = "proto3";\npackage shop.common;\nmessage Money { int64 cents = 1; }\n'
+
+
+def read(text: str, **imports: str) -> ApiDescription:
+    return parse_protobuf(text, lambda name: imports.get(name.rpartition("/")[2].partition(".")[0]))
+
+
+def test_methods_know_their_types_comments_and_http_rules() -> None:
+    get, watch, gone = read(PROTO, common=COMMON).operations
+    assert get.key == "RPC shop.orders.v1.Orders/GetOrder"
+    assert get.summary == "Gets one order"
+    assert "HTTP: GET /v1/{name=orders/*}" in get.description
+    assert get.bodies[0].schema == {"$ref": "#/shop.orders.v1.GetOrderRequest"}
+    assert watch.bodies[0].media_type == "protobuf stream"
+    assert watch.responses[0].status == "returns (stream)"
+    assert watch.responses[0].contents[0].schema == {"$ref": "#/shop.orders.v1.Order"}
+    assert (gone.deprecated, gone.summary) == (True, "Old")
+    assert gone.responses[0].contents[0].schema == {"$ref": "#/shop.common.Money"}
+
+
+def test_messages_enums_and_nested_types_are_schemas() -> None:
+    description = read(PROTO, common=COMMON)
+    schemas = {schema.name.removeprefix("shop.orders.v1."): schema for schema in description.schemas}
+    assert list(schemas) == ["GetOrderRequest", "Order", "Order.State", "Order.Line"]
+    fields = schemas["Order"].schema["properties"]
+    assert schemas["Order"].description == "What was bought."
+    assert fields["id"] == {"type": "string", "format": "string", "description": "Its identity."}
+    assert fields["lines"]["items"] == {"$ref": "#/shop.orders.v1.Order.Line"}
+    assert fields["by_name"]["additionalProperties"] == {"$ref": "#/shop.orders.v1.Order.Line"}
+    assert fields["cash"] == {"$ref": "#/shop.common.Money", "x-oneof": "payment"}
+    assert fields["state"]["deprecated"] is True
+    assert fields["gift"]["type"] == "boolean"
+    assert "message" in fields
+    assert schemas["Order.State"].schema["enum"] == ["UNKNOWN", "PAID"]
+    assert schemas["GetOrderRequest"].schema["properties"]["name"]["description"] == "The name."
+    assert "#/shop.common.Money" in description.fragments
+
+
+def test_a_file_without_services_warns() -> None:
+    assert read(COMMON).warnings == ("The file declares no services.",)
+
+
+def test_a_method_is_shown_with_a_grpcurl_call(apis: Apis, add: Add) -> None:
+    api = add(PROTO, file_name="orders.proto")
+    assert (api.name, api.overview.version) == ("shop.orders.v1", "v1")
+    shown = show_endpoints(apis.library, api.name, Filter(path="GetOrder"), page=1, token_budget=5_000).text
+    assert "name: string — The name." in shown
+    assert 'grpcurl -d \'{"name": "string"}\' $HOST:443 shop.orders.v1.Orders/GetOrder' in shown
+
+
+def test_files_of_one_package_are_one_api_and_imports_lend_their_types(apis: Apis, tmp_path: Path) -> None:
+    folder = tmp_path / "protos" / "shop"
+    (folder / "orders").mkdir(parents=True)
+    (folder / "orders" / "orders.proto").write_text(PROTO)
+    (folder / "orders" / "more.proto").write_text(
+        'syntax = "proto3";\npackage shop.orders.v1;\nservice More { rpc Do(Order) returns (Order); }\n'
+    )
+    (folder / "common.proto").write_text(COMMON)
+    (api,) = apis.indexer.add(str(tmp_path / "protos")).apis
+    assert (api.name, api.operation_count, api.citation) == ("shop.orders.v1", 4, "protos/shop/orders")
+    shown = show_endpoints(apis.library, api.name, Filter(path="Gone"), page=1, token_budget=5_000).text
+    assert "cents: integer(int64)" in shown
+
+
+def test_packages_without_services_are_kept_when_there_is_nothing_else(apis: Apis, tmp_path: Path) -> None:
+    (tmp_path / "only").mkdir()
+    (tmp_path / "only" / "common.proto").write_text(COMMON)
+    (api,) = apis.indexer.add(str(tmp_path / "only")).apis
+    assert (api.operation_count, api.schema_count) == (0, 1)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "message A {" * 10_000,
+        "message A { oneof x {" * 5_000,
+        "service S { rpc",
+        "message A { map<",
+        "enum E { A",
+        'syntax = "proto3',
+        "service S { rpc A(B) returns (C) {",
+    ],
+)
+def test_broken_files_end(text: str) -> None:
+    assert read_description(Document(f'syntax = "proto3";\n{text}'.encode(), "x.proto")) is not None
+
+
+@given(st.text(alphabet='{}();=<>,[] \nmessage1enumrpc."/*', max_size=200))
+def test_no_text_can_hold_the_parser(text: str) -> None:
+    assert read(f"message A {{ {text}") is not None

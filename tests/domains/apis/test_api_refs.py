@@ -1,0 +1,162 @@
+"""References: followed inside the tree of documents, refused outside, harmless in circles."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+
+from pinakes.domains.apis.endpoints import Filter, show_endpoints
+from pinakes.domains.apis.refs import References, find_references, reference_name, walk_pointer
+from pinakes.errors import SourceError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from pinakes.domains.apis.apis import Apis
+
+
+def test_references_are_found_in_json_and_yaml() -> None:
+    data = b"""{"$ref": "#/a"} $ref: '#/b'\n$ref: c.yaml#/d\n- {$ref: "#/a"}\n$ref: #comment\n"""
+    assert find_references(data) == ["#/a", "#/b", "c.yaml#/d"]
+
+
+def test_pointers_walk_mappings_lists_and_escapes() -> None:
+    document = {"a/b": [{"c~d": 1}], "e f": 2}
+    assert walk_pointer(document, "/a~1b/0/c~0d") == 1
+    assert walk_pointer(document, "/e%20f") == 2
+    assert walk_pointer(document, "/a~1b/7") is None
+    assert walk_pointer(document, "") == document
+
+
+def test_a_circle_of_references_ends() -> None:
+    references = References({"a": {"$ref": "#/b"}, "b": {"$ref": "#/a"}})
+    assert references.follow({"$ref": "#/a"}) == {}
+
+
+def test_a_reference_that_leads_nowhere_is_named_once() -> None:
+    references = References({})
+    assert references.resolve("#/gone") == references.resolve("#/gone") == {}
+    assert references.warnings() == ["1 references lead nowhere: #/gone."]
+
+
+@pytest.mark.parametrize(
+    "target", ["file:///etc/passwd", "https://elsewhere.example/x.yaml#/a", "//host/x", "/etc/passwd"]
+)
+def test_references_to_other_places_are_refused(target: str) -> None:
+    read: list[str] = []
+
+    def reader(path: str) -> bytes:
+        read.append(path)
+        return b"{}"
+
+    references = References({}, "root.yaml", reader)
+    assert references.resolve(target) == {}
+    assert read == []
+    assert "not followed" in references.warnings()[0]
+
+
+def test_an_unreadable_neighbour_is_named_with_the_reason() -> None:
+    def reader(path: str) -> bytes:
+        raise SourceError("no such file")
+
+    references = References({}, "root.yaml", reader)
+    for name in ("a", "b", "c", "d"):
+        references.resolve(f"{name}.yaml#/x")
+    (warning,) = references.warnings()
+    assert "a.yaml (no such file)" in warning
+    assert warning.endswith(", ….")
+
+
+@pytest.mark.parametrize(
+    ("target", "name"),
+    [
+        ("#/components/schemas/Pet", "Pet"),
+        ("pet.yaml", "pet.yaml"),
+        ("#/x/a~1b", "a/b"),
+        ("#Anchor", "Anchor"),
+    ],
+)
+def test_a_reference_is_named_by_its_last_token(target: str, name: str) -> None:
+    assert reference_name(target) == name
+
+
+def _write_tree(folder: Path) -> Path:
+    (folder / "schemas").mkdir(parents=True)
+    (folder / "paths").mkdir()
+    root = folder / "openapi.yaml"
+    root.write_text(
+        "openapi: 3.0.0\ninfo: {title: Pets, version: '1'}\n"
+        "paths:\n  /pets: {$ref: paths/pets.yaml}\n"
+        "components:\n  schemas:\n    Error: {type: object, properties: {code: {type: integer}}}\n"
+    )
+    (folder / "paths" / "pets.yaml").write_text(
+        "get:\n  summary: List pets\n  responses:\n    '200':\n      description: ok\n      content:\n"
+        "        application/json:\n          schema: {$ref: '../schemas/pet.json#/Pet'}\n"
+        "    '500':\n      description: bad\n      content:\n        application/json:\n"
+        "          schema: {$ref: '../openapi.yaml#/components/schemas/Error'}\n"
+    )
+    pet = {
+        "Pet": {
+            "type": "object",
+            "properties": {
+                "owner": {"$ref": "#/Owner"},
+                "friends": {"type": "array", "items": {"$ref": "#/Pet"}},
+            },
+        },
+        "Owner": {"type": "object", "properties": {"email": {"type": "string"}}},
+    }
+    (folder / "schemas" / "pet.json").write_text(json.dumps(pet))
+    return root
+
+
+def test_a_tree_of_files_is_followed_and_kept_whole(apis: Apis, tmp_path: Path) -> None:
+    root = _write_tree(tmp_path / "spec")
+    (api,) = apis.indexer.add(str(root)).apis
+    assert (api.operation_count, api.warnings) == (1, ())
+    for file in (tmp_path / "spec").rglob("*.*"):
+        file.unlink()
+    shown = show_endpoints(apis.library, "pets", Filter(path="/pets"), page=1, token_budget=5_000).text
+    assert "owner: Owner" in shown
+    assert "email: string" in shown
+    assert "friends: array of Pet" in shown
+    assert "500 bad (Error)" in shown
+
+
+def test_a_folder_with_a_tree_of_files_is_one_api(apis: Apis, tmp_path: Path) -> None:
+    _write_tree(tmp_path / "spec")
+    (api,) = apis.indexer.add(str(tmp_path / "spec")).apis
+    assert (api.name, api.citation) == ("pets", "spec/openapi.yaml")
+
+
+def test_nothing_outside_the_allowed_folder_is_read(apis: Apis, tmp_path: Path) -> None:
+    (tmp_path / "secret.yaml").write_text("Key: {type: string, description: TOP-SECRET}")
+    inside = tmp_path / "inside"
+    inside.mkdir()
+    (inside / "link.yaml").symlink_to(tmp_path / "secret.yaml")
+    (inside / "api.yaml").write_text(
+        "openapi: 3.0.0\ninfo: {title: Sly}\npaths:\n  /a:\n    get:\n      responses:\n"
+        "        '200':\n          content:\n"
+        "            a/a: {schema: {$ref: '../secret.yaml#/Key'}}\n"
+        "            b/b: {schema: {$ref: 'link.yaml#/Key'}}\n"
+        "            c/c: {schema: {$ref: 'file:///etc/passwd'}}\n"
+    )
+    (api,) = apis.indexer.add(str(inside / "api.yaml")).apis
+    shown = show_endpoints(apis.library, "sly", Filter(path="/a"), page=1, token_budget=5_000).text
+    assert "TOP-SECRET" not in shown
+    assert "3 outside references were not followed" in api.warnings[0]
+    assert "outside the allowed folder" in api.warnings[0]
+
+
+def test_a_wider_root_lets_references_reach_further(apis: Apis, tmp_path: Path) -> None:
+    (tmp_path / "shared.yaml").write_text("Key: {type: object, properties: {deep: {type: string}}}")
+    spec = tmp_path / "service" / "api.yaml"
+    spec.parent.mkdir()
+    spec.write_text(
+        "openapi: 3.0.0\ninfo: {title: Wide}\npaths:\n  /a:\n    get:\n      responses:\n"
+        "        '200': {content: {a/a: {schema: {$ref: '../shared.yaml#/Key'}}}}\n"
+    )
+    (api,) = apis.indexer.add(str(spec), root=tmp_path).apis
+    assert api.warnings == ()
+    assert "deep: string" in show_endpoints(apis.library, "wide", Filter(path="/a"), page=1, token_budget=5_000).text

@@ -1,0 +1,158 @@
+"""Search over operations and schemas: the right one first, whatever the words."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from pinakes.domains.apis.model import Api, ApiChanges, OperationChange
+from pinakes.domains.apis.query import analyse
+from pinakes.domains.apis.render import render_changes
+from pinakes.errors import NotFound
+
+if TYPE_CHECKING:
+    from pinakes.domains.apis.apis import Apis
+
+Add = Callable[..., Api]
+
+PAYMENTS = """
+openapi: 3.0.0
+info: {title: Payments, version: "7", description: Moves money.}
+servers: [{url: https://pay.example}]
+components:
+  securitySchemes: {key: {type: apiKey, in: header, name: X-Key, description: From the dashboard}}
+  schemas:
+    refund: {type: object, description: Money that went back, properties: {amount: {type: integer}}}
+    Charge: {type: object, properties: {refunded: {type: boolean}}}
+paths:
+  /v1/charges:
+    get: {operationId: GetCharges, description: Lists charges.}
+    post: {operationId: PostCharges, description: Creates a charge.}
+  /v1/charges/{charge}/refunds: {post: {operationId: PostChargesChargeRefunds, description: Create a refund.}}
+  /v1/refunds:
+    get: {operationId: GetRefunds, description: Returns a list of all refunds you created.}
+    post: {operationId: PostRefunds, description: Create a refund.}
+  /v1/refunds/{refund}:
+    get: {operationId: GetRefundsRefund, description: Retrieves the details of an existing refund.}
+    post: {operationId: PostRefundsRefund, description: Updates the refund you name.}
+  /v1/refunds/{refund}/cancel:
+    post: {operationId: PostRefundsRefundCancel, description: Cancels a refund that requires action.}
+  /v1/customers/{customer}:
+    delete: {operationId: DeleteCustomersCustomer, description: Permanently deletes a customer., tags: [people]}
+"""
+
+
+@pytest.mark.parametrize(
+    ("query", "key"),
+    [
+        ("create a refund", "POST /v1/refunds"),
+        ("how do I make a new refund?", "POST /v1/refunds"),
+        ("list all refunds", "GET /v1/refunds"),
+        ("fetch one refund", "GET /v1/refunds/{refund}"),
+        ("modify a refund", "POST /v1/refunds/{refund}"),
+        ("abort refund", "POST /v1/refunds/{refund}/cancel"),
+        ("remove a client", "DELETE /v1/customers/{customer}"),
+        ("PostRefundsRefundCancel", "POST /v1/refunds/{refund}/cancel"),
+        ("GET /v1/charges", "GET /v1/charges"),
+        ("/v1/refunds/{id}/cancel", "POST /v1/refunds/{refund}/cancel"),
+    ],
+)
+def test_the_right_operation_is_first(apis: Apis, add: Add, query: str, key: str) -> None:
+    add(PAYMENTS)
+    first = apis.searcher.search(query, api_name="payments", types=["endpoint"])[0]
+    assert first.id == f"api:payments:{key}"
+
+
+def test_a_hit_cites_its_place_and_shows_its_text(apis: Apis, add: Add) -> None:
+    add(PAYMENTS, file_name="pay.yaml")
+    hit = apis.searcher.search("create a refund", api_name="payments", types=["endpoint"])[0]
+    assert hit.citation == "pay.yaml#/paths/~1v1~1refunds/post"
+    assert hit.section.startswith("Payments > refunds > Create a refund")
+    assert (hit.type, hit.api_version) == ("endpoint", "7")
+    assert "curl -X POST" in hit.text
+
+
+def test_types_choose_what_is_searched(apis: Apis, add: Add) -> None:
+    add(PAYMENTS)
+    assert {hit.type for hit in apis.searcher.search("refund", types=["schema"])} == {"schema"}
+    assert {hit.type for hit in apis.searcher.search("refund", types=["schema", "endpoint"])} == {"schema", "endpoint"}
+    assert apis.searcher.search("refund", types=["schema"])[0].title == "refund"
+    assert apis.searcher.search("refund", types=["glossary"]) == []
+
+
+def test_overviews_and_tags_are_found_and_shown(apis: Apis, add: Add) -> None:
+    add(PAYMENTS)
+    overview, *_ = apis.searcher.search("moves money", types=["overview"])
+    assert "Servers: https://pay.example" in overview.text
+    assert "Auth: key (apiKey in header 'X-Key') — From the dashboard" in overview.text
+    assert "refunds (5)" in overview.text
+    tag, *_ = apis.searcher.search("people", types=["overview"])
+    assert tag.text == "DELETE /v1/customers/{customer} — Permanently deletes a customer"
+    assert tag.section == "Payments > people"
+
+
+def test_all_apis_are_searched_unless_one_is_named(apis: Apis, add: Add, shop: dict[str, Any]) -> None:
+    add(PAYMENTS)
+    add(shop, file_name="shop.json")
+    assert apis.searcher.search("create an order")[0].api_name == "shop"
+    assert {hit.api_name for hit in apis.searcher.search("create an order", api_name="payments")} == {"payments"}
+    with pytest.raises(NotFound):
+        apis.searcher.search("order", api_name="nothing-like-it")
+
+
+def test_a_hit_is_fetched_by_its_id(apis: Apis, add: Add) -> None:
+    add(PAYMENTS)
+    for hit in apis.searcher.search("refund money", limit=20):
+        assert apis.searcher.fetch(hit.id).title == hit.title
+    with pytest.raises(NotFound, match="no API part"):
+        apis.searcher.fetch("api:payments:GET /gone")
+    with pytest.raises(NotFound):
+        apis.searcher.fetch("api:gone:GET /v1/refunds")
+
+
+def test_nothing_in_common_finds_nothing(apis: Apis, add: Add) -> None:
+    add(PAYMENTS)
+    assert apis.searcher.search("zebra") == []
+    assert apis.searcher.search("?!") == []
+    assert apis.searcher.count_searchable("payments") == apis.searcher.count_searchable() > 10
+
+
+def test_a_question_of_stop_words_is_still_asked() -> None:
+    assert [concept.word for concept in analyse("how do I").concepts] == ["how", "do", "i"]
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=60, deadline=None)
+@given(st.text(max_size=80))
+def test_no_query_text_can_become_query_syntax(apis: Apis, query: str) -> None:
+    apis.searcher.search(query)
+
+
+def test_changes_are_told_with_the_breaking_ones_first() -> None:
+    changed = ApiChanges(
+        "shop",
+        "1",
+        "2",
+        (OperationChange("GET /a", "added"), OperationChange("GET /b", "removed", ("operation removed",))),
+        ("#/S",),
+    )
+    assert render_changes(changed).splitlines() == [
+        "shop 1 → 2: 1 added, 1 removed, 0 changed operations; 1 breaking",
+        "- GET /b BREAKING: operation removed",
+        "+ GET /a",
+        "schemas: 1 added, 0 removed",
+    ]
+    assert render_changes(ApiChanges("shop", "1", "1", ())) == "shop: no operation changed"
+    many = tuple(OperationChange(f"GET /{number}", "added") for number in range(150))
+    assert render_changes(ApiChanges("shop", "1", "1", many)).endswith("… and 50 more")
+
+
+def test_the_text_of_a_hit_is_plain_for_its_caller_to_fence(apis: Apis, add: Add) -> None:
+    add(PAYMENTS)
+    (first, *_) = apis.searcher.search("create a refund", api_name="payments", types=["endpoint"])
+    assert "~~~" not in first.text
+    assert first.text.startswith("POST /v1/refunds\n\nCreate a refund.")
+    assert len(first.text) <= 2_400

@@ -1,0 +1,133 @@
+"""Descriptions over a real loopback server: fetched, introspected, and kept to one host."""
+
+from __future__ import annotations
+
+import json
+import threading
+import urllib.error
+import urllib.request
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import TYPE_CHECKING
+
+import pytest
+
+from pinakes.domains.apis.apis import Apis, open_apis
+from pinakes.domains.apis.source import Fetched
+from pinakes.errors import SourceError
+from pinakes.store.apis import MIGRATIONS
+from pinakes.store.sqlite import Database
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+SPEC = "openapi: 3.0.0\ninfo: {title: Remote}\npaths:\n  /a: {$ref: 'paths/a.yaml'}\n  /b: {$ref: 'moved.yaml'}\n"
+SCHEMA = {
+    "data": {
+        "__schema": {"queryType": {"name": "Q"}, "types": [{"kind": "OBJECT", "name": "Q", "fields": [{"name": "me"}]}]}
+    }
+}
+
+
+FILES = {
+    "/spec/openapi.yaml": SPEC,
+    "/spec/paths/a.yaml": "get: {summary: From another file}",
+    "/page/graphql": "<html>An explorer</html>",
+    "/schema/graphql": "type Query {\n  a: Int\n}\n",
+}
+
+
+class _Handler(BaseHTTPRequestHandler):
+    def do_GET(self) -> None:
+        if self.path == "/spec/moved.yaml":
+            self.send_response(302)
+            self.send_header("Location", f"http://localhost:{self.connection.getsockname()[1]}/spec/paths/a.yaml")
+            self.end_headers()
+        elif self.path in FILES:
+            self._answer(FILES[self.path].encode())
+        else:
+            self.send_error(404)
+
+    def do_POST(self) -> None:
+        asked = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        assert "__schema" in asked["query"]
+        self._answer(b'{"errors": []}' if "closed" in self.path else json.dumps(SCHEMA).encode())
+
+    def _answer(self, body: bytes) -> None:
+        self.send_response(200)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, format: str, *args: object) -> None:  # noqa: A002
+        """Keep the test output clean."""
+
+
+class _Loopback:
+    """A network of this machine alone."""
+
+    def get(self, url: str) -> Fetched:
+        return self._open(urllib.request.Request(url))
+
+    def post(self, url: str, body: bytes, content_type: str) -> Fetched:
+        return self._open(urllib.request.Request(url, body, {"Content-Type": content_type}))
+
+    def _open(self, request: urllib.request.Request) -> Fetched:
+        try:
+            with urllib.request.urlopen(request) as answer:
+                return Fetched(answer.read(), answer.url)
+        except urllib.error.HTTPError as exc:
+            raise SourceError(f"HTTP {exc.code}") from exc
+
+
+@pytest.fixture
+def server() -> Iterator[str]:
+    running = ThreadingHTTPServer(("127.0.0.1", 0), _Handler)
+    threading.Thread(target=running.serve_forever, daemon=True).start()
+    yield f"http://127.0.0.1:{running.server_address[1]}"
+    running.shutdown()
+    running.server_close()
+
+
+@pytest.fixture
+def online(tmp_path: Path) -> Iterator[Apis]:
+    database = Database(tmp_path / "library.db", MIGRATIONS)
+    yield open_apis(database, network=_Loopback(), clock=lambda: 0.0)
+    database.close()
+
+
+def test_a_description_is_fetched_with_its_neighbours_on_the_same_host(online: Apis, server: str) -> None:
+    (api,) = online.indexer.add(f"{server}/spec/openapi.yaml").apis
+    assert (api.name, api.citation) == ("remote", f"{server}/spec/openapi.yaml")
+    assert online.searcher.search("another file")[0].title == "GET /a — From another file"
+    assert api.operation_count == 1
+    assert "on another host" in api.warnings[0]
+
+
+def test_an_endpoint_is_asked_to_describe_itself(online: Apis, server: str) -> None:
+    for path in ("/page/graphql", "/gone/graphql"):
+        (api,) = online.indexer.add(f"{server}{path}", path.strip("/").replace("/", "-")).apis
+        assert (api.overview.kind, api.operation_count) == ("GraphQL", 1)
+
+
+def test_an_endpoint_that_serves_its_schema_is_not_asked(online: Apis, server: str) -> None:
+    (api,) = online.indexer.add(f"{server}/schema/graphql", "s").apis
+    assert api.schema_count == 1
+    assert online.library.store.units(online.library.row("s").id, ("operation",))[0].path == "a"
+
+
+def test_an_endpoint_that_will_not_tell_is_an_error(online: Apis, server: str) -> None:
+    with pytest.raises(SourceError, match="did not answer an introspection query"):
+        online.indexer.add(f"{server}/closed/graphql")
+
+
+def test_a_page_that_is_gone_is_an_error(online: Apis, server: str) -> None:
+    with pytest.raises(SourceError, match="HTTP 404"):
+        online.indexer.add(f"{server}/gone.yaml")
+
+
+def test_a_remote_description_is_refreshed(online: Apis, server: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    online.indexer.add(f"{server}/spec/openapi.yaml")
+    monkeypatch.setitem(FILES, "/spec/openapi.yaml", SPEC.replace("  /a:", "  /c:"))
+    (changes,) = online.indexer.refresh("remote")
+    assert [(change.key, change.what) for change in changes.changes] == [("GET /a", "removed"), ("GET /c", "added")]

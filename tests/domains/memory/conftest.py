@@ -1,0 +1,68 @@
+"""A memory in a temporary folder, with a clock that tests set."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from itertools import count
+from typing import TYPE_CHECKING
+
+import pytest
+
+from pinakes.domains.memory.memory import Memory
+from pinakes.domains.memory.model import Draft, Place
+from pinakes.store.memory import MemoryStore
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+
+class Clock:
+    """Tells the time it was told."""
+
+    def __init__(self) -> None:
+        self.now = datetime(2025, 5, 14, 12, 0, tzinfo=UTC)  # a Wednesday
+
+    def __call__(self) -> datetime:
+        return self.now
+
+    def pass_time(self, **amount: float) -> None:
+        """Let time go by; backwards with negative amounts."""
+        self.now += timedelta(**amount)
+
+
+class Notes:
+    """Short words for what tests do most: keep a text, ask a question."""
+
+    def __init__(self, memory: Memory) -> None:
+        self.memory = memory
+
+    def keep(self, text: str, *, kind: str = "finding", project: str = "p", session: str | None = None) -> str:
+        """Remember a text; its id."""
+        return self.memory.remember(Draft(text, kind), Place(project, None, session)).id
+
+    def ask(self, query: str, *, project: str = "p", limit: int = 10) -> list[str]:
+        """The texts found for a question, best first."""
+        return [hit.observation.text for hit in self.memory.search(query, project, limit=limit).hits]
+
+    def texts(self) -> list[str]:
+        """Every text that is kept, forgotten or not."""
+        return [row.text for row in self.memory.store.all()]
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+@pytest.fixture
+def memory(tmp_path: Path, clock: Clock) -> Iterator[Memory]:
+    numbers = count(1)
+    store = MemoryStore(tmp_path / "home" / "memory.db")
+    yield Memory(store, clock=clock, new_id=lambda: f"n{next(numbers)}")
+    store.close()
+
+
+@pytest.fixture
+def notes(memory: Memory) -> Notes:
+    return Notes(memory)

@@ -1,0 +1,428 @@
+"""What each agent's hooks tell, and what of it is kept."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from pinakes.budget import estimate_tokens
+from pinakes.domains.memory.admit import error_excerpt
+from pinakes.domains.memory.capture import LARGEST_INPUT, capture, project_root
+from pinakes.domains.memory.commands import Effect, effect_of
+from pinakes.domains.memory.context import CONTEXT_TOKENS
+from pinakes.domains.memory.model import PERSONAL, Draft, Place
+from pinakes.errors import BadArgument
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from pinakes.domains.memory.memory import Memory
+    from tests.domains.memory.conftest import Clock, Notes
+
+
+class Agent:
+    """Sends hook events from a project folder."""
+
+    def __init__(self, memory: Memory, root: Path) -> None:
+        self.memory = memory
+        self.root = root
+
+    def tell(self, event: str, **fields: Any) -> str:
+        """What the hook prints for an event."""
+        payload = {"session_id": "s1", "cwd": str(self.root), "hook_event_name": event, **fields}
+        return self.send(event, json.dumps(payload).encode())
+
+    def send(self, event: str, raw: bytes) -> str:
+        """What the hook prints for raw input."""
+        return capture(self.memory, event, raw, folder=self.root, identify=lambda root: f"id:{root.name}")
+
+    def run(self, command: str, output: str = "", *, fails: bool = False) -> str:
+        """A shell command of Claude Code."""
+        tool = {"tool_name": "Bash", "tool_input": {"command": command}}
+        if fails:
+            return self.tell("PostToolUseFailure", **tool, error=f"Exit code 1\n{output}")
+        return self.tell("PostToolUse", **tool, tool_response={"stdout": output, "stderr": ""})
+
+    def kept(self) -> list[tuple[str, str]]:
+        """Kind and text of all that was kept."""
+        return [(row.kind, row.text) for row in self.memory.store.all()]
+
+
+@pytest.fixture
+def agent(memory: Memory, tmp_path: Path) -> Agent:
+    root = tmp_path / "app"
+    (root / "src").mkdir(parents=True)
+    (root / "src" / "a.py").write_text("x = 2\n")
+    return Agent(memory, root)
+
+
+class TestAdmission:
+    """Edits, failures, changes of state, decisions and pages are kept; looking around is not."""
+
+    def test_an_edit_is_kept_as_what_it_changed(self, agent: Agent) -> None:
+        path = str(agent.root / "src" / "a.py")
+        agent.tell(
+            "PostToolUse",
+            tool_name="Edit",
+            tool_input={"file_path": path, "old_string": "x = 1", "new_string": "x = 2"},
+        )
+        assert agent.kept() == [("change", "Edited src/a.py\n- x = 1\n+ x = 2")]
+        [row] = agent.memory.store.all()
+        assert row.files == ("src/a.py",)
+        assert row.session_id == "s1"
+        assert agent.memory.store.anchors([row.place])
+
+    def test_a_long_edit_is_cut(self, agent: Agent) -> None:
+        content = "\n".join(f"line {number}" for number in range(50))
+        agent.tell("PostToolUse", tool_name="Write", tool_input={"file_path": "src/b.py", "content": content})
+        [(_, text)] = agent.kept()
+        assert text.endswith("… 42 more lines")
+
+    def test_an_edit_that_failed_is_an_error(self, agent: Agent) -> None:
+        agent.tell(
+            "PostToolUseFailure",
+            tool_name="Edit",
+            tool_input={"file_path": "src/a.py"},
+            error="String not found",
+        )
+        assert agent.kept() == [("error", "Editing src/a.py failed: String not found")]
+
+    def test_a_command_that_failed_is_kept_with_its_error(self, agent: Agent) -> None:
+        agent.run("pytest -q", "E  assert 1 == 2", fails=True)
+        assert agent.kept() == [("error", "`pytest -q` failed:\nExit code 1\nE  assert 1 == 2")]
+
+    def test_a_command_that_changed_state_is_kept(self, agent: Agent) -> None:
+        agent.run("git commit -m 'Fix the lexer'", "[main 1a2b3c] Fix the lexer")
+        assert agent.kept() == [("change", "Ran `git commit -m 'Fix the lexer'`\n[main 1a2b3c] Fix the lexer")]
+
+    @pytest.mark.parametrize(
+        "command", ["ls -la", "cat a.py", "git status", "cd src && rg foo | head", "pytest -q", "npm test"]
+    )
+    def test_looking_and_passing_tests_are_not_kept(self, agent: Agent, command: str) -> None:
+        agent.run(command, "fine")
+        assert agent.kept() == []
+
+    def test_looking_that_fails_is_not_kept(self, agent: Agent) -> None:
+        agent.run("ls nowhere", "No such file", fails=True)
+        assert agent.kept() == []
+
+    def test_an_error_is_kept_with_its_fix(self, agent: Agent) -> None:
+        agent.run("pytest -q", "E  NameError: foo", fails=True)
+        agent.tell(
+            "PostToolUse",
+            tool_name="Edit",
+            tool_input={"file_path": "src/a.py", "old_string": "foo", "new_string": "bar"},
+        )
+        agent.run("pytest -q", "3 passed")
+        agent.run("pytest -q", "3 passed")
+        kind, text = agent.kept()[-1]
+        assert kind == "finding"
+        assert text.startswith("Fixed: `pytest -q` works now.\nChanged in between: src/a.py\nIt had failed with: ")
+        assert "NameError" in text
+        assert len(agent.kept()) == 3
+
+    def test_our_own_tools_and_unknown_ones_are_not_kept(self, agent: Agent) -> None:
+        agent.tell("PostToolUse", tool_name="mcp__pinakes__search", tool_input={"query": "x"})
+        agent.tell("PostToolUse", tool_name="Read", tool_input={"file_path": "src/a.py"}, tool_response="x = 2")
+        assert agent.kept() == []
+
+    def test_a_fetched_page_is_a_reference(self, agent: Agent) -> None:
+        agent.tell(
+            "PostToolUse",
+            tool_name="WebFetch",
+            tool_input={"url": "https://x.dev/a", "prompt": "?"},
+            tool_response="Use v2",
+        )
+        agent.tell(
+            "PostToolUse",
+            tool_name="WebSearch",
+            tool_input={"query": "sqlite wal"},
+            tool_response={"result": "docs"},
+        )
+        assert agent.kept() == [
+            ("reference", "Fetched https://x.dev/a\nUse v2"),
+            ("reference", "Searched the web for: sqlite wal\ndocs"),
+        ]
+
+    @pytest.mark.parametrize(
+        ("prompt", "kind"),
+        [
+            ("Please always run the linter first", "preference"),
+            ("Let's use SQLite instead of files", "decision"),
+            ("Why does the parser hang on empty input?", "request"),
+        ],
+    )
+    def test_prompts_are_kept_by_what_they_are(self, agent: Agent, prompt: str, kind: str) -> None:
+        agent.tell("UserPromptSubmit", prompt=prompt)
+        assert agent.kept() == [(kind, prompt)]
+
+    @pytest.mark.parametrize("prompt", ["yes", "continue", "/clear now please", "ok go", ""])
+    def test_trivial_prompts_are_not(self, agent: Agent, prompt: str) -> None:
+        agent.tell("UserPromptSubmit", prompt=prompt)
+        assert agent.kept() == []
+
+    def test_an_answer_leaves_its_decisions_and_findings(self, agent: Agent) -> None:
+        agent.tell(
+            "Stop",
+            last_assistant_message="Done. The root cause was a stale lock file in the cache folder.\n"
+            "I decided to delete it at start.\n```\nbecause = 1 # code is left out\n```\nAnything else?",
+        )
+        [(kind, text)] = agent.kept()
+        assert kind == "decision"
+        assert text == "The root cause was a stale lock file in the cache folder.\nI decided to delete it at start."
+
+    def test_an_answer_that_only_explains_is_a_finding(self, agent: Agent) -> None:
+        agent.tell("Stop", last_assistant_message="It fails because the port is taken by another process.")
+        agent.tell("Stop", last_assistant_message="All done, have a nice day my friend!")
+        assert [kind for kind, _ in agent.kept()] == ["finding"]
+
+    def test_compaction_leaves_its_summary_and_its_instructions(self, agent: Agent) -> None:
+        agent.tell("PreCompact", trigger="auto", custom_instructions="")
+        agent.tell("PreCompact", trigger="manual", custom_instructions="keep the API design")
+        agent.tell("PostCompact", trigger="auto", compact_summary="We rewrote the lexer.")
+        assert agent.kept() == [("request", "keep the API design"), ("summary", "We rewrote the lexer.")]
+
+    def test_a_session_knows_its_agent_and_its_end(self, agent: Agent) -> None:
+        agent.tell("SessionStart", source="startup")
+        agent.tell("SessionEnd", reason="exit")
+        [session] = agent.memory.store.sessions()
+        assert (session.agent, session.session_id) == ("claude", "s1")
+        assert session.ended_at is not None
+
+    def test_secret_files_and_secrets_never_enter(self, agent: Agent) -> None:
+        agent.tell("PostToolUse", tool_name="Write", tool_input={"file_path": ".env", "content": "A=b"})
+        agent.run("cp .env.production /tmp/x", "DB_PASSWORD=hunter2")
+        agent.run("source .env && make", "boom", fails=True)
+        agent.run("git push https://bot:abc123@host/r.git", "done")
+        assert [text for _, text in agent.kept()] == [
+            "Ran `git push https://bot:[redacted:connection-string]@host/r.git`\ndone"
+        ]
+
+    def test_a_prompt_that_is_all_private_leaves_nothing(self, agent: Agent) -> None:
+        agent.tell("UserPromptSubmit", prompt="<private>my salary is ten times yours</private>")
+        assert agent.kept() == []
+
+    def test_an_event_repeated_is_kept_once(self, agent: Agent) -> None:
+        for _ in range(3):
+            agent.run("pytest -q", "E  assert 1 == 2", fails=True)
+        assert len(agent.kept()) == 1
+
+
+class TestAgents:
+    """Codex, Gemini CLI and Cursor tell the same things in their own words."""
+
+    def test_codex(self, agent: Agent) -> None:
+        agent.tell(
+            "PostToolUse",
+            turn_id="t",
+            tool_name="shell",
+            tool_input={"command": ["cargo", "build"]},
+            tool_response={"output": "error: expected `;`", "metadata": {"exit_code": 101}},
+        )
+        patch = "*** Begin Patch\n*** Update File: src/a.py\n-x = 1\n+x = 2\n*** End Patch"
+        agent.tell(
+            "PostToolUse",
+            turn_id="t",
+            tool_name="apply_patch",
+            tool_input={"input": patch},
+            tool_response="ok",
+        )
+        assert agent.kept() == [
+            ("error", "`cargo build` failed:\nerror: expected `;`"),
+            ("change", "Edited src/a.py\n- x = 1\n+ x = 2"),
+        ]
+        assert agent.memory.store.sessions()[0].agent == "codex"
+
+    def test_codex_notification(self, agent: Agent) -> None:
+        raw = {
+            "type": "agent-turn-complete",
+            "thread-id": "t9",
+            "cwd": str(agent.root),
+            "last-assistant-message": "The fix was easy: the cache.",
+        }
+        agent.send("", json.dumps(raw).encode())
+        [row] = agent.memory.store.all()
+        assert row.session_id == "t9"
+
+    def test_gemini(self, agent: Agent) -> None:
+        stamp = {"timestamp": "2025-05-14T12:00:00Z"}
+        agent.tell("BeforeAgent", **stamp, prompt="Never touch the generated files")
+        agent.tell(
+            "AfterTool",
+            **stamp,
+            tool_name="run_shell_command",
+            tool_input={"command": "make"},
+            tool_response={
+                "llmContent": "Output: make: *** [all] Error 2\nExit Code: 2",
+                "returnDisplay": "",
+            },
+        )
+        agent.tell(
+            "AfterTool",
+            **stamp,
+            tool_name="replace",
+            tool_input={"file_path": "src/a.py", "old_string": "1", "new_string": "2"},
+        )
+        agent.tell(
+            "AfterAgent",
+            **stamp,
+            prompt="?",
+            prompt_response="We will keep the old parser rather than rewrite it.",
+        )
+        agent.tell("PreCompress", **stamp, trigger="auto")
+        assert [kind for kind, _ in agent.kept()] == ["preference", "error", "change", "decision"]
+        assert agent.memory.store.sessions()[0].agent == "gemini"
+
+    def test_cursor(self, agent: Agent) -> None:
+        base = {
+            "conversation_id": "c1",
+            "workspace_roots": [str(agent.root)],
+            "cursor_version": "2",
+            "session_id": None,
+            "cwd": "",
+        }
+        agent.tell("beforeSubmitPrompt", **base, prompt="Rename the config module please")
+        agent.tell("afterShellExecution", **base, command="npm install zod", output="added 1 package")
+        agent.tell(
+            "afterFileEdit",
+            **base,
+            file_path=str(agent.root / "src/a.py"),
+            edits=[{"old_string": "1", "new_string": "2"}],
+        )
+        agent.tell("afterAgentResponse", **base, text="It broke because two modules had the same name.")
+        agent.tell("stop", **base, status="completed")
+        assert [kind for kind, _ in agent.kept()] == ["request", "change", "change", "finding"]
+        [session] = agent.memory.store.sessions()
+        assert (session.agent, session.session_id) == ("cursor", "c1")
+
+    def test_cursor_gets_its_context_in_its_own_form(self, agent: Agent) -> None:
+        agent.tell("UserPromptSubmit", prompt="Always write tests first")
+        answer = agent.tell("sessionStart", conversation_id="c2", cursor_version="2")
+        assert "write tests first" in json.loads(answer)["additional_context"]
+
+    @pytest.mark.parametrize("response", [None, [], [{"text": "ok"}], {"success": False, "error": "denied"}, 5])
+    def test_answers_of_any_shape_are_read(self, agent: Agent, response: object) -> None:
+        agent.tell("PostToolUse", tool_name="Bash", tool_input={"command": "make deploy"}, tool_response=response)
+        assert len(agent.kept()) == 1
+
+
+class TestBadInput:
+    """Nothing that arrives can do harm."""
+
+    @pytest.mark.parametrize("raw", [b"{", b"[1]", b"null", b"\xff\xfe", b"[" * 100_000])
+    def test_input_that_is_no_object_is_an_error(self, agent: Agent, raw: bytes) -> None:
+        with pytest.raises(BadArgument, match="input is not"):
+            agent.send("PostToolUse", raw)
+
+    def test_huge_input_is_refused(self, agent: Agent) -> None:
+        with pytest.raises(BadArgument, match="bytes"):
+            agent.send("PostToolUse", b" " * (LARGEST_INPUT + 1))
+
+    def test_unknown_events_and_empty_input_are_ignored(self, agent: Agent) -> None:
+        assert agent.tell("TeammateIdle") == ""
+        assert agent.send("", b"") == ""
+        assert agent.tell("PostToolUse") == ""
+        assert agent.kept() == []
+
+    def test_fields_of_the_wrong_type_are_ignored(self, agent: Agent) -> None:
+        agent.tell(
+            "PostToolUse",
+            tool_name=7,
+            tool_input="x",
+            tool_response={"stdout": {"a": 1}},
+            workspace_roots=[1],
+        )
+        agent.tell("PostToolUse", tool_name="Edit", tool_input={"file_path": ["x"], "edits": [1, {}]})
+        agent.tell("UserPromptSubmit", prompt={"text": "hello there you"})
+        assert agent.kept() == []
+
+    def test_a_folder_that_is_gone_falls_back_to_the_current_one(self, agent: Agent) -> None:
+        agent.tell("UserPromptSubmit", cwd="/nowhere/at/all", prompt="Always be kind to users")
+        assert [project.project_id for project in agent.memory.store.projects()] == ["id:app"]
+
+
+class TestContext:
+    """What an agent reads when a session starts."""
+
+    def context(self, agent: Agent) -> str:
+        answer = agent.tell("SessionStart", source="startup")
+        return str(json.loads(answer)["hookSpecificOutput"]["additionalContext"]) if answer else ""
+
+    def test_an_empty_memory_says_nothing(self, agent: Agent) -> None:
+        assert agent.tell("SessionStart", source="startup") == ""
+
+    def test_decisions_findings_and_personal_preferences_are_told(self, agent: Agent, notes: Notes) -> None:
+        notes.keep("We use WAL mode", kind="decision", project="id:app")
+        notes.keep("I like short answers", kind="preference", project=PERSONAL)
+        notes.keep("Elsewhere", kind="decision", project="other")
+        agent.tell("PostCompact", compact_summary="The lexer was rewritten")
+        text = self.context(agent)
+        assert "We use WAL mode" in text
+        assert "I like short answers" in text
+        assert "The lexer was rewritten" in text
+        assert "Elsewhere" not in text
+        assert "not as instructions" in text
+
+    def test_it_never_exceeds_its_budget(self, agent: Agent, notes: Notes, clock: Clock) -> None:
+        for number in range(120):
+            clock.pass_time(minutes=1)
+            kind = ("decision", "finding", "error", "change", "summary")[number % 5]
+            notes.keep(f"Note {number}: " + f"word{number} " * 60, kind=kind, project="id:app")
+        text = self.context(agent)
+        assert estimate_tokens(text) <= CONTEXT_TOKENS
+        assert "`search` finds more" in text
+
+    def test_code_that_changed_since_is_marked(self, agent: Agent) -> None:
+        agent.memory.remember(Draft("Keep it small", "decision", files=("src/a.py",)), Place("id:app", agent.root))
+        (agent.root / "src" / "a.py").write_text("changed")
+        assert "Keep it small (code changed since)" in self.context(agent)
+
+
+def test_the_project_root_is_the_checkout_around_a_folder(tmp_path: Path) -> None:
+    (tmp_path / ".git").mkdir()
+    (tmp_path / "a" / "b").mkdir(parents=True)
+    assert project_root(tmp_path / "a" / "b") == tmp_path
+
+
+@pytest.mark.parametrize(
+    ("command", "effect"),
+    [
+        ("ls", Effect.LOOKS),
+        ("cat a | grep b | sort", Effect.LOOKS),
+        ("git -C x log --oneline", Effect.LOOKS),
+        ("FOO=1 sudo cat x", Effect.LOOKS),
+        ("grep 'a > b' file", Effect.LOOKS),
+        ("ls 2>/dev/null", Effect.LOOKS),
+        ("", Effect.LOOKS),
+        ("pytest && ls", Effect.TRIES),
+        ("python -m pytest", Effect.TRIES),
+        ("make", Effect.TRIES),
+        ("cat > a.py <<EOF\nls\nEOF", Effect.CHANGES),
+        ("echo x >> log.txt", Effect.CHANGES),
+        ("sed -i s/a/b/ f", Effect.CHANGES),
+        ("cd x && rm -rf build", Effect.CHANGES),
+        ("python3 -m pip install x", Effect.CHANGES),
+        ("pip install x", Effect.CHANGES),
+        ("git push origin main", Effect.CHANGES),
+        ("/usr/bin/git commit -m x", Effect.CHANGES),
+    ],
+)
+def test_what_a_command_does(command: str, effect: Effect) -> None:
+    assert effect_of(command) is effect
+
+
+def test_long_output_is_cut_around_its_errors() -> None:
+    lines = [f"compiling module {number}" for number in range(500)]
+    lines[250] = "error: cannot find symbol Foo"
+    cut = error_excerpt("\n".join(lines), characters=400)
+    assert "cannot find symbol Foo" in cut
+    assert "module 251" in cut
+    assert "module 499" in cut
+    assert len(cut) <= 420
+
+
+def test_short_output_is_kept_whole() -> None:
+    assert error_excerpt("a\n\nb\n") == "a\nb"
+    assert error_excerpt("") == ""

@@ -1,0 +1,69 @@
+"""Dates as people say them."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+import pytest
+
+from pinakes.domains.memory.dates import spoken_spans
+from pinakes.domains.memory.times import day, iso, micros, moment_of, parse_iso
+
+NOW = datetime(2025, 5, 14, 12, 0, tzinfo=UTC)  # a Wednesday
+
+
+def spans(question: str) -> list[tuple[str, str]]:
+    return [(day(span.start), day(span.end)) for span in spoken_spans(question, NOW)]
+
+
+@pytest.mark.parametrize(
+    ("question", "start", "end"),
+    [
+        ("what broke yesterday", "2025-05-13", "2025-05-14"),
+        ("and the day before yesterday?", "2025-05-12", "2025-05-13"),
+        ("what did I do today", "2025-05-14", "2025-05-15"),
+        ("this morning's error", "2025-05-14", "2025-05-15"),
+        ("last Tuesday", "2025-05-13", "2025-05-14"),
+        ("last wednesday", "2025-05-07", "2025-05-08"),
+        ("on Friday", "2025-05-09", "2025-05-10"),
+        ("last week", "2025-05-05", "2025-05-12"),
+        ("this week", "2025-05-12", "2025-05-19"),
+        ("last weekend", "2025-05-10", "2025-05-12"),
+        ("last month", "2025-04-01", "2025-05-01"),
+        ("this month", "2025-05-01", "2025-06-01"),
+        ("last year", "2024-01-01", "2025-01-01"),
+        ("three days ago", "2025-05-11", "2025-05-12"),
+        ("2 weeks ago", "2025-04-27", "2025-05-04"),
+        ("the past 10 days", "2025-05-04", "2025-05-15"),
+        ("on 7 May 2023", "2023-05-07", "2023-05-08"),
+        ("on May 7th, 2023", "2023-05-07", "2023-05-08"),
+        ("on the 7th of May 2023", "2023-05-07", "2023-05-08"),
+        ("2023-05-07", "2023-05-07", "2023-05-08"),
+        ("in May 2023", "2023-05-01", "2023-06-01"),
+        ("in Feb", "2025-02-01", "2025-03-01"),
+        ("in 2022", "2022-01-01", "2023-01-01"),
+    ],
+)
+def test_a_spoken_date_is_a_span(question: str, start: str, end: str) -> None:
+    assert spans(question)[0] == (start, end)
+
+
+def test_a_month_without_a_year_means_any_year_the_latest_first() -> None:
+    found = spans("what happened in March?")
+    assert found[:2] == [("2025-03-01", "2025-04-01"), ("2024-03-01", "2024-04-01")]
+
+
+@pytest.mark.parametrize("question", ["may I march on?", "on 30 February", "ten tests", "the second week plan", "2023"])
+def test_other_words_are_no_dates(question: str) -> None:
+    assert spans(question) == []
+
+
+def test_times_survive_the_way_to_text_and_back() -> None:
+    moment = micros(datetime(2023, 5, 8, 13, 56, 0, 123456, tzinfo=UTC))
+    assert parse_iso(iso(moment)) == moment
+    assert moment_of(moment).year == 2023
+
+
+def test_a_time_without_a_zone_is_utc_and_nonsense_is_none() -> None:
+    assert parse_iso("2023-05-08T13:56:00") == parse_iso("2023-05-08T13:56:00Z")
+    assert parse_iso("D1:3") is None

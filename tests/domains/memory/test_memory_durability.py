@@ -1,0 +1,177 @@
+"""Acknowledged means on disk: many processes at once, killed at any moment, on damaged files and full disks."""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import sqlite3
+import subprocess
+import sys
+import threading
+from contextlib import closing
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+import pytest
+
+from pinakes.domains.memory.check import check
+from pinakes.domains.memory.memory import Memory
+from pinakes.store.memory import MemoryStore
+from pinakes.store.sqlite import check_file
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tests.domains.memory.conftest import Notes
+
+WRITER = """
+import sys
+from pathlib import Path
+from pinakes.domains.memory.memory import Memory
+from pinakes.domains.memory.model import Draft, Place
+from pinakes.store.memory import MemoryStore
+from pinakes.store.sqlite import check_file
+memory = Memory(MemoryStore(Path(sys.argv[1])))
+for number in range(int(sys.argv[3]), int(sys.argv[4])):
+    memory.remember(Draft(f"writer {sys.argv[2]} note {number}"), Place("p", None, sys.argv[2]))
+    print(number, flush=True)
+"""
+
+
+def now() -> datetime:
+    return datetime(2025, 5, 14, tzinfo=UTC)
+
+
+def write_all(path: Path, name: str, count: int, kills: int, acknowledged: list[str]) -> None:
+    """Write `count` notes from a process that is killed `kills` times and started again."""
+    chance = random.Random(name)
+    done = 0
+    while done < count:
+        process = subprocess.Popen(
+            [sys.executable, "-c", WRITER, str(path), name, str(done), str(count)],
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        last = done + chance.randrange(1, 8) if kills else count
+        assert process.stdout is not None
+        for line in process.stdout:
+            done = int(line) + 1
+            acknowledged.append(f"writer {name} note {int(line)}")
+            if done >= last and kills:
+                process.send_signal(signal.SIGKILL)
+                kills -= 1
+                break
+        for line in process.stdout:  # what it had said before it died counts as well
+            done = int(line) + 1
+            acknowledged.append(f"writer {name} note {int(line)}")
+        process.stdout.close()
+        process.wait()
+
+
+def test_nothing_acknowledged_is_lost_when_writers_are_killed(tmp_path: Path) -> None:
+    path = tmp_path / "memory.db"
+    MemoryStore(path).close()
+    acknowledged: list[str] = []
+    threads = [threading.Thread(target=write_all, args=(path, f"w{n}", 25, 2, acknowledged)) for n in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    store = MemoryStore(path)
+    kept = {row.text for row in store.all()}
+    assert set(acknowledged) <= kept
+    assert len(acknowledged) == 100
+    assert check_file(path) == []
+    store.close()
+
+
+def test_threads_of_one_process_write_at_once(notes: Notes, memory: Memory) -> None:
+    threads = [threading.Thread(target=notes.keep, args=(f"note number {n} of many",)) for n in range(12)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(notes.texts()) == 12
+
+
+@pytest.mark.skipif(os.name != "posix", reason="needs a limit on file size")
+def test_a_full_disk_is_an_error_and_what_was_kept_stays(tmp_path: Path) -> None:
+    path = tmp_path / "memory.db"
+    code = f"""
+import resource, signal, sys
+from pathlib import Path
+from pinakes.errors import StoreUnwritable
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+from pinakes.domains.memory.memory import Memory
+from pinakes.domains.memory.model import Draft, Place
+from pinakes.store.memory import MemoryStore
+from pinakes.store.sqlite import check_file
+memory = Memory(MemoryStore(Path({str(path)!r})))
+memory.remember(Draft("before the disk was full"), Place("p"))
+resource.setrlimit(resource.RLIMIT_FSIZE, (200_000, 200_000))
+try:
+    for number in range(200):
+        memory.remember(Draft(f"note {{number}} " + "x{{number}} " * 400), Place("p"))
+except StoreUnwritable as exc:
+    print(exc)
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert "Free disk space" in done.stdout
+    store = MemoryStore(path)
+    assert next(store.all()).text == "before the disk was full"
+    assert check_file(path) == []
+    store.close()
+
+
+class TestCheck:
+    """`check` verifies and repairs; nothing is ever deleted."""
+
+    @pytest.fixture
+    def path(self, notes: Notes, memory: Memory) -> Path:
+        for number in range(300):
+            with memory.store.writing() as writer:
+                from pinakes.domains.memory.model import Draft, Place
+
+                project, session = memory.place_keys(writer, Place("p", None, f"s{number // 20}"))
+                writer.insert(project, session, memory.prepare(Draft(f"note {number} " + f"w{number} " * 30), None).new)
+        memory.store.close()
+        return memory.store.database.path
+
+    def test_a_sound_file_is_all_well(self, path: Path) -> None:
+        done = check(path, now)
+        assert (done.observations, done.problems, done.repaired, done.set_aside) == (300, (), False, ())
+
+    def test_a_word_index_out_of_step_is_rebuilt(self, path: Path) -> None:
+        store = MemoryStore(path)
+        with store.writing() as writer:
+            writer._connection.execute("INSERT INTO word (word) VALUES ('delete-all')")
+        store.close()
+        done = check(path, now)
+        assert done.repaired
+        assert "word index" in done.problems[0]
+        assert len(Memory(MemoryStore(path), clock=now).search("w77", "p", limit=5).hits) > 0
+        assert not check(path, now).repaired
+
+    def test_a_damaged_page_costs_only_what_was_on_it(self, path: Path) -> None:
+        with closing(sqlite3.connect(path)) as connection:
+            connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+            page_size = connection.execute("PRAGMA page_size").fetchone()[0]
+        data = bytearray(path.read_bytes())
+        page = data.index(b"note 150 ") // page_size
+        data[page * page_size : (page + 1) * page_size] = b"\xff" * page_size
+        path.write_bytes(data)
+        done = check(path, now)
+        assert done.repaired
+        assert 100 < done.observations < 300
+        assert done.saved == done.observations
+        assert (path.parent / done.set_aside[0]).exists()
+        again = check(path, now)
+        assert (again.problems, again.saved) == ((), 0)
+
+    def test_a_file_that_is_no_database_is_set_aside(self, path: Path) -> None:
+        path.write_bytes(b"nonsense" * 1000)
+        done = check(path, now)
+        assert done.observations == 0
+        assert len(done.set_aside) == 1
+        assert (path.parent / done.set_aside[0]).read_bytes().startswith(b"nonsense")

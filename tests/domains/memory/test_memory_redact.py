@@ -1,0 +1,160 @@
+"""Secrets are taken out, honest text stays."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pinakes.domains.memory.redact import entropy, is_secret_file, redact
+from pinakes.domains.memory.secrets import RULES
+
+HEX = "0a1b2c3d4e5f67890a1b2c3d4e5f67890a1b2c3d4e5f67890a1b2c3d4e5f67890a1b2c3d"
+MIXED = "aB3dE5gH7jK9mN1pQ3sT5vW7yZ9bC1eF3hJ5kM7nP9rS1uV3xY5zA7cD9fG1iL3oR5tU7wX9aB3dE5gH7jK9mN1pQ3sT5v"
+PEM = "-----BEGIN RSA PRIVATE KEY-----\nMIIEow\nabc\n-----END RSA PRIVATE KEY-----"
+
+SECRETS = [
+    ("private-key", PEM),
+    ("age-key", "AGE-SECRET-KEY-1" + "QPZRY9X8GF2TVDW0S3JN54KHCE6MUA7L" * 2),
+    ("jwt", f"eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0In0.{MIXED[:43]}"),
+    ("aws-access-key", "AKIAIOSFODNN7EXAMPLE"),
+    ("github-token", "ghp_" + MIXED[:36]),
+    ("github-token", "github_pat_" + MIXED[:82]),
+    ("gitlab-token", "glpat-" + MIXED[:20]),
+    ("slack-token", "xoxb-123456789012-123456789012-" + MIXED[:24]),
+    ("slack-webhook", "hooks.slack.com/services/T00000000/B00000000/" + MIXED[:24]),
+    ("discord-webhook", "discord.com/api/webhooks/123456789/" + MIXED[:60]),
+    ("anthropic-key", "sk-ant-api03-" + MIXED[:90]),
+    ("openai-key", "sk-proj-" + MIXED[:60]),
+    ("openai-key", "sk-" + MIXED[:48]),
+    ("google-api-key", "AIza" + MIXED[:35]),
+    ("google-oauth", "GOCSPX-" + MIXED[:28]),
+    ("stripe-key", "sk_live_" + MIXED[:24]),
+    ("npm-token", "npm_" + MIXED[:36]),
+    ("pypi-token", "pypi-AgEIcHlwaS5vcmc" + MIXED[:80]),
+    ("huggingface-token", "hf_" + MIXED[:34]),
+    ("sendgrid-key", f"SG.{MIXED[:22]}.{MIXED[:43]}"),
+    ("twilio-key", "SK" + HEX[:32]),
+    ("mailchimp-key", HEX[:32] + "-us12"),
+    ("telegram-token", "1234567890:A" + MIXED[:34]),
+    ("discord-token", f"M{MIXED[:23]}.{MIXED[:6]}.{MIXED[:27]}"),
+    ("digitalocean-token", "dop_v1_" + HEX[:64]),
+    ("databricks-token", "dapi" + HEX[:32]),
+    ("shopify-token", "shpat_" + HEX[:32]),
+    ("vault-token", "hvs." + MIXED[:90]),
+]
+
+
+@pytest.mark.parametrize(("kind", "secret"), SECRETS, ids=lambda value: value[:12])
+def test_a_secret_is_replaced_by_its_kind_wherever_it_stands(kind: str, secret: str) -> None:
+    for text in ("we used {} today", "{}", 'config = {{"x": "{}"}}', "({})"):
+        done = redact(text.format(secret))
+        assert secret not in done.text
+        assert f"[redacted:{kind}]" in done.text
+
+
+@pytest.mark.parametrize(
+    ("text", "kept"),
+    [
+        ("postgres://app:s3cr3t@db:5432/app", "postgres://app:[redacted:connection-string]@db:5432/app"),
+        ("DB_PASSWORD=hunter2", "DB_PASSWORD=[redacted:env-secret]"),
+        ("export API_TOKEN='abcd'", "export API_TOKEN='[redacted:env-secret]'"),
+        ('password: "correct-horse"', 'password: "[redacted:password]"'),
+        ("'pwd' => 'letmein1'", "'pwd' => '[redacted:password]'"),
+        ("client_secret: 8f7Q9xKpL2", "client_secret: [redacted:secret]"),
+        ("mysql --password=hunter -u root", "mysql --password=[redacted:password] -u root"),
+        ("deploy --token a8f3k2m9x", "deploy --token [redacted:password]"),
+        ("machine h login me password pw1", "machine h login me password [redacted:netrc-password]"),
+        (
+            '{"auths": {"r": {"auth": "dXNlcjpwYXNzd29yZA=="}}}',
+            '{"auths": {"r": {"auth": "[redacted:docker-auth]"}}}',
+        ),
+        (f"Authorization: Bearer {MIXED[:40]}", "Authorization: Bearer [redacted:authorization]"),
+        (f"the token is {MIXED[:32]} now", "the token is [redacted:high-entropy] now"),
+        (f"aws_secret_access_key = {MIXED[:40]}", "aws_secret_access_key = [redacted:aws-secret-key]"),
+    ],
+)
+def test_only_the_secret_part_is_taken_out(text: str, kept: str) -> None:
+    assert redact(text).text == kept
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "password = form.cleaned_data",
+        "token = get_token(request)",
+        "def login(user, password=None):",
+        "SECRET_KEY=${SECRET_KEY}",
+        "API_KEY=<your key here>",
+        "api_key: your-api-key-here",
+        "password: changeme",
+        "the key idea is to split long functions into smaller ones",
+        "from django.contrib.auth.views import PasswordChangeDoneView",
+        "key_salt = 'django.contrib.auth.tokens.PasswordResetTokenGenerator'",
+        "--password option is required",
+        "see https://example.com/docs/tokens#creating-a-personal-access-token",
+        "commit 9fceb02d0ae598e95dc970b74767f19372d61af8 fixes the parser",
+        "secret=secret, token=token",
+        "https://host:8080/path@v2",
+    ],
+)
+def test_honest_text_stays(text: str) -> None:
+    assert redact(text).text == text
+
+
+def test_a_key_that_is_cut_off_is_taken_out_to_the_end() -> None:
+    assert redact("see\n-----BEGIN OPENSSH PRIVATE KEY-----\nb3BlbnNz").text == "see\n[redacted:private-key]"
+
+
+def test_private_passages_go_even_when_they_are_never_closed() -> None:
+    assert redact("a <PRIVATE>b</private> c <private> d").text == "a  c "
+
+
+def test_kinds_are_told_once_each() -> None:
+    done = redact("AKIAIOSFODNN7EXAMPLE and AKIAIOSFODNN7EXAMPLF and DB_PASSWORD=hunter2")
+    assert done.kinds == ("aws-access-key", "env-secret")
+
+
+@given(st.text(max_size=300))
+def test_any_text_can_be_redacted_and_once_is_enough(text: str) -> None:
+    once = redact(text).text
+    assert redact(once).text == once
+
+
+def test_every_rule_compiles() -> None:
+    assert all(rule.compiled() for rule in RULES)
+
+
+def test_random_text_has_more_entropy_than_words() -> None:
+    assert entropy(MIXED[:40]) > entropy("aaaaaaaabbbbbbbb")
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        ".env",
+        "app/.env.production",
+        "prod.env",
+        "id_rsa",
+        "~/.ssh/config",
+        "certs/server.key",
+        "x.pem",
+        "C:\\keys\\a.pfx",
+        ".aws/credentials",
+        "client_secret.json",
+        "secrets.yaml",
+        ".npmrc",
+        ".netrc",
+        "service-account-prod.json",
+        "terraform.tfvars",
+    ],
+)
+def test_files_that_hold_secrets_are_known(path: str) -> None:
+    assert is_secret_file(path)
+
+
+@pytest.mark.parametrize(
+    "path", ["src/env.py", ".env.example", "monkey.py", "docs/secrets.md", "keys.py", "environment.yml"]
+)
+def test_other_files_are_not_taken_for_them(path: str) -> None:
+    assert not is_secret_file(path)

@@ -1,0 +1,265 @@
+"""Remembering: what is kept, what is merged, what is refused, and what is forgotten again."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+
+from pinakes.domains.memory.memory import random_id
+from pinakes.domains.memory.model import MAX_TEXT_CHARACTERS, Draft, Place, possible_ids, title_of
+from pinakes.errors import BadArgument
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from pinakes.domains.memory.memory import Memory
+    from tests.domains.memory.conftest import Clock, Notes
+
+
+def test_what_is_remembered_is_found_by_another_process(notes: Notes, memory: Memory) -> None:
+    notes.keep("The deploy needs Node 22")
+    code = (
+        "import sys; from pathlib import Path; from pinakes.store.memory import MemoryStore;"
+        "print([row.text for row in MemoryStore(Path(sys.argv[1])).all()])"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code, str(memory.store.database.path)],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert "The deploy needs Node 22" in done.stdout
+
+
+def test_secrets_never_reach_the_disk(notes: Notes, memory: Memory) -> None:
+    token = "ghp_" + "a1B2" * 9
+    notes.keep(f"Push with {token} until Friday")
+    assert notes.texts() == ["Push with [redacted:github-token] until Friday"]
+    memory.store.close()
+    folder = memory.store.database.path.parent
+    assert not any(token.encode() in file.read_bytes() for file in folder.iterdir())
+
+
+def test_private_passages_are_dropped(notes: Notes) -> None:
+    notes.keep("Call the vendor <private>about the lawsuit</private> tomorrow")
+    assert notes.texts() == ["Call the vendor  tomorrow"]
+
+
+@pytest.mark.parametrize("text", ["", "  \n", "<private>all of it</private>", "\0\0"])
+def test_nothing_to_remember_is_an_error(notes: Notes, text: str) -> None:
+    with pytest.raises(BadArgument, match="nothing to remember"):
+        notes.keep(text)
+
+
+def test_a_text_of_a_megabyte_is_refused_with_a_way_out(notes: Notes) -> None:
+    with pytest.raises(BadArgument, match="Remember a summary"):
+        notes.keep("x" * 1_048_576)
+    notes.keep("y" * MAX_TEXT_CHARACTERS)
+
+
+def test_half_characters_and_nul_bytes_are_cleaned(notes: Notes) -> None:
+    notes.keep("broken \udc80 text\0 here")
+    assert notes.texts() == ["broken ? text here"]
+
+
+def test_the_same_text_twice_is_one_observation(notes: Notes, clock: Clock, memory: Memory) -> None:
+    first = notes.keep("The cache must be cleared after each deploy")
+    clock.pass_time(hours=1)
+    assert notes.keep("The cache must be cleared after each deploy") == first
+    [row] = memory.store.all()
+    assert row.updated_at - row.created_at == 3_600_000_000
+
+
+def test_a_fuller_text_replaces_the_one_it_repeats(notes: Notes) -> None:
+    text = "The nightly build fails on Windows because the path of the compiler cache is too long there"
+    first = notes.keep(text)
+    assert notes.keep(f"{text} today") == first
+    assert notes.texts() == [f"{text} today"]
+
+
+def test_a_shorter_repetition_leaves_the_fuller_text(notes: Notes) -> None:
+    text = "The nightly build fails on Windows because the path of the compiler cache is too long there"
+    first = notes.keep(f"{text} today")
+    assert notes.keep(text) == first
+    assert notes.texts() == [f"{text} today"]
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        (
+            "Run 41 of the load test took nine seconds in all",
+            "Run 42 of the load test took nine seconds in all",
+        ),
+        ("Please do use the shared cache for builds", "Please do not use the shared cache for builds"),
+        ("the parser calls the lexer twice here", "the lexer calls the parser twice here"),
+        (
+            "The deploy to staging fails because the config of the service has no value for the region",
+            "The deploy to production fails because the config of the service has no value for the region",
+        ),
+    ],
+)
+def test_texts_that_differ_in_what_they_say_are_both_kept(notes: Notes, one: str, other: str) -> None:
+    assert notes.keep(one) != notes.keep(other)
+    assert notes.texts() == [one, other]
+
+
+def test_only_the_same_kind_in_the_same_project_is_merged(notes: Notes) -> None:
+    text = "Use tabs in makefiles"
+    ids = {notes.keep(text), notes.keep(text, kind="decision"), notes.keep(text, project="q")}
+    assert len(ids) == 3
+
+
+def test_nothing_can_be_kept_in_all_projects_at_once(notes: Notes) -> None:
+    with pytest.raises(BadArgument, match="Use 'personal'"):
+        notes.keep("everywhere", project="all")
+
+
+def test_merging_joins_the_files(memory: Memory, notes: Notes) -> None:
+    place = Place("p")
+    memory.remember(Draft("Retries are capped at five", files=("a.py",)), place)
+    memory.remember(Draft("Retries are capped at five", files=("b.py",)), place)
+    [row] = memory.store.all()
+    assert row.files == ("a.py", "b.py")
+
+
+def test_a_clock_that_goes_backwards_keeps_the_order(notes: Notes, clock: Clock, memory: Memory) -> None:
+    notes.keep("first thing", session="s")
+    clock.pass_time(hours=-5)
+    notes.keep("second thing", session="s")
+    rows = memory.store.in_session("s", limit=9)
+    assert [row.text for row in rows] == ["first thing", "second thing"]
+    assert rows[0].created_at <= rows[1].created_at
+
+
+def test_what_is_forgotten_is_gone_from_every_answer_and_comes_back(notes: Notes, memory: Memory) -> None:
+    kept = notes.keep("The staging password rotates on Mondays")
+    memory.forget([f"obs:{kept}"])
+    assert notes.ask("staging rotates") == []
+    assert memory.look_up([kept]).unknown == (kept,)
+    assert memory.around_time(2**60, "p", before=9, after=9) == []
+    memory.forget([kept], restore=True)
+    assert notes.ask("staging rotates") == ["The staging password rotates on Mondays"]
+
+
+def test_forgetting_twice_keeps_the_first_moment(notes: Notes, clock: Clock, memory: Memory) -> None:
+    kept = notes.keep("a passing thought")
+    memory.forget([kept])
+    [before] = memory.store.all()
+    clock.pass_time(days=1)
+    memory.forget([kept])
+    assert list(memory.store.all()) == [before]
+
+
+def test_unknown_ids_are_named_beside_the_good_ones(notes: Notes, memory: Memory) -> None:
+    kept = notes.keep("known")
+    lookup = memory.look_up(["obs:nope", f"obs:{kept}", kept])
+    assert [row.id for row in lookup.found] == [kept]
+    assert lookup.unknown == ("obs:nope",)
+    assert memory.forget(["nope", kept]).unknown == ("nope",)
+
+
+def test_an_id_that_two_projects_use_means_the_one_at_hand(memory: Memory) -> None:
+    memory.fresh_id = lambda: "same"
+    for project in ("p", "q"):
+        memory.remember(Draft(f"said in {project}"), Place(project))
+    [row] = memory.look_up(["same"], "q").found
+    assert row.text == "said in q"
+    memory.forget(["same"], project_id="p")
+    assert [row.text for row in memory.look_up(["same"]).found] == ["said in q"]
+
+
+def test_purge_removes_only_what_was_forgotten_long_enough_ago(notes: Notes, clock: Clock, memory: Memory) -> None:
+    old, new, kept = notes.keep("old one"), notes.keep("newer note"), notes.keep("still here")
+    memory.forget([old])
+    clock.pass_time(days=10)
+    memory.forget([new])
+    assert memory.purge(older_than_days=5) == 1
+    assert [row.id for row in memory.store.all()] == [new, kept]
+    assert memory.purge() == 1
+
+
+def test_ids_are_short_random_and_understood_with_their_prefix() -> None:
+    assert random_id() != random_id()
+    assert len(random_id()) == 10
+    assert possible_ids("obs:D1:3") == ("D1:3", "obs:D1:3")
+    assert possible_ids("D1:3") == ("D1:3",)
+
+
+def test_titles_are_the_first_line_cut_at_a_word() -> None:
+    assert title_of("\n  One line\nand another") == "One line"
+    assert title_of("word " * 40, characters=20) == "word word word…"
+    assert title_of("") == ""
+
+
+class TestAnchors:
+    """Observations that name code know when it has changed."""
+
+    @pytest.fixture
+    def root(self, tmp_path: Path) -> Path:
+        root = tmp_path / "app"
+        (root / "src").mkdir(parents=True)
+        (root / "src" / "lexer.py").write_text("def first():\n    return 1\n\n\ndef second():\n    return 2\n")
+        (root / "web.ts").write_text("export function start() {\n  run();\n}\nexport const LIMIT = 5;\n")
+        return root
+
+    def changed(self, memory: Memory, root: Path) -> bool:
+        return bool(memory.changed_places(list(memory.store.all()), {"p": root}))
+
+    def keep(self, memory: Memory, root: Path, text: str, *files: str) -> None:
+        memory.remember(Draft(text, files=files), Place("p", root))
+
+    def test_a_named_file_that_changes_is_noticed(self, memory: Memory, root: Path) -> None:
+        self.keep(memory, root, "The lexer is slow", "src/lexer.py")
+        assert not self.changed(memory, root)
+        (root / "src" / "lexer.py").write_text("pass\n")
+        assert self.changed(memory, root)
+
+    def test_a_file_named_in_the_text_counts(self, memory: Memory, root: Path) -> None:
+        self.keep(memory, root, "All tokens come from src/lexer.py in one pass")
+        [row] = memory.store.all()
+        assert row.files == ("src/lexer.py",)
+
+    def test_with_a_symbol_only_its_own_lines_count(self, memory: Memory, root: Path) -> None:
+        self.keep(memory, root, "`first` of src/lexer.py must stay cheap")
+        path = root / "src" / "lexer.py"
+        path.write_text(path.read_text().replace("return 2", "return 3"))
+        assert not self.changed(memory, root)
+        path.write_text(path.read_text().replace("return 1", "return 9"))
+        assert self.changed(memory, root)
+
+    @pytest.mark.parametrize(("old", "new"), [("run();", "walk();"), ("LIMIT = 5", "LIMIT = 6")])
+    def test_symbols_of_other_languages_are_found(self, memory: Memory, root: Path, old: str, new: str) -> None:
+        self.keep(memory, root, "`start` and `LIMIT` go together", "web.ts")
+        path = root / "web.ts"
+        path.write_text(path.read_text().replace(old, new))
+        assert self.changed(memory, root)
+
+    def test_a_file_that_is_gone_has_changed(self, memory: Memory, root: Path) -> None:
+        self.keep(memory, root, "The lexer is slow", "src/lexer.py")
+        (root / "src" / "lexer.py").unlink()
+        assert self.changed(memory, root)
+
+    def test_absolute_paths_are_kept_relative(self, memory: Memory, root: Path) -> None:
+        self.keep(memory, root, "Slow", str(root / "src" / "lexer.py"), "./web.ts", "/elsewhere/x.py")
+        [row] = memory.store.all()
+        assert row.files == ("src/lexer.py", "web.ts", "/elsewhere/x.py")
+
+    def test_secret_and_outside_files_are_never_read(self, memory: Memory, root: Path) -> None:
+        (root / ".env").write_text("A=1")
+        (root.parent / "outside.py").write_text("x")
+        self.keep(memory, root, "Settings", ".env", "../outside.py")
+        assert memory.store.anchors([row.place for row in memory.store.all()]) == {}
+
+    def test_projects_elsewhere_are_not_judged(self, memory: Memory, root: Path) -> None:
+        self.keep(memory, root, "The lexer is slow", "src/lexer.py")
+        (root / "src" / "lexer.py").unlink()
+        assert memory.changed_places(list(memory.store.all()), {"q": root}) == set()
+
+    def test_a_huge_file_is_left_alone(self, memory: Memory, root: Path) -> None:
+        (root / "big.sql").write_bytes(b"x" * 2_000_001)
+        self.keep(memory, root, "The dump", "big.sql")
+        assert memory.store.anchors([row.place for row in memory.store.all()]) == {}

@@ -1,0 +1,215 @@
+"""Finding observations again: words in any order, neighbours, names, dates, and the limits of a project."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from pinakes.domains.memory.model import ALL_PROJECTS, PERSONAL, Draft, Place
+from pinakes.domains.memory.search import SNIPPET_CHARACTERS, snippet
+from pinakes.errors import BadArgument
+
+if TYPE_CHECKING:
+    from pinakes.domains.memory.memory import Memory
+    from tests.domains.memory.conftest import Clock, Notes
+
+
+def test_a_question_matches_any_of_its_words(notes: Notes) -> None:
+    notes.keep("We chose PostgreSQL for the billing service")
+    notes.keep("The frontend uses Vite")
+    assert notes.ask("which database did we choose for billing?") == ["We chose PostgreSQL for the billing service"]
+
+
+def test_stems_and_irregular_forms_match(notes: Notes) -> None:
+    notes.keep("Anna went to the datacenter")
+    notes.keep("The workers are retrying uploads")
+    assert notes.ask("where did Anna go?")[0] == "Anna went to the datacenter"
+    assert notes.ask("retry of an upload") == ["The workers are retrying uploads"]
+
+
+def test_words_inside_identifiers_match(notes: Notes) -> None:
+    notes.keep("parseUserToken returns None for guests")
+    assert notes.ask("user token") == ["parseUserToken returns None for guests"]
+
+
+def test_more_and_rarer_words_rank_higher(notes: Notes) -> None:
+    for number in range(8):
+        notes.keep(f"The build number {number} passed")
+    notes.keep("The build broke on the arm runner")
+    assert notes.ask("build on arm")[0] == "The build broke on the arm runner"
+
+
+def test_a_word_beside_an_observation_counts_for_it(notes: Notes) -> None:
+    notes.keep("How long do backups stay?", session="s")
+    notes.keep("Thirty days, then they are removed", session="s")
+    notes.keep("Nothing to see", session="t")
+    assert notes.ask("how long are backups kept") == [
+        "How long do backups stay?",
+        "Thirty days, then they are removed",
+    ]
+
+
+def test_neighbours_never_cross_sessions(notes: Notes) -> None:
+    notes.keep("How long do backups stay?", session="s")
+    notes.keep("Something else entirely", session="t")
+    notes.keep("And one more outside")
+    assert notes.ask("backups") == ["How long do backups stay?"]
+
+
+def test_who_said_it_counts(notes: Notes) -> None:
+    notes.keep("Ben: I would cache the index")
+    notes.keep("Ada: I would cache the index too")
+    assert notes.ask("what would ada cache in the index?")[0].startswith("Ada")
+
+
+def test_the_file_that_a_question_names_counts(memory: Memory, notes: Notes) -> None:
+    memory.remember(Draft("Locks are taken in order", files=("src/b.py",)), Place("p"))
+    memory.remember(Draft("Locks were taken at random", files=("src/a.py",)), Place("p"))
+    assert notes.ask("locks in src/a.py")[0] == "Locks were taken at random"
+
+
+def test_the_source_that_a_question_names_counts(memory: Memory, notes: Notes) -> None:
+    memory.remember(Draft("Locks are taken in order", source="Maria"), Place("p"))
+    memory.remember(Draft("Locks were taken at random", source="Omar"), Place("p"))
+    assert notes.ask("what did omar say about locks")[0] == "Locks were taken at random"
+
+
+def test_dates_in_a_question_count(notes: Notes, clock: Clock) -> None:
+    clock.pass_time(days=-1)
+    notes.keep("Met the vendor")
+    clock.pass_time(days=-20)
+    notes.keep("Met the vendor again for lunch")
+    clock.pass_time(days=21)
+    assert notes.ask("who did we meet in April?")[0] == "Met the vendor again for lunch"
+    assert notes.ask("who did we meet yesterday?")[0] == "Met the vendor"
+
+
+def test_a_question_that_is_only_a_date_shows_that_time(notes: Notes, clock: Clock) -> None:
+    clock.pass_time(days=-1)
+    notes.keep("Fixed the flaky test")
+    clock.pass_time(days=1)
+    notes.keep("Wrote the docs")
+    assert notes.ask("what happened yesterday?") == ["Fixed the flaky test"]
+
+
+def test_what_was_written_soon_after_a_date_counts_a_little(notes: Notes, clock: Clock) -> None:
+    clock.pass_time(days=-9)
+    notes.keep("Release went out")
+    clock.pass_time(days=-60)
+    notes.keep("Release was planned")
+    clock.pass_time(days=69)
+    assert notes.ask("the release on 3 May 2025")[0] == "Release went out"
+
+
+def test_the_newer_of_two_equal_ones_comes_first(notes: Notes, clock: Clock) -> None:
+    notes.keep("Coverage is 91 percent")
+    clock.pass_time(days=30)
+    notes.keep("Coverage is 93 percent")
+    assert notes.ask("coverage")[0] == "Coverage is 93 percent"
+
+
+def test_other_projects_are_not_searched_but_counted(notes: Notes, memory: Memory) -> None:
+    notes.keep("The queue is Redis", project="q")
+    found = memory.search("queue", "p", limit=5)
+    assert found.hits == ()
+    assert found.elsewhere == 1
+    assert notes.ask("queue", project=ALL_PROJECTS) == ["The queue is Redis"]
+
+
+def test_personal_notes_are_found_from_every_project(notes: Notes) -> None:
+    notes.keep("I like short commit messages", project=PERSONAL)
+    assert notes.ask("commit messages", project="p") == ["I like short commit messages"]
+
+
+def test_scores_are_relative_to_the_best(notes: Notes, memory: Memory) -> None:
+    notes.keep("alpha beta gamma")
+    notes.keep("alpha and nothing else")
+    scores = [hit.score for hit in memory.search("alpha beta gamma", "p", limit=5).hits]
+    assert scores[0] == 1.0
+    assert 0 < scores[1] < 1
+
+
+def test_all_matches_are_counted_and_few_shown(notes: Notes, memory: Memory) -> None:
+    for number in range(30):
+        notes.keep(f"deploy number {number}")
+    found = memory.search("deploy", "p", limit=7)
+    assert (len(found.hits), found.matching, found.searched) == (7, 30, 30)
+
+
+def test_a_question_of_stop_words_still_finds_them(notes: Notes) -> None:
+    notes.keep("To be or not to be")
+    assert notes.ask("to be") == ["To be or not to be"]
+
+
+@pytest.mark.parametrize("query", ["", "   ", "\0"])
+def test_an_empty_query_is_an_error(notes: Notes, query: str) -> None:
+    with pytest.raises(BadArgument, match="empty"):
+        notes.ask(query)
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        '"',
+        "a AND NOT b*",
+        "text:deploy NEAR(x, 2)",
+        "{names} : deploy",
+        "deploy OR",
+        "-- ; DROP TABLE word",
+        "^deploy*",
+        "'",
+    ],
+)
+def test_operators_are_only_words(notes: Notes, query: str) -> None:
+    notes.keep("deploy b")
+    notes.ask(query)
+
+
+def test_a_query_of_thousands_of_characters_is_clamped(notes: Notes) -> None:
+    notes.keep("needle in the stack")
+    assert notes.ask("needle " + "hay " * 2000) == ["needle in the stack"]
+
+
+@given(st.text(min_size=1, max_size=80))
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_any_text_can_be_asked(notes: Notes, query: str) -> None:
+    notes.keep("deploy the service in May", session="s")
+    try:
+        notes.ask(query)
+    except BadArgument:
+        assert not query.replace("\0", "").strip()
+
+
+def test_questions_over_very_common_words_stay_within_bounds(notes: Notes, memory: Memory) -> None:
+    with memory.store.writing() as writer:
+        project, session = memory.place_keys(writer, Place("p", None, "s"))
+        for number in range(4_200):
+            prepared = memory.prepare(Draft(f"service {number} deployed"), None)
+            writer.insert(project, session, prepared.new)
+    found = memory.search("deployed service", "p", limit=5)
+    assert len(found.hits) == 5
+    assert notes.ask("service 77")[0] == "service 77 deployed"
+
+
+class TestSnippets:
+    """A snippet shows where the words are, in a hundred characters."""
+
+    def test_a_short_text_is_its_own_snippet(self) -> None:
+        assert snippet("one\n two", [("one",)]) == "one two"
+
+    def test_a_long_text_is_cut_around_the_words(self) -> None:
+        text = "filler " * 60 + "the secret garden is locked " + "filler " * 60
+        shown = snippet(text, [("garden",), ("locked",)])
+        assert "garden is locked" in shown
+        assert len(shown) <= SNIPPET_CHARACTERS
+        assert shown[0] == shown[-1] == "…"
+
+    def test_a_text_without_the_words_shows_its_beginning(self) -> None:
+        assert snippet("start " + "filler " * 60, []).startswith("start")
+
+    @given(st.text(max_size=400), st.lists(st.text(min_size=1, max_size=10), max_size=4))
+    def test_never_longer_than_allowed(self, text: str, words: list[str]) -> None:
+        assert len(snippet(text, [(word,) for word in words])) <= SNIPPET_CHARACTERS

@@ -1,0 +1,72 @@
+"""The manifest that is committed, and the server of the real tools."""
+
+from __future__ import annotations
+
+import json
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+
+from pinakes import __version__
+from pinakes.budget import estimate_tokens
+from pinakes.config import TOOLSETS, Config
+from pinakes.server import manifest
+from pinakes.server.instructions import instructions
+from pinakes.server.manifest import MANIFEST_PATH, Manifest
+from pinakes.server.toolbox import open_toolbox
+from tests.server.raw import RawClient
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+SERVE = "import sys; from pinakes.server.front import main; sys.exit(main(sys.argv[1:]))"
+ANNOTATIONS = {"title", "readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint"}
+
+
+def test_the_committed_manifest_is_that_of_the_tools(tmp_path: Path) -> None:
+    """When this fails: `python -m pinakes.server.manifest`."""
+    manifest.main(tmp_path / "manifest.json")
+    assert (tmp_path / "manifest.json").read_text("utf-8") == MANIFEST_PATH.read_text("utf-8")
+
+
+def test_all_tools_together_list_in_three_thousand_tokens() -> None:
+    assert estimate_tokens(json.dumps(Manifest.load(TOOLSETS).tools_result())) <= 3_000
+
+
+@pytest.mark.parametrize("listing", Manifest.load(TOOLSETS).listings(), ids=lambda listing: listing["name"])
+def test_every_tool_is_described_in_brief_and_annotated(listing: dict[str, dict[str, object]]) -> None:
+    description = str(listing["description"])
+    assert len(description) <= 400
+    assert len(description.split()) < 75
+    assert set(listing["annotations"]) == ANNOTATIONS
+    properties = listing["inputSchema"]["properties"]
+    assert isinstance(properties, dict)
+    assert all(schema["description"] for schema in properties.values())
+
+
+@pytest.mark.parametrize("toolset", TOOLSETS)
+def test_a_toolset_alone_lists_exactly_its_tools(tmp_path: Path, toolset: str) -> None:
+    toolbox = open_toolbox(Config(tmp_path, toolsets=(toolset,)))
+    names = [tool.name for tool in toolbox.tools]
+    toolbox.close()
+    client = RawClient([sys.executable, "-c", SERVE, "--toolsets", toolset], home=tmp_path)
+    assert client.initialize()["result"]["serverInfo"]["version"] == __version__
+    listed = client.request("tools/list")["result"]["tools"]
+    client.dismiss()
+    assert [tool["name"] for tool in listed] == names
+
+
+def test_a_real_tool_answers_and_misses_in_words(tmp_path: Path) -> None:
+    client = RawClient([sys.executable, "-c", SERVE], home=tmp_path / "home", cwd=tmp_path)
+    client.initialize()
+    missing = client.call("set-working-directory", directory=str(tmp_path / "missing"))
+    assert missing["isError"] is True
+    assert missing["content"][0]["text"].startswith("Error: ")
+    assert client.hang_up() == 0
+
+
+def test_the_instructions_are_short_and_name_only_what_is_served() -> None:
+    assert len(instructions(TOOLSETS).split()) <= 120
+    assert "search_code" in instructions(("code",))
+    assert "search_code" not in instructions(())
