@@ -10,7 +10,6 @@ from pinakes.domains.graph.typescript.terms import (
     ENUM_DECLARATION,
     INTERFACE_DECLARATION,
     NAMESPACE_DECLARATION,
-    OBJECT,
     TYPE_PARAMETER,
     VALUE_DECLARATION,
 )
@@ -271,11 +270,6 @@ def array_of(checker: Checker, element: Type | None) -> Type | None:
     """The type of arrays of this element."""
     declared = checker.program.library.declared("Array")
     return Instance(declared, (element,)) if declared is not None else None
-
-
-def is_object(term: Any) -> bool:
-    """Whether a term is an object literal or an object type."""
-    return type(term) is tuple and term[0] == OBJECT
 
 
 _FINDERS: dict[type, Callable[[Checker, Any, str], list[Property]]] = {
