@@ -72,7 +72,7 @@ class DefinitionRecord:
 
 @dataclass(frozen=True, slots=True)
 class FileWords:
-    """The words of a file's path and of the names it defines."""
+    """The words of a file's path and of the names it defines, one `|`-separated group per name."""
 
     stem: str
     folders: str
@@ -113,15 +113,12 @@ class ChunkWords:
 
 @dataclass(frozen=True, slots=True)
 class FileRow:
-    """A file with the words of its path and names, one `|`-separated group per name."""
+    """A file, without its words."""
 
     id: int
     path: str
     language: str
     lines: int
-    stem: str
-    folders: str
-    names: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -235,13 +232,18 @@ class CodeStore:
         return list(rows)
 
     def files(self, ids: Sequence[int]) -> list[FileRow]:
-        """Files with their words."""
+        """Files by id."""
         rows = self.database.read().execute(
-            f"""SELECT file.id, path, language, lines, stem, folders, names FROM file JOIN file_words ON file_words.rowid = file.id
-                WHERE file.id IN ({", ".join("?" * len(ids))})""",
-            tuple(ids),
+            f"SELECT id, path, language, lines FROM file WHERE id IN ({', '.join('?' * len(ids))})", tuple(ids)
         )
         return [FileRow(*row) for row in rows]
+
+    def file_words(self, ids: Sequence[int]) -> dict[int, FileWords]:
+        """The words of files."""
+        rows = self.database.read().execute(
+            f"SELECT rowid, stem, folders, names FROM file_words WHERE rowid IN ({', '.join('?' * len(ids))})", tuple(ids)
+        )
+        return {row[0]: FileWords(*row[1:]) for row in rows}
 
     def chunk_words(self, ids: Sequence[int]) -> dict[int, ChunkWords]:
         """The words of chunks."""
@@ -250,9 +252,9 @@ class CodeStore:
         )
         return {row[0]: ChunkWords(*row[1:]) for row in rows}
 
-    def chunks(self, ids: Sequence[int]) -> list[ChunkRow]:
+    def chunks(self, ids: Sequence[int]) -> dict[int, ChunkRow]:
         """Chunks by id."""
-        return self._chunk_rows(f"chunk.id IN ({', '.join('?' * len(ids))})", ids)
+        return {row.id: row for row in self._chunk_rows(f"chunk.id IN ({', '.join('?' * len(ids))})", ids)}
 
     def chunks_at(self, file_id: int, lines: Sequence[int]) -> list[ChunkRow]:
         """The chunks of a file that hold one of the lines."""

@@ -77,7 +77,7 @@ def admit(root: Path, path: str, size: int) -> Admitted | str:
     except OSError:
         return "unreadable"
     language = detect(path, data[:_HEAD_BYTES])
-    return refuse_by_content(data, language) or Admitted(to_utf8(data), language)
+    return refuse_by_content(data, language) or Admitted(_to_utf8(data), language)
 
 
 def refuse_by_content(data: bytes, language: Language | None) -> str | None:
@@ -98,7 +98,12 @@ def _is_minified(data: bytes) -> bool:
     return len(data) > _SMALLEST_MINIFIED and len(data) / (data.count(b"\n") + 1) > _LONGEST_MEAN_LINE
 
 
-def to_utf8(data: bytes) -> bytes:
+def as_text(data: bytes) -> str:
+    """Content of any encoding as text, line for line."""
+    return _to_utf8(data).decode("utf-8", "replace")
+
+
+def _to_utf8(data: bytes) -> bytes:
     """Any encoding as UTF-8, line for line."""
     if data.startswith((b"\xff\xfe", b"\xfe\xff")):
         return data.decode("utf-16", "replace").encode("utf-8", "replace")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from pinakes.domains.code.chunk import chunk_lines
 from pinakes.domains.code.index import definitions_of
 from pinakes.domains.code.model import CodeHit
-from pinakes.workspace.admission import Admitted, admit, to_utf8
+from pinakes.workspace.admission import Admitted, admit, as_text
 from pinakes.workspace.extract import parse_file
 from pinakes.workspace.sync import is_stale
 from pinakes.workspace.walk import stamp
@@ -23,18 +23,34 @@ if TYPE_CHECKING:
     from pinakes.store.project import ProjectStore
 
 CONTEXT_LINES = 3
+_SEARCHED_CHARACTERS = 2_000
 
 
 @dataclass(frozen=True, slots=True)
 class _Source:
-    data: bytes
     text: str
     language: Language | None
     unchanged: bool
 
     def lines(self, first: int, last: int) -> list[str]:
         """Lines by number, both ends included; what lies beyond the end of the file is left out."""
-        return self.text.split("\n", last)[first - 1 : last]
+        count = last - first + 1
+        return self.text[_line_start(self.text, first) :].split("\n", count)[:count]
+
+
+def _line_start(text: str, line: int) -> int:
+    """Where a line begins. Halves the text, since counting line ends is many times cheaper than splitting there."""
+    low, high, missing = 0, len(text), line - 1
+    while high - low > _SEARCHED_CHARACTERS:
+        middle = (low + high) // 2
+        passed = text.count("\n", low, middle)
+        if passed >= missing:
+            high = middle
+        else:
+            low, missing = middle, missing - passed
+    for _ in range(missing):
+        low = text.index("\n", low) + 1
+    return low
 
 
 class SourceReader:
@@ -75,31 +91,32 @@ class SourceReader:
         return self._sources[path]
 
     def _load(self, path: str) -> _Source | None:
-        current = stamp(self._root / path)
+        absolute = f"{self._root}/{path}"
+        current = stamp(absolute)
         if current is None:
             return None
         known = self._store.file(path)
         if known is not None and not is_stale(known, current):
-            return _unchanged(self._root / path)
+            return _unchanged(absolute)
         admitted = admit(self._root, path, current.size)
         if isinstance(admitted, str):
             return None
         unchanged = known is not None and hashlib.sha256(admitted.data).digest() == known.hash
-        return _Source(admitted.data, admitted.data.decode("utf-8", "replace"), admitted.language, unchanged)
+        return _Source(admitted.data.decode("utf-8", "replace"), admitted.language, unchanged)
 
 
-def _unchanged(path: Path) -> _Source | None:
+def _unchanged(path: str) -> _Source | None:
     """A file whose stamp is the indexed one; it was admitted then, so nothing about it is judged again."""
     try:
-        data = to_utf8(path.read_bytes())
+        with open(path, "rb") as file:  # noqa: PTH123 (strings: this runs for every hit)
+            return _Source(as_text(file.read()), None, unchanged=True)
     except OSError:
         return None
-    return _Source(data, data.decode("utf-8", "replace"), None, unchanged=True)
 
 
 def _relocate(chunk: ChunkRow, source: _Source) -> tuple[int, int] | None:
     """Where the chunk's definition is now: the chunk of the same symbol nearest to where it was."""
-    file = parse_file(chunk.path, Admitted(source.data, source.language))
+    file = parse_file(chunk.path, Admitted(source.text.encode("utf-8"), source.language))
     chunks = chunk_lines(source.text.split("\n"), definitions_of(file))
     same = [now for now in chunks if now.symbol == chunk.symbol]
     if not same:
