@@ -77,7 +77,7 @@ def admit(root: Path, path: str, size: int) -> Admitted | str:
     except OSError:
         return "unreadable"
     language = detect(path, data[:_HEAD_BYTES])
-    return refuse_by_content(data, language) or Admitted(_to_utf8(data), language)
+    return refuse_by_content(data, language) or Admitted(as_text(data).encode("utf-8", "replace"), language)
 
 
 def refuse_by_content(data: bytes, language: Language | None) -> str | None:
@@ -100,17 +100,10 @@ def _is_minified(data: bytes) -> bool:
 
 def as_text(data: bytes) -> str:
     """Content of any encoding as text, line for line."""
-    return _to_utf8(data).decode("utf-8", "replace")
-
-
-def _to_utf8(data: bytes) -> bytes:
-    """Any encoding as UTF-8, line for line."""
     if data.startswith((b"\xff\xfe", b"\xfe\xff")):
-        return data.decode("utf-16", "replace").encode("utf-8", "replace")
-    if data.startswith(b"\xef\xbb\xbf"):
-        return data[3:]
+        return data.decode("utf-16", "replace")
+    data = data.removeprefix(b"\xef\xbb\xbf")
     try:
-        data.decode("utf-8")
+        return data.decode("utf-8")
     except UnicodeDecodeError:
-        return data.decode("latin-1").encode("utf-8")
-    return data
+        return data.decode("latin-1")

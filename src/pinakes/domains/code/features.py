@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from pinakes.domains.code.paths import is_aside, is_built, is_settings, is_test, telling_stem
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from pinakes.domains.code.query import CodeQuery
     from pinakes.store.code import ChunkWords, DefinitionRecord, FileRow, FileWords
@@ -104,6 +104,10 @@ class Weights:
         self._needles = tuple((f" {term} ", 1 << n) for n, term in enumerate(self.by_term))
         self._joined = tuple(f" {compound} " for compound in query.joined if frequencies.get(compound))
         self._shares: dict[int, float] = {}
+        self._by_prefix: dict[str, list[str]] = {}
+        for term in self.by_term:
+            if len(term) >= _PREFIX:
+                self._by_prefix.setdefault(term[:_PREFIX], []).append(term)
 
     def found(self, text: str) -> int:
         """Which of the query's words stand in the text."""
@@ -113,6 +117,10 @@ class Weights:
                 bits |= bit
         return bits
 
+    def begun_in(self, text: str) -> float:
+        """How much of the query stands somewhere in a lower-case text, be it in the middle of a word."""
+        return sum(weight for term, weight in self.by_term.items() if term in text)
+
     def share(self, bits: int) -> float:
         """How much of the query these words are."""
         known = self._shares.get(bits)
@@ -120,6 +128,11 @@ class Weights:
             known = sum(weight for n, weight in enumerate(self.by_term.values()) if bits >> n & 1)
             self._shares[bits] = known
         return known
+
+    def akin(self, word: str) -> list[str]:
+        """The query's words that begin with this one, or the other way round."""
+        alike = self._by_prefix.get(word[:_PREFIX], ()) if len(word) >= _PREFIX else ()
+        return [term for term in alike if term.startswith(word) or word.startswith(term)]
 
     def joined_in(self, text: str) -> float:
         """1 when neighbouring words of the query stand in the text as one word."""
@@ -136,10 +149,11 @@ class Weights:
                 at = text.find(needle, at + 1)
 
 
-def promise(candidate: Candidate, query: CodeQuery) -> float:
+def promise(candidate: Candidate, query: CodeQuery, weights: Weights) -> float:
     """A first guess at how well a candidate answers, from what is known without reading its words."""
     path = _path_facts(candidate.file.path)
     guess = candidate.file_score + sum(candidate.chunk_scores[:1]) + math.log(1 + sum(candidate.chunk_scores))
+    guess += weights.begun_in(path.lowered)
     if any(definition.name in query.names for definition in candidate.definitions):
         guess += 1
     return guess - (path.is_test and not query.about_tests) * 0.4 - path.priors[0] * 0.3
@@ -218,16 +232,8 @@ def _covered(stem: str, subject: str, weights: Weights) -> float:
 def _prefix_share(stem: str, weights: Weights) -> float:
     """How much of the query matches the stem by a common beginning only: `serialize` and `serializer`."""
     words = stem.split()
-    long_words = tuple(word for word in words if len(word) >= _PREFIX)
-    share = 0.0
-    for term, weight in weights.by_term.items():
-        if term not in words and (term.startswith(long_words) or _begins_one(term, long_words)):
-            share += weight
-    return share
-
-
-def _begins_one(term: str, words: Iterable[str]) -> bool:
-    return len(term) >= _PREFIX and any(word.startswith(term) for word in words)
+    akin = {term for word in words for term in weights.akin(word)}
+    return sum(weights.by_term[term] for term in akin.difference(words)) if akin else 0.0
 
 
 def _best_name(names: str, in_names: int, weights: Weights) -> float:
@@ -265,6 +271,7 @@ def _definition_features(candidate: Candidate, query: CodeQuery, subject: str) -
 
 @dataclass(frozen=True, slots=True)
 class _PathFacts:
+    lowered: str
     subject: str
     is_test: bool
     priors: tuple[float, ...]
@@ -280,7 +287,7 @@ def _path_facts(path: str) -> _PathFacts:
         path.endswith("__init__.py"),
         path.endswith((".d.ts", ".d.mts", ".d.cts")),
     )
-    return _PathFacts(_squash(telling_stem(path)[0]), is_test(path), tuple(map(float, priors)), path.count("/") / 10)
+    return _PathFacts(path.lower(), _squash(telling_stem(path)[0]), is_test(path), tuple(map(float, priors)), path.count("/") / 10)
 
 
 def _file_priors(file: FileRow) -> tuple[float, float, float, float]:

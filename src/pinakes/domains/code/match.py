@@ -13,17 +13,17 @@ if TYPE_CHECKING:
     from pinakes.store.code import ChunkMatch, CodeStore, DefinitionRecord, Scope
 
 # Scoring a row costs twenty times as much as finding it. So a word alone makes a candidate only while such rows are few,
-ALONE_ROWS = 800
+ALONE_ROWS = 600
 # commoner ones only where two of them meet, again while such rows are few;
-PAIR_ROWS = 800
+PAIR_ROWS = 600
 # how much likelier two words of one question meet than chance has it.
 _AFFINITY = 3
-MATCH_TERMS = 10
-CHUNK_CANDIDATES = 200
-FILE_CANDIDATES = 40
+MATCH_TERMS = 8
+CHUNK_CANDIDATES = 300
+FILE_CANDIDATES = 60
 _NAME_CANDIDATES = 200
 # So many files are looked at more closely.
-KEPT_FILES = 40
+KEPT_FILES = 32
 
 
 def describe_candidates(
@@ -35,7 +35,7 @@ def describe_candidates(
     weights = Weights(query, frequencies, chunk_count)
     candidates = _candidates(store, query, scope, frequencies, chunk_count, weights.total)
     if len(candidates) > KEPT_FILES:
-        candidates = sorted(candidates, key=lambda candidate: -promise(candidate, query))[:KEPT_FILES]
+        candidates = sorted(candidates, key=lambda candidate: -promise(candidate, query, weights))[:KEPT_FILES]
     return candidates, describe(candidates, query, weights, _read_words(store, candidates))
 
 
