@@ -37,9 +37,13 @@ CODE_001 = Migration(
     CREATE VIRTUAL TABLE chunk_words USING fts5 (symbol, doc, body, tokenize = 'ascii');
     CREATE VIRTUAL TABLE file_words USING fts5 (stem, folders, names, tokenize = 'ascii');
     CREATE VIRTUAL TABLE chunk_vocabulary USING fts5vocab (chunk_words, row);
+    CREATE TABLE common_word (word TEXT PRIMARY KEY, chunks INTEGER NOT NULL) WITHOUT ROWID;
     """,
 )
 
+
+# A word is common when it stands in more than one of so many chunks.
+COMMON_SHARE = 100
 
 # `+` keeps SQLite from looking every row up by itself: the words are read once and the rows filtered before they are scored.
 _AMONG = "AND +{table}.rowid IN (SELECT rowid FROM {table} WHERE {table} MATCH ?)"
@@ -186,14 +190,32 @@ class CodeStore:
         count: int = self.database.read().execute("SELECT COUNT(*) FROM chunk").fetchone()[0]
         return count
 
-    def document_frequencies(self, terms: Sequence[str]) -> dict[str, int]:
-        """In how many chunks each term stands; absent terms are left out."""
-        marks = ", ".join("?" * len(terms))
-        return dict(
-            self.database.read()
-            .execute(f"SELECT term, doc FROM chunk_vocabulary WHERE term IN ({marks})", tuple(terms))
-            .fetchall()
+    @staticmethod
+    def indexed_files(connection: sqlite3.Connection) -> int:
+        """How many files have words."""
+        count: int = connection.execute("SELECT COUNT(*) FROM file").fetchone()[0]
+        return count
+
+    @staticmethod
+    def tidy(connection: sqlite3.Connection) -> None:
+        """After much was written: join the pieces of the word indexes, and count the common words anew."""
+        for table in ("chunk_words", "file_words"):
+            connection.execute(f"INSERT INTO {table} ({table}) VALUES ('optimize')")
+        connection.execute("DELETE FROM common_word")
+        connection.execute(
+            """INSERT INTO common_word SELECT term, doc FROM chunk_vocabulary
+               WHERE doc * ? > (SELECT COUNT(*) FROM chunk)""",
+            (COMMON_SHARE,),
         )
+
+    def document_frequencies(self, terms: Sequence[str]) -> dict[str, int]:
+        """In how many chunks each term stands, for common ones as last counted; absent terms are left out."""
+        marks = ", ".join("?" * len(terms))
+        sql = f"SELECT word, chunks FROM common_word WHERE word IN ({marks})"
+        common = dict(self.database.read().execute(sql, tuple(terms)).fetchall())
+        others = [term for term in terms if term not in common]
+        sql = f"SELECT term, doc FROM chunk_vocabulary WHERE term IN ({', '.join('?' * len(others))})"
+        return common | dict(self.database.read().execute(sql, others).fetchall())
 
     def highest_chunk_id(self) -> int:
         """Nearly how many chunks there are; found at once, while counting them takes time."""
@@ -219,15 +241,16 @@ class CodeStore:
     ) -> list[tuple[int, float]]:
         """The files whose path or defined names best match the terms, among those named with one, or as for chunks."""
         condition, values = scope.condition()
-        among = f"stem : ({any_of(terms)})"
+        expression = among = f"stem : ({any_of(terms)})"
         if alone or paired:
+            expression += f" OR {any_of([*alone, *paired])}"
             among += f" OR {one_or_two_of(alone, paired)}"
         rows = self.database.read().execute(
             f"""SELECT file_words.rowid, -bm25(file_words, 4.0, 1.5, 3.0) AS score FROM file_words
                 {"JOIN file ON file.id = file_words.rowid" if condition else ""}
                 WHERE file_words MATCH ? {_AMONG.format(table="file_words")}
                 {"AND " + condition if condition else ""} ORDER BY score DESC LIMIT ?""",
-            (any_of(terms), among, *values, limit),
+            (expression, among, *values, limit),
         )
         return list(rows)
 
