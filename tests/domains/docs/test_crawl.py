@@ -15,7 +15,7 @@ from pinakes.markup.formats import parse
 from pinakes.store.docs import Place
 from pinakes.store.docs_index import MIGRATIONS
 from pinakes.store.library import open_library
-from pinakes.workspace.lock import try_lock
+from pinakes.store.lock import try_lock
 from tests.domains.docs.test_website import page
 from tests.loopback import Page
 

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from pinakes.domains.code.query import CodeQuery
     from pinakes.store.code import ChunkMatch, CodeStore, DefinitionRecord, Scope
 
-# Scoring a row costs twenty times as much as finding it. So a word alone makes a candidate only while such rows are few,
+# Scoring a row costs twenty times what finding it does. So a word alone makes a candidate only while such rows are few,
 ALONE_ROWS = 600
 # commoner ones only where two of them meet, again while such rows are few;
 PAIR_ROWS = 600
@@ -26,9 +26,7 @@ _NAME_CANDIDATES = 200
 KEPT_FILES = 32
 
 
-def describe_candidates(
-    store: CodeStore, query: CodeQuery, scope: Scope
-) -> tuple[list[Candidate], list[list[float]]]:
+def describe_candidates(store: CodeStore, query: CodeQuery, scope: Scope) -> tuple[list[Candidate], list[list[float]]]:
     """Everything that may answer the query, with its features: what ranking and training both start from."""
     frequencies = store.document_frequencies([*query.terms, *query.joined])
     chunk_count = store.highest_chunk_id()
@@ -55,9 +53,7 @@ def _candidates(
     return _gather(store, chunks, files, definitions, scale)
 
 
-def _divide(
-    terms: Sequence[str], frequencies: Mapping[str, int], chunk_count: int
-) -> tuple[list[str], list[str]]:
+def _divide(terms: Sequence[str], frequencies: Mapping[str, int], chunk_count: int) -> tuple[list[str], list[str]]:
     """The terms, rarest first, that make a candidate alone, and those that do so in pairs."""
     alone: list[str] = []
     paired: list[str] = []

@@ -72,7 +72,9 @@ class CodeSearch:
         chunks: list[ChunkRow] = []
         for found in scan(self._root, order, finder, report):
             chunks += _covering(self._store.chunks_of_file(ids[found.path]), found.lines)
-        note = () if report.complete else (f"Note: stopped after {report.files}/{len(ids)} files; narrow by directory.",)
+        note = (
+            () if report.complete else (f"Note: stopped after {report.files}/{len(ids)} files; narrow by directory.",)
+        )
         if not chunks:
             shown = repr(query.text[:_SHOWN_CHARACTERS])
             missing = (f"No exact match for {query.kind} {shown} in {report.files} files; closest by words:",)
