@@ -1,7 +1,7 @@
 """Small projects whose lines say in a comment what they refer to; the resolvers have to agree.
 
-`-> Parser.feed` after a comment sign: the line surely refers to that definition (several: comma-separated; `b.py:f` names
-the file too). `!-> f`: it does not. `?-> feed`: it may refer to something of that name.
+`-> Parser.feed` after a comment sign: the line surely refers to that definition (several: comma-separated; `b.py:f`
+names the file too). `!-> f`: it does not. `?-> feed`: it may refer to something of that name.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from pinakes.workspace.indexer import ParsedFile
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
 
-_MARK = re.compile(r"(?:#|//)\s*(!->|\?->|->)\s*([^#/]+)")
+_MARK = re.compile(r"(?:#|//) (!->|\?->|->) (.*)$")
 
 
 class Sources:
@@ -33,7 +33,9 @@ class Sources:
             language = detect(path, data)
             name = language.name if language is not None else ""
             file = ParsedFile(path, data, language, parse(language, data) if language is not None else None)
-            facts = manifest_facts(data) if is_manifest(path) else (resolver_of(name) or DefinitionsOnly()).extract(file)
+            facts = (
+                manifest_facts(data) if is_manifest(path) else (resolver_of(name) or DefinitionsOnly()).extract(file)
+            )
             self._files[path] = ("go.mod" if is_manifest(path) else name, facts)
 
     def paths(self) -> Collection[str]:

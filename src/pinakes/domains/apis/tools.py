@@ -68,10 +68,11 @@ def api_tools(open_library: Callable[[], ApiLibrary], *, token_budget: int) -> t
 
 def render_list(library: ApiLibrary, token_budget: int) -> Answer:
     """Every API in a few lines, whole ones only."""
-    apis = library.apis()
+    with library.store.snapshot():
+        apis = library.apis()
+        pieces = [render_api(api, groups_of(library, api)) for api in apis]
     if not apis:
         return Answer(NO_APIS)
-    pieces = [render_api(api, groups_of(library, api)) for api in apis]
     characters = characters_for(token_budget)
     fitted = fit(pieces, characters=characters - _HEAD_CHARACTERS)
     shown = f"showing {len(fitted.pieces)}/{len(apis)} APIs (raise PINAKES_TOKEN_BUDGET for more)"

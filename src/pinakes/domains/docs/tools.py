@@ -162,7 +162,7 @@ def docs_tools(open_tools: Callable[[], DocsTools]) -> tuple[Tool, ...]:
         ),
         Tool(
             "crawl_status", "docs", "Crawl status",
-            "Tell how far the crawl of a source is: pages done, queued, unchanged, failed with reasons, rate, time left.",
+            "Tell how far the crawl of a source is: pages done, queued, unchanged, failed with reasons, rate, time.",
             (_SOURCE_ID,),
             lambda call: open_tools().crawl_status(call),
         ),

@@ -16,6 +16,10 @@ MODES = (("runtime", ("runtime",)), ("type", ("runtime", "type")), ("deferred", 
 """Each mode and the imports that may take part in its cycles: a type-only cycle needs at least one type import."""
 
 
+MOST_STARTS = 300
+"""A component larger than this is searched from so many of its files only: each search may visit all of it."""
+
+
 @dataclass(frozen=True, slots=True)
 class Component:
     """Files that import each other, and one shortest way around; the cycle's first file is not repeated at its end."""
@@ -98,7 +102,7 @@ def shortest_cycle(graph: Mapping[str, Sequence[str]], files: Sequence[str]) -> 
     """A cycle of least length within a component."""
     inside = set(files)
     best: tuple[str, ...] = ()
-    for start in files:
+    for start in files[:MOST_STARTS]:
         cycle = _cycle_through(graph, start, inside, shorter_than=len(best) or len(files) + 1)
         if cycle:
             best = cycle

@@ -18,7 +18,9 @@ def test_a_relative_import_counts_from_its_package() -> None:
         {
             "p/__init__.py": "",
             "p/q/__init__.py": "",
-            "p/q/a.py": "from . import b  # -> p/q/b.py:\nfrom ..c import g  # -> g\nfrom .b import f  # -> f\nb.f()  # -> f\n",
+            "p/q/a.py": (
+                "from . import b  # -> p/q/b.py:\nfrom ..c import g  # -> g\nfrom .b import f  # -> f\nb.f()  # -> f\n"
+            ),
             "p/q/b.py": "def f(): ...\n",
             "p/c.py": "def g(): ...\n",
         }
@@ -56,7 +58,9 @@ def test_submodules_are_attributes_of_their_package() -> None:
         {
             "p/__init__.py": "from . import sub\n",
             "p/sub.py": "def f(): ...\n",
-            "a.py": "import p.sub\np.sub.f()  # -> f\nimport p.sub as s\ns.f()  # -> f\nimport p\np.sub.f()  # -> f\n",
+            "a.py": (
+                "import p.sub\np.sub.f()  # -> f\nimport p.sub as s\ns.f()  # -> f\nimport p\np.sub.f()  # -> f\n"
+            ),
         }
     )
 
@@ -65,7 +69,10 @@ def test_folders_without_init_are_namespace_packages() -> None:
     check_files(
         {
             "ns/one/mod.py": "def f(): ...\n",
-            "a.py": "import ns.one.mod\nns.one.mod.f()  # -> f\nfrom ns.one import mod  # -> ns/one/mod.py:\nmod.f()  # -> f\n",
+            "a.py": (
+                "import ns.one.mod\nns.one.mod.f()  # -> f\n"
+                "from ns.one import mod  # -> ns/one/mod.py:\nmod.f()  # -> f\n"
+            ),
         }
     )
 
@@ -114,7 +121,9 @@ def test_relative_imports_beyond_the_root_resolve_to_nothing() -> None:
 
 def test_imports_know_when_they_take_effect() -> None:
     files = {
-        "a.py": "from typing import TYPE_CHECKING\nimport b\nif TYPE_CHECKING:\n    import c\ndef f():\n    import d\n",
+        "a.py": (
+            "from typing import TYPE_CHECKING\nimport b\nif TYPE_CHECKING:\n    import c\ndef f():\n    import d\n"
+        ),
         "b.py": "",
         "c.py": "",
         "d.py": "",
@@ -124,14 +133,19 @@ def test_imports_know_when_they_take_effect() -> None:
 
 
 def test_imports_are_counted_as_external_or_unresolved() -> None:
-    resolution = Sources({"a.py": "import os, json\nfrom typing import Any\nfrom .missing import x\n"}).resolve()["a.py"]
+    resolution = Sources({"a.py": "import os, json\nfrom typing import Any\nfrom .missing import x\n"}).resolve()[
+        "a.py"
+    ]
     assert (resolution.external_imports, resolution.unresolved_imports) == (3, 1)
 
 
 def test_function_local_imports_bind_locally() -> None:
     check(
         lib_py="def f(): ...\nclass C:\n    def m(self): ...\n",
-        a_py="def g():\n    from lib import f, C\n    f()  # -> f\n    C().m()  # -> C.m\n    import lib as l\n    l.f()  # -> f\nf()  # !-> f\n",
+        a_py=(
+            "def g():\n    from lib import f, C\n    f()  # -> f\n    C().m()  # -> C.m\n"
+            "    import lib as l\n    l.f()  # -> f\nf()  # !-> f\n"
+        ),
     )
 
 

@@ -96,7 +96,10 @@ Holder.kept.m()  # -> C.m
 
 def test_annotations_of_parameters_variables_and_returns() -> None:
     check(
-        a_py="from __future__ import annotations\nimport typing as t\nfrom typing import Optional, Union, Annotated, Final, ClassVar\n"
+        a_py=(
+            "from __future__ import annotations\nimport typing as t\n"
+            "from typing import Optional, Union, Annotated, Final, ClassVar\n"
+        )
         + C
         + D
         + """
@@ -448,20 +451,30 @@ three().m()  # -> C.m
 
 def test_overloads_are_one_function_with_several_definitions() -> None:
     check(
-        lib_py="from typing import overload\n@overload\ndef f(x: int) -> int: ...\n@overload\ndef f(x: str) -> str: ...\ndef f(x): ...\n",
+        lib_py=(
+            "from typing import overload\n@overload\ndef f(x: int) -> int: ...\n@overload\n"
+            "def f(x: str) -> str: ...\ndef f(x): ...\n"
+        ),
         a_py="from lib import f  # -> f\nf(1)  # -> f, f#2, f#3\n",
     )
 
 
 def test_unannotated_parameters_inherit_from_the_overridden_method() -> None:
     check(
-        a_py=C + "class A:\n    def go(self, c: C): ...\nclass B(A):\n    def go(self, c):\n        c.m()  # -> C.m\n    def new(self, c=C()):\n        c.m()  # -> C.m\n"
+        a_py=C
+        + (
+            "class A:\n    def go(self, c: C): ...\nclass B(A):\n    def go(self, c):\n"
+            "        c.m()  # -> C.m\n    def new(self, c=C()):\n        c.m()  # -> C.m\n"
+        )
     )
 
 
 def test_constructors_are_called_with_their_class() -> None:
     check(
-        a_py="class A:\n    def __init__(self): ...\nclass B(A): ...\nA()  # -> A, A.__init__\nB()  # -> B\nB()  # !-> A.__init__\n"
+        a_py=(
+            "class A:\n    def __init__(self): ...\nclass B(A): ...\nA()  # -> A, A.__init__\n"
+            "B()  # -> B\nB()  # !-> A.__init__\n"
+        )
     )
 
 
@@ -488,7 +501,11 @@ Color.RED  # -> Color.RED
 
 
 def test_generators_receive_what_their_type_declares() -> None:
-    check(a_py="from typing import Generator\n" + C + "def g() -> Generator[int, C, None]:\n    got = yield 1\n    got.m()  # -> C.m\n")
+    check(
+        a_py="from typing import Generator\n"
+        + C
+        + "def g() -> Generator[int, C, None]:\n    got = yield 1\n    got.m()  # -> C.m\n"
+    )
 
 
 def test_unknown_receivers_are_possible_by_name() -> None:
@@ -499,7 +516,10 @@ def test_weak_references_partials_and_lambdas_give_what_they_hold() -> None:
     check(
         a_py="import functools, weakref\n"
         + C
-        + "def make(): return C()\nweakref.ref(C())().m()  # -> C.m\nfunctools.partial(make)().m()  # -> C.m\n(lambda: C())().m()  # -> C.m\n"
+        + (
+            "def make(): return C()\nweakref.ref(C())().m()  # -> C.m\n"
+            "functools.partial(make)().m()  # -> C.m\n(lambda: C())().m()  # -> C.m\n"
+        )
     )
 
 
@@ -508,5 +528,8 @@ def test_type_aliases_stand_for_their_types() -> None:
         a_py="from typing import TypeAlias, Union\n"
         + C
         + D
-        + "A: TypeAlias = 'C'\nE = Union[C, D]\ntype N = C  # -> C\ndef f(a: E, n: N):\n    a.m()  # -> C.m, D.m\n    n.m()  # -> C.m\n"
+        + (
+            "A: TypeAlias = 'C'\nE = Union[C, D]\ntype N = C  # -> C\ndef f(a: E, n: N):\n"
+            "    a.m()  # -> C.m, D.m\n    n.m()  # -> C.m\n"
+        )
     )

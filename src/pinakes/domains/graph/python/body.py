@@ -101,7 +101,7 @@ class BodyExpressions(Evaluator):
                 self._visit_attribute(node, "read")
             case ir.CALL:
                 self._visit_call(node)
-            case ir.TUPLE | ir.LIST | ir.SET | ir.MANY | ir.EITHER:
+            case ir.TUPLE | ir.LIST | ir.SET | ir.MANY:
                 for part in node[1]:
                     self.visit(part)
             case ir.DICT:
@@ -109,6 +109,8 @@ class BodyExpressions(Evaluator):
                     self.visit(part)
             case ir.STAR | ir.NOT:
                 self.visit(node[1])
+            case ir.TEXT:
+                self.annotate(node[1])
             case _:
                 self.evaluate(node)
 
@@ -178,6 +180,56 @@ class BodyExpressions(Evaluator):
                 self.inner[name] = types
 
     # --- what tests tell
+
+    def _both(self, node: Node) -> Types:
+        return self._in_turn(node[1], holds=True)
+
+    def _either(self, node: Node) -> Types:
+        return self._in_turn(node[1], holds=False)
+
+    def _in_turn(self, operands: Sequence[Expression], *, holds: bool) -> Types:
+        """Operands of `and` and `or`: each is reached only when those before it held, or did not."""
+        before: dict[str, Types | None] = {}
+        results: list[Types] = []
+        for operand in operands:
+            results.append(self.evaluate(operand))
+            for path, types in self.narrowings(operand, holds=holds):
+                before.setdefault(path, self._frame.environment.get(path))
+                self.set_narrowed(path, types)
+        self._restore(before)
+        return union(results)
+
+    def _choice(self, node: Node) -> Types:
+        self.visit(node[1])
+        results: list[Types] = []
+        for branch, holds in ((node[2], True), (node[3], False)):
+            before: dict[str, Types | None] = {}
+            for path, types in self.narrowings(node[1], holds=holds):
+                before.setdefault(path, self._frame.environment.get(path))
+                self.set_narrowed(path, types)
+            results.append(self.evaluate(branch))
+            self._restore(before)
+        return either(*results)
+
+    def _restore(self, before: dict[str, Types | None]) -> None:
+        """Undo narrowings that hold inside one expression only."""
+        for path, types in before.items():
+            if types is None:
+                self._frame.environment.pop(path, None)
+            else:
+                self._frame.environment[path] = types
+
+    def narrow(self, test: Expression, *, holds: bool) -> None:
+        """From here on, names are what a test says that they are."""
+        for path, types in self.narrowings(test, holds=holds):
+            self.set_narrowed(path, types)
+
+    def set_narrowed(self, path: str, types: Types) -> None:
+        """From here on, a name or dotted attribute is of these types."""
+        self._frame.environment[path] = types
+        attribute = path.rpartition(".")[2]
+        if attribute != path:
+            self._frame.narrowed.add(attribute)
 
     def narrowings(self, test: Expression, *, holds: bool) -> list[tuple[str, Types]]:
         """What a test tells about names when it holds, or when it does not."""

@@ -50,9 +50,12 @@ class Arguments:
 _HANDLERS = (
     "name", "attribute", "call", "index", "tuple", "list", "set", "dict", "comprehension", "either", "both", "choice",
     "not", "binary", "await", "yield", "yield_from", "lambda", "walrus", "star", "many", "text", "item", "unpack",
-    "rest", "enter", "caught",
+    "rest", "enter", "caught", "slice",
 )  # fmt: skip
 """The method of each expression, in the order of the opcodes."""
+
+
+_SELF = frozenset({"typing.Self", "typing_extensions.Self"})
 
 
 class Evaluator:
@@ -85,6 +88,10 @@ class Evaluator:
 
     def super_of(self) -> Types:
         """What `super()` gives here."""
+        return UNKNOWN
+
+    def self_type(self) -> Types:
+        """What `Self` stands for here."""
         return UNKNOWN
 
     def sent(self) -> Types:
@@ -322,6 +329,11 @@ class Evaluator:
             self.evaluate(operand)
         return UNKNOWN
 
+    def _slice(self, node: Node) -> Types:
+        for operand in node[1]:
+            self.evaluate(operand)
+        return UNKNOWN
+
     def _text(self, _node: Node) -> Types:
         return UNKNOWN
 
@@ -350,7 +362,10 @@ class Evaluator:
             return UNKNOWN
         match node[0]:
             case ir.NAME | ir.ATTR:
-                return self.inference.declared(*self._named(node))
+                entities, types = self._named(node)
+                if any(type(entity) is External and entity.name in _SELF for entity in entities):
+                    return self.self_type()
+                return self.inference.declared(entities, types)
             case ir.INDEX:
                 return self._annotation_index(node)
             case ir.BINARY:

@@ -51,8 +51,16 @@ class ExpressionLowering:
 
     def annotation(self, node: tree_sitter.Node) -> Expression:
         """A type annotation: like an expression, but strings in it are code."""
+        if self._depth >= DEEPEST_EXPRESSION:
+            return self._flattened(node)
+        self._depth += 1
+        lowered = self._annotation(node)
+        self._depth -= 1
+        return lowered
+
+    def _annotation(self, node: tree_sitter.Node) -> Expression:
         if node.kind_id == self.kinds.type:
-            return self.annotation(node.children[0])
+            return self._annotation(node.children[0])
         text = self._string_text(node)
         if text is not None:
             return self._parsed_annotation(text, self.source.line(node))
@@ -274,6 +282,9 @@ class ExpressionLowering:
         interpolation = self.kinds.interpolation
         return self.many([self._many(child) for child in children if child.kind_id == interpolation])
 
+    def _slice(self, node: tree_sitter.Node) -> Expression:
+        return (ir.SLICE, self._items(node))
+
     def _nothing(self, _node: tree_sitter.Node) -> Expression:
         return None
 
@@ -408,6 +419,7 @@ _BY_KIND: dict[str, str] = {
     "parenthesized_expression": "_inner",
     "as_pattern_target": "_inner",
     "string": "_string",
+    "slice": "_slice",
     "integer": "_nothing",
     "float": "_nothing",
     "none": "_nothing",

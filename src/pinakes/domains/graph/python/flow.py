@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from typing import TYPE_CHECKING
 
 from pinakes.domains.graph.model import Import
@@ -34,7 +35,7 @@ class BodyEvaluator(BodyExpressions):
         self.imports: dict[Import, None] = {}
         self.external_imports = 0
         self.unresolved_imports = 0
-        self._pending: list[tuple[Node, Frame, FunctionInfo]] = []
+        self._pending: deque[tuple[Node, Frame, FunctionInfo]] = deque()
         self._type_only = False
         self._loops = 0
         self._breaks: list[list[Environment]] = []
@@ -48,7 +49,7 @@ class BodyEvaluator(BodyExpressions):
         """Run the module's own statements, then every function, outer ones first."""
         self.run(body)
         while self._pending:
-            node, outer, function = self._pending.pop(0)
+            node, outer, function = self._pending.popleft()
             self._run_function(node, outer, function)
 
     def run(self, body: tuple[Node, ...]) -> bool:
@@ -62,8 +63,9 @@ class BodyEvaluator(BodyExpressions):
         parameters = [parameter[0] for parameter in function.parameters]
         frame = self._frame = Frame(outer, function=function, local=frozenset((*parameters, *node[7])))
         self._source = function.key
+        frame.assigned = frozenset(node[7])
         frame.parameters = {name: index for index, name in enumerate(parameters)}
-        for name in frame.parameters.keys() & set(node[7]):
+        for name in frame.parameters.keys() & frame.assigned:
             frame.bind(name, self.inference.parameter(function, frame.parameters[name]))
         self.run(node[8])
 
@@ -215,9 +217,10 @@ class BodyEvaluator(BodyExpressions):
                 self._store_attribute(target, types)
             case ir.TUPLE | ir.LIST:
                 for index, part in enumerate(target[1]):
-                    self._store(part, unpacked(types, index, self.inference))
-            case ir.STAR:
-                self._store(target[1], (Known("list", (element_of(types, self.inference),)),))
+                    if part is not None and part[0] == ir.STAR:
+                        self._store(part[1], (Known("list", (element_of(types, self.inference),)),))
+                    else:
+                        self._store(part, unpacked(types, index, self.inference))
             case _:
                 self.evaluate(target)
 
@@ -269,7 +272,7 @@ class BodyEvaluator(BodyExpressions):
 
     def _assert(self, node: Node) -> None:
         self.visit(node[1])
-        self._narrow(node[1], holds=True)
+        self.narrow(node[1], holds=True)
         self.visit(node[2])
 
     def _if(self, node: Node) -> bool:
@@ -278,18 +281,18 @@ class BodyEvaluator(BodyExpressions):
         for test, body in node[1]:
             self.visit(test)
             before = dict(frame.environment)
-            self._narrow(test, holds=True)
+            self.narrow(test, holds=True)
             type_only, self._type_only = self._type_only, self._type_only or _is_type_checking(test)
             if self.run(body):
                 ends.append(frame.environment)
             self._type_only = type_only
             frame.environment = before
-            self._narrow(test, holds=False)
+            self.narrow(test, holds=False)
         if self.run(node[2]):
             ends.append(frame.environment)
         if not ends:
             return False
-        frame.environment = merged(ends, frame.local)
+        frame.environment = merged(ends, frame.assigned)
         return True
 
     def _for(self, node: Node) -> None:
@@ -308,11 +311,11 @@ class BodyEvaluator(BodyExpressions):
 
         def once() -> bool:
             self.visit(test)
-            self._narrow(test, holds=True)
+            self.narrow(test, holds=True)
             return self.run(body)
 
         self._loop(once)
-        self._narrow(test, holds=False)
+        self.narrow(test, holds=False)
         self.run(otherwise)
 
     def _loop(self, once: Callable[[], bool]) -> None:
@@ -326,7 +329,7 @@ class BodyEvaluator(BodyExpressions):
             ends = [before, *self._breaks.pop()]
             if completed:
                 ends.append(frame.environment)
-            frame.environment = merged(ends, frame.local)
+            frame.environment = merged(ends, frame.assigned)
             if all(frame.environment.get(name) == types for name, types in before.items()):
                 break
         self._loops -= 1
@@ -349,13 +352,13 @@ class BodyEvaluator(BodyExpressions):
         if completed and self.run(otherwise):
             ends.append(frame.environment)
         for classes, name, handler in handlers:
-            frame.environment = merged([before, after], frame.local)
+            frame.environment = merged([before, after], frame.assigned)
             caught = instances_of(self.evaluate(classes))
             if name:
                 self._store((ir.NAME, 0, name), caught)
             if self.run(handler):
                 ends.append(frame.environment)
-        frame.environment = merged(ends or [before, after], frame.local)
+        frame.environment = merged(ends or [before, after], frame.assigned)
         return self.run(final) and bool(ends)
 
     def _match(self, node: Node) -> None:
@@ -371,23 +374,13 @@ class BodyEvaluator(BodyExpressions):
             for use in uses:
                 self.evaluate(use)
             if path and narrowed:
-                self._set_narrowed(path, narrowed)
+                self.set_narrowed(path, narrowed)
             for capture in captures:
                 self._store(capture, UNKNOWN)
             self.evaluate(guard)
             if self.run(body):
                 ends.append(frame.environment)
-        frame.environment = merged(ends, frame.local)
-
-    def _narrow(self, test: Expression, *, holds: bool) -> None:
-        for path, types in self.narrowings(test, holds=holds):
-            self._set_narrowed(path, types)
-
-    def _set_narrowed(self, path: str, types: Types) -> None:
-        self._frame.environment[path] = types
-        attribute = path.rpartition(".")[2]
-        if attribute != path:
-            self._frame.narrowed.add(attribute)
+        frame.environment = merged(ends, frame.assigned)
 
 
 def _is_type_checking(test: Expression) -> bool:

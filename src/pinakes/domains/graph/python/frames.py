@@ -18,7 +18,9 @@ Environment = dict[str, Types]
 class Frame:
     """A module, class body or function that is being run."""
 
-    __slots__ = ("declared", "defined", "environment", "everything", "function", "local", "narrowed", "outer",
+    __slots__ = (
+        "assigned",
+        "declared", "defined", "environment", "everything", "function", "local", "narrowed", "outer",
                  "owner", "parameters")  # fmt: skip
 
     def __init__(
@@ -39,6 +41,7 @@ class Frame:
         self.defined: dict[str, Entity] = {}
         self.narrowed: set[str] = set()
         self.parameters: dict[str, int] = {}
+        self.assigned: AbstractSet[str] = frozenset()
 
     def bind(self, name: str, types: Types) -> None:
         """Let a name be this from here on; functions inside see the union of all it was."""
@@ -55,20 +58,24 @@ class Frame:
         return False
 
 
-def merged(environments: Sequence[Environment], local: AbstractSet[str]) -> Environment:
-    """What names may be where several paths meet; a narrowing survives only if every path has it."""
+def merged(environments: Sequence[Environment], assigned: AbstractSet[str]) -> Environment:
+    """What names may be where several paths meet.
+
+    A name that the function assigns is unbound where a path lacks it; for any other, what a path lacks is a narrowing,
+    and one that not every path has is void.
+    """
     first, *rest = environments
     if not rest:
         return first
     result = dict(first)
     for other in rest:
         for name in result.keys() - other.keys():
-            if name not in local:
+            if name not in assigned:
                 del result[name]
         for name, types in other.items():
             known = result.get(name)
             if known is None:
-                if name in local:
+                if name in assigned:
                     result[name] = types
             elif known is not types:
                 result[name] = either(known, types)

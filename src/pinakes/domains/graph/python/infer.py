@@ -71,6 +71,11 @@ class InterfaceEvaluator(Evaluator):
             entities = self.inference.name_in(self._scope.module, name)
         return entities, None
 
+    def self_type(self) -> Types:
+        """The class around the annotation, or whichever subclass it is used through."""
+        owner = self._scope.owner or (self._scope.function.owner if self._scope.function is not None else None)
+        return UNKNOWN if owner is None else (SelfType(owner, is_class=False),)
+
     def super_of(self) -> Types:
         """`super()` in the method that the expression stands in."""
         function = self._scope.function

@@ -43,6 +43,8 @@ REST = 24  # (REST, value)                            starred element of a tuple
 ENTER = 25  # (ENTER, value, is_async)                what `with` binds
 CAUGHT = 26  # (CAUGHT, classes)                      what `except` binds
 
+SLICE = 27  # (SLICE, operands)                       a:b:c between brackets
+
 # Statements
 EVALUATE = 0  # (EVALUATE, value)
 ASSIGN = 1  # (ASSIGN, targets, value)

@@ -125,9 +125,9 @@ def item_at(value: Known, index: Expression) -> Types:
         case "dict":
             return value.arguments[1]
         case "tuple":
-            return union(value.arguments)
+            return (value,) if index is not None and index[0] == ir.SLICE else union(value.arguments)
         case "list" | "sequence":
-            return value.arguments[0] if index is None or index[0] != ir.MANY else (value,)
+            return (value,) if index is not None and index[0] == ir.SLICE else value.arguments[0]
         case _:
             return UNKNOWN
 

@@ -30,6 +30,7 @@ class Scope:
     returns: list[Expression] = field(default_factory=list)
     yields: list[Node] = field(default_factory=list)
     elsewhere: set[str] = field(default_factory=set)
+    used_inside: set[str] = field(default_factory=set)
 
     def bind(self, name: str, binding: Node, line: int = 0) -> None:
         """Note one thing that `name` may mean here."""
@@ -118,7 +119,7 @@ def _enclosing_function(scope: Scope) -> str:
 
 def _needed_locals(scope: Scope, returned: Node, yielded: Node) -> dict[str, tuple[Node, ...]]:
     """The local bindings that returned values, attributes set here, and nested functions are made of."""
-    needed: set[str] = set()
+    needed = set(scope.used_inside)
     names_in((returned, yielded), needed)
     for found in scope.parent.attributes.values() if scope.parent is not None and scope.receiver else ():
         names_in(tuple(binding for method, binding in found if method == scope.key), needed)
@@ -132,4 +133,7 @@ def _needed_locals(scope: Scope, returned: Node, yielded: Node) -> dict[str, tup
         further: set[str] = set()
         names_in(local[name], further)
         pending.extend(sorted(further))
+    if scope.parent is not None and scope.parent.kind == "function":
+        # What a nested function uses of the function around it belongs to what that one has to tell.
+        scope.parent.used_inside |= needed - local.keys()
     return dict(sorted(local.items()))

@@ -252,7 +252,10 @@ class _Reader:
         declared = self._declared_type(node)
         for name, value in self._declarators(node):
             path = declared or (self._path(value) if value is not None else (UNKNOWN,))
-            scope.types.setdefault(name, path)
+            if name.startswith("@"):  # Ruby's instance variables are the object's, wherever they are assigned
+                self._scope(self._spans.type_at(line)).types.setdefault(name, path)
+            else:
+                scope.types.setdefault(name.removeprefix("$") if key else name, path)
         if kind in shape.fields and declared and self._language == "go" and not node.child_by_field_name("name"):
             scope.bases.append(declared)  # an embedded struct
 
@@ -276,7 +279,7 @@ class _Reader:
     def _declarators(self, node: tree_sitter.Node) -> Iterable[tuple[str, tree_sitter.Node | None]]:
         """Each name that a declaration introduces, with the value it starts with."""
         inner = [child for child in node.named_children if child.type in _DECLARATORS]
-        if inner and node.type not in _DECLARATORS:
+        if inner:
             for child in inner:
                 value = _value(child) or (_value(node) if len(inner) == 1 else None)
                 yield from ((name, value) for name, _ in self._declarators(child))

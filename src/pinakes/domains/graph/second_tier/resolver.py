@@ -123,11 +123,23 @@ class FileResolver(Visibility):
         if UNKNOWN in path or depth > _DEEPEST or not path:
             return None, False
         owner, certain = self._first_step(source, path[0], depth)
-        for step in path[1:]:
+        rest = path[1:]
+        if owner is None and rest and path[0] in self._unit.modules:
+            owner, certain = self._from_package(self._unit.modules[path[0]], rest[0], depth)
+            rest = rest[1:]
+        for step in rest:
             if owner is None:
                 return None, False
             owner = self._type_of_member(owner, step, depth)
         return owner, certain
+
+    def _from_package(self, package: str, step: str, depth: int) -> tuple[Definition | None, bool]:
+        """The type that a qualified name is, or that the function it names returns."""
+        for target in self._in_package(package, step.removesuffix("()")):
+            found = target if self._is_type(target) else self._returned(target, depth)
+            if found is not None:
+                return found, True
+        return None, False
 
     def _first_step(self, source: str, step: str, depth: int) -> tuple[Definition | None, bool]:
         name = step.removesuffix("()")

@@ -23,7 +23,7 @@ class Shape:
     imports: frozenset[str] = frozenset()
     packages: frozenset[str] = frozenset()
     skipped: frozenset[str] = frozenset()
-    receivers: frozenset[str] = frozenset({"this", "self", "super"})
+    receivers: frozenset[str] = frozenset({"this", "super"})
     implicit_receiver: bool = True
     """Whether a plain name may be a member of the enclosing type."""
 

@@ -51,9 +51,7 @@ class References:
         self._resolve_overrides()
         return tuple(self._edges.values())
 
-    def _add(
-        self, line: int, source: str, target: Target, kind: str, origin: str, *, certain: bool = True
-    ) -> None:
+    def _add(self, line: int, source: str, target: Target, kind: str, origin: str, *, certain: bool = True) -> None:
         key = (line, source, target[0], target[1], kind)
         known = self._edges.get(key)
         if known is None or (certain and not known.certain):
@@ -145,9 +143,7 @@ class References:
             for path, key, origin, certain in targets:
                 self._add(line, source, (path, key), kind, origin, certain=certain)
 
-    def _member_targets(
-        self, owner: Term, name: str, meaning: int
-    ) -> list[tuple[str, str, str, bool]] | None:
+    def _member_targets(self, owner: Term, name: str, meaning: int) -> list[tuple[str, str, str, bool]] | None:
         """What a member may mean: path, key, origin, certainty; None where its owner is unknown."""
         found = self._checker.question(self._module, owner)
         if found is None:
@@ -217,8 +213,10 @@ def _member_tables(part: tuple[Any, ...]) -> Iterable[dict[str, Any]]:
 
 def _key(declared: Declared, meaning: int) -> str | None:
     """The symbol of a declaration that a use means: the type or the value of that name."""
+    values = {part[1] for part in declared.parts if part[0] == VALUE_DECLARATION}
     for part in declared.parts:
-        if MEANINGS[part[0]] & meaning:
+        is_object = part[0] == CLASS_DECLARATION and part[1] in values and not part[6]  # statics only
+        if (AS_VALUE if is_object else MEANINGS[part[0]]) & meaning:
             return str(part[1])
     return None
 

@@ -30,11 +30,7 @@ class TypeScriptResolver:
     def extract(self, file: ParsedFile) -> FileFacts:
         """Facts about one file, independent of all others."""
         if file.language is not None and file.language.name == "json":
-            return (
-                FileFacts((), manifest_facts(file.path, file.data), None)
-                if is_manifest(file.path)
-                else _NO_FACTS
-            )
+            return FileFacts((), manifest_facts(file.path, file.data), None) if is_manifest(file.path) else _NO_FACTS
         root = parsed_root(file)
         return extract_module(file.path, file.data, root) if root is not None else _NO_FACTS
 

@@ -75,9 +75,7 @@ IS_REST = 2
 
 # Declarations: (operator, symbol key, …)
 CLASS_DECLARATION = "class"  # type parameters, base, base arguments, implemented, members, statics
-INTERFACE_DECLARATION = (
-    "interface"  # type parameters, bases, members, call signatures, construct signatures, index
-)
+INTERFACE_DECLARATION = "interface"  # type parameters, bases, members, call signatures, construct signatures, index
 ALIAS_DECLARATION = "alias"  # type parameters, term
 ENUM_DECLARATION = "enum"  # members
 VALUE_DECLARATION = "value"  # term

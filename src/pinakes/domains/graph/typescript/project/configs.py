@@ -44,11 +44,7 @@ def _matches(pattern: str, specifier: str) -> bool:
     if "*" not in pattern:
         return pattern == specifier
     prefix, _, suffix = pattern.partition("*")
-    return (
-        len(specifier) >= len(prefix) + len(suffix)
-        and specifier.startswith(prefix)
-        and specifier.endswith(suffix)
-    )
+    return len(specifier) >= len(prefix) + len(suffix) and specifier.startswith(prefix) and specifier.endswith(suffix)
 
 
 def _precedence(pattern: str) -> tuple[bool, int]:
@@ -118,7 +114,5 @@ def _root(path: str | None) -> str | None:
 def _over(own: Mapping, inherited: Mapping) -> Mapping:
     base = own.base if own.base is not None else inherited.base
     return (
-        Mapping(base, own.paths, own.paths_base)
-        if own.paths
-        else Mapping(base, inherited.paths, inherited.paths_base)
+        Mapping(base, own.paths, own.paths_base) if own.paths else Mapping(base, inherited.paths, inherited.paths_base)
     )

@@ -62,9 +62,7 @@ def _config(content: dict[str, Any]) -> dict[str, Any] | None:
         "kind": CONFIG,
         "extends": tuple(_strings(extended if isinstance(extended, list) else [extended])),
         "base": base if isinstance(base, str) else None,
-        "paths": {key: tuple(_strings(value)) for key, value in paths.items()}
-        if isinstance(paths, dict)
-        else None,
+        "paths": {key: tuple(_strings(value)) for key, value in paths.items()} if isinstance(paths, dict) else None,
         "references": tuple(
             _strings(
                 [part.get("path") for part in references if isinstance(part, dict)]

@@ -81,12 +81,7 @@ def _match(table: dict[str, Any], name: str) -> list[str]:
     best, middle = "", ""
     for key in table:
         prefix, star, suffix = key.partition("*")
-        if (
-            star
-            and name.startswith(prefix)
-            and name.endswith(suffix)
-            and len(prefix) > len(best.partition("*")[0])
-        ):
+        if star and name.startswith(prefix) and name.endswith(suffix) and len(prefix) > len(best.partition("*")[0]):
             best, middle = key, name[len(prefix) : len(name) - len(suffix)]
     return [leaf.replace("*", middle) for leaf in _leaves(table[best], 0)] if best else []
 

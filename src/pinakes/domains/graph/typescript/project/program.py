@@ -39,9 +39,7 @@ class Program:
         self.memo.depend(path)
         if path not in self._modules:
             facts = self._project.facts(path)
-            usable = (
-                facts is not None and isinstance(facts.interface, dict) and "declarations" in facts.interface
-            )
+            usable = facts is not None and isinstance(facts.interface, dict) and "declarations" in facts.interface
             self._modules[path] = Module(path, facts.interface) if facts is not None and usable else None
         return self._modules[path]
 
@@ -60,11 +58,7 @@ class Program:
         if found is not None or module.is_library:
             return found
         found = self.library.declared(name)
-        return (
-            found
-            if found is not None
-            else self.memo.ask(("global", name), lambda: self._ambient.declared(name))
-        )
+        return found if found is not None else self.memo.ask(("global", name), lambda: self._ambient.declared(name))
 
     def is_of_library(self, name: str) -> bool:
         """Whether the standard library has members of this name, which then tells little."""

@@ -109,9 +109,7 @@ def inherited_type(walk: Walk, node: Node) -> Term:
     if node.type == "generic_type":
         head = inherited_type(walk, node.children[0])
         return (
-            (REF, head[1], type_arguments(walk, node.children[-1]))
-            if type(head) is tuple and head[0] == REF
-            else head
+            (REF, head[1], type_arguments(walk, node.children[-1])) if type(head) is tuple and head[0] == REF else head
         )
     if node.type in ("type_identifier", "identifier"):
         binding = walk.use_type(node, "inherit")

@@ -134,14 +134,10 @@ def _declare_expando(walk: Walk, owner: tuple[str, bool], place: Node, right: No
         walk.use_member(place, "write", target[1], name)
         return walk.expression(right, documented)
     is_function = right.type in FUNCTION_KINDS
-    key = walk.add_symbol(
-        name, "method" if is_function else "variable", place.parent or place, at=place, owner=binding
-    )
+    key = walk.add_symbol(name, "method" if is_function else "variable", place.parent or place, at=place, owner=binding)
     saved, walk.source = walk.source, key
     if is_function:
-        term = function_term(
-            walk, right, documented, frame=ClassFrame(binding, binding, static=not is_prototype)
-        )
+        term = function_term(walk, right, documented, frame=ClassFrame(binding, binding, static=not is_prototype))
     elif right.type == "object":
         term = named_object(walk, right, documented, owner=key)
     else:

@@ -216,17 +216,9 @@ def _take_identifier(walk: Walk, node: Node, signature: Signature, expected: Ter
 def _walk_body(walk: Walk, body: Node, signature: Signature, expected: Term) -> tuple[Term, ...]:
     """Walk a function's body; the terms it returns where its type is not declared."""
     routine = walk.routine
-    if (
-        signature.result is None and type(expected) is tuple and expected[0] == FUNCTION
-    ):  # written in a JSDoc comment
+    if signature.result is None and type(expected) is tuple and expected[0] == FUNCTION:  # written in a JSDoc comment
         signature.result = expected[3]
-    wanted = (
-        signature.result
-        if signature.result is not None
-        else (RESULT, expected)
-        if expected is not None
-        else None
-    )
+    wanted = signature.result if signature.result is not None else (RESULT, expected) if expected is not None else None
     if wanted is not None and signature.flags & IS_ASYNC:
         wanted = (AWAIT, wanted)
     routine.expected = wanted

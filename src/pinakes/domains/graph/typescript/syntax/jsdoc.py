@@ -24,9 +24,7 @@ if TYPE_CHECKING:
     from pinakes.domains.graph.typescript.syntax.walk import Walk
 
 _COMMENT = re.compile(r"/\*\*.*?\*/", re.DOTALL)
-_LINK = re.compile(
-    r"\{@link(?:code|plain)?\s+([\w$]+(?:[.#][\w$]+)*)|@see\s+([A-Za-z_$][\w$]*(?:[.#][\w$]+)*)"
-)
+_LINK = re.compile(r"\{@link(?:code|plain)?\s+([\w$]+(?:[.#][\w$]+)*)|@see\s+([A-Za-z_$][\w$]*(?:[.#][\w$]+)*)")
 _MAX_CAST = 300  # characters of a comment that casts
 _TAG = re.compile(r"@(\w+)\s*(\{)?")
 _NAME = re.compile(r"\s*\[?([\w$.]+)")
@@ -172,9 +170,9 @@ def _declare_typedefs(walk: Walk, text: str, start: int) -> None:
         if name is None or name[1] in walk.declarations:
             continue
         walk.bind_type(name[1], name[1])
-        term = parse_type(walk, text[match.end() : end]) if match[1] else None
-        if term is None:
-            term = _listed_properties(walk, text)
+        term = _listed_properties(walk, text)
+        if term is None and match[1]:
+            term = parse_type(walk, text[match.end() : end])
         key = walk.add_plain_symbol(name[1], "type", start + name.start(1))
         walk.declare(name[1], (ALIAS_DECLARATION, key, (), term))
         walk.exports.setdefault(name[1], name[1])

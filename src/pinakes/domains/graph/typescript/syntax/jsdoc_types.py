@@ -114,11 +114,7 @@ class _Parser:
         self._at += 1
         name = match.group()
         entity: Term = (IMPORT, match[1]) if match[1] else self._bound(name)
-        while (
-            self._peek() == "."
-            and self._at + 1 < len(self._tokens)
-            and self._tokens[self._at + 1].group() != "<"
-        ):
+        while self._peek() == "." and self._at + 1 < len(self._tokens) and self._tokens[self._at + 1].group() != "<":
             entity = (MEMBER, entity, self._tokens[self._at + 1].group())
             self._at += 2
         return entity

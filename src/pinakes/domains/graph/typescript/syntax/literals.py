@@ -119,11 +119,7 @@ def _method(
 ) -> None:
     children = node.children
     place = next(
-        (
-            child
-            for child in children
-            if child.type.endswith(("identifier", "property_name", "string", "number"))
-        ),
+        (child for child in children if child.type.endswith(("identifier", "property_name", "string", "number"))),
         None,
     )
     name = member_name(walk, place) if place is not None else ""

@@ -45,11 +45,7 @@ def _with_semicolons(data: bytes) -> bytes:
     """Put a semicolon before every call signature that needs one, in place of a blank."""
 
     def separate(match: re.Match[bytes]) -> bytes:
-        return (
-            match[0][:-1] + b";"
-            if _ends_member(data[max(0, match.start() - _WINDOW) : match.start()])
-            else match[0]
-        )
+        return match[0][:-1] + b";" if _ends_member(data[max(0, match.start() - _WINDOW) : match.start()]) else match[0]
 
     return _SIGNATURE.sub(separate, data)
 

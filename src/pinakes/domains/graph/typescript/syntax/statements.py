@@ -26,9 +26,7 @@ def _block(walk: Walk, node: Node) -> None:
     scoped = walk.has_var or not HOISTED.isdisjoint(kinds)
     if scoped:
         walk.enter()
-        hoist_block(
-            walk, children, is_function=node.parent is not None and node.parent.type not in _BLOCK_OWNERS
-        )
+        hoist_block(walk, children, is_function=node.parent is not None and node.parent.type not in _BLOCK_OWNERS)
     for child, kind in zip(children, kinds, strict=True):
         if kind == "comment":
             walk.comment = child
@@ -66,9 +64,7 @@ def _exits(node: Node) -> bool:
         return True
     if node.type != "statement_block":
         return False
-    last = next(
-        (child for child in reversed(node.children) if child.is_named and child.type != "comment"), None
-    )
+    last = next((child for child in reversed(node.children) if child.is_named and child.type != "comment"), None)
     return last is not None and last.type in _EXITS
 
 
@@ -118,9 +114,7 @@ def _for(walk: Walk, node: Node) -> None:
 
 def _for_in(walk: Walk, node: Node) -> None:
     children = node.children
-    operator = next(
-        (place for place, child in enumerate(children) if child.type in ("of", "in") and place > 2), -1
-    )
+    operator = next((place for place, child in enumerate(children) if child.type in ("of", "in") and place > 2), -1)
     if operator < 0 or operator + 1 >= len(children):
         for child in children:
             if child.is_named:

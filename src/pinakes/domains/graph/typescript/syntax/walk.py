@@ -99,9 +99,7 @@ class Walk:
         self.imports: dict[str, tuple[str, str]] = {}
         self.exports: dict[str, Any] = {}
         self.stars: list[str] = []
-        self.links: list[
-            tuple[int, str, str, str, bool]
-        ] = []  # line, source, specifier, name, whether an alias of it
+        self.links: list[tuple[int, str, str, str, bool]] = []  # line, source, specifier, name, whether an alias of it
         self.specifiers: list[tuple[int, str, str]] = []  # line, specifier, mode
         self.declarations: dict[str, list[tuple[Any, ...]]] = {}
         self.merges: list[tuple[int, str, str]] = []  # line, key, key of the first declaration
@@ -302,16 +300,10 @@ class Walk:
             count += 1
             key = f"{qualified}#{count}"
         self._keys.add(key)
-        end = (
-            body.start_byte
-            if body is not None
-            else min(node.end_byte, node.start_byte + _SIGNATURE_CHARACTERS)
-        )
+        end = body.start_byte if body is not None else min(node.end_byte, node.start_byte + _SIGNATURE_CHARACTERS)
         signature = " ".join(self.slice(node.start_byte, end).split()).rstrip(" {=")[:_SIGNATURE_CHARACTERS]
         self.symbols.append(
-            Symbol(
-                key, name, kind, self.line(at or node), self.line_at(node.end_byte), signature, self._doc()
-            )
+            Symbol(key, name, kind, self.line(at or node), self.line_at(node.end_byte), signature, self._doc())
         )
         return key
 

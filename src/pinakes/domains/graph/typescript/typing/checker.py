@@ -157,11 +157,7 @@ class Checker:
         found = self.members(owner, name)
         if not found:
             return None
-        return (
-            self.property_type(found[0])
-            if len(found) == 1
-            else either([self.property_type(each) for each in found])
-        )
+        return self.property_type(found[0]) if len(found) == 1 else either([self.property_type(each) for each in found])
 
     def inner_declared(self, module: Module, term: Term) -> Declared:
         """The declaration of a class or type that is declared inside a function."""
@@ -234,9 +230,7 @@ class Checker:
         for each in self.ancestors(owner):
             for part in each.declared.parts:
                 if part[0] == INTERFACE_DECLARATION and part[6] is not None:
-                    return self.of(
-                        each.declared.module, part[6], bindings(self, each.declared, part, each.arguments)
-                    )
+                    return self.of(each.declared.module, part[6], bindings(self, each.declared, part, each.arguments))
         return None
 
     def conditional(self, module: Module, term: Term, environment: Environment | None) -> Type | None:

@@ -10,7 +10,6 @@ from pinakes.domains.graph.typescript.terms import (
     ENUM_DECLARATION,
     INTERFACE_DECLARATION,
     NAMESPACE_DECLARATION,
-    OBJECT,
     TYPE_PARAMETER,
     VALUE_DECLARATION,
 )
@@ -129,9 +128,7 @@ def _own_members(checker: Checker, owner: Instance, name: str, this: Instance) -
     checker.memo.depend(declared.module.path)
     found: list[Property] = []
     for part in declared.parts:
-        table = (
-            part[6] if part[0] == CLASS_DECLARATION else part[4] if part[0] == INTERFACE_DECLARATION else None
-        )
+        table = part[6] if part[0] == CLASS_DECLARATION else part[4] if part[0] == INTERFACE_DECLARATION else None
         member = table.get(name) if table is not None else None
         if member is not None:
             environment = bindings(checker, declared, part, owner.arguments)
@@ -188,9 +185,7 @@ def _inherited_static(checker: Checker, owner: Static, name: str) -> list[Proper
 def _of_structure(checker: Checker, owner: Structure, name: str) -> list[Property]:
     _, entries, spreads, _, _ = owner.term
     found = [
-        Property(owner.module, key or "", term, owner.environment)
-        for entry, term, key, _ in entries
-        if entry == name
+        Property(owner.module, key or "", term, owner.environment) for entry, term, key, _ in entries if entry == name
     ]
     if found:
         return found[:1] if len(found) == 1 or found[0].key else found[-1:]
@@ -230,10 +225,7 @@ def _of_mapped(checker: Checker, owner: Mapped, name: str) -> list[Property]:
     source = _mapped_source(checker, owner)
     origin = checker.members(source, name)
     if origin:
-        return [
-            Property(each.module, each.key, each.term, each.environment, known or each.known)
-            for each in origin
-        ]
+        return [Property(each.module, each.key, each.term, each.environment, known or each.known) for each in origin]
     return [Property(owner.module, "", None, None, known)] if known is not None else []
 
 
@@ -257,9 +249,7 @@ def _of_function(checker: Checker, _owner: Function, name: str) -> list[Property
     return _of_library(checker, "Function", (), name)
 
 
-def _of_library(
-    checker: Checker, library_name: str, arguments: tuple[Type | None, ...], name: str
-) -> list[Property]:
+def _of_library(checker: Checker, library_name: str, arguments: tuple[Type | None, ...], name: str) -> list[Property]:
     declared = checker.program.library.declared(library_name)
     return _of_instance(checker, Instance(declared, arguments), name) if declared is not None else []
 
@@ -280,11 +270,6 @@ def array_of(checker: Checker, element: Type | None) -> Type | None:
     """The type of arrays of this element."""
     declared = checker.program.library.declared("Array")
     return Instance(declared, (element,)) if declared is not None else None
-
-
-def is_object(term: Any) -> bool:
-    """Whether a term is an object literal or an object type."""
-    return type(term) is tuple and term[0] == OBJECT
 
 
 _FINDERS: dict[type, Callable[[Checker, Any, str], list[Property]]] = {

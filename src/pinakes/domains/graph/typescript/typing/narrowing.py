@@ -68,18 +68,14 @@ def _to_type(checker: Checker, known: Type | None, wanted: Type | None, *, held:
         return known
     options = known.options if type(known) is Either else (known,) if known is not None else ()
     wanted_options = wanted.options if type(wanted) is Either else (wanted,)
-    matching = [
-        option for option in options if any(checker.is_assignable(option, each) for each in wanted_options)
-    ]
+    matching = [option for option in options if any(checker.is_assignable(option, each) for each in wanted_options)]
     if not held:
         rest = [option for option in options if option not in matching]
         return either(list(rest)) if rest else known
     return either(list(matching)) if matching else wanted
 
 
-def _guarded_type(
-    checker: Checker, module: Module, guard: Term, environment: Environment | None
-) -> Type | None:
+def _guarded_type(checker: Checker, module: Module, guard: Term, environment: Environment | None) -> Type | None:
     """What a user-defined type guard says about one of its arguments."""
     callee = checker.of(module, guard[1], environment)
     for option in signatures(checker, callee):
@@ -103,9 +99,7 @@ def _may_have(checker: Checker, option: Type, name: str, expected: Type | None, 
         return not (found is None and held and not checker.members(option, name)) or expected is None
     values = found.options if type(found) is Either else (found,)
     comparable = [value for value in values if isinstance(value, Text | Member)]
-    if len(comparable) != len(values) or any(
-        type(value) is Text and value.value is None for value in comparable
-    ):
+    if len(comparable) != len(values) or any(type(value) is Text and value.value is None for value in comparable):
         return True
     return expected in values if held else list(values) != [expected]
 

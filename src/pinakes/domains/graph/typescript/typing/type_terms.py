@@ -147,9 +147,7 @@ def _filled(
     return tuple(bindings(checker, declared, part, arguments).values())
 
 
-def _type_parameter(
-    checker: Checker, module: Module, term: Term, environment: Environment | None
-) -> Type | None:
+def _type_parameter(checker: Checker, module: Module, term: Term, environment: Environment | None) -> Type | None:
     if environment is not None and term[1] in environment:
         return environment[term[1]]
     return Opaque(term[1], checker.of(module, term[2], environment) if term[2] is not None else None)
@@ -194,15 +192,11 @@ def _keyof(checker: Checker, module: Module, term: Term, environment: Environmen
     return Keys(of) if of is not None else None
 
 
-def _conditional(
-    checker: Checker, module: Module, term: Term, environment: Environment | None
-) -> Type | None:
+def _conditional(checker: Checker, module: Module, term: Term, environment: Environment | None) -> Type | None:
     return checker.conditional(module, term, environment)
 
 
-def _nothing(
-    _checker: Checker, _module: Module, _term: Term, _environment: Environment | None
-) -> Type | None:
+def _nothing(_checker: Checker, _module: Module, _term: Term, _environment: Environment | None) -> Type | None:
     return None
 
 
@@ -215,8 +209,7 @@ def _this(checker: Checker, module: Module, term: Term, environment: Environment
     for part in found.parts:
         if part[0] in (CLASS_DECLARATION, INTERFACE_DECLARATION):
             own = [
-                Opaque(name, checker.of(module, constraint) if constraint else None)
-                for name, constraint, _ in part[2]
+                Opaque(name, checker.of(module, constraint) if constraint else None) for name, constraint, _ in part[2]
             ]
             return Instance(found, tuple(own))
     return checker.value(found)

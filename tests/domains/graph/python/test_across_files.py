@@ -1,0 +1,208 @@
+"""What one file can tell another: returns, attributes and locals are followed by inference alone."""
+
+from __future__ import annotations
+
+from tests.domains.graph.marked import check
+
+LIB = """
+from contextlib import contextmanager
+from typing import Callable, Generator, Iterator, NewType, TypeVar, overload
+import asyncio, functools
+
+class C:
+    def m(self): ...
+    def __enter__(self): return self
+    def __neg__(self): return self
+
+class E(Exception):
+    def m(self): ...
+
+T = TypeVar("T", C, E)
+
+def listed(): return [C() for _ in range(3)]
+def mapped(): return {str(c): c for c in listed()}
+def tupled(): return 1, C()
+def unpacked():
+    n, c = tupled()
+    return c
+def rested():
+    first, *rest = listed()
+    return rest
+def looped():
+    for c in listed():
+        return c
+def entered():
+    with C() as c:
+        return c
+def caught():
+    try:
+        pass
+    except (E, ValueError) as error:
+        return error
+def walrused():
+    if (c := C()):
+        return c
+def either(): return None or C()
+def both(): return True and C()
+def chosen(x): return C() if x else None
+def indexed(): return listed()[0]
+def sliced(): return listed()[1:2]
+def declared():
+    c: C = load()
+    return c
+def imported():
+    from other import D
+    return D()
+def nested():
+    def inner(): return C()
+    return inner()
+def outer():
+    c = C()
+    def inner(): return c
+    return inner
+def lambdas():
+    return lambda: C()
+def delegated():
+    result = yield from generated()
+    return result
+def generated() -> Generator[int, None, C]: ...
+def collected():
+    found = set()
+    return {C()} | found
+def numbered(): return dict(enumerate(listed()))
+def recursive(n): return [recursive(n - 1)] if n else [C()]
+def endless(): return endless()
+def ping(): return pong()
+def pong(): return ping() or C()
+async def gathered(): return await asyncio.wait_for(later(), 1)
+async def later(): return C()
+def constrained(x: T) -> T: return x
+def starred(*args, **kwargs): return args
+def noted(x, y=1): return not x, f"{y}", -C()
+class Holder:
+    shared: C
+    def __init__(self, made):
+        self.pair, self.single = (C(), C()), made
+        for self.each in listed(): pass
+        with C() as self.held: pass
+    def super_made(self): return super().base_made()
+    @property
+    def fluent(self): return self
+    @classmethod
+    def named(cls, x): return cls(x)
+    @staticmethod
+    def loose(): return C()
+"""
+
+USES = """
+import lib
+from lib import *
+lib.listed()[0].m()  # -> C.m
+lib.mapped()["a"].m()  # -> C.m
+lib.unpacked().m()  # -> C.m
+lib.rested()[0].m()  # -> C.m
+lib.looped().m()  # -> C.m
+lib.entered().m()  # -> C.m
+lib.caught().m()  # -> E.m
+lib.walrused().m()  # -> C.m
+lib.either().m()  # -> C.m
+lib.both().m()  # -> C.m
+lib.chosen(1).m()  # -> C.m
+lib.indexed().m()  # -> C.m
+lib.sliced()[0].m()  # -> C.m
+lib.declared().m()  # -> C.m
+lib.imported().d()  # -> other.py:D.d
+lib.nested().m()  # -> C.m
+lib.outer()().m()  # -> C.m
+lib.lambdas()().m()  # -> C.m
+for c in lib.collected(): c.m()  # -> C.m
+lib.pong().m()  # -> C.m
+lib.recursive(2)[0].m()  # -> C.m
+lib.endless().m()  # ?-> m
+lib.constrained(C()).m()  # -> C.m
+Holder(1).single.m()
+Holder(1).pair[0].m()  # -> C.m
+Holder(1).each.m()  # -> C.m
+Holder(1).held.m()  # -> C.m
+Holder(1).shared.m()  # -> C.m
+Holder(1).fluent.fluent.held.m()  # -> Holder.fluent, C.m
+Holder.named(2).held.m()  # -> Holder.named, C.m
+Holder.loose().m()  # -> Holder.loose, C.m
+async def use():
+    (await lib.gathered()).m()  # -> C.m
+    (await lib.later()).m()  # -> C.m
+lib.starred()
+lib.noted(1)
+lib.numbered()
+lib.missing.m()  # ?-> m
+"""
+
+
+def test_values_are_followed_through_every_way_of_making_them() -> None:
+    check(lib_py=LIB, other_py="class D:\n    def d(self): ...\n", a_py=USES)
+
+
+def test_what_decorators_and_generics_declare_is_followed() -> None:
+    check(
+        lib_py="""
+from typing import Callable, Generic, Iterable, Optional, TypeVar, ParamSpec
+import functools, contextlib
+P = ParamSpec("P")
+R = TypeVar("R")
+class C:
+    def m(self): ...
+def logged(f: Callable[P, R]) -> Callable[P, R]: ...
+@logged
+def make() -> C: ...
+class Box(Generic[R]):
+    def get(self) -> R: ...
+class Machine:
+    def __init__(self, parts: Iterable["C"]):
+        self.parts = [part for part in parts]
+        self.by_name = {str(part): part for part in parts}
+    @contextlib.contextmanager
+    def running(self):
+        yield self
+    def first(self) -> Optional[C]:
+        return next(iter(self.parts), None)
+    @functools.wraps(make)
+    def wrapped(self) -> C: ...
+""",
+        a_py="""
+from lib import make, Machine, C
+make().m()  # -> C.m
+machine = Machine([])
+with machine.running() as same:
+    same.first().m()  # -> Machine.first, C.m
+for part in machine.parts: part.m()  # -> C.m
+machine.by_name.get("x").m()  # -> C.m
+machine.wrapped().m()  # -> C.m
+type(machine).first  # -> Machine.first
+""",
+    )
+
+
+def test_attribute_types_of_a_base_hold_in_its_subclasses() -> None:
+    check(
+        base_py=(
+            "class C:\n    def m(self): ...\nclass Base:\n    c: C\n    def __init__(self):\n        self.made = C()\n"
+        ),
+        a_py=(
+            "from base import Base\nclass Sub(Base):\n    def go(self):\n"
+            "        self.c.m()  # -> C.m\n        self.made.m()  # -> C.m\n"
+        ),
+    )
+
+
+def test_depth_is_limited_but_long_chains_are_followed() -> None:
+    chain = "".join(f"def f{n}(): return f{n + 1}()\n" for n in range(6))
+    check(a_py=f"class C:\n    def m(self): ...\n{chain}def f6(): return C()\nf0().m()  # -> C.m\n")
+
+
+def test_a_method_of_two_possible_receivers_refers_to_both() -> None:
+    check(
+        a_py=(
+            "class A:\n    def m(self): ...\nclass B:\n    def m(self): ...\n"
+            "def pick(x): return A() if x else B()\npick(1).m()  # -> A.m, B.m\n"
+        )
+    )

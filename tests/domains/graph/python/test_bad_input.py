@@ -1,0 +1,77 @@
+"""Source that is broken, huge or absurd: an answer, never a crash."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.domains.graph.marked import Sources, check
+
+FUNCTIONS = 2_500
+LINES_EACH = 20
+
+
+def test_syntax_errors_leave_the_rest_readable() -> None:
+    check(a_py="def ok(): ...\ndef broken(:\n    pass\nok()  # -> ok\nx = = 3\ndef f():\n    ok()  # -> ok\n")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "x = " + "(" * 10_000 + "1" + ")" * 10_000,
+        "x = " + "[" * 10_000 + "f" + "]" * 10_000,
+        "x = f" + "(f" * 3_000 + ")" * 3_000,
+        "x = " + "{1: " * 2_000 + "f" + "}" * 2_000,
+        "x = a" + ".b" * 5_000,
+        "x = a" + "()" * 5_000,
+        "x = " + "a + " * 20_000 + "a",
+        "x = " + "a or " * 20_000 + "a",
+        "x = " + "not " * 5_000 + "a",
+        "x = " + "lambda: " * 2_000 + "a",
+        "x: " + "list[" * 3_000 + "int" + "]" * 3_000,
+        "x: '" + "list[" * 300 + "int" + "]" * 300 + "'",
+        "if a: pass\n" + "elif a: pass\n" * 5_000,
+        "".join(f"{' ' * depth}if a:\n" for depth in range(400)) + " " * 400 + "a()",
+        "".join(f"{' ' * depth}def f{depth}():\n" for depth in range(150)) + " " * 150 + "a()",
+        "".join(f"{' ' * depth}class C{depth}:\n" for depth in range(150)) + " " * 150 + "a()",
+        "match x:\n    case " + "C(" * 2_000 + ")" * 2_000 + ": pass",
+        "a = b = " * 3_000 + "1",
+        "\x00\x01\x02",
+        "\ufeffdef f(): ...\n",
+        "def f(",
+        "class",
+        "from",
+        "import",
+        "@",
+        "def (): pass\nclass : pass\n",
+        "",
+    ],
+    ids=range(27),
+)
+def test_absurd_source_is_survived(text: str) -> None:
+    resolved = Sources({"a.py": text + "\n", "b.py": "from a import *\nimport a\na.f()\n"}).resolve()
+    assert resolved.keys() == {"a.py", "b.py"}
+
+
+def test_names_in_nesting_that_is_too_deep_are_still_read() -> None:
+    check(a_py="def f(): ...\nx = " + "[" * 100 + "f, f.g, f(k=f)" + "]" * 100 + "  # -> f\n")
+
+
+def test_a_generated_file_of_fifty_thousand_lines_is_resolved() -> None:
+    filler = "    x = 1\n" * (LINES_EACH - 2)
+    text = "".join(f"def f{n}(x):\n{filler}    return f{max(0, n - 1)}(x)\n" for n in range(FUNCTIONS))
+    assert text.count("\n") == FUNCTIONS * LINES_EACH == 50_000
+    resolved = Sources({"a.py": text}).resolve()
+    assert len([edge for edge in resolved["a.py"].edges if edge.kind == "call"]) == FUNCTIONS
+
+
+def test_names_that_are_not_ascii_are_found() -> None:
+    check(
+        a_py=(
+            "def größe(): ...\nclass Ünder:\n    def prüfe(self): ...\ngröße()  # -> größe\n"
+            "Ünder().prüfe()  # -> Ünder.prüfe\n"
+        )
+    )
+
+
+def test_python_2_is_read_as_far_as_it_goes() -> None:
+    check(a_py="def f(): ...\nprint f()  # -> f\nexec f()\ntry:\n    pass\nexcept ValueError, e:\n    f()  # -> f\n")

@@ -1,0 +1,397 @@
+"""What names mean in the languages of the second tier."""
+
+from __future__ import annotations
+
+from tests.domains.graph.marked import Sources, check_files
+
+
+def test_go_packages_are_folders_named_by_go_mod() -> None:
+    check_files(
+        {
+            "go.mod": "module example.com/shop\n\ngo 1.22\n",
+            "store/db.go": """package store
+
+type DB struct { Path string }
+
+func Open(path string) *DB { return &DB{Path: path} } // -> DB
+
+func (d *DB) Close() error { return nil }
+
+func (d *DB) Find(id int) *Row { return nil } // -> store/row.go:Row
+""",
+            "store/row.go": "package store\n\ntype Row struct{}\n\nfunc (r *Row) Delete() {}\n",
+            "server/server.go": """package server
+
+import (
+	"fmt"
+	s "example.com/shop/store"
+	"github.com/other/pkg"
+)
+
+type Base struct{}
+
+func (b *Base) Log() {}
+
+type Server struct {
+	Base
+	db *s.DB // -> store/db.go:DB
+}
+
+func (v *Server) Run(limit int) {
+	v.db.Close() // -> store/db.go:DB.Close
+	v.Log() // -> Base.Log
+	x := s.Open("a") // -> store/db.go:Open
+	x.Find(1).Delete() // -> DB.Find, Row.Delete
+	var y Server = helper() // -> Server, helper
+	y.Run(2) // -> Server.Run
+	fmt.Println(limit) // !-> Println
+	pkg.Open() // !-> Open
+	unknown().Close() // ?-> Close
+}
+
+func helper() Server { return Server{} } // -> Server
+""",
+        }
+    )
+
+
+def test_java_names_come_from_imports_packages_and_types() -> None:
+    check_files(
+        {
+            "src/com/acme/util/Strings.java": (
+                "package com.acme.util;\npublic class Strings { public static String trim(String s) { return s; } }\n"
+            ),
+            "src/com/acme/util/Maths.java": (
+                "package com.acme.util;\npublic class Maths { public static int top(int a) { return a; } }\n"
+            ),
+            "src/com/acme/model/Order.java": (
+                "package com.acme.model;\npublic class Order { public int total() { return 1; } }\n"
+            ),
+            "src/com/acme/app/Base.java": (
+                "package com.acme.app;\npublic abstract class Base {\n  protected void log() {}\n"
+                "  Base self() { return this; }\n}\n"
+            ),
+            "src/com/acme/app/Runner.java": "package com.acme.app;\npublic interface Runner { void run(Order o); }\n",
+            "src/com/acme/app/App.java": """package com.acme.app;
+import com.acme.util.Strings; // -> Strings
+import com.acme.model.*;
+import static com.acme.util.Maths.top;
+import java.util.List;
+public class App extends Base implements Runner { // -> Base, Runner
+    private Order last;
+    public App(Order first) { this.last = first; } // -> App.last
+    @Override
+    public void run(Order order) { // -> Order
+        Strings.trim("x"); // -> Strings, Strings.trim
+        order.total(); // -> Order.total
+        last.total(); // -> Order.total
+        log(); // -> Base.log
+        this.helper().total(); // -> App.helper, Order.total
+        super.log(); // -> Base.log
+        self().log(); // -> Base.self, Base.log
+        var made = new Order(); // -> Order
+        made.total(); // -> Order.total
+        for (Order each : orders()) each.total(); // -> Order.total
+        int m = top(1); // -> Maths.top
+        List.of(1); // !-> of
+        other().total(); // ?-> total
+        App again = new App(null); // -> App
+    }
+    private Order helper() { return null; } // -> Order
+}
+""",
+        }
+    )
+
+
+def test_kotlin_and_java_see_each_other() -> None:
+    check_files(
+        {
+            "j/Strings.java": (
+                "package util;\npublic class Strings {\n  public static String trim(String s) { return s; }\n}\n"
+            ),
+            "k/model.kt": (
+                "package model\n\nclass Order(val id: Int) {\n    fun total(): Int = 1\n}\n\n"
+                "fun load(): Order = Order(1)\n"
+            ),
+            "k/app.kt": """package app
+
+import util.Strings
+import model.Order
+import model.load as fetch
+
+open class Base {
+    fun log() {}
+}
+
+class App(private val first: Order) : Base() { // -> Order, Base
+    val kept: Order = Order(2) // -> Order
+
+    fun run(user: Order) {
+        Strings.trim("x") // -> Strings.trim
+        user.total() // -> Order.total
+        first.total() // -> Order.total
+        kept.total() // -> Order.total
+        log() // -> Base.log
+        this.helper() // -> App.helper
+        fetch() // -> load
+        val o = Order(3) // -> Order
+        o.total() // -> Order.total
+    }
+
+    fun helper() {}
+}
+""",
+        }
+    )
+
+
+def test_csharp_namespaces_are_searched_outwards_and_by_using() -> None:
+    check_files(
+        {
+            "Util.cs": "namespace Acme.Util {\n  public static class Strings { public static void Trim() {} }\n}\n",
+            "Fmt.cs": "namespace Acme.Fmt {\n  public class Formatter { public void Go() {} }\n}\n",
+            "Order.cs": "namespace Acme {\n  public class Order {\n    public void Total() {}\n  }\n}\n",
+            "App.cs": """using System;
+using Acme.Util;
+using F = Acme.Fmt.Formatter;
+namespace Acme.App {
+  public class Base {
+    protected void Log() {}
+  }
+  public class App : Base { // -> Acme.App.Base
+    private readonly Order _order;
+    public Order Current { get; set; }
+    public App(Order order) { _order = order; } // -> Acme.App.App._order
+    public void Run() {
+      Strings.Trim(); // -> Acme.Util.Strings.Trim
+      _order.Total(); // -> Acme.Order.Total
+      Current.Total(); // -> Acme.Order.Total
+      this.Log(); // -> Acme.App.Base.Log
+      base.Log(); // -> Acme.App.Base.Log
+      Make<int>(); // -> Acme.App.App.Make
+      var f = new F(); // -> Acme.Fmt.Formatter
+      f.Go(); // -> Acme.Fmt.Formatter.Go
+      Console.WriteLine(); // !-> WriteLine
+    }
+    private void Make<T>() {}
+  }
+}
+""",
+        }
+    )
+
+
+def test_rust_paths_are_counted_from_the_crate() -> None:
+    check_files(
+        {
+            "src/lib.rs": "pub mod store;\npub mod net;\n",
+            "src/store.rs": """pub struct Db { path: String }
+
+impl Db {
+    pub fn new() -> Self { Db { path: String::new() } } // -> Db
+    pub fn get(&self, id: u32) -> Row { Row } // -> Row
+}
+
+pub struct Row;
+
+impl Row {
+    pub fn delete(&self) {}
+}
+
+pub fn open() -> Db { Db::new() } // -> Db, Db.new
+""",
+            "src/net/mod.rs": "pub mod util;\npub mod server;\n",
+            "src/net/util.rs": "pub fn helper() {}\n",
+            "src/net/server.rs": """use crate::store::{Db, open as open_db};
+use super::util;
+
+pub trait Handler {
+    fn handle(&mut self);
+}
+
+pub struct Server {
+    db: Db, // -> Db
+}
+
+impl Server {
+    pub fn run(&self, other: &Db) {
+        self.db.get(1).delete(); // -> Db.get, Row.delete
+        other.get(2); // -> Db.get
+        util::helper(); // -> helper
+        open_db().get(3); // -> open, Db.get
+        crate::store::open(); // -> open
+        let d = Db::new(); // -> Db.new
+        d.get(4); // -> Db.get
+        self.stop(); // -> Server.stop
+        unknown.get(5); // ?-> get
+    }
+    fn stop(&self) {}
+}
+""",
+        }
+    )
+
+
+def test_c_names_come_from_included_headers_and_their_sources() -> None:
+    resolved = check_files(
+        {
+            "include/store.h": "struct store { int size; };\nint store_save(struct store *s);\n#define LIMIT 3\n",
+            "src/store.c": '#include "store.h"\nint store_save(struct store *s) { return s->size; }\n',
+            "src/far.c": "int far_away(void) { return 1; }\n",
+            "src/main.c": """#include "store.h"
+#include "missing.h"
+#include <stdio.h>
+static int helper(struct store *s) { return LIMIT; } // -> include/store.h:store, LIMIT
+int main(void) {
+  struct store s; // -> include/store.h:store
+  store_save(&s); // -> src/store.c:store_save
+  helper(&s); // -> helper
+  far_away(); // ?-> far_away
+  return 0;
+}
+""",
+        }
+    )
+    assert (resolved["src/main.c"].external_imports, resolved["src/main.c"].unresolved_imports) == (1, 1)
+    assert [item.target_path for item in resolved["src/main.c"].imports] == ["include/store.h"]
+
+
+def test_cpp_methods_belong_to_the_class_of_their_header() -> None:
+    check_files(
+        {
+            "app.hpp": """#include "base.hpp"
+namespace acme {
+class Store {
+ public:
+  void save() {}
+};
+class App : public Base { // -> acme.Base
+ public:
+  void run();
+  void helper() {}
+ private:
+  Store* store_;
+};
+}
+""",
+            "base.hpp": "namespace acme {\nclass Base {\n public:\n  void log() {}\n};\n}\n",
+            "app.cpp": """#include "app.hpp"
+namespace acme {
+void App::run() {
+  helper(); // -> acme.App.helper
+  this->helper(); // -> acme.App.helper
+  log(); // -> acme.Base.log
+  Store other; // -> acme.Store
+  other.save(); // -> acme.Store.save
+  auto made = new Store(); // -> acme.Store
+  made->save(); // -> acme.Store.save
+}
+}
+""",
+        }
+    )
+
+
+def test_php_names_come_from_use_and_namespace() -> None:
+    check_files(
+        {
+            "src/Util/Strings.php": (
+                "<?php\nnamespace Acme\\Util;\nclass Strings { public static function trim() {} }\n"
+                "function helper() {}\n"
+            ),
+            "src/Model/Order.php": (
+                "<?php\nnamespace Acme\\Model;\nclass Order { public function total() {} }\nclass User {}\n"
+            ),
+            "src/App/Base.php": "<?php\nnamespace Acme\\App;\nabstract class Base { protected function log() {} }\n",
+            "src/App/App.php": """<?php
+namespace Acme\\App;
+use Acme\\Util\\Strings; // -> Strings
+use Acme\\Model\\{User, Order as Ord};
+use function Acme\\Util\\helper;
+class App extends Base { // -> Base
+  private Ord $order;
+  public function __construct(Ord $order) { $this->order = $order; } // -> App.order
+  public function run(User $user): Ord { // -> User
+    Strings::trim(); // -> Strings.trim
+    $this->order->total(); // -> Order.total
+    helper(); // -> helper
+    $this->log(); // -> Base.log
+    parent::log(); // -> Base.log
+    self::make(); // -> App.make
+    $o = new Ord();
+    $o->total(); // -> Order.total
+    $unknown->total(); // ?-> total
+    return $o;
+  }
+  private static function make() { return new static(); }
+}
+""",
+        }
+    )
+
+
+def test_ruby_constants_are_global_and_methods_belong_to_their_class() -> None:
+    resolved = check_files(
+        {
+            "lib/store.rb": "class Store\n  def save(x)\n  end\nend\n",
+            "lib/app.rb": """require_relative "store"
+require "json"
+module Acme
+  class Base
+    def log
+    end
+  end
+  class App < Base # -> Acme.Base
+    LIMIT = 3
+    def run(user)
+      helper # -> Acme.App.helper
+      self.helper # -> Acme.App.helper
+      log # -> Acme.Base.log
+      o = Store.new # -> Store
+      o.save(LIMIT) # -> Store.save, Acme.App.LIMIT
+      user.save # ?-> save
+    end
+    def helper
+    end
+  end
+end
+""",
+        }
+    )
+    assert [item.target_path for item in resolved["lib/app.rb"].imports] == ["lib/store.rb"]
+
+
+def test_a_name_that_only_one_definition_has_is_possible_without_an_import() -> None:
+    check_files(
+        {
+            "a/Thing.java": "package a;\npublic class Thing {}\n",
+            "b/User.java": "package b;\npublic class User {\n  Thing t; // ?-> Thing\n}\n",
+        }
+    )
+
+
+def test_circular_inheritance_ends() -> None:
+    check_files(
+        {
+            "A.java": "class A extends B { void f() { g(); h(); } } // -> B, B.g\n",
+            "B.java": "class B extends A { void g() {} }\n",
+        }
+    )
+
+
+def test_syntax_errors_leave_the_rest_readable() -> None:
+    check_files({"a.go": "package a\n\nfunc ok() {}\n\nfunc broken( {\n\nfunc user() {\n\tok() // -> ok\n}\n"})
+
+
+def test_other_languages_have_definitions_only() -> None:
+    sources = Sources(
+        {"a.lua": "local function f(a)\n  return a\nend\n", "README.md": "# Title\n", "data.json": '{"a": 1}'}
+    )
+    facts = sources.facts("a.lua")
+    assert facts is not None
+    assert [(symbol.key, symbol.kind) for symbol in facts.symbols] == [("f", "function")]
+    for path in ("README.md", "data.json"):
+        prose = sources.facts(path)
+        assert prose is not None
+        assert prose.symbols == ()

@@ -1,0 +1,73 @@
+"""Circular imports, by when they take effect."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pinakes.domains.graph.cycles import components, find_cycles
+from pinakes.store.graph_read import ImportRow
+
+
+def imports(*arrows: str) -> list[ImportRow]:
+    """`a b` imports at run time, `a b type` for types, `a b deferred` inside a function."""
+    rows = [arrow.split() for arrow in arrows]
+    return [ImportRow(row[0], row[1], 1, row[2] if len(row) > 2 else "runtime") for row in rows]
+
+
+def test_a_straight_line_has_no_cycle() -> None:
+    assert find_cycles(imports("a b", "b c", "a c")) == []
+
+
+def test_a_file_that_imports_itself_is_no_cycle() -> None:
+    assert find_cycles(imports("a a")) == []
+
+
+def test_one_shortest_cycle_stands_for_a_component() -> None:
+    (component,) = find_cycles(imports("a b", "b c", "c d", "d a", "c b"))
+    assert component.files == ("a", "b", "c", "d")
+    assert component.cycle == ("b", "c")
+
+
+def test_each_component_is_shown_in_the_strictest_mode_it_exists_in() -> None:
+    found = find_cycles(imports("a b", "b a", "c d", "d c type", "e f", "f e deferred"))
+    assert [(component.mode, component.files) for component in found] == [
+        ("runtime", ("a", "b")),
+        ("type", ("c", "d")),
+        ("deferred", ("e", "f")),
+    ]
+
+
+def test_a_component_that_grows_with_type_imports_is_shown_again() -> None:
+    found = find_cycles(imports("a b", "b a", "b c", "c a type"))
+    assert [(component.mode, component.files) for component in found] == [
+        ("runtime", ("a", "b")),
+        ("type", ("a", "b", "c")),
+    ]
+
+
+def test_a_chain_of_thousands_is_no_recursion() -> None:
+    chain = imports(*[f"{number} {number + 1}" for number in range(2_000)], "2000 0")
+    (component,) = find_cycles(chain)
+    assert len(component.files) == len(component.cycle) == 2_001
+
+
+@given(st.lists(st.tuples(st.integers(0, 8), st.integers(0, 8)), max_size=30))
+def test_components_are_exactly_what_reaches_each_other(arrows: list[tuple[int, int]]) -> None:
+    graph: dict[str, list[str]] = {str(node): [] for node in range(9)}
+    for source, target in arrows:
+        graph[str(source)].append(str(target))
+    reach = {node: reachable(graph, node) for node in graph}
+    expected = {tuple(sorted(m for m in graph if m in reach[n] and n in reach[m])) for n in graph}
+    assert set(components(graph)) == {files for files in expected if len(files) > 1}
+
+
+def reachable(graph: dict[str, list[str]], start: str) -> set[str]:
+    found: set[str] = set()
+    pending = [start]
+    while pending:
+        for target in graph[pending.pop()]:
+            if target not in found:
+                found.add(target)
+                pending.append(target)
+    return found

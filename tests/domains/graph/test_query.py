@@ -1,0 +1,111 @@
+"""What a caller means by a symbol."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from pinakes.domains.graph.query import (
+    ends_with,
+    is_of_kind,
+    kinds_of,
+    module_name,
+    path_filter,
+    pattern_matcher,
+    qualified_name,
+    understand,
+)
+from pinakes.errors import BadArgument
+from pinakes.store.graph_read import SymbolRow
+
+ROOT = Path("/project")
+
+
+@pytest.mark.parametrize(
+    ("text", "form", "normal"),
+    [
+        ("feed", "name", "feed"),
+        (" feed() ", "name", "feed"),
+        ("$el", "name", "$el"),
+        ("Parser.feed", "dotted", "Parser.feed"),
+        ("Acme::App", "dotted", "Acme.App"),
+        ("Parser#feed", "dotted", "Parser.feed"),
+        ("pkg/mod.feed", "dotted", "pkg.mod.feed"),
+        ("get_.*", "pattern", "get_.*"),
+        ("^feed$", "pattern", "^feed$"),
+    ],
+)
+def test_the_form_of_a_symbol_is_told_by_its_characters(text: str, form: str, normal: str) -> None:
+    query = understand(text)
+    assert (query.form, query.text) == (form, normal)
+
+
+@pytest.mark.parametrize("text", ["", "   ", "()", "x" * 501])
+def test_empty_and_endless_symbols_are_refused(text: str) -> None:
+    with pytest.raises(BadArgument):
+        understand(text)
+
+
+def test_patterns_are_searched_for_and_cannot_hang() -> None:
+    assert pattern_matcher("get_")("do_get_it")
+    assert not pattern_matcher("^get_")("do_get_it")
+    assert not pattern_matcher("(a+)+$")("a" * 50_000 + "b")
+
+
+@pytest.mark.parametrize("pattern", ["(", "[a", "(?=x)y", r"(a)\1"])
+def test_an_invalid_pattern_says_so(pattern: str) -> None:
+    with pytest.raises(BadArgument, match="regular expression"):
+        pattern_matcher(pattern)
+
+
+@pytest.mark.parametrize(
+    ("path", "name"),
+    [("a/b.py", "a.b"), ("a/__init__.py", "a"), ("src/index.ts", "src"), ("x.d.ts", "x"), ("__init__.py", "")],
+)
+def test_a_file_is_a_module_by_its_path(path: str, name: str) -> None:
+    assert module_name(path) == name
+
+
+def test_a_dotted_name_matches_whole_parts_from_the_end() -> None:
+    assert ends_with("a.b.Parser.feed#2", "Parser.feed")
+    assert not ends_with("a.b.XParser.feed", "Parser.feed")
+    assert qualified_name(row("a/b.py", "Parser.feed")) == "a.b.Parser.feed"
+    assert qualified_name(row("__init__.py", "f")) == "f"
+
+
+def test_kinds_are_checked_and_properties_are_variables() -> None:
+    assert kinds_of(" Function, method ") == {"function", "method"}
+    assert is_of_kind(row("a.py", "x", kind="property"), frozenset({"variable"}))
+    assert not is_of_kind(row("a.py", "x", kind="property"), frozenset({"class"}))
+    with pytest.raises(BadArgument, match="Unknown kind: gadget"):
+        kinds_of("gadget")
+
+
+@pytest.mark.parametrize(
+    ("text", "path", "passes"),
+    [
+        ("", "a.py", True),
+        (".", "a.py", True),
+        ("src", "src/a.py", True),
+        ("src", "srcs/a.py", False),
+        ("src/a.py", "src/a.py", True),
+        ("./src/", "src/a.py", True),
+        ("*.py", "src/a.py", True),
+        ("src/*.ts", "src/a.py", False),
+        ("/project/src", "src/a.py", True),
+        ("/project", "src/a.py", True),
+    ],
+)
+def test_paths_are_folders_files_or_globs(text: str, path: str, passes: bool) -> None:
+    assert path_filter(ROOT, text)(path) == passes
+
+
+@pytest.mark.parametrize("text", ["..", "../x", "/etc/passwd", "src/../../x", "a\0b"])
+def test_paths_outside_the_project_are_refused(text: str) -> None:
+    with pytest.raises(BadArgument):
+        path_filter(ROOT, text)
+
+
+def row(path: str, key: str, kind: str = "method") -> SymbolRow:
+    return SymbolRow(1, path, key, key.rpartition(".")[2], kind, 1, 1, "", "")
