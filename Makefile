@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: venv demo test check bench manifest clean
+.PHONY: venv demo test check bench manifest package clean
 
 venv: $(STAMP)
 
@@ -30,6 +30,9 @@ bench: venv
 
 manifest: venv
 	$(BIN)/python -m pinakes.server.manifest
+
+package: venv
+	$(BIN)/python scripts/package.py dist
 
 clean:
 	rm -rf $(VENV) dist build

@@ -1,17 +1,15 @@
 """Measures the API domain on real descriptions: counts, cost, search and answer sizes, as Markdown tables.
 
-    PYTHONPATH=src python benchmarks/apis.py [--bench FOLDER] [--github FILE] [counts] [cost] [search] [sizes]
+    python -m benchmarks.apis [--bench FOLDER] [--github FILE] [counts] [cost] [search] [sizes]
 
-`--bench` is the folder with `specs/` (default: ../shared/bench beside the repository, or PINAKES_BENCH);
-`--github` is `generated/api.github.com.json` of the npm package `@octokit/openapi`; more files may be given
-with `--spec`.
+`--bench` is the folder with `specs/`; `--github` is `generated/api.github.com.json` of the npm package
+`@octokit/openapi`; more files may be given with `--spec`.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
-import os
 import re
 import statistics
 import subprocess
@@ -21,7 +19,8 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from count_apis import count
+from benchmarks.count_apis import count
+from benchmarks.places import REPOSITORY, SHARED
 from pinakes.domains.apis.apis import Apis, open_apis
 from pinakes.domains.apis.endpoints import Filter, show_endpoints
 from pinakes.store.apis import MIGRATIONS, UnitRow
@@ -30,7 +29,6 @@ from pinakes.store.sqlite import Database
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-ROOT = Path(__file__).resolve().parent.parent
 TOKEN_BUDGET = 5_000
 PARAPHRASES = 150
 REPEATS = 3
@@ -70,8 +68,7 @@ OTHER_WORDS = {
 def main() -> None:
     """Run the measurements that were asked for, or all."""
     parser = argparse.ArgumentParser(description=__doc__)
-    default = os.environ.get("PINAKES_BENCH") or ROOT.parent / "shared" / "bench"
-    parser.add_argument("--bench", type=Path, default=Path(default))
+    parser.add_argument("--bench", type=Path, default=SHARED)
     parser.add_argument("--github", type=Path)
     parser.add_argument("--spec", type=Path, action="append", default=[])
     parser.add_argument("--measure", choices=("parse", "index"), help=argparse.SUPPRESS)
@@ -85,9 +82,7 @@ def main() -> None:
     wanted = args.what or ["counts", "cost", "search", "sizes"]
     with tempfile.TemporaryDirectory() as folder:
         apis = open_apis(Database(Path(folder, "library.db"), MIGRATIONS), network=None, clock=time.time)
-        names = {
-            path: apis.indexer.add(str(path), api_name(path, args.github)).apis[0].name for path in files
-        }
+        names = {path: apis.indexer.add(str(path), api_name(path, args.github)).apis[0].name for path in files}
         if "counts" in wanted:
             print_counts(apis, names)
         if "cost" in wanted:
@@ -101,17 +96,13 @@ def main() -> None:
 def api_name(path: Path, github: Path | None) -> str:
     """A short name: what the file is called before its version."""
     return (
-        "github"
-        if path == github
-        else re.split(r"[_.]", f"{path.parent.name}-{path.name}".removeprefix("openapi-"))[0]
+        "github" if path == github else re.split(r"[_.]", f"{path.parent.name}-{path.name}".removeprefix("openapi-"))[0]
     )
 
 
 def print_counts(apis: Apis, names: dict[Path, str]) -> None:
     """Operations and schemas against the independent count."""
-    print(
-        "\n| file | operations | counted apart | schemas | counted apart | equal |\n|---|--:|--:|--:|--:|---|"
-    )
+    print("\n| file | operations | counted apart | schemas | counted apart | equal |\n|---|--:|--:|--:|--:|---|")
     for path, name in names.items():
         row = apis.library.row(name)
         operations, schemas = count(path)
@@ -133,8 +124,10 @@ def print_cost(files: list[Path]) -> None:
 
 def measured(what: str, path: Path) -> tuple[float, float]:
     """CPU seconds and bytes of memory that one step takes in a process of its own."""
-    command = [sys.executable, __file__, "--measure", what, "--spec", str(path)]
-    seconds, memory = json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
+    command = [sys.executable, "-m", "benchmarks.apis", "--measure", what, "--spec", str(path)]
+    seconds, memory = json.loads(
+        subprocess.run(command, cwd=REPOSITORY, capture_output=True, text=True, check=True).stdout
+    )
     return seconds, memory
 
 
@@ -175,15 +168,14 @@ def parse_alone(data: bytes, suffix: str) -> None:
     class Tolerant(yaml.CSafeLoader):
         """The safe loader, made to accept `=`, which real files hold."""
 
-    Tolerant.yaml_constructors = Tolerant.yaml_constructors | {"tag:yaml.org,2002:value": str}
+        yaml_constructors = yaml.CSafeLoader.yaml_constructors | {"tag:yaml.org,2002:value": lambda _, node: node.value}
+
     yaml.load(data, Tolerant)
 
 
 def print_search(apis: Apis, names: list[str]) -> None:
     """Share of questions whose operation is first, or among the first three."""
-    print(
-        "\n| API | questions | n | first | first 3 | first 3, all types | ms |\n|---|---|--:|--:|--:|--:|--:|"
-    )
+    print("\n| API | questions | n | first | first 3 | first 3, all types | ms |\n|---|---|--:|--:|--:|--:|--:|")
     names = [name for name in SEARCHED if name in names] + [name for name in names if name not in SEARCHED]
     for name in names:
         units = apis.library.store.units(apis.library.row(name).id, ("operation",))

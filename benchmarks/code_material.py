@@ -53,7 +53,7 @@ def lay_out() -> None:
         target = SCRATCH / "code" / name
         target.mkdir(parents=True, exist_ok=True)
         command = [sys.executable, CODE / "lay_out.py", "--mirrors", MIRRORS, "--out", target, "--repos", CODE / file]
-        subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+        subprocess.run([str(word) for word in command], check=True, stdout=subprocess.DEVNULL)
 
 
 @cache

@@ -26,9 +26,7 @@ def count(path: Path) -> tuple[int, int]:
 
 def count_openapi(root: dict[str, Any]) -> tuple[int, int]:
     """Methods below paths; `components.schemas` or `definitions`."""
-    operations = sum(
-        1 for item in (root.get("paths") or {}).values() for method in item if method.lower() in METHODS
-    )
+    operations = sum(1 for item in (root.get("paths") or {}).values() for method in item if method.lower() in METHODS)
     schemas = (root.get("components") or {}).get("schemas") or root.get("definitions") or {}
     return operations, len(schemas)
 
@@ -46,9 +44,7 @@ def count_graphql(text: str) -> tuple[int, int]:
     plain = re.sub(r'"""(?:[^"\\]|\\.|"(?!""))*"""', "", text)
     plain = re.sub(r'#[^\n]*|"(?:[^"\\\n]|\\.)*"', "", plain)
     types = len(re.findall(r"^(?:type|input|enum|interface|union|scalar)\s+\w+", plain, re.MULTILINE))
-    bodies = re.findall(
-        r"^type (?:Query|Mutation|Subscription)\b[^{]*\{(.*?)^\}", plain, re.MULTILINE | re.DOTALL
-    )
+    bodies = re.findall(r"^type (?:Query|Mutation|Subscription)\b[^{]*\{(.*?)^\}", plain, re.MULTILINE | re.DOTALL)
     fields = [re.sub(r"\([^)]*\)", "", body, flags=re.DOTALL) for body in bodies]
     return sum(len(re.findall(r"^\s*\w+\s*:", body, re.MULTILINE)) for body in fields), types
 

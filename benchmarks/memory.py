@@ -273,7 +273,7 @@ HOOKS: dict[str, dict[str, Any]] = {
 def hook(_: argparse.Namespace) -> None:
     """CPU time of `pinakes hook` from process start to exit, bytecode cached as an installation has it."""
     rows = []
-    code = "import sys; from pinakes.cli.hook import main; sys.exit(main(sys.argv[1:]))"
+    code = "import sys; from pinakes.cli.main import main; sys.exit(main())"
     with tempfile.TemporaryDirectory() as folder:
         environment = {
             **os.environ,
@@ -284,7 +284,9 @@ def hook(_: argparse.Namespace) -> None:
         }
         for name, payload in HOOKS.items():
             data = json.dumps({"session_id": "s", "cwd": str(REPOSITORY), **payload})
-            times = [_cpu([sys.executable, "-c", code, name.split()[0]], data, environment) for _ in range(12)][2:]
+            times = [_cpu([sys.executable, "-c", code, "hook", name.split()[0]], data, environment) for _ in range(12)][
+                2:
+            ]
             rows.append((name, f"{statistics.median(times):.0f}", f"{max(times):.0f}"))
     _table(("hook", "median CPU ms", "worst"), rows)
 

@@ -1,5 +1,4 @@
-"""A corpus of made-up secrets: each kind as its issuer writes it, each in the surroundings where agents meet
-it."""
+"""A corpus of made-up secrets: each kind as its issuer writes it, each in the surroundings where agents meet it."""
 
 from __future__ import annotations
 
@@ -7,7 +6,7 @@ import base64
 import random
 import string
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -18,6 +17,9 @@ LOWER = string.ascii_lowercase + string.digits
 HEX = "0123456789abcdef"
 URLSAFE = ALNUM + "-_"
 BASE64 = ALNUM + "+/"
+
+
+Kinds: TypeAlias = "dict[str, tuple[Callable[[], str], tuple[str, ...]]]"
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,20 +84,16 @@ TALK = (
 ONLY = ("{secret}",)
 
 
-def kinds(make: Generator) -> dict[str, tuple[Callable[[], str], tuple[str, ...]]]:
+def kinds(make: Generator) -> Kinds:
     """Per kind: how to make one, and the texts it is met in."""
+    return {**_well_known(make), **_services(make), **_known_by_company(make)}
+
+
+def _well_known(make: Generator) -> Kinds:
     some = make.some
     return {
         "aws access key": (lambda: "AKIA" + some(UPPER, 16), TALK),
         "aws session key": (lambda: "ASIA" + some(UPPER, 16), TALK),
-        "aws secret key": (
-            lambda: some(BASE64, 40),
-            (
-                "aws_secret_access_key = {secret}",
-                "AWS_SECRET_ACCESS_KEY={secret}",
-                '"SecretAccessKey": "{secret}",',
-            ),
-        ),
         "github personal": (lambda: "ghp_" + some(ALNUM, 36), TALK),
         "github fine-grained": (lambda: f"github_pat_{some(ALNUM, 22)}_{some(ALNUM, 59)}", TALK),
         "github app": (lambda: "ghs_" + some(ALNUM, 36), TALK),
@@ -121,6 +119,12 @@ def kinds(make: Generator) -> dict[str, tuple[Callable[[], str], tuple[str, ...]
         "stripe live": (lambda: "sk_live_" + some(ALNUM, 24), TALK),
         "stripe restricted": (lambda: "rk_test_" + some(ALNUM, 24), TALK),
         "jwt": (make.jwt, TALK),
+    }
+
+
+def _services(make: Generator) -> Kinds:
+    some = make.some
+    return {
         "npm": (lambda: "npm_" + some(ALNUM, 36), TALK),
         "pypi": (lambda: "pypi-AgEIcHlwaS5vcmc" + some(URLSAFE, 90), TALK),
         "huggingface": (lambda: "hf_" + some(ALNUM, 34), TALK),
@@ -137,6 +141,21 @@ def kinds(make: Generator) -> dict[str, tuple[Callable[[], str], tuple[str, ...]
         "vault": (lambda: "hvs." + some(ALNUM, 95), TALK),
         "linear": (lambda: "lin_api_" + some(ALNUM, 40), TALK),
         "new relic": (lambda: "NRAK-" + some(UPPER, 27), TALK),
+    }
+
+
+def _known_by_company(make: Generator) -> Kinds:
+    """Secrets without a form of their own: what stands beside them tells."""
+    some = make.some
+    return {
+        "aws secret key": (
+            lambda: some(BASE64, 40),
+            (
+                "aws_secret_access_key = {secret}",
+                "AWS_SECRET_ACCESS_KEY={secret}",
+                '"SecretAccessKey": "{secret}",',
+            ),
+        ),
         "azure storage": (
             lambda: make.base64(64),
             ("DefaultEndpointsProtocol=https;AccountName=acct;AccountKey={secret};EndpointSuffix=core.windows.net",),

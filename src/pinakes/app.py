@@ -11,21 +11,26 @@ from pinakes.domains.apis.tools import api_tools
 from pinakes.domains.code.index import CodeIndexer
 from pinakes.domains.code.search import CodeSearch
 from pinakes.domains.code.tools import code_tools
+from pinakes.domains.docs.domain import Docs, open_docs
+from pinakes.domains.docs.tools import DocsTools, docs_tools
 from pinakes.domains.graph.index import GraphIndexer
 from pinakes.domains.graph.search import GraphSearch
 from pinakes.domains.graph.tools import graph_tools
 from pinakes.domains.memory.memory import Memory
 from pinakes.domains.memory.tools import memory_tools
+from pinakes.shelf import GuardedNetwork, SharedApis
 from pinakes.store.code import CodeStore
 from pinakes.store.graph_read import GraphReader
+from pinakes.store.library import FILE_NAME as LIBRARY_FILE
+from pinakes.store.library import open_library
 from pinakes.store.memory import MemoryStore
 from pinakes.store.migrations import LIBRARY, PROJECT
-from pinakes.store.sqlite import Database
 from pinakes.workspace.identity import identify
 from pinakes.workspace.projects import Projects
 
 if TYPE_CHECKING:
     from pinakes.config import Config
+    from pinakes.store.sqlite import Database
     from pinakes.tool import Tool
     from pinakes.workspace.project_index import ProjectIndex
 
@@ -41,6 +46,7 @@ class App:
         """The tools of the enabled toolsets."""
         token_budget = self.config.token_budget
         every = (
+            *docs_tools(lambda: DocsTools(self.docs, token_budget, self.config.docs_roots)),
             *api_tools(lambda: self.apis.library, token_budget=token_budget),
             *code_tools(self.projects, token_budget=token_budget),
             *graph_tools(self.projects, token_budget=token_budget),
@@ -64,16 +70,34 @@ class App:
     @cached_property
     def library(self) -> Database:
         """The file of documentation and API descriptions."""
-        return Database(self.config.home / "library.db", LIBRARY)
+        return open_library(self.config.home, LIBRARY)
 
     @cached_property
     def apis(self) -> Apis:
         """API descriptions."""
-        return open_apis(self.library, network=None, clock=time.time)
+        network = GuardedNetwork(allow_private_hosts=self.config.allow_private_hosts)
+        return open_apis(self.library, network=network, clock=time.time)
+
+    @cached_property
+    def docs(self) -> Docs:
+        """Documentation; API descriptions that it meets go to the APIs."""
+        return open_docs(
+            self.library,
+            allow_private_hosts=self.config.allow_private_hosts,
+            environments=self.config.environments,
+            apis=SharedApis(lambda: self.apis),
+        )
+
+    def resume(self) -> None:
+        """Go on with background work that an earlier process left unfinished."""
+        if "docs" in self.config.toolsets and (self.config.home / LIBRARY_FILE).exists():
+            self.docs.library.crawls.resume()
 
     def close(self) -> None:
         """Stop background work and close all files."""
         self.projects.close()
+        if "docs" in self.__dict__:
+            self.docs.library.crawls.stop()
         if "memory" in self.__dict__:
             self.memory.store.close()
         if "library" in self.__dict__:

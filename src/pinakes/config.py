@@ -12,18 +12,21 @@ from pinakes.errors import BadArgument
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-TOOLSETS = ("apis", "code", "graph", "memory")
+TOOLSETS = ("docs", "apis", "code", "graph", "memory")
 DEFAULT_TOKEN_BUDGET = 5_000
 SMALLEST_TOKEN_BUDGET = 200
 
 
 @dataclass(frozen=True, slots=True)
 class Config:
-    """What the user decided: where data lives, how large answers are, which toolsets are served."""
+    """What the user decided: where data lives, how large answers are, what is served, what may be read."""
 
     home: Path
     token_budget: int = DEFAULT_TOKEN_BUDGET
     toolsets: tuple[str, ...] = TOOLSETS
+    allow_private_hosts: bool = False
+    docs_roots: tuple[Path, ...] = ()
+    environments: tuple[Path, ...] = ()
 
     @classmethod
     def from_environment(cls, environ: Mapping[str, str] = os.environ, *, toolsets: str = "") -> Config:
@@ -32,6 +35,9 @@ class Config:
             home=_home(environ),
             token_budget=_token_budget(environ.get("PINAKES_TOKEN_BUDGET", "")),
             toolsets=parse_toolsets(toolsets or environ.get("PINAKES_TOOLSETS", "")),
+            allow_private_hosts=environ.get("PINAKES_ALLOW_PRIVATE_HOSTS", "").lower() in ("1", "true", "yes", "on"),
+            docs_roots=_paths(environ.get("PINAKES_DOCS_ROOTS", "")),
+            environments=_paths(environ.get("VIRTUAL_ENV", "")),
         )
 
 
@@ -50,6 +56,10 @@ def _home(environ: Mapping[str, str]) -> Path:
     import platformdirs  # deferred: most commands of a shell set PINAKES_HOME or never need it
 
     return Path(platformdirs.user_data_dir("pinakes", appauthor=False))
+
+
+def _paths(text: str) -> tuple[Path, ...]:
+    return tuple(Path(part).expanduser().absolute() for part in text.split(os.pathsep) if part)
 
 
 def _token_budget(text: str) -> int:

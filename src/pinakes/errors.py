@@ -5,7 +5,10 @@ PinakesError
 │   ├── BadArgument     an argument is missing, of the wrong type, or not understood
 │   └── NotFound        a name, id or path that does not exist
 ├── SourceError         something from outside could not be read
-│   └── NothingToIndex  a folder without a single readable source file
+│   ├── NothingToIndex  a folder without a single readable source file
+│   ├── AddressRefused  a request to a place that must not be asked
+│   ├── FetchFailed     an answer that did not come, or not as asked for
+│   └── BadConfiguration a client's configuration file that cannot be understood; it is left as it is
 ├── StoreError          the index on disk
 │   ├── StoreTooNew     written by a newer Pinakes
 │   ├── StoreCorrupt    damaged; moved aside, never deleted
@@ -50,6 +53,32 @@ class SourceError(PinakesError):
 
 class NothingToIndex(SourceError):
     """A folder without a single readable source file."""
+
+
+class AddressRefused(SourceError):
+    """A request to a place that must not be asked."""
+
+
+class FetchFailed(SourceError):
+    """An answer that did not come, or not as asked for. `status` is 0 when there was none at all."""
+
+    def __init__(
+        self,
+        message: str,
+        hint: str = "",
+        *,
+        status: int = 0,
+        retryable: bool = False,
+        retry_after_seconds: float = 0.0,
+    ) -> None:
+        super().__init__(message, hint)
+        self.status = status
+        self.retryable = retryable
+        self.retry_after_seconds = retry_after_seconds
+
+
+class BadConfiguration(SourceError):
+    """A client's configuration file that cannot be understood; it is left as it is."""
 
 
 class StoreError(PinakesError):

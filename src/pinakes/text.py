@@ -11,6 +11,10 @@ if TYPE_CHECKING:
 
 _WORD = re.compile(r"\w+")
 _PART = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|\d+|[^\W\d_A-Za-z]+")
+# Chinese, Japanese, Korean, Thai, Lao, Khmer: scripts that put no spaces between words.
+_UNSPACED = re.compile(
+    r"[\u0e00-\u0eff\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003134f]+"
+)
 _MEMO_ENTRIES = 400_000
 _LONGEST_WORD = 64
 
@@ -54,15 +58,6 @@ class Words:
                 pieces.append(known)
         return " ".join(pieces)
 
-    def parts(self, identifier: str) -> list[str]:
-        """The stemmed parts of one identifier, without the compound."""
-        stem = self._stemmer.stemWord
-        return [stem(part.lower()) for part in _PART.findall(identifier)]
-
-    def stem(self, word: str) -> str:
-        """The stem of one lower-case word."""
-        return self._stemmer.stemWord(word)
-
     def _learn(self, word: str) -> str:
         if len(self._memo) >= _MEMO_ENTRIES:
             self._memo.clear()
@@ -70,20 +65,25 @@ class Words:
         return known
 
     def _analyse(self, word: str) -> str:
+        pairs = [] if word.isascii() else [pair for run in _UNSPACED.findall(word) for pair in _pairs(run)]
         if len(word) > _LONGEST_WORD:
-            return ""
+            return " ".join(pairs)
         parts = [part.lower() for part in _PART.findall(word)]
         useful = [part for part in parts if part not in STOP_WORDS and (len(part) > 1 or not part.isascii())]
         stems = self._stemmer.stemWords(useful)
         if len(parts) > 1:
             stems.append("".join(parts))
-        return " ".join(stems)
+        return " ".join(stems + pairs)
+
+
+def _pairs(run: str) -> list[str]:
+    """Neighbouring characters, two at a time: what stands in for words where no space parts them."""
+    return [run[start : start + 2] for start in range(len(run) - 1)]
 
 
 class _Stemmer(Protocol):
     """The part of PyStemmer that we use."""
 
-    def stemWord(self, word: str) -> str: ...  # noqa: N802
     def stemWords(self, words: list[str]) -> list[str]: ...  # noqa: N802
 
 

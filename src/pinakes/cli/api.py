@@ -35,9 +35,7 @@ def add_commands(subparsers: Subparsers) -> None:
     add = _verb(verbs, "add", _add, "index an API description")
     add.add_argument("location", help="a file, a folder, an address or a GraphQL endpoint")
     add.add_argument("--name", default="", help="what to call it; default: its title")
-    add.add_argument(
-        "--root", default="", help="folder that references may not leave; default: the location's"
-    )
+    add.add_argument("--root", default="", help="folder that references may not leave; default: the location's")
     _verb(verbs, "list", _list, "list the indexed APIs")
     show = _verb(verbs, "show", _show, "show an API's operations")
     show.add_argument("name")
@@ -49,12 +47,8 @@ def add_commands(subparsers: Subparsers) -> None:
     search.add_argument("--api", default="", help="only this API")
     search.add_argument("--type", action="append", default=[], dest="types", choices=tuple(KINDS_OF_TYPE))
     search.add_argument("--limit", type=int, default=10)
-    search.add_argument(
-        "--batch", metavar="FILE", help='read {"id", "query"} lines from FILE, or - for standard input'
-    )
-    _verb(verbs, "refresh", _refresh, "read an API again and tell what changed").add_argument(
-        "name"
-    )
+    search.add_argument("--batch", metavar="FILE", help='read {"id", "query"} lines from FILE, or - for standard input')
+    _verb(verbs, "refresh", _refresh, "read an API again and tell what changed").add_argument("name")
     _verb(verbs, "remove", _remove, "forget an API").add_argument("name")
 
 
@@ -97,9 +91,7 @@ def _show(apis: Apis, args: argparse.Namespace) -> int:
     if args.json:
         _print_json(_operations_json(apis, args.name, wanted))
     else:
-        print(
-            show_endpoints(apis.library, args.name, wanted, page=args.page, token_budget=_SHOWN_TOKENS).text
-        )
+        print(show_endpoints(apis.library, args.name, wanted, page=args.page, token_budget=_SHOWN_TOKENS).text)
     return 0
 
 
@@ -111,9 +103,7 @@ def _search(apis: Apis, args: argparse.Namespace) -> int:
             _print_json({"id": question_id, "results": [_hit_json(hit) for hit in found]})
         return 0
     if not args.query:
-        raise BadArgument(
-            "What should be searched for?", hint="pinakes api search 'create a refund' --api stripe"
-        )
+        raise BadArgument("What should be searched for?", hint="pinakes api search 'create a refund' --api stripe")
     found = apis.searcher.search(args.query, api_name=args.api, types=args.types, limit=limit)
     for hit in found:
         _print_json(_hit_json(hit)) if args.json else print(f"{hit.score:.2f}  {hit.api_name}  {hit.title}")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -33,7 +34,9 @@ def add_commands(subparsers: Subparsers) -> None:
     find.add_argument("--limit", type=int, default=20, help="how many; default: 20")
     refs = add_verb(verbs, "refs", _refs, "list every use of a symbol")
     refs.add_argument("symbol", nargs="?", default="", help="a name or dotted name")
-    refs.add_argument("--at", default="", metavar="FILE:LINE", help="the definition on that line; - reads one per input line")
+    refs.add_argument(
+        "--at", default="", metavar="FILE:LINE", help="the definition on that line; - reads one per input line"
+    )
     refs.add_argument("--limit", type=int, default=30, help="how many; default: 30")
     impact = add_verb(verbs, "impact", _impact, "list what a change of a symbol affects")
     impact.add_argument("symbol", help="a name or dotted name")
@@ -68,9 +71,9 @@ def _refs(arguments: argparse.Namespace) -> int:
     with _opened(arguments) as (search, page):
         found = True
         for target in _chosen(search, arguments):
-            if isinstance(target, NotFound):
+            if isinstance(target, _Nowhere):
                 found = False
-                print(f"Error: {target}", file=sys.stderr)
+                target.tell(as_json=arguments.json)
                 continue
             references = search.references(target)
             if arguments.json:
@@ -80,19 +83,34 @@ def _refs(arguments: argparse.Namespace) -> int:
     return 0 if found else 1
 
 
-def _chosen(search: GraphSearch, arguments: argparse.Namespace) -> Iterator[Target | NotFound]:
+@dataclass(frozen=True, slots=True)
+class _Nowhere:
+    """A place of a list on which nothing is defined."""
+
+    place: str
+    problem: NotFound
+
+    def tell(self, *, as_json: bool) -> None:
+        """Say so, as one line of the answer or as an error."""
+        if as_json:
+            file, _, line = self.place.rpartition(":")
+            print_json({"symbol": None, "file": file, "line": int(line), "references": [], "error": str(self.problem)})
+        else:
+            print(f"Error: {self.problem}", file=sys.stderr)
+
+
+def _chosen(search: GraphSearch, arguments: argparse.Namespace) -> Iterator[Target | _Nowhere]:
     """What the references of are wanted; a place of a list that defines nothing does not stop the others."""
     if not arguments.at:
         yield from search.targets(arguments.symbol)
     elif arguments.at != "-":
         yield search.at(arguments.at)
     else:
-        for line in sys.stdin:
-            if line.strip():
-                try:
-                    yield search.at(line)
-                except NotFound as exc:
-                    yield exc
+        for place in filter(None, map(str.strip, sys.stdin)):
+            try:
+                yield search.at(place)
+            except NotFound as problem:
+                yield _Nowhere(place, problem)
 
 
 def _impact(arguments: argparse.Namespace) -> int:
@@ -183,5 +201,7 @@ def _references(references: References) -> JsonObject:
         "symbol": references.target.name,
         "file": first.path,
         "line": first.line,
-        "references": [{"file": row.path, "line": row.line, "kind": row.kind, "certain": certain} for row, certain in rows],
+        "references": [
+            {"file": row.path, "line": row.line, "kind": row.kind, "certain": certain} for row, certain in rows
+        ],
     }

@@ -15,6 +15,7 @@ _EPILOG = """\
 start here:
   pinakes index                     index the current repository
   pinakes code search "rate limit"  find code by meaning, name, "literal" or /regex/
+  pinakes install claude-code       connect an agent or editor; --list names them all
   pinakes mcp                       serve all of it to a coding agent over MCP
 
 Data lives in your platform's data folder; PINAKES_HOME moves it. Every command takes --json."""
@@ -57,7 +58,7 @@ def parser() -> argparse.ArgumentParser:
     import argparse
 
     from pinakes import __version__
-    from pinakes.cli import api, code, doctor, graph, index, memory, status
+    from pinakes.cli import api, code, docs, doctor, graph, index, install, memory, status
 
     top = argparse.ArgumentParser(
         prog="pinakes",
@@ -67,7 +68,7 @@ def parser() -> argparse.ArgumentParser:
     )
     top.add_argument("--version", action="version", version=f"pinakes {__version__}")
     commands = top.add_subparsers(metavar="COMMAND", required=True)
-    for module in (index, code, graph, api, memory, status, doctor):
+    for module in (index, code, graph, docs, api, memory, status, doctor, install):
         module.add_commands(commands)
     commands.add_parser("mcp", help="serve a project to an MCP client over stdin and stdout", add_help=False)
     commands.add_parser("hook", help="keep what an agent's hook event tells; reads JSON on stdin", add_help=False)

@@ -12,6 +12,10 @@ _OPENING = (
     "answers are ranked, fit a token budget, and name paths relative to the project root."
 )
 _BY_TOOLSET = {
+    "docs": (
+        "docs: search_docs finds the passage of documentation that answers, with its citation; add_source indexes a "
+        "website, a folder, or installed packages (pypi:NAME, npm:NAME, deps:)."
+    ),
     "apis": "apis: get_api_endpoints shows an API's operations, whole when few are left; list_apis names the APIs.",
     "code": (
         "code: search_code finds code by meaning, name or pattern and indexes on first use; "

@@ -10,7 +10,7 @@ from pydantic import ValidationError
 Message = types.JSONRPCMessage
 
 
-class Refused(Exception):  # noqa: N818 - an answer to send, not a fault of ours
+class Refused(Exception):
     """A line that is not a message; carries the answer to it."""
 
     def __init__(self, code: int, message: str, request_id: types.RequestId | None = None) -> None:

@@ -15,4 +15,5 @@ def open_toolbox(config: Config) -> Toolbox:
     from pinakes.tool import Toolbox  # deferred likewise
 
     app = App(config)
+    app.resume()
     return Toolbox(app.tools(), close=app.close)

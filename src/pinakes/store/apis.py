@@ -144,11 +144,6 @@ class ApiStore:
         with self._database.write() as connection:
             return _delete(connection, name)
 
-    def rename(self, old: str, new: str) -> None:
-        """Give an API another name."""
-        with self._database.write() as connection:
-            connection.execute("UPDATE api SET name = ? WHERE name = ?", (new, old))
-
     def apis(self) -> list[ApiRow]:
         """All APIs by name."""
         rows = self._database.read().execute(f"SELECT {_API_COLUMNS}, id FROM api ORDER BY name")

@@ -240,6 +240,8 @@ class CodeStore:
         self, terms: Sequence[str], alone: Sequence[str], paired: Sequence[str], scope: Scope, *, limit: int
     ) -> list[tuple[int, float]]:
         """The files whose path or defined names best match the terms, among those named with one, or as for chunks."""
+        if not terms:
+            return []
         condition, values = scope.condition()
         expression = among = f"stem : ({any_of(terms)})"
         if alone or paired:

@@ -1,11 +1,10 @@
-"""The tables of the code graph: symbols, edges, imports, and the facts they were resolved from. Writing; `graph_read` reads.
+"""The tables of the code graph: symbols, edges, imports, and the facts behind them. Writes; `graph_read` reads.
 
 Paths and symbols have ids of their own that outlive re-indexing, so that an edge into a file survives an edit of it.
 """
 
 from __future__ import annotations
 
-import sqlite3
 from array import array
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
@@ -13,6 +12,7 @@ from typing import TYPE_CHECKING, Protocol
 from pinakes.store.sqlite import Migration
 
 if TYPE_CHECKING:
+    import sqlite3
     from collections.abc import Collection, Iterable, Sequence
 
 GRAPH_001 = Migration(
@@ -70,6 +70,7 @@ GRAPH_001 = Migration(
         external_imports INTEGER NOT NULL,
         unresolved_imports INTEGER NOT NULL
     );
+    CREATE TABLE stale (name TEXT PRIMARY KEY) WITHOUT ROWID;
     """,
 )
 
@@ -98,6 +99,7 @@ class FactRecord:
     interface_hash: bytes
     interface: bytes
     body: bytes
+    announces_names: bool = False
 
 
 class EdgeRecord(Protocol):
@@ -163,9 +165,7 @@ class GraphWriter:
         return found
 
     def _insert(self, sql: str, values: tuple[str | int, ...]) -> int:
-        row_id = self._connection.execute(sql, values).lastrowid
-        assert row_id is not None
-        return row_id
+        return self._connection.execute(sql, values).lastrowid or 0
 
     def node(self, path: str, key: str) -> int:
         """The id of a symbol, defined or merely referred to, new if need be."""
@@ -184,7 +184,9 @@ class GraphWriter:
     def write_facts(self, path: str, symbols: Sequence[SymbolRecord], facts: FactRecord) -> None:
         """Replace a file's symbols and facts, noting what about them has to be settled."""
         place_id = self.place(path)
-        known = self._connection.execute("SELECT interface_hash, state FROM fact WHERE place_id = ?", (place_id,)).fetchone()
+        known = self._connection.execute(
+            "SELECT interface_hash, state FROM fact WHERE place_id = ?", (place_id,)
+        ).fetchone()
         state = _new_state(known, facts.interface_hash)
         self._connection.execute(
             """INSERT INTO fact VALUES (?, ?, ?, ?, ?, ?, x'', 0, 0)
@@ -192,6 +194,8 @@ class GraphWriter:
                interface_hash = excluded.interface_hash, interface = excluded.interface, body = excluded.body""",
             (place_id, facts.language, state, facts.interface_hash, facts.interface, facts.body),
         )
+        if facts.announces_names and state >= INTERFACE_CHANGED:
+            self._announce(place_id, [symbol.name for symbol in symbols])
         self._connection.execute("DELETE FROM symbol WHERE place_id = ?", (place_id,))
         self._connection.executemany(
             "INSERT INTO symbol VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
@@ -204,8 +208,18 @@ class GraphWriter:
     def remove_file(self, path: str) -> None:
         """Forget all that a vanished file said. Edges into it stay until those files are resolved again."""
         place_id = self.place(path)
+        self._announce(place_id, ())
         for table in ("symbol", "edge", "mention", "import", "fact"):
             self._connection.execute(f"DELETE FROM {table} WHERE place_id = ?", (place_id,))
+
+    def _announce(self, place_id: int, names: Iterable[str]) -> None:
+        """Note the names that a file defined before and defines now: whoever looked them up has to look again."""
+        self._connection.execute("INSERT OR IGNORE INTO stale SELECT name FROM symbol WHERE place_id = ?", (place_id,))
+        self._connection.executemany("INSERT OR IGNORE INTO stale VALUES (?)", [(name,) for name in names])
+
+    def stale_names(self) -> list[str]:
+        """The names noted since the last resolution."""
+        return [row[0] for row in self._connection.execute("SELECT name FROM stale")]
 
     def unsettled(self) -> list[Unsettled]:
         """The files whose facts changed since the last resolution."""
@@ -224,7 +238,9 @@ class GraphWriter:
         if not wanted:
             return set()
         found: set[str] = set()
-        for path, blob in self._connection.execute("SELECT path, dependencies FROM fact JOIN place ON place.id = place_id"):
+        for path, blob in self._connection.execute(
+            "SELECT path, dependencies FROM fact JOIN place ON place.id = place_id"
+        ):
             if not wanted.isdisjoint(array("I", blob)):
                 found.add(path)
         return found
@@ -243,7 +259,8 @@ class GraphWriter:
         )
         dependencies = array("I", sorted(map(self.place, resolution.dependencies)))
         self._connection.execute(
-            "UPDATE fact SET state = 0, dependencies = ?, external_imports = ?, unresolved_imports = ? WHERE place_id = ?",
+            """UPDATE fact SET state = 0, dependencies = ?, external_imports = ?, unresolved_imports = ?
+               WHERE place_id = ?""",
             (dependencies.tobytes(), resolution.external_imports, resolution.unresolved_imports, place_id),
         )
 
@@ -262,13 +279,31 @@ class GraphWriter:
     def settle(self) -> None:
         """Mark every file as resolved: those without a resolver have nothing to settle."""
         self._connection.execute("UPDATE fact SET state = 0 WHERE state > 0")
+        self._connection.execute("DELETE FROM stale")
 
 
-def read_fact(connection: sqlite3.Connection, path: str, column: str) -> bytes | None:
-    """One encoded part of a file's facts: `interface` or `body`."""
-    assert column in ("interface", "body")
+def read_interface(connection: sqlite3.Connection, path: str) -> bytes | None:
+    """The encoded interface of a file; None when the file is unknown."""
     row = connection.execute(
-        f"SELECT {column} FROM fact JOIN place ON place.id = place_id WHERE path = ?", (path,)
+        "SELECT interface FROM fact JOIN place ON place.id = place_id WHERE path = ?", (path,)
+    ).fetchone()
+    return None if row is None else row[0]
+
+
+def symbols_named(connection: sqlite3.Connection, name: str) -> list[tuple[str, str, str]]:
+    """Path, key and kind of every symbol of a name."""
+    return connection.execute(
+        """SELECT place.path, node.key, symbol.kind FROM symbol JOIN node ON node.id = symbol.node_id
+           JOIN place ON place.id = symbol.place_id WHERE symbol.name = ? COLLATE NOCASE AND symbol.name = ?
+           ORDER BY place.path, symbol.line""",
+        (name, name),
+    ).fetchall()
+
+
+def read_body(connection: sqlite3.Connection, path: str) -> bytes | None:
+    """The encoded body of a file; None when the file is unknown."""
+    row = connection.execute(
+        "SELECT body FROM fact JOIN place ON place.id = place_id WHERE path = ?", (path,)
     ).fetchone()
     return None if row is None else row[0]
 

@@ -70,8 +70,8 @@ class Counts:
 _SYMBOL = """SELECT symbol.node_id, place.path, node.key, symbol.name, symbol.kind, symbol.line, symbol.end_line,
              symbol.signature, symbol.doc
              FROM symbol JOIN node ON node.id = symbol.node_id JOIN place ON place.id = symbol.place_id"""
-_REFERENCE = """SELECT place.path, edge.line, node.key, edge.kind, edge.origin, edge.certain, edge.source_id, edge.target_id
-                FROM edge JOIN place ON place.id = edge.place_id JOIN node ON node.id = edge.source_id"""
+_REFERENCE = """SELECT place.path, edge.line, node.key, edge.kind, edge.origin, edge.certain, edge.source_id,
+                edge.target_id FROM edge JOIN place ON place.id = edge.place_id JOIN node ON node.id = edge.source_id"""
 
 
 class GraphReader:
@@ -121,8 +121,12 @@ class GraphReader:
         """Path and key of nodes, defined or not."""
         found: dict[int, tuple[str, str]] = {}
         for part in _parts(node_ids):
-            sql = f"SELECT node.id, path, key FROM node JOIN place ON place.id = place_id WHERE node.id IN ({_marks(part)})"
-            found.update({row[0]: (row[1], row[2]) for row in self._rows(sql, part)})
+            rows = self._rows(
+                f"""SELECT node.id, path, key FROM node JOIN place ON place.id = place_id
+                    WHERE node.id IN ({_marks(part)})""",
+                part,
+            )
+            found.update({row[0]: (row[1], row[2]) for row in rows})
         return found
 
     # --- edges
@@ -133,6 +137,30 @@ class GraphReader:
         for part in _parts(node_ids):
             found.extend(map(_reference, self._rows(f"{_REFERENCE} WHERE edge.target_id IN ({_marks(part)})", part)))
         return sorted(found, key=lambda row: (row.path, row.line))
+
+    def overridden(self, node_ids: Iterable[int]) -> set[int]:
+        """What the definitions override, or add another declaration to."""
+        return self._related(node_ids, "edge.target_id", "node.id")
+
+    def overriding(self, node_ids: Iterable[int]) -> set[int]:
+        """What overrides the definitions, or declares them again."""
+        return self._related(node_ids, "node.id", "edge.target_id")
+
+    def _related(self, node_ids: Iterable[int], wanted: str, given: str) -> set[int]:
+        found: set[int] = set()
+        for part in _parts(node_ids):
+            sql = f"""SELECT {wanted} FROM edge JOIN node ON node.id = edge.source_id AND node.place_id = edge.place_id
+                      WHERE {given} IN ({_marks(part)}) AND node.key != '' AND certain
+                      AND origin IN ('override', 'merge')"""
+            found.update(row[0] for row in self._rows(sql, part))
+        return found
+
+    def declared_again(self, path: str, line: int) -> list[SymbolRow]:
+        """The definitions that a line only declares once more: an overload's signature."""
+        sql = f"""{_SYMBOL} WHERE symbol.node_id IN
+                  (SELECT target_id FROM edge JOIN place ON place.id = place_id
+                   WHERE place.path = ? AND edge.line = ? AND origin = 'merge')"""
+        return list(map(_symbol, self._rows(sql, (path, line))))
 
     def outgoing(self, path: str, node_ids: Sequence[int]) -> list[ReferenceRow]:
         """Everything that the given definitions of one file refer to."""
@@ -146,8 +174,10 @@ class GraphReader:
         """How many places refer to each symbol."""
         found: dict[int, int] = {}
         for part in _parts(node_ids):
-            sql = f"SELECT target_id, COUNT(*) FROM edge WHERE target_id IN ({_marks(part)}) AND certain GROUP BY target_id"
-            found.update(self._rows(sql, part).fetchall())
+            rows = self._rows(
+                f"SELECT target_id, COUNT(*) FROM edge WHERE target_id IN ({_marks(part)}) AND certain GROUP BY 1", part
+            )
+            found.update(rows.fetchall())
         return found
 
     def mentions(self, name: str) -> list[ReferenceRow]:
@@ -162,20 +192,26 @@ class GraphReader:
     def imports(self) -> list[ImportRow]:
         """Every import of one file of the project by another."""
         sql = """SELECT source.path, target.path, import.line, import.mode FROM import
-                 JOIN place AS source ON source.id = import.place_id JOIN place AS target ON target.id = import.target_place_id
+                 JOIN place AS source ON source.id = import.place_id
+                 JOIN place AS target ON target.id = import.target_place_id
                  ORDER BY source.path, import.line"""
         return [ImportRow(*row) for row in self._rows(sql)]
 
     def counts(self) -> Counts:
         """The size of the graph."""
         with self.database.snapshot():
-            languages = self._rows("SELECT language, COUNT(*), SUM(lines) FROM file GROUP BY language ORDER BY 3 DESC").fetchall()
+            languages = self._rows(
+                """SELECT coalesce(nullif(language, ''), 'text'), COUNT(*), SUM(lines) FROM file
+                   GROUP BY 1 ORDER BY 3 DESC"""
+            ).fetchall()
             external, unresolved = self._rows(
                 "SELECT coalesce(SUM(external_imports), 0), coalesce(SUM(unresolved_imports), 0) FROM fact"
             ).fetchone()
             return Counts(
-                files_by_language={row[0] or "text": (row[1], row[2]) for row in languages},
-                symbols_by_kind=dict(self._rows("SELECT kind, COUNT(*) FROM symbol GROUP BY kind ORDER BY 2 DESC").fetchall()),
+                files_by_language={row[0]: (row[1], row[2]) for row in languages},
+                symbols_by_kind=dict(
+                    self._rows("SELECT kind, COUNT(*) FROM symbol GROUP BY kind ORDER BY 2 DESC").fetchall()
+                ),
                 edges_by_kind=dict(
                     self._rows("SELECT kind, COUNT(*) FROM edge WHERE certain GROUP BY kind ORDER BY 2 DESC").fetchall()
                 ),

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-import time
+import sqlite3
 from collections import Counter
+from contextlib import closing
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from pinakes.store.sqlite import Database, Migration
+from pinakes.store.sqlite import Database, Migration, connect_read_only
 
 if TYPE_CHECKING:
-    import sqlite3
     from collections.abc import Iterable
+    from pathlib import Path
 
 PROJECT_001 = Migration(
     "project-001-files",
@@ -31,7 +32,8 @@ PROJECT_001 = Migration(
         path TEXT PRIMARY KEY,
         reason TEXT NOT NULL,
         size INTEGER NOT NULL,
-        mtime_ns INTEGER NOT NULL
+        mtime_ns INTEGER NOT NULL,
+        seen_at_ns INTEGER NOT NULL
     ) WITHOUT ROWID;
     CREATE TABLE folder (path TEXT PRIMARY KEY, mtime_ns INTEGER NOT NULL) WITHOUT ROWID;
     """,
@@ -39,15 +41,22 @@ PROJECT_001 = Migration(
 
 
 @dataclass(frozen=True, slots=True)
-class StoredFile:
-    """A file as it was when it was indexed. `seen_at_ns` is the clock's time just before it was read."""
+class SeenStamp:
+    """A file's size and time when it was last read; `seen_at_ns` is the clock's time just before that."""
 
-    id: int
-    path: str
     size: int
     mtime_ns: int
     seen_at_ns: int
+
+
+@dataclass(frozen=True, slots=True)
+class StoredFile:
+    """A file as it was when it was indexed."""
+
+    id: int
+    path: str
     hash: bytes
+    stamp: SeenStamp
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,10 +66,8 @@ class FileRecord:
     path: str
     language: str
     lines: int
-    size: int
-    mtime_ns: int
-    seen_at_ns: int
     hash: bytes
+    stamp: SeenStamp
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,8 +76,7 @@ class SkippedFile:
 
     path: str
     reason: str
-    size: int
-    mtime_ns: int
+    stamp: SeenStamp
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,42 +97,62 @@ class ProjectStore:
 
     def meta(self, key: str) -> str:
         """A recorded fact; empty when it was never recorded."""
-        row = self.database.read().execute("SELECT value FROM meta WHERE key = ?", (key,)).fetchone()
+        with self.database.snapshot() as connection:
+            row = connection.execute("SELECT value FROM meta WHERE key = ?", (key,)).fetchone()
         return row[0] if row else ""
 
-    def set_meta(self, connection: sqlite3.Connection, key: str, value: str) -> None:
-        """Record a fact."""
-        connection.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (key, value))
+    def set_meta(self, connection: sqlite3.Connection, facts: dict[str, str]) -> None:
+        """Record facts by key."""
+        connection.executemany("INSERT OR REPLACE INTO meta VALUES (?, ?)", facts.items())
 
     def files(self) -> dict[str, StoredFile]:
         """All indexed files by path."""
-        rows = self.database.read().execute("SELECT id, path, size, mtime_ns, seen_at_ns, hash FROM file")
-        return {row[1]: StoredFile(*row) for row in rows}
+        with self.database.snapshot() as connection:
+            rows = connection.execute("SELECT id, path, hash, size, mtime_ns, seen_at_ns FROM file").fetchall()
+        return {row[1]: StoredFile(row[0], row[1], row[2], SeenStamp(*row[3:])) for row in rows}
 
     def file(self, path: str) -> StoredFile | None:
         """One indexed file."""
-        row = (
-            self.database.read()
-            .execute("SELECT id, path, size, mtime_ns, seen_at_ns, hash FROM file WHERE path = ?", (path,))
-            .fetchone()
-        )
-        return StoredFile(*row) if row else None
+        with self.database.snapshot() as connection:
+            row = connection.execute(
+                "SELECT id, path, hash, size, mtime_ns, seen_at_ns FROM file WHERE path = ?", (path,)
+            ).fetchone()
+        return StoredFile(row[0], row[1], row[2], SeenStamp(*row[3:])) if row else None
 
     def skipped(self) -> dict[str, SkippedFile]:
         """All skipped files by path."""
-        rows = self.database.read().execute("SELECT path, reason, size, mtime_ns FROM skipped")
-        return {row[0]: SkippedFile(*row) for row in rows}
+        with self.database.snapshot() as connection:
+            rows = connection.execute("SELECT path, reason, size, mtime_ns, seen_at_ns FROM skipped").fetchall()
+        return {row[0]: SkippedFile(row[0], row[1], SeenStamp(*row[2:])) for row in rows}
+
+    def stamps(self) -> dict[str, SeenStamp]:
+        """The stamps of all files, indexed or skipped, by path."""
+        with self.database.snapshot() as connection:
+            rows = connection.execute(
+                """SELECT path, size, mtime_ns, seen_at_ns FROM file
+                   UNION ALL SELECT path, size, mtime_ns, seen_at_ns FROM skipped"""
+            ).fetchall()
+        return {row[0]: SeenStamp(*row[1:]) for row in rows}
 
     def folders(self) -> dict[str, int]:
-        """When each folder's list of entries last changed, as seen by the last walk."""
-        return dict(self.database.read().execute("SELECT path, mtime_ns FROM folder").fetchall())
+        """When each folder's list of entries last changed, as seen by the last walk; 0 if it cannot be trusted."""
+        with self.database.snapshot() as connection:
+            return dict(connection.execute("SELECT path, mtime_ns FROM folder").fetchall())
+
+    def file_count(self) -> int:
+        """How many files are indexed."""
+        with self.database.snapshot() as connection:
+            count: int = connection.execute("SELECT COUNT(*) FROM file").fetchone()[0]
+        return count
 
     def totals(self) -> Totals:
         """How much is indexed, by language, and how much was skipped, by reason."""
         with self.database.snapshot() as connection:
-            rows = connection.execute("SELECT language, COUNT(*), SUM(lines) FROM file GROUP BY language").fetchall()
+            rows = connection.execute(
+                "SELECT coalesce(nullif(language, ''), 'text'), COUNT(*), SUM(lines) FROM file GROUP BY 1"
+            ).fetchall()
             skipped = connection.execute("SELECT reason, COUNT(*) FROM skipped GROUP BY reason").fetchall()
-        languages = Counter({language or "text": count for language, count, _ in rows})
+        languages = Counter({language: count for language, count, _ in rows})
         return Totals(
             files=sum(count for _, count, _ in rows),
             lines=sum(lines for _, _, lines in rows),
@@ -136,28 +162,39 @@ class ProjectStore:
 
     def add_file(self, connection: sqlite3.Connection, record: FileRecord) -> int:
         """Write a file's row; its id."""
+        stamp = record.stamp
         cursor = connection.execute(
-            "INSERT INTO file (path, language, lines, size, mtime_ns, seen_at_ns, hash) VALUES (?, ?, ?, ?, ?, ?, ?)",
-            (record.path, record.language, record.lines, record.size, record.mtime_ns, record.seen_at_ns, record.hash),
+            """INSERT INTO file (path, language, lines, size, mtime_ns, seen_at_ns, hash)
+               VALUES (?, ?, ?, ?, ?, ?, ?)""",
+            (
+                record.path,
+                record.language,
+                record.lines,
+                stamp.size,
+                stamp.mtime_ns,
+                stamp.seen_at_ns,
+                record.hash,
+            ),
         )
-        assert cursor.lastrowid is not None
-        return cursor.lastrowid
+        return cursor.lastrowid or 0  # never 0 after an insert; RETURNING is many times slower
 
     def remove_file(self, connection: sqlite3.Connection, file_id: int) -> None:
         """Delete a file's row."""
         connection.execute("DELETE FROM file WHERE id = ?", (file_id,))
 
-    def touch_file(self, connection: sqlite3.Connection, file_id: int, *, size: int, mtime_ns: int, seen_at_ns: int) -> None:
+    def touch_file(self, connection: sqlite3.Connection, file_id: int, stamp: SeenStamp) -> None:
         """Record a new stamp for a file whose content is the same."""
         connection.execute(
-            "UPDATE file SET size = ?, mtime_ns = ?, seen_at_ns = ? WHERE id = ?", (size, mtime_ns, seen_at_ns, file_id)
+            "UPDATE file SET size = ?, mtime_ns = ?, seen_at_ns = ? WHERE id = ?",
+            (stamp.size, stamp.mtime_ns, stamp.seen_at_ns, file_id),
         )
 
-    def set_skipped(self, connection: sqlite3.Connection, skipped: Iterable[SkippedFile]) -> None:
-        """Record files that are not indexed."""
-        connection.executemany(
-            "INSERT OR REPLACE INTO skipped VALUES (?, ?, ?, ?)",
-            [(file.path, file.reason, file.size, file.mtime_ns) for file in skipped],
+    def set_skipped(self, connection: sqlite3.Connection, file: SkippedFile) -> None:
+        """Record a file that is not indexed."""
+        stamp = file.stamp
+        connection.execute(
+            "INSERT OR REPLACE INTO skipped VALUES (?, ?, ?, ?, ?)",
+            (file.path, file.reason, stamp.size, stamp.mtime_ns, stamp.seen_at_ns),
         )
 
     def forget_skipped(self, connection: sqlite3.Connection, paths: Iterable[str]) -> None:
@@ -169,6 +206,12 @@ class ProjectStore:
         connection.execute("DELETE FROM folder")
         connection.executemany("INSERT INTO folder VALUES (?, ?)", folders.items())
 
-    def bump_generation(self, connection: sqlite3.Connection) -> None:
-        """Mark that the index changed, for readers that keep something in memory."""
-        self.set_meta(connection, "generation", str(time.time_ns()))
+
+def glance(path: Path) -> tuple[dict[str, str], int] | None:
+    """The facts that a project file records and how many files it holds; None when it is unreadable."""
+    try:
+        with closing(connect_read_only(path)) as connection:
+            facts = dict(connection.execute("SELECT key, value FROM meta").fetchall())
+            return facts, connection.execute("SELECT COUNT(*) FROM file").fetchone()[0]
+    except sqlite3.Error:
+        return None

@@ -11,12 +11,23 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from pinakes.errors import StoreBusy, StoreCorrupt, StoreError, StoreTooNew, StoreUnwritable
+from pinakes.store.lock import hold_lock
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from pathlib import Path
 
 BUSY_TIMEOUT_SECONDS = 15.0
+GLANCE_TIMEOUT_SECONDS = 2.0
+_UNWRITABLE = frozenset(
+    {
+        sqlite3.SQLITE_READONLY,
+        sqlite3.SQLITE_FULL,
+        sqlite3.SQLITE_CANTOPEN,
+        sqlite3.SQLITE_IOERR,
+        sqlite3.SQLITE_PERM,
+    }
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +39,10 @@ class Migration:
 
 
 class Database:
-    """A migrated SQLite file in WAL mode; one connection per thread."""
+    """A migrated SQLite file in WAL mode; one connection per thread.
+
+    `set_aside` is where a damaged file was moved that stood in its place.
+    """
 
     def __init__(
         self,
@@ -36,24 +50,28 @@ class Database:
         migrations: Sequence[Migration],
         *,
         durability: Literal["NORMAL", "FULL"] = "NORMAL",
+        busy_timeout_seconds: float = BUSY_TIMEOUT_SECONDS,
         backup_before_migration: bool = False,
     ) -> None:
         self.path = path
         self.set_aside: Path | None = None
         self._migrations = tuple(migrations)
         self._durability = durability
+        self._busy_timeout_seconds = busy_timeout_seconds
         self._backup_before_migration = backup_before_migration
         self._local = threading.local()
         self._connections: list[sqlite3.Connection] = []
         self._connections_lock = threading.Lock()
-        try:
-            self._prepare()
-        except StoreCorrupt:
-            self.set_aside = move_aside(path)
-            self._prepare()
+        with self._opening():
+            self._prepare_or_replace()
+
+    @property
+    def file(self) -> int:
+        """Which file on disk this is; another one once a damaged file was replaced."""
+        return self._file
 
     def read(self) -> sqlite3.Connection:
-        """This thread's connection, for single queries that need no snapshot."""
+        """This thread's connection. SQLite's errors come as they are: `snapshot` and `write` translate them."""
         connection: sqlite3.Connection | None = getattr(self._local, "connection", None)
         if connection is None:
             connection = self._connect()
@@ -62,12 +80,12 @@ class Database:
 
     @contextmanager
     def snapshot(self) -> Iterator[sqlite3.Connection]:
-        """Several queries that see one and the same state, whatever is written meanwhile."""
-        connection = self.read()
-        if connection.in_transaction:
-            yield connection
-            return
+        """Queries that see one and the same state, whatever is written meanwhile."""
         with named_errors(self.path):
+            connection = self.read()
+            if connection.in_transaction:
+                yield connection
+                return
             connection.execute("BEGIN")
             try:
                 yield connection
@@ -77,21 +95,41 @@ class Database:
     @contextmanager
     def write(self) -> Iterator[sqlite3.Connection]:
         """One transaction that takes the write lock at once; all of it or nothing is kept."""
-        connection = self.read()
         with named_errors(self.path):
+            connection = self.read()
             connection.execute("BEGIN IMMEDIATE")
             try:
                 yield connection
+                connection.commit()
             except BaseException:
                 connection.rollback()
                 raise
-            connection.commit()
 
     def commit_step(self, connection: sqlite3.Connection) -> None:
         """Inside `write`: keep what was written so far and go on in a new transaction."""
-        with named_errors(self.path):
-            connection.commit()
-            connection.execute("BEGIN IMMEDIATE")
+        connection.commit()
+        connection.execute("BEGIN IMMEDIATE")
+
+    def replace(self, damaged: int) -> None:
+        """Begin an empty file in place of `damaged`, which is set aside; others may already have done so."""
+        with self._opening():
+            if _identity(self.path) == damaged:
+                self.set_aside = move_aside(self.path)
+            # Other threads may still use their connections: those close when the threads let go of them.
+            with self._connections_lock:
+                self._connections.clear()
+            self._local = threading.local()
+            self._prepare_or_replace()
+
+    def release(self) -> None:
+        """Close this thread's connection: for a thread that is about to end."""
+        connection: sqlite3.Connection | None = getattr(self._local, "connection", None)
+        if connection is None:
+            return
+        self._local.connection = None
+        with self._connections_lock:
+            self._connections = [other for other in self._connections if other is not connection]
+        connection.close()
 
     def close(self) -> None:
         """Close the connections of all threads."""
@@ -101,80 +139,81 @@ class Database:
             self._connections.clear()
         self._local = threading.local()
 
+    @contextmanager
+    def _opening(self) -> Iterator[None]:
+        """One process at a time creates, migrates or replaces the file."""
+        with hold_lock(self.path.with_name(f"{self.path.name}-lock")):
+            yield
+
     def _connect(self) -> sqlite3.Connection:
-        with named_errors(self.path):
-            connection = sqlite3.connect(
-                self.path, timeout=BUSY_TIMEOUT_SECONDS, isolation_level=None, check_same_thread=False
-            )
-            connection.execute(f"PRAGMA synchronous={self._durability}")
-            connection.execute("PRAGMA foreign_keys=ON")
-            connection.execute("PRAGMA temp_store=MEMORY")
-            connection.execute("PRAGMA cache_size=-32000")
+        connection = sqlite3.connect(
+            self.path, timeout=self._busy_timeout_seconds, isolation_level=None, check_same_thread=False
+        )
+        connection.execute(f"PRAGMA synchronous={self._durability}")
+        connection.execute("PRAGMA foreign_keys=ON")
+        connection.execute("PRAGMA temp_store=MEMORY")
+        connection.execute("PRAGMA cache_size=-32000")
         with self._connections_lock:
             self._connections.append(connection)
         return connection
 
-    def _prepare(self) -> None:
-        _make_folder(self.path.parent)
-        with named_errors(self.path), closing(sqlite3.connect(self.path, timeout=BUSY_TIMEOUT_SECONDS)) as connection:
-            if os.name == "posix":
-                self.path.chmod(0o600)
-            _enter_wal(connection)
-            connection.isolation_level = None
-            self._migrate(connection)
+    def _prepare_or_replace(self) -> None:
+        try:
+            self._prepare()
+        except StoreCorrupt:
+            self.set_aside = move_aside(self.path)
+            self._prepare()
+        self._file = _identity(self.path)
 
-    def _migrate(self, connection: sqlite3.Connection) -> None:
-        if self._applied(connection) == [migration.name for migration in self._migrations]:
-            return
-        connection.execute("BEGIN IMMEDIATE")
-        connection.execute("CREATE TABLE IF NOT EXISTS migration (position INTEGER PRIMARY KEY, name TEXT, applied_at REAL)")
-        applied = self._applied(connection)
+    def _prepare(self) -> None:
+        """Create the file and bring its schema up to date; a file that needs nothing is not written to."""
+        _create_private(self.path)
+        with (
+            named_errors(self.path),
+            closing(sqlite3.connect(self.path, timeout=self._busy_timeout_seconds, isolation_level=None)) as connection,
+        ):
+            missing = self._missing_steps(connection)
+            if connection.execute("PRAGMA journal_mode").fetchone()[0] != "wal":
+                connection.execute("PRAGMA journal_mode=WAL")
+            if missing and len(missing) < len(self._migrations) and self._backup_before_migration:
+                _back_up(connection, self.path.with_name(f"{self.path.name}.before-{missing[0].name}"))
+            if missing:
+                _migrate(connection, missing, first=len(self._migrations) - len(missing))
+
+    def _missing_steps(self, connection: sqlite3.Connection) -> tuple[Migration, ...]:
+        applied = _applied(connection)
         known = [migration.name for migration in self._migrations]
         if applied != known[: len(applied)]:
-            connection.rollback()
+            unknown = next((name for name in applied if name not in known), applied[-1])
             raise StoreTooNew(
-                f"{self.path.name} has schema step '{applied[-1]}', which this version does not know",
+                f"{self.path.name} has schema step '{unknown}', which this version does not know",
                 hint="Upgrade pinakes, or set PINAKES_HOME to another folder.",
             )
-        if applied and len(applied) < len(known) and self._backup_before_migration:
-            self._back_up(known[len(applied)])
-        for position, migration in enumerate(self._migrations[len(applied) :], start=len(applied)):
-            for statement in split_statements(migration.sql):
-                connection.execute(statement)
-            connection.execute("INSERT INTO migration VALUES (?, ?, ?)", (position, migration.name, time.time()))
-        connection.commit()
-
-    def _back_up(self, migration_name: str) -> None:
-        """Copy the file as it is before a migration; the write lock is held, so nothing slips in between."""
-        target = self.path.with_name(f"{self.path.name}.before-{migration_name}")
-        with closing(sqlite3.connect(self.path)) as source, closing(sqlite3.connect(target)) as copy:
-            if os.name == "posix":
-                target.chmod(0o600)
-            source.backup(copy)
-
-    def _applied(self, connection: sqlite3.Connection) -> list[str]:
-        if not connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'migration'").fetchone():
-            return []
-        return [row[0] for row in connection.execute("SELECT name FROM migration ORDER BY position")]
+        return self._migrations[len(applied) :]
 
 
 def check_file(path: Path) -> list[str]:
     """What SQLite's own integrity check finds wrong with a file; nothing is good. Changes nothing."""
-    with named_errors(path), closing(sqlite3.connect(f"file:{path.as_posix()}?mode=ro", uri=True)) as connection:
+    with named_errors(path), closing(connect_read_only(path)) as connection:
         rows = connection.execute("PRAGMA integrity_check(10)").fetchall()
     return [row[0] for row in rows if row[0] != "ok"]
+
+
+def connect_read_only(path: Path) -> sqlite3.Connection:
+    """A connection for a glance at a file that nobody here has opened."""
+    return sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True, timeout=GLANCE_TIMEOUT_SECONDS)
 
 
 def split_statements(sql: str) -> list[str]:
     """The statements of a script; `executescript` would commit behind our back."""
     statements: list[str] = []
     pending = ""
-    for line in sql.splitlines(keepends=True):
-        pending += line
-        if sqlite3.complete_statement(pending):
+    for piece in sql.split(";"):
+        pending += f"{piece};"
+        if sqlite3.complete_statement(pending):  # not inside a string or a trigger
             statements.append(pending.strip())
             pending = ""
-    return [*statements, pending.strip()] if pending.strip() else statements
+    return [statement for statement in statements if statement != ";"]
 
 
 def move_aside(path: Path) -> Path:
@@ -207,22 +246,52 @@ def _translate(exc: sqlite3.Error, path: Path) -> StoreError:
         return StoreBusy(f"{path.name} is in use by another process", hint="Try again in a moment.")
     if code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB):
         return StoreCorrupt(f"{path.name} is damaged ({text})", hint="Run `pinakes doctor`; the index can be rebuilt.")
-    if code in (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_FULL, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_PERM):
+    if code in _UNWRITABLE:
         return StoreUnwritable(
-            f"Cannot write {path.name} ({text})", hint="Free disk space, or set PINAKES_HOME to a writable folder."
+            f"Cannot write {path.name} ({text})",
+            hint="Free disk space, or set PINAKES_HOME to a writable folder.",
         )
     return StoreError(f"{path.name}: {text}")
 
 
-def _make_folder(folder: Path) -> None:
+def _applied(connection: sqlite3.Connection) -> list[str]:
+    if not connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'migration'").fetchone():
+        return []
+    return [row[0] for row in connection.execute("SELECT name FROM migration ORDER BY position")]
+
+
+def _migrate(connection: sqlite3.Connection, steps: Sequence[Migration], *, first: int) -> None:
+    connection.execute("BEGIN IMMEDIATE")
+    connection.execute(
+        "CREATE TABLE IF NOT EXISTS migration (position INTEGER PRIMARY KEY, name TEXT, applied_at REAL)"
+    )
+    for position, migration in enumerate(steps, start=first):
+        for statement in split_statements(migration.sql):
+            connection.execute(statement)
+        connection.execute("INSERT INTO migration VALUES (?, ?, ?)", (position, migration.name, time.time()))
+    connection.commit()
+
+
+def _back_up(connection: sqlite3.Connection, target: Path) -> None:
+    """Copy the database as it is, readable by its owner only."""
+    _create_private(target)
+    with closing(sqlite3.connect(target)) as copy:
+        connection.backup(copy)
+
+
+def _create_private(path: Path) -> None:
+    """Make the file if there is none, readable by its owner only."""
     try:
-        folder.mkdir(parents=True, exist_ok=True)
+        os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
     except OSError as exc:
         raise StoreUnwritable(
-            f"Cannot create the data folder ({exc.strerror})", hint="Set PINAKES_HOME to a writable folder."
+            f"Cannot write {path.name} ({exc.strerror})", hint="Set PINAKES_HOME to a writable folder."
         ) from exc
 
 
-def _enter_wal(connection: sqlite3.Connection) -> None:
-    if connection.execute("PRAGMA journal_mode").fetchone()[0] != "wal":
-        connection.execute("PRAGMA journal_mode=WAL")
+def _identity(path: Path) -> int:
+    """The file behind the name: a renamed one keeps its number, so a new one always has another."""
+    try:
+        return path.stat().st_ino
+    except OSError:
+        return 0

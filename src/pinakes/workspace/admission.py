@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import re
+import stat
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -17,33 +19,48 @@ MAX_CODE_BYTES = 4_000_000
 MAX_DATA_BYTES = 400_000
 _DATA_LANGUAGES = frozenset({"json", "yaml", "toml", "xml", "html", "css"})
 _HEAD_BYTES = 8_192
+_MARK_BYTES = 2_000  # where a file says that it is generated
 _LONGEST_MEAN_LINE = 250
 _SMALLEST_MINIFIED = 2_000
+# A link must not lead out of the project, a pipe must not make us wait. Windows knows neither flag.
+_OPEN_FLAGS = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
 
 BINARY_SUFFIXES = frozenset(
-    """.png .jpg .jpeg .gif .webp .ico .bmp .tiff .psd .pdf .zip .gz .bz2 .xz .zst .7z .tar .tgz .jar .war .class .pyc .pyo
-    .so .o .a .dylib .dll .exe .bin .dat .db .sqlite .sqlite3 .woff .woff2 .ttf .otf .eot .mp3 .mp4 .mov .avi .wav .ogg
-    .webm .wasm .npy .npz .parquet .onnx .safetensors .pt .pth .h5 .mo .gmo .ipynb .lockb .whl .deb .rpm .iso""".split()
+    """.png .jpg .jpeg .gif .webp .ico .bmp .tiff .psd .pdf .zip .gz .bz2 .xz .zst .7z .tar .tgz .jar .war
+    .class .pyc .pyo .so .o .a .dylib .dll .exe .bin .dat .db .sqlite .sqlite3 .woff .woff2 .ttf .otf .eot
+    .mp3 .mp4 .mov .avi .wav .ogg .webm .wasm .npy .npz .parquet .onnx .safetensors .pt .pth .h5 .mo .gmo
+    .lockb .whl .deb .rpm .iso""".split()
 )
 GENERATED_NAMES = frozenset(
-    """package-lock.json npm-shrinkwrap.json yarn.lock pnpm-lock.yaml bun.lock poetry.lock pdm.lock uv.lock Pipfile.lock
-    Cargo.lock composer.lock Gemfile.lock go.sum flake.lock mix.lock pubspec.lock packages.lock.json""".split()
+    """package-lock.json npm-shrinkwrap.json yarn.lock pnpm-lock.yaml bun.lock poetry.lock pdm.lock uv.lock
+    Pipfile.lock Cargo.lock composer.lock Gemfile.lock go.sum flake.lock mix.lock pubspec.lock
+    packages.lock.json""".split()
 )
-_TEXT_DATA_SUFFIXES = frozenset({".svg", ".csv", ".tsv", ".po", ".pot", ".log", ".map", ".snap", ".lock"})
-# A comment near the top that says so itself.
+DATA_SUFFIXES = frozenset({".svg", ".csv", ".tsv", ".po", ".pot", ".log", ".map", ".snap", ".lock", ".ipynb"})
+# Said in a comment: code that looks for these marks must not be taken for generated itself.
 _GENERATED = re.compile(
-    rb"^[^\w\n]{1,10}(?:@generated\b|[^\n]*\bCode generated\b[^\n]*\bDO NOT EDIT|"
-    rb"[^\n]*(?i:\b(?:auto(?:matically)?[- ]?generated|this file (?:is|was) generated)\b[^\n]*(?:\n[^\n]*){0,2}"
-    rb"\bdo not (?:edit|modify)\b))",
-    re.MULTILINE,
+    rb"""^[ \t]*(?://|\#|/?\*|--|;|%|<!--|\"{3}|'{3})[^\n]*?(?:
+        @generated\b
+        | \bCode\ generated\b[^\n]*\bDO\ NOT\ EDIT
+        | (?i:\b(?:auto(?:matically)?[- ]?generated|this\ file\ (?:is|was)\ generated)\b
+              [^\n]*(?:\n[^\n]*){0,2}\bdo\ not\ (?:edit|modify)\b))""",
+    re.MULTILINE | re.VERBOSE,
 )
 _BUILT = re.compile(r"(?:^|/)dist/.*\.(?:[cm]?js|css)$")
 _MINIFIED_NAME = re.compile(r"[.-]min\.(?:js|css|mjs)$|\.bundle\.js$|\.chunk\.js$")
+# By their first bytes; the longer mark comes first, because it begins with the shorter one.
+_ENCODINGS = (
+    (b"\xff\xfe\0\0", "utf-32"),
+    (b"\0\0\xfe\xff", "utf-32"),
+    (b"\xff\xfe", "utf-16"),
+    (b"\xfe\xff", "utf-16"),
+    (b"\xef\xbb\xbf", "utf-8-sig"),
+)
 
 
 @dataclass(frozen=True, slots=True)
 class Admitted:
-    """Content worth indexing."""
+    """Content worth indexing, as UTF-8."""
 
     data: bytes
     language: Language | None
@@ -57,7 +74,7 @@ def refuse_by_name(path: str, size: int) -> str | None:
         return "binary"
     if name in GENERATED_NAMES:
         return "generated"
-    if suffix in _TEXT_DATA_SUFFIXES:
+    if suffix in DATA_SUFFIXES:
         return "data"
     if _BUILT.search(path):
         return "built"
@@ -72,37 +89,52 @@ def admit(root: Path, path: str, size: int) -> Admitted | str:
     """Read a file; its content and language, or the reason why it is skipped."""
     if reason := refuse_by_name(path, size):
         return reason
-    try:
-        data = (root / path).read_bytes()
-    except OSError:
+    data = read_regular(f"{root}/{path}")
+    if data is None:
         return "unreadable"
     language = detect(path, data[:_HEAD_BYTES])
     return refuse_by_content(data, language) or Admitted(as_text(data).encode("utf-8", "replace"), language)
 
 
+def read_regular(path: str) -> bytes | None:
+    """The content of a file, at most a little more than we index; None for a link, a pipe, or what cannot be read."""
+    try:
+        with open(os.open(path, _OPEN_FLAGS), "rb") as file:  # noqa: PTH123 (a path cannot carry the flags)
+            if stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+                return file.read(MAX_CODE_BYTES + 1)
+    except OSError:
+        pass
+    return None
+
+
 def refuse_by_content(data: bytes, language: Language | None) -> str | None:
     """The reason to skip content that is no source written by a person; None when it is."""
     head = data[:_HEAD_BYTES]
-    if b"\0" in head and not head.startswith((b"\xff\xfe", b"\xfe\xff")):
+    if b"\0" in head and _marked_encoding(head) is None:
         return "binary"
     if len(data) > MAX_CODE_BYTES:
         return "too large"
     if (language is None or language.name in _DATA_LANGUAGES) and len(data) > MAX_DATA_BYTES:
         return "data"
+    if not data.strip():
+        return "empty"
     if _is_minified(data) and not (language and language.name == "markdown"):
         return "minified"
-    return "generated" if _GENERATED.search(head[:2_000]) else None
+    return "generated" if _GENERATED.search(head[:_MARK_BYTES]) else None
 
 
 def _is_minified(data: bytes) -> bool:
     return len(data) > _SMALLEST_MINIFIED and len(data) / (data.count(b"\n") + 1) > _LONGEST_MEAN_LINE
 
 
+def _marked_encoding(data: bytes) -> str | None:
+    return next((name for mark, name in _ENCODINGS if data.startswith(mark)), None)
+
+
 def as_text(data: bytes) -> str:
     """Content of any encoding as text, line for line."""
-    if data.startswith((b"\xff\xfe", b"\xfe\xff")):
-        return data.decode("utf-16", "replace")
-    data = data.removeprefix(b"\xef\xbb\xbf")
+    if encoding := _marked_encoding(data):
+        return data.decode(encoding, "replace")
     try:
         return data.decode("utf-8")
     except UnicodeDecodeError:

@@ -5,19 +5,23 @@ from __future__ import annotations
 import hashlib
 import os
 import time
-from collections.abc import Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
-from dataclasses import dataclass
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from multiprocessing import get_context
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from pinakes.workspace.admission import Admitted, admit
 from pinakes.workspace.indexer import Indexer, ParsedFile
 from pinakes.workspace.walk import Stamp, stamp
 
 if TYPE_CHECKING:
+    from collections.abc import Generator, Iterator, Sequence
+    from pathlib import Path
+
+    import tree_sitter
+
     from pinakes.languages.table import Language
 
 MAX_WORKERS = 4
@@ -38,7 +42,7 @@ class Candidate:
 
 @dataclass(frozen=True, slots=True)
 class Extracted:
-    """What came of one candidate: facts per indexer, or a reason to skip it, or neither when its content is unchanged."""
+    """What came of one candidate: facts per indexer, or a reason to skip it, or neither if its content is unchanged."""
 
     path: str
     stamp: Stamp
@@ -51,14 +55,17 @@ class Extracted:
     error: str = ""
 
 
-def extract_all(root: Path, candidates: Sequence[Candidate], indexers: Sequence[Indexer]) -> Iterator[list[Extracted]]:
+Batch: TypeAlias = "list[Candidate]"
+
+
+def extract_all(root: Path, candidates: Sequence[Candidate], indexers: Sequence[Indexer]) -> Generator[list[Extracted]]:
     """Extract every candidate, batch by batch in any order; in processes when there is much to do."""
     batches = _batches(candidates)
     if sum(candidate.stamp.size for candidate in candidates) < PARALLEL_BYTES or len(batches) < 2:
         for batch in batches:
             yield extract_batch(root, batch, indexers)
     else:
-        yield from _extract_in_processes(root, batches, indexers)
+        yield from _extract_in_processes(root, batches, tuple(indexers))
 
 
 def extract_batch(root: Path, batch: Sequence[Candidate], indexers: Sequence[Indexer]) -> list[Extracted]:
@@ -66,51 +73,52 @@ def extract_batch(root: Path, batch: Sequence[Candidate], indexers: Sequence[Ind
     return [_extract(root, candidate, indexers) for candidate in batch]
 
 
+def parse_file(path: str, admitted: Admitted) -> ParsedFile:
+    """Parse content with the grammar of its language, if there is one."""
+    return ParsedFile(path, admitted.data, admitted.language, _tree(admitted.language, admitted.data))
+
+
 def _extract(root: Path, candidate: Candidate, indexers: Sequence[Indexer]) -> Extracted:
     seen_at_ns = time.time_ns()
-    current = stamp(root / candidate.path)
+    current = stamp(f"{root}/{candidate.path}")
     if current is None:
         return Extracted(candidate.path, candidate.stamp, seen_at_ns, skip_reason="vanished")
+    blank = Extracted(candidate.path, current, seen_at_ns)
     admitted = admit(root, candidate.path, current.size)
     if isinstance(admitted, str):
-        return Extracted(candidate.path, current, seen_at_ns, skip_reason=admitted)
+        return replace(blank, skip_reason=admitted)
     digest = hashlib.sha256(admitted.data).digest()
     if digest == candidate.known_hash:
-        return Extracted(candidate.path, current, seen_at_ns, hash=digest)
-    return _parse(candidate.path, current, seen_at_ns, digest, admitted, indexers)
+        return replace(blank, hash=digest)
+    try:
+        return _parse(replace(blank, hash=digest), admitted, indexers)
+    except Exception as exc:  # noqa: BLE001 (whatever is wrong with one file must not stop the run: it is reported)
+        return replace(blank, skip_reason="failed", error=f"{type(exc).__name__}: {exc}")
 
 
-def _parse(
-    path: str, current: Stamp, seen_at_ns: int, digest: bytes, admitted: Admitted, indexers: Sequence[Indexer]
-) -> Extracted:
-    file = parse_file(path, admitted)
-    return Extracted(
-        path,
-        current,
-        seen_at_ns,
-        hash=digest,
+def _parse(blank: Extracted, admitted: Admitted, indexers: Sequence[Indexer]) -> Extracted:
+    file = parse_file(blank.path, admitted)
+    return replace(
+        blank,
         language=file.language.name if file.language else "",
         lines=file.data.count(b"\n") + (not file.data.endswith(b"\n")),
         facts=tuple(indexer.extract(file) for indexer in indexers),
     )
 
 
-def parse_file(path: str, admitted: Admitted) -> ParsedFile:
-    """Parse content with the grammar of its language, if there is one."""
-    return ParsedFile(path, admitted.data, admitted.language, _tree(admitted.language, admitted.data))
-
-
-def _tree(language: Language | None, data: bytes) -> Any:
+def _tree(language: Language | None, data: bytes) -> tree_sitter.Tree | None:
     if language is None:
         return None
-    from pinakes.languages.grammar import parse  # deferred: loads the parser library only where something is parsed
+    from pinakes.languages.grammar import (
+        parse,
+    )  # deferred: loads the parser library only where something is parsed
 
     return parse(language, data)
 
 
-def _batches(candidates: Sequence[Candidate]) -> list[list[Candidate]]:
+def _batches(candidates: Sequence[Candidate]) -> list[Batch]:
     """Groups of similar cost; neighbours stay together."""
-    batches: list[list[Candidate]] = []
+    batches: list[Batch] = []
     size = BATCH_BYTES
     for candidate in candidates:
         if size >= BATCH_BYTES or len(batches[-1]) >= BATCH_FILES:
@@ -121,57 +129,80 @@ def _batches(candidates: Sequence[Candidate]) -> list[list[Candidate]]:
     return batches
 
 
-def _extract_in_processes(
-    root: Path, batches: list[list[Candidate]], indexers: Sequence[Indexer]
+def _extract_in_processes(root: Path, batches: list[Batch], indexers: tuple[Indexer, ...]) -> Iterator[list[Extracted]]:
+    """Run batches in pools; a file that kills its worker is found and reported, the others go on."""
+    todo = batches[::-1]
+    while todo:
+        suspects: Batch = []
+        yield from _run_pool(root, todo, indexers, suspects)
+        yield from _extract_singly(root, suspects, indexers)
+
+
+def _run_pool(
+    root: Path, todo: list[Batch], indexers: tuple[Indexer, ...], suspects: Batch
 ) -> Iterator[list[Extracted]]:
-    """Run batches in a pool; a file that kills its worker is found by itself and reported, the others go on."""
-    suspects: list[Candidate] = []
-    todo = iter(batches)
-    with _pool(len(batches)) as pool:
-        running: dict[Future[list[Extracted]], list[Candidate]] = {}
-        broken = False
-        while True:
-            while not broken and len(running) < MAX_WORKERS * 2 and (batch := next(todo, None)):
+    """Take batches off `todo` until none is left or a worker dies; the files of unfinished ones are `suspects`."""
+    with _pool(len(todo)) as pool:
+        running: dict[Future[list[Extracted]], Batch] = {}
+        while running or (todo and not suspects):
+            while todo and not suspects and len(running) < MAX_WORKERS * 2:
+                batch = todo.pop()
                 try:
-                    running[pool.submit(extract_batch, root, batch, tuple(indexers))] = batch
+                    running[pool.submit(extract_batch, root, batch, indexers)] = batch
                 except BrokenProcessPool:
-                    broken = True
                     suspects += batch
-            if not running:
-                break
-            done, _ = wait(running, return_when=FIRST_COMPLETED)
-            for future in done:
+            for future in wait(running, return_when=FIRST_COMPLETED).done:
                 batch = running.pop(future)
                 try:
                     yield future.result()
                 except BrokenProcessPool:
-                    broken = True
                     suspects += batch
-    for batch in todo:
-        suspects += batch
-    for candidate in suspects:
-        yield [_extract_alone(root, candidate, indexers)]
 
 
-def _extract_alone(root: Path, candidate: Candidate, indexers: Sequence[Indexer]) -> Extracted:
-    """One file in a process of its own, so that a crash names its culprit."""
-    with _pool(1) as pool:
-        try:
-            return pool.submit(extract_batch, root, [candidate], tuple(indexers)).result()[0]
-        except BrokenProcessPool:
-            return Extracted(
-                candidate.path, candidate.stamp, time.time_ns(), skip_reason="parser crashed", error="its parser crashed"
-            )
+def _extract_singly(root: Path, suspects: Batch, indexers: tuple[Indexer, ...]) -> Iterator[list[Extracted]]:
+    """Run files one after the other in one process: whichever it is at when it dies has killed it."""
+    todo = suspects[::-1]
+    while todo:
+        with _pool(1) as pool:
+            while todo:
+                candidate = todo.pop()
+                try:
+                    yield pool.submit(extract_batch, root, [candidate], indexers).result()
+                except BrokenProcessPool:
+                    yield [_crashed(candidate)]
+                    break
 
 
-def _pool(tasks: int) -> ProcessPoolExecutor:
+def _crashed(candidate: Candidate) -> Extracted:
+    reason = "parser crashed"
+    return Extracted(candidate.path, candidate.stamp, time.time_ns(), skip_reason=reason, error=reason)
+
+
+@contextmanager
+def _pool(tasks: int) -> Iterator[ProcessPoolExecutor]:
+    """Worker processes that end with the block; what they have not begun by then is dropped."""
     workers = min(MAX_WORKERS, os.cpu_count() or 1, tasks)
     # Never fork: a server that calls us runs threads.
-    return ProcessPoolExecutor(max_workers=workers, mp_context=get_context("spawn"), initializer=_ignore_interrupt)
+    pool = ProcessPoolExecutor(max_workers=workers, mp_context=get_context("spawn"), initializer=_start_worker)
+    try:
+        yield pool
+    finally:
+        pool.shutdown(cancel_futures=True)
 
 
-def _ignore_interrupt() -> None:
-    """Leave Ctrl-C to the parent, which stops us in an orderly way."""
+def _start_worker() -> None:
+    """Leave Ctrl-C to the parent, and end with it, however it ends."""
     import signal
+    import threading
 
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    threading.Thread(target=_die_with_parent, daemon=True).start()
+
+
+def _die_with_parent() -> None:
+    from multiprocessing import parent_process
+    from multiprocessing.connection import wait as wait_for
+
+    if parent := parent_process():
+        wait_for([parent.sentinel])
+        os._exit(1)

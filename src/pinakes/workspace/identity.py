@@ -3,43 +3,59 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path
+from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from pinakes.errors import NotFound
 from pinakes.model import Project
 
-_SCP_LIKE = re.compile(r"^(?:[^@/\s]+@)?([\w.-]+):(?!//)(.+)$")
+if TYPE_CHECKING:
+    from pathlib import Path
+
+_SCP_LIKE = re.compile(r"^(?:[^@/\s]+@)?([\w.-]{2,}):(?!//)(.+)$")  # a single letter is a drive, not a host
 _SECTION = re.compile(r'^\s*\[\s*([\w.-]+)(?:\s+"(.*)")?\s*\]')
-_URL = re.compile(r"^\s*url\s*=\s*(.+?)\s*$")
 _INITIAL_COMMIT = re.compile(r"^0{40,64} ([0-9a-f]{40,64}) .*\tcommit \(initial\)")
-_GIT_TIMEOUT_SECONDS = 20
+_URL = re.compile(r'^\s*url\s*=\s*"?(.+?)"?\s*$')
+
+
+def find_root(folder: Path) -> Path:
+    """The real path of an existing folder."""
+    try:
+        root = folder.resolve()
+        if root.is_dir():
+            return root
+        exists = root.exists()
+    except (OSError, RuntimeError):  # a name that is too long, a loop of links
+        exists = False
+    if exists:
+        raise NotFound(f"Not a folder: {folder}", hint="Give the folder that contains the file.")
+    raise NotFound(f"No such folder: {str(folder)[:200]}", hint="Give the path of an existing folder.")
 
 
 def identify(folder: Path, *, may_start_git: bool = True) -> Project:
     """The project rooted at `folder`: its real path and its identity; its path where only git could tell."""
-    if not folder.exists():
-        raise NotFound(f"No such folder: {folder}", hint="Give the path of an existing folder.")
-    if not folder.is_dir():
-        raise NotFound(f"Not a folder: {folder}", hint="Give the folder that contains the file.")
-    root = Path(folder.resolve())
+    root = find_root(folder)
     return Project(root=root, project_id=_project_id(root, may_start_git=may_start_git))
 
 
 def normalise_remote(url: str) -> str | None:
     """A remote's address as `host/path`, without credentials, port or `.git`; None for a local path."""
-    url = url.strip()
     if "://" in url:
-        parts = urlsplit(url)
-        host, path = parts.hostname or "", parts.path
-        if parts.scheme == "file":
-            return None
-    elif (match := _SCP_LIKE.match(url)) and len(match[1]) > 1:
+        host, path = _host_and_path(url)
+    elif match := _SCP_LIKE.match(url.strip()):
         host, path = match[1], match[2]
     else:
         return None
-    path = path.strip("/").removesuffix(".git").strip("/")
+    path = path.strip("/ ").removesuffix(".git").strip("/")
     return f"{host}/{path}".lower() if host and path else None
+
+
+def _host_and_path(url: str) -> tuple[str, str]:
+    try:
+        parts = urlsplit(url.strip())
+    except ValueError:  # not an address after all
+        return "", ""
+    return ("", "") if parts.scheme == "file" else (parts.hostname or "", parts.path)
 
 
 def _project_id(root: Path, *, may_start_git: bool) -> str:
@@ -48,7 +64,7 @@ def _project_id(root: Path, *, may_start_git: bool) -> str:
         for url in _remote_urls(git_folder):
             if identity := normalise_remote(url):
                 return identity
-        if commit := _first_logged_commit(git_folder) or (_root_commit(root) if may_start_git else None):
+        if commit := _first_logged_commit(git_folder) or (_root_commit(root) if may_start_git else ""):
             return f"git:{commit}"
     import hashlib  # deferred: hooks start on every tool call, and few need it
 
@@ -87,28 +103,22 @@ def _remote_urls(git_folder: Path) -> list[str]:
     return [urls[name] for name in sorted(urls, key=lambda name: name != "origin")]
 
 
-def _first_logged_commit(git_folder: Path) -> str | None:
-    """The root commit of a repository that began on this machine, out of git's own log; None when it does not tell."""
+def _first_logged_commit(git_folder: Path) -> str:
+    """The root commit of a repository that began on this machine, out of git's own log; empty if it does not tell."""
     try:
         with (git_folder / "logs" / "HEAD").open("r", encoding="utf-8", errors="replace") as log:
             match = _INITIAL_COMMIT.match(log.readline())
     except OSError:
-        return None
-    return match[1] if match else None
+        return ""
+    return match[1] if match else ""
 
 
-def _root_commit(root: Path) -> str | None:
-    import subprocess  # deferred: hooks never get here
+def _root_commit(root: Path) -> str:
+    """The oldest commit without a parent; empty before the first commit."""
+    from pinakes.workspace.git import run_git  # deferred: hooks never get here
 
-    try:
-        done = subprocess.run(
-            ["git", "-C", str(root), "rev-list", "--max-parents=0", "HEAD"],
-            capture_output=True, text=True, timeout=_GIT_TIMEOUT_SECONDS, check=False, stdin=subprocess.DEVNULL,
-        )
-    except (OSError, subprocess.TimeoutExpired):
-        return None
-    commits = done.stdout.split()
-    return commits[-1] if done.returncode == 0 and commits else None
+    commits = (run_git(root, "rev-list", "--max-parents=0", "HEAD") or b"").split()
+    return commits[-1].decode("ascii") if commits else ""
 
 
 def _read(path: Path) -> str:

@@ -33,7 +33,7 @@ class Changes:
 
 
 class Indexer(Protocol):
-    """One domain's part in the write path. `extract` runs in worker processes, the rest inside one write transaction."""
+    """One domain's part in the write path. `extract` runs in worker processes, the rest inside a write transaction."""
 
     name: str
     version: int

@@ -1,22 +1,23 @@
-"""One project's index in this process: opened once, brought up to date before each answer, rebuilt in the background."""
+"""One project's index in this process: opened once, brought up to date before each answer, rebuilt when damaged."""
 
 from __future__ import annotations
 
 import threading
 import time
+from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
-from pinakes.errors import Cancelled, PinakesError
+from pinakes.errors import Cancelled, StoreCorrupt
 from pinakes.progress import Progress, Silent
+from pinakes.store.lock import try_lock
 from pinakes.store.project import ProjectStore
-from pinakes.workspace.lock import try_lock
-from pinakes.workspace.registry import index_path
-from pinakes.workspace.sync import Plan, SyncReport, carry_out, is_stale, make_plan
-from pinakes.workspace.walk import folder_mtime_ns, stamp
+from pinakes.workspace.background import POLL_SECONDS, BackgroundRun
+from pinakes.workspace.sync import Plan, SyncReport, carry_out, make_plan, versions
+from pinakes.workspace.watch import Watch
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
     from pinakes.model import Project
@@ -28,9 +29,10 @@ FIRST_INDEX_SECONDS = 20.0
 # Changes up to this size are indexed within the call that notices them.
 SMALL_CHANGE_FILES = 40
 SMALL_CHANGE_BYTES = 1_500_000
-# The disk is looked at no more often than this.
-CHECK_EVERY_SECONDS = 1.0
-_POLL_SECONDS = 0.05
+# How long a call waits for another process that is indexing the same project.
+OTHER_PROCESS_SECONDS = 2.0
+
+_T = TypeVar("_T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,41 +46,52 @@ class Freshness:
 class ProjectIndex:
     """The index of one project, kept equal to the disk."""
 
-    def __init__(self, project: Project, database: Database, indexers: Sequence[Indexer]) -> None:
+    def __init__(
+        self,
+        project: Project,
+        database: Database,
+        indexers: Sequence[Indexer],
+        *,
+        first_index_seconds: float = FIRST_INDEX_SECONDS,
+    ) -> None:
         self.project = project
         self.database = database
         self.store = ProjectStore(database)
         self._indexers = tuple(indexers)
+        self._first_index_seconds = first_index_seconds
         self._lock_path = database.path.with_suffix(".lock")
-        self._checked_at = float("-inf")
-        self._background: _Background | None = None
-        self._state_lock = threading.Lock()
-
-    @staticmethod
-    def path_for(home: Path, project: Project) -> Path:
-        """Where the index of `project` lives."""
-        return index_path(home, project.root)
+        self._watch = Watch(project.root, self.store)
+        self._background: BackgroundRun | None = None
+        self._turn = threading.Lock()
+        self._indexing = threading.Lock()
+        self._starting = threading.Lock()
+        self._told_of: Path | None = None
 
     def index(self, *, progress: Progress | None = None, force: bool = False) -> SyncReport:
         """Bring the index up to date now, waiting for another process that does the same."""
-        progress = progress or Silent()
-        while True:
-            with try_lock(self._lock_path) as held:
-                if held:
-                    plan = make_plan(self.project, self.store, self._indexers, force=force)
-                    return self._carry_out(plan, progress)
-            if progress.cancelled():
-                raise Cancelled("Indexing was cancelled while another process was indexing")
-            time.sleep(_POLL_SECONDS)
+        report = self._repairing(lambda: self._index(progress or Silent(), force=force))
+        report.notes = self._news()
+        return report
 
-    def freshen(self, *, progress: Progress | None = None, wait_seconds: float = FIRST_INDEX_SECONDS) -> Freshness:
-        """Make sure that an answer reflects the disk as it is now, or say truthfully where it may not."""
+    def answer(self, work: Callable[[Freshness], _T], *, progress: Progress | None = None) -> _T:
+        """What `work` makes of the index brought up to date; a file that proves damaged is rebuilt and asked again."""
+        return self._repairing(lambda: work(self.freshen(progress=progress)))
+
+    def freshen(self, *, progress: Progress | None = None, wait_seconds: float | None = None) -> Freshness:
+        """Make sure that an answer reflects the disk as it is now, or say truthfully where it may not.
+
+        `wait_seconds` is how long a first index may take before the answer comes from what is ready.
+        """
         progress = progress or Silent()
         if not self.store.meta("complete"):
-            return self._await_first_index(progress, wait_seconds)
-        if time.monotonic() - self._checked_at < CHECK_EVERY_SECONDS or not self._looks_changed():
-            return self._settled()
-        return self._absorb_changes(progress)
+            return self._await_first_index(
+                progress, self._first_index_seconds if wait_seconds is None else wait_seconds
+            )
+        if self._watch.is_due() and not self._is_reindexing():
+            with self._turn:  # of several calls, the first absorbs the change
+                if self._needs_sync():
+                    return self._absorb_changes(progress)
+        return Freshness(complete=True, notes=(*self._news(), *self._background_notes()))
 
     def close(self) -> None:
         """Stop background work and close the file."""
@@ -86,115 +99,112 @@ class ProjectIndex:
             self._background.stop()
         self.database.close()
 
-    def _settled(self) -> Freshness:
-        background = self._background
-        if background is not None and background.running:
-            return Freshness(complete=True, notes=(background.describe(),))
-        return Freshness(complete=True)
+    def _repairing(self, work: Callable[[], _T]) -> _T:
+        file = self.database.file
+        try:
+            return work()
+        except StoreCorrupt:
+            self.database.replace(file)
+            return work()
+
+    def _news(self) -> tuple[str, ...]:
+        """What happened to the index file itself and was not told yet."""
+        aside = self.database.set_aside
+        if aside is None or aside == self._told_of:
+            return ()
+        self._told_of = aside
+        return (f"Note: the index was damaged; it was moved to {aside.name} and built anew.",)
+
+    def _index(self, progress: Progress, *, force: bool) -> SyncReport:
+        with self._sole_indexer(progress) as held:
+            if not held:
+                raise Cancelled("Indexing was cancelled while something else was indexing")
+            return self._carry_out(self._plan(force=force), progress)
+
+    def _plan(self, *, force: bool = False) -> Plan:
+        return make_plan(self.project, self.store, self._indexers, force=force)
+
+    def _carry_out(self, plan: Plan, progress: Progress) -> SyncReport:
+        return carry_out(plan, self.project, self.store, self._indexers, progress=progress)
+
+    def _needs_sync(self) -> bool:
+        return self._watch.sees_change() or self.store.meta("indexers") != versions(self._indexers)
 
     def _absorb_changes(self, progress: Progress) -> Freshness:
         """Index few changes at once, many in the background."""
-        with try_lock(self._lock_path) as held:
-            if held:
-                plan = make_plan(self.project, self.store, self._indexers)
-                if len(plan.candidates) <= SMALL_CHANGE_FILES and plan.bytes <= SMALL_CHANGE_BYTES:
-                    self._carry_out(plan, progress)
-                    return Freshness(complete=True)
-        if not held:
-            return Freshness(complete=True, notes=("Note: another process is re-indexing; very recent edits may be missing.",))
-        background = self._start_background()
-        background.wait(_POLL_SECONDS, progress)
-        return self._settled()
+        with self._sole_indexer(progress, wait_seconds=OTHER_PROCESS_SECONDS) as held:
+            if not held:
+                note = "Note: another process is re-indexing; very recent edits may be missing."
+                return Freshness(complete=True, notes=(*self._news(), note))
+            plan = self._plan()
+            if len(plan.candidates) <= SMALL_CHANGE_FILES and plan.bytes <= SMALL_CHANGE_BYTES:
+                self._carry_out(plan, progress)
+                self._background = None
+                return Freshness(complete=True, notes=self._news())
+        self._run_in_background().wait(POLL_SECONDS, progress)
+        return Freshness(complete=True, notes=(*self._news(), *self._background_notes()))
+
+    @contextmanager
+    def _sole_indexer(self, progress: Progress, *, wait_seconds: float = float("inf")) -> Iterator[bool]:
+        """Whether this thread could become the only one of all processes that indexes the project."""
+        deadline = time.monotonic() + wait_seconds
+
+        def is_over() -> bool:
+            return time.monotonic() >= deadline or progress.cancelled()
+
+        while not self._indexing.acquire(timeout=POLL_SECONDS):
+            if is_over():
+                yield False
+                return
+        try:
+            with self._lock_of_all_processes(is_over) as held:
+                yield held
+        finally:
+            self._indexing.release()
+
+    @contextmanager
+    def _lock_of_all_processes(self, is_over: Callable[[], bool]) -> Iterator[bool]:
+        while True:
+            with try_lock(self._lock_path) as held:
+                if held or is_over():
+                    yield held
+                    return
+            time.sleep(POLL_SECONDS)
 
     def _await_first_index(self, progress: Progress, wait_seconds: float) -> Freshness:
-        background = self._start_background()
+        background = self._run_in_background()
         background.wait(wait_seconds, progress)
-        background.raise_failure()
-        if not background.running and self.store.meta("complete"):
-            return Freshness(complete=True)
-        return Freshness(complete=False, notes=(background.describe(),))
+        if background.failure is not None:
+            raise background.failure
+        if self.store.meta("complete"):
+            return Freshness(complete=True, notes=self._news())
+        ready = self.store.file_count()
+        note = f"Note: the first index is still being built; this answer knows {ready} files. Ask again for the rest."
+        return Freshness(complete=False, notes=(*self._news(), note))
 
-    def _start_background(self) -> _Background:
-        with self._state_lock:
+    def _run_in_background(self) -> BackgroundRun:
+        with self._starting:
             if self._background is None or not self._background.running:
-                self._background = _Background(self)
-                self._background.start()
+                self._background = BackgroundRun(self._index_in_thread)
             return self._background
 
-    def _carry_out(self, plan: Plan, progress: Progress) -> SyncReport:
-        report = carry_out(plan, self.project, self.store, self._indexers, progress=progress)
-        self._checked_at = time.monotonic()
-        return report
-
-    def _looks_changed(self) -> bool:
-        """Whether any known file or folder has another stamp than when it was indexed. Reads no content."""
-        root = f"{self.project.root}/"
-        self._checked_at = time.monotonic()
-        for path, mtime_ns in self.store.folders().items():
-            if folder_mtime_ns(root + path) != mtime_ns:
-                return True
-        for path, known in self.store.files().items():
-            current = stamp(root + path)
-            if current is None or is_stale(known, current):
-                return True
-        return False
-
-
-class _Background:
-    """An index run in a thread of its own, which any number of calls may wait for."""
-
-    def __init__(self, index: ProjectIndex) -> None:
-        self._index = index
-        self._thread = threading.Thread(target=self._run, name="pinakes-index", daemon=True)
-        self._stop = threading.Event()
-        self._failure: PinakesError | None = None
-        self._done = self._total = 0
-
-    @property
-    def running(self) -> bool:
-        """Whether it is still at work."""
-        return self._thread.is_alive()
-
-    def start(self) -> None:
-        """Begin."""
-        self._thread.start()
-
-    def wait(self, seconds: float, progress: Progress) -> None:
-        """Wait until it is done, at most `seconds`, or until the caller no longer waits; pass its progress on."""
-        deadline = time.monotonic() + seconds
-        while self.running and time.monotonic() < deadline and not progress.cancelled():
-            self._thread.join(_POLL_SECONDS)
-            if self._total:
-                progress.report(self._done, self._total, "files")
-
-    def stop(self) -> None:
-        """Ask it to end and wait a moment for it."""
-        self._stop.set()
-        self._thread.join(5)
-
-    def raise_failure(self) -> None:
-        """Raise what ended it, if anything did."""
-        if self._failure is not None:
-            raise self._failure
-
-    def describe(self) -> str:
-        """What a reader of an answer should know about it."""
-        if self._total:
-            return f"Note: indexing is still running ({self._done}/{self._total} files ready); ask again for the rest."
-        return "Note: indexing has just begun; ask again for complete results."
-
-    def report(self, done: int, total: int, what: str) -> None:  # noqa: ARG002
-        """Implements Progress for the run itself."""
-        self._done, self._total = done, total
-
-    def cancelled(self) -> bool:
-        """Implements Progress for the run itself."""
-        return self._stop.is_set()
-
-    def _run(self) -> None:
+    def _index_in_thread(self, progress: Progress) -> None:
         try:
-            self._index.index(progress=self)
-        except Cancelled:
-            return
-        except PinakesError as exc:
-            self._failure = exc
+            self._repairing(lambda: self._index(progress, force=False))
+        finally:
+            self.database.release()
+
+    def _is_reindexing(self) -> bool:
+        return self._background is not None and self._background.running
+
+    def _background_notes(self) -> tuple[str, ...]:
+        """What a reader should know about changes that are not in the index yet."""
+        background = self._background
+        if background is None:
+            return ()
+        if background.running:
+            count = f"{background.total} changed files are" if background.total else "many changed files are"
+            return (f"Note: {count} being re-indexed; until then this answer may miss what is new in them.",)
+        if background.failure is not None:
+            return (f"Note: re-indexing failed ({background.failure}); recent changes may be missing.",)
+        return ()

@@ -6,10 +6,10 @@ import threading
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pinakes.errors import BadArgument
+from pinakes.errors import BadArgument, NotFound
 from pinakes.store.sqlite import Database
-from pinakes.workspace.identity import identify
-from pinakes.workspace.project_index import ProjectIndex
+from pinakes.workspace.identity import find_root, identify
+from pinakes.workspace.project_index import FIRST_INDEX_SECONDS, ProjectIndex
 from pinakes.workspace.registry import index_path, root_of_project
 
 if TYPE_CHECKING:
@@ -22,31 +22,39 @@ if TYPE_CHECKING:
 class Projects:
     """Opens project indexes on demand and keeps them."""
 
-    def __init__(self, home: Path, migrations: Sequence[Migration], indexers: Sequence[Indexer]) -> None:
+    def __init__(
+        self,
+        home: Path,
+        migrations: Sequence[Migration],
+        indexers: Sequence[Indexer],
+        *,
+        first_index_seconds: float = FIRST_INDEX_SECONDS,
+    ) -> None:
         self.home = home
         self._migrations = tuple(migrations)
         self._indexers = tuple(indexers)
+        self._first_index_seconds = first_index_seconds
         self._open: dict[Path, ProjectIndex] = {}
         self._lock = threading.Lock()
 
     def at(self, folder: Path) -> ProjectIndex:
         """The index of the project in `folder`."""
-        project = identify(folder)
-        if project.root in (Path(project.root.anchor), Path.home()):
+        root = find_root(folder)
+        if root in (Path(root.anchor), Path.home()):
             raise BadArgument(
-                f"{project.root} is not a project", hint="Call set_working_directory with the folder of your repository."
+                f"{root} is not a project",
+                hint="Call set_working_directory with the folder of your repository.",
             )
         with self._lock:
-            if project.root not in self._open:
-                database = Database(index_path(self.home, project.root), self._migrations)
-                self._open[project.root] = ProjectIndex(project, database, self._indexers)
-            return self._open[project.root]
+            if root not in self._open:
+                self._open[root] = self._index(root)
+            return self._open[root]
 
     def find(self, project_id: str, default: Path) -> ProjectIndex:
-        """The project with this id, or the default one when the id is empty."""
-        if not project_id:
+        """The project with this id, or the default one when the id is empty or its own."""
+        if not project_id or self._has_id(default, project_id):
             return self.at(default)
-        return self.at(root_of_project(self.home, project_id, default.resolve()))
+        return self.at(root_of_project(self.home, project_id))
 
     def close(self) -> None:
         """Stop all background work and close all files."""
@@ -54,3 +62,16 @@ class Projects:
             for index in self._open.values():
                 index.close()
             self._open.clear()
+
+    def _index(self, root: Path) -> ProjectIndex:
+        database = Database(index_path(self.home, root), self._migrations)
+        return ProjectIndex(identify(root), database, self._indexers, first_index_seconds=self._first_index_seconds)
+
+    def _has_id(self, folder: Path, project_id: str) -> bool:
+        try:
+            root = find_root(folder)
+        except NotFound:
+            return False
+        index = self._open.get(root)
+        project = index.project if index else identify(root)
+        return project.project_id == project_id

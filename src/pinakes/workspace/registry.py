@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import re
-import sqlite3
-from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
 from pinakes.errors import NotFound
+from pinakes.store.project import glance
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,32 +31,25 @@ def index_path(home: Path, root: Path) -> Path:
 
 def known_indexes(home: Path) -> list[KnownIndex]:
     """Every index below `home`, most recently synchronised first; unreadable ones are left out."""
-    found = [_read(path) for path in (home / "projects").glob("*.db")]
+    found = [_known(path) for path in (home / "projects").glob("*.db")]
     return sorted((index for index in found if index), key=lambda index: -index.synced_at)
 
 
-def root_of_project(home: Path, project_id: str, preferred: Path) -> Path:
-    """The folder that a project id means: the preferred one if it has that id, else the one indexed last."""
-    matching = [index.root for index in known_indexes(home) if index.project_id == project_id]
-    if preferred in matching:
-        return preferred
-    existing = [root for root in matching if root.is_dir()]
-    if not existing:
-        known = sorted({index.project_id for index in known_indexes(home)})
-        raise NotFound(
-            f"No indexed project has the id '{project_id}'",
-            hint=f"Known: {', '.join(known[:10])}." if known else "Call index_repository first.",
-        )
-    return existing[0]
+def root_of_project(home: Path, project_id: str) -> Path:
+    """The folder that a project id means: of its worktrees and clones, the one indexed last."""
+    known = known_indexes(home)
+    for index in known:
+        if index.project_id == project_id and index.root.is_dir():
+            return index.root
+    ids = sorted({index.project_id for index in known})
+    raise NotFound(
+        f"No indexed project has the id '{project_id[:200]}'",
+        hint=f"Known: {', '.join(ids[:10])}." if ids else "Call index_repository first.",
+    )
 
 
-def _read(path: Path) -> KnownIndex | None:
-    try:
-        with closing(sqlite3.connect(f"file:{path.as_posix()}?mode=ro", uri=True, timeout=2)) as connection:
-            meta = dict(connection.execute("SELECT key, value FROM meta").fetchall())
-            files = connection.execute("SELECT COUNT(*) FROM file").fetchone()[0]
-    except sqlite3.Error:
+def _known(path: Path) -> KnownIndex | None:
+    facts, files = glance(path) or ({}, 0)
+    if "root" not in facts:
         return None
-    if "root" not in meta:
-        return None
-    return KnownIndex(path, Path(meta["root"]), meta.get("project_id", ""), float(meta.get("synced_at", 0)), files)
+    return KnownIndex(path, Path(facts["root"]), facts["project_id"], float(facts["synced_at"]), files)

@@ -4,25 +4,28 @@ from __future__ import annotations
 
 import os
 import stat
-import subprocess
+import time
 from collections import Counter
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import TYPE_CHECKING
 
-import pathspec
+from pinakes.workspace.git import run_git
+from pinakes.workspace.ignores import IGNORE_FILE, GitIgnores, own_ignores
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
-IGNORE_FILE = ".pinakesignore"
 # Folders that hold other people's or generated code, ignored even where nothing says so.
 FOREIGN_FOLDERS = frozenset(
-    """.git .hg .svn .bzr node_modules bower_components __pycache__ .venv venv .tox .nox .mypy_cache .ruff_cache
-    .pytest_cache .hypothesis .gradle .idea .vs .terraform .next .nuxt .svelte-kit .turbo .parcel-cache .eggs
-    site-packages .bundle .dart_tool .stack-work .cabal-sandbox elm-stuff _build""".split()
+    """.git .hg .svn .bzr node_modules bower_components __pycache__ .venv venv .tox .nox .mypy_cache
+    .ruff_cache .pytest_cache .hypothesis .gradle .idea .vs .terraform .next .nuxt .svelte-kit .turbo
+    .parcel-cache .eggs site-packages .bundle .dart_tool .stack-work .cabal-sandbox elm-stuff _build""".split()
 )
-_GIT_TIMEOUT_SECONDS = 60
+_VENV_MARK = "pyvenv.cfg"
+# What changed this shortly before we looked may change again without its stamp showing it.
+RACY_NS = 50_000_000
+COARSE_RACY_NS = 2_000_000_000  # where the file system keeps whole seconds only
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,24 +38,22 @@ class Stamp:
 
 @dataclass(slots=True)
 class Walk:
-    """The files found, relative to the root, and how many entries were refused for which reason."""
+    """The files found, relative to the root, the folders where more may appear, and what was refused and why."""
 
     files: dict[str, Stamp] = field(default_factory=dict)
-    folders: dict[str, int] = field(default_factory=dict)
+    folders: dict[str, int] = field(default_factory=lambda: {"": 0})
     refused: Counter[str] = field(default_factory=Counter)
 
 
 def walk(root: Path) -> Walk:
-    """Every file of the project that may be indexed. Links are never followed, so nothing outside the root is read."""
-    found = Walk()
-    listed = list(_listed_by_git(root))
-    paths = listed or list(_scanned(root, found))
-    ignored = _own_ignores(root, paths)
-    prefix = f"{root}/"
-    for path in paths:
-        if ignored is None or not ignored.match_file(path):
-            _add(found, prefix, path)
-    _stamp_folders(found, root)
+    """Every file of the project that may be indexed. Links are never followed: nothing outside the root is read."""
+    started_ns = time.time_ns()
+    found = _walk_by_git(root)
+    if not found.files:  # no repository, or a folder that its repository ignores
+        found = _scan(root)
+    _leave_out_ignored(root, found)
+    for folder in found.folders:
+        found.folders[folder] = _folder_stamp(f"{root}/{folder}", started_ns)
     return found
 
 
@@ -65,127 +66,147 @@ def stamp(path: str | Path) -> Stamp | None:
     return Stamp(status.st_size, status.st_mtime_ns) if stat.S_ISREG(status.st_mode) else None
 
 
+def is_racy(mtime_ns: int, seen_at_ns: int) -> bool:
+    """Whether something changed so shortly before it was looked at that its stamp proves nothing."""
+    racy_ns = RACY_NS if mtime_ns % 1_000_000_000 else COARSE_RACY_NS
+    return abs(seen_at_ns - mtime_ns) < racy_ns
+
+
 def folder_mtime_ns(path: str) -> int:
-    """When the folder's list of entries last changed; 0 when it is gone."""
+    """When the folder's list of entries last changed; -1 when it is gone."""
     try:
         return os.stat(path).st_mtime_ns  # noqa: PTH116 (strings: this runs for every folder before every answer)
     except OSError:
-        return 0
+        return -1
 
 
-def _add(found: Walk, prefix: str, path: str) -> None:
-    try:
-        status = os.lstat(prefix + path)
-    except (OSError, ValueError):
-        return  # listed by git but deleted on disk, or gone since the scan
-    if stat.S_ISLNK(status.st_mode):
-        found.refused["symlink"] += 1
-    elif stat.S_ISREG(status.st_mode):
-        found.files[path] = Stamp(status.st_size, status.st_mtime_ns)
+def _folder_stamp(path: str, started_ns: int) -> int:
+    """A folder's time of change; 0, which never equals one, when files may have appeared since they were listed."""
+    mtime_ns = folder_mtime_ns(path)
+    is_recent = started_ns < mtime_ns <= time.time_ns() + RACY_NS
+    return 0 if is_recent or is_racy(mtime_ns, started_ns) else mtime_ns
 
 
-def _stamp_folders(found: Walk, root: Path) -> None:
-    """Remember when each folder's list of entries last changed, so that new files can be noticed cheaply."""
-    names = {""}
-    for path in found.files:
-        folder = os.path.dirname(path)  # noqa: PTH120 (strings: this runs for every file)
-        while folder not in names:
-            names.add(folder)
-            folder = os.path.dirname(folder)  # noqa: PTH120
-    for name in names:
-        if mtime_ns := folder_mtime_ns(f"{root}/{name}"):
-            found.folders[name] = mtime_ns
+def _walk_by_git(root: Path) -> Walk:
+    """Tracked and untracked-but-not-ignored files, those of submodules and nested repositories too."""
+    found = Walk()
+    repositories = [""]
+    while repositories:
+        inside = repositories.pop()
+        for path in _listed_by_git(root / inside):
+            is_folder = _add(root, found, inside + path)
+            if is_folder and os.path.exists(f"{root}/{inside}{path}/.git"):  # noqa: PTH110 (strings: for every file)
+                repositories.append(f"{inside}{path}".rstrip("/") + "/")
+        for folder in _untracked_folders(root / inside):
+            for path in (folder, *_subfolders(root / inside, folder)):
+                _note_folder(found, inside + path)
+    return found
 
 
-def _listed_by_git(root: Path) -> Iterator[str]:
-    """Tracked and untracked-but-not-ignored files; submodules and nested repositories are entered."""
-    command = ["git", "-C", str(root), "-c", "core.quotepath=off", "ls-files", "-coz", "--exclude-standard", "--deduplicate"]
-    try:
-        done = subprocess.run(
-            command, capture_output=True, timeout=_GIT_TIMEOUT_SECONDS, check=False, stdin=subprocess.DEVNULL
-        )
-    except (OSError, subprocess.TimeoutExpired):
-        return
-    if done.returncode != 0:
-        return
-    for entry in done.stdout.split(b"\0"):
-        path = os.fsdecode(entry)
-        if not path or _is_foreign(path):
-            continue
-        if path.endswith("/") or (not entry.rpartition(b".")[1] and (root / path / ".git").exists()):
-            nested = path.rstrip("/")
-            if not (root / nested).is_symlink():
-                yield from (f"{nested}/{inner}" for inner in _listed_by_git(root / nested))
-        else:
-            yield path
+def _listed_by_git(repository: Path) -> list[str]:
+    output = run_git(repository, "ls-files", "-coz", "--exclude-standard") or b""
+    paths = [os.fsdecode(entry) for entry in output.split(b"\0") if entry]
+    venvs = tuple(path.removesuffix(_VENV_MARK) for path in paths if path.endswith(f"/{_VENV_MARK}"))
+    return [path for path in paths if not path.startswith(venvs) and not _is_foreign(path)]
 
 
 def _is_foreign(path: str) -> bool:
-    return any(part in FOREIGN_FOLDERS for part in path.split("/")[:-1])
+    return not FOREIGN_FOLDERS.isdisjoint(path.split("/")[:-1])
 
 
-def _scanned(root: Path, found: Walk) -> Iterator[str]:
-    """All files below `root` that no nested .gitignore excludes."""
-    pending: list[tuple[str, tuple[tuple[str, pathspec.GitIgnoreSpec], ...]]] = [("", ())]
+def _add(root: Path, found: Walk, path: str) -> bool:
+    """Take in a file, or count why not; whether the path is a folder instead."""
+    _note_folder(found, path.rpartition("/")[0])
+    try:
+        status = os.lstat(f"{root}/{path}")
+    except (OSError, ValueError):
+        return False  # listed by git but deleted on disk, or gone since it was listed
+    if stat.S_ISDIR(status.st_mode):
+        return True
+    if stat.S_ISLNK(status.st_mode):
+        found.refused["symlink"] += 1
+    elif not stat.S_ISREG(status.st_mode):
+        found.refused["not a file"] += 1
+    elif not _is_unicode(path):
+        found.refused["name is not unicode"] += 1
+    else:
+        found.files[path] = Stamp(status.st_size, status.st_mtime_ns)
+    return False
+
+
+def _is_unicode(path: str) -> bool:
+    """Whether a name can be stored and shown."""
+    try:
+        path.encode("utf-8")
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _note_folder(found: Walk, folder: str) -> None:
+    """Remember a folder and those above it; their stamps are taken at the end."""
+    while folder not in found.folders and _is_unicode(folder):
+        found.folders[folder] = 0
+        folder = folder.rpartition("/")[0]
+
+
+def _untracked_folders(repository: Path) -> list[str]:
+    """Folders that git does not know but would list files of, once there are any."""
+    output = run_git(repository, "ls-files", "-oz", "--directory", "--exclude-standard") or b""
+    paths = [os.fsdecode(entry[:-1]) for entry in output.split(b"\0") if entry.endswith(b"/")]
+    return [path for path in paths if not _is_foreign(f"{path}/")]
+
+
+def _subfolders(root: Path, folder: str) -> Iterator[str]:
+    pending = [folder]
     while pending:
-        folder, specs = pending.pop()
-        try:
-            entries = sorted(os.scandir(root / folder), key=lambda entry: entry.name)
-        except OSError:
+        folder = pending.pop()
+        for entry in _entries(f"{root}/{folder}") or ():
+            if entry.is_dir(follow_symlinks=False) and not _is_foreign_folder(entry):
+                pending.append(f"{folder}/{entry.name}")
+                yield pending[-1]
+
+
+def _scan(root: Path) -> Walk:
+    """All files below `root` that no nested .gitignore excludes."""
+    found = Walk()
+    pending = [("", GitIgnores())]
+    while pending:
+        folder, ignores = pending.pop()
+        entries = _entries(f"{root}/{folder}")
+        if entries is None:
             found.refused["unreadable"] += 1
             continue
-        if own := _read_ignores(root / folder / ".gitignore"):
-            specs = (*specs, (folder, own))
+        _note_folder(found, folder)
+        ignores = ignores.inside(root, folder)
         for entry in entries:
             path = f"{folder}/{entry.name}" if folder else entry.name
             is_folder = entry.is_dir(follow_symlinks=False)
-            if (is_folder and _is_foreign_folder(entry)) or _excluded(path, specs, is_folder=is_folder):
+            if ignores.exclude(path, is_folder=is_folder):
                 continue
-            if is_folder:
-                pending.append((path, specs))
-            else:
-                yield path
+            if not is_folder:
+                _add(root, found, path)
+            elif not _is_foreign_folder(entry):
+                pending.append((path, ignores))
+    return found
+
+
+def _entries(path: str) -> list[os.DirEntry[str]] | None:
+    """What is in a folder, by name; None when it cannot be read."""
+    try:
+        with os.scandir(path) as entries:
+            return sorted(entries, key=lambda entry: entry.name)
+    except OSError:
+        return None
 
 
 def _is_foreign_folder(entry: os.DirEntry[str]) -> bool:
-    return entry.name in FOREIGN_FOLDERS or os.path.exists(os.path.join(entry.path, "pyvenv.cfg"))  # noqa: PTH110, PTH118
+    return entry.name in FOREIGN_FOLDERS or os.path.exists(f"{entry.path}/{_VENV_MARK}")  # noqa: PTH110
 
 
-def _excluded(path: str, specs: tuple[tuple[str, pathspec.GitIgnoreSpec], ...], *, is_folder: bool) -> bool:
-    verdict = False
-    for folder, spec in specs:  # deeper files come later and win
-        relative = path[len(folder) + 1 :] if folder else path
-        result = spec.check_file(relative + "/" if is_folder else relative)
-        if result.include is not None:
-            verdict = result.include
-    return verdict
-
-
-def _own_ignores(root: Path, paths: list[str]) -> pathspec.GitIgnoreSpec | None:
-    """All .pinakesignore files as one specification, nested ones confined to their folder."""
-    lines: list[str] = []
-    for path in [p for p in paths if p == IGNORE_FILE or p.endswith("/" + IGNORE_FILE)] or [IGNORE_FILE]:
-        folder = path[: -len(IGNORE_FILE)]
-        lines += [_confine(line, folder) for line in _read_lines(root / path)]
-    return pathspec.GitIgnoreSpec.from_lines(lines) if lines else None
-
-
-def _confine(line: str, folder: str) -> str:
-    text = line.strip()
-    if not folder or not text or text.startswith("#"):
-        return line
-    negation, pattern = ("!", text[1:]) if text.startswith("!") else ("", text)
-    anchored = "/" in pattern.rstrip("/")
-    return f"{negation}/{folder}{'' if anchored else '**/'}{pattern.lstrip('/')}"
-
-
-def _read_ignores(path: Path) -> pathspec.GitIgnoreSpec | None:
-    lines = _read_lines(path)
-    return pathspec.GitIgnoreSpec.from_lines(lines) if lines else None
-
-
-def _read_lines(path: Path) -> list[str]:
-    try:
-        return path.read_text("utf-8", "replace").splitlines()
-    except OSError:
-        return []
+def _leave_out_ignored(root: Path, found: Walk) -> None:
+    """Drop what .pinakesignore files exclude; the one at the root counts even where git ignores it."""
+    files = {IGNORE_FILE, *(path for path in found.files if path.endswith(f"/{IGNORE_FILE}"))}
+    ignores = own_ignores(root, files)
+    if ignores is not None:
+        found.files = {path: stamp for path, stamp in found.files.items() if not ignores.match_file(path)}

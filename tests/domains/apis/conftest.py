@@ -87,9 +87,7 @@ def shop() -> dict[str, Any]:
                     "tags": ["orders"],
                     "requestBody": {
                         "required": True,
-                        "content": {
-                            "application/json": {"schema": {"$ref": "#/components/schemas/NewOrder"}}
-                        },
+                        "content": {"application/json": {"schema": {"$ref": "#/components/schemas/NewOrder"}}},
                     },
                     "responses": {"201": {"description": "Made"}},
                 },
@@ -107,9 +105,7 @@ def shop() -> dict[str, Any]:
             },
             "/health": {"get": {"responses": {"default": {"description": "Fine"}}}},
         },
-        "webhooks": {
-            "orderShipped": {"post": {"summary": "An order was shipped", "requestBody": {"content": {}}}}
-        },
+        "webhooks": {"orderShipped": {"post": {"summary": "An order was shipped", "requestBody": {"content": {}}}}},
         "components": {
             "securitySchemes": {"token": {"type": "http", "scheme": "bearer"}},
             "parameters": {

@@ -47,7 +47,11 @@ components:
   securitySchemes:
     sasl: {type: scramSha256, description: Ask us}
   messages:
-    Lit: {name: lit, title: It is lit, contentType: application/avro, payload: {schemaFormat: x, schema: {$ref: '#/components/schemas/Lumen'}}}
+    Lit:
+      name: lit
+      title: It is lit
+      contentType: application/avro
+      payload: {schemaFormat: x, schema: {$ref: '#/components/schemas/Lumen'}}
   schemas:
     Lumen: {type: object, properties: {lumens: {type: integer, minimum: 0}}}
 """

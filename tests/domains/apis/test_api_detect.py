@@ -26,6 +26,18 @@ PROTO = b'// hi\nsyntax = "proto3";\npackage a;\nservice S { rpc Get (A) returns
         (b"name: build\non: push\n", None),
         (b"import x from 'y';\nexport type Query = {\n  a: string;\n}\ntype Query {\n", None),
         (b"# A readme about openapi: nice\n", None),
+        (b"<html>\n<pre>\nopenapi: 3.0.0\n</pre></html>", None),
+        (b"# Guide\n\nWrite this:\n\n```yaml\nopenapi: 3.0.0\n```\n", None),
+        (b"---\ntitle: Guide\n---\n```yaml\nopenapi: 3.0.0\n```\n", None),
+        (b"Guide\n=====\n\n::\n\n    message A {\n    }\n\n    type Query {\n", None),
+        (b"package main\n\ntype Query struct {\n\tA int\n}\n", None),
+        (b"type Query = {\n  a: string;\n};\n", None),
+        (b'// License\n/* more */\n\nsyntax = "proto3";\n', "protobuf"),
+        (b"\xef\xbb\xbf# comment\n---\nswagger: '2.0'\n", "tree"),
+        (b'"use strict";\nconst schema = gql`\ntype Query {\n  a: Int\n}\n`;\n', None),
+        (b'"""Module."""\nSDL = """\ntype Query {\n  a: Int\n}\n"""\n', None),
+        ("openapi: 3.0.0\n".encode("utf-16"), "tree"),
+        (b"union Any = A | B\ntype Query { a: Any }\n", "graphql"),
     ],
 )
 def test_a_file_in_a_folder_is_recognised_by_its_content(data: bytes, kind: str | None) -> None:

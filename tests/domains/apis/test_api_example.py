@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import re
 import subprocess
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from pinakes.domains.apis.example import example_call
 from pinakes.domains.apis.model import Content, Operation, Overview, Parameter, SecurityScheme
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 OVERVIEW = Overview(
     "T",

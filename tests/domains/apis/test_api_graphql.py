@@ -96,16 +96,12 @@ def test_types_become_schemas() -> None:
 
 def test_a_query_is_shown_with_a_call_that_selects_plain_fields(apis: Apis, add: Add) -> None:
     add(SDL, "graph")
-    shown = show_endpoints(
-        apis.library, "graph", Filter(path="user", method="query"), page=1, token_budget=5_000
-    ).text
+    shown = show_endpoints(apis.library, "graph", Filter(path="user", method="query"), page=1, token_budget=5_000).text
     assert "| id* | argument | ID |" in shown
     assert "friends(first: Int)*: array of User" in shown
     assert 'curl "$BASE_URL" -H' in shown
     assert 'query { user(id: \\"ID\\") { id name } }' in shown
-    removed = show_endpoints(
-        apis.library, "graph", Filter(path="removeUser"), page=1, token_budget=5_000
-    ).text
+    removed = show_endpoints(apis.library, "graph", Filter(path="removeUser"), page=1, token_budget=5_000).text
     assert 'removeUser(id: \\"ID\\") }' in removed
 
 

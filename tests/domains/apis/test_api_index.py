@@ -6,15 +6,17 @@ import json
 import os
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from pinakes.domains.apis.apis import Apis
 from pinakes.domains.apis.description import Document, read_description
 from pinakes.domains.apis.index import slug
 from pinakes.domains.apis.model import Api
 from pinakes.errors import BadArgument, NotFound, NothingToIndex, SourceError
+
+if TYPE_CHECKING:
+    from pinakes.domains.apis.apis import Apis
 
 Add = Callable[..., Api]
 MINIMAL = "openapi: 3.0.0\ninfo: {title: TITLE, version: 'VERSION'}\npaths: {/a: {get: {summary: Get a}}}\n"
@@ -111,14 +113,18 @@ def test_a_folder_without_descriptions_is_an_error(apis: Apis, tmp_path: Path) -
         ("   \n", "empty"),
         ("hello: world\n", "Not an API description"),
         ("just words", "Not an API description"),
+        ("<html><p>openapi: 3</p></html>", "Not an API description"),
+        ("query Q { a(b: 1) { c } }", "Not an API description"),
         ('{"name": "x"}', "Not an API description"),
         ("[1, 2]", "Not an API description"),
         ('{"openapi": "3.0.0"', "Not valid JSON"),
         ("openapi: 3.0.0\n  bad: [", "Not valid YAML"),
-        (b"\xff\xd8\xff\x00", "Not"),
+        (b"\xff\xd8\xff\x00", "Not an API description"),
     ],
 )
-def test_what_is_no_description_is_refused_clearly(apis: Apis, tmp_path: Path, content: str | bytes, message: str) -> None:
+def test_what_is_no_description_is_refused_clearly(
+    apis: Apis, tmp_path: Path, content: str | bytes, message: str
+) -> None:
     path = tmp_path / "x"
     path.write_bytes(content if isinstance(content, bytes) else content.encode())
     with pytest.raises(SourceError, match=message):
@@ -251,21 +257,35 @@ def _object(required: list[str], **properties: Any) -> dict[str, Any]:
         (_query(), _query(required=True), "query parameter 'q' is now required"),
         (_query(), {}, "query parameter 'q' removed"),
         (_query(schema=_STRING), _query(schema=_INTEGER), "query parameter 'q' changed from string to integer"),
-        (_query(schema={"enum": ["a", "b"]}), _query(schema={"enum": ["a"]}), "query parameter 'q' no longer accepts b"),
+        (
+            _query(schema={"enum": ["a", "b"]}),
+            _query(schema={"enum": ["a"]}),
+            "query parameter 'q' no longer accepts b",
+        ),
         ({}, _body(_STRING), "a request body is now required"),
         (_body(_STRING), _body(_STRING, media="text/plain"), "no longer accepts application/json"),
         (_body(_object([])), _body(_object(["a"], a=_STRING)), "request field 'a' is now required"),
         (_body(_object([], a=_STRING)), _body(_object(["a"], a=_STRING)), "request field 'a' is now required"),
-        (_body(_object([], a=_STRING)), _body(_object([], a=_INTEGER)), "request field 'a' changed from string to integer"),
+        (
+            _body(_object([], a=_STRING)),
+            _body(_object([], a=_INTEGER)),
+            "request field 'a' changed from string to integer",
+        ),
         (_body(_object([], a=_STRING)), _body(_object([])), "request field 'a' removed"),
         (_answer(_object([], a=_STRING)), _answer(_object([])), "response 200 field 'a' removed"),
-        (_answer(_object([], a=_STRING)), _answer(_object([], a=_INTEGER)), "response 200 field 'a' changed from string to integer"),
+        (
+            _answer(_object([], a=_STRING)),
+            _answer(_object([], a=_INTEGER)),
+            "response 200 field 'a' changed from string to integer",
+        ),
         (_answer(_STRING), _answer(_STRING, "201"), "response 200 removed"),
         (_answer(_STRING), _answer(_STRING, media="text/csv"), "response 200 no longer comes as application/json"),
         ({}, {"security": [{"key": []}]}, "now needs authentication"),
     ],
 )
-def test_what_breaks_callers_is_marked(apis: Apis, add: Add, old: dict[str, Any], new: dict[str, Any], reason: str) -> None:
+def test_what_breaks_callers_is_marked(
+    apis: Apis, add: Add, old: dict[str, Any], new: dict[str, Any], reason: str
+) -> None:
     assert changes(apis, add, _operation(**old), _operation(**new)) == {"POST /a": ("changed", (reason,))}
 
 
@@ -303,3 +323,10 @@ def test_a_folder_is_refreshed_api_by_api(apis: Apis, tmp_path: Path) -> None:
     (folder / "c.yaml").write_text(minimal("C1"))
     found = {each.api_name: [change.what for change in each.changes] for each in apis.indexer.refresh("both")}
     assert found == {"both-a1": [], "both-b1": ["removed", "added"], "both-c1": ["added"]}
+
+
+def test_a_found_local_file_follows_its_neighbours(apis: Apis, tmp_path: Path) -> None:
+    (tmp_path / "a.yaml").write_text("get: {summary: From beside}")
+    (tmp_path / "api.yaml").write_text("openapi: 3.0.0\ninfo: {title: L}\npaths: {/a: {$ref: a.yaml}}\n")
+    (api,) = apis.indexer.add_found((tmp_path / "api.yaml").read_bytes(), str(tmp_path / "api.yaml"), "l").apis
+    assert (api.operation_count, api.warnings) == (1, ())

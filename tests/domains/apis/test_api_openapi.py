@@ -25,9 +25,7 @@ def only(text: str) -> Operation:
 
 
 def whole(apis: Apis, name: str, path: str, method: str = "") -> str:
-    return show_endpoints(
-        apis.library, name, Filter(path=path, method=method), page=1, token_budget=5_000
-    ).text
+    return show_endpoints(apis.library, name, Filter(path=path, method=method), page=1, token_budget=5_000).text
 
 
 def test_operations_schemas_and_webhooks_are_counted_apart(add: Add, shop: dict[str, Any]) -> None:
@@ -38,9 +36,7 @@ def test_operations_schemas_and_webhooks_are_counted_apart(add: Add, shop: dict[
     assert api.warnings == ()
 
 
-def test_an_operation_is_shown_with_all_it_takes_and_gives(
-    apis: Apis, add: Add, shop: dict[str, Any]
-) -> None:
+def test_an_operation_is_shown_with_all_it_takes_and_gives(apis: Apis, add: Add, shop: dict[str, Any]) -> None:
     add(shop)
     shown = whole(apis, "shop", "/orders", "GET")
     assert "| X-Trace* | header | string |" in shown
@@ -83,9 +79,7 @@ def test_missing_names_are_made_from_the_path() -> None:
 
 
 def test_a_missing_summary_is_the_first_sentence_of_the_description() -> None:
-    operation = only(
-        "openapi: 3.0.0\npaths:\n  /a: {get: {description: '<p>Gets e.g. a thing. Then more.</p>'}}\n"
-    )
+    operation = only("openapi: 3.0.0\npaths:\n  /a: {get: {description: '<p>Gets e.g. a thing. Then more.</p>'}}\n")
     assert operation.summary == "Gets e.g. a thing"
 
 
@@ -105,15 +99,17 @@ def test_what_the_operation_says_wins_over_its_path() -> None:
 def test_a_parameter_may_have_content_instead_of_a_schema() -> None:
     operation = only(
         "openapi: 3.0.0\npaths:\n  /a:\n    get:\n      parameters:\n"
-        "        - {name: f, in: query, content: {application/json: {schema: {type: object}}}}\n        - {name: g, in: query}\n"
+        "        - {name: f, in: query, content: {application/json: {schema: {type: object}}}}\n"
+        "        - {name: g, in: query}\n"
     )
     assert [parameter.schema for parameter in operation.parameters] == [{"type": "object"}, {}]
 
 
 def test_nonsense_inside_a_document_is_passed_over() -> None:
     description = read(
-        "openapi: 3.0.0\ninfo: text\ntags: [1, {name: t}]\nservers: {}\nsecurity: text\ncomponents: {schemas: {A: text}}\n"
-        "paths:\n  /a: text\n  x-internal: {get: {}}\n  /b: {get: text, post: {tags: text, parameters: [text], responses: [1]}}\n"
+        "openapi: 3.0.0\ninfo: text\ntags: [1, {name: t}]\nservers: {}\nsecurity: text\n"
+        "components: {schemas: {A: text}}\npaths:\n  /a: text\n  x-internal: {get: {}}\n"
+        "  /b: {get: text, post: {tags: text, parameters: [text], responses: [1]}}\n"
     )
     assert [operation.key for operation in description.operations] == ["GET /b", "POST /b"]
     assert description.warnings == ("GET /b is not a mapping.",)
@@ -121,9 +117,7 @@ def test_nonsense_inside_a_document_is_passed_over() -> None:
 
 
 def test_unknown_and_missing_versions_are_read_with_a_warning() -> None:
-    assert (
-        "OpenAPI 4.0.0 is not a known version" in read("openapi: 4.0.0\npaths: {/a: {get: {}}}\n").warnings[0]
-    )
+    assert "OpenAPI 4.0.0 is not a known version" in read("openapi: 4.0.0\npaths: {/a: {get: {}}}\n").warnings[0]
     assert "names no version" in read("paths: {/a: {get: {}}}\n").warnings[0]
     assert "Swagger 1.2 is not a known version" in read("swagger: 1.2\npaths: {/a: {get: {}}}\n").warnings[0]
 

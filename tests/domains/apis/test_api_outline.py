@@ -13,7 +13,11 @@ from pinakes.domains.apis.outline import Detail, label, members_of, outline
 from pinakes.domains.apis.render import render_schema
 
 TARGETS: dict[str, Any] = {
-    "#/Node": {"type": "object", "required": ["next"], "properties": {"next": {"$ref": "#/Node"}, "value": {"type": "integer"}}},
+    "#/Node": {
+        "type": "object",
+        "required": ["next"],
+        "properties": {"next": {"$ref": "#/Node"}, "value": {"type": "integer"}},
+    },
     "#/A": {"$ref": "#/B"},
     "#/B": {"$ref": "#/A"},
     "#/Cat": {"type": "object", "properties": {"lives": {"type": "integer", "default": 9}}},
@@ -135,11 +139,15 @@ def test_samples_use_what_the_author_gave_else_the_type(schema: Any, value: Any)
 
 _schemas = st.recursive(
     st.sampled_from([{"type": "string"}, {"$ref": "#/Node"}, {"$ref": "#/Both"}, {"$ref": "#/A"}, None, 1, "text"]),
-    lambda inner: st.dictionaries(st.sampled_from(["a", "b"]), inner).map(lambda value: {"properties": value, "required": ["a", 1]})
-    | st.lists(inner, max_size=3).map(lambda value: {"oneOf": value})
-    | st.lists(inner, max_size=3).map(lambda value: {"allOf": value})
-    | inner.map(lambda value: {"items": value})
-    | inner.map(lambda value: {"additionalProperties": value}),
+    lambda inner: (
+        st.dictionaries(st.sampled_from(["a", "b"]), inner).map(
+            lambda value: {"properties": value, "required": ["a", 1]}
+        )
+        | st.lists(inner, max_size=3).map(lambda value: {"oneOf": value})
+        | st.lists(inner, max_size=3).map(lambda value: {"allOf": value})
+        | inner.map(lambda value: {"items": value})
+        | inner.map(lambda value: {"additionalProperties": value})
+    ),
     max_leaves=12,
 )
 

@@ -115,9 +115,7 @@ def test_the_shape_of_a_body_is_read_off_its_example(apis: Apis, add: Add) -> No
     assert "tags: array of string" in shown
     assert 'curl "$BASEURL/dogs/7" ' in shown
     assert "Authorization: Bearer $TOKEN" in shown
-    made = show_endpoints(
-        apis.library, "pets", Filter(path="/dogs", method="post"), page=1, token_budget=5_000
-    ).text
+    made = show_endpoints(apis.library, "pets", Filter(path="/dogs", method="post"), page=1, token_budget=5_000).text
     assert '"name": "Rex"' in made
     form = show_endpoints(apis.library, "pets", Filter(path="/form"), page=1, token_budget=5_000).text
     assert "--data-urlencode a=b" in form

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from pinakes.domains.apis.apis import Apis
-from pinakes.domains.apis.model import Api
+from pinakes.domains.apis.model import Api, ApiChanges, OperationChange
 from pinakes.domains.apis.query import analyse
 from pinakes.domains.apis.render import render_changes
-from pinakes.domains.apis.model import ApiChanges, OperationChange
 from pinakes.errors import NotFound
+
+if TYPE_CHECKING:
+    from pinakes.domains.apis.apis import Apis
 
 Add = Callable[..., Api]
 
@@ -28,7 +29,9 @@ components:
     refund: {type: object, description: Money that went back, properties: {amount: {type: integer}}}
     Charge: {type: object, properties: {refunded: {type: boolean}}}
 paths:
-  /v1/charges: {get: {operationId: GetCharges, description: Lists charges.}, post: {operationId: PostCharges, description: Creates a charge.}}
+  /v1/charges:
+    get: {operationId: GetCharges, description: Lists charges.}
+    post: {operationId: PostCharges, description: Creates a charge.}
   /v1/charges/{charge}/refunds: {post: {operationId: PostChargesChargeRefunds, description: Create a refund.}}
   /v1/refunds:
     get: {operationId: GetRefunds, description: Returns a list of all refunds you created.}
@@ -36,8 +39,10 @@ paths:
   /v1/refunds/{refund}:
     get: {operationId: GetRefundsRefund, description: Retrieves the details of an existing refund.}
     post: {operationId: PostRefundsRefund, description: Updates the refund you name.}
-  /v1/refunds/{refund}/cancel: {post: {operationId: PostRefundsRefundCancel, description: Cancels a refund that requires action.}}
-  /v1/customers/{customer}: {delete: {operationId: DeleteCustomersCustomer, description: Permanently deletes a customer., tags: [people]}}
+  /v1/refunds/{refund}/cancel:
+    post: {operationId: PostRefundsRefundCancel, description: Cancels a refund that requires action.}
+  /v1/customers/{customer}:
+    delete: {operationId: DeleteCustomersCustomer, description: Permanently deletes a customer., tags: [people]}
 """
 
 
@@ -143,3 +148,11 @@ def test_changes_are_told_with_the_breaking_ones_first() -> None:
     assert render_changes(ApiChanges("shop", "1", "1", ())) == "shop: no operation changed"
     many = tuple(OperationChange(f"GET /{number}", "added") for number in range(150))
     assert render_changes(ApiChanges("shop", "1", "1", many)).endswith("… and 50 more")
+
+
+def test_the_text_of_a_hit_is_plain_for_its_caller_to_fence(apis: Apis, add: Add) -> None:
+    add(PAYMENTS)
+    (first, *_) = apis.searcher.search("create a refund", api_name="payments", types=["endpoint"])
+    assert "~~~" not in first.text
+    assert first.text.startswith("POST /v1/refunds\n\nCreate a refund.")
+    assert len(first.text) <= 2_400

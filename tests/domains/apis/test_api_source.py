@@ -6,9 +6,8 @@ import json
 import threading
 import urllib.error
 import urllib.request
-from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -18,25 +17,34 @@ from pinakes.errors import SourceError
 from pinakes.store.apis import MIGRATIONS
 from pinakes.store.sqlite import Database
 
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
 SPEC = "openapi: 3.0.0\ninfo: {title: Remote}\npaths:\n  /a: {$ref: 'paths/a.yaml'}\n  /b: {$ref: 'moved.yaml'}\n"
-SCHEMA = {"data": {"__schema": {"queryType": {"name": "Q"}, "types": [{"kind": "OBJECT", "name": "Q", "fields": [{"name": "me"}]}]}}}
+SCHEMA = {
+    "data": {
+        "__schema": {"queryType": {"name": "Q"}, "types": [{"kind": "OBJECT", "name": "Q", "fields": [{"name": "me"}]}]}
+    }
+}
+
+
+FILES = {
+    "/spec/openapi.yaml": SPEC,
+    "/spec/paths/a.yaml": "get: {summary: From another file}",
+    "/page/graphql": "<html>An explorer</html>",
+    "/schema/graphql": "type Query {\n  a: Int\n}\n",
+}
 
 
 class _Handler(BaseHTTPRequestHandler):
-    files = {
-        "/spec/openapi.yaml": SPEC,
-        "/spec/paths/a.yaml": "get: {summary: From another file}",
-        "/page/graphql": "<html>An explorer</html>",
-        "/schema/graphql": "type Query {\n  a: Int\n}\n",
-    }
-
     def do_GET(self) -> None:
         if self.path == "/spec/moved.yaml":
             self.send_response(302)
-            self.send_header("Location", f"http://localhost:{self.server.server_address[1]}/spec/paths/a.yaml")
+            self.send_header("Location", f"http://localhost:{self.connection.getsockname()[1]}/spec/paths/a.yaml")
             self.end_headers()
-        elif self.path in self.files:
-            self._answer(self.files[self.path].encode())
+        elif self.path in FILES:
+            self._answer(FILES[self.path].encode())
         else:
             self.send_error(404)
 
@@ -120,6 +128,6 @@ def test_a_page_that_is_gone_is_an_error(online: Apis, server: str) -> None:
 
 def test_a_remote_description_is_refreshed(online: Apis, server: str, monkeypatch: pytest.MonkeyPatch) -> None:
     online.indexer.add(f"{server}/spec/openapi.yaml")
-    monkeypatch.setitem(_Handler.files, "/spec/openapi.yaml", SPEC.replace("  /a:", "  /c:"))
+    monkeypatch.setitem(FILES, "/spec/openapi.yaml", SPEC.replace("  /a:", "  /c:"))
     (changes,) = online.indexer.refresh("remote")
     assert [(change.key, change.what) for change in changes.changes] == [("GET /a", "removed"), ("GET /c", "added")]

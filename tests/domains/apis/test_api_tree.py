@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from contextlib import suppress
 
 import pytest
 from hypothesis import given
@@ -69,7 +70,7 @@ def test_ten_thousand_levels_are_an_error_that_says_so(data: bytes) -> None:
 
 
 def test_truncated_json_names_the_place() -> None:
-    with pytest.raises(SourceError, match="Not valid JSON.*line 1"):
+    with pytest.raises(SourceError, match=r"Not valid JSON.*line 1"):
         load_tree(b'{"openapi": "3.0.0", "paths": {"/a": {')
 
 
@@ -141,7 +142,5 @@ def test_any_json_document_reads_as_json_reads_it(value: dict[str, object]) -> N
 
 @given(st.binary(max_size=200))
 def test_any_bytes_are_read_or_refused_clearly(data: bytes) -> None:
-    try:
+    with suppress(SourceError):
         load_tree(data)
-    except SourceError as exc:
-        assert str(exc)

@@ -1,5 +1,4 @@
-"""Acknowledged means on disk: many processes at once, killed at any moment, on damaged files and full
-disks."""
+"""Acknowledged means on disk: many processes at once, killed at any moment, on damaged files and full disks."""
 
 from __future__ import annotations
 

@@ -113,6 +113,11 @@ def test_only_the_same_kind_in_the_same_project_is_merged(notes: Notes) -> None:
     assert len(ids) == 3
 
 
+def test_nothing_can_be_kept_in_all_projects_at_once(notes: Notes) -> None:
+    with pytest.raises(BadArgument, match="Use 'personal'"):
+        notes.keep("everywhere", project="all")
+
+
 def test_merging_joins_the_files(memory: Memory, notes: Notes) -> None:
     place = Place("p")
     memory.remember(Draft("Retries are capped at five", files=("a.py",)), place)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from pinakes.domains.apis.library import ApiLibrary, api_of
 from pinakes.domains.apis.model import Api, ApiHit
-from pinakes.domains.apis.render import operation_line, render_operation, render_overview, render_schema
+from pinakes.domains.apis.render import operation_line, operation_text, render_overview, render_schema
 from pinakes.domains.apis.search import TYPE_OF_KIND, RankedUnit, kinds_of, search_units
 from pinakes.errors import NotFound
 
@@ -28,17 +28,13 @@ class ApiSearcher:
     def __init__(self, library: ApiLibrary) -> None:
         self._library = library
 
-    def search(
-        self, query: str, *, api_name: str = "", types: Sequence[str] = (), limit: int = 10
-    ) -> list[ApiHit]:
+    def search(self, query: str, *, api_name: str = "", types: Sequence[str] = (), limit: int = 10) -> list[ApiHit]:
         """The parts of one API, or of all, that answer `query` best; an unknown `api_name` is an error."""
         row = self._library.row(api_name) if api_name else None
         kinds = kinds_of(types)
         if types and not kinds:
             return []
-        found = search_units(
-            self._library.store, query, api_id=row.id if row else None, kinds=kinds, limit=limit
-        )
+        found = search_units(self._library.store, query, api_id=row.id if row else None, kinds=kinds, limit=limit)
         shown = _Shown(self._library)
         return [shown.hit(unit, HIT_CHARACTERS) for unit in found]
 
@@ -48,9 +44,7 @@ class ApiSearcher:
         row = self._library.store.api(name)
         unit = self._library.store.unit(row.id, key) if row else None
         if row is None or unit is None:
-            raise NotFound(
-                f"There is no API part '{unit_id}'", hint="Search again: the API may have changed."
-            )
+            raise NotFound(f"There is no API part '{unit_id}'", hint="Search again: the API may have changed.")
         return _Shown(self._library).hit(RankedUnit(unit, row.name, 1.0), FULL_CHARACTERS)
 
     def count_searchable(self, api_name: str = "") -> int:
@@ -90,9 +84,7 @@ class _Shown:
     def _text(self, unit: UnitRow, row: ApiRow, api: Api, resolve: Resolve, characters: int) -> str:
         if unit.kind in ("operation", "webhook"):
             operation = self._library.operation(unit)
-            return render_operation(
-                operation, api.overview, resolve, citation=api.citation, characters=characters
-            ).text
+            return operation_text(operation, api.overview, resolve, characters=characters)
         if unit.kind in ("schema", "message"):
             schema = self._library.value(unit)
             described = schema.get("description") if isinstance(schema, dict) else ""

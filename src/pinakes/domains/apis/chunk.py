@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 
     from pinakes.domains.apis.model import ApiDescription, Content, Json, Operation, Schema
 
-MAX_FIELDS = 150
+MAX_FIELDS = 60
 MAX_SHARING = 5
-MAX_DESCRIPTION_CHARACTERS = 3_000
+MAX_DESCRIPTION_CHARACTERS = 2_000
 MAX_PARAMETER_CHARACTERS = 160
 TITLE_CHARACTERS = 200
 _COMBINATORS = ("allOf", "oneOf", "anyOf")
@@ -97,9 +97,7 @@ def _tag_units(description: ApiDescription, groups: dict[str, list[Operation]]) 
         row = UnitRow("tag", f"tag {name}", pointers.get(name, "#"), name, name)
         text = plain(described.get(name, ""))[:MAX_DESCRIPTION_CHARACTERS]
         listed = " ".join(operation.summary for operation in operations[:20])
-        yield NewUnit(
-            row, encode(described.get(name, "")), WordsRow(index_words(name), name, name, text, listed)
-        )
+        yield NewUnit(row, encode(described.get(name, "")), WordsRow(index_words(name), name, name, text, listed))
 
 
 def _operation_unit(key: str, operation: Operation, words: _Words) -> NewUnit:
@@ -126,9 +124,7 @@ def _operation_unit(key: str, operation: Operation, words: _Words) -> NewUnit:
 
 
 def _schema_unit(schema: Schema, words: _Words) -> NewUnit:
-    row = UnitRow(
-        "message" if schema.message else "schema", f"schema {schema.name}", schema.pointer, schema.name
-    )
+    row = UnitRow("message" if schema.message else "schema", f"schema {schema.name}", schema.pointer, schema.name)
     title = schema.schema.get("title") if isinstance(schema.schema, dict) else None
     found_by = WordsRow(
         names=index_words(schema.name),

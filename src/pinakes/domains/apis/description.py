@@ -61,8 +61,10 @@ def read_description(document: Document) -> ApiDescription:
                 return parse_sdl(decode_text(data))
             case "protobuf":
                 return parse_protobuf(decode_text(data), lambda name: _read_import(document, name))
-            case _:
+            case "tree":
                 return _read_tree(document)
+            case _:
+                raise SourceError("Not an API description", hint=_KNOWN)
     except RecursionError:
         raise SourceError("The description is nested too deeply to be read") from None
 
@@ -85,14 +87,10 @@ def _read_tree(document: Document) -> ApiDescription:
         case _:
             raise SourceError("Not an API description", hint=_KNOWN)
     fragments = collect_fragments(found, references, find_references(document.data))
-    return replace(
-        found, fragments=fragments, warnings=(*tree.warnings, *found.warnings, *references.warnings())
-    )
+    return replace(found, fragments=fragments, warnings=(*tree.warnings, *found.warnings, *references.warnings()))
 
 
-def collect_fragments(
-    found: ApiDescription, references: References, targets: Iterable[str]
-) -> dict[str, Json]:
+def collect_fragments(found: ApiDescription, references: References, targets: Iterable[str]) -> dict[str, Json]:
     """The targets of references that are not stored as schemas: a stored API needs them too."""
     stored = {schema.pointer for schema in found.schemas}
     fragments: dict[str, Json] = {}

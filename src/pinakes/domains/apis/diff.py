@@ -32,9 +32,7 @@ def compare(old: Reading, new: Reading) -> tuple[OperationChange, ...]:
     """Operations removed, changed and added, in that order."""
     touched = _touched_schemas(old.encoded_schemas, new.encoded_schemas)
     removed = [
-        OperationChange(key, "removed", ("operation removed",))
-        for key in old.operations
-        if key not in new.operations
+        OperationChange(key, "removed", ("operation removed",)) for key in old.operations if key not in new.operations
     ]
     added = [OperationChange(key, "added") for key in new.operations if key not in old.operations]
     changed = [
@@ -80,9 +78,7 @@ def _needs_auth(operation: Operation) -> bool:
     return bool(operation.security) and all(operation.security)
 
 
-def _broken_parameters(
-    old: Operation, new: Operation, resolve_old: Resolve, resolve_new: Resolve
-) -> Iterator[str]:
+def _broken_parameters(old: Operation, new: Operation, resolve_old: Resolve, resolve_new: Resolve) -> Iterator[str]:
     before = {(parameter.location, parameter.name): parameter for parameter in old.parameters}
     after = {(parameter.location, parameter.name): parameter for parameter in new.parameters}
     for place, parameter in after.items():
@@ -114,9 +110,7 @@ def _values(schema: Json) -> list[Json]:
     return values if isinstance(values, list) else []
 
 
-def _broken_request(
-    old: Operation, new: Operation, resolve_old: Resolve, resolve_new: Resolve
-) -> Iterator[str]:
+def _broken_request(old: Operation, new: Operation, resolve_old: Resolve, resolve_new: Resolve) -> Iterator[str]:
     if new.body_required and not old.body_required:
         yield "a request body is now required"
     before = {content.media_type: content.schema for content in old.bodies}
@@ -140,9 +134,7 @@ def _broken_inputs(old: Mapping[str, tuple[str, bool]], new: Mapping[str, tuple[
     yield from (f"request field '{name}' removed" for name in old if name not in new)
 
 
-def _broken_responses(
-    old: Operation, new: Operation, resolve_old: Resolve, resolve_new: Resolve
-) -> Iterator[str]:
+def _broken_responses(old: Operation, new: Operation, resolve_old: Resolve, resolve_new: Resolve) -> Iterator[str]:
     after = {response.status: response for response in new.responses}
     for response in old.responses:
         if response.status.startswith(("4", "5")) or response.status == "default":

@@ -27,7 +27,7 @@ _FORMATS = {
     "uri": "https://example.com",
     "unix-time": 1704067200,
 }
-_PATH_PARAMETER = re.compile(r"\{([^}]+)\}|(?<=/):([A-Za-z_]\w*)")
+_PATH_PARAMETER = re.compile(r"\{([^{}]+)\}|(?<=/):([A-Za-z_]\w*)")
 
 
 def example_call(operation: Operation, overview: Overview, resolve: Resolve) -> str:
@@ -178,9 +178,7 @@ def _body(operation: Operation, resolve: Resolve) -> list[str]:
     value = content.example if content.example is not None else sample(content.schema, resolve)
     if "form" in content.media_type and isinstance(value, dict):
         flag = "-F" if "multipart" in content.media_type else "--data-urlencode"
-        return [
-            f"{flag} {shlex.quote(f'{name}={_form_value(given)}')}" for name, given in list(value.items())[:6]
-        ]
+        return [f"{flag} {shlex.quote(f'{name}={_form_value(given)}')}" for name, given in list(value.items())[:6]]
     body = value if isinstance(value, str) and "json" not in content.media_type else _compact(value)
     if len(body) > MAX_BODY_CHARACTERS:
         body = _compact(sample(content.schema, resolve))
@@ -204,9 +202,7 @@ def _form_value(value: Json) -> str:
 
 def _graphql_query(operation: Operation, resolve: Resolve) -> str:
     given = ", ".join(
-        f"{parameter.name}: {_literal(parameter, resolve)}"
-        for parameter in operation.parameters
-        if parameter.required
+        f"{parameter.name}: {_literal(parameter, resolve)}" for parameter in operation.parameters if parameter.required
     )
     fields = _selection(operation.responses[0].contents[0].schema, resolve) if operation.responses else ""
     return f"{operation.method.lower()} {{ {operation.path}{f'({given})' if given else ''}{fields} }}"
@@ -217,11 +213,7 @@ def _selection(schema: Json, resolve: Resolve) -> str:
     members = members_of(schema, resolve)
     if not members:
         return "" if label(schema, resolve) in _SAMPLES else " { __typename }"
-    plain = [
-        member.name
-        for member in members
-        if "$ref" not in member.schema and "x-arguments" not in member.schema
-    ]
+    plain = [member.name for member in members if "$ref" not in member.schema and "x-arguments" not in member.schema]
     return f" {{ {' '.join(plain[:5]) or '__typename'} }}"
 
 

@@ -87,7 +87,9 @@ class ApiIndexer:
         return self._add_documents(documents, location, source_name)
 
     def add_found(self, data: bytes, url: str, name: str = "") -> AddReport:
-        """Index a description that somebody else fetched from `url`, such as a crawl of documentation."""
+        """Index a description that somebody else read from `url`, such as a crawl of documentation."""
+        if not is_address(url):
+            return self.add(url, name)
         source_name = name.strip()
         self._refuse_taken(source_name, url)
         return self._add_documents([fetched_document(Fetched(data, url), self._network)], url, source_name)
@@ -227,9 +229,7 @@ def _changes(api: Api, old_version: str, old: Reading | None, new: Reading) -> A
         old = Reading({}, {}, {}, lambda _: None)
     gained = [pointer for pointer in new.encoded_schemas if pointer not in old.encoded_schemas]
     lost = [pointer for pointer in old.encoded_schemas if pointer not in new.encoded_schemas]
-    return ApiChanges(
-        api.name, old_version, api.overview.version, compare(old, new), tuple(gained), tuple(lost)
-    )
+    return ApiChanges(api.name, old_version, api.overview.version, compare(old, new), tuple(gained), tuple(lost))
 
 
 def _merge_packages(readings: list[ReadDescription]) -> list[ReadDescription]:
@@ -241,9 +241,7 @@ def _merge_packages(readings: list[ReadDescription]) -> list[ReadDescription]:
         key = f"proto {overview.title}" if is_proto else reading.document.citation
         merged[key] = _joined(merged[key], reading) if key in merged else reading
     useful = [
-        reading
-        for key, reading in merged.items()
-        if not key.startswith("proto ") or reading.description.operations
+        reading for key, reading in merged.items() if not key.startswith("proto ") or reading.description.operations
     ]
     return useful or list(merged.values())
 
@@ -251,17 +249,13 @@ def _merge_packages(readings: list[ReadDescription]) -> list[ReadDescription]:
 def _joined(first: ReadDescription, second: ReadDescription) -> ReadDescription:
     one, two = first.description, second.description
     schemas = {schema.pointer: schema for schema in (*one.schemas, *two.schemas)}
-    fragments = {
-        pointer: value for pointer, value in (one.fragments | two.fragments).items() if pointer not in schemas
-    }
+    fragments = {pointer: value for pointer, value in (one.fragments | two.fragments).items() if pointer not in schemas}
     description = ApiDescription(
         one.overview,
         tuple({operation.key: operation for operation in (*one.operations, *two.operations)}.values()),
         tuple(schemas.values()),
         fragments,
-        tuple(dict.fromkeys((*one.warnings, *two.warnings)))
-        if not (one.operations or two.operations)
-        else (),
+        tuple(dict.fromkeys((*one.warnings, *two.warnings))) if not (one.operations or two.operations) else (),
     )
     folder = str(PurePosixPath(first.document.citation).parent)
     return ReadDescription(replace(first.document, citation=folder), description)

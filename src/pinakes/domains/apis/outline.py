@@ -67,13 +67,9 @@ def label(schema: Json, resolve: Resolve, depth: int = 0) -> str:
         return reference_name(target)
     for name in ("oneOf", "anyOf"):
         if isinstance(options := schema.get(name), list) and options:
-            labels = dict.fromkeys(
-                label(option, resolve, depth + 1) for option in options[: MAX_ALTERNATIVES + 1]
-            )
+            labels = dict.fromkeys(label(option, resolve, depth + 1) for option in options[: MAX_ALTERNATIVES + 1])
             shown = list(labels)[:MAX_ALTERNATIVES]
-            return " | ".join(shown) + (
-                " | …" if len(options) > len(shown) and len(labels) > MAX_ALTERNATIVES else ""
-            )
+            return " | ".join(shown) + (" | …" if len(options) > len(shown) and len(labels) > MAX_ALTERNATIVES else "")
     if isinstance(parts := schema.get("allOf"), list) and parts:
         return " & ".join(label(part, resolve, depth + 1) for part in parts[:3])
     return _plain_label(schema, resolve, depth)
@@ -156,9 +152,7 @@ def _alternatives(schema: Json, resolve: Resolve) -> list[Json]:
     return []
 
 
-def _collect(
-    schema: Json, resolve: Resolve, found: dict[str, Member], seen: tuple[str, ...], depth: int
-) -> None:
+def _collect(schema: Json, resolve: Resolve, found: dict[str, Member], seen: tuple[str, ...], depth: int) -> None:
     if depth > MAX_HOPS or not isinstance(schema, dict):
         return
     if isinstance(target := schema.get("$ref"), str):

@@ -11,14 +11,11 @@ if TYPE_CHECKING:
     from pinakes.domains.apis.model import Json
 
 SUMMARY_CHARACTERS = 140
-_TAG = re.compile(r"</?[A-Za-z][^<>]*>|<!--.*?-->", re.DOTALL)
-_SPACES = re.compile(r"[ \t]+")
+_TAG = re.compile(r"</?[A-Za-z][^<>]*>|<!--.*?(?:-->|\Z)", re.DOTALL)
 _SENTENCE_END = re.compile(r"(?<=[^.\s])(?<!e\.g)(?<!i\.e)(?<!etc)[.!?](?=\s|$)|\n\s*\n|\n(?=[#*\-|])")
 _PARAMETER_SEGMENT = re.compile(r"^[:{<].*|.*[}>]$")
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
-_PLAIN_SEGMENTS = re.compile(
-    r"^(?:v\d+(?:[._]\d+)*(?:(?:alpha|beta|rc)\d*)?|api|apis|rest|latest)$", re.IGNORECASE
-)
+_PLAIN_SEGMENTS = re.compile(r"^(?:v\d+(?:[._]\d+)*(?:(?:alpha|beta|rc)\d*)?|api|apis|rest|latest)$", re.IGNORECASE)
 _VERBS = {
     "POST": "Create",
     "PUT": "Replace",

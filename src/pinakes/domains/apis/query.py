@@ -39,6 +39,7 @@ _QUESTION_WORDS = frozenset(
     ]
 )
 SYNONYM_WEIGHT = 0.85
+MAX_WORDS = 40
 
 # Verbs of interfaces: within a row, one is as good as another.
 VERBS: dict[str, tuple[str, ...]] = {
@@ -129,6 +130,9 @@ NOUNS: tuple[tuple[str, ...], ...] = (
 )
 
 
+ABBREVIATIONS = {"pr": ("pull", "request"), "prs": ("pull", "requests"), "mr": ("merge", "request")}
+
+
 @dataclass(frozen=True, slots=True)
 class Concept:
     """One thing that a question mentions: stems that name it, each with how surely."""
@@ -171,16 +175,15 @@ def analyse(text: str) -> Question:
         path = match[1]
     words = question_words(text)
     verb = next((verb for word in words[:3] if (verb := verb_of(word))), "")
-    return Question(
-        text, tuple(map(_concept, dict.fromkeys(words))), verb, method, path, tuple(stems_of(text))
-    )
+    return Question(text, tuple(map(_concept, dict.fromkeys(words))), verb, method, path, tuple(stems_of(text)))
 
 
 def question_words(text: str) -> list[str]:
     """The words that carry a question: identifiers split, stop words dropped where others remain."""
-    words = [part for word in _WORD.findall(text) for part in split_identifier(word)]
+    parts = [part for word in _WORD.findall(text) for part in split_identifier(word)]
+    words = [word for part in parts for word in ABBREVIATIONS.get(part, (part,))]
     kept = [word for word in words if word not in STOP_WORDS and word not in _QUESTION_WORDS]
-    return kept or words
+    return (kept or words)[:MAX_WORDS]
 
 
 def stem(word: str) -> str:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 MAX_HOPS = 16
 MAX_DOCUMENTS = 1_000
 MAX_NAMED = 3
-_REFERENCE = re.compile(rb"""\$ref['"]?\s*:\s*(?:"([^"\n]*)"|'([^'\n]*)'|([^\s'"#{}\[\],][^\s{}\[\],]*))""")
+_REFERENCE = re.compile(rb"""\$ref['"]?[ \t]*:[ \t]*(?:"([^"\n]*)"|'([^'\n]*)'|([^\s'"#{}\[\],][^\s{}\[\],]*))""")
 _FOREIGN = re.compile(r"^(?:[A-Za-z][A-Za-z0-9+.-]*:|//|/|\\)")
 
 

@@ -44,6 +44,7 @@ DETAILS = (
 )
 _DESCRIPTION_CHARACTERS = (1_200, 800, 600, 500, 300, 200, 100)
 _LEFT_OUT = "… and "
+_READ_CHARACTERS = 10_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +90,15 @@ def render_operation(
     return Rendered("\n\n".join(frame), inside.shortened)
 
 
+def operation_text(operation: Operation, overview: Overview, resolve: Resolve, *, characters: int) -> str:
+    """One operation as plain text, for whoever fences and cites it."""
+    example = example_call(operation, overview, resolve)
+    tail = "\n\n".join([f"Auth: {_auth(operation, overview)}", *([f"Example:\n{example}"] if example else [])])
+    head = one_line(operation.key, 200)
+    inside = _fitting(operation, resolve, characters - len(head) - len(tail) - 4)
+    return "\n\n".join([head, inside.text, tail])
+
+
 def _fitting(operation: Operation, resolve: Resolve, room: int) -> Rendered:
     text = ""
     for detail, description_characters in zip(DETAILS, _DESCRIPTION_CHARACTERS, strict=True):
@@ -98,10 +108,9 @@ def _fitting(operation: Operation, resolve: Resolve, room: int) -> Rendered:
     return Rendered(text[: max(0, room - 8)].rsplit("\n", 1)[0] + "\n… (cut)", shortened=True)
 
 
-def _sections(
-    operation: Operation, resolve: Resolve, detail: Detail, description_characters: int
-) -> list[str]:
-    summary, description = one_line(operation.summary, 200), plain(operation.description).strip()
+def _sections(operation: Operation, resolve: Resolve, detail: Detail, description_characters: int) -> list[str]:
+    summary = one_line(operation.summary, 200)
+    description = plain(operation.description[:_READ_CHARACTERS]).strip()
     sections = ["(deprecated)"] if operation.deprecated else []
     if not " ".join(description.split()).startswith(summary.rstrip("…")):
         sections.append(summary)
@@ -118,7 +127,7 @@ def _sections(
 
 
 def _shortened(text: str, characters: int) -> str:
-    text = re.sub(r"\n\s*\n+", "\n", text)
+    text = re.sub(r"\n\s+", "\n", text[:_READ_CHARACTERS])
     if len(text) <= characters:
         return text
     return text[: characters - 1].rsplit(" ", 1)[0] + "…"
@@ -137,9 +146,7 @@ def _parameters(parameters: Sequence[Parameter], resolve: Resolve, detail: Detai
         kind = _cell(_typed(parameter.schema, resolve), 120)
         name = _cell(parameter.name, 80) + ("*" if parameter.required else "")
         row = f"| {name} | {parameter.location} | {kind} |"
-        rows.append(
-            f"{row} {_cell(parameter.description, detail.description_characters)} |" if described else row
-        )
+        rows.append(f"{row} {_cell(parameter.description, detail.description_characters)} |" if described else row)
     if len(shown) < len(ordered):
         names = ", ".join(parameter.name for parameter in ordered[len(shown) :])
         rows.append(f"{_LEFT_OUT}{len(ordered) - len(shown)} more: {one_line(names, 240)}")
@@ -250,7 +257,7 @@ def render_schema(
             f"{name}: {kind}" if kind != name else name,
             *(f"  {line}" for line in outline(schema, resolve, detail)),
         ]
-        about = _shortened(plain(description).strip(), description_characters)
+        about = _shortened(plain(description[:_READ_CHARACTERS]).strip(), description_characters)
         text = "\n".join([*([about] if about else []), *lines])
         if len(text) <= characters:
             return text
@@ -280,15 +287,13 @@ def render_overview(api: Api, groups: Sequence[tuple[str, int]]) -> str:
     overview = api.overview
     lines = [f"{overview.title or api.name} {overview.version} ({overview.kind})".replace("  ", " ")]
     if overview.description:
-        lines.append(_shortened(plain(overview.description).strip(), 1_500))
+        lines.append(_shortened(plain(overview.description[:_READ_CHARACTERS]).strip(), 1_500))
     if overview.servers:
         lines.append(f"Servers: {', '.join(overview.servers[:5])}")
     for scheme in overview.security_schemes[:8]:
         place = f" in {scheme.location} '{scheme.parameter}'" if scheme.parameter else ""
         about = f" — {one_line(scheme.description, 120)}" if scheme.description else ""
-        lines.append(
-            f"Auth: {scheme.name} ({' '.join(filter(None, (scheme.kind, scheme.scheme)))}{place}){about}"
-        )
+        lines.append(f"Auth: {scheme.name} ({' '.join(filter(None, (scheme.kind, scheme.scheme)))}{place}){about}")
     lines.append(f"Groups: {one_line(', '.join(f'{name} ({count})' for name, count in groups), 1_000)}")
     return "\n".join(lines)
 
@@ -296,16 +301,12 @@ def render_overview(api: Api, groups: Sequence[tuple[str, int]]) -> str:
 def render_changes(changes: ApiChanges) -> str:
     """What a new reading of an API changed; what breaks callers is marked."""
     found = changes.changes
-    versions = (
-        f"{changes.old_version} → {changes.new_version}" if changes.old_version != changes.new_version else ""
-    )
+    versions = f"{changes.old_version} → {changes.new_version}" if changes.old_version != changes.new_version else ""
     if not (found or changes.schemas_added or changes.schemas_removed):
         return f"{changes.api_name} {versions}: no operation changed".replace("  ", " ").replace(" :", ":")
     counted = {what: sum(change.what == what for change in found) for what in ("added", "removed", "changed")}
     breaking = sum(bool(change.breaking) for change in found)
-    head = f"{changes.api_name} {versions}: " + ", ".join(
-        f"{count} {what}" for what, count in counted.items()
-    )
+    head = f"{changes.api_name} {versions}: " + ", ".join(f"{count} {what}" for what, count in counted.items())
     lines = [f"{head} operations; {breaking} breaking".replace("  ", " ").replace(" :", ":")]
     signs = {"added": "+", "removed": "-", "changed": "~"}
     ordered = sorted(found, key=lambda change: not change.breaking)

@@ -63,13 +63,7 @@ def search_units(
     question = analyse(query)
     if not question.concepts:
         return []
-    found = store.search(
-        question.match_expression(),
-        COLUMN_WEIGHTS,
-        api_id=api_id,
-        kinds=kinds,
-        limit=max(CANDIDATES, 2 * limit),
-    )
+    found = _candidates(store, question, api_id, kinds, max(CANDIDATES, 2 * limit))
     if not found:
         return []
     weights = _concept_weights(store, question)
@@ -77,6 +71,19 @@ def search_units(
     ranked = [RankedUnit(unit.row, unit.api_name, _score(unit, question, weights, best)) for unit in found]
     ranked.sort(key=lambda unit: (-unit.score, len(unit.row.path), unit.row.id))
     return ranked[:limit]
+
+
+def _candidates(
+    store: ApiStore, question: Question, api_id: int | None, kinds: Sequence[str], limit: int
+) -> list[FoundUnit]:
+    """Units that share words with the question: operations apart, or hundreds of schemas would crowd them out."""
+    found: list[FoundUnit] = []
+    for group in (("operation",), ("webhook", "schema", "message", "tag", "overview")):
+        wanted = [kind for kind in group if not kinds or kind in kinds]
+        if wanted:
+            match = question.match_expression()
+            found += store.search(match, COLUMN_WEIGHTS, api_id=api_id, kinds=wanted, limit=limit)
+    return found
 
 
 def _concept_weights(store: ApiStore, question: Question) -> dict[str, float]:
@@ -96,9 +103,7 @@ def _score(unit: FoundUnit, question: Question, weights: Mapping[str, float], be
     near = title | names | set(stems_of(unit.words.tags))
     anywhere = near | set(stems_of(unit.words.description[:600]))
     asked = {
-        stem
-        for concept in question.concepts
-        for stem in (concept.stems if not concept.verb else [*concept.stems][:1])
+        stem for concept in question.concepts for stem in (concept.stems if not concept.verb else [*concept.stems][:1])
     }
     score = 0.35 * unit.score / best
     score += 0.45 * _coverage(question.concepts, title, weights)
@@ -166,6 +171,4 @@ def _address_bonus(row: UnitRow, question: Question) -> float:
 
 
 def _shape(path: str) -> str:
-    return "/".join(
-        "{}" if is_parameter_segment(part) else part.lower() for part in path.strip("/").split("/")
-    )
+    return "/".join("{}" if is_parameter_segment(part) else part.lower() for part in path.strip("/").split("/"))

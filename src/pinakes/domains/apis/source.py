@@ -21,9 +21,7 @@ if TYPE_CHECKING:
     from pinakes.domains.apis.refs import ReadDocument
 
 MAX_FILES = 50_000
-_SKIPPED_FOLDERS = frozenset(
-    ("node_modules", "__pycache__", "venv", "site-packages", "target", "dist", "build")
-)
+_SKIPPED_FOLDERS = frozenset(("node_modules", "__pycache__", "venv", "site-packages", "target", "dist", "build"))
 _SDL_SUFFIXES = (".graphql", ".graphqls", ".gql")
 
 
@@ -61,9 +59,7 @@ def find_documents(location: str, *, network: Network | None, root: Path | None 
         yield _fetch_document(location, network)
         return
     if "://" in location or location.startswith("file:"):
-        raise SourceError(
-            f"Cannot read {location}", hint="Give a path, or an address that starts with http(s)://."
-        )
+        raise SourceError(f"Cannot read {location}", hint="Give a path, or an address that starts with http(s)://.")
     path = Path(location).expanduser()
     if not path.exists():
         raise NotFound(f"There is no file or folder {location}", hint="Give the path of an API description.")
@@ -112,9 +108,7 @@ def _cite(path: Path, folder: Path) -> str:
 def _walk(folder: Path) -> Iterator[Path]:
     seen = 0
     for parent, folders, files in os.walk(folder):
-        folders[:] = sorted(
-            name for name in folders if not name.startswith(".") and name not in _SKIPPED_FOLDERS
-        )
+        folders[:] = sorted(name for name in folders if not name.startswith(".") and name not in _SKIPPED_FOLDERS)
         for name in sorted(files):
             seen += 1
             if seen > MAX_FILES:
@@ -131,9 +125,7 @@ def read_regular(path: Path) -> bytes:
         if not stat.S_ISREG(status.st_mode):
             raise SourceError(f"{path.name} is not a regular file")
         if status.st_size > MAX_BYTES:
-            raise SourceError(
-                f"{path.name} has {status.st_size:,} bytes", hint=f"At most {MAX_BYTES:,} are read."
-            )
+            raise SourceError(f"{path.name} has {status.st_size:,} bytes", hint=f"At most {MAX_BYTES:,} are read.")
         return path.read_bytes()
     except OSError as exc:
         raise SourceError(f"Cannot read {path.name}: {exc.strerror}") from exc
@@ -166,17 +158,13 @@ def _fetch_document(url: str, network: Network) -> Document:
     query = json.dumps({"query": INTROSPECTION_QUERY}).encode()
     answer = network.post(url, query, "application/json")
     if b'"__schema"' not in answer.body:
-        raise SourceError(
-            f"{url} did not answer an introspection query", hint="Give the schema as a file instead."
-        )
+        raise SourceError(f"{url} did not answer an introspection query", hint="Give the schema as a file instead.")
     return Document(answer.body, answer.url, urlsplit(url).hostname or "")
 
 
 def _may_be_graphql(url: str) -> bool:
     path = urlsplit(url).path.lower().rstrip("/")
-    return "graphql" in path.rsplit("/", 1)[-1] and not path.endswith(
-        (*_SDL_SUFFIXES, ".json", ".yaml", ".yml")
-    )
+    return "graphql" in path.rsplit("/", 1)[-1] and not path.endswith((*_SDL_SUFFIXES, ".json", ".yaml", ".yml"))
 
 
 def fetched_document(fetched: Fetched, network: Network | None) -> Document:

@@ -17,8 +17,7 @@ if TYPE_CHECKING:
     from pinakes.tool import Call
 
 NO_APIS = (
-    "No API descriptions indexed. "
-    "Use add_source to add an OpenAPI, GraphQL, AsyncAPI or proto file, folder or address."
+    "No API descriptions indexed. Use add_source to add an OpenAPI, GraphQL, AsyncAPI or proto file, folder or address."
 )
 _HEAD_CHARACTERS = 300
 

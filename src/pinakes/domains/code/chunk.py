@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from dataclasses import dataclass, field, replace
+from operator import itemgetter
 from typing import TYPE_CHECKING
 
 from pinakes.domains.code.model import Chunk
@@ -17,7 +19,9 @@ WHOLE_LINES = 50
 WHOLE_CHARACTERS = 2_600
 # Neighbouring small definitions share a chunk up to this many lines.
 SHARED_LINES = 18
-_BOUNDARY_KINDS = frozenset({"function", "method", "class", "interface", "enum", "type", "module", "component", "section"})
+_BOUNDARY_KINDS = frozenset(
+    {"function", "method", "class", "interface", "enum", "type", "module", "component", "section"}
+)
 _LONG_VALUE_LINES = 8
 
 
@@ -29,12 +33,18 @@ class _Node:
     children: list[_Node] = field(default_factory=list)
 
 
+def lines_of(data: bytes) -> list[str]:
+    """The lines of a file without their ends; they count as those of its definitions do."""
+    lines = data.decode("utf-8", "replace").replace("\r\n", "\n").split("\n")
+    return lines if lines[-1] else lines[:-1]
+
+
 def chunk_lines(lines: Sequence[str], definitions: Sequence[Definition]) -> list[Chunk]:
     """Chunks that together cover every non-blank line of the file exactly once."""
     root = _tree(definitions, len(lines))
     pieces = [piece for piece in _cut(root, lines) if any(line.strip() for line in lines[piece.start - 1 : piece.end])]
     names = _names_by_line(definitions)
-    return [_chunk(piece, names) for piece in _share(pieces)]
+    return [_chunk(group, lines, names) for group in _share(pieces, lines)]
 
 
 def _tree(definitions: Sequence[Definition], line_count: int) -> _Node:
@@ -91,7 +101,11 @@ def _split(node: _Node) -> list[_Node]:
 def _fits(node: _Node, lines: Sequence[str]) -> bool:
     if node.end - node.start >= WHOLE_LINES:
         return False
-    return sum(map(len, lines[node.start - 1 : node.end])) <= WHOLE_CHARACTERS
+    return _characters(lines, node.start, node.end) <= WHOLE_CHARACTERS
+
+
+def _characters(lines: Sequence[str], start: int, end: int) -> int:
+    return sum(map(len, lines[start - 1 : end]))
 
 
 def _windows(node: _Node, lines: Sequence[str]) -> Iterator[_Node]:
@@ -114,21 +128,23 @@ def _last_blank(lines: Sequence[str], start: int, end: int) -> int:
     return end
 
 
-def _share(pieces: Sequence[_Node]) -> list[list[_Node]]:
+def _share(pieces: Sequence[_Node], lines: Sequence[str]) -> list[list[_Node]]:
     """Let small neighbours of the same container share a chunk."""
     groups: list[list[_Node]] = []
     for piece in pieces:
-        if groups and _may_share(groups[-1], piece):
+        if groups and _may_share(groups[-1], piece, lines):
             groups[-1].append(piece)
         else:
             groups.append([piece])
     return groups
 
 
-def _may_share(group: list[_Node], piece: _Node) -> bool:
+def _may_share(group: list[_Node], piece: _Node, lines: Sequence[str]) -> bool:
     if piece.end - group[0].start >= SHARED_LINES:
         return False
-    return _container(group[0]) == _container(piece) or group[-1].definition is piece.definition
+    if _container(group[0]) != _container(piece) and group[-1].definition is not piece.definition:
+        return False
+    return _characters(lines, group[0].start, piece.end) <= WHOLE_CHARACTERS
 
 
 def _container(node: _Node) -> str:
@@ -139,10 +155,19 @@ def _names_by_line(definitions: Sequence[Definition]) -> list[tuple[int, str]]:
     return sorted((definition.line, definition.name) for definition in definitions)
 
 
-def _chunk(group: list[_Node], names: list[tuple[int, str]]) -> Chunk:
-    start, end = group[0].start, group[-1].end
-    inside = tuple(dict.fromkeys(name for line, name in names if start <= line <= end))
+def _chunk(group: list[_Node], lines: Sequence[str], names: list[tuple[int, str]]) -> Chunk:
+    start, end = _without_blank_ends(lines, group[0].start, group[-1].end)
+    first, last = (bisect_left(names, line, key=itemgetter(0)) for line in (start, end + 1))
+    inside = tuple(dict.fromkeys(name for _, name in names[first:last]))
     main = max(group, key=lambda node: (node.definition is not None, node.end - node.start)).definition
     if main is None:
         return Chunk(start, end, names=inside)
     return Chunk(start, end, main.qualified_name, main.kind, main.signature, main.doc, inside)
+
+
+def _without_blank_ends(lines: Sequence[str], start: int, end: int) -> tuple[int, int]:
+    while not lines[start - 1].strip():
+        start += 1
+    while not lines[end - 1].strip():
+        end -= 1
+    return start, end

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING
 
-from pinakes.domains.code.chunk import chunk_lines
+from pinakes.domains.code.chunk import chunk_lines, lines_of
 from pinakes.domains.code.paths import path_words
 from pinakes.store.code import ChunkRecord, CodeStore, DefinitionRecord, FileWords
 from pinakes.text import Words, unique
@@ -41,7 +41,7 @@ class CodeIndexer:
     def extract(self, file: ParsedFile) -> CodeFacts:
         """Cut the file along its definitions and turn the pieces into words."""
         words = _words()
-        lines = file.data.decode("utf-8", "replace").split("\n")
+        lines = lines_of(file.data)
         definitions = definitions_of(file)
         chunks = chunk_lines(lines, definitions)
         stem, folders = path_words(file.path, words)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 @dataclass(frozen=True, slots=True)
 class Chunk:
-    """Consecutive lines of a file that belong together. `symbol` is the qualified name of what they define, if anything."""
+    """Consecutive lines of a file that belong together; `symbol` is the qualified name of what they define."""
 
     start_line: int
     end_line: int

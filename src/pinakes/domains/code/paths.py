@@ -21,7 +21,9 @@ _ASIDE = re.compile(
     re.IGNORECASE,
 )
 
-_BUILT = re.compile(r"(?:^|/)(?:dist|build|out|target|output|generated|gen|public/assets|static/js)(?:/|$)", re.IGNORECASE)
+_BUILT = re.compile(
+    r"(?:^|/)(?:dist|build|out|target|output|generated|gen|public/assets|static/js)(?:/|$)", re.IGNORECASE
+)
 
 _SETTINGS = re.compile(
     r"(?:^|/)(?:\.[^/]+|[^/]*\.(?:config|conf)\.\w+|(?:gulpfile|gruntfile|webpack|rollup|vite|jest|karma|babel|setup|conftest|"

@@ -50,6 +50,8 @@ def understand(text: str, words: Words, *, exact: bool = True) -> CodeQuery:
         return CodeQuery(("(?i)" if slashed[2] else "") + slashed[1], "pattern")
     if _PATTERN_SIGNS.search(text) and not re.search(r"\s\w+\s\w+\s", text):
         return CodeQuery(text, "pattern")
+    if not plain_words(text):
+        return CodeQuery(text, "literal")
     return _in_words(text, words)
 
 
@@ -88,6 +90,11 @@ def _joined(plain: list[str], known: set[str]) -> list[str]:
 
 def _names(text: str, *, is_symbol: bool) -> list[str]:
     """Words that look like identifiers; for a dotted name, its last part too."""
-    found = [match[0] for match in _IDENTIFIER.finditer(text) if is_symbol or _MIXED_CASE.search(match[0])]
+    found = [match[0] for match in _IDENTIFIER.finditer(text) if is_symbol or _looks_like_code(text, match)]
     tails = [re.split(r"\.|::|#|->|/", name)[-1] for name in found]
     return unique(name for pair in zip(found, tails, strict=True) for name in pair if len(name) > 1)
+
+
+def _looks_like_code(text: str, match: re.Match[str]) -> bool:
+    """Whether a word in a sentence is an identifier: by its case, its signs, or a parenthesis right after it."""
+    return _MIXED_CASE.search(text[match.start() : match.end() + 1]) is not None

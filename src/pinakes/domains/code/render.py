@@ -38,13 +38,21 @@ def render_hits(
         "truncated": truncated,
         "original_size_chars": max(shown.original_characters, sizes.original_characters),
     }
-    if len(sizes.pieces) == 1 and sizes.truncated:
-        structured["results"][0]["content"] = cut(hits[0].content, characters=characters - 800)
+    if len(sizes.pieces) == 1:
+        _cut_content(structured["results"][0], characters=characters - 400)
     if concise:
         del structured["database_name"]
     header = [f"showing {len(shown.pieces)}/{len(hits)} results ({_CUT_HINT})"] if shown.truncated else []
     text = "\n".join([*header, *answer.notes, "\n\n".join(shown.pieces)])
     return Answer(text, structured, truncated=truncated, original_characters=shown.original_characters)
+
+
+def _cut_content(result: JsonObject, *, characters: int) -> None:
+    """Shorten the content of a result that alone is too long, by as much as its JSON is."""
+    excess = len(json.dumps(result, ensure_ascii=False)) - characters
+    if excess > 0:
+        content: str = result["content"]
+        result["content"] = cut(content, characters=max(0, len(content) - excess - 2))
 
 
 def _nothing_found(answer: CodeAnswer, query: str, project_id: str, latency_ms: int) -> Answer:

@@ -8,6 +8,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Protocol
 
 from pinakes.errors import BadArgument
+from pinakes.workspace.admission import read_regular
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -83,9 +84,8 @@ def scan(root: Path, paths: Iterable[str], finder: Finder, report: ScanReport) -
         if time.monotonic() > deadline:
             report.complete = False
             return
-        try:
-            data = (root / path).read_bytes()
-        except OSError:
+        data = read_regular(f"{root}/{path}")
+        if data is None:
             continue
         report.files += 1
         if lines := _lines(data, finder):

@@ -3,11 +3,20 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 from pinakes.errors import BadArgument, NotFound
 from pinakes.languages.table import LANGUAGES
 from pinakes.store.code import Scope
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+MAX_FILE_TYPES = 30
+_LONGEST_FILE_TYPE = 60
+_SHOWN_CHARACTERS = 200
+# What people call a language, where it is neither our name for it nor an extension.
+_ALIASES = {"c++": "cpp", "c#": "csharp", "golang": "go", "shell": "bash", "objective-c": "objc"}
 
 
 def scope_of(root: Path, directory: str, file_type: str) -> Scope:
@@ -16,16 +25,18 @@ def scope_of(root: Path, directory: str, file_type: str) -> Scope:
 
 
 def _folder(root: Path, directory: str) -> str:
-    if not directory or directory in (".", "./"):
-        return ""
-    if "\0" in directory:
-        raise BadArgument("The directory is invalid", hint="Give a folder of the project.")
-    path = (root / directory).resolve()
+    """A folder of the project, relative to its root."""
+    shown = directory[:_SHOWN_CHARACTERS]
+    try:
+        path = (root / directory).resolve()
+        is_folder, exists = path.is_dir(), path.exists()
+    except (OSError, RuntimeError, ValueError):  # too long, a loop of links, a zero byte
+        raise BadArgument(f"'{shown}' is no path", hint="Give a folder of the project.") from None
     if not path.is_relative_to(root):
-        raise BadArgument(f"'{directory}' is outside the project", hint="Give a folder of the project, relative to its root.")
-    if not path.is_dir():
-        kind = "a file" if path.exists() else "missing"
-        raise NotFound(f"'{directory}' is {kind}, not a folder of the project", hint=_folders_hint(root))
+        raise BadArgument(f"'{shown}' is outside the project", hint="Give a folder relative to the project's root.")
+    if not is_folder:
+        kind = "a file" if exists else "missing"
+        raise NotFound(f"'{shown}' is {kind}, not a folder of the project", hint=_folders_hint(root))
     relative = path.relative_to(root).as_posix()
     return "" if relative == "." else relative
 
@@ -36,10 +47,13 @@ def _folders_hint(root: Path) -> str:
 
 
 def _suffixes(file_type: str) -> tuple[str, ...]:
-    by_name = {language.name: language.extensions for language in LANGUAGES}
+    """How the names of such files end."""
+    words = [word for word in re.split(r"[,;|\s]+", file_type.lower()) if word.strip("*.")]
+    if len(words) > MAX_FILE_TYPES or any(len(word) > _LONGEST_FILE_TYPE for word in words):
+        raise BadArgument("Too many or too long file types", hint="Give a few, such as 'py' or 'ts,tsx'.")
+    by_name = {language.name: (*language.extensions, *language.filenames) for language in LANGUAGES}
     suffixes: list[str] = []
-    for word in re.split(r"[,\s]+", file_type.strip().lower()):
+    for word in words:
         name = word.lstrip("*").lstrip(".")
-        if name:
-            suffixes += by_name.get(name, (f".{name}",))
+        suffixes += by_name.get(_ALIASES.get(name, name)) or (f".{name}",)
     return tuple(dict.fromkeys(suffixes))

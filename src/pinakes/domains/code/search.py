@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 WEIGHTS_FILE = Path(__file__).with_name("weights.json")
 _SUGGESTED_FROM = 50_000
+_SHOWN_CHARACTERS = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +74,8 @@ class CodeSearch:
             chunks += _covering(self._store.chunks_of_file(ids[found.path]), found.lines)
         note = () if report.complete else (f"Note: stopped after {report.files}/{len(ids)} files; narrow by directory.",)
         if not chunks:
-            missing = (f"No exact match for {query.kind} {query.text!r} in {report.files} files; closest by words:",)
+            shown = repr(query.text[:_SHOWN_CHARACTERS])
+            missing = (f"No exact match for {query.kind} {shown} in {report.files} files; closest by words:",)
             words = understand(" ".join(query.text.split()) + " ", shared_words(), exact=False)
             return self._search_by_words(words, scope, limit=limit, notes=note + missing)
         hits = self._read([Ranked(chunk, 1.0) for chunk in _one_per_file_first(chunks)], limit=limit)

@@ -14,57 +14,77 @@ from pinakes.store.code import CodeStore
 from pinakes.tool import Answer, Call, JsonObject, Parameter, Tool
 
 if TYPE_CHECKING:
-    from pinakes.workspace.project_index import ProjectIndex
-    from pinakes.workspace.projects import Projects
+    from collections.abc import Callable, Mapping
 
-_PROJECT_ID = Parameter("project_id", "string", "Project to use; default: the session's.", default="")
-_CONCISE = Parameter("concise", "boolean", "Answer at least 50 % shorter.", default=False)
+    from pinakes.domains.code.model import CodeAnswer
+    from pinakes.store.code import Scope
+    from pinakes.store.project import Totals
+    from pinakes.workspace.project_index import Freshness, ProjectIndex
+    from pinakes.workspace.projects import Projects
+    from pinakes.workspace.sync import SyncReport
+
+_SHOWN_ERRORS = 20
+_CONCISE_KEYS = ("project_id", "status", "files_indexed", "files_skipped", "chunks_created", "duration_ms")
 
 
 def code_tools(projects: Projects, *, token_budget: int) -> tuple[Tool, ...]:
     """The tools of the code toolset, bound to the projects they work on."""
     tools = _CodeTools(projects, token_budget)
     return (
-        Tool(
-            "index_repository",
-            "code",
-            "Index a repository",
-            "Index a repository, or bring its index up to date; only changed files are parsed. "
-            "search_code does this by itself on first use.",
-            (
-                Parameter("repo_path", "string", "Folder to index; default: the session's project.", default=""),
-                Parameter("project_id", "string", "Id of an already indexed project instead of a path.", default=""),
-                Parameter("force_reindex", "boolean", "Parse every file again.", default=False),
-                Parameter("concise", "boolean", "Answer with the counts only.", default=False),
+        _index_repository(tools.index_repository),
+        _search_code(tools.search_code),
+        _set_working_directory(tools.set_working_directory),
+    )
+
+
+def _index_repository(run: Callable[[Call], Answer]) -> Tool:
+    return Tool(
+        "index_repository",
+        "code",
+        "Index a repository",
+        "Index a repository, or bring its index up to date; only changed files are parsed. "
+        "search_code does this by itself on first use.",
+        (
+            Parameter("repo_path", "string", "Folder to index; default: the session's project.", default=""),
+            Parameter("project_id", "string", "Id of an already indexed project instead of a path.", default=""),
+            Parameter("force_reindex", "boolean", "Parse every file again.", default=False),
+            Parameter("concise", "boolean", "Answer with the counts only.", default=False),
+        ),
+        run,
+        read_only=False,
+    )
+
+
+def _search_code(run: Callable[[Call], Answer]) -> Tool:
+    return Tool(
+        "search_code",
+        "code",
+        "Search code",
+        'Find code by meaning, by name or exactly: plain words, a symbol, a "quoted string" or a /regex/. '
+        "Answers with the best chunks as path:start-end symbol and code.",
+        (
+            Parameter("query", "string", 'What the code does, a name, a "quoted text" or a /regular expression/.'),
+            Parameter("project_id", "string", "Project to use; default: the session's.", default=""),
+            Parameter(
+                "file_type", "string", "Only such files: 'py', '.ts', 'python', or several: 'ts,tsx'.", default=""
             ),
-            tools.index_repository,
-            read_only=False,
+            Parameter("directory", "string", "Only below this folder of the project.", default=""),
+            Parameter("limit", "integer", "How many results (1-50).", default=10, minimum=1, maximum=50),
+            Parameter("concise", "boolean", "Answer at least 50 % shorter.", default=False),
         ),
-        Tool(
-            "search_code",
-            "code",
-            "Search code",
-            "Find code by meaning, by name or exactly: plain words, a symbol, a \"quoted string\" or a /regex/. "
-            "Answers with the best chunks as path:start-end symbol and code.",
-            (
-                Parameter("query", "string", "What the code does, a name, a \"quoted text\" or a /regular expression/."),
-                _PROJECT_ID,
-                Parameter("file_type", "string", "Only such files: 'py', '.ts', 'python', or several: 'ts,tsx'.", default=""),
-                Parameter("directory", "string", "Only below this folder of the project.", default=""),
-                Parameter("limit", "integer", "How many results (1-50).", default=10, minimum=1, maximum=50),
-                _CONCISE,
-            ),
-            tools.search_code,
-        ),
-        Tool(
-            "set_working_directory",
-            "code",
-            "Set the working directory",
-            "Make a folder this session's default project for all tools.",
-            (Parameter("directory", "string", "Folder of the project."),),
-            tools.set_working_directory,
-            read_only=False,
-        ),
+        run,
+    )
+
+
+def _set_working_directory(run: Callable[[Call], Answer]) -> Tool:
+    return Tool(
+        "set_working_directory",
+        "code",
+        "Set the working directory",
+        "Make a folder this session's default project for all tools.",
+        (Parameter("directory", "string", "Folder of the project."),),
+        run,
+        read_only=False,
     )
 
 
@@ -79,36 +99,25 @@ class _CodeTools:
         index = self._chosen(call)
         report = index.index(progress=call.progress, force=call.flag("force_reindex"))
         totals = index.store.totals()
-        chunks = CodeStore(index.database).chunk_count()
-        answer: JsonObject = {
-            "repository_id": index.database.path.stem,
-            "project_id": index.project.project_id,
-            "status": "indexed" if report.written or report.removed else "up_to_date",
-            "files_indexed": report.files_written,
-            "files_skipped": report.files_skipped,
-            "chunks_created": report.pieces_written["code"],
-            "languages": totals.languages,
-            "errors": report.errors[:20],
-            "duration_ms": int((time.monotonic() - started) * 1000),
-            "database_name": index.database.path.name,
-        }
-        text = _index_text(answer, totals.files, chunks, report.skipped_by_reason, concise=call.flag("concise"))
-        if call.flag("concise"):
-            answer = {key: answer[key] for key in _CONCISE_KEYS}
-        if index.database.set_aside:
-            text = f"Note: the old index was damaged and was moved to {index.database.set_aside.name}.\n{text}"
-        return Answer(text, answer)
+        data = _index_data(index, report, totals, duration_ms=int((time.monotonic() - started) * 1000))
+        concise = call.flag("concise")
+        text = _index_text(data, totals, report, CodeStore(index.database).chunk_count(), concise=concise)
+        return Answer(text, {key: data[key] for key in _CONCISE_KEYS} if concise else data)
 
     def search_code(self, call: Call) -> Answer:
         """Bring the index up to date, then search it."""
         started = time.monotonic()
         index = self._projects.find(call.text("project_id"), call.session.project_root())
         scope = scope_of(index.project.root, call.text("directory"), call.text("file_type"))
-        freshness = index.freshen(progress=call.progress)
         search = CodeSearch(CodeStore(index.database), index.project.root)
-        answer = search.search(call.text("query"), scope, limit=call.number("limit"))
+
+        def work(freshness: Freshness) -> CodeAnswer:
+            answer = search.search(call.text("query"), scope, limit=call.number("limit"))
+            empty = () if answer.hits or answer.files_searched else (_why_empty(index.store.totals(), scope),)
+            return answer.with_notes((*freshness.notes, *empty))
+
         return render_hits(
-            answer.with_notes(freshness.notes),
+            index.answer(work, progress=call.progress),
             query=call.text("query"),
             project_id=index.project.project_id,
             database_name=index.database.path.name,
@@ -131,26 +140,53 @@ class _CodeTools:
         return self._projects.find(call.text("project_id"), call.session.project_root())
 
 
-_CONCISE_KEYS = ("project_id", "status", "files_indexed", "files_skipped", "chunks_created", "duration_ms")
-
-
 def _folder(text: str, base: Path) -> Path:
     if not text.strip() or "\0" in text:
         raise BadArgument("The path is empty or invalid", hint="Give the path of a folder.")
     return base / Path(text).expanduser()
 
 
-def _index_text(answer: JsonObject, files: int, chunks: int, skipped: dict[str, int], *, concise: bool) -> str:
+def _index_data(index: ProjectIndex, report: SyncReport, totals: Totals, *, duration_ms: int) -> JsonObject:
+    return {
+        "repository_id": index.database.path.stem,
+        "project_id": index.project.project_id,
+        "status": "indexed" if report.written or report.removed else "up_to_date",
+        "files_indexed": report.files_written,
+        "files_skipped": report.files_skipped,
+        "chunks_created": report.pieces_written["code"],
+        "languages": totals.languages,
+        "errors": report.errors[:_SHOWN_ERRORS],
+        "duration_ms": duration_ms,
+        "database_name": index.database.path.name,
+    }
+
+
+def _index_text(data: JsonObject, totals: Totals, report: SyncReport, chunks: int, *, concise: bool) -> str:
     first = (
-        f"{answer['status']}: {answer['files_indexed']} files parsed in {answer['duration_ms']} ms; "
-        f"the index has {files} files, {chunks} chunks"
+        f"{data['status']}: {data['files_indexed']} files parsed in {data['duration_ms']} ms; "
+        f"the index has {totals.files} files, {chunks} chunks"
     )
     if concise:
-        return first
-    lines = [first, f"project {answer['project_id']}"]
-    if answer["languages"]:
-        lines.append("languages: " + ", ".join(f"{name} {count}" for name, count in answer["languages"].items()))
-    if skipped:
-        lines.append("skipped: " + ", ".join(f"{reason} {count}" for reason, count in sorted(skipped.items())))
-    lines += [f"error: {error}" for error in answer["errors"]]
+        return "\n".join([*report.notes, first])
+    lines = [*report.notes, first, f"project {data['project_id']}"]
+    if totals.languages:
+        lines.append(f"languages: {_counted(totals.languages)}")
+    if report.skipped_by_reason:
+        lines.append(f"skipped: {_counted(report.skipped_by_reason)}")
+    lines += [f"error: {error}" for error in data["errors"]]
+    if unsaid := len(report.errors) - len(data["errors"]):
+        lines.append(f"and {unsaid} more errors")
     return "\n".join(lines)
+
+
+def _why_empty(totals: Totals, scope: Scope) -> str:
+    """What a search with no files to look into should have known."""
+    if scope.folder or scope.suffixes:
+        where = f" below {scope.folder}" if scope.folder else ""
+        kind = f" that ends in {' or '.join(scope.suffixes)}" if scope.suffixes else ""
+        return f"Note: no indexed file{where}{kind}; the project has {_counted(totals.languages) or 'no source'}."
+    return f"Note: nothing in this project could be indexed; skipped: {_counted(totals.skipped) or 'nothing'}."
+
+
+def _counted(numbers: Mapping[str, int]) -> str:
+    return ", ".join(f"{name} {count}" for name, count in numbers.items())

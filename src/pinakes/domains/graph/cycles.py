@@ -107,7 +107,9 @@ def shortest_cycle(graph: Mapping[str, Sequence[str]], files: Sequence[str]) -> 
     return best
 
 
-def _cycle_through(graph: Mapping[str, Sequence[str]], start: str, inside: set[str], *, shorter_than: int) -> tuple[str, ...]:
+def _cycle_through(
+    graph: Mapping[str, Sequence[str]], start: str, inside: set[str], *, shorter_than: int
+) -> tuple[str, ...]:
     """The shortest way from a file back to itself, by breadth first search; empty when it is not short enough."""
     parent: dict[str, str] = {}
     queue = deque([(start, 1)])

@@ -42,5 +42,11 @@ def as_symbols(definitions: Iterable[Definition]) -> Iterator[Symbol]:
         counts[name] += 1
         key = name if counts[name] == 1 else f"{name}#{counts[name]}"
         yield Symbol(
-            key, definition.name, definition.kind, definition.line, definition.end_line, definition.signature, definition.doc
+            key,
+            definition.name,
+            definition.kind,
+            definition.line,
+            definition.end_line,
+            definition.signature,
+            definition.doc,
         )

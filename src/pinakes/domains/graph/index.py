@@ -8,9 +8,16 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pinakes.domains.graph.facts import StoredFacts, encode
-from pinakes.domains.graph.languages import DEFINITIONS_ONLY, RESOLVERS, resolver_of
+from pinakes.domains.graph.languages import DEFINITIONS_ONLY, LOOKED_UP_BY_NAME, RESOLVERS, resolver_of
+from pinakes.domains.graph.second_tier.manifest import MANIFEST_LANGUAGE, is_manifest, manifest_facts
 from pinakes.store.graph import (
-    APPEARED, INTERFACE_CHANGED, FactRecord, GraphWriter, ResolutionRecord, SymbolRecord, Unsettled,
+    APPEARED,
+    INTERFACE_CHANGED,
+    FactRecord,
+    GraphWriter,
+    ResolutionRecord,
+    SymbolRecord,
+    Unsettled,
 )  # fmt: skip
 
 if TYPE_CHECKING:
@@ -37,9 +44,12 @@ class GraphIndexer:
 
     def extract(self, file: ParsedFile) -> GraphFacts:
         """Symbols and encoded facts of a file."""
+        if is_manifest(file.path):
+            return GraphFacts((), encode(MANIFEST_LANGUAGE, manifest_facts(file.data)))
         language = file.language.name if file.language is not None else ""
         facts = (resolver_of(language) or DEFINITIONS_ONLY).extract(file)
-        return GraphFacts(tuple(_symbol_records(facts)), encode(language, facts))
+        announces = language in LOOKED_UP_BY_NAME
+        return GraphFacts(tuple(_symbol_records(facts)), encode(language, facts, announces_names=announces))
 
     def write(self, connection: sqlite3.Connection, file_id: int, path: str, facts: GraphFacts) -> int:  # noqa: ARG002
         """Store the facts of a new or changed file, comparing its interface with what was stored before."""
@@ -68,7 +78,7 @@ class GraphIndexer:
 
 @contextmanager
 def garbage_collection_off() -> Iterator[None]:
-    """Resolving allocates millions of small tuples and no garbage cycles: scanning them again and again costs a third."""
+    """Resolving makes millions of small tuples and no cyclic garbage: scanning them again and again costs a third."""
     was_on = gc.isenabled()
     gc.disable()
     try:
@@ -81,7 +91,7 @@ def garbage_collection_off() -> Iterator[None]:
 def _affected(writer: GraphWriter, removed: Collection[str]) -> list[str]:
     """The files whose edges may differ from what is stored, in order."""
     unsettled = writer.unsettled()
-    dirty = set(_dirty_names(unsettled, removed))
+    dirty = {*_dirty_names(unsettled, removed), *(f"@{name}" for name in writer.stale_names())}
     return sorted({file.path for file in unsettled} | writer.dependants(dirty))
 
 

@@ -16,7 +16,7 @@ ImportMode = Literal["runtime", "type", "deferred"]
 
 @dataclass(frozen=True, slots=True)
 class Symbol:
-    """A definition. `key` is unique in its file and does not change when other lines move: `Parser.feed`, `Parser.feed#2`."""
+    """A definition. `key` is unique in its file and stays when other lines move: `Parser.feed`, `Parser.feed#2`."""
 
     key: str
     name: str
@@ -31,7 +31,7 @@ class Symbol:
 class Edge:
     """A reference from a line of one file to a symbol of another or the same; an empty key means the module itself.
 
-    A possible edge may leave the path empty: then `target_key` is a bare name, and any symbol of that name may be meant.
+    A possible edge may leave the path empty: then `target_key` is a bare name, and any symbol so named may be meant.
     """
 
     line: int
@@ -70,6 +70,7 @@ class Resolution:
     """What resolving one file gave, and which other files (present or looked for in vain) it depended on.
 
     A dependency `*/name` stands for every file or folder called `name`, suffix aside: its coming or going counts.
+    `@name` stands for every definition of that name, in languages that look names up across the project.
     """
 
     path: str
@@ -78,6 +79,15 @@ class Resolution:
     dependencies: frozenset[str]
     external_imports: int = 0
     unresolved_imports: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class NamedSymbol:
+    """Where a symbol of some name is defined."""
+
+    path: str
+    key: str
+    kind: str
 
 
 class ProjectFacts(Protocol):
@@ -91,6 +101,12 @@ class ProjectFacts(Protocol):
 
     def interface(self, path: str) -> Any | None:
         """The interface of one file alone: cheaper than all its facts."""
+
+    def language(self, path: str) -> str:
+        """The language of one file; empty when it is not there."""
+
+    def named(self, name: str) -> Collection[NamedSymbol]:
+        """Every symbol of a name. Who asks depends on `@name`: on any definition so named coming, going or changing."""
 
 
 class Resolver(Protocol):

@@ -43,7 +43,9 @@ def understand(symbol: str) -> SymbolQuery:
     """Tell the three forms apart."""
     text = symbol.strip().removesuffix("()")
     if not text:
-        raise BadArgument("The symbol is empty", hint="Give a name, a dotted name such as Parser.feed, or a regular expression.")
+        raise BadArgument(
+            "The symbol is empty", hint="Give a name, a dotted name such as Parser.feed, or a regular expression."
+        )
     if len(text) > _LONGEST_SYMBOL:
         raise BadArgument("The symbol is too long", hint=f"Give at most {_LONGEST_SYMBOL} characters.")
     if _NAME.fullmatch(text):

@@ -92,7 +92,7 @@ def render_candidates(targets: Sequence[Target], counts: dict[int, int], symbol:
 
     ordered = sorted(targets, key=lambda target: -weight(target))
     lines = [
-        f"{target.name} {target.first.path}:{target.first.line} {target.first.kind}, {_count(weight(target), 'reference')}"
+        f"{target.name} {_where(target.first)}, {_count(weight(target), 'reference')}"
         for target in ordered[:_CANDIDATES_SHOWN]
     ]
 
@@ -134,9 +134,7 @@ def render_impact(impact: Impact, *, limit: int, page: Page) -> Answer:
 def render_cycles(found: Sequence[Component], files: int, *, page: Page) -> Answer:
     """Components with one shortest cycle each, by when they take effect."""
     lines = [_component(component) for component in found]
-    by_mode = [
-        f"{sum(component.mode == mode for component in found)} {name}" for mode, name in _MODE_NAMES.items()
-    ]
+    by_mode = [f"{sum(component.mode == mode for component in found)} {name}" for mode, name in _MODE_NAMES.items()]
 
     def header(shown: int) -> str:
         if not found:
@@ -211,20 +209,30 @@ def render_stats(counts: Counts, freshness: str, *, page: Page) -> Answer:
     edges = sum(counts.edges_by_kind.values())
     share = f" ({edges / (edges + counts.possible):.0%})" if edges + counts.possible else ""
     results = [
-        "languages: " + ", ".join(f"{name} {n} files {size:,} lines" for name, (n, size) in counts.files_by_language.items()),
+        "languages: "
+        + ", ".join(f"{name} {n} files {size:,} lines" for name, (n, size) in counts.files_by_language.items()),
         f"symbols: {sum(counts.symbols_by_kind.values()):,} ({_pairs(counts.symbols_by_kind)})",
         f"references resolved: {edges:,}{share} ({_pairs(counts.edges_by_kind)}); possible: {counts.possible:,}",
-        f"imports: {counts.imports:,} of project files, {counts.external_imports:,} external, {counts.unresolved_imports:,} unresolved",
+        _imports(counts),
         freshness,
     ]
     return page.answer(lambda _shown: f"{files:,} files, {lines:,} lines", results)
+
+
+def _imports(counts: Counts) -> str:
+    outside = f"{counts.external_imports:,} external, {counts.unresolved_imports:,} unresolved"
+    return f"imports: {counts.imports:,} of project files, {outside}"
 
 
 # --- pieces
 
 
 def _head(target: Target) -> str:
-    return f"{target.first.key or target.name} {target.first.path}:{target.first.line} {target.first.kind}"
+    return f"{target.first.key or target.name} {_where(target.first)}"
+
+
+def _where(row: SymbolRow) -> str:
+    return f"{row.path}:{row.line} {row.kind}"
 
 
 def _count(number: int, noun: str) -> str:
@@ -257,5 +265,3 @@ def _symbols_by_file(rows: Iterable[SymbolRow]) -> Iterator[tuple[str, int]]:
     for path, inside in files.items():
         named = [f" {row.line} {row.key}" for row in inside if row.key]
         yield "\n".join([path, *named]), len(inside)
-
-

@@ -4,21 +4,28 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from pinakes.domains.graph.query import (
-    SymbolQuery, ends_with, is_of_kind, module_name, path_filter, pattern_matcher, qualified_name, understand,
+    SymbolQuery,
+    ends_with,
+    is_of_kind,
+    module_name,
+    path_filter,
+    pattern_matcher,
+    qualified_name,
+    understand,
 )  # fmt: skip
 from pinakes.errors import BadArgument, NotFound
-from pinakes.store.graph_read import SymbolRow
+from pinakes.store.graph_read import ReferenceRow, SymbolRow
 from pinakes.workspace.purpose import is_test
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
     from pathlib import Path
 
-    from pinakes.store.graph_read import GraphReader, ReferenceRow
+    from pinakes.store.graph_read import GraphReader
 
 _SUGGESTIONS = 3
 _LEAST_SIMILAR = 60
@@ -93,7 +100,8 @@ class GraphSearch:
             where = f" below '{path}'" if path.strip() else ""
             what = f" of kind {', '.join(sorted(kinds))}" if kinds else ""
             raise NotFound(
-                f"Symbol '{symbol}'{what} not found{where}", hint=f"It has {len(found)} definitions elsewhere or of other kinds."
+                f"Symbol '{symbol}'{what} not found{where}",
+                hint=f"It has {len(found)} definitions elsewhere or of other kinds.",
             )
         return sorted(kept, key=lambda row: (is_test(row.path), row.kind == "variable", row.path, row.line))
 
@@ -148,17 +156,19 @@ class GraphSearch:
         if not path or not line.isdigit():
             raise BadArgument(f"'{place}' is not FILE:LINE", hint="Such as src/app.py:12.")
         symbols = self.reader.symbols_in(path.removeprefix("./"))
-        here = [row for row in symbols if row.line == int(line)]
+        here = [row for row in symbols if row.line == int(line)] or self.reader.declared_again(path, int(line))
         if not here:
             raise NotFound(f"No definition on {place}", hint=_nearest(symbols, int(line)))
         best = min(here, key=lambda row: (row.kind == "variable", row.key.count(".")))
-        return Target(best, (best.node_id,), frozenset({(best.path, best.line)}))
+        return Target(replace(best, line=int(line)), (best.node_id,), frozenset({(best.path, int(line))}))
 
     # --- references
 
     def references(self, target: Target) -> References:
         """All places that refer to a target; its own definition is none."""
-        rows = [row for row in self.reader.references(target.node_ids) if (row.path, row.line) not in target.places]
+        family = self._family(target)
+        every = [*self.reader.references(family), *self._definitions(family)]
+        rows = [row for row in _once_per_line(every) if (row.path, row.line) not in target.places]
         namesakes = len({qualified_name(row) for row in self.reader.symbols_named(target.first.name)})
         return References(
             target,
@@ -167,6 +177,27 @@ class GraphSearch:
             (*[row for row in rows if not row.certain], *self._mentions(target)),
             namesakes,
         )
+
+    def _family(self, target: Target) -> set[int]:
+        """The target, what it overrides or adds to, and what overrides or adds to that: a call may mean any of them."""
+        above = self._closure(set(target.node_ids), self.reader.overridden)
+        return self._closure(above, self.reader.overriding)
+
+    @staticmethod
+    def _closure(start: set[int], step: Callable[[Iterable[int]], set[int]]) -> set[int]:
+        found = set(start)
+        frontier = start
+        while frontier:
+            frontier = step(frontier) - found
+            found |= frontier
+        return found
+
+    def _definitions(self, family: set[int]) -> list[ReferenceRow]:
+        """Where the members of a family are defined; nothing for a target that is alone."""
+        if len(family) == 1:
+            return []
+        rows = self.reader.symbols(family).values()
+        return [ReferenceRow(r.path, r.line, r.key, "inherit", "override", True, r.node_id, r.node_id) for r in rows]
 
     def _mentions(self, target: Target) -> list[ReferenceRow]:
         """Uses of the name on values of unknown type: only a member can be meant by them."""
@@ -195,7 +226,10 @@ class GraphSearch:
     def _described(self, node_ids: set[int]) -> list[SymbolRow]:
         known = self.reader.symbols(node_ids)
         places = self.reader.nodes(node_ids - known.keys())
-        rows = [*known.values(), *[SymbolRow(i, path, "", "", "file", 1, 1, "", "") for i, (path, key) in places.items() if not key]]
+        rows = [
+            *known.values(),
+            *[SymbolRow(i, path, "", "", "file", 1, 1, "", "") for i, (path, key) in places.items() if not key],
+        ]
         return sorted(rows, key=lambda row: (row.path, row.line))
 
     # --- context
@@ -229,6 +263,18 @@ class GraphSearch:
         prefix = f"{target.first.key}." if target.first.key else ""
         inside = [row for row in self.reader.symbols_in(target.first.path) if row.key.startswith(prefix)]
         return [row for row in inside if "." not in row.key[len(prefix) :]]
+
+
+def _once_per_line(rows: Iterable[ReferenceRow]) -> list[ReferenceRow]:
+    """Rows in order, without a definition's own line where an edge already stands on it."""
+    seen: set[tuple[str, int, str]] = set()
+    kept: list[ReferenceRow] = []
+    for row in rows:
+        place = (row.path, row.line, row.kind)
+        if row.kind != "inherit" or place not in seen:
+            kept.append(row)
+        seen.add(place)
+    return sorted(kept, key=lambda row: (row.path, row.line))
 
 
 def _grouped(rows: Sequence[SymbolRow]) -> list[Target]:

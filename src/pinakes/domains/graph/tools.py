@@ -9,7 +9,14 @@ from typing import TYPE_CHECKING
 from pinakes.domains.graph.cycles import find_cycles
 from pinakes.domains.graph.query import KINDS, kinds_of
 from pinakes.domains.graph.render import (
-    Page, render_candidates, render_context, render_cycles, render_impact, render_references, render_stats, render_symbols,
+    Page,
+    render_candidates,
+    render_context,
+    render_cycles,
+    render_impact,
+    render_references,
+    render_stats,
+    render_symbols,
 )  # fmt: skip
 from pinakes.domains.graph.search import GraphSearch
 from pinakes.errors import BadArgument
@@ -83,7 +90,9 @@ def graph_tools(
     )
 
 
-def _tool(name: str, title: str, description: str, parameters: tuple[Parameter, ...], run: Callable[[Call], Answer]) -> Tool:
+def _tool(
+    name: str, title: str, description: str, parameters: tuple[Parameter, ...], run: Callable[[Call], Answer]
+) -> Tool:
     return Tool(name, "graph", title, description, (*parameters, _PROJECT), run)
 
 
@@ -157,7 +166,9 @@ class _GraphTools:
         index = self._projects.at(_folder(call.text("project_path"), call.session.project_root()))
         freshness = index.freshen(progress=call.progress)
         page = Page(token_budget=self._token_budget, notes=freshness.notes)
-        state = "index complete and up to date" if freshness.complete and not freshness.notes else "index not complete yet"
+        state = (
+            "index complete and up to date" if freshness.complete and not freshness.notes else "index not complete yet"
+        )
         return _Opened(GraphSearch(GraphReader(index.database), index.project.root), page, state)
 
 

@@ -1,5 +1,5 @@
-"""Reads the hook JSON of Claude Code, Codex, Gemini CLI and Cursor into events. Tolerant: what it does not
-know is no event."""
+"""Reads the hook JSON of Claude Code, Codex, Gemini CLI, Cursor and Windsurf into events. Tolerant: what it
+does not know is no event."""
 
 from __future__ import annotations
 
@@ -19,17 +19,21 @@ _HAPPENINGS = {
     "userpromptsubmit": Happening.PROMPTED,
     "beforeagent": Happening.PROMPTED,
     "beforesubmitprompt": Happening.PROMPTED,
+    "preuserprompt": Happening.PROMPTED,
     "posttooluse": Happening.TOOL_USED,
     "posttoolusefailure": Happening.TOOL_USED,
     "aftertool": Happening.TOOL_USED,
     "aftershellexecution": Happening.TOOL_USED,
     "afterfileedit": Happening.TOOL_USED,
     "aftermcpexecution": Happening.TOOL_USED,
+    "postwritecode": Happening.TOOL_USED,
+    "postruncommand": Happening.TOOL_USED,
     "stop": Happening.ANSWERED,
     "subagentstop": Happening.ANSWERED,
     "afteragent": Happening.ANSWERED,
     "afteragentresponse": Happening.ANSWERED,
     "agentturncomplete": Happening.ANSWERED,
+    "postcascaderesponse": Happening.ANSWERED,
     "precompact": Happening.COMPACTING,
     "precompress": Happening.COMPACTING,
     "postcompact": Happening.COMPACTED,
@@ -58,6 +62,13 @@ _ACTIONS = {
     "websearch": Action.WEB_SEARCH,
     "googlewebsearch": Action.WEB_SEARCH,
 }
+# Tools of agents that have an event for each instead of a name.
+_TOOL_NAMES = {
+    "aftershellexecution": "Shell",
+    "afterfileedit": "Edit",
+    "postruncommand": "Shell",
+    "postwritecode": "Edit",
+}
 _EXIT_CODE = r"(?i)\bexit(?:ed with)? (?:code|status):? *(-?\d+)"
 _PATCHED_FILE = r"(?m)^\*\*\* (?:Add|Update|Delete) File: (.+)$"
 
@@ -68,10 +79,11 @@ def read_event(event_name: str, payload: Payload) -> Event | None:
     happening = _HAPPENINGS.get(key)
     if happening is None:
         return None
+    payload = payload | _mapping(payload.get("tool_info"))  # Windsurf wraps what the others tell openly
     return Event(
         happening,
         agent=_agent(key, payload),
-        session_id=_text(payload, "session_id", "conversation_id", "thread-id", "thread_id"),
+        session_id=_text(payload, "session_id", "conversation_id", "trajectory_id", "thread-id", "thread_id"),
         folder=_folder(payload),
         text=_said(happening, payload),
         tool=_tool(key, payload) if happening is Happening.TOOL_USED else None,
@@ -79,6 +91,8 @@ def read_event(event_name: str, payload: Payload) -> Event | None:
 
 
 def _agent(key: str, payload: Payload) -> str:
+    if "trajectory_id" in payload:
+        return "windsurf"
     if "cursor_version" in payload or "conversation_id" in payload:
         return "cursor"
     if key in ("beforeagent", "afteragent", "aftertool", "precompress") or "timestamp" in payload:
@@ -95,9 +109,11 @@ def _folder(payload: Payload) -> str:
 def _said(happening: Happening, payload: Payload) -> str:
     match happening:
         case Happening.PROMPTED:
-            return _text(payload, "prompt")
+            return _text(payload, "prompt", "user_prompt")
         case Happening.ANSWERED:
-            return _text(payload, "last_assistant_message", "prompt_response", "text", "last-assistant-message")
+            return _text(
+                payload, "last_assistant_message", "prompt_response", "text", "last-assistant-message", "response"
+            )
         case Happening.COMPACTED:
             return _text(payload, "compact_summary", "summary")
         case Happening.COMPACTING:
@@ -108,7 +124,7 @@ def _said(happening: Happening, payload: Payload) -> str:
 
 def _tool(key: str, payload: Payload) -> ToolUse:
     given = _mapping(payload.get("tool_input")) or payload
-    name = _text(payload, "tool_name") or {"aftershellexecution": "Shell", "afterfileedit": "Edit"}.get(key, "")
+    name = _text(payload, "tool_name") or _TOOL_NAMES.get(key, "")
     action = _ACTIONS.get(_key(name), Action.OTHER)
     response = next(
         (
@@ -134,7 +150,9 @@ def _tool(key: str, payload: Payload) -> ToolUse:
 def _subject(action: Action, given: Mapping[str, Any]) -> str:
     if action is Action.COMMAND:
         command = given.get("command")
-        return " ".join(map(str, command)) if isinstance(command, list) else _text(given, "command", "cmd")
+        if isinstance(command, list):
+            return " ".join(map(str, command))
+        return _text(given, "command", "cmd", "command_line")
     if action is Action.FETCH:
         return _text(given, "url") or _text(given, "prompt")
     return _text(given, "query") if action is Action.WEB_SEARCH else ""

@@ -32,8 +32,7 @@ def files_in(text: str, root: Path | None) -> list[str]:
 
 
 def symbols_in(text: str) -> list[str]:
-    """The names of code that a text speaks of: in backquotes, called, or spelled like code; files are no
-    symbols."""
+    """The names of code that a text speaks of: in backquotes, called, or spelled like code; files are no symbols."""
     quoted = re.findall(_QUOTED, text) + re.findall(_CALL, text)
     spelled = [name for name in identifiers(text) if "/" not in name and not re.search(r"\.\w{1,4}$", name)]
     found = (name.rsplit(".", 1)[-1] for name in quoted + spelled)
@@ -46,8 +45,7 @@ def relative_files(files: Iterable[str], root: Path | None) -> tuple[str, ...]:
 
 
 def anchor(files: Sequence[str], symbols: Sequence[str], root: Path | None) -> tuple[Anchor, ...]:
-    """What the named code looks like now: its symbols' lines where they are found, otherwise the whole
-    file."""
+    """What the named code looks like now: its symbols' lines where they are found, otherwise the whole file."""
     anchors: list[Anchor] = []
     for path in files[:_MOST_FILES]:
         source = _read(root, path)

@@ -4,7 +4,6 @@ agent may know."""
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -29,8 +28,7 @@ LARGEST_INPUT = 8_000_000
 
 
 def capture(memory: Memory, event_name: str, raw: bytes, *, folder: Path, identify: Callable[[Path], str]) -> str:
-    """Handle one hook call and answer what to print; empty for nothing. `folder` is used when the input
-    names none."""
+    """Handle one hook call and answer what to print; empty for nothing. `folder` is used when the input names none."""
     event = read_event(event_name, _payload(raw))
     if event is None:
         return ""
@@ -56,7 +54,7 @@ def project_root(folder: Path) -> Path:
 def _relative_to(root: Path, event: Event) -> Event:
     if event.tool is None or not event.tool.files:
         return event
-    return replace(event, tool=replace(event.tool, files=relative_files(event.tool.files, root)))
+    return event._replace(tool=event.tool._replace(files=relative_files(event.tool.files, root)))
 
 
 def _payload(raw: bytes) -> dict[str, Any]:

@@ -1,5 +1,4 @@
-"""Verifies memory and mends it: the word index from the rows, a damaged file from whatever can still be read
-of it."""
+"""Verifies memory and mends it: the word index from the rows, a damaged file from whatever can still be read of it."""
 
 from __future__ import annotations
 

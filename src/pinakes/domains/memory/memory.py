@@ -4,9 +4,9 @@ to render.py."""
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from pinakes.domains.memory import anchors
 from pinakes.domains.memory.duplicates import find_duplicate
@@ -39,16 +39,14 @@ _ID_LENGTH = 10
 LONGEST_QUERY = 500
 
 
-@dataclass(frozen=True, slots=True)
-class Lookup:
+class Lookup(NamedTuple):
     """The observations behind some ids, and the ids that mean nothing."""
 
     found: tuple[Observation, ...]
     unknown: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Prepared:
+class Prepared(NamedTuple):
     """A draft that is safe to keep, not yet placed."""
 
     new: NewObservation
@@ -74,8 +72,7 @@ class Memory:
         self.fresh_id = new_id
 
     def remember(self, draft: Draft, place: Place) -> Remembered:
-        """Keep a draft; on disk when this returns. One that says what is known joins the older
-        observation."""
+        """Keep a draft; on disk when this returns. One that says what is known joins the older observation."""
         prepared = self.prepare(draft, place.root)
         with self.store.writing() as writer:
             project, session = self.place_keys(writer, place)
@@ -113,6 +110,8 @@ class Memory:
 
     def place_keys(self, writer: Writer, place: Place) -> tuple[int, int]:
         """The keys of a place's project and session, made when they are new."""
+        if place.project_id == ALL_PROJECTS:
+            raise BadArgument(f"'{ALL_PROJECTS}' is no project", hint=f"Use '{PERSONAL}' for what holds everywhere.")
         now = micros(self.clock())
         project = writer.project(place.project_id, root=str(place.root or ""), now=now)
         return project, writer.session(project, place.session_id, agent=place.agent, now=now)
@@ -169,8 +168,7 @@ class Memory:
         return replace(found, elsewhere=elsewhere)
 
     def look_up(self, ids: Sequence[str], project_id: str = "") -> Lookup:
-        """The live observations behind ids, in that order; an id that several projects use means this
-        project's."""
+        """The live observations behind ids, in that order; an id that several projects use means this project's."""
         found: dict[int, Observation] = {}
         unknown: list[str] = []
         for given in dict.fromkeys(ids):

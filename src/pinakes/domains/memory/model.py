@@ -1,9 +1,11 @@
-"""The nouns of memory: what is to be remembered and where it belongs, and how ids and titles are shown."""
+"""The nouns of memory: what is to be remembered and where it belongs, and how ids and titles are shown.
+
+Named tuples for the same reason as in events.py: hooks must start fast.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -26,8 +28,7 @@ ID_PREFIX = "obs:"
 MAX_TEXT_CHARACTERS = 100_000
 
 
-@dataclass(frozen=True, slots=True)
-class Draft:
+class Draft(NamedTuple):
     """What someone wants remembered, before it is cleaned, redacted and compared with what is known."""
 
     text: str
@@ -36,10 +37,8 @@ class Draft:
     files: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
-    """Where an observation belongs: the project, the folder it was seen in, and the session if there is
-    one."""
+class Place(NamedTuple):
+    """Where an observation belongs: the project, the folder it was seen in, and the session if there is one."""
 
     project_id: str
     root: Path | None = None
@@ -47,8 +46,7 @@ class Place:
     agent: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Remembered:
+class Remembered(NamedTuple):
     """What became of a draft: its id, whether it joined an older observation, and which kinds of secret were
     taken out."""
 

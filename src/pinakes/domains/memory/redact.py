@@ -6,8 +6,7 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from pinakes.domains.memory.secrets import RULES
 
@@ -40,8 +39,7 @@ _NEVER_CAPTURED = r"""(?ix) (?:^|/) (?:
     | (?:^|/) \.(?:ssh|aws|gnupg|azure|kube|docker) (?:/|$)"""
 
 
-@dataclass(frozen=True, slots=True)
-class Redacted:
+class Redacted(NamedTuple):
     """A text that is safe to keep, and the kinds of secret that were in it."""
 
     text: str
@@ -90,8 +88,7 @@ def _is_real(value: str, *, guess: bool) -> bool:
 
 
 def _is_word_like(value: str) -> bool:
-    """Names, paths and prose, not secrets: words, whatever joins them. A secret has digits or odd case
-    inside."""
+    """Names, paths and prose, not secrets: words, whatever joins them. A secret has digits or odd case inside."""
     return all(re.fullmatch(_PLAIN_WORD, piece) for piece in re.split(r"[^A-Za-z0-9]+", value) if piece)
 
 

@@ -136,12 +136,11 @@ def snippet(text: str, terms: Iterable[Collection[str]], *, characters: int = SN
 
 def _match(store: MemoryStore, question: Question, scope: Scope, searched: int) -> _Matches:
     """Read the places of the rarest terms, as many as can be afforded."""
-    counted = sorted((store.frequency(term, at_most=_COUNT_UP_TO), term) for term in question.terms)
     allowed = None if scope.everything else store.session_keys(scope.project_keys)
     bits: dict[int, int] = {}
     worth: list[float] = []
     budget = _MOST_PLACES
-    for count, term in [(count, term) for count, term in counted if count][:_MOST_TERMS]:
+    for count, term in _rarest(store, question.terms):
         if worth and count > budget:
             break
         places = store.places_with(term, at_most=min(_COUNT_UP_TO, budget))
@@ -154,6 +153,18 @@ def _match(store: MemoryStore, question: Question, scope: Scope, searched: int) 
         rarity = math.log(1 + (max(searched, len(places)) - len(places) + 0.5) / (len(places) + 0.5))
         worth.append(rarity if places else 0.0)
     return _Matches(bits, worth)
+
+
+def _rarest(store: MemoryStore, terms: Iterable[tuple[str, ...]]) -> list[tuple[int, tuple[str, ...]]]:
+    """The terms that fewest observations have, with how many, rarest first; terms that none has are left out."""
+    found: list[tuple[int, tuple[str, ...]]] = []
+    for term in terms:
+        # A term more common than those already chosen need not be counted to the end.
+        enough = found[-1][0] + 1 if len(found) == _MOST_TERMS else _COUNT_UP_TO
+        count = store.frequency(term, at_most=enough)
+        if count:
+            found = sorted([*found, (count, term)])[:_MOST_TERMS]
+    return found
 
 
 def _with_neighbours(places: Iterable[int]) -> set[int]:

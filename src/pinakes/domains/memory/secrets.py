@@ -40,6 +40,12 @@ _ANNOUNCING = (
     r"license[_-]?key|service[_-]?key|secret[_-]?key|app[_-]?key)"
 )
 _FLAG = r"(?:password|passwd|passphrase|token|secret|api-?key)"
+_SERVICE_NAMES = """
+    adafruit airtable algolia alibaba asana atlassian bitbucket bittrex cloudflare codecov cohere coinbase confluent
+    contentful datadog discord droneci dropbox etsy facebook fastly finicity finnhub flickr freshbooks gitter hubspot
+    intercom jfrog kraken kucoin launchdarkly linkedin looker mapbox mattermost meraki messagebird netlify newrelic okta
+    plaid rapidapi sendbird sentry snyk squarespace sumologic telegram travis twitch twitter typeform yandex zendesk"""
+_SERVICES = tuple(_SERVICE_NAMES.split())
 _WORD_HINTS = ("pass", "pwd", "secret", "token", "credential", "key")
 
 RULES = (
@@ -109,7 +115,7 @@ RULES = (
     SecretRule("groq-key", ("gsk_",), r"\bgsk_[A-Za-z0-9]{40,}"),
     SecretRule("xai-key", ("xai-",), r"\bxai-[A-Za-z0-9]{40,}"),
     SecretRule("perplexity-key", ("pplx-",), r"\bpplx-[A-Za-z0-9]{32,}"),
-    SecretRule("sendgrid-key", ("sg.",), r"\bSG\.[\w-]{16,}\.[\w-]{16,}"),
+    SecretRule("sendgrid-key", ("sg.",), r"\bSG\.[\w=-]{16,}\.?[\w.=-]{16,}"),
     SecretRule("brevo-key", ("xkeysib-",), r"\bxkeysib-[a-f0-9]{32,}-\w{8,}"),
     SecretRule(
         "mailgun-key",
@@ -117,13 +123,13 @@ RULES = (
         r"\b(?:pub)?key-[a-f0-9]{32}\b|\b[a-f0-9]{32}-[a-f0-9]{8}-[a-f0-9]{8}\b",
     ),
     SecretRule("mailchimp-key", ("-us",), r"\b[a-f0-9]{32}-us\d{1,2}\b"),
-    SecretRule("twilio-key", ("sk", "ac"), r"\b(?:SK|AC)[0-9a-f]{32}\b"),
+    SecretRule("twilio-key", ("sk", "ac"), r"\b(?:SK|AC)[0-9a-fA-F]{32}\b"),
     SecretRule("telegram-token", (":a",), r"\b\d{8,10}:A[A-Za-z0-9_-]{32,36}\b"),
     SecretRule("discord-token", (".",), r"\b[MNO][A-Za-z\d_-]{23,27}\.[A-Za-z\d_-]{6}\.[A-Za-z\d_-]{27,40}\b"),
     SecretRule("digitalocean-token", ("_v1_",), r"\bdo[opr]_v1_[a-f0-9]{60,}"),
     SecretRule("databricks-token", ("dapi",), r"\bdapi[a-f0-9]{32}(?:-\d)?\b"),
     SecretRule("shopify-token", ("shp",), r"\bshp(?:at|ca|pa|ss)_[a-fA-F0-9]{32,}"),
-    SecretRule("square-token", ("sq0", "eaaa"), r"\bsq0[a-z]{3}-[\w-]{20,}|\bEAAA[\w-]{50,}"),
+    SecretRule("square-token", ("sq0", "eaaa"), r"\bsq0[a-z]{3}-[\w-]{20,}|\bEAAA[\w-]{22,}"),
     SecretRule("facebook-token", ("eaa",), r"\bEAA[A-Z][A-Za-z0-9]{60,}"),
     SecretRule("linear-key", ("lin_",), r"\blin_(?:api|oauth)_[A-Za-z0-9]{32,}"),
     SecretRule("notion-token", ("ntn_", "secret_"), r"\b(?:ntn_[A-Za-z0-9]{40,}|secret_[A-Za-z0-9]{43})\b"),
@@ -185,6 +191,34 @@ RULES = (
         ("heroku",),
         r"(?i)heroku[\w.\-\s\"':=>]{0,40}?(?P<secret>[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12})",
     ),
+    SecretRule("artifactory-key", ("akcp", "cmvmd"), r"\b(?:AKCp[A-Za-z0-9]{60,}|cmVmd[A-Za-z0-9]{59})\b"),
+    SecretRule("adobe-secret", ("p8e-",), r"\bp8e-[A-Za-z0-9]{32}\b"),
+    SecretRule("clojars-token", ("clojars_",), r"\bCLOJARS_[A-Za-z0-9]{60}\b"),
+    SecretRule("duffel-token", ("duffel_",), r"\bduffel_(?:test|live)_[\w=-]{40,}"),
+    SecretRule("easypost-key", ("ezak", "eztk"), r"\bEZ[AT]K[A-Za-z0-9]{54}\b"),
+    SecretRule("flutterwave-key", ("flwseck", "flwpubk"), r"\bFLW(?:SEC|PUB)K(?:_TEST)?-[A-Za-z0-9]{12,}(?:-X)?"),
+    SecretRule("frameio-token", ("fio-u-",), r"\bfio-u-[\w=-]{60,}"),
+    SecretRule("scalingo-token", ("tk-us-",), r"\btk-us-[\w-]{48}"),
+    SecretRule("infracost-key", ("ico-",), r"\bico-[A-Za-z0-9]{32}\b"),
+    SecretRule("octopus-key", ("api-",), r"\bAPI-[A-Z0-9]{26}\b"),
+    SecretRule("openshift-token", ("sha256~",), r"\bsha256~[\w-]{43}"),
+    SecretRule("prefect-token", ("pnu_",), r"\bpnu_[A-Za-z0-9]{36}\b"),
+    SecretRule("readme-token", ("rdme_",), r"\brdme_[a-z0-9]{70}\b"),
+    SecretRule("shippo-token", ("shippo_",), r"\bshippo_(?:live|test)_[a-fA-F0-9]{40}\b"),
+    SecretRule("sourcegraph-token", ("sgp_",), r"\bsgp_(?:(?:[a-fA-F0-9]{16}|local)_)?[a-fA-F0-9]{40}\b"),
+    SecretRule("maxmind-key", ("_mmk",), r"\b[A-Za-z0-9]{6}_[A-Za-z0-9]{29}_mmk\b"),
+    SecretRule("harness-key", ("pat.", "sat."), r"\b[ps]at\.[\w-]{22}\.[A-Za-z0-9]{24}\.[A-Za-z0-9]{20}\b"),
+    SecretRule(
+        "session-cookie", ("session",), r"(?i)\b\w*session(?:id)?=(?P<secret>[A-Za-z0-9%+/_.-]{24,})", guess=True
+    ),
+    # A service's name before something random, where nothing says "key".
+    SecretRule(
+        "service-key",
+        _SERVICES,
+        rf"(?i)(?:{'|'.join(_SERVICES)})[\w.-]{{0,24}}[\"']?\s{{0,3}}(?:=>|:=|=|:)\s{{0,3}}[\"'`]?"
+        r"(?P<secret>[A-Za-z0-9=_-]{15,150})(?![\w./(-])",
+        guess=True,
+    ),
     SecretRule("password", ("--",), rf"(?i)--{_FLAG}=[\"']?(?P<secret>[^\s\"'$<{{\[][^\s\"']{{3,}})"),
     SecretRule("password", ("--",), rf"(?i)--{_FLAG} +[\"']?(?P<secret>[^\s\"'$<{{\[-][^\s\"']{{3,}})", guess=True),
     SecretRule(
@@ -192,6 +226,13 @@ RULES = (
         ("pass", "pwd"),
         r"(?i)(?:password|passwd|passphrase|pwd)[\"']?\s{0,4}(?:=>|:=|=|:)\s{0,4}"
         r"(?:\"(?P<secret>[^\s\"{}$%<>]{6,100})\"|'(?P<other>[^\s'{}$%<>]{6,100})')",
+    ),
+    # Unquoted, but with both cases and a digit: no name in code looks like that.
+    SecretRule(
+        "password",
+        ("pass", "pwd"),
+        r"(?i:password|passwd|passphrase|pwd)\s{0,4}(?:=>|:=|=|:)\s{0,4}"
+        r"(?P<secret>(?=\S*[a-z])(?=\S*[A-Z])(?=\S*\d)[^\s\"'`<>{}()\[\],;$]{8,100}+)(?!\s?[(\[$])",
     ),
     # KEY=value as shells and .env files write it: upper case, no blanks around the sign, whatever the value.
     SecretRule(
@@ -203,7 +244,7 @@ RULES = (
     SecretRule(
         "secret",
         _WORD_HINTS,
-        rf"(?i)[\w.-]{{0,40}}{_ANNOUNCING}\b[\"'\]]{{0,2}}\s{{0,4}}(?:=>|:=|=|:)\s{{0,4}}"
+        rf"(?i)[\w.-]{{0,40}}(?:{_ANNOUNCING}|[_-]key(?![a-z]))[\w-]{{0,20}}[\"'\]]{{0,2}}\s{{0,4}}(?:=>|:=|=|:)\s{{0,4}}"
         r"[\"'`]?(?P<secret>[^\s\"'`<>{}()\[\],;$]{6,200}+)(?!\s?[(\[$])",
         guess=True,
     ),

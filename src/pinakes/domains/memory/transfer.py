@@ -1,5 +1,4 @@
-"""Memory as JSON Lines, out and in again, exactly. One bad line never stops an import: it is counted and
-named."""
+"""Memory as JSON Lines, out and in again, exactly. One bad line never stops an import: it is counted and named."""
 
 from __future__ import annotations
 

@@ -95,8 +95,7 @@ class MemoryStore:
             return {row[0] for row in rows}
 
     def count(self, project_keys: Sequence[int]) -> int:
-        """How many observations these projects have; forgotten ones count too, which ranking does not
-        mind."""
+        """How many observations these projects have; forgotten ones count too, which ranking does not mind."""
         with self.database.snapshot() as connection:
             sql = f"SELECT count(*) FROM observation WHERE project IN ({marks(project_keys)})"
             return int(connection.execute(sql, tuple(project_keys)).fetchone()[0])

@@ -30,8 +30,7 @@ class Writer:
         self._connection = connection
 
     def project(self, project_id: str, *, root: str, now: int) -> int:
-        """The key of a project, created when it is new; a folder that got a better identity keeps its
-        memory."""
+        """The key of a project, created when it is new; a folder that got a better identity keeps its memory."""
         row = self._connection.execute("SELECT key, root FROM project WHERE project_id = ?", (project_id,)).fetchone()
         if row is None and root:
             row = self._adopt(project_id, root)

@@ -37,9 +37,7 @@ def parse_asyncapi(root: dict[str, Json], references: References) -> ApiDescript
         version=text_of(info.get("version")),
         kind=f"AsyncAPI {version}",
         description=text_of(info.get("description")),
-        servers=tuple(
-            _server(mapping(references.follow(server))) for server in mapping(root.get("servers")).values()
-        ),
+        servers=tuple(_server(mapping(references.follow(server))) for server in mapping(root.get("servers")).values()),
         tags=read_tags(root.get("tags") or info.get("tags")),
         security_schemes=tuple(
             _security_scheme(name, mapping(references.follow(scheme)))
@@ -52,9 +50,7 @@ def parse_asyncapi(root: dict[str, Json], references: References) -> ApiDescript
 
 def _warnings(version: str, operations: tuple[Operation, ...]) -> list[str]:
     warnings = (
-        []
-        if version.startswith(("2.", "3."))
-        else [f"AsyncAPI {version} is not a known version; it was read as 3."]
+        [] if version.startswith(("2.", "3.")) else [f"AsyncAPI {version} is not a known version; it was read as 3."]
     )
     return warnings if operations else [*warnings, "The description has no operations."]
 
@@ -112,9 +108,7 @@ class _Reader:
             message = mapping(self._references.follow(given))
             description = text_of(message.get("summary")) or text_of(message.get("description"))
             pointer = f"#/components/messages/{escape_token(name)}"
-            yield Schema(
-                name, pointer, _payload(message), description or text_of(message.get("title")), message=True
-            )
+            yield Schema(name, pointer, _payload(message), description or text_of(message.get("title")), message=True)
 
     def _operation(
         self,
@@ -136,9 +130,7 @@ class _Reader:
             name=name or f"{action}_{address}",
             summary=summary or split_words(name or f"{action} {address}"),
             description=description,
-            tags=tuple(
-                filter(None, (tag_name(self._references.follow(tag)) for tag in sequence(raw.get("tags"))))
-            ),
+            tags=tuple(filter(None, (tag_name(self._references.follow(tag)) for tag in sequence(raw.get("tags"))))),
             parameters=tuple(self._parameters(channel)),
             bodies=tuple(map(self._content, messages)),
             responses=self._reply(reply),

@@ -60,9 +60,7 @@ class GraphqlSchema:
 
     def root_names(self) -> dict[str, str]:
         """Root kind to type name: as declared, else by the usual names."""
-        return self.roots or {
-            kind: kind.capitalize() for kind in ROOT_KINDS if kind.capitalize() in self.types
-        }
+        return self.roots or {kind: kind.capitalize() for kind in ROOT_KINDS if kind.capitalize() in self.types}
 
 
 def describe(schema: GraphqlSchema) -> ApiDescription:
@@ -74,8 +72,7 @@ def describe(schema: GraphqlSchema) -> ApiDescription:
         for member in schema.types[root].fields
     )
     schemas = tuple(
-        Schema(each.name, f"#/{each.name}", _type_schema(each), each.description)
-        for each in schema.types.values()
+        Schema(each.name, f"#/{each.name}", _type_schema(each), each.description) for each in schema.types.values()
     )
     warnings = list(schema.warnings)
     warnings += _unknown_types(schema)

@@ -18,9 +18,7 @@ _TOKEN = re.compile(
 _OPENING = frozenset("([{")
 _CLOSING = frozenset(")]}")
 _FIELD_KINDS = {"type": "type", "interface": "interface", "input": "input"}
-_DEFINITIONS = frozenset(
-    ("type", "interface", "input", "enum", "union", "scalar", "schema", "directive", "extend")
-)
+_DEFINITIONS = frozenset(("type", "interface", "input", "enum", "union", "scalar", "schema", "directive", "extend"))
 
 
 def parse_sdl(text: str) -> ApiDescription:

@@ -35,9 +35,7 @@ def parse_openapi(root: dict[str, Json], references: References) -> ApiDescripti
     components = mapping(root.get("components"))
     operations = tuple(reader.operations(root.get("paths"), "paths"))
     webhooks = [
-        op
-        for name in ("webhooks", "x-webhooks")
-        for op in reader.operations(root.get(name), name, webhook=True)
+        op for name in ("webhooks", "x-webhooks") for op in reader.operations(root.get(name), name, webhook=True)
     ]
     info = mapping(root.get("info"))
     overview = Overview(

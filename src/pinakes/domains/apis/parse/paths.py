@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -14,8 +15,8 @@ if TYPE_CHECKING:
 
     from pinakes.domains.apis.model import Content, Json, Response
 
+_PLACEHOLDER = re.compile(r"\{[^{}]*\}")
 METHODS = ("get", "put", "post", "delete", "options", "head", "patch", "trace", "query")
-Json_Object = dict
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,9 +37,7 @@ class PathReader:
     dialect: Dialect
     security: tuple[tuple[str, ...], ...] = ()
     warnings: list[str] = field(default_factory=list)
-    _parameters: dict[int, Parameter] = field(
-        default_factory=dict
-    )  # by identity: the document outlives the reader
+    _parameters: dict[int, Parameter] = field(default_factory=dict)  # by identity: the document outlives the reader
 
     def operations(self, paths: Json, section: str, *, webhook: bool = False) -> Iterator[Operation]:
         """The operations of one section, in the order of the document."""
@@ -51,9 +50,7 @@ class PathReader:
                 if method in item:
                     yield self._operation(method, path, item, f"{pointer}/{method}", webhook=webhook)
 
-    def _operation(
-        self, method: str, path: str, item: dict[str, Json], pointer: str, *, webhook: bool
-    ) -> Operation:
+    def _operation(self, method: str, path: str, item: dict[str, Json], pointer: str, *, webhook: bool) -> Operation:
         raw = self.references.follow(item[method])
         if not isinstance(raw, dict):
             self.warnings.append(f"{method.upper()} {path} is not a mapping.")
@@ -72,7 +69,7 @@ class PathReader:
             description=description,
             tags=tuple(filter(None, map(tag_name, sequence(raw.get("tags"))))),
             parameters=tuple(
-                self._parameter(p) for p in given if p.get("in") not in self.dialect.body_locations
+                self._parameter(p) for p in given if text_of(p.get("in")) not in self.dialect.body_locations
             ),
             bodies=bodies,
             body_required=body_required,
@@ -172,12 +169,10 @@ def read_schemas(section: Json, pointer: str) -> tuple[Schema, ...]:
 
 def equivalent_paths(operations: tuple[Operation, ...]) -> list[str]:
     """A warning for operations whose paths differ in parameter names only."""
-    import re
-
     seen: dict[str, str] = {}
     doubles = []
     for operation in operations:
-        shape = re.sub(r"\{[^}]*\}", "{}", operation.key)
+        shape = _PLACEHOLDER.sub("{}", operation.key)
         if shape in seen:
             doubles.append(operation.key)
         seen[shape] = operation.key

@@ -78,9 +78,7 @@ def _items(given: Json, parent: str, folders: tuple[str, ...]) -> list[_Pending]
 
 
 def _requests_1(root: dict[str, Json]) -> Iterator[Operation]:
-    names = {
-        each.get("id"): text_of(each.get("name")) for each in map(mapping, sequence(root.get("folders")))
-    }
+    names = {each.get("id"): text_of(each.get("name")) for each in map(mapping, sequence(root.get("folders")))}
     for index, request in enumerate(map(mapping, sequence(root.get("requests")))):
         body = {"mode": request.get("dataMode"), "raw": request.get("rawModeData")}
         item = {"name": request.get("name"), "request": {**request, "body": body}}
@@ -89,9 +87,7 @@ def _requests_1(root: dict[str, Json]) -> Iterator[Operation]:
 
 
 def _operation(item: dict[str, Json], pointer: str, folders: tuple[str, ...], auth: str) -> Operation:
-    request = (
-        item["request"] if isinstance(item["request"], dict) else {"url": item["request"], "method": "GET"}
-    )
+    request = item["request"] if isinstance(item["request"], dict) else {"url": item["request"], "method": "GET"}
     url = request.get("url") if isinstance(request.get("url"), dict) else {"raw": text_of(request.get("url"))}
     server, path = _address(mapping(url))
     own_auth = text_of(mapping(request.get("auth")).get("type")) or auth
@@ -117,9 +113,7 @@ def _address(url: dict[str, Json]) -> tuple[str, str]:
     origin = _ORIGIN.match(raw)
     server = origin[0] if origin else ""
     if isinstance(url.get("path"), list):
-        return server, "/" + "/".join(
-            text_of(mapping(part).get("value")) or text_of(part) for part in url["path"]
-        )
+        return server, "/" + "/".join(text_of(mapping(part).get("value")) or text_of(part) for part in url["path"])
     path = raw[len(server) :].split("?")[0].split("#")[0]
     return server, path if path.startswith("/") else f"/{path}"
 
@@ -131,9 +125,7 @@ def _parameters(url: dict[str, Json], request: dict[str, Json]) -> Iterator[Para
             if not is_true(raw.get("disabled")) or location == "query":
                 schema = {"type": "string", "example": text_of(raw.get("value"))}
                 name = text_of(raw.get("key"))
-                yield Parameter(
-                    name, location, location == "path", schema, _description(raw.get("description"))
-                )
+                yield Parameter(name, location, location == "path", schema, _description(raw.get("description")))
 
 
 def _bodies(body: dict[str, Json]) -> tuple[Content, ...]:
@@ -150,11 +142,7 @@ def _bodies(body: dict[str, Json]) -> tuple[Content, ...]:
         }
         return (Content(_MEDIA_TYPES[mode], {"type": "object", "properties": properties}),)
     if mode == "graphql":
-        return (
-            Content(
-                "application/json", {"type": "object", "description": "A GraphQL query"}, body.get("graphql")
-            ),
-        )
+        return (Content("application/json", {"type": "object", "description": "A GraphQL query"}, body.get("graphql")),)
     raw = text_of(body.get("raw"))
     return (_by_example(raw),) if raw else ()
 

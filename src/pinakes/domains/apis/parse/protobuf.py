@@ -14,9 +14,7 @@ if TYPE_CHECKING:
 
     from pinakes.domains.apis.model import Json
 
-_TOKEN = re.compile(
-    r'//[^\n]*|/\*.*?\*/|"(?:[^"\\\n]|\\.)*"|\'(?:[^\'\\\n]|\\.)*\'|[\w.]+|\n|[^\s]', re.DOTALL
-)
+_TOKEN = re.compile(r'//[^\n]*|/\*.*?(?:\*/|\Z)|"(?:[^"\\\n]|\\.)*"|\'(?:[^\'\\\n]|\\.)*\'|[\w.]+|\n|[^\s]', re.DOTALL)
 _SCALARS = {
     **dict.fromkeys(("int32", "sint32", "sfixed32", "uint32", "fixed32"), "integer"),
     **dict.fromkeys(("int64", "sint64", "sfixed64", "uint64", "fixed64"), "integer"),

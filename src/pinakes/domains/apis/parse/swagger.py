@@ -42,8 +42,7 @@ def parse_swagger(root: dict[str, Json], references: References) -> ApiDescripti
         servers=_servers(root),
         tags=read_tags(root.get("tags")),
         security_schemes=tuple(
-            _security_scheme(name, mapping(scheme))
-            for name, scheme in mapping(root.get("securityDefinitions")).items()
+            _security_scheme(name, mapping(scheme)) for name, scheme in mapping(root.get("securityDefinitions")).items()
         ),
     )
     if not operations:
@@ -69,14 +68,10 @@ def _dialect(media: dict[str, list[Json]]) -> Dialect:
                 return (content,), is_true(parameter.get("required"))
         return (), False
 
-    def response(
-        _reader: PathReader, status: str, response: dict[str, Json], raw: dict[str, Json]
-    ) -> Response:
+    def response(_reader: PathReader, status: str, response: dict[str, Json], raw: dict[str, Json]) -> Response:
         produces = [text_of(name) for name in sequence(raw.get("produces")) or media["produces"]]
         content = Content((produces or ["application/json"])[0], response.get("schema"))
-        return Response(
-            status, text_of(response.get("description")), (content,) if "schema" in response else ()
-        )
+        return Response(status, text_of(response.get("description")), (content,) if "schema" in response else ())
 
     return Dialect(bodies, response, _parameter_schema, frozenset(("body", "formData")))
 

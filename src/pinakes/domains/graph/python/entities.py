@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from pinakes.domains.graph.python.ir import ASSIGNMENTS
 from pinakes.domains.graph.python.scopes import ASYNC, GENERATOR
 
 if TYPE_CHECKING:
@@ -13,7 +15,19 @@ if TYPE_CHECKING:
 class ModuleInfo:
     """A project file that can be imported."""
 
-    __slots__ = ("bindings", "bit", "classes", "exported", "functions", "key", "package", "path", "stars", "variables", "_raw")
+    __slots__ = (
+        "_raw",
+        "bindings",
+        "bit",
+        "classes",
+        "exported",
+        "functions",
+        "key",
+        "package",
+        "path",
+        "stars",
+        "variables",
+    )
 
     def __init__(self, path: str, package: str, bit: int, interface: Any) -> None:
         self.path = path
@@ -53,7 +67,18 @@ class ModuleInfo:
 class ClassInfo:
     """A class of the project; as a value it is the class object itself."""
 
-    __slots__ = ("attributes", "bases", "bindings", "decorators", "instance", "key", "keywords", "module", "name", "variables")
+    __slots__ = (
+        "attributes",
+        "bases",
+        "bindings",
+        "decorators",
+        "instance",
+        "key",
+        "keywords",
+        "module",
+        "name",
+        "variables",
+    )
 
     def __init__(self, module: ModuleInfo, key: str, raw: Node) -> None:
         self.module = module
@@ -85,7 +110,8 @@ class ClassInfo:
         found = self.variables.get(name)
         if found is None:
             key = f"{self.key}.{name}"
-            found = self.variables[name] = VariableInfo(self.module, key, Scope(self.module, owner=self), self.bindings.get(name, ()))
+            bindings = tuple([binding for binding in self.bindings.get(name, ()) if binding[0] in ASSIGNMENTS])
+            found = self.variables[name] = VariableInfo(self.module, key, Scope(self.module, owner=self), bindings)
             found.assigned = self.attributes.get(name, ())
             found.owner = self
         return found
@@ -97,7 +123,8 @@ class FunctionInfo:
     `owner` is the class whose body it stands in, `enclosing` the function around it, whose names it sees.
     """
 
-    __slots__ = ("decorators", "enclosing", "flags", "key", "locals", "module", "name", "owner", "parameters", "returned",
+    __slots__ = ("decorators", "enclosing", "flags", "key", "locals", "module", "name", "owner", "parameters",
+                 "returned",
                  "returns", "yielded")  # fmt: skip
 
     def __init__(self, module: ModuleInfo, key: str, raw: Node) -> None:
@@ -162,7 +189,9 @@ class Scope:
 
     __slots__ = ("function", "module", "owner")
 
-    def __init__(self, module: ModuleInfo, owner: ClassInfo | None = None, function: FunctionInfo | None = None) -> None:
+    def __init__(
+        self, module: ModuleInfo, owner: ClassInfo | None = None, function: FunctionInfo | None = None
+    ) -> None:
         self.module = module
         self.owner = owner
         self.function = function
@@ -183,6 +212,13 @@ class External:
         return hash(self.name)
 
 
+@dataclass(frozen=True, slots=True)
+class Namespace:
+    """A folder of modules without an `__init__.py`."""
+
+    folder: str
+
+
 class Instance:
     """An object of a project class; `arguments` are its type arguments, where known."""
 
@@ -199,4 +235,6 @@ class Instance:
         return hash((id(self.info), self.arguments))
 
 
-Entity = ModuleInfo | ClassInfo | FunctionInfo | VariableInfo | External
+Defined = ModuleInfo | ClassInfo | FunctionInfo | VariableInfo
+Entity = Defined | External | Namespace
+DEFINED = (ModuleInfo, ClassInfo, FunctionInfo, VariableInfo)

@@ -1,4 +1,4 @@
-"""What an expression may be. Names are looked up, and references noted, by the subclass: in an interface or in a body."""
+"""What an expression may be. A subclass looks names up and notes references: in an interface, or in a body."""
 
 from __future__ import annotations
 
@@ -24,7 +24,9 @@ class Arguments:
 
     __slots__ = ("_evaluator", "keywords", "nodes")
 
-    def __init__(self, evaluator: Evaluator, nodes: tuple[Expression, ...], keywords: tuple[tuple[str, Expression], ...]) -> None:
+    def __init__(
+        self, evaluator: Evaluator, nodes: tuple[Expression, ...], keywords: tuple[tuple[str, Expression], ...]
+    ) -> None:
         self._evaluator = evaluator
         self.nodes = nodes
         self.keywords = keywords
@@ -46,9 +48,9 @@ class Arguments:
 
 
 _HANDLERS = (
-    "name", "attribute", "call", "index", "tuple", "list", "set", "dict", "comprehension", "either", "both", "choice", "not",
-    "binary", "await", "yield", "yield_from", "lambda", "walrus", "star", "many", "text", "item", "unpack", "rest", "enter",
-    "caught",
+    "name", "attribute", "call", "index", "tuple", "list", "set", "dict", "comprehension", "either", "both", "choice",
+    "not", "binary", "await", "yield", "yield_from", "lambda", "walrus", "star", "many", "text", "item", "unpack",
+    "rest", "enter", "caught",
 )  # fmt: skip
 """The method of each expression, in the order of the opcodes."""
 
@@ -165,7 +167,9 @@ class Evaluator:
         if not arguments.nodes:
             return self.super_of()
         receiver = arguments.positional(1)
-        return tuple([SuperOf(info, receiver[0]) for info in arguments.positional(0) if type(info) is ClassInfo and receiver])
+        return tuple(
+            [SuperOf(info, receiver[0]) for info in arguments.positional(0) if type(info) is ClassInfo and receiver]
+        )
 
     def _index(self, node: Node) -> Types:
         value = self.evaluate(node[1])
@@ -187,7 +191,10 @@ class Evaluator:
                 return UNKNOWN
 
     def _items(self, nodes: Sequence[Expression]) -> list[Types]:
-        return [element_of(self.evaluate(node[1]), self.inference) if node and node[0] == ir.STAR else self.evaluate(node) for node in nodes]
+        return [
+            element_of(self.evaluate(node[1]), self.inference) if node and node[0] == ir.STAR else self.evaluate(node)
+            for node in nodes
+        ]
 
     def _tuple(self, node: Node) -> Types:
         items = self._items(node[1])
@@ -203,7 +210,12 @@ class Evaluator:
 
     def _dict(self, node: Node) -> Types:
         keys = union([self.evaluate(key) for key in node[1]])
-        values = union([UNKNOWN if value and value[0] == ir.STAR and self._many(value) is UNKNOWN else self.evaluate(value) for value in node[2]])
+        values = union(
+            [
+                UNKNOWN if value and value[0] == ir.STAR and self._many(value) is UNKNOWN else self.evaluate(value)
+                for value in node[2]
+            ]
+        )
         return (Known("dict", (keys, values)),)
 
     def _comprehension(self, node: Node) -> Types:
@@ -270,7 +282,9 @@ class Evaluator:
                 results.append((value,))
         if not results and right:
             reflected = f"__r{method[2:]}"
-            results = [self.inference.call_method(value, reflected) for value in right if type(value) in (Instance, SelfType)]
+            results = [
+                self.inference.call_method(value, reflected) for value in right if type(value) in (Instance, SelfType)
+            ]
         return union(results)
 
     def _await(self, node: Node) -> Types:
@@ -281,11 +295,8 @@ class Evaluator:
         return self.sent()
 
     def _yield_from(self, node: Node) -> Types:
-        results = []
-        for value in self.evaluate(node[1]):
-            if type(value) is Known and value.name == "generator":
-                results.append(value.arguments[2])
-        return union(results)
+        values = self.evaluate(node[1])
+        return union([v.arguments[2] for v in values if type(v) is Known and v.name == "generator"])
 
     def _lambda(self, node: Node) -> Types:
         outer = self.inner

@@ -21,7 +21,8 @@ DEEPEST_EXPRESSION = 60
 
 OPERATOR_METHODS = {
     "+": "__add__", "-": "__sub__", "*": "__mul__", "/": "__truediv__", "//": "__floordiv__", "%": "__mod__",
-    "**": "__pow__", "@": "__matmul__", "&": "__and__", "|": "__or__", "^": "__xor__", "<<": "__lshift__", ">>": "__rshift__",
+    "**": "__pow__", "@": "__matmul__", "&": "__and__", "|": "__or__", "^": "__xor__", "<<": "__lshift__",
+    ">>": "__rshift__",
 }  # fmt: skip
 
 
@@ -101,7 +102,7 @@ class ExpressionLowering:
                     annotation = self.annotation(child)
                 case "value":
                     default = self.expression(child)
-        return _splat_kind(node, kind, self._parameter_name(node)) + (annotation, default)
+        return (*_splat_kind(node, kind, self._parameter_name(node)), annotation, default)
 
     def _parameter_name(self, node: tree_sitter.Node) -> str:
         while node.kind_id != self.kinds.identifier and node.named_child_count:

@@ -18,19 +18,17 @@ Environment = dict[str, Types]
 class Frame:
     """A module, class body or function that is being run."""
 
-    __slots__ = ("declared", "defined", "environment", "everything", "function", "key", "local", "narrowed", "outer",
+    __slots__ = ("declared", "defined", "environment", "everything", "function", "local", "narrowed", "outer",
                  "owner", "parameters")  # fmt: skip
 
     def __init__(
         self,
-        key: str,
         outer: Frame | None,
         *,
         function: FunctionInfo | None = None,
         owner: ClassInfo | None = None,
         local: AbstractSet[str] = frozenset(),
     ) -> None:
-        self.key = key
         self.outer = outer
         self.function = function
         self.owner = owner

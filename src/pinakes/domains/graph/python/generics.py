@@ -6,7 +6,17 @@ from typing import TYPE_CHECKING
 
 from pinakes.domains.graph.python import ir
 from pinakes.domains.graph.python.entities import ClassInfo, Instance
-from pinakes.domains.graph.python.values import UNKNOWN, Bound, Known, Partial, SelfType, TypeVariable, Types, is_open, union
+from pinakes.domains.graph.python.values import (
+    UNKNOWN,
+    Bound,
+    Known,
+    Partial,
+    SelfType,
+    Types,
+    TypeVariable,
+    is_open,
+    union,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -20,7 +30,7 @@ Solution = dict[TypeVariable, Types]
 
 def contains_variable(types: Types) -> bool:
     """Whether any type variable, or `Self`, stands in a type."""
-    return any([is_open(value) for value in types])
+    return any(map(is_open, types))
 
 
 def substitute(types: Types, solution: Mapping[TypeVariable, Types], receiver: Value | None = None) -> Types:
@@ -61,7 +71,10 @@ def _as_receiver(value: SelfType, receiver: Value) -> Value:
 
 
 def solve(
-    function: FunctionInfo, receiver: Value | None, arguments: Arguments, parameter: Callable[[FunctionInfo, int], Types]
+    function: FunctionInfo,
+    receiver: Value | None,
+    arguments: Arguments,
+    parameter: Callable[[FunctionInfo, int], Types],
 ) -> Solution:
     """What the arguments say about the type variables of a function's parameters."""
     solution: Solution = {}

@@ -10,14 +10,33 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from pinakes.domains.graph.python import ir
-from pinakes.domains.graph.python.entities import ClassInfo, External, FunctionInfo, Instance, ModuleInfo, Scope, VariableInfo
+from pinakes.domains.graph.python.entities import (
+    ClassInfo,
+    External,
+    FunctionInfo,
+    Instance,
+    ModuleInfo,
+    Namespace,
+    Scope,
+    VariableInfo,
+)  # fmt: skip
 from pinakes.domains.graph.python.evaluate import Arguments, Evaluator, instances_of
 from pinakes.domains.graph.python.generics import contains_variable, solve, substitute
 from pinakes.domains.graph.python.known import known_generic, known_method
 from pinakes.domains.graph.python.lookup import Lookup
 from pinakes.domains.graph.python.shapes import Shape, shape_of, undecorated
 from pinakes.domains.graph.python.values import (
-    UNKNOWN, Bound, Known, KnownMethod, Namespace, Partial, SelfType, SuperOf, TypeVariable, Types, either, union,
+    UNKNOWN,
+    Bound,
+    Known,
+    KnownMethod,
+    Partial,
+    SelfType,
+    SuperOf,
+    Types,
+    TypeVariable,
+    either,
+    union,
 )  # fmt: skip
 
 if TYPE_CHECKING:
@@ -72,11 +91,11 @@ class Inference(Lookup):
 
     def type_of(self, entity: Entity) -> Types:
         """What one entity is as a value."""
-        if type(entity) is VariableInfo:
+        if isinstance(entity, VariableInfo):
             return self.variable(entity)
-        if type(entity) is FunctionInfo:
+        if isinstance(entity, FunctionInfo):
             return self.function_value(entity)
-        return (entity,)  # type: ignore[return-value]
+        return (entity,)
 
     def evaluated(self, scope: Scope, node: Expression) -> Types:
         """What an expression of an interface may be."""
@@ -99,7 +118,7 @@ class Inference(Lookup):
             types = union([InterfaceEvaluator(self, scope).annotate(annotation) for scope, annotation in declared])
             if types or not _is_bare_final(declared[0][1]):
                 return types
-        return union([self.binding(scope, binding) for scope, binding in sources if binding[0] in (ir.BIND_VALUE, ir.BIND_DECLARED)])
+        return union([self.binding(scope, binding) for scope, binding in sources])
 
     def binding(self, scope: Scope, binding: Node) -> Types:
         """What one assignment gives a name."""
@@ -143,7 +162,7 @@ class Inference(Lookup):
         evaluator = InterfaceEvaluator(self, function.outer_scope())
         if annotation is not None:
             types = evaluator.annotate(annotation)
-        elif index == 0 and kind == ir.POSITIONAL and function.owner is not None and self.shape(function).kind != "static":
+        elif index == 0 and kind == ir.POSITIONAL and self._has_receiver(function):
             return self.receiver(function)
         else:
             types = self._inherited_parameter(function, name) or evaluator.evaluate(default)
@@ -151,12 +170,17 @@ class Inference(Lookup):
             return (Known("sequence", (types,)),)
         return (Known("dict", (UNKNOWN, types)),) if kind == ir.KEYWORDS else types
 
+    def _has_receiver(self, function: FunctionInfo) -> bool:
+        return function.owner is not None and (self.shape(function).kind != "static" or function.name == "__new__")
+
     def _inherited_parameter(self, function: FunctionInfo, name: str) -> Types:
         """An unannotated parameter takes the annotation of the method that it overrides."""
         if function.owner is None or function.name == "__init__":
             return UNKNOWN
         for entity in self.member_after(function.owner, function.name):
-            for parameter in entity.parameters if type(entity) is FunctionInfo else ():
+            if not isinstance(entity, FunctionInfo):
+                continue
+            for parameter in entity.parameters:
                 if parameter[0] == name and parameter[2] is not None:
                     return InterfaceEvaluator(self, entity.outer_scope()).annotate(parameter[2])
         return UNKNOWN
@@ -166,18 +190,17 @@ class Inference(Lookup):
         owner = function.owner
         if owner is None:
             return UNKNOWN
-        is_class = self.shape(function).kind == "class" or function.name in ("__new__", "__init_subclass__", "__class_getitem__")
+        is_class = self.shape(function).kind == "class" or function.name == "__new__"
         return self.recall(("self", owner, is_class), self._receiver, owner, is_class)
 
-    def _receiver(self, owner: ClassInfo, is_class: bool) -> Types:  # noqa: FBT001
+    def _receiver(self, owner: ClassInfo, is_class: bool) -> Types:
         return (SelfType(owner, is_class=is_class),)
 
     def shape(self, function: FunctionInfo) -> Shape:
         """What decorators make of a function."""
         if not function.decorators:
             return undecorated(function)
-        found: Shape | tuple[()] = self.recall(("shape", function), self._shape, function)
-        return found or undecorated(function)
+        return self.recall(("shape", function), self._shape, function) or undecorated(function)
 
     def _shape(self, function: FunctionInfo) -> Shape:
         self.read(function.module)
@@ -223,9 +246,8 @@ class Inference(Lookup):
         own = InterfaceEvaluator(self, function.outer_scope()).annotate(function.parameters[0][2])
         if len(own) != 1:
             return types
-        is_class = self.shape(function).kind == "class"
         if type(own[0]) is Known and own[0].name == "class":
-            own, is_class = own[0].arguments[0], True
+            own = own[0].arguments[0]
         if len(own) != 1 or type(own[0]) is not TypeVariable:
             return types
         return substitute(types, {own[0]: (SelfType(function.owner, is_class=False),)})
@@ -424,7 +446,9 @@ class Inference(Lookup):
 # How to find an attribute, by what it is looked up on; a table, because this is asked more often than anything else.
 _FINDERS: dict[type, Callable[[Inference, Any, str], tuple[Entity, ...]]] = {
     Instance: lambda inference, value, name: inference.member(value.info, name),
-    SelfType: lambda inference, value, name: (inference.of_class if value.is_class else inference.member)(value.info, name),
+    SelfType: lambda inference, value, name: (inference.of_class if value.is_class else inference.member)(
+        value.info, name
+    ),
     ClassInfo: lambda inference, value, name: inference.of_class(value, name),
     ModuleInfo: lambda inference, value, name: inference.name_in(value, name, imported=True),
     SuperOf: lambda inference, value, name: inference.member_after(value.info, name),
@@ -439,8 +463,10 @@ def _nowhere() -> ModuleInfo:
 
 
 def _preferred(entities: tuple[Entity, ...]) -> tuple[Entity, ...]:
-    """Of several definitions of one member the last: an implementation follows its overloads, a getter its setters' base."""
-    return entities if len(entities) == 1 or not all(type(entity) is FunctionInfo for entity in entities) else entities[:1]
+    """Of several functions of one name the first: the getter of a property, an overload that says most."""
+    if len(entities) > 1 and all(type(entity) is FunctionInfo for entity in entities):
+        return entities[:1]
+    return entities
 
 
 def _class_side(receiver: Value) -> Value:
@@ -468,5 +494,6 @@ def _is_iterator(types: Types) -> bool:
 
 
 def _yielded(types: Types) -> Types:
-    return union([value.arguments[0] for value in types if type(value) is Known and value.name in ("generator", "iterator")])
-
+    return union(
+        [value.arguments[0] for value in types if type(value) is Known and value.name in ("generator", "iterator")]
+    )

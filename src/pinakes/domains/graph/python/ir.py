@@ -1,4 +1,4 @@
-"""The intermediate form of Python source: nested tuples, opcode first. Extraction writes it, inference and flow read it.
+"""The intermediate form of Python source: nested tuples, opcode first. Extraction writes it, inference reads it.
 
 Only plain tuples, strings and numbers, so that marshal takes it. Where a node carries a line it stands at index 1, and
 nowhere else does a number follow an opcode of `LINED`: `without_lines` relies on it. `None` is an expression that names
@@ -74,6 +74,7 @@ BIND_DECLARED = 33  # (BIND_DECLARED, annotation, expression)
 BIND_MODULE = 34  # (BIND_MODULE, module)
 BIND_FROM = 35  # (BIND_FROM, module, level, name)
 
+ASSIGNMENTS = frozenset({BIND_VALUE, BIND_DECLARED})
 LINED = frozenset({NAME, ATTR, WALRUS})
 
 

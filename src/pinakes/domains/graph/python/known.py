@@ -1,4 +1,4 @@
-"""What Pinakes knows of builtins and the standard library: containers and the few functions that carry types through."""
+"""What is known of builtins and the standard library: containers, and the functions that carry types through."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pinakes.domains.graph.python.entities import ClassInfo, Instance
 from pinakes.domains.graph.python.values import UNKNOWN, Known, KnownMethod, Partial, SelfType, Types, union
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from pinakes.domains.graph.python.evaluate import Arguments
     from pinakes.domains.graph.python.infer import Inference
@@ -20,12 +20,16 @@ LISTS = frozenset({"list", "List", "Sequence", "MutableSequence", "deque", "Dequ
 SETS = frozenset({"set", "Set", "frozenset", "FrozenSet", "AbstractSet", "MutableSet"})
 ITERATORS = frozenset({"Iterable", "Iterator", "Collection", "Reversible", "Container", "KeysView", "ValuesView"})
 ASYNC_ITERATORS = frozenset({"AsyncIterable", "AsyncIterator"})
-MAPPINGS = frozenset({"dict", "Dict", "Mapping", "MutableMapping", "OrderedDict", "defaultdict", "DefaultDict", "ChainMap"})
+MAPPINGS = frozenset(
+    {"dict", "Dict", "Mapping", "MutableMapping", "OrderedDict", "defaultdict", "DefaultDict", "ChainMap"}
+)
 AWAITABLES = frozenset({"Awaitable", "Future", "Task"})
 CONTEXTS = frozenset({"ContextManager", "AbstractContextManager", "AsyncContextManager", "AbstractAsyncContextManager"})
 WRAPPERS = frozenset({"Optional", "Annotated", "ClassVar", "Final", "Required", "NotRequired", "ReadOnly", "InitVar"})
 
-_TYPING_MODULES = frozenset({"typing", "typing_extensions", "collections", "builtins", "asyncio", "contextlib", "dataclasses"})
+_TYPING_MODULES = frozenset(
+    {"typing", "typing_extensions", "collections", "builtins", "asyncio", "contextlib", "dataclasses"}
+)
 _ONE_ARGUMENT = {
     **dict.fromkeys(LISTS, "list"),
     **dict.fromkeys(SETS, "set"),
@@ -156,12 +160,23 @@ def known_method(method: KnownMethod, arguments: Arguments) -> Types:
             return UNKNOWN
 
 
-_SAME = frozenset({"copy.copy", "copy.deepcopy", "weakref.proxy", "typing.no_type_check", "functools.total_ordering", "builtins.reversed",
-                   "asyncio.shield", "asyncio.wait_for", "asyncio.ensure_future", "asyncio.create_task", "typing.final",
-                   "contextlib.closing"})  # fmt: skip
-_LISTED = {"builtins.list": "list", "builtins.sorted": "list", "builtins.set": "set", "builtins.frozenset": "set", "builtins.tuple": "sequence",
-           "builtins.iter": "iterator", "builtins.filter": "iterator", "collections.deque": "list", "itertools.chain": "iterator",
-           "itertools.islice": "iterator", "builtins.reversed": "iterator"}  # fmt: skip
+_SAME = frozenset({
+    "copy.copy", "copy.deepcopy", "weakref.proxy", "asyncio.shield", "asyncio.wait_for", "asyncio.ensure_future",
+    "asyncio.create_task", "contextlib.closing",
+})  # fmt: skip
+_LISTED = {
+    "builtins.list": "list",
+    "builtins.sorted": "list",
+    "builtins.set": "set",
+    "builtins.frozenset": "set",
+    "builtins.tuple": "sequence",
+    "builtins.iter": "iterator",
+    "builtins.filter": "iterator",
+    "builtins.reversed": "iterator",
+    "collections.deque": "list",
+    "itertools.chain": "iterator",
+    "itertools.islice": "iterator",
+}
 
 
 def call_known(name: str, arguments: Arguments, inference: Inference) -> Types:
@@ -171,35 +186,70 @@ def call_known(name: str, arguments: Arguments, inference: Inference) -> Types:
         return (Known(_LISTED[name], (element_of(arguments.positional(which), inference),)),)
     if name in _SAME:
         return arguments.positional(0)
-    match name:
-        case "builtins.dict" | "collections.OrderedDict":
-            return tuple([value for value in arguments.positional(0) if type(value) is Known and value.name == "dict"]) or (
-                Known("dict", (UNKNOWN, union([arguments.keyword(key) for key, _ in arguments.keywords]))),
-            )
-        case "collections.defaultdict":
-            return (Known("dict", (UNKNOWN, inference.call_all(arguments.positional(0), arguments))),)
-        case "builtins.next" | "builtins.min" | "builtins.max" | "random.choice":
-            return _picked(arguments, inference)
-        case "builtins.enumerate":
-            return (Known("iterator", ((Known("tuple", (UNKNOWN, element_of(arguments.positional(0), inference))),),)),)
-        case "builtins.zip":
-            items = tuple([element_of(arguments.positional(i), inference) for i in range(len(arguments.nodes))])
-            return (Known("iterator", ((Known("tuple", items),),)),)
-        case "builtins.map":
-            return (Known("iterator", (inference.call_all(arguments.positional(0), arguments),)),)
-        case "builtins.type" if len(arguments.nodes) == 1:
-            return union([_class_of(value) for value in arguments.positional(0) if type(value) in (Instance, SelfType)])
-        case "typing.cast" | "typing_extensions.cast":
-            return arguments.annotation(0)
-        case "functools.partial":
-            return (Partial(inference.call_all(arguments.positional(0), arguments)),)
-        case "weakref.ref":
-            return (Partial(arguments.positional(0)),)
-        case _:
-            return UNKNOWN
+    special = _SPECIAL.get(name)
+    return UNKNOWN if special is None else special(arguments, inference)
+
+
+def _mapping(arguments: Arguments, _inference: Inference) -> Types:
+    given = tuple([value for value in arguments.positional(0) if type(value) is Known and value.name == "dict"])
+    return given or (Known("dict", (UNKNOWN, union([arguments.keyword(key) for key, _ in arguments.keywords]))),)
+
+
+def _mapping_with_default(arguments: Arguments, inference: Inference) -> Types:
+    return (Known("dict", (UNKNOWN, inference.call_all(arguments.positional(0), arguments))),)
+
+
+def _enumerated(arguments: Arguments, inference: Inference) -> Types:
+    return (Known("iterator", ((Known("tuple", (UNKNOWN, element_of(arguments.positional(0), inference))),),)),)
+
+
+def _zipped(arguments: Arguments, inference: Inference) -> Types:
+    items = tuple([element_of(arguments.positional(index), inference) for index in range(len(arguments.nodes))])
+    return (Known("iterator", ((Known("tuple", items),),)),)
+
+
+def _mapped(arguments: Arguments, inference: Inference) -> Types:
+    return (Known("iterator", (inference.call_all(arguments.positional(0), arguments),)),)
+
+
+def _type(arguments: Arguments, _inference: Inference) -> Types:
+    if len(arguments.nodes) != 1:
+        return UNKNOWN
+    return union([_class_of(value) for value in arguments.positional(0) if type(value) in (Instance, SelfType)])
+
+
+def _cast(arguments: Arguments, _inference: Inference) -> Types:
+    return arguments.annotation(0)
+
+
+def _partial(arguments: Arguments, inference: Inference) -> Types:
+    return (Partial(inference.call_all(arguments.positional(0), arguments)),)
+
+
+def _reference(arguments: Arguments, _inference: Inference) -> Types:
+    return (Partial(arguments.positional(0)),)
 
 
 def _picked(arguments: Arguments, inference: Inference) -> Types:
     if len(arguments.nodes) > 1 and not arguments.keywords:
         return union([element_of(arguments.positional(0), inference), arguments.positional(1)])
     return element_of(arguments.positional(0), inference)
+
+
+_SPECIAL: dict[str, Callable[[Arguments, Inference], Types]] = {
+    "builtins.dict": _mapping,
+    "collections.OrderedDict": _mapping,
+    "collections.defaultdict": _mapping_with_default,
+    "builtins.next": _picked,
+    "builtins.min": _picked,
+    "builtins.max": _picked,
+    "random.choice": _picked,
+    "builtins.enumerate": _enumerated,
+    "builtins.zip": _zipped,
+    "builtins.map": _mapped,
+    "builtins.type": _type,
+    "typing.cast": _cast,
+    "typing_extensions.cast": _cast,
+    "functools.partial": _partial,
+    "weakref.ref": _reference,
+}

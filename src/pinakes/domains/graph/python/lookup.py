@@ -1,13 +1,12 @@
-"""Names and members: which definitions a name of a module or a member of a class refers to, through imports and bases."""
+"""Names and members: which definitions a name of a module or a member of a class refers to."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from pinakes.domains.graph.python import ir
-from pinakes.domains.graph.python.entities import ClassInfo, External, ModuleInfo, Scope
+from pinakes.domains.graph.python.entities import ClassInfo, External, ModuleInfo, Namespace, Scope
 from pinakes.domains.graph.python.layout import SUFFIXES, Layout
-from pinakes.domains.graph.python.values import Namespace
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -22,6 +21,11 @@ FUEL = 12
 
 _CUT_SHORT = 1 << 20
 
+Answer = TypeVar("Answer")
+
+
+_ENUMS = frozenset({"Enum", "IntEnum", "StrEnum", "Flag", "IntFlag"})
+
 
 class Memory:
     """Remembers answers with the depth they needed and the files they read."""
@@ -33,25 +37,25 @@ class Memory:
         self._whole: dict[Any, tuple[Any, int, int]] = {}
         self._cut: dict[Any, tuple[Any, int]] = {}
 
-    def recall(self, key: tuple[Any, ...], compute: Callable[..., Any], *arguments: Any) -> Any:
-        """The remembered answer, or a new one; an empty tuple where the depth is spent."""
+    def recall(self, key: tuple[Any, ...], compute: Callable[..., Answer], *arguments: Any) -> Answer:
+        """The remembered answer, or a new one; an empty tuple, whatever the type, where the depth is spent."""
         known = self._whole.get(key)
         if known is not None and known[1] <= self._fuel:
             self.dependencies |= known[2]
             if known[1] > self._needed:
                 self._needed = known[1]
-            return known[0]
+            return cast("Answer", known[0])
         cut = self._cut.get((key, self._fuel))
         if cut is not None:
             self.dependencies |= cut[1]
             self._needed = _CUT_SHORT
-            return cut[0]
+            return cast("Answer", cut[0])
         if self._fuel == 0:
             self._needed = _CUT_SHORT
-            return ()
+            return cast("Answer", ())
         return self._compute(key, compute, arguments)
 
-    def _compute(self, key: tuple[Any, ...], compute: Callable[..., Any], arguments: tuple[Any, ...]) -> Any:
+    def _compute(self, key: tuple[Any, ...], compute: Callable[..., Answer], arguments: tuple[Any, ...]) -> Answer:
         outer_dependencies, outer_needed = self.dependencies, self._needed
         self.dependencies = self._needed = 0
         self._fuel -= 1
@@ -109,7 +113,9 @@ class Lookup(Memory):
         self.dependencies |= self.bit(path)
         if path not in self._modules:
             interface = self._project.interface(path)
-            self._modules[path] = None if interface is None else ModuleInfo(path, self.layout.package_of(path), self.bit(path), interface)
+            self._modules[path] = (
+                None if interface is None else ModuleInfo(path, self.layout.package_of(path), self.bit(path), interface)
+            )
         return self._modules[path]
 
     def module_entities(self, stem: str) -> tuple[Entity, ...]:
@@ -121,7 +127,7 @@ class Lookup(Memory):
         if place is None:
             return ()
         if not place.endswith(SUFFIXES):
-            return (Namespace(place),)  # type: ignore[return-value]
+            return (Namespace(place),)
         module = self.module(place)
         return () if module is None else (module,)
 
@@ -171,7 +177,7 @@ class Lookup(Memory):
 
     def name_in(self, module: ModuleInfo, name: str, *, imported: bool = False) -> tuple[Entity, ...]:
         """What a module-level name refers to; builtins come last unless it is imported from elsewhere."""
-        found: tuple[Entity, ...] = self.recall(("name", module, name), self._name_in, module, name)
+        found = self.recall(("name", module, name), self._name_in, module, name)
         if not found and not imported:
             return (External(f"builtins.{name}"),)
         return found
@@ -194,9 +200,9 @@ class Lookup(Memory):
     def _meanings(self, module: ModuleInfo, name: str, bindings: tuple[Node, ...]) -> tuple[Entity, ...]:
         found: dict[Entity, None] = {}
         for binding in bindings:
-            if binding[0] in (ir.BIND_VALUE, ir.BIND_DECLARED):
-                variable = module.variable(name, tuple([part for part in bindings if part[0] in (ir.BIND_VALUE, ir.BIND_DECLARED)]))
-                found[variable] = None
+            if binding[0] in ir.ASSIGNMENTS:
+                assigned = tuple([part for part in bindings if part[0] in ir.ASSIGNMENTS])
+                found[module.variable(name, assigned)] = None
             else:
                 found.update(dict.fromkeys(self.bound(module, binding)))
         return tuple(found)
@@ -225,9 +231,9 @@ class Lookup(Memory):
         found: dict[Entity, None] = {}
         bindings = info.bindings.get(name, ())
         for binding in bindings:
-            if binding[0] not in (ir.BIND_VALUE, ir.BIND_DECLARED):
+            if binding[0] not in ir.ASSIGNMENTS:
                 found.update(dict.fromkeys(self.bound(info.module, binding)))
-        if name in info.attributes or any(binding[0] in (ir.BIND_VALUE, ir.BIND_DECLARED) for binding in bindings):
+        if name in info.attributes or any(binding[0] in ir.ASSIGNMENTS for binding in bindings):
             found[info.variable(name)] = None
         return tuple(found)
 
@@ -254,7 +260,7 @@ class Lookup(Memory):
 
     def mro(self, info: ClassInfo) -> tuple[ClassInfo, ...]:
         """A class and its project bases in the order in which members are looked up; circular bases are cut."""
-        found: tuple[ClassInfo, ...] = self.recall(("mro", info), self._mro, info)
+        found = self.recall(("mro", info), self._mro, info)
         return found or (info,)
 
     def _mro(self, info: ClassInfo) -> tuple[ClassInfo, ...]:
@@ -283,14 +289,16 @@ class Lookup(Memory):
             self.read(base.module)
             for name, value in base.keywords:
                 if name == "metaclass":
-                    return tuple([meta for meta in self.evaluated(base.outer_scope(), value) if type(meta) is ClassInfo])
+                    return tuple(
+                        [meta for meta in self.evaluated(base.outer_scope(), value) if type(meta) is ClassInfo]
+                    )
         return ()
 
     def is_enum(self, info: ClassInfo) -> bool:
         """Whether a class is an enumeration, by the names of its outside bases."""
         for base in self.mro(info):
             for node in base.bases:
-                if node is not None and node[0] in (ir.NAME, ir.ATTR) and node[-1] in ("Enum", "IntEnum", "StrEnum", "Flag", "IntFlag"):
+                if node is not None and node[0] in (ir.NAME, ir.ATTR) and node[-1] in _ENUMS:
                     return True
         return False
 

@@ -39,7 +39,8 @@ class PythonResolver:
 def _resolved(inference: Inference, path: str, facts: FileFacts) -> Resolution:
     inference.dependencies = inference.bit("*/__init__")
     module = inference.module(path)
-    assert module is not None
+    if module is None:
+        return Resolution(path, (), (), frozenset())
     evaluator = BodyEvaluator(inference, module)
     evaluator.run_module(facts.body)
     return Resolution(

@@ -1,4 +1,4 @@
-"""What extraction notes about each scope while it lowers statements: bindings, returns, attributes set through `self`."""
+"""What extraction notes about each scope as it lowers statements: bindings, returns, attributes set on `self`."""
 
 from __future__ import annotations
 
@@ -63,7 +63,8 @@ class Scope:
         return bool(self.receiver) and value is not None and value[0] == ir.NAME and value[2] == self.receiver
 
     def _set_attribute(self, name: str, binding: Node, line: int) -> None:
-        assert self.parent is not None
+        if self.parent is None:
+            return
         self.parent.attributes.setdefault(name, []).append((self.key, binding))
         self.parent.attribute_lines.setdefault(name, line)
 
@@ -94,7 +95,9 @@ def class_interface(scope: Scope, name: str, decorators: Node, bases: Node, keyw
     return (name, *head, frozen_bindings(scope.bindings), attributes)
 
 
-def function_interface(scope: Scope, name: str, decorators: Node, parameters: Node, returns: Expression, flags: int) -> Node:
+def function_interface(
+    scope: Scope, name: str, decorators: Node, parameters: Node, returns: Expression, flags: int
+) -> Node:
     """What other files may ask about a function: signature, and what an inferred return type is made of."""
     owner = scope.parent.key if scope.parent is not None and scope.parent.kind == "class" else ""
     enclosing = _enclosing_function(scope)

@@ -18,7 +18,7 @@ CONTEXT_MANAGERS = frozenset({"contextlib.contextmanager", "contextlib.asynccont
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """`kind` is plain, static, class or property; `wraps` that its generator became a context manager; `replaced` by what."""
+    """`kind` is plain, static, class or property; `wraps`: it became a context manager; `replaced`: by what."""
 
     kind: str = "plain"
     wraps: bool = False

@@ -10,6 +10,7 @@ from pinakes.domains.graph.python import ir
 from pinakes.domains.graph.python.expressions import OPERATOR_METHODS, ExpressionLowering
 from pinakes.domains.graph.python.scopes import ASYNC, Scope, class_interface, function_interface
 from pinakes.domains.graph.python.source import kinds_of
+from pinakes.domains.graph.python.wording import doc_of, signature_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -21,9 +22,6 @@ if TYPE_CHECKING:
 
 DEEPEST_BLOCK = 60
 """Blocks nested deeper than this are generated code and are skipped."""
-
-SIGNATURE_CHARACTERS = 300
-DOC_CHARACTERS = 300
 
 Block = tuple["Node", ...]
 
@@ -330,7 +328,13 @@ class StatementLowering(ExpressionLowering):
         return (tuple(classes), tuple(uses), tuple(captures), guard, self._body_of(node))
 
     def _pattern(
-        self, node: tree_sitter.Node, classes: list[Expression], uses: list[Expression], captures: list[Node], *, outermost: bool
+        self,
+        node: tree_sitter.Node,
+        classes: list[Expression],
+        uses: list[Expression],
+        captures: list[Node],
+        *,
+        outermost: bool,
     ) -> None:
         """Sort the names of a case pattern into classes of the subject, other uses, and captures."""
         pending = [(node, outermost)]
@@ -348,7 +352,12 @@ class StatementLowering(ExpressionLowering):
             elif kind == self.kinds.keyword_pattern:
                 pending.extend((part, False) for part in parts[1:])
             else:
-                keeps_subject = current.type in ("case_pattern", "union_pattern", "as_pattern", "parenthesized_expression")
+                keeps_subject = current.type in (
+                    "case_pattern",
+                    "union_pattern",
+                    "as_pattern",
+                    "parenthesized_expression",
+                )
                 pending.extend((part, outer and keeps_subject) for part in parts)
 
     def _dotted_expression(self, node: tree_sitter.Node) -> Expression:
@@ -418,8 +427,17 @@ class StatementLowering(ExpressionLowering):
         return base if count == 1 else f"{base}#{count}"
 
     def _symbol(self, node: tree_sitter.Node, key: str, name: str, kind: str) -> None:
+        body = node.child_by_field_name("body")
         self.symbols.append(
-            Symbol(key, name, kind, self.source.line(node), self.source.end_line(node), self._signature(node), self._doc(node))
+            Symbol(
+                key,
+                name,
+                kind,
+                self.source.line(node),
+                self.source.end_line(node),
+                signature_of(self.source, node, body),
+                doc_of(self.source, self.kinds, body),
+            )
         )
 
     def _variable_symbols(self, scope: Scope, names: Iterable[str], lines: dict[str, int]) -> None:
@@ -430,26 +448,6 @@ class StatementLowering(ExpressionLowering):
                 continue
             self._keys[key] = 1
             self.symbols.append(Symbol(key, name, "variable", lines[name], lines[name]))
-
-    def _signature(self, node: tree_sitter.Node) -> str:
-        body = node.child_by_field_name("body")
-        end = body.start_byte if body is not None else node.end_byte
-        head = self.source.text[node.start_byte : min(end, node.start_byte + 4 * SIGNATURE_CHARACTERS)]
-        head = head.encode("latin-1").decode("utf-8", errors="replace").partition("#")[0]
-        text = " ".join(head.split()).rstrip(": ")
-        return text if len(text) <= SIGNATURE_CHARACTERS else text[: SIGNATURE_CHARACTERS - 1] + "…"
-
-    def _doc(self, node: tree_sitter.Node) -> str:
-        """The first paragraph of the docstring."""
-        body = node.child_by_field_name("body")
-        first = body.named_children[0] if body is not None and body.named_child_count else None
-        if first is None or first.kind_id != self.kinds.expression_statement or not first.named_child_count:
-            return ""
-        string = first.named_children[0]
-        if string.kind_id != self.kinds.string:
-            return ""
-        content = "".join([self.source.string(child) for child in string.named_children if child.kind_id == self.kinds.string_content])
-        return " ".join(content.strip().partition("\n\n")[0].split())[:DOC_CHARACTERS]
 
 
 def _is_variable(scope: Scope, name: str) -> bool:

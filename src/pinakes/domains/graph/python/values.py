@@ -1,11 +1,11 @@
-"""What an expression may evaluate to. A type is a tuple of such values, one for each thing it may be; empty is unknown."""
+"""What an expression may evaluate to. A type is a tuple of such values, one for each alternative; empty is unknown."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from pinakes.domains.graph.python.entities import ClassInfo, External, FunctionInfo, Instance, ModuleInfo
+from pinakes.domains.graph.python.entities import ClassInfo, External, FunctionInfo, Instance, ModuleInfo, Namespace
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -14,13 +14,6 @@ WIDEST_UNION = 24
 """A name that may be more things than this tells nothing."""
 
 DEEPEST_CONTAINER = 4
-
-
-@dataclass(frozen=True, slots=True)
-class Namespace:
-    """A folder of modules without an `__init__.py`."""
-
-    folder: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,13 +51,17 @@ class Known:
     def __init__(self, name: str, arguments: tuple[Types, ...]) -> None:
         self.name = name
         self.arguments = tuple([_shallow(part) for part in arguments])
-        self.depth = 1 + max([value.depth for part in self.arguments for value in part if type(value) is Known], default=0)
-        self.is_open = any([is_open(value) for part in self.arguments for value in part])
+        parts = [value for part in self.arguments for value in part]
+        self.depth: int = 1 + max([value.depth for value in parts if type(value) is Known], default=0)
+        self.is_open = any(map(is_open, parts))
         self._hash = hash((name, self.arguments))
 
     def __eq__(self, other: object) -> bool:
         return self is other or (
-            type(other) is Known and self._hash == other._hash and self.name == other.name and self.arguments == other.arguments
+            type(other) is Known
+            and self._hash == other._hash
+            and self.name == other.name
+            and self.arguments == other.arguments
         )
 
     def __hash__(self) -> int:
@@ -102,8 +99,8 @@ class Partial:
 
 
 Value = (
-    ModuleInfo | ClassInfo | FunctionInfo | External | Instance | Namespace | SelfType | Bound | SuperOf | Known | KnownMethod
-    | TypeVariable | Partial
+    ModuleInfo | ClassInfo | FunctionInfo | External | Instance | Namespace | SelfType | Bound | SuperOf | Known
+    | KnownMethod | TypeVariable | Partial
 )  # fmt: skip
 Types = tuple[Value, ...]
 
@@ -118,9 +115,9 @@ def is_open(value: Value) -> bool:
     if kind is Known:
         return value.is_open  # type: ignore[union-attr]
     if kind is Instance:
-        return any([is_open(part) for types in value.arguments for part in types])  # type: ignore[union-attr]
+        return any(is_open(part) for types in value.arguments for part in types)  # type: ignore[union-attr]
     if kind is Partial:
-        return any([is_open(part) for part in value.result])  # type: ignore[union-attr]
+        return any(map(is_open, value.result))  # type: ignore[union-attr]
     return kind is Bound and is_open(value.receiver)  # type: ignore[union-attr]
 
 

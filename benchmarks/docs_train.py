@@ -1,0 +1,354 @@
+"""Learn the ranking weights of documentation search from sites that no benchmark uses.
+
+    python benchmarks/docs_train.py --work FOLDER [--write]
+
+Downloads documentation packages of Debian, holds a quarter of their pages back and lets those pages ask: a heading or a
+sentence that links to another page is a question, what it links to is the answer; terms of the sites' own indexes ask
+too. The pages held back are not indexed. Weights are fitted on all groups of sites but one and measured on that
+one; then on all. `--write` puts the result into domains/docs/weights.py.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import posixpath
+import random
+import re
+import shutil
+import subprocess
+from collections import Counter, defaultdict
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeAlias
+
+import numpy as np
+
+from pinakes.domains.docs.domain import Docs, open_docs
+from pinakes.domains.docs.library import NewSource
+from pinakes.domains.docs.rank import features
+from pinakes.domains.docs.weights import WEIGHTS
+from pinakes.store.docs_index import MIGRATIONS
+from pinakes.store.library import open_library
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    import numpy.typing as npt
+    from selectolax.lexbor import LexborNode
+
+Numbers: TypeAlias = "npt.NDArray[np.float64]"
+
+WEIGHTS_FILE = Path(__file__).parents[1] / "src/pinakes/domains/docs/weights.py"
+# Features that speak for a candidate must not get a negative weight by accident, nor those against it a positive one.
+EITHER_SIGN = frozenset(("length", "definition", "first", "depth"))
+AGAINST = frozenset(("news",))
+MOST_PAGES_PER_SITE = 600
+MOST_QUESTIONS = {"index": 60, "heading": 60, "sentence": 60}
+PAGE_SHARE = 0.25  # how much of the probability belongs to other chunks of the right page
+
+
+@dataclass(frozen=True, slots=True)
+class Site:
+    """A site inside a Debian package; `only` is a pattern of pages to take."""
+
+    name: str
+    package: str
+    root: str
+    only: str = ""
+
+
+GROUPS = (
+    (
+        Site("sqlalchemy", "python-sqlalchemy-doc", "doc/python-sqlalchemy-doc/html"),
+        Site(
+            "rust",
+            "rust-doc",
+            "doc/rust-doc/html",
+            r"^(?:book|reference|nomicon|rust-by-example|edition-guide|rustdoc)/",
+        ),
+        Site("celery", "python-celery-doc", "doc/python-celery-doc/html"),
+        Site("apache", "apache2-doc", "doc/apache2-doc/manual/en"),
+        Site("flask", "python-flask-doc", "doc/python-flask-doc/html"),
+        Site("exim", "exim4-doc-html", "doc/exim4-doc-html/spec_html"),
+    ),
+    (
+        Site("cmake", "cmake-doc", "doc/cmake-data/html"),
+        Site("scrapy", "python-scrapy-doc", "doc/python-scrapy-doc/html"),
+        Site("pytest", "python-pytest-doc", "doc/python-pytest-doc/html"),
+        Site("borg", "borgbackup-doc", "doc/borgbackup/html"),
+        Site("sphinx", "sphinx-doc", "doc/sphinx-doc/html"),
+        Site("tornado", "python-tornado-doc", "doc/python-tornado-doc/html"),
+    ),
+    (
+        Site("buildbot", "buildbot-doc", "doc/buildbot/html"),
+        Site("ghc", "ghc-doc", "doc/ghc-doc/html/users_guide"),
+        Site("dask", "python-dask-doc", "doc/python-dask-doc/html", r"^(?!generated)"),
+        Site("werkzeug", "python-werkzeug-doc", "doc/python-werkzeug-doc/html"),
+        Site("drf", "python-djangorestframework-doc", "doc/python3-djangorestframework/html"),
+        Site("varnish", "varnish-doc", "doc/varnish/html"),
+        Site("aiohttp", "python-aiohttp-doc", "doc/python-aiohttp-doc/html"),
+        Site("setuptools", "python-setuptools-doc", "doc/python-setuptools-doc/html"),
+    ),
+    (
+        Site("postfix", "postfix-doc", "doc/postfix/html"),
+        Site("gimp", "gimp-help-en", "gimp/2.0/help/en"),
+        Site("handbook", "debian-handbook", "doc/debian-handbook/html/en-US"),
+        Site("zsh", "zsh-doc", "doc/zsh-common/html"),
+        Site("libvirt", "libvirt-doc", "doc/libvirt-doc/html"),
+        Site("slurm", "slurm-wlm-doc", "doc/slurm-wlm/html"),
+        Site("glib", "libglib2.0-doc", "gtk-doc/html"),
+        Site("qt", "qtbase5-doc-html", "qt5/doc/qtcore"),
+    ),
+)
+_NOT_PAGES = re.compile(r"genindex|modindex|search\.html|_static|_sources|_modules|(?:^|/)index-|404|print\.html")
+_SENTENCE = re.compile(r"(?<=[.!?])\s+")
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A question with its answers: (page path, anchor or nothing)."""
+
+    kind: str
+    site: str
+    query: str
+    answers: tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    """One question's candidates as numbers: features by row, and the share of right that each row has."""
+
+    values: Numbers
+    right: Numbers
+    asked: Asked
+    pages: tuple[str, ...]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--work", type=Path, required=True, help="folder for downloads and indexes")
+    parser.add_argument("--write", action="store_true", help="write the weights into the package")
+    arguments = parser.parse_args()
+    groups = [examples_of_group(number, sites, arguments.work) for number, sites in enumerate(GROUPS)]
+    print("| measured on | questions | page recall@5 before | after |\n|---|---|---|---|")
+    current = np.array(list(WEIGHTS.values()))
+    for number, held_out in enumerate(groups):
+        others = [example for other, group in enumerate(groups) if other != number for example in group]
+        learned = fit(others)
+        names = ", ".join(site.name for site in GROUPS[number])
+        before, after = page_recall(held_out, current), page_recall(held_out, learned)
+        print(f"| {names} | {len(held_out)} | {before:.3f} | {after:.3f} |", flush=True)
+    weights = fit([example for group in groups for example in group])
+    for name, weight in zip(WEIGHTS, weights, strict=True):
+        print(f"{name}: {weight:.3f}")
+    if arguments.write:
+        write_weights(weights)
+
+
+# ---------------------------------------------------------------------- sites
+
+
+def examples_of_group(number: int, sites: tuple[Site, ...], work: Path) -> list[Example]:
+    """Lay out the sites of a group, index what is not held back, and describe the candidates of every question."""
+    group = work / f"group{number}"
+    for site in sites:
+        if not (group / site.name).exists():
+            lay_out(site, work, group)
+    home = work / f"home{number}"
+    docs = open_docs(open_library(home, MIGRATIONS))
+    for site in sites:
+        if site.name not in {source.name for source in docs.library.sources()}:
+            index_site(docs, group / site.name / "pages", site.name)
+    asked = [question for site in sites for question in questions(site, group / site.name)]
+    return [example for question in asked if (example := describe(docs, group, question)) is not None]
+
+
+def lay_out(site: Site, work: Path, group: Path) -> None:
+    """Download and unpack a package; its pages go to pages/, those held back to asking/, indexes to index/."""
+    unpacked = work / "packages" / site.package
+    if not unpacked.exists():
+        unpacked.mkdir(parents=True)
+        subprocess.run(["apt-get", "download", "-q", site.package], cwd=unpacked, check=True)
+        subprocess.run(["dpkg-deb", "-x", str(next(unpacked.glob("*.deb"))), str(unpacked)], check=True)
+    root = unpacked / "usr/share" / site.root
+    pages = [path for path in sorted(root.rglob("*.html")) if path.is_file()]
+    wanted = [
+        p for p in pages if not _NOT_PAGES.search(rel := p.relative_to(root).as_posix()) and re.search(site.only, rel)
+    ]
+    random.Random(site.name).shuffle(wanted)
+    for path in wanted[:MOST_PAGES_PER_SITE]:
+        relative = path.relative_to(root).as_posix()
+        copy(path, group / site.name / ("asking" if holds_back(relative) else "pages") / relative)
+    for path in root.glob("genindex*.html"):
+        copy(path, group / site.name / "index" / path.name)
+    print(f"{site.name}: {min(len(wanted), MOST_PAGES_PER_SITE)} pages")
+
+
+def holds_back(relative: str) -> bool:
+    return "faq" in relative.lower() or hashlib.sha256(relative.encode()).digest()[0] < 64
+
+
+def copy(source: Path, target: Path) -> None:
+    target.parent.mkdir(parents=True, exist_ok=True)
+    shutil.copyfile(source, target)
+
+
+def index_site(docs: Docs, folder: Path, name: str) -> None:
+    added = docs.library.add(NewSource(folder.as_posix(), name, folder, (folder,), max_pages=10_000))
+    docs.library.crawls.run(added.sources[0].id)
+    print(f"{name}: {docs.library.status(name).chunks} chunks")
+
+
+# ---------------------------------------------------------------------- questions
+
+
+def questions(site: Site, folder: Path) -> list[Asked]:
+    """A sample of what the held-back pages and the index of a site ask."""
+    found: dict[str, list[Asked]] = defaultdict(list)
+    for path in sorted((folder / "asking").rglob("*.html")):
+        for question in page_questions(site.name, folder, path):
+            found[question.kind].append(question)
+    for path in sorted((folder / "index").glob("*.html")):
+        found["index"].extend(index_questions(site.name, folder, path))
+    sample: list[Asked] = []
+    for kind, asked in found.items():
+        unique = list({question.query: question for question in asked}.values())
+        random.Random(site.name).shuffle(unique)
+        sample += unique[: MOST_QUESTIONS[kind]]
+    return sample
+
+
+def page_questions(site: str, folder: Path, path: Path) -> Iterator[Asked]:
+    """Headings over links, and sentences with one link; half of the sentences lose the link's own words."""
+    base = path.relative_to(folder / "asking").as_posix()
+    heading = ""
+    under_heading: list[tuple[str, str]] = []
+    for node in elements(path, "h1, h2, h3, h4, p, li, dd"):
+        if node.tag and node.tag.startswith("h"):
+            yield from heading_question(site, heading, under_heading)
+            heading, under_heading = clean(node.text()), []
+            continue
+        links = [(clean(a.text()), answer(folder, base, a.attributes.get("href"))) for a in node.css("a[href]")]
+        links = [(text, place) for text, place in links if place and text]
+        under_heading += [place for _, place in links]
+        for sentence in _SENTENCE.split(clean(node.text())):
+            inside = [(text, place) for text, place in links if text in sentence]
+            if len(inside) == 1 and 5 <= len(sentence.split()) <= 30:
+                text, place = inside[0]
+                query = sentence if len(sentence) % 2 else sentence.replace(text, " ")
+                yield Asked("sentence", site, query, (place,))
+    yield from heading_question(site, heading, under_heading)
+
+
+def heading_question(site: str, heading: str, places: list[tuple[str, str]]) -> Iterator[Asked]:
+    answers = tuple(dict.fromkeys(place for place in places if place[1]))
+    if len(heading.split()) >= 3 and 1 <= len(answers) <= 5:
+        yield Asked("heading", site, heading, answers)
+
+
+def index_questions(site: str, folder: Path, path: Path) -> Iterator[Asked]:
+    """Terms of an index; bare names of code, of which there are thousands, only now and then."""
+    for number, link in enumerate(elements(path, "table.indextable li > a[href]")):
+        term = clean(link.text())
+        place = answer(folder, "", link.attributes.get("href"))
+        if place and len(term) > 2 and not term.startswith("[") and (" " in term or number % 8 == 0):
+            yield Asked("index", site, re.sub(r" \(.*?\)$", "", term) if number % 2 else term, (place,))
+
+
+def elements(path: Path, selector: str) -> list[LexborNode]:
+    from selectolax.lexbor import LexborHTMLParser
+
+    tree = LexborHTMLParser(path.read_bytes())
+    for node in tree.css("nav, footer, script, style, .headerlink, .sphinxsidebar, .related"):
+        node.decompose()
+    main = tree.css_first("main, [role=main], article, #page-content") or tree.body
+    return main.css(selector) if main is not None else []
+
+
+def answer(folder: Path, base: str, href: str | None) -> tuple[str, str]:
+    """The indexed page, and the place in it, that a link leads to; nothing when it leads elsewhere."""
+    if not href or "://" in href or href.startswith(("#", "mailto:")):
+        return ("", "")
+    target, _, fragment = href.partition("#")
+    path = posixpath.normpath(posixpath.join(posixpath.dirname(base), target))
+    return (path, fragment) if (folder / "pages" / path).is_file() else ("", "")
+
+
+def clean(text: str) -> str:
+    return " ".join(text.replace("¶", " ").split())
+
+
+# ---------------------------------------------------------------------- learning
+
+
+def describe(docs: Docs, group: Path, asked: Asked) -> Example | None:
+    """The question's candidates as features; None when the answer is not among them."""
+    ids = [source.id for source in docs.library.sources()]
+    found = docs.search.candidates(asked.query, ids)
+    if found is None:
+        return None
+    best = max(found.page_scores.values(), default=1.0)
+    rows = [features(found.asked, c, found.page_scores.get(c.page_id, 0.0) / best) for c in found.candidates]
+    urls = {(group / asked.site / "pages" / page).as_posix(): anchor for page, anchor in asked.answers if page}
+    exact = np.array(
+        [c.url in urls and is_place(urls[c.url], c.anchors, c.position) for c in found.candidates], dtype=float
+    )
+    same_page = np.array([c.url in urls for c in found.candidates], dtype=float) - exact
+    right = right_shares(exact, same_page)
+    pages = tuple(candidate.url for candidate in found.candidates)
+    return Example(np.array([list(row.values()) for row in rows]), right, asked, pages) if right.any() else None
+
+
+def is_place(anchor: str, anchors: str, position: int) -> bool:
+    return anchor in anchors.split() if anchor else position == 0
+
+
+def right_shares(exact: Numbers, same_page: Numbers) -> Numbers:
+    share = PAGE_SHARE if exact.any() else 1.0
+    right: Numbers = exact / max(exact.sum(), 1.0) * (1.0 - PAGE_SHARE) + same_page / max(same_page.sum(), 1.0) * share
+    total: float = right.sum()
+    return right / total if total else right
+
+
+def fit(examples: list[Example], *, steps: int = 300, penalty: float = 0.01, rate: float = 0.05) -> Numbers:
+    """Weights under which right candidates are likeliest: a softmax per question; sites and kinds count alike."""
+    everything = np.concatenate([example.values for example in examples])
+    alike = Counter((example.asked.site, example.asked.kind) for example in examples)
+    shares = [1.0 / alike[example.asked.site, example.asked.kind] / len(alike) for example in examples]
+    spread = everything.std(axis=0) + 1e-9
+    signs = np.array([0 if name in EITHER_SIGN else -1 if name in AGAINST else 1 for name in WEIGHTS])
+    weights, first, second = (np.zeros(len(WEIGHTS)) for _ in range(3))
+    for step in range(1, steps + 1):
+        gradient = penalty * weights
+        for example, share in zip(examples, shares, strict=True):
+            scaled = example.values / spread
+            scores = scaled @ weights
+            likely = np.exp(scores - scores.max())
+            gradient += scaled.T @ (likely / likely.sum() - example.right) * share
+        first = 0.9 * first + 0.1 * gradient
+        second = 0.99 * second + 0.01 * gradient**2
+        moved = (first / (1 - 0.9**step)) / (np.sqrt(second / (1 - 0.99**step)) + 1e-8)
+        weights = weights - rate * (1 - step / (steps + 1)) * moved
+        weights = np.where(weights * signs < 0, 0.0, weights)
+    result: Numbers = weights / spread
+    return result
+
+
+def page_recall(examples: list[Example], weights: Numbers) -> float:
+    total = 0.0
+    for example in examples:
+        ranked = list(dict.fromkeys(example.pages[i] for i in np.argsort(-(example.values @ weights), kind="stable")))
+        right = {page for page, share in zip(example.pages, example.right, strict=True) if share > 0}
+        total += len(right & set(ranked[:5])) / len(right)
+    return total / len(examples)
+
+
+def write_weights(weights: Numbers) -> None:
+    head = WEIGHTS_FILE.read_text().split("WEIGHTS = {")[0]
+    lines = "".join(f'    "{name}": {weight:.3f},\n' for name, weight in zip(WEIGHTS, weights, strict=True))
+    WEIGHTS_FILE.write_text(f"{head}WEIGHTS = {{\n{lines}}}\n")
+
+
+if __name__ == "__main__":
+    main()

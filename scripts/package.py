@@ -1,0 +1,202 @@
+"""Builds what clients and registries take: a Claude Code plugin folder, `server.json` and an `.mcpb` bundle."""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import json
+import re
+import shutil
+import tomllib
+import zipfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pinakes import __version__
+from pinakes.clients.install import hook_command, hook_entry
+from pinakes.clients.table import SERVER_NAME, Launch, client_named
+from pinakes.server.manifest import MANIFEST_PATH
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from pinakes.clients.jsonc import Json
+
+ROOT = Path(__file__).parents[1]
+TITLE = "Pinakes"
+# The registry takes at most 100 characters.
+SUMMARY = "One local index of docs, APIs, code, code graph and memory for coding agents; works offline."
+SERVER_SCHEMA = "https://static.modelcontextprotocol.io/schemas/2025-12-11/server.schema.json"
+BUNDLE_VERSION = "0.4"
+BUNDLED = ("pyproject.toml", "README.md", "LICENSE", "CHANGELOG.md")
+ENTRY_POINT = "server.py"
+ENTRY_SCRIPT = '''\
+"""What the bundle's host runs: Pinakes over stdin and stdout, for the folder that the user chose."""
+
+import sys
+
+from pinakes.cli.main import main
+
+sys.exit(main(["mcp", *sys.argv[1:]]))
+'''
+VARIABLES = {
+    "PINAKES_HOME": "Folder for all data; default: your platform's data folder.",
+    "PINAKES_TOOLSETS": "Which toolsets are served, comma-separated; default: all.",
+    "PINAKES_TOKEN_BUDGET": "How long an answer may be, in tokens; default: 5000.",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Project:
+    """What pyproject.toml and README.md say about the project."""
+
+    name: str
+    author: str
+    license: str
+    python: str
+    keywords: list[str]
+    registry_name: str
+
+    @classmethod
+    def read(cls, root: Path) -> Project:
+        """Read both files; the registry finds the server's name in the README too, as proof of ownership."""
+        said = tomllib.loads((root / "pyproject.toml").read_text("utf-8"))["project"]
+        marker = re.search(r"mcp-name: (\S+)", (root / "README.md").read_text("utf-8"))
+        if marker is None:
+            raise SystemExit("README.md has no `mcp-name: NAMESPACE/pinakes` marker")
+        author = said["authors"][0]["name"]
+        return cls(said["name"], author, said["license"], said["requires-python"], said["keywords"], marker[1])
+
+
+def main() -> None:
+    """Build everything into the folder that was named."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("out", type=Path, help="folder for the results")
+    out: Path = parser.parse_args().out
+    out.mkdir(parents=True, exist_ok=True)
+    project = Project.read(ROOT)
+    built = (build_plugin(project, out), build_server_json(project, out), build_bundle(project, out))
+    for path in built:
+        print(f"{path}  {_digest(path)}".rstrip())
+
+
+def build_plugin(project: Project, out: Path) -> Path:
+    """A Claude Code plugin: the server and the hooks that feed memory. It needs `pinakes` on the PATH."""
+    folder = out / "claude-code-plugin"
+    shutil.rmtree(folder, ignore_errors=True)
+    client, launch = client_named("claude-code"), Launch("pinakes")
+    hooks = client.hooks
+    if hooks is None:
+        raise SystemExit("Claude Code has no hooks in the table of clients")
+    plugin: dict[str, Json] = {
+        "name": project.name,
+        "version": __version__,
+        "description": SUMMARY,
+        "author": {"name": project.author},
+        "license": project.license,
+        "keywords": project.keywords,
+    }
+    listeners = {
+        event.name: [hook_entry(hooks, event, hook_command(launch, event.name, "linux"))] for event in hooks.events
+    }
+    _write_json(folder / ".claude-plugin" / "plugin.json", plugin)
+    _write_json(folder / ".mcp.json", {client.servers: {SERVER_NAME: client.entry(launch)}})
+    _write_json(folder / "hooks" / "hooks.json", {"description": "Feeds Pinakes' memory.", "hooks": listeners})
+    return folder
+
+
+def build_server_json(project: Project, out: Path) -> Path:
+    """The entry for the MCP registry: the package and how to run it."""
+    package: dict[str, Json] = {
+        "registryType": "pypi",
+        "identifier": project.name,
+        "version": __version__,
+        "runtimeHint": "uvx",
+        "transport": {"type": "stdio"},
+        "packageArguments": [{"type": "positional", "value": "mcp"}],
+        "environmentVariables": [{"name": name, "description": text} for name, text in VARIABLES.items()],
+    }
+    server: dict[str, Json] = {
+        "$schema": SERVER_SCHEMA,
+        "name": project.registry_name,
+        "title": TITLE,
+        "description": SUMMARY,
+        "version": __version__,
+        "packages": [package],
+    }
+    return _write_json(out / "server.json", server)
+
+
+def build_bundle(project: Project, out: Path) -> Path:
+    """One file for hosts such as Claude Desktop, which bring Python and the dependencies along by uv."""
+    path = out / f"{project.name}-{__version__}.mcpb"
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as bundle:
+        for name, content in _bundled(project):
+            # A fixed date makes equal sources give equal bundles.
+            bundle.writestr(zipfile.ZipInfo(name, (1980, 1, 1, 0, 0, 0)), content, zipfile.ZIP_DEFLATED)
+    return path
+
+
+def _bundled(project: Project) -> Iterator[tuple[str, bytes]]:
+    yield "manifest.json", _as_json(_bundle_manifest(project)).encode()
+    yield ENTRY_POINT, ENTRY_SCRIPT.encode()
+    for name in BUNDLED:
+        yield name, (ROOT / name).read_bytes()
+    for path in sorted((ROOT / "src" / "pinakes").rglob("*")):
+        if path.is_file() and "__pycache__" not in path.parts:
+            yield path.relative_to(ROOT).as_posix(), path.read_bytes()
+
+
+def _bundle_manifest(project: Project) -> dict[str, Json]:
+    return {
+        "manifest_version": BUNDLE_VERSION,
+        "name": project.name,
+        "display_name": TITLE,
+        "version": __version__,
+        "description": SUMMARY,
+        "author": {"name": project.author},
+        "license": project.license,
+        "keywords": project.keywords,
+        "server": {
+            "type": "uv",
+            "entry_point": ENTRY_POINT,
+            "mcp_config": {
+                "command": "uv",
+                "args": ["run", "--directory", "${__dirname}", ENTRY_POINT, "${user_config.project}"],
+            },
+        },
+        "user_config": {
+            "project": {
+                "type": "directory",
+                "title": "Project",
+                "description": "The folder of the repository that Pinakes indexes and answers about.",
+                "required": True,
+            }
+        },
+        "compatibility": {"platforms": ["darwin", "win32", "linux"], "runtimes": {"python": project.python}},
+        "tools": _tools(),
+    }
+
+
+def _tools() -> list[dict[str, str]]:
+    listed = json.loads(MANIFEST_PATH.read_text("utf-8"))["tools"]
+    return [{"name": tool["listing"]["name"], "description": tool["listing"]["description"]} for tool in listed]
+
+
+def _write_json(path: Path, value: Json) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(_as_json(value), "utf-8", newline="\n")
+    return path
+
+
+def _as_json(value: Json) -> str:
+    return json.dumps(value, ensure_ascii=False, indent=2) + "\n"
+
+
+def _digest(path: Path) -> str:
+    return f"sha256 {hashlib.sha256(path.read_bytes()).hexdigest()}" if path.is_file() else ""
+
+
+if __name__ == "__main__":
+    main()

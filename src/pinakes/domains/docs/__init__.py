@@ -1,0 +1,1 @@
+"""Documentation: crawl it once, cite it exactly, keep it current."""

@@ -1,0 +1,56 @@
+"""The documentation domain, put together: give it a database and what the user allows, get its objects."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from pinakes.domains.docs.background import Crawls
+from pinakes.domains.docs.crawl import Clock
+from pinakes.domains.docs.library import Library
+from pinakes.domains.docs.model import NoApis
+from pinakes.domains.docs.search import DocsSearch
+from pinakes.domains.docs.source import Opener
+from pinakes.store.docs import DocsStore
+from pinakes.store.docs_index import DocsIndex
+from pinakes.store.docs_search import DocsSearchStore
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from pinakes.domains.docs.model import ApiShelf
+    from pinakes.fetch.http import HttpClient
+    from pinakes.store.sqlite import Database
+
+
+@dataclass(frozen=True, slots=True)
+class Docs:
+    """What surfaces use: the sources, the search over them, and the API descriptions beside them."""
+
+    library: Library
+    search: DocsSearch
+    apis: ApiShelf
+
+
+def open_docs(
+    database: Database,
+    *,
+    allow_private_hosts: bool = False,
+    environments: tuple[Path, ...] = (),
+    apis: ApiShelf | None = None,
+    clock: Clock | None = None,
+) -> Docs:
+    """The domain over one library file; locks of running crawls lie beside that file."""
+    shelf = apis or NoApis()
+    clock = clock or Clock()
+
+    def client() -> HttpClient:
+        from pinakes.fetch.http import HttpClient  # deferred: searching needs no network
+
+        return HttpClient(allow_private_hosts=allow_private_hosts)
+
+    opener = Opener(client, shelf, environments)
+    store, index, search_store = DocsStore(database), DocsIndex(database), DocsSearchStore(database)
+    crawls = Crawls(store, index, opener, database.path.parent / "locks", clock)
+    library = Library(store, index, search_store, crawls, opener, apis=shelf, now=clock.now)
+    return Docs(library, DocsSearch(library, search_store, shelf), shelf)

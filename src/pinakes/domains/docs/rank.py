@@ -1,0 +1,163 @@
+"""Order candidates for a question: what each has in common with it, weighed by what was learned elsewhere.
+
+Knows words and facts of candidates, never storage. The weights come from benchmarks/docs_train.py.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+from pinakes.budget import CHARACTERS_PER_TOKEN
+from pinakes.domains.docs.weights import WEIGHTS
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from pinakes.store.docs_search import Candidate
+    from pinakes.text import Words
+
+_K1 = 1.2
+_IDENTIFIER = re.compile(r"[A-Za-z_]\w*(?:(?:\.|::)\w+)*(?:\(\)?)?")
+_CODE_LIKE = re.compile(r"[_.(:]|[a-z][A-Z]")
+_NEWS = re.compile(
+    r"what.?s.?new|\breleases?\b|release.?notes|change.?log|\bchanges\b|\bhistory\b|\bnews\b|deprecat|\bupgrad|\bmigrat",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class _Field:
+    """How a field's length counts: `usual_words` is a typical length, `b` how much more words weigh against it."""
+
+    usual_words: float
+    b: float
+
+    def saturated(self, count: int, length: int) -> float:
+        """What `count` occurrences among `length` words are worth, between 0 and k1 + 1."""
+        return count * (_K1 + 1) / (count + _K1 * (1 - self.b + self.b * length / self.usual_words))
+
+
+_HEADING, _TRAIL, _ANCHORS = _Field(4, 0.5), _Field(8, 0.5), _Field(6, 0.5)
+_LINKS, _BODY = _Field(5, 0.5), _Field(110, 0.6)
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A question as ranking sees it: weighted words, neighbours among them, names of code."""
+
+    weights: Mapping[str, float]
+    neighbours: tuple[tuple[str, str], ...]
+    identifiers: frozenset[str]
+    plain: frozenset[str]
+
+    @property
+    def total(self) -> float:
+        """The weight of all words together."""
+        return sum(self.weights.values()) or 1.0
+
+
+def understand(query: str, words: Words, frequencies: Mapping[str, int], chunks: int) -> Asked:
+    """Weigh the words of a question by how rare they are among `chunks`."""
+    terms = list(dict.fromkeys(words.of(query).split()))
+    weights = {
+        term: math.log(1 + (chunks - frequencies[term] + 0.5) / (frequencies[term] + 0.5))
+        for term in terms
+        if term in frequencies
+    }
+    return Asked(
+        weights=weights,
+        neighbours=tuple(pairwise(terms)),
+        identifiers=_identifiers(query),
+        plain=frozenset(word.lower() for word in re.findall(r"\w+", query)),
+    )
+
+
+def _identifiers(query: str) -> frozenset[str]:
+    """Names in the question that are written as code, whole and by their last part, in lower case."""
+    found = set()
+    for name in _IDENTIFIER.findall(query):
+        if _CODE_LIKE.search(name):
+            bare = name.rstrip("().:").lower()
+            found |= {bare, re.split(r"\.|::", bare)[-1]}
+    return frozenset(found - {""})
+
+
+def order(
+    asked: Asked, candidates: Sequence[Candidate], page_scores: Mapping[int, float]
+) -> list[tuple[float, Candidate]]:
+    """The candidates with their scores, best first."""
+    best_page = max(page_scores.values(), default=1.0)
+    scored = [
+        (score(features(asked, candidate, page_scores.get(candidate.page_id, 0.0) / best_page)), candidate)
+        for candidate in candidates
+    ]
+    scored.sort(key=lambda pair: (-pair[0], pair[1].chunk_id))
+    return scored
+
+
+def score(values: Mapping[str, float]) -> float:
+    """The weighted sum of features."""
+    return sum(WEIGHTS[name] * value for name, value in values.items())
+
+
+def features(asked: Asked, candidate: Candidate, page_score: float) -> dict[str, float]:
+    """Everything that speaks for or against a candidate; words count by their share of the question's weight."""
+    heading, body = candidate.heading_words.split(), candidate.body_words.split()
+    trail, anchors = candidate.trail_words.split(), candidate.anchor_words.split()
+    links = candidate.link_words.split()
+    everything = set(heading) | set(body)
+    return {
+        "heading": _bm25(asked, heading, _HEADING),
+        "trail": _bm25(asked, trail, _TRAIL),
+        "anchors": _bm25(asked, anchors, _ANCHORS),
+        "links": _bm25(asked, links, _LINKS),
+        "body": _bm25(asked, body, _BODY),
+        "page": page_score,
+        "covered": _covered(asked, everything),
+        "covered_with_trail": _covered(asked, everything | set(trail)),
+        "covered_by_anchors": _covered(asked, set(anchors)),
+        "heading_answered": sum(word in asked.weights for word in heading) / len(heading) if heading else 0.0,
+        "phrases": _phrases(asked, body),
+        "exact_name": float(_names_exactly(asked, candidate.anchors)),
+        "source_named": float(candidate.source.lower() in asked.plain),
+        "links_in": math.log1p(candidate.links_in),
+        "page_links_in": math.log1p(candidate.page_links_in),
+        "length": math.log1p(candidate.text_length / CHARACTERS_PER_TOKEN),
+        "definition": float(candidate.is_definition),
+        "first": float(candidate.position == 0),
+        "depth": float(candidate.section.count(" > ")),
+        "news": float(_NEWS.search(f"{candidate.url} {candidate.title}") is not None),
+    }
+
+
+def _bm25(asked: Asked, words: list[str], field: _Field) -> float:
+    if not words:
+        return 0.0
+    total = 0.0
+    for word, weight in asked.weights.items():
+        if count := words.count(word):
+            total += weight * field.saturated(count, len(words))
+    return total / asked.total
+
+
+def _covered(asked: Asked, words: set[str]) -> float:
+    return sum(weight for word, weight in asked.weights.items() if word in words) / asked.total
+
+
+def _phrases(asked: Asked, body: list[str]) -> float:
+    """The share of the question's neighbouring words that are neighbours in the text as well."""
+    if not asked.neighbours:
+        return 0.0
+    pairs = set(pairwise(body))
+    return sum(pair in pairs for pair in asked.neighbours) / len(asked.neighbours)
+
+
+def _names_exactly(asked: Asked, anchors: str) -> bool:
+    if not asked.identifiers:
+        return False
+    names = anchors.lower().split()
+    return any(name in asked.identifiers or name.rpartition(".")[2] in asked.identifiers for name in names)

@@ -1,0 +1,148 @@
+"""Find the passages that answer a question: match words, order, drop repeats."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import zip_longest
+from typing import TYPE_CHECKING
+
+from pinakes.domains.docs.model import Passage
+from pinakes.domains.docs.rank import order, understand
+from pinakes.text import Words
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from pinakes.domains.docs.library import Library
+    from pinakes.domains.docs.model import ApiShelf
+    from pinakes.domains.docs.rank import Asked
+    from pinakes.store.docs import SourceRow
+    from pinakes.store.docs_search import Candidate, DocsSearchStore, ShownChunk, Totals
+
+MOST_CANDIDATES = 200
+MOST_TERMS = 12
+COMMON_SHARE = 0.3
+_DOCUMENTATION_TYPES = frozenset(("overview", "guide", "glossary", "use-case", "reference"))
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What is asked, and of what."""
+
+    query: str
+    limit: int = 10
+    source: str = ""
+    version: str = ""
+    api_name: str = ""
+    types: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """The passages, best first; when there are none, how much was searched."""
+
+    passages: tuple[Passage, ...]
+    searched: Totals | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Candidates:
+    """What ranking needs: the question, the chunks that may answer it, how well their pages fit."""
+
+    asked: Asked
+    candidates: list[Candidate]
+    page_scores: dict[int, float]
+
+
+class DocsSearch:
+    """Searches documentation and, where somebody keeps them, API descriptions."""
+
+    def __init__(self, library: Library, store: DocsSearchStore, apis: ApiShelf) -> None:
+        self._library = library
+        self._store = store
+        self._apis = apis
+        self._words = Words()
+
+    def search(self, question: Question) -> Found:
+        """Passages that answer, best first, no text twice."""
+        ids = [source.id for source in self._sources(question)]
+        passages = interleave(self._documentation(question, ids), self._descriptions(question))[: question.limit]
+        return Found(tuple(passages), None if passages else self._store.totals(ids))
+
+    def _sources(self, question: Question) -> list[SourceRow]:
+        """The sources that the question is about; a name that does not exist is an error that says so."""
+        if question.api_name or (question.types and _DOCUMENTATION_TYPES.isdisjoint(question.types)):
+            return []
+        if question.source:
+            return [self._library.find(question.source)]
+        sources = self._library.sources()
+        if not question.version:
+            return sources
+        return [source for source in sources if same_version(source.version, question.version)]
+
+    def _documentation(self, question: Question, ids: list[str]) -> list[Passage]:
+        ranked = self.rank(question.query, ids) if ids else []
+        shown = self._store.chunks([candidate.chunk_id for _, candidate in ranked[: question.limit * 2]])
+        scores = {candidate.chunk_id: value for value, candidate in ranked}
+        texts: dict[str, Passage] = {}
+        for chunk in shown:
+            texts.setdefault(chunk.text, _passage(chunk, scores[chunk.id]))
+        return list(texts.values())
+
+    def rank(self, query: str, source_ids: list[str]) -> list[tuple[float, Candidate]]:
+        """Candidates for a query, best first."""
+        found = self.candidates(query, source_ids)
+        return order(found.asked, found.candidates, found.page_scores) if found else []
+
+    def candidates(self, query: str, source_ids: list[str]) -> Candidates | None:
+        """What may answer a query, not yet ordered; None when none of its words is known."""
+        terms = list(dict.fromkeys(self._words.of(query).split()))
+        frequencies = self._store.document_frequencies(terms)
+        if not frequencies:
+            return None
+        total = self._store.chunk_count()
+        asked = understand(query, self._words, frequencies, total)
+        rarest = choose_terms(frequencies, total)
+        return Candidates(
+            asked=asked,
+            candidates=self._store.candidates(rarest, source_ids, limit=MOST_CANDIDATES),
+            page_scores=self._store.page_scores(rarest, source_ids, limit=MOST_CANDIDATES),
+        )
+
+    def _descriptions(self, question: Question) -> list[Passage]:
+        if question.source or question.version:
+            return []
+        return self._apis.search(question.query, api_name=question.api_name, types=question.types, limit=question.limit)
+
+
+def same_version(have: str, wanted: str) -> bool:
+    """Whether a version is the wanted one or a release of it: `3.11.4` is a `3.11`."""
+    have, wanted = have.lstrip("vV"), wanted.lstrip("vV")
+    return have == wanted or have.startswith(f"{wanted}.")
+
+
+def interleave(first: Sequence[Passage], second: Sequence[Passage]) -> list[Passage]:
+    """Two ranked lists as one, in turns: their scores cannot be compared."""
+    merged = [passage for pair in zip_longest(first, second) for passage in pair if passage is not None]
+    return list({passage.text: passage for passage in reversed(merged)}.values())[::-1]
+
+
+def choose_terms(frequencies: Mapping[str, int], total: int) -> list[str]:
+    """The words worth looking up: the rarest few, leaving out what almost every chunk has."""
+    rarest = sorted(frequencies, key=lambda term: frequencies[term])[:MOST_TERMS]
+    useful = [term for term in rarest if frequencies[term] <= total * COMMON_SHARE]
+    return useful or rarest[:1]
+
+
+def _passage(chunk: ShownChunk, score: float) -> Passage:
+    return Passage(
+        id=f"doc:{chunk.id}",
+        url=chunk.url,
+        anchors=chunk.anchors,
+        title=chunk.title,
+        section=chunk.section,
+        source=chunk.source,
+        version=chunk.version,
+        text=chunk.text,
+        score=score,
+    )

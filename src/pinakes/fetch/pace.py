@@ -1,0 +1,51 @@
+"""How fast each host is asked: not faster than it wants, slower after it complained."""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+_FIRST_BACKOFF_SECONDS = 1.0
+_LONGEST_BACKOFF_SECONDS = 120.0
+
+
+@dataclass(slots=True)
+class Pace:
+    """When each host may be asked next. Safe to use from several threads."""
+
+    clock: Callable[[], float]
+    _next: dict[str, float] = field(default_factory=dict)
+    _complaints: dict[str, int] = field(default_factory=dict)
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def wait_seconds(self, host: str) -> float:
+        """How long to wait before `host` may be asked; 0 when it may be asked now."""
+        with self._lock:
+            return max(0.0, self._next.get(host, 0.0) - self.clock())
+
+    def asked(self, host: str, delay_seconds: float) -> None:
+        """A request to `host` begins: the next one waits for its crawl delay."""
+        if delay_seconds:
+            self._postpone(host, delay_seconds)
+
+    def answered(self, host: str) -> None:
+        """`host` answered well: earlier complaints are forgotten."""
+        with self._lock:
+            self._complaints.pop(host, None)
+
+    def complained(self, host: str, retry_after_seconds: float) -> float:
+        """`host` is overloaded: wait as long as it says, or twice as long each time; returns the seconds."""
+        with self._lock:
+            count = self._complaints[host] = self._complaints.get(host, 0) + 1
+        seconds = retry_after_seconds or _FIRST_BACKOFF_SECONDS * 2 ** (count - 1)
+        seconds = min(seconds, _LONGEST_BACKOFF_SECONDS)
+        self._postpone(host, seconds)
+        return seconds
+
+    def _postpone(self, host: str, seconds: float) -> None:
+        with self._lock:
+            self._next[host] = max(self._next.get(host, 0.0), self.clock() + seconds)

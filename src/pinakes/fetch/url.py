@@ -1,0 +1,92 @@
+"""The one form of an address, and which addresses belong to a source."""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from urllib.parse import parse_qsl, quote, unquote, urlencode, urlsplit, urlunsplit
+
+_TRACKING = re.compile(r"^(?:utm_\w+|gclid|fbclid|msclkid|mc_[ce]id|ref_src|_ga|_gl|hsa_\w+|igshid|yclid)$")
+_DEFAULT_PORTS = {"http": 80, "https": 443}
+_SAFE = "/:@!$&'()*+,;=~-._"
+_LONGEST = 2_000
+_MOST_REPEATS = 3
+_NOT_PAGES = re.compile(
+    r"\.(?:png|jpe?g|gif|svg|webp|ico|bmp|avif|css|js|mjs|map|woff2?|ttf|eot|otf|mp[34]|webm|ogg|wav|avi|mov|zip|gz|tgz|bz2|xz|7z|tar"
+    r"|exe|dmg|deb|rpm|msi|whl|jar|war|iso|bin|epub|mobi|docx?|xlsx?|pptx?|odt|ps|eps|atom|rss|xml|inv|py|c|h|cpp|sql|sh|diff|patch)$",
+    re.IGNORECASE,
+)
+
+
+def normalise(url: str) -> str:
+    """`url` in its one form: lower-case host, no default port, no fragment, no tracking parameters, clean path."""
+    parts = urlsplit(url)
+    host = (parts.hostname or "").rstrip(".")
+    if ":" in host:
+        host = f"[{host}]"
+    port = parts.port
+    if port is not None and port != _DEFAULT_PORTS.get(parts.scheme):
+        host = f"{host}:{port}"
+    query = parts.query
+    if query:
+        kept = [(k, v) for k, v in parse_qsl(query, keep_blank_values=True) if not _TRACKING.match(k.lower())]
+        query = urlencode(sorted(kept))
+    return urlunsplit((parts.scheme.lower(), host, _clean_path(parts.path), query, ""))
+
+
+def _clean_path(path: str) -> str:
+    path = quote(unquote(path), safe=_SAFE) or "/"
+    if "//" in path or "/." in path:
+        trailing = "/" if path.endswith(("/", "/.", "/..")) else ""
+        path = posixpath.normpath("/" + path.lstrip("/"))
+        path += trailing if path != "/" else ""
+    return path
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """Which addresses belong to a website source: under its start path, or what the globs say."""
+
+    start: str
+    include: tuple[str, ...] = ()
+    exclude: tuple[str, ...] = ()
+
+    def admits(self, url: str) -> bool:
+        """Whether a normalised `url` is a page of this source."""
+        if not url.startswith(("http://", "https://")) or looks_endless(url):
+            return False
+        if url == self.start:
+            return True
+        parts, home = urlsplit(url), urlsplit(self.start)
+        if _NOT_PAGES.search(parts.path) or _matches(url, parts.path, self.exclude):
+            return False
+        same_host = parts.netloc == home.netloc
+        if self.include:
+            return any(_glob(url, parts.path, glob) and (same_host or "://" in glob) for glob in self.include)
+        return same_host and f"{parts.path}/".startswith(folder_of(home.path))
+
+
+def folder_of(path: str) -> str:
+    """The folder that a start path means, with its slash: `/guide/a.html` is in `/guide/`, `/guide` is `/guide/`."""
+    head, _, tail = path.rpartition("/")
+    return f"{head}/{tail}/" if tail and "." not in tail else f"{head}/"
+
+
+def looks_endless(url: str) -> bool:
+    """Whether an address looks machine-made without end: very long, or the same step again and again."""
+    if len(url) > _LONGEST:
+        return True
+    steps = [step for step in urlsplit(url).path.split("/") if step]
+    return any(steps.count(step) > _MOST_REPEATS for step in set(steps))
+
+
+def _matches(url: str, path: str, globs: tuple[str, ...]) -> bool:
+    return any(_glob(url, path, glob) for glob in globs)
+
+
+def _glob(url: str, path: str, glob: str) -> bool:
+    if "://" in glob:
+        return fnmatchcase(url, glob)
+    return fnmatchcase(path, glob) or fnmatchcase(path, f"*/{glob.lstrip('/')}")

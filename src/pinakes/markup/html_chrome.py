@@ -1,0 +1,108 @@
+"""What of an HTML page is not its text: navigation, footers, buttons, hidden elements; and where the main part is."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from selectolax.lexbor import LexborHTMLParser, LexborNode
+
+SKIPPED_TAGS = frozenset(
+    "script style noscript template iframe object embed svg canvas audio video map nav footer form button input select"
+    " textarea label dialog head title link meta base -comment -doctype".split()
+)
+_STRUCTURE = (
+    "script, style, noscript, template, iframe, svg, nav, footer, dialog, "
+    "[role=navigation], [role=search], [role=banner], [role=contentinfo], [role=complementary]:has(nav)"
+)
+_MAIN = (
+    "main, [role=main], article, #main-content, #content, #main, .markdown-body, .theme-doc-markdown, .rst-content, "
+    ".document .body, .md-content, .page-content, .post-content"
+)
+_DROPPED_CLASSES = frozenset(
+    """headerlink hash-link heading-anchor anchor-link header-anchor permalink anchorjs-link viewcode-link mark related
+    sphinxsidebar navheader navfooter breadcrumb breadcrumbs theme-doc-breadcrumbs pagination pagination-nav pager
+    prev-next-area prev-next-footer rst-footer-buttons wy-breadcrumbs edit-this-page theme-edit-this-page edit-link
+    edit-page-link toc-drawer page-toc bd-toc on-this-page table-of-contents local-toc toc-sidebar fancy_toc sidebar
+    theme-doc-toc-mobile md-sidebar skip-link skip-to-content skipnav sr-only visually-hidden screen-reader-text
+    linenos gutter lineno linenumber hljs-ln-numbers line-numbers-rows copybtn copy-button cookie-banner feedback
+    helpful version-switcher picker-header search-box searchbox announcement last-updated theme-last-updated
+    contributors navbar topnav bottomnav site-footer site-header newsletter share-buttons mw-editsection noprint ad
+    ads advert""".split()
+)
+_DROPPED_IDS = frozenset("toc toc_sub column2 alt-docs footer footer-text navbar sidebar breadcrumbs searchbox".split())
+_DROPPED_ROLES = frozenset("navigation search banner contentinfo toolbar menu menubar dialog alertdialog".split())
+_HIDING_STYLE = re.compile(
+    r"display\s*:\s*none|visibility\s*:\s*hidden|font-size\s*:\s*0(?![.\d]*[1-9])|opacity\s*:\s*0(?![.\d]*[1-9])"
+    r"|(?:left|top|right|text-indent|margin-left)\s*:\s*-\d{3,}|clip\s*:\s*rect\(0",
+    re.IGNORECASE,
+)
+_CHROME_TEXT = re.compile(
+    r"(?:✎ |✏️? ?)?(?:edit|improve|view|show|suggest)\b.{0,12}\b(?:this page|(?:page )?source|on git(?:hub|lab)|edits?)"
+    r"|on this page|table of contents|contents|(?:←|«|<)? ?(?:previous|prev)(?: page)?|next(?: page)? ?(?:→|»|>)?"
+    r"|back to top|skip to .{0,20}content|copy(?: link| code)?|was this (?:page|article|helpful).*"
+    r"|report (?:a bug|an issue)|last updated.*",
+    re.IGNORECASE,
+)
+COVERAGE_OF_MAIN = 0.5
+
+
+def strip_structure(tree: LexborHTMLParser) -> None:
+    """Remove scripts, navigation and page furniture that the markup itself names."""
+    for node in tree.css(_STRUCTURE):
+        node.decompose()
+    for header in tree.css("header"):
+        if not _inside_text(header):
+            header.decompose()
+
+
+def _inside_text(node: LexborNode) -> bool:
+    """Whether an element stands in the main part: an article's own header holds its title."""
+    parent = node.parent
+    while parent is not None and parent.tag not in ("main", "article"):
+        if parent.attributes.get("role") == "main":
+            return True
+        parent = parent.parent
+    return parent is not None
+
+
+def main_part(tree: LexborHTMLParser) -> LexborNode | None:
+    """The element that holds the page's text; the whole body unless one element covers most of it."""
+    body = tree.body
+    if body is None:
+        return tree.root
+    whole = _weight(body)
+    best, best_weight = body, 0
+    for node in tree.css(_MAIN):
+        weight = _weight(node)
+        if weight > best_weight:
+            best, best_weight = node, weight
+    return best if best_weight >= COVERAGE_OF_MAIN * whole else body
+
+
+def _weight(node: LexborNode) -> int:
+    return len(node.text(skip_empty=True))
+
+
+def is_chrome(attributes: dict[str, str | None]) -> bool:
+    """Whether an element's attributes say that it is furniture or hidden from the reader."""
+    if not attributes:
+        return False
+    classes = attributes.get("class")
+    if classes and not _DROPPED_CLASSES.isdisjoint(classes.split()):
+        return True
+    role = attributes.get("role")
+    if role in _DROPPED_ROLES or attributes.get("id") in _DROPPED_IDS:
+        return True
+    if role == "tabpanel":  # inactive tabs are hidden until clicked: they are text of the page
+        return False
+    style = attributes.get("style")
+    return (
+        "hidden" in attributes or attributes.get("aria-hidden") == "true" or bool(style and _HIDING_STYLE.search(style))
+    )
+
+
+def is_chrome_text(text: str) -> bool:
+    """Whether a whole paragraph is only an invitation to edit, copy or turn the page."""
+    return len(text) < 60 and _CHROME_TEXT.fullmatch(text) is not None

@@ -1,0 +1,43 @@
+"""Small rules of text that every format shares: white space, invisible characters, code fences, heading slugs."""
+
+from __future__ import annotations
+
+import re
+
+# Zero-width, soft-hyphen, bidirectional-control and tag characters: invisible to a reader, so never indexed.
+_INVISIBLE = re.compile("[\u00ad\u180e\u200b-\u200f\u202a-\u202e\u2060-\u2064\u2066-\u206f\ufeff\U000e0000-\U000e007f]")
+_CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1d\x7f]")
+_BACKTICKS = re.compile("`{3,}")
+_NOT_IN_SLUG = re.compile(r"[^\w\- ]")
+
+
+def visible(text: str) -> str:
+    """`text` without the characters that a reader cannot see."""
+    if text.isascii():
+        return _CONTROL.sub("", text)
+    return _CONTROL.sub("", _INVISIBLE.sub("", text))
+
+
+def collapse(text: str) -> str:
+    """`text` with every run of white space as one blank, as a browser shows it."""
+    return " ".join(text.split())
+
+
+def fenced(code: str, language: str = "") -> str:
+    """`code` verbatim inside a Markdown fence that it cannot close."""
+    longest = max((len(run) for run in _BACKTICKS.findall(code)), default=2)
+    fence = "`" * (longest + 1)
+    return f"{fence}{language}\n{code}\n{fence}"
+
+
+def slug(heading: str) -> str:
+    """The anchor that common Markdown renderers give to a heading."""
+    return _NOT_IN_SLUG.sub("", heading.strip().lower()).replace(" ", "-")
+
+
+def unique_slug(heading: str, taken: dict[str, int]) -> str:
+    """The heading's slug, numbered when an earlier heading of the page already has it."""
+    name = slug(heading)
+    count = taken.get(name, 0)
+    taken[name] = count + 1
+    return f"{name}-{count}" if count else name

@@ -1,0 +1,39 @@
+"""Call tools as a surface does, without one."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from pinakes.progress import Progress, Silent
+from pinakes.tool import Answer, Call, JsonObject, Tool, check_arguments
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from pathlib import Path
+
+
+class Desk:
+    """One session with some tools; remembers its project."""
+
+    def __init__(self, tools: Iterable[Tool], root: Path) -> None:
+        self.tools = {tool.name: tool for tool in tools}
+        self.root = root
+
+    def project_root(self) -> Path:
+        """The session's project."""
+        return self.root
+
+    def set_project_root(self, root: Path) -> None:
+        """Choose another project."""
+        self.root = root
+
+    def call(self, name: str, *, progress: Progress | None = None, **arguments: Any) -> Answer:
+        """What a tool answers."""
+        tool = self.tools[name]
+        return tool.run(Call(check_arguments(tool.parameters, arguments), self, progress or Silent()))
+
+    def data(self, name: str, **arguments: Any) -> JsonObject:
+        """The structured part of what a tool answers."""
+        structured = self.call(name, **arguments).structured
+        assert structured is not None
+        return structured

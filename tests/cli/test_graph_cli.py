@@ -1,0 +1,104 @@
+"""The graph from the shell."""
+
+from __future__ import annotations
+
+import io
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from pinakes.cli.main import main
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+FILES = {
+    "a.py": "import b\n\n\ndef f():\n    return b.g()\n",
+    "b.py": "import a\n\n\ndef g():\n    return a.f()\n",
+    "test_a.py": "from a import f\n\n\ndef test_f():\n    f()\n",
+}
+
+
+@pytest.fixture
+def graph(tmp_path: Path, home: Path) -> Path:
+    root = tmp_path / "graph"
+    root.mkdir()
+    for path, text in FILES.items():
+        (root / path).write_text(text)
+    return root
+
+
+def run(capsys: pytest.CaptureFixture[str], root: Path, *words: str) -> tuple[int, str, str]:
+    code = main(["graph", *words, "--project", str(root)])
+    captured = capsys.readouterr()
+    return code, captured.out, captured.err
+
+
+def rows(text: str) -> list[Any]:
+    return [json.loads(line) for line in text.splitlines()]
+
+
+def test_find_prints_definitions(graph: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, _ = run(capsys, graph, "find", "f")
+    assert code == 0
+    assert "def f a.py:4 function" in out
+    _, out, _ = run(capsys, graph, "find", "f", "--json")
+    assert rows(out)[0] == {"symbol": "f", "file": "a.py", "line": 4, "kind": "function"}
+
+
+def test_refs_have_the_fixed_form(graph: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, _ = run(capsys, graph, "refs", "--at", "a.py:4", "--json")
+    (answer,) = rows(out)
+    assert code == 0
+    assert (answer["file"], answer["line"]) == ("a.py", 4)
+    assert {"file": "b.py", "line": 5, "kind": "call", "certain": True} in answer["references"]
+    _, out, _ = run(capsys, graph, "refs", "f")
+    assert "test_a.py" in out
+
+
+def test_refs_of_many_places_answer_each_of_them(
+    graph: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sys.stdin", io.StringIO("a.py:4\na.py:2\n\nb.py:4\n"))
+    code, out, _ = run(capsys, graph, "refs", "--at", "-", "--json")
+    first, second, third = rows(out)
+    assert code == 1
+    assert first["references"]
+    assert third["references"]
+    assert second["references"] == []
+    assert "No definition" in second["error"]
+    monkeypatch.setattr("sys.stdin", io.StringIO("a.py:2\n"))
+    code, out, err = run(capsys, graph, "refs", "--at", "-")
+    assert (code, out) == (1, "")
+    assert "No definition" in err
+
+
+def test_impact_cycles_context_and_stats_speak_text_and_json(graph: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    _, out, _ = run(capsys, graph, "impact", "g")
+    assert "a.py" in out
+    _, out, _ = run(capsys, graph, "impact", "g", "--json")
+    assert rows(out)[0]["levels"]
+    _, out, _ = run(capsys, graph, "cycles")
+    assert "1 at run time" in out
+    _, out, _ = run(capsys, graph, "cycles", "--json")
+    assert rows(out)[0]["mode"] == "runtime"
+    assert set(rows(out)[0]["files"]) == {"a.py", "b.py"}
+    _, out, _ = run(capsys, graph, "context", "f")
+    assert "callers" in out
+    _, out, _ = run(capsys, graph, "context", "f", "--json")
+    assert rows(out)
+    _, out, _ = run(capsys, graph, "stats")
+    assert "python" in out
+    _, out, _ = run(capsys, graph, "stats", "--json")
+    assert rows(out)
+
+
+@pytest.mark.parametrize("words", [("find", "nothing_like_it"), ("refs",), ("refs", "--at", "a.py"), ("context", "zzz")])
+def test_what_is_not_there_is_a_clear_error(
+    words: tuple[str, ...], graph: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code, out, err = run(capsys, graph, *words)
+    assert code == 2
+    assert out == ""
+    assert err.startswith("Error: ")

@@ -1,0 +1,126 @@
+"""`pinakes install` and `pinakes uninstall` as people run them."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from pinakes.cli.main import main
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A home folder without any client."""
+    for name in ("XDG_CONFIG_HOME", "CODEX_HOME", "CLAUDE_CONFIG_DIR"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("USERPROFILE", str(tmp_path))
+    return tmp_path
+
+
+def test_install_writes_the_server_and_the_hooks_and_says_where(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (home / ".claude.json").write_text('{"numStartups": 3}\n')
+    assert main(["install", "claude-code"]) == 0
+    said = capsys.readouterr().out
+    assert f"changed: {home / '.claude.json'}" in said
+    assert f"changed: {home / '.claude' / 'settings.json'}" in said
+    assert f"backup:  {home / '.claude.json.pinakes-1.bak'}" in said
+    assert (home / ".claude.json.pinakes-1.bak").read_text() == '{"numStartups": 3}\n'
+    config = json.loads((home / ".claude.json").read_text())
+    assert config["numStartups"] == 3
+    assert Path(config["mcpServers"]["pinakes"]["command"]).is_absolute()
+    assert main(["install", "claude-code"]) == 0
+    assert capsys.readouterr().out == "Claude Code already has Pinakes.\n"
+
+
+def test_the_installed_command_starts_and_the_installed_hook_runs(home: Path) -> None:
+    main(["install", "claude-code"])
+    server = json.loads((home / ".claude.json").read_text())["mcpServers"]["pinakes"]
+    help_text = subprocess.run(
+        [server["command"], *server["args"], "--help"], capture_output=True, text=True, check=True
+    )
+    assert help_text.stdout.startswith("usage: pinakes mcp")
+    hooks = json.loads((home / ".claude" / "settings.json").read_text())["hooks"]
+    prompt = {"session_id": "s", "cwd": str(home), "prompt": "We decided to use SQLite for the store."}
+    ran = subprocess.run(
+        hooks["UserPromptSubmit"][0]["hooks"][0]["command"],
+        shell=True,
+        input=json.dumps(prompt),
+        text=True,
+        capture_output=True,
+        env={**os.environ, "PINAKES_HOME": str(home / "data")},
+    )
+    assert (ran.returncode, ran.stderr) == (0, "")
+    assert (home / "data" / "memory.db").exists()
+
+
+def test_dry_run_shows_the_diff_and_writes_nothing(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["install", "codex", "--dry-run", "--command", "uvx pinakes"]) == 0
+    said = capsys.readouterr().out
+    assert '+[mcp_servers.pinakes]\n+command = "uvx"\n+args = ["pinakes", "mcp"]\n' in said
+    assert '+            "command": "uvx pinakes hook SessionStart",' in said
+    assert [*home.iterdir()] == []
+
+
+def test_uninstall_takes_it_out_again(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    main(["install", "zed", "--no-hooks"])
+    capsys.readouterr()
+    assert main(["uninstall", "zed", "--json"]) == 0
+    answer = json.loads(capsys.readouterr().out)
+    settings = home / ".config" / "zed" / "settings.json"
+    assert (answer["client"], answer["changed"], answer["dry_run"]) == ("zed", [str(settings)], False)
+    assert settings.read_text() == "{}\n"
+    assert main(["uninstall", "zed"]) == 0
+    assert capsys.readouterr().out == "Zed does not have Pinakes.\n"
+
+
+def test_list_tells_the_state_of_every_client(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for words in (["claude-code"], ["gemini-cli", "--no-hooks"], ["opencode"]):
+        main(["install", *words])
+    (home / ".cursor").mkdir()
+    (home / ".cursor" / "mcp.json").write_text("{")
+    (home / ".codex").mkdir()
+    (home / ".codex" / "config.toml").write_text("")
+    capsys.readouterr()
+    assert main(["install", "--list", "--json"]) == 0
+    rows = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    states = {row["client"]: row["state"] for row in rows}
+    assert states["claude-code"] == "installed, with hooks"
+    assert states["gemini-cli"] == "installed, without hooks"
+    assert states["opencode"] == "installed"
+    assert states["cursor"] == "unreadable"
+    assert states["codex"] == "not installed"
+    assert states["vscode"] == "no configuration"
+    assert main(["install", "--list"]) == 0
+    assert len(capsys.readouterr().out.splitlines()) == len(rows) == 9
+
+
+def test_a_file_with_errors_is_left_untouched_and_said_so(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    settings = home / ".gemini" / "settings.json"
+    settings.parent.mkdir()
+    settings.write_text('{\n  "a": 1\n  "b": 2\n}\n')
+    assert main(["install", "gemini-cli"]) == 1
+    said = capsys.readouterr().err
+    assert f"Error: {settings} cannot be edited: line 3, column 3: a comma or }} is missing" in said
+    assert "left untouched" in said
+    assert settings.read_text() == '{\n  "a": 1\n  "b": 2\n}\n'
+    assert [*settings.parent.iterdir()] == [settings]
+
+
+def test_a_missing_or_unknown_client_is_misuse(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["install"]) == 2
+    assert main(["install", "emacs"]) == 2
+    assert "Unknown client: emacs" in capsys.readouterr().err
+
+
+def test_help_names_both_commands() -> None:
+    shown = subprocess.run(
+        [sys.executable, "-m", "pinakes", "--help"], capture_output=True, text=True, check=True
+    ).stdout
+    assert "install" in shown
+    assert "uninstall" in shown

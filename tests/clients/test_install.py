@@ -1,0 +1,328 @@
+"""Pinakes goes into every client's configuration and out of it again, and nothing else in there changes."""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from pinakes.clients.install import hook_command, install, presence, uninstall, write
+from pinakes.clients.jsonc import data, parse
+from pinakes.clients.table import CLIENTS, Client, Launch, Machine, client_named
+from pinakes.domains.memory.agents import read_event
+from pinakes.errors import BadConfiguration, NotFound
+from tests.clients.jsonc_texts import comments, jsonc_objects
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+LAUNCH = Launch("/opt/my tools/pinakes")
+WITH_HOOKS = [client for client in CLIENTS if client.hooks]
+every_client = pytest.mark.parametrize("client", CLIENTS, ids=lambda client: client.name)
+every_client_with_hooks = pytest.mark.parametrize("client", WITH_HOOKS, ids=lambda client: client.name)
+
+
+@pytest.fixture
+def machine(tmp_path: Path) -> Machine:
+    return Machine(tmp_path)
+
+
+def load(path: Path) -> Any:
+    text = path.read_text("utf-8")
+    return tomllib.loads(text) if path.suffix == ".toml" else data(parse(text))
+
+
+def test_each_client_gets_the_entry_that_its_documentation_asks_for(machine: Machine) -> None:
+    plain = {"command": LAUNCH.program, "args": ["mcp"]}
+    entries = {}
+    for client in CLIENTS:
+        write(install(client, machine, LAUNCH))
+        path = client.path(machine)
+        place = path.relative_to(machine.home).as_posix()
+        entries[client.name] = (place, client.servers, load(path)[client.servers]["pinakes"])
+    assert entries == {
+        "claude-code": (".claude.json", "mcpServers", {"type": "stdio", **plain}),
+        "claude-desktop": (".config/Claude/claude_desktop_config.json", "mcpServers", plain),
+        "codex": (".codex/config.toml", "mcp_servers", plain),
+        "cursor": (".cursor/mcp.json", "mcpServers", plain),
+        "vscode": (".config/Code/User/mcp.json", "servers", {"type": "stdio", **plain}),
+        "windsurf": (".codeium/windsurf/mcp_config.json", "mcpServers", plain),
+        "gemini-cli": (".gemini/settings.json", "mcpServers", plain),
+        "opencode": (
+            ".config/opencode/opencode.json",
+            "mcp",
+            {"type": "local", "command": [LAUNCH.program, "mcp"], "enabled": True},
+        ),
+        "zed": (".config/zed/settings.json", "context_servers", {"source": "custom", **plain, "env": {}}),
+    }
+
+
+@pytest.mark.parametrize(
+    ("platform", "environ", "places"),
+    [
+        (
+            "darwin",
+            {},
+            {
+                "claude-desktop": "Library/Application Support/Claude/claude_desktop_config.json",
+                "vscode": "Library/Application Support/Code/User/mcp.json",
+                "zed": ".config/zed/settings.json",
+            },
+        ),
+        (
+            "win32",
+            {"APPDATA": "HOME/Roaming"},
+            {
+                "claude-desktop": "Roaming/Claude/claude_desktop_config.json",
+                "vscode": "Roaming/Code/User/mcp.json",
+                "zed": "Roaming/Zed/settings.json",
+            },
+        ),
+        ("win32", {}, {"vscode": "AppData/Roaming/Code/User/mcp.json"}),
+        (
+            "linux",
+            {"XDG_CONFIG_HOME": "HOME/xdg", "CODEX_HOME": "HOME/cx", "CLAUDE_CONFIG_DIR": "HOME/cc"},
+            {
+                "zed": "xdg/zed/settings.json",
+                "opencode": "xdg/opencode/opencode.json",
+                "codex": "cx/config.toml",
+                "claude-code": "cc/.claude.json",
+            },
+        ),
+    ],
+)
+def test_places_differ_by_platform_and_environment(
+    tmp_path: Path, platform: str, environ: dict[str, str], places: dict[str, str]
+) -> None:
+    environ = {name: value.replace("HOME", str(tmp_path)) for name, value in environ.items()}
+    machine = Machine(tmp_path, environ, platform)
+    found = {name: client_named(name).path(machine).relative_to(tmp_path).as_posix() for name in places}
+    assert found == places
+
+
+def test_opencode_is_edited_in_the_file_that_is_there(machine: Machine) -> None:
+    path = machine.home / ".config" / "opencode" / "opencode.jsonc"
+    path.parent.mkdir(parents=True)
+    path.write_text("{} // mine\n")
+    write(install(client_named("opencode"), machine, LAUNCH))
+    assert "pinakes" in load(path)["mcp"]
+    assert not path.with_suffix(".json").exists()
+
+
+@every_client
+def test_installing_twice_changes_nothing_the_second_time(client: Client, machine: Machine) -> None:
+    assert write(install(client, machine, LAUNCH)) == []
+    again = install(client, machine, LAUNCH)
+    assert [edit for edit in again if edit.is_change] == []
+    assert write(again) == []
+    assert presence(client, machine).has_server
+
+
+@every_client
+def test_a_moved_program_is_put_right_and_what_the_user_added_stays(client: Client, machine: Machine) -> None:
+    write(install(client, machine, Launch("/old/pinakes")))
+    path = client.path(machine)
+    if path.suffix == ".toml":
+        path.write_text(path.read_text() + 'env = { A = "b" }\n')
+    else:
+        entry = load(path)
+        entry[client.servers]["pinakes"]["env"] = {"A": "b"}
+        path.write_text(json.dumps(entry))
+    write(install(client, machine, LAUNCH))
+    assert load(path)[client.servers]["pinakes"]["env"] == {"A": "b"}
+    everything = " ".join(file.read_text() for file in {path, client.hooks.path(machine) if client.hooks else path})
+    assert "/old/pinakes" not in everything
+    assert "/opt/my tools/pinakes" in everything
+
+
+@every_client
+def test_uninstalling_leaves_no_trace(client: Client, machine: Machine) -> None:
+    write(install(client, machine, LAUNCH))
+    write(uninstall(client, machine))
+    for path in {client.path(machine), client.hooks.path(machine) if client.hooks else client.path(machine)}:
+        assert load(path) in ({}, {"version": 1})
+    assert not presence(client, machine).has_server
+    assert not presence(client, machine).has_hooks
+
+
+@every_client
+def test_uninstalling_where_there_is_nothing_writes_nothing(client: Client, machine: Machine) -> None:
+    assert write(uninstall(client, machine)) == []
+    assert [*machine.home.iterdir()] == []
+    assert not presence(client, machine).has_file
+
+
+@every_client_with_hooks
+def test_every_hook_tells_memory_something_that_it_knows(client: Client, machine: Machine) -> None:
+    write(install(client, machine, LAUNCH))
+    assert client.hooks is not None
+    held = load(client.hooks.path(machine))["hooks"]
+    assert [*held] == [event.name for event in client.hooks.events]
+    for event, entries in held.items():
+        assert f"pinakes' hook {event}" in json.dumps(entries)
+        assert read_event(event, {"tool_name": "Bash"}) is not None
+
+
+@every_client_with_hooks
+def test_hooks_of_others_stay_also_in_the_same_entry(client: Client, machine: Machine) -> None:
+    assert client.hooks is not None
+    path = client.hooks.path(machine)
+    event = client.hooks.events[0].name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    mine = {"command": "mine"} if not client.hooks.grouped else {"hooks": [{"type": "command", "command": "mine"}]}
+    before = {"version": 1, "hooks": {event: [mine], "Other": [{"command": "x"}, 1], "Odd": {}}}
+    path.write_text(json.dumps(before, indent=1))
+    write(install(client, machine, LAUNCH))
+    assert load(path)["hooks"][event][0] == mine
+    if client.hooks.grouped:  # a user may well add to our group
+        held = load(path)
+        held["hooks"][event][1]["hooks"].insert(0, {"type": "command", "command": "also mine"})
+        path.write_text(json.dumps(held, indent=1))
+    write(uninstall(client, machine))
+    after = load(path)
+    extra = [{"hooks": [{"type": "command", "command": "also mine"}]}] if client.hooks.grouped else []
+    assert after["hooks"] == {**before["hooks"], event: [mine, *extra]}  # type: ignore[dict-item]
+
+
+def test_without_hooks_only_the_server_is_added(machine: Machine) -> None:
+    client = client_named("Claude Code")
+    write(install(client, machine, LAUNCH, with_hooks=False))
+    found = presence(client, machine)
+    assert (found.has_server, found.has_hooks) == (True, False)
+    assert not (machine.home / ".claude").exists()
+
+
+@every_client
+@pytest.mark.parametrize("broken", ['{"a": 1,, }', "[table", "\xff\xfe", "[]", "1 = = 2", '{"mcpServers'])
+def test_a_file_with_errors_is_left_untouched_and_named(client: Client, broken: str, machine: Machine) -> None:
+    path = client.path(machine)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(broken.encode("latin-1"))
+    with pytest.raises(BadConfiguration) as installing:
+        install(client, machine, LAUNCH)
+    with pytest.raises(BadConfiguration) as uninstalling:
+        uninstall(client, machine)
+    for caught in (installing, uninstalling):
+        assert str(path) in str(caught.value)
+        assert "left untouched" in str(caught.value)
+    assert path.read_bytes() == broken.encode("latin-1")
+    assert presence(client, machine).trouble
+
+
+def test_a_broken_hooks_file_keeps_the_server_file_from_being_written(machine: Machine) -> None:
+    client = client_named("cursor")
+    hooks = machine.home / ".cursor" / "hooks.json"
+    hooks.parent.mkdir()
+    hooks.write_text("{")
+    with pytest.raises(BadConfiguration, match=r"hooks\.json cannot be edited: line 1"):
+        install(client, machine, LAUNCH)
+    assert not (machine.home / ".cursor" / "mcp.json").exists()
+
+
+@pytest.mark.parametrize(
+    "text", ['{"mcpServers": []}', '{"mcpServers": {"pinakes": 1}, "hooks": {"SessionStart": {}}}']
+)
+def test_values_of_an_unexpected_kind_are_not_overwritten(text: str, machine: Machine) -> None:
+    client = client_named("gemini-cli")
+    path = client.path(machine)
+    path.parent.mkdir()
+    path.write_text(text)
+    with pytest.raises(BadConfiguration, match="left untouched"):
+        install(client, machine, LAUNCH)
+    assert path.read_text() == text
+
+
+def test_an_entry_for_a_server_elsewhere_gives_way_to_the_command(machine: Machine) -> None:
+    client = client_named("cursor")
+    client.path(machine).parent.mkdir()
+    client.path(machine).write_text('{"mcpServers": {"pinakes": {"url": "http://127.0.0.1:8000/mcp"}}}')
+    write(install(client, machine, LAUNCH))
+    assert load(client.path(machine)) == {"mcpServers": {"pinakes": client.entry(LAUNCH)}}
+
+
+def test_an_empty_file_counts_as_an_empty_object(machine: Machine) -> None:
+    client = client_named("zed")
+    path = client.path(machine)
+    path.parent.mkdir(parents=True)
+    path.write_text("\n")
+    write(install(client, machine, LAUNCH))
+    assert "pinakes" in load(path)["context_servers"]
+
+
+def test_the_diff_shows_what_would_change(machine: Machine) -> None:
+    client = client_named("claude-desktop")
+    path = client.path(machine)
+    path.parent.mkdir(parents=True)
+    path.write_text('{\n  "a": 1\n}')
+    (edit,) = install(client, machine, LAUNCH)
+    assert edit.diff().startswith(f'--- {path}\n+++ {path}\n@@ -1,3 +1,11 @@\n {{\n-  "a": 1\n+  "a": 1,\n')
+    assert edit.diff().endswith(" }\n\\ No newline at end of file\n")
+
+
+def test_clients_are_known_by_any_spelling_and_others_are_refused() -> None:
+    assert client_named("VS Code") is client_named("vscode") is client_named("VS-CODE")
+    with pytest.raises(NotFound, match=r"Unknown client: emacs\. Choose from claude-code"):
+        client_named("emacs")
+
+
+def test_hook_commands_are_quoted_for_the_shell_of_the_platform() -> None:
+    assert hook_command(LAUNCH, "Stop", "linux") == "'/opt/my tools/pinakes' hook Stop"
+    launch = Launch(r"C:\My Tools\python.exe", ("-m", "pinakes"))
+    assert hook_command(launch, "Stop", "win32") == '"C:/My Tools/python.exe" -m pinakes hook Stop'
+
+
+@pytest.mark.parametrize("program", ["pinakes", r"C:\x y\pinakes.exe", "/a b/pinakes"])
+@pytest.mark.parametrize("platform", ["linux", "win32"])
+def test_own_hooks_are_recognised_however_pinakes_is_started(tmp_path: Path, program: str, platform: str) -> None:
+    machine = Machine(tmp_path, {}, platform)
+    client = client_named("cursor")
+    write(install(client, machine, Launch(program)))
+    assert presence(client, machine).has_hooks
+    write(uninstall(client, machine))
+    assert not presence(client, machine).has_hooks
+
+
+@given(jsonc_objects(), st.sampled_from(["claude-code", "gemini-cli", "zed", "opencode"]))
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_any_file_keeps_its_keys_and_comments_and_comes_back_as_it_was(
+    tmp_path_factory: pytest.TempPathFactory, text: str, name: str
+) -> None:
+    machine = Machine(tmp_path_factory.mktemp("home"))
+    client = client_named(name)
+    path = client.path(machine)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(text.encode())
+    before = data(parse(text))
+    try:
+        write(install(client, machine, LAUNCH))
+    except BadConfiguration:  # a value of an unexpected kind stands in the way
+        assert path.read_bytes() == text.encode()
+        return
+    installed = path.read_bytes().decode()
+    if "pinakes" not in text:
+        assert comments(installed) == comments(text)
+    assert _others(data(parse(installed)), client) == _others(before, client)
+    write(uninstall(client, machine))
+    after = path.read_bytes().decode()
+    if "pinakes" not in text:
+        assert comments(after) == comments(text)
+    assert _others(data(parse(after)), client) == _others(before, client)
+
+
+def _others(value: Any, client: Client) -> Any:
+    """The data without Pinakes and without what is empty, which no client tells from what is absent."""
+    rest = dict(value)
+    if isinstance(servers := rest.get(client.servers), dict):
+        rest[client.servers] = {name: entry for name, entry in servers.items() if name != "pinakes"}
+    if isinstance(hooks := rest.get("hooks"), dict) and client.hooks:
+        foreign = {event: _foreign(entries) for event, entries in hooks.items()}
+        rest["hooks"] = {event: entries for event, entries in foreign.items() if entries != []}
+    return {key: entry for key, entry in rest.items() if entry != {}}
+
+
+def _foreign(entries: Any) -> Any:
+    return [entry for entry in entries if " hook " not in json.dumps(entry)] if isinstance(entries, list) else entries

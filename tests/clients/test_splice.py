@@ -1,0 +1,163 @@
+"""Changing one value in JSON text leaves every other character alone."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from pinakes.clients.jsonc import data, parse, read
+from pinakes.clients.splice import find, put, remove
+from pinakes.errors import BadConfiguration
+from tests.clients.jsonc_texts import comments, jsonc, jsonc_objects
+
+SETTINGS = """\
+// my settings
+{
+    "theme": "dark", // at night
+    /* servers,
+       all of them */
+    "mcpServers": {
+        "other": { "command": "x" } // keep me
+    }
+}
+"""
+
+
+def test_a_member_is_added_after_the_last_one_and_its_comment() -> None:
+    assert put(SETTINGS, ["mcpServers", "new"], {"command": "y"}) == SETTINGS.replace(
+        '"x" } // keep me', '"x" }, // keep me\n        "new": {\n            "command": "y"\n        }'
+    )
+
+
+def test_removing_what_was_added_gives_back_the_same_text() -> None:
+    assert remove(put(SETTINGS, ["mcpServers", "new"], 1), ["mcpServers", "new"]) == SETTINGS
+
+
+def test_trailing_commas_stay_the_house_style() -> None:
+    text = '{\n\t"a": 1,\n\t"b": [\n\t\t1,\n\t],\n}\n'
+    assert put(text, ["c"], 2) == '{\n\t"a": 1,\n\t"b": [\n\t\t1,\n\t],\n\t"c": 2,\n}\n'
+    assert put(text, ["b", 1], 2) == '{\n\t"a": 1,\n\t"b": [\n\t\t1,\n\t\t2,\n\t],\n}\n'
+
+
+def test_a_file_on_one_line_stays_on_one_line() -> None:
+    assert put('{"a": {"b": 1}}', ["a", "c"], [2]) == '{"a": {"b": 1, "c": [2]}}'
+    assert put('{"a": 1,}', ["c"], 2) == '{"a": 1, "c": 2,}'
+    assert remove('{"a": 1, "b": 2}', ["b"]) == '{"a": 1}'
+
+
+def test_windows_line_ends_stay() -> None:
+    assert put('{\r\n  "a": 1\r\n}\r\n', ["b"], {"c": 2}) == '{\r\n  "a": 1,\r\n  "b": {\r\n    "c": 2\r\n  }\r\n}\r\n'
+
+
+def test_an_empty_object_with_a_comment_keeps_it() -> None:
+    assert put("{\n  // nothing yet\n}\n", ["a"], 1) == '{\n  // nothing yet\n  "a": 1\n}\n'
+    assert put("{ }", ["a"], 1) == '{\n  "a": 1\n}'
+    assert remove('{\n  "a": 1\n}\n', ["a"]) == "{}\n"
+
+
+def test_a_value_is_replaced_in_its_place() -> None:
+    assert put(SETTINGS, ["theme"], "light") == SETTINGS.replace('"dark"', '"light"')
+
+
+def test_repeated_keys_are_all_removed_and_the_last_one_counts() -> None:
+    text = '{"a": 1, "b": 2, "a": 3}'
+    assert data(parse(text)) == {"a": 3, "b": 2}
+    assert data(parse(remove(text, ["a"]))) == {"b": 2}
+    assert data(parse(put(text, ["a"], 4))) == {"a": 4, "b": 2}
+
+
+def test_removing_what_is_not_there_changes_nothing() -> None:
+    paths: list[list[str | int]] = [
+        ["x"],
+        ["theme", "x"],
+        ["mcpServers", 0],
+        ["mcpServers", "other", "command", "deep"],
+    ]
+    for path in paths:
+        assert remove(SETTINGS, path) == SETTINGS
+
+
+@pytest.mark.parametrize(
+    ("path", "message"),
+    [
+        (["theme", "x"], "theme is not an object"),
+        (["mcpServers", 0], "mcpServers is not a list"),
+        ([0], "the whole is"),
+    ],
+)
+def test_a_value_of_another_kind_is_never_overwritten(path: list[str | int], message: str) -> None:
+    with pytest.raises(BadConfiguration, match=message):
+        put(SETTINGS, path, 1)
+
+
+@pytest.mark.parametrize(
+    ("text", "where"),
+    [
+        ("", "line 1, column 1: a value is missing"),
+        ('{"a": 1', "line 1, column 8: a comma or } is missing"),
+        ('{"a": 1\n "b": 2}', "line 2, column 2: a comma or } is missing"),
+        ("[1 2]", "column 4: a comma or ] is missing"),
+        ("{a: 1}", "column 2: a key in double quotes is missing"),
+        ('{"a" 1}', "column 6: a colon is missing"),
+        ('{"a": "x\n"}', "column 7: a string does not end"),
+        (r'{"a": "\x"}', "column 7: a string has an unknown escape"),
+        ('{"a": NaN}', "column 7: a value is missing"),
+        ('{"a": 1} x', "column 10: something follows"),
+        ("{,}", "column 2: a key"),
+        ("{} /* open", "column 4: something follows"),
+        ("[" * 300, "nested too deeply"),
+        ("9" * 5_000, "a number is too long"),
+    ],
+)
+def test_what_is_wrong_is_said_with_its_place(text: str, where: str) -> None:
+    with pytest.raises(BadConfiguration) as caught:
+        read(text)
+    assert where in str(caught.value)
+
+
+@given(
+    st.recursive(
+        st.none() | st.booleans() | st.integers() | st.text(), lambda s: st.lists(s) | st.dictionaries(st.text(), s)
+    )
+)
+@settings(max_examples=100, deadline=None)
+def test_all_json_is_read_as_json(value: object) -> None:
+    assert data(parse(json.dumps(value))) == value == read(json.dumps(value))
+    assert data(parse(json.dumps(value, indent="\t", ensure_ascii=False))) == value
+
+
+@given(jsonc_objects(), st.sampled_from(["mcpServers", "hooks", "new key"]), jsonc())
+@settings(max_examples=150, deadline=None)
+def test_putting_a_member_changes_only_that_member(text: str, key: str, value: str) -> None:
+    before = data(parse(text))
+    assert isinstance(before, dict)
+    new = data(parse(value))
+    was_there = find(parse(text), [key]) is not None
+    after = put(text, [key], new)
+    assert data(parse(after)) == {**before, key: new}
+    if not was_there:
+        assert comments(after) == comments(text)
+        assert [*_keys(after)] == [*_keys(text), key]
+
+
+@given(jsonc_objects(), st.data())
+@settings(max_examples=150, deadline=None)
+def test_removing_a_member_keeps_all_others_and_the_comments_outside(text: str, choice: st.DataObject) -> None:
+    before = data(parse(text))
+    assert isinstance(before, dict)
+    key = choice.draw(st.sampled_from([*before, "absent"]))
+    after = remove(text, [key])
+    assert data(parse(after)) == {name: value for name, value in before.items() if name != key}
+    assert len(comments(after)) >= len(comments(text)) - len(comments(_members(text, key)))
+
+
+def _keys(text: str) -> list[str]:
+    node = parse(text)
+    return [item.key for item in getattr(node, "items", ())]
+
+
+def _members(text: str, key: str) -> str:
+    return "\n".join(text[item.start : item.value.end] for item in getattr(parse(text), "items", ()) if item.key == key)

@@ -1,0 +1,28 @@
+"""Settings and fixtures of the whole suite."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+from hypothesis import settings
+
+from tests.loopback import Site, serving
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+settings.register_profile("patient", deadline=None)  # a busy machine is no failure
+settings.load_profile("patient")
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add our own options."""
+    parser.addoption("--rewrite-goldens", action="store_true", help="write what is found as the expected rankings")
+
+
+@pytest.fixture
+def site() -> Iterator[Site]:
+    """A web server on loopback without any page yet."""
+    with serving() as running:
+        yield running

@@ -1,0 +1,76 @@
+"""Input made to be slow: long runs that a careless pattern would scan again and again. A hang is the failure."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from pinakes.domains.apis.detect import sniff
+from pinakes.domains.apis.endpoints import Filter, show_endpoints
+from pinakes.domains.apis.parse.graphql_sdl import parse_sdl
+from pinakes.domains.apis.parse.protobuf import parse_protobuf
+from pinakes.domains.apis.prose import plain
+from pinakes.errors import SourceError
+
+if TYPE_CHECKING:
+    from pinakes.domains.apis.apis import Apis
+
+LONG = 300_000
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"\n" * LONG,
+        b"# pad\n" * LONG,
+        b" \n" * LONG,
+        b"/*" * LONG,
+        b"*/" + b"/*" * LONG,
+        b'"""' * LONG + b'"',
+        b'"\n' * LONG,
+        b"type Query\n" * LONG,
+        b"schema @a\n" * LONG,
+        b"message A\n" * LONG,
+        b"type A\n" * LONG,
+        b";" + b" " * LONG,
+    ],
+)
+def test_long_runs_are_sniffed_at_once(data: bytes) -> None:
+    assert sniff(data) in (None, "protobuf", "graphql", "tree")
+
+
+@pytest.mark.parametrize("text", ["/*" * LONG, '"' * LONG, "'" * LONG, "message A{" * 20_000, "\n" * LONG])
+def test_long_runs_are_parsed_at_once(text: str) -> None:
+    assert parse_protobuf(text, lambda _: None) is not None
+    assert parse_sdl(text) is not None
+
+
+@pytest.mark.parametrize("run", ["<!--", "<a", "<", "&", "\n ", "a.", "{"])
+def test_long_runs_in_a_description_are_shown_at_once(apis: Apis, add: Any, run: str) -> None:
+    text = run * (LONG // 10)
+    assert plain(text) is not None
+    operation = {"description": text, "summary": text, "operationId": text}
+    add({"openapi": "3.0.0", "info": {"title": "Runs", "description": text}, "paths": {f"/{text}": {"get": operation}}})
+    answer = show_endpoints(apis.library, "runs", Filter(method="GET"), page=1, token_budget=5_000)
+    assert len(answer.text) <= 20_000
+    assert len(show_endpoints(apis.library, "runs", Filter(), page=1, token_budget=5_000).text) <= 20_000
+
+
+def test_a_question_of_a_hundred_thousand_words_is_answered(apis: Apis, add: Any) -> None:
+    add("openapi: 3.0.0\ninfo: {title: Q}\npaths: {/a: {get: {summary: Find word}}}\n")
+    assert apis.searcher.search("word " * 1_000 + " ".join(f"w{number}" for number in range(100_000)))
+
+
+def bomb(levels: int) -> str:
+    lines = ["openapi: 3.0.0", "info: {title: Bomb}", "x-a: &a0 {type: object, properties: {x: {type: string}}}"]
+    lines += [f"x-{n}: &a{n} {{type: object, properties: {{l: *a{n - 1}, r: *a{n - 1}}}}}" for n in range(1, levels)]
+    lines += ["paths:", f"  /a: {{get: {{responses: {{'200': {{content: {{a/b: {{schema: *a{levels - 1}}}}}}}}}}}}}"]
+    return "\n".join(lines)
+
+
+def test_aliases_that_double_a_schema_are_shown_two_levels_deep_or_refused(apis: Apis, add: Any) -> None:
+    add(bomb(10))
+    assert len(show_endpoints(apis.library, "bomb", Filter(path="/a"), page=1, token_budget=5_000).text) < 6_000
+    with pytest.raises(SourceError, match="alias bomb"):
+        add(bomb(30))

@@ -1,0 +1,50 @@
+"""What a path says about a file."""
+
+from __future__ import annotations
+
+import pytest
+
+from pinakes.domains.code.paths import is_aside, is_built, is_settings, is_test, path_words, telling_stem
+from pinakes.text import Words
+
+
+@pytest.mark.parametrize(
+    ("path", "stem", "folders"),
+    [
+        ("a/cache.py", "cache", ["a"]),
+        ("a/cache/index.ts", "cache", ["a"]),
+        ("cache/src/lib.rs", "cache", []),
+        ("cache/__init__.py", "cache", []),
+        ("main.py", "main", []),
+        ("src/main.rs", "src", []),
+        ("a/.eslintrc.json", "eslintrc.json", ["a"]),
+        ("a/b.test.ts", "b", ["a"]),
+    ],
+)
+def test_the_telling_part_of_a_path_is_found(path: str, stem: str, folders: list[str]) -> None:
+    assert telling_stem(path) == (stem, folders)
+
+
+def test_a_path_gives_the_words_of_its_stem_and_of_its_folders_from_the_nearest_on() -> None:
+    assert path_words("web/apis/rateLimits.ts", Words()) == ("rate limit ratelimits", "api web")
+
+
+@pytest.mark.parametrize(
+    "path", ["tests/a.py", "a/test_b.py", "a/b_test.go", "a/b.spec.ts", "FooTest.java", "conftest.py"]
+)
+def test_tests_are_told_by_their_path(path: str) -> None:
+    assert is_test(path)
+
+
+@pytest.mark.parametrize("path", ["src/attest.py", "contest/a.py", "latest.ts", "src/testament.c"])
+def test_other_files_are_no_tests(path: str) -> None:
+    assert not is_test(path)
+
+
+def test_examples_built_files_and_settings_are_told_by_their_path() -> None:
+    assert is_aside("examples/a.py")
+    assert not is_aside("src/example.py")
+    assert is_built("dist/a.js")
+    assert not is_built("src/distance.js")
+    assert is_settings("web/vite.config.ts")
+    assert not is_settings("src/configuration.py")

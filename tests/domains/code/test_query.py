@@ -1,0 +1,139 @@
+"""What a query asks for."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pinakes.domains.code.query import MAX_QUERY_CHARACTERS, MAX_TERMS, CodeQuery, understand
+from pinakes.errors import BadArgument
+from pinakes.text import Words
+
+WORDS = Words()
+
+
+def ask(text: str) -> CodeQuery:
+    return understand(text, WORDS)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["parse", "parse_args", "parseArgs", "ArgumentParser", "Parser.parse_args", "std::vector", "File#read", "valid?",
+     "save!", "$scope", "_private", "parse_args()", "a/b", "ptr->next"],
+)  # fmt: skip
+def test_a_name_is_a_symbol(text: str) -> None:
+    query = ask(text)
+    assert query.kind == "symbol"
+    assert query.names[0] == text.removesuffix("()")
+
+
+def test_the_last_part_of_a_dotted_name_is_looked_up_too() -> None:
+    assert ask("Parser.parse_args").names == ("Parser.parse_args", "parse_args")
+    assert ask("std::vector").names == ("std::vector", "vector")
+
+
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        ("where is parse_args called", ("parse_args",)),
+        ("how does HTTPServer work", ("HTTPServer",)),
+        ("convert Foo.bar() to json", ("Foo.bar", "bar")),
+        ("read the file", ()),
+    ],
+)
+def test_names_inside_a_question_are_noticed(text: str, names: tuple[str, ...]) -> None:
+    query = ask(text)
+    assert query.kind == "words"
+    assert set(names) <= set(query.names)
+    assert bool(names) == bool(query.names)
+
+
+@pytest.mark.parametrize(
+    ("text", "literal"),
+    [('"not found"', "not found"), ("'x = 1'", "x = 1"), ("`a && b`", "a && b"), ('  "("  ', "("), ('"日本"', "日本")],
+)
+def test_a_quoted_text_is_meant_literally(text: str, literal: str) -> None:
+    assert ask(text) == CodeQuery(literal, "literal")
+
+
+@pytest.mark.parametrize(
+    ("text", "pattern"),
+    [
+        ("/def \\w+/", "def \\w+"),
+        ("/TODO/i", "(?i)TODO"),
+        ("def \\w+\\(", "def \\w+\\("),
+        ("raise .*Error", "raise .*Error"),
+        ("^import", "^import"),
+        ("foo(bar|baz)", "foo(bar|baz)"),
+        ("[a-z]+_id", "[a-z]+_id"),
+    ],
+)
+def test_a_regular_expression_is_recognised(text: str, pattern: str) -> None:
+    assert ask(text) == CodeQuery(pattern, "pattern")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "what does foo.bar do",
+        "a OR b AND c NOT d",
+        'the "quoted" word inside',
+        "does it cost 5$ or more than that",
+        "NEAR(a b, 5)",
+        "col:value *",
+        "C++",
+        "path/to some/where",
+    ],
+)
+def test_anything_else_is_words(text: str) -> None:
+    query = ask(text)
+    assert query.kind == "words"
+    assert query.terms
+
+
+def test_question_words_stop_words_and_the_verbs_of_commits_are_dropped() -> None:
+    assert ask("how does the server handle a timeout").terms == ("server", "timeout")
+    assert ask("Fix crash when parsing headers").terms == ("crash", "pars", "header")
+    assert ask("where is it").terms != ()
+
+
+def test_neighbouring_words_are_tried_as_one() -> None:
+    assert {"ratelimit", "limitmiddleware", "ratelimitmiddleware"} <= set(ask("rate limit middleware").joined)
+
+
+def test_a_query_about_tests_is_noticed() -> None:
+    assert ask("tests of the parser").about_tests
+    assert not ask("parser").about_tests
+
+
+@pytest.mark.parametrize("text", ["", "   ", "\n\t", "\0\x01\x1b"])
+def test_an_empty_query_is_a_named_error(text: str) -> None:
+    with pytest.raises(BadArgument, match="query is empty"):
+        ask(text)
+
+
+def test_control_characters_are_read_as_spaces() -> None:
+    assert ask("rate\0limit\x1b").terms == ask("rate limit").terms
+
+
+def test_a_very_long_query_is_cut_to_what_can_matter() -> None:
+    query = ask("some words that repeat and repeat " * 300)
+    assert len(query.text) <= MAX_QUERY_CHARACTERS
+    many = ask(" ".join(f"word{n}x" for n in range(2_000)))
+    assert len(many.terms) == MAX_TERMS
+    assert len(many.joined) <= 2 * MAX_TERMS
+
+
+@given(st.text(max_size=60))
+def test_any_text_is_understood_or_refused_by_name(text: str) -> None:
+    try:
+        query = ask(text)
+    except BadArgument:
+        return
+    assert query.kind in ("words", "symbol", "literal", "pattern")
+    assert query.text
+
+
+def test_everything_can_be_read_as_words() -> None:
+    assert understand('"raise .*Error"', WORDS, exact=False).kind == "words"

@@ -1,0 +1,21 @@
+"""Projects for the tests of the graph."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.domains.graph.small_project import SmallProject
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Iterator[SmallProject]:
+    """An empty project."""
+    project = SmallProject(tmp_path)
+    yield project
+    project.close()

@@ -1,0 +1,140 @@
+"""Where Python imports lead."""
+
+from __future__ import annotations
+
+from pinakes.domains.graph.model import Import
+from tests.domains.graph.marked import Sources, check, check_files
+
+
+def test_an_absolute_import_leads_to_the_definition() -> None:
+    check(
+        lib_py="def f(): ...\nclass C: ...\n",
+        a_py="from lib import f, C  # -> lib.py:f, lib.py:C\nf()  # -> lib.py:f\nx: C  # -> C\n",
+    )
+
+
+def test_a_relative_import_counts_from_its_package() -> None:
+    check_files(
+        {
+            "p/__init__.py": "",
+            "p/q/__init__.py": "",
+            "p/q/a.py": "from . import b  # -> p/q/b.py:\nfrom ..c import g  # -> g\nfrom .b import f  # -> f\nb.f()  # -> f\n",
+            "p/q/b.py": "def f(): ...\n",
+            "p/c.py": "def g(): ...\n",
+        }
+    )
+
+
+def test_a_name_is_followed_through_re_exports() -> None:
+    check_files(
+        {
+            "p/__init__.py": "from .core import *\nfrom p.extra import g as renamed\n",
+            "p/core.py": "from ._inner import f\n__all__ = ['f']\n",
+            "p/_inner.py": "def f(): ...\ndef hidden(): ...\n",
+            "p/extra.py": "def g(): ...\n",
+            "a.py": "import p\np.f()  # -> p/_inner.py:f\np.renamed()  # -> p/extra.py:g\np.hidden()  # !-> hidden\n",
+        }
+    )
+
+
+def test_a_star_import_without_all_takes_public_names_only() -> None:
+    check(
+        lib_py="def f(): ...\ndef _private(): ...\n",
+        a_py="from lib import *\nf()  # -> f\n_private()  # !-> _private\n",
+    )
+
+
+def test_all_can_be_extended() -> None:
+    check(
+        lib_py="__all__ = ['f']\n__all__ += ['_g']\ndef f(): ...\ndef _g(): ...\ndef h(): ...\n",
+        a_py="from lib import *\n_g()  # -> _g\nh()  # !-> h\n",
+    )
+
+
+def test_submodules_are_attributes_of_their_package() -> None:
+    check_files(
+        {
+            "p/__init__.py": "from . import sub\n",
+            "p/sub.py": "def f(): ...\n",
+            "a.py": "import p.sub\np.sub.f()  # -> f\nimport p.sub as s\ns.f()  # -> f\nimport p\np.sub.f()  # -> f\n",
+        }
+    )
+
+
+def test_folders_without_init_are_namespace_packages() -> None:
+    check_files(
+        {
+            "ns/one/mod.py": "def f(): ...\n",
+            "a.py": "import ns.one.mod\nns.one.mod.f()  # -> f\nfrom ns.one import mod  # -> ns/one/mod.py:\nmod.f()  # -> f\n",
+        }
+    )
+
+
+def test_packages_below_src_are_imported_by_their_own_name() -> None:
+    check_files(
+        {
+            "src/pkg/__init__.py": "",
+            "src/pkg/a.py": "def f(): ...\n",
+            "tests/test_a.py": "from pkg.a import f  # -> src/pkg/a.py:f\nf()  # -> f\n",
+        }
+    )
+
+
+def test_scripts_import_their_neighbours() -> None:
+    check_files({"tools/helper.py": "def f(): ...\n", "tools/run.py": "import helper\nhelper.f()  # -> f\n"})
+
+
+def test_a_module_of_a_package_does_not_hide_a_standard_one() -> None:
+    check_files(
+        {
+            "p/__init__.py": "",
+            "p/json.py": "def dumps(): ...\n",
+            "p/a.py": "import json\njson.dumps()  # !-> dumps\n",
+            "logging/x.py": "def f(): ...\n",
+            "b.py": "import logging\nlogging.x.f()  # !-> f\n",
+        }
+    )
+
+
+def test_stubs_stand_in_where_there_is_no_source() -> None:
+    check_files({"lib.pyi": "def f() -> int: ...\n", "a.py": "from lib import f  # -> lib.pyi:f\n"})
+
+
+def test_circular_re_exports_end() -> None:
+    check(
+        a_py="from b import *\nfrom b import x\nx  # !-> x\ndef f(): ...\n",
+        b_py="from a import *\nfrom a import x\nf()  # -> a.py:f\n",
+    )
+
+
+def test_relative_imports_beyond_the_root_resolve_to_nothing() -> None:
+    resolved = check(a_py="from ... import x\nfrom ...far.away import y\ndef f(): ...\nf()  # -> f\n")
+    assert resolved["a.py"].unresolved_imports == 2
+
+
+def test_imports_know_when_they_take_effect() -> None:
+    files = {
+        "a.py": "from typing import TYPE_CHECKING\nimport b\nif TYPE_CHECKING:\n    import c\ndef f():\n    import d\n",
+        "b.py": "",
+        "c.py": "",
+        "d.py": "",
+    }
+    imports = Sources(files).resolve()["a.py"].imports
+    assert imports == (Import(2, "b.py", "runtime"), Import(4, "c.py", "type"), Import(6, "d.py", "deferred"))
+
+
+def test_imports_are_counted_as_external_or_unresolved() -> None:
+    resolution = Sources({"a.py": "import os, json\nfrom typing import Any\nfrom .missing import x\n"}).resolve()["a.py"]
+    assert (resolution.external_imports, resolution.unresolved_imports) == (3, 1)
+
+
+def test_function_local_imports_bind_locally() -> None:
+    check(
+        lib_py="def f(): ...\nclass C:\n    def m(self): ...\n",
+        a_py="def g():\n    from lib import f, C\n    f()  # -> f\n    C().m()  # -> C.m\n    import lib as l\n    l.f()  # -> f\nf()  # !-> f\n",
+    )
+
+
+def test_a_use_under_another_name_is_an_alias() -> None:
+    resolved = check(lib_py="def f(): ...\n", a_py="from lib import f as g\ng()  # -> lib.py:f\n")
+    assert [edge.origin for edge in resolved["a.py"].edges if edge.target_key == "f"] == ["name", "alias"]

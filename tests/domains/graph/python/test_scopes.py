@@ -1,0 +1,142 @@
+"""Which definition a plain name means."""
+
+from __future__ import annotations
+
+from tests.domains.graph.marked import Sources, check
+
+
+def test_a_local_name_hides_the_global_one() -> None:
+    check(a_py="def f(): ...\ndef g(f):\n    f()  # !-> f\ndef h():\n    f = 1\n    f()  # !-> f\ndef i():\n    f()  # -> f\n")
+
+
+def test_names_assigned_later_in_a_function_are_local_throughout() -> None:
+    check(a_py="def f(): ...\ndef g():\n    f()  # !-> f\n    f = None\n")
+
+
+def test_global_and_nonlocal_reach_outwards() -> None:
+    check(
+        a_py="""
+class C:
+    def m(self): ...
+thing = None
+def g():
+    global thing  # this line names nothing
+    thing = C()  # -> thing, C
+    thing.m()  # -> C.m
+def outer():
+    def inner():
+        nonlocal x
+        x = C()
+        x.m()  # -> C.m
+    x = None
+"""
+    )
+
+
+def test_comprehension_variables_stay_inside() -> None:
+    check(
+        a_py="""
+def f(): ...
+class C:
+    def m(self): ...
+[f for f in [1]]  # !-> f
+f()  # -> f
+def g(cs: list[C]):
+    [c.m() for c in cs]  # -> C.m
+    {c: c.m() for c in cs if c.m()}  # -> C.m
+    {c.m() for c in cs}  # -> C.m
+    any(c.m() for c in cs)  # -> C.m
+    [a.m() for a, b in zip(cs, cs)]  # -> C.m
+    (lambda f: f())(1)  # !-> f
+"""
+    )
+
+
+def test_class_names_are_not_visible_in_methods() -> None:
+    check(a_py="class C:\n    def f(self): ...\n    f  # -> C.f\n    def g(self):\n        f()  # !-> C.f\n")
+
+
+def test_closures_see_the_names_around_them() -> None:
+    check(
+        a_py="""
+class C:
+    def m(self): ...
+def outer(p: C):
+    c = C()
+    def helper(): ...
+    def inner():
+        c.m()  # -> C.m
+        p.m()  # -> C.m
+        helper()  # -> outer.helper
+    class Local:
+        def go(self):
+            helper()  # -> outer.helper
+    Local().go()  # -> outer.Local.go
+"""
+    )
+
+
+def test_conditional_definitions_are_all_meant() -> None:
+    check(a_py="try:\n    def f(): ...\nexcept ImportError:\n    def f(): ...\nf()  # -> f, f#2\n")
+
+
+def test_module_constants_and_class_attributes_are_symbols() -> None:
+    resolved = check(
+        a_py="LIMIT = 3\nclass C:\n    size: int = 1\n    def __init__(self):\n        self.own = LIMIT  # -> LIMIT, C.own\nC.size  # -> C.size\nC().own  # -> C.own\nLIMIT += 1  # -> LIMIT\n"
+    )
+    writes = {(edge.line, edge.target_key) for edge in resolved["a.py"].edges if edge.kind == "write"}
+    assert {(1, "LIMIT"), (5, "C.own"), (8, "LIMIT")} <= writes
+
+
+def test_edges_know_the_definition_they_stand_in() -> None:
+    resolved = check(a_py="def f(): ...\nclass C:\n    def m(self):\n        f()  # -> f\n@f  # -> f\ndef g(x=f): ...  # -> f\nclass D(C): ...  # -> C\n")
+    sources = {(edge.line, edge.kind): edge.source_key for edge in resolved["a.py"].edges}
+    assert sources == {(4, "call"): "C.m", (5, "decorate"): "g", (6, "read"): "g", (7, "inherit"): "D"}
+
+
+def test_every_kind_of_statement_is_read() -> None:
+    check(
+        a_py="""
+def f(*a): ...
+class E(Exception): ...
+assert f(), f()  # -> f
+del f  # -> f
+raise E from f  # -> E, f
+def g():
+    while f():  # -> f
+        break
+    else:
+        f()  # -> f
+    for x in f(): continue  # -> f
+    else:
+        f()  # -> f
+    try:
+        f()  # -> f
+    except (E, ValueError) as error:  # -> E
+        error.args
+    except* E:  # -> E
+        pass
+    else:
+        f()  # -> f
+    finally:
+        f()  # -> f
+    with f() as y, f():  # -> f
+        y
+    yield f()  # -> f
+    yield from f()  # -> f
+    print(f"{f()!r:>{f()}}", f() if f() else f(), not f(), -f(), f() + f(), [*f()], {**f()})  # -> f
+    x[f()] = f()  # -> f
+    x[f():f()]  # -> f
+    f() and f() or f()  # -> f
+    if (n := f()): n  # -> f
+    return f()  # -> f
+async def h():
+    async with f() as z:  # -> f
+        await f()  # -> f
+    async for q in f(): q  # -> f
+"""
+    )
+
+
+def test_a_yield_makes_no_name() -> None:
+    assert not Sources({"a.py": "x = 1\n"}).resolve()["a.py"].edges[1:]

@@ -1,0 +1,71 @@
+"""A project of a few files, indexed for real, and questions to its graph."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from pinakes.app import App
+from pinakes.config import Config
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from pinakes.domains.graph.search import GraphSearch, References
+    from pinakes.workspace.project_index import ProjectIndex
+
+_MARK = re.compile(r"#\s*(def|ref|maybe)\b")
+
+
+class SmallProject:
+    """Files on disk, an application of its own, and the graph of the files."""
+
+    def __init__(self, folder: Path) -> None:
+        self.root = folder / "project"
+        self.root.mkdir(parents=True, exist_ok=True)
+        self.app = App(Config(home=folder / "home"))
+
+    def write(self, files: dict[str, str]) -> SmallProject:
+        """Write files; an empty text deletes one."""
+        for path, text in files.items():
+            file = self.root / path
+            if text:
+                file.parent.mkdir(parents=True, exist_ok=True)
+                file.write_text(text)
+            else:
+                file.unlink()
+        return self
+
+    def index(self) -> ProjectIndex:
+        """The index, brought up to date."""
+        index = self.app.projects.at(self.root)
+        index.index()
+        return index
+
+    def graph(self) -> GraphSearch:
+        """The graph, brought up to date."""
+        return self.app.graph_search(self.index())
+
+    def close(self) -> None:
+        """Let go of all files."""
+        self.app.close()
+
+
+def marked(files: dict[str, str], mark: str) -> set[str]:
+    """The lines that carry a comment `# def`, `# ref` or `# maybe`, as `file:line`."""
+    return {
+        f"{path}:{number}"
+        for path, text in files.items()
+        for number, line in enumerate(text.splitlines(), 1)
+        if (found := _MARK.search(line)) and found[1] == mark
+    }
+
+
+def places(references: References) -> set[str]:
+    """Where a target is certainly referred to."""
+    return {f"{row.path}:{row.line}" for row in (*references.certain, *references.aliased)}
+
+
+def possible_places(references: References) -> set[str]:
+    """Where it may be."""
+    return {f"{row.path}:{row.line}" for row in references.possible}

@@ -1,0 +1,118 @@
+"""After any edit the graph equals one that is built from nothing."""
+
+from __future__ import annotations
+
+import random
+import shutil
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+import pinakes
+from tests.domains.graph.small_project import SmallProject, places
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from pinakes.workspace.project_index import ProjectIndex
+
+PACKAGE = Path(pinakes.__file__).parent
+_TABLES = {
+    "symbols": """SELECT path, key, name, kind, line, end_line, signature, doc FROM symbol
+                  JOIN node ON node.id = node_id JOIN place ON place.id = symbol.place_id""",
+    "edges": """SELECT place.path, edge.line, source.key, target_place.path, target.key, kind, origin, certain FROM edge
+                JOIN place ON place.id = edge.place_id JOIN node AS source ON source.id = source_id
+                JOIN node AS target ON target.id = target_id JOIN place AS target_place ON target_place.id = target.place_id""",
+    "imports": """SELECT source.path, import.line, target.path, mode FROM import
+                  JOIN place AS source ON source.id = import.place_id
+                  JOIN place AS target ON target.id = target_place_id""",
+    "mentions": """SELECT name, path, mention.line, key, mention.kind FROM mention JOIN place ON place.id = mention.place_id
+                   JOIN node ON node.id = source_id""",
+}
+
+
+def state(index: ProjectIndex) -> dict[str, list[tuple[object, ...]]]:
+    """Everything that the graph says, free of ids."""
+    connection = index.database.read()
+    return {name: sorted(connection.execute(sql).fetchall(), key=repr) for name, sql in _TABLES.items()}
+
+
+def add_function(root: Path, chance: random.Random) -> None:
+    file = chance.choice(sorted(root.rglob("*.py")))
+    file.write_text(f"{file.read_text()}\n\ndef added_{chance.randrange(9)}(x):\n    return x.read()\n")
+
+
+def move_lines(root: Path, chance: random.Random) -> None:
+    file = chance.choice(sorted(root.rglob("*.py")))
+    file.write_text(f"# {chance.random()}\n\n{file.read_text()}")
+
+
+def rename_definition(root: Path, chance: random.Random) -> None:
+    file = chance.choice(sorted(root.rglob("*.py")))
+    file.write_text(file.read_text().replace("class ", "class Renamed", 1))
+
+
+def delete_file(root: Path, chance: random.Random) -> None:
+    chance.choice(sorted(root.rglob("*.py"))).unlink()
+
+
+def rename_file(root: Path, chance: random.Random) -> None:
+    file = chance.choice(sorted(root.rglob("*.py")))
+    file.rename(file.with_name(f"moved_{chance.randrange(99)}.py"))
+
+
+def restore_file(root: Path, chance: random.Random) -> None:
+    name = chance.choice(["sqlite.py", "project.py", "code.py", "lock.py"])
+    shutil.copy(PACKAGE / "store" / name, root / "store" / name)
+
+
+EDITS: tuple[Callable[[Path, random.Random], None], ...] = (
+    add_function, move_lines, rename_definition, delete_file, rename_file, restore_file,
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_the_graph_after_edits_equals_one_built_from_nothing(seed: int, tmp_path: Path) -> None:
+    project = SmallProject(tmp_path / "edited")
+    for name in ("store", "workspace"):
+        shutil.copytree(PACKAGE / name, project.root / name, ignore=shutil.ignore_patterns("__pycache__"))
+    for name in ("errors.py", "model.py", "progress.py"):
+        shutil.copy(PACKAGE / name, project.root / name)
+    project.index()
+    chance = random.Random(seed)
+    for step in range(5):
+        chance.choice(EDITS)(project.root, chance)
+        edited = state(project.index())
+        fresh = SmallProject(tmp_path / f"fresh{step}")
+        shutil.copytree(project.root, fresh.root, dirs_exist_ok=True)
+        rebuilt = state(fresh.index())
+        fresh.close()
+        assert edited == rebuilt
+    project.close()
+
+
+def test_moved_lines_are_never_stale(project: SmallProject) -> None:
+    project.write({"a.py": "def f():\n    pass\n", "b.py": "from a import f\n\nf()\n"}).index()
+    project.write({"a.py": "# moved\n\n\ndef f():\n    pass\n"})
+    graph = project.graph()
+    (target,) = graph.targets("f")
+    assert target.first.line == 4
+    assert places(graph.references(target)) == {"b.py:1", "b.py:3"}
+
+
+def test_a_definition_that_moves_to_another_file_takes_its_references_along(project: SmallProject) -> None:
+    project.write({"a.py": "def f():\n    pass\n", "b.py": "from a import *\n\nf()\n"}).index()
+    project.write({"a.py": "from c import f\n", "c.py": "def f():\n    pass\n"})
+    graph = project.graph()
+    (target,) = graph.targets("f")
+    assert target.first.path == "c.py"
+    assert places(graph.references(target)) == {"a.py:1", "b.py:3"}
+
+
+def test_a_file_that_appears_resolves_imports_that_were_in_vain(project: SmallProject) -> None:
+    project.write({"b.py": "from a import f\n\nf()\n"}).index()
+    project.write({"a.py": "def f():\n    pass\n"})
+    graph = project.graph()
+    (target,) = graph.targets("f")
+    assert places(graph.references(target)) == {"b.py:1", "b.py:3"}

@@ -1,0 +1,199 @@
+"""What an agent gets from the six tools of the graph."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from pinakes.budget import estimate_tokens
+from pinakes.errors import PinakesError
+from pinakes.progress import Silent
+from pinakes.tool import Call, Tool, check_arguments
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tests.domains.graph.small_project import SmallProject
+
+FILES = {
+    "shop/__init__.py": "from shop.cart import Cart\n",
+    "shop/cart.py": (
+        '"""Carts."""\n\nfrom __future__ import annotations\n\nfrom typing import TYPE_CHECKING\n\n'
+        "if TYPE_CHECKING:\n    from shop.order import Order\n\n\n"
+        'class Cart:\n    """What is going to be bought."""\n\n    def add(self, item: str) -> None:\n'
+        '        """Put an item in."""\n        self.items = [item]\n\n    def order(self) -> Order:\n'
+        "        from shop.order import Order\n\n        return Order(self)\n"
+    ),
+    "shop/order.py": (
+        "from shop.cart import Cart\nfrom shop.price import total\n\n\nclass Order:\n    def __init__(self, cart: Cart) -> None:\n"
+        "        self.total = total(cart)\n\n\nclass Express(Order):\n    pass\n"
+    ),
+    "shop/price.py": "import shop.tax\n\n\ndef total(cart):\n    return shop.tax.tax(1)\n",
+    "shop/tax.py": "import shop.price\n\n\ndef tax(amount):\n    return amount or shop.price.total(None)\n",
+    "shop/other.py": "def total():\n    return 2\n",
+    "tests/test_cart.py": "from shop.cart import Cart\n\n\ndef test_add():\n    Cart().add('x')\n",
+}
+
+
+@dataclass(slots=True)
+class Session:
+    """A conversation about one folder."""
+
+    root: Path
+
+    def project_root(self) -> Path:
+        return self.root
+
+    def set_project_root(self, root: Path) -> None:
+        self.root = root
+
+
+class Tools:
+    """Calls tools as a server does."""
+
+    def __init__(self, project: SmallProject) -> None:
+        self._project = project
+        self.by_name: dict[str, Tool] = {t.name: t for t in project.app.tools() if t.toolset == "graph"}
+
+    def call(self, name: str, **given: Any) -> str:
+        tool = self.by_name[name]
+        call = Call(check_arguments(tool.parameters, given), Session(self._project.root), Silent())
+        return tool.run(call).text
+
+    def error(self, name: str, **given: Any) -> str:
+        with pytest.raises(PinakesError) as caught:
+            self.call(name, **given)
+        return str(caught.value)
+
+
+@pytest.fixture
+def tools(project: SmallProject) -> Tools:
+    return Tools(project.write(FILES))
+
+
+def test_the_toolset_has_six_tools_in_under_900_tokens(tools: Tools) -> None:
+    assert list(tools.by_name) == [
+        "find_symbol", "find_references", "get_impact", "detect_circular", "get_context", "get_stats",
+    ]  # fmt: skip
+    listing = json.dumps({"tools": [tool.listing() for tool in tools.by_name.values()]}, separators=(",", ":"))
+    assert estimate_tokens(listing) < 900
+
+
+def test_find_symbol_names_every_definition(tools: Tools) -> None:
+    text = tools.call("find_symbol", symbol="total")
+    assert text.splitlines()[0].startswith("3 definitions")
+    assert "def total shop/price.py:4 function" in text
+    assert "def total shop/other.py:1 function" in text
+
+
+def test_find_symbol_filters_by_kind_and_path(tools: Tools) -> None:
+    assert "Cart shop/cart.py:11 class" in tools.call("find_symbol", symbol="Cart", kind="class,interface", path="shop")
+    assert "not found" in tools.error("find_symbol", symbol="Cart", kind="enum")
+    assert "banana" in tools.error("find_symbol", symbol="Cart", kind="banana")
+
+
+def test_find_symbol_takes_dotted_names_and_patterns(tools: Tools) -> None:
+    assert "shop/cart.py:14 method" in tools.call("find_symbol", symbol="Cart.add")
+    assert "Express" in tools.call("find_symbol", symbol="^Ex.*s$")
+    assert "No symbol matches" in tools.error("find_symbol", symbol="(a+)+$")
+
+
+def test_a_cut_list_says_so_in_its_first_line(tools: Tools) -> None:
+    first = tools.call("find_symbol", symbol=".*", limit=2).splitlines()[0]
+    assert first.startswith("showing 2/")
+    assert "increase limit" in first
+
+
+def test_references_are_grouped_by_file_with_their_kind(tools: Tools) -> None:
+    text = tools.call("find_references", symbol="Cart")
+    assert "shop/order.py\n" in text
+    assert "import" in text
+    assert "type" in text
+    assert "tests/test_cart.py" in text
+
+
+def test_references_of_an_ambiguous_name_tell_the_candidates_apart(tools: Tools) -> None:
+    text = tools.call("find_references", symbol="total")
+    assert "shop.price.total" in text
+    assert "shop.other.total" in text
+
+
+def test_impact_goes_by_distance_and_names_tests_apart(tools: Tools) -> None:
+    text = tools.call("get_impact", symbol="Cart.add")
+    assert "test" in text
+    text = tools.call("get_impact", symbol="tax")
+    assert "distance 1" in text
+    assert "shop/price.py" in text
+
+
+def test_circular_imports_are_split_by_when_they_happen(tools: Tools) -> None:
+    text = tools.call("detect_circular")
+    assert text.startswith("2 circular components: 1 at run time")
+    assert "shop/price.py -> shop/tax.py -> shop/price.py" in text
+
+
+def test_context_shows_definition_and_neighbourhood(tools: Tools) -> None:
+    text = tools.call("get_context", symbol="Order")
+    assert "shop/order.py" in text
+    assert "Express" in text
+    text = tools.call("get_context", symbol="Cart")
+    assert "What is going to be bought." in text
+    assert "add" in text
+
+
+def test_stats_tell_how_much_is_resolved(tools: Tools) -> None:
+    text = tools.call("get_stats")
+    assert "python" in text
+    assert "unresolved" in text
+    assert "complete" in text
+
+
+@pytest.mark.parametrize("tool", ["find_symbol", "find_references", "get_impact", "get_context"])
+def test_an_unknown_symbol_is_an_error_with_suggestions(tool: str, tools: Tools) -> None:
+    assert "Did you mean" in tools.error(tool, symbol="Carrt")
+
+
+@pytest.mark.parametrize("tool", ["find_symbol", "find_references", "get_impact", "get_context"])
+def test_an_empty_symbol_is_a_clear_error(tool: str, tools: Tools) -> None:
+    assert tools.error(tool, symbol="  ")
+
+
+def test_an_invalid_pattern_is_a_clear_error(tools: Tools) -> None:
+    assert "[a-" in tools.error("find_symbol", symbol="[a-")
+
+
+def test_a_path_outside_the_project_is_refused(tools: Tools) -> None:
+    assert "outside" in tools.error("find_symbol", symbol="Cart", path="../..")
+
+
+def test_a_folder_without_code_is_an_error_that_says_so(project: SmallProject) -> None:
+    assert "No files to index" in Tools(project).error("get_stats")
+
+
+def test_another_project_can_be_named(tools: Tools, tmp_path: Path) -> None:
+    other = tmp_path / "other"
+    other.mkdir()
+    (other / "z.py").write_text("def zed():\n    pass\n")
+    assert "z.py:1" in tools.call("find_symbol", symbol="zed", project_path=str(other))
+
+
+def test_ten_symbols_fit_200_tokens_and_beat_json(project: SmallProject) -> None:
+    project.write({f"m{n}.py": f"def thing_{n}(a, b):\n    return a\n" for n in range(10)})
+    text = Tools(project).call("find_symbol", symbol="thing_.*")
+    rows = project.graph().find("thing_.*")
+    as_json = json.dumps(
+        [{"name": r.name, "file": r.path, "line": r.line, "kind": r.kind, "end_line": r.end_line, "key": r.key} for r in rows]
+    )
+    assert estimate_tokens(text) < 200
+    assert len(text) < 0.4 * len(as_json)
+
+
+def test_deep_nesting_and_long_files_are_answered(project: SmallProject) -> None:
+    deep = "(\n" * 10_000 + ")\n" * 10_000
+    long = "x = 1\n" * 50_000 + "def last():\n    return x\n"
+    project.write({"deep.py": f"def first():\n    pass\n\n\nx = {deep}\n", "long.py": long}).index()
+    assert "deep.py:1" in Tools(project).call("find_symbol", symbol="first")
+    assert "long.py:50001" in Tools(project).call("find_symbol", symbol="last")

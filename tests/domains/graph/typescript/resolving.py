@@ -1,0 +1,90 @@
+"""A small project, resolved: what the tests of the TypeScript tier ask about."""
+
+from __future__ import annotations
+
+import marshal
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from pinakes.domains.graph.model import FileFacts, Resolution
+from pinakes.domains.graph.typescript.resolver import TypeScriptResolver
+from pinakes.languages.grammar import parse
+from pinakes.languages.table import detect
+from pinakes.workspace.indexer import ParsedFile
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+
+SAME_SYMBOL = ("merge", "override")
+
+
+def extract(path: str, text: str) -> FileFacts:
+    """The facts of one file, as they come back from storage."""
+    data = text.encode()
+    language = detect(path)
+    assert language is not None
+    facts = TypeScriptResolver().extract(ParsedFile(path, data, language, parse(language, data)))
+    return FileFacts(
+        facts.symbols,
+        marshal.loads(marshal.dumps(facts.interface)),
+        marshal.loads(marshal.dumps(facts.body)),
+    )
+
+
+class Files:
+    """All facts of a project, in memory."""
+
+    def __init__(self, facts: dict[str, FileFacts]) -> None:
+        self._facts = facts
+
+    def paths(self) -> Collection[str]:
+        return tuple(self._facts)
+
+    def facts(self, path: str) -> FileFacts | None:
+        return self._facts.get(path)
+
+
+@dataclass
+class Resolved:
+    """A project with all its edges."""
+
+    facts: dict[str, FileFacts]
+    resolutions: dict[str, Resolution] = field(default_factory=dict)
+
+    def kinds(self, path: str) -> dict[str, str]:
+        """The symbols of a file: key → kind."""
+        return {symbol.key: symbol.kind for symbol in self.facts[path].symbols}
+
+    def edges(self, target: str, *, certain: bool = True) -> list[tuple[str, int, str, str]]:
+        """Edges to `path#key`: file, line, kind, origin."""
+        path, _, key = target.partition("#")
+        return sorted(
+            (resolution.path, edge.line, edge.kind, edge.origin)
+            for resolution in self.resolutions.values()
+            for edge in resolution.edges
+            if (edge.target_path, edge.target_key, edge.certain) == (path, key, certain)
+        )
+
+    def references(self, target: str) -> list[str]:
+        """Where `path#key` is certainly referred to, apart from other declarations of it."""
+        found = [edge for edge in self.edges(target) if edge[3] not in SAME_SYMBOL]
+        return sorted({f"{path}:{line}" for path, line, _, _ in found})
+
+    def possible(self, target: str) -> list[str]:
+        """Where `path#key` may be referred to."""
+        return sorted({f"{path}:{line}" for path, line, _, _ in self.edges(target, certain=False)})
+
+    def related(self, target: str) -> list[str]:
+        """The declarations that are the same symbol as `path#key`, or override it."""
+        found = [edge for edge in self.edges(target) if edge[3] in SAME_SYMBOL]
+        return sorted({f"{path}:{line} {origin}" for path, line, _, origin in found})
+
+    def imports(self, path: str) -> list[tuple[str, str]]:
+        """The files that a file imports, and when."""
+        return [(found.target_path, found.mode) for found in self.resolutions[path].imports]
+
+
+def resolve(files: dict[str, str]) -> Resolved:
+    """Extract and resolve a whole project."""
+    facts = {path: extract(path, text) for path, text in files.items()}
+    return Resolved(facts, {each.path: each for each in TypeScriptResolver().resolve(Files(facts), files)})

@@ -1,0 +1,61 @@
+"""Answers computed once, also where questions lead back to themselves."""
+
+from __future__ import annotations
+
+from pinakes.domains.graph.typescript.typing.memo import Memo
+
+
+def test_an_answer_is_computed_once_and_brings_its_dependencies_each_time() -> None:
+    memo = Memo()
+    calls: list[str] = []
+
+    def compute() -> int:
+        calls.append("x")
+        memo.depend("a.ts")
+        return 1
+
+    assert memo.ask("q", compute) == 1
+    memo.dependencies = set()
+    assert memo.ask("q", compute) == 1
+    assert (calls, memo.dependencies) == (["x"], {"a.ts"})
+
+
+def test_a_cycle_gives_the_same_answers_from_either_side() -> None:
+    def answers(order: str) -> dict[str, frozenset[str] | None]:
+        memo = Memo()
+
+        def ask(name: str) -> frozenset[str]:
+            other = "b" if name == "a" else "a"
+
+            def compute() -> frozenset[str]:
+                memo.depend(f"{name}.ts")
+                return (ask(other) or frozenset()) | {name}
+
+            return memo.ask(name, compute)
+
+        return {name: ask(name) for name in order} | {"dependencies": frozenset(memo.dependencies)}
+
+    assert answers("ab") == answers("ba")
+    assert answers("ab")["a"] == {"a", "b"}
+
+
+def test_answers_of_a_spoiled_computation_are_not_kept() -> None:
+    memo = Memo()
+
+    def spoiled() -> int:
+        memo.spoiled = True
+        return 1
+
+    memo.ask("q", spoiled)
+    memo.spoiled = False
+    assert memo.ask("q", lambda: 2) == 2
+
+
+def test_questions_nested_too_deeply_are_unknown() -> None:
+    memo = Memo()
+
+    def ask(depth: int) -> int | None:
+        return memo.ask(depth, lambda: ask(depth + 1) if depth < 1_000 else depth)
+
+    assert ask(0) is None
+    assert memo.spoiled

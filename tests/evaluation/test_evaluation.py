@@ -1,0 +1,121 @@
+"""Questions about this very repository, answered by the real thing: `pytest -m evaluation`."""
+
+from __future__ import annotations
+
+import json
+from contextlib import closing
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from pinakes.app import App
+from pinakes.config import Config
+from tests.calling import Desk
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from pinakes.tool import Answer, JsonObject
+
+pytestmark = pytest.mark.evaluation
+
+REPOSITORY = Path(__file__).parents[2]
+QUESTIONS = [
+    "how is a damaged database moved aside",
+    "one transaction that takes the write lock",
+    "Database",
+    "split text into words and stem them",
+    "which files does git list",
+    "cut an answer to the token budget",
+    '"BEGIN IMMEDIATE"',
+]
+
+
+@pytest.fixture(scope="module")
+def desk(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Desk]:
+    """A session in this repository, indexed."""
+    with closing(App(Config(tmp_path_factory.mktemp("home")))) as app:
+        desk = Desk(app.tools(), REPOSITORY)
+        answer = desk.data("index_repository")
+        assert answer["errors"] == []
+        yield desk
+
+
+def ask(desk: Desk, query: str, **arguments: Any) -> tuple[Answer, list[JsonObject]]:
+    answer = desk.call("search_code", query=query, **arguments)
+    assert answer.structured is not None
+    results: list[JsonObject] = answer.structured["results"]
+    assert results
+    return answer, results
+
+
+@pytest.mark.parametrize(
+    ("query", "path", "shown"),
+    [
+        ("how is a damaged database moved aside", "src/pinakes/store/sqlite.py", "def move_aside"),
+        ("one transaction that takes the write lock at once", "src/pinakes/store/sqlite.py", "BEGIN IMMEDIATE"),
+        ("apply database migrations", "src/pinakes/store/sqlite.py", "igrat"),
+        ("split_statements", "src/pinakes/store/sqlite.py", "def split_statements"),
+        ("store the chunks of a file in the database", "src/pinakes/store/code.py", "chunk"),
+        ("set_skipped", "src/pinakes/store/project.py", "skipped"),
+        ("Database.snapshot", "src/pinakes/store/sqlite.py", "def snapshot"),
+    ],
+)
+def test_database_functions_are_found(desk: Desk, query: str, path: str, shown: str) -> None:
+    _, results = ask(desk, query, limit=5)
+    found = [result["content"] for result in results if result["file_path"] == path]
+    assert any(shown in content for content in found)
+
+
+@pytest.mark.parametrize(
+    ("file_type", "suffixes"),
+    [("py", {".py"}), ("markdown", {".md"}), ("scm", {".scm"}), ("toml,md", {".toml", ".md"})],
+)
+def test_only_files_of_the_type_asked_for_are_shown(desk: Desk, file_type: str, suffixes: set[str]) -> None:
+    _, results = ask(desk, "how is a function definition in python found", file_type=file_type, limit=20)
+    assert {Path(result["file_path"]).suffix for result in results} <= suffixes
+
+
+@pytest.mark.parametrize("directory", ["src/pinakes/store", "tests", "src/pinakes/domains/code"])
+def test_only_files_below_the_directory_asked_for_are_shown(desk: Desk, directory: str) -> None:
+    _, results = ask(desk, "search the database for chunks", directory=directory, limit=20)
+    assert all(result["file_path"].startswith(f"{directory}/") for result in results)
+
+
+@pytest.mark.parametrize("query", QUESTIONS)
+def test_context_is_what_stands_around_the_result(desk: Desk, query: str) -> None:
+    _, results = ask(desk, query)
+    for result in results:
+        lines = (REPOSITORY / result["file_path"]).read_text("utf-8").split("\n")
+        before, after = lines[: result["start_line"] - 1], lines[result["end_line"] :]
+        assert result["content"].endswith("\n".join(lines[result["start_line"] - 1 : result["end_line"]]))
+        assert bool(result["context_before"]) == any(line.strip() for line in before)
+        assert bool(result["context_after"]) == any(line.strip() for line in after)
+        assert result["context_before"] in "\n".join(before)
+        assert result["context_after"] in "\n".join(after)
+
+
+@pytest.mark.parametrize("query", QUESTIONS)
+def test_concise_answers_save_at_least_half(desk: Desk, query: str) -> None:
+    full, concise = (ask(desk, query, concise=flag, limit=8)[0] for flag in (False, True))
+    assert len(concise.text) <= len(full.text) / 2
+    assert len(json.dumps(concise.structured)) <= len(json.dumps(full.structured)) / 2
+
+
+def test_a_cut_answer_says_so_in_its_first_line_and_in_its_data(desk: Desk) -> None:
+    answer, results = ask(desk, "database", limit=50)
+    assert answer.structured is not None
+    assert len(answer.text) <= 20_000
+    assert answer.text.splitlines()[0].startswith("showing ")
+    assert "/50 results" in answer.text.splitlines()[0]
+    assert answer.structured["truncated"] is True
+    assert answer.structured["original_size_chars"] > 20_000
+    assert len(results) < 50
+
+
+def test_an_answer_that_fits_is_not_marked(desk: Desk) -> None:
+    answer, _ = ask(desk, "split_statements", limit=1)
+    assert answer.structured is not None
+    assert answer.structured["truncated"] is False
+    assert not answer.text.startswith("showing")

@@ -1,0 +1,39 @@
+"""Sitemaps are read, gzipped, nested and broken ones too."""
+
+from __future__ import annotations
+
+import gzip
+from typing import TYPE_CHECKING
+
+import pytest
+
+from pinakes.errors import SourceError
+from pinakes.fetch.http import HttpClient
+from pinakes.fetch.sitemap import parse_sitemap, sitemap_addresses
+from tests.loopback import Page
+
+if TYPE_CHECKING:
+    from tests.loopback import Site
+
+
+def test_locations_are_read_whatever_their_wrapping() -> None:
+    data = b"<urlset><url><loc> https://x/a?b=1&amp;c=2 </loc></url><url><loc><![CDATA[https://x/d]]></loc></url><broken"
+    assert parse_sitemap(data).addresses == ("https://x/a?b=1&c=2", "https://x/d")
+    assert parse_sitemap(gzip.compress(data)).addresses == parse_sitemap(data).addresses
+    assert parse_sitemap(b"https://x/a\nhttps://x/b\n").addresses == ("https://x/a", "https://x/b")
+
+
+def test_a_damaged_file_is_refused() -> None:
+    with pytest.raises(SourceError, match="damaged"):
+        parse_sitemap(b"\x1f\x8bnonsense")
+
+
+def test_nested_files_are_followed_once_and_missing_ones_passed_over(site: Site) -> None:
+    index = f"<sitemapindex><sitemap><loc>{site.url}/1.xml</loc></sitemap><sitemap><loc>{site.url}/gone.xml</loc></sitemap>"
+    index += f"<sitemap><loc>{site.url}/index.xml</loc></sitemap><sitemap><loc>{site.url}/2.xml.gz</loc></sitemap></sitemapindex>"
+    site.text("/index.xml", index, "application/xml")
+    site.text("/1.xml", "<urlset><url><loc>https://x/1</loc></url></urlset>", "application/xml")
+    site.pages["/2.xml.gz"] = Page(gzip.compress(b"<urlset><url><loc>https://x/2</loc></url></urlset>"))
+    client = HttpClient(allow_private_hosts=True)
+    assert list(sitemap_addresses(client, f"{site.url}/index.xml")) == ["https://x/1", "https://x/2"]
+    assert site.asked["/index.xml"] == 1

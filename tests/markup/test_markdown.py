@@ -1,0 +1,90 @@
+"""Markdown and MDX become sections; the text stays as it was written."""
+
+from __future__ import annotations
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from pinakes.markup.markdown import parse_markdown
+from pinakes.markup.model import Document, join_blocks
+
+URL = "/docs/guide.md"
+
+
+def parse(text: str) -> Document:
+    return parse_markdown(text, url=URL)
+
+
+def shown(document: Document) -> list[tuple[tuple[str, ...], str]]:
+    return [(section.path, join_blocks(section.blocks)) for section in document.sections]
+
+
+def test_both_kinds_of_headings_open_sections() -> None:
+    document = parse("Intro.\n\n# Top #\n\ntext\n\nSub\n---\n\nmore\n\nOther\n=====\nend")
+    assert shown(document) == [((), "Intro."), (("Top",), "text"), (("Top", "Sub"), "more"), (("Other",), "end")]
+
+
+def test_anchors_are_slugs_numbered_when_repeated_and_explicit_ids_win() -> None:
+    document = parse("# Use `it`, now!\n\na\n\n# Use it now\n\nb\n\n## Setup {#install}\n\nc")
+    assert [section.anchors for section in document.sections] == [
+        ("use-it-now",),
+        ("use-it-now-1",),
+        ("install", "setup"),
+    ]
+
+
+def test_code_is_verbatim_and_its_comments_are_no_headings() -> None:
+    code = "```sh\n# not a heading\n<!-- kept -->\n\nls\n```"
+    assert shown(parse(f"# T\n\n{code}\n\n~~~\n```\n~~~")) == [(("T",), f"{code}\n\n~~~\n```\n~~~")]
+
+
+def test_code_that_never_closes_runs_to_the_end() -> None:
+    assert shown(parse("# T\n\n```\ncode\n# still code"))[0][1] == "```\ncode\n# still code"
+
+
+def test_rows_and_items_are_blocks_of_their_own() -> None:
+    document = parse("| a | b |\n|---|---|\n| 1 | 2 |\n\n- one\n  continued\n- two\n\n1. first\n2. second")
+    assert [block.kind for block in document.sections[0].blocks] == ["row"] * 3 + ["item"] * 4
+    assert document.sections[0].blocks[3].text == "- one\n  continued"
+
+
+def test_front_matter_gives_the_title() -> None:
+    document = parse('---\ntitle: "The Guide"\nsidebar: x\n---\n\n# Heading\n\ntext')
+    assert document.title == "The Guide"
+    assert shown(document) == [(("Heading",), "text")]
+
+
+def test_front_matter_without_a_title_is_dropped_all_the_same() -> None:
+    assert parse("---\nsidebar: x\n---\n# Heading\n\ntext").title == "Heading"
+
+
+def test_comments_hidden_elements_and_mdx_statements_are_dropped() -> None:
+    text = (
+        "import Tabs from '@theme/Tabs'\nexport const x = 1\n\n# T\n\n<!-- secret\nnote -->visible {/* gone */}\n\n"
+        '<div style="display:none">hidden</div>\n\n<Tabs>\n\ninside\n\n</Tabs>\n\nzero\u200bwidth'
+    )
+    assert shown(parse(text)) == [(("T",), "visible\n\ninside\n\nzerowidth")]
+
+
+def test_ids_of_raw_html_are_anchors() -> None:
+    document = parse('# T\n\n<a id="here"></a>\n\ntext')
+    assert document.sections[0].blocks[0].anchors == ("here",)
+
+
+def test_links_of_every_form_are_noted_and_images_are_not() -> None:
+    document = parse("[a](b.md#c) ![i](i.png) [ref][r] <https://example.org/x>\n\n[r]: ../up.md")
+    assert {(link.url, link.text) for link in document.links} == {
+        ("/docs/b.md#c", "a"),
+        ("/up.md", ""),
+        ("https://example.org/x", ""),
+    }
+
+
+def test_a_linked_heading_reads_as_its_words() -> None:
+    assert shown(parse("# [**Name**](x.md) <b>bold</b>\n\nt"))[0][0] == ("Name bold",)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.text(alphabet="#`~-=|*<>[]()!{} \nab:", max_size=300))
+def test_no_text_stops_the_reader(text: str) -> None:
+    parse(text)

@@ -1,0 +1,57 @@
+"""Relevance goldens: a change of ranking shows as a change of rankings.txt that can be reviewed.
+
+`pytest tests/relevance --rewrite-goldens` writes what is found now.
+"""
+
+from __future__ import annotations
+
+import re
+from contextlib import closing
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from pinakes.app import App
+from pinakes.config import Config
+from tests.repositories import write_files
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from pinakes.domains.code.search import CodeSearch
+
+HERE = Path(__file__).parent
+GOLDENS = HERE / "rankings.txt"
+SHOWN = 5
+
+
+def unpack(archive: Path, root: Path) -> Path:
+    """Write the files of an archive below `root`."""
+    _, *rest = re.split(r"^-- (.+) --\n", archive.read_text("utf-8"), flags=re.MULTILINE)
+    return write_files(root, dict(zip(rest[::2], rest[1::2], strict=True)))
+
+
+@pytest.fixture(scope="module")
+def search(tmp_path_factory: pytest.TempPathFactory) -> Iterator[CodeSearch]:
+    """Search over the bookshop."""
+    folder = tmp_path_factory.mktemp("relevance")
+    with closing(App(Config(folder / "home"))) as app:
+        index = app.projects.at(unpack(HERE / "bookshop.txtar", folder / "bookshop"))
+        index.index()
+        yield app.code_search(index)
+
+
+def ranking(search: CodeSearch, query: str) -> str:
+    """The first results of a query, as text."""
+    answer = search.search(query, limit=SHOWN)
+    lines = [f"{hit.path}:{hit.start_line}-{hit.end_line} {hit.symbol}".rstrip() for hit in answer.hits]
+    return "\n".join([query, *(f"    {line}" for line in lines)])
+
+
+def test_rankings_are_as_they_were_reviewed(search: CodeSearch, pytestconfig: pytest.Config) -> None:
+    queries = (HERE / "queries.txt").read_text("utf-8").splitlines()
+    found = "\n".join(ranking(search, query) for query in queries) + "\n"
+    if pytestconfig.getoption("--rewrite-goldens"):
+        GOLDENS.write_text(found, "utf-8")
+    assert found.splitlines() == GOLDENS.read_text("utf-8").splitlines()

@@ -1,0 +1,65 @@
+"""Locks between processes."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+
+from pinakes.errors import StoreUnwritable
+from pinakes.store.lock import hold_lock, try_lock
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+HOLDER = """
+import sys, pathlib
+from pinakes.store.lock import hold_lock
+with hold_lock(pathlib.Path(sys.argv[1])):
+    print("held", flush=True)
+    sys.stdin.read()
+"""
+
+
+def start_holder(path: Path) -> subprocess.Popen[str]:
+    """Another process that holds the lock until its input ends."""
+    holder = subprocess.Popen(
+        [sys.executable, "-c", HOLDER, str(path)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    )
+    assert holder.stdout is not None
+    assert holder.stdout.readline() == "held\n"
+    return holder
+
+
+def test_a_lock_is_held_by_one_at_a_time(tmp_path: Path) -> None:
+    with try_lock(tmp_path / "l") as first, try_lock(tmp_path / "l") as second:
+        assert (first, second) == (True, False)
+    with try_lock(tmp_path / "l") as third:
+        assert third
+
+
+def test_a_lock_is_held_against_other_processes_and_dies_with_its_holder(tmp_path: Path) -> None:
+    holder = start_holder(tmp_path / "l")
+    with try_lock(tmp_path / "l") as held:
+        assert not held
+    holder.kill()
+    holder.communicate()
+    with try_lock(tmp_path / "l") as held:
+        assert held
+
+
+def test_waiting_for_a_lock_ends_when_its_holder_lets_go(tmp_path: Path) -> None:
+    holder = start_holder(tmp_path / "l")
+    assert holder.stdin is not None
+    holder.stdin.close()
+    with hold_lock(tmp_path / "l"), try_lock(tmp_path / "l") as other:
+        assert not other
+    holder.wait()
+
+
+def test_a_lock_in_a_folder_that_cannot_be_made_is_a_named_error(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("not a folder")
+    with pytest.raises(StoreUnwritable, match="PINAKES_HOME"), try_lock(tmp_path / "file" / "l"):
+        pass

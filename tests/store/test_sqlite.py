@@ -1,0 +1,369 @@
+"""One SQLite file: migrated, read, written, and replaced when damaged."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sqlite3
+import stat
+import subprocess
+import sys
+import tempfile
+import threading
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from pinakes.errors import StoreBusy, StoreCorrupt, StoreError, StoreTooNew, StoreUnwritable
+from pinakes.store.sqlite import Database, Migration, check_file, move_aside, split_statements
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+NOTES = Migration("001-notes", "CREATE TABLE note (id INTEGER PRIMARY KEY, text TEXT);")
+TAGS = Migration("002-tags", "CREATE TABLE tag (name TEXT); INSERT INTO tag VALUES ('first');")
+BROKEN = Migration("002-broken", "CREATE TABLE other (name TEXT);\nSELECT * FROM nowhere;")
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "data" / "notes.db"
+
+
+@pytest.fixture
+def database(path: Path) -> Iterator[Database]:
+    database = Database(path, [NOTES])
+    yield database
+    database.close()
+
+
+def add_note(database: Database, text: str) -> None:
+    with database.write() as connection:
+        connection.execute("INSERT INTO note (text) VALUES (?)", (text,))
+
+
+def notes(database: Database) -> list[str]:
+    with database.snapshot() as connection:
+        return [row[0] for row in connection.execute("SELECT text FROM note ORDER BY id")]
+
+
+def fill(database: Database, count: int = 5_000) -> None:
+    with database.write() as connection:
+        connection.executemany("INSERT INTO note (text) VALUES (?)", [(f"note {n} " * 10,) for n in range(count)])
+
+
+def damage_the_middle(path: Path) -> None:
+    """Overwrite pages that hold rows, and leave the first page alone."""
+    content = bytearray(path.read_bytes())
+    content[len(content) // 2 :] = b"\xa5" * (len(content) - len(content) // 2)
+    path.write_bytes(content)
+
+
+def test_a_new_file_is_in_wal_mode_and_private(database: Database) -> None:
+    assert database.read().execute("PRAGMA journal_mode").fetchone() == ("wal",)
+    assert stat.S_IMODE(database.path.stat().st_mode) == 0o600
+
+
+def test_what_is_written_is_there_when_the_file_is_opened_again(path: Path) -> None:
+    first = Database(path, [NOTES])
+    add_note(first, "kept")
+    first.close()
+    assert notes(Database(path, [NOTES])) == ["kept"]
+
+
+def test_a_failed_write_leaves_nothing_behind(database: Database) -> None:
+    def fail() -> None:
+        with database.write() as connection:
+            connection.execute("INSERT INTO note (text) VALUES ('half')")
+            raise KeyError
+
+    with pytest.raises(KeyError):
+        fail()
+    assert notes(database) == []
+    add_note(database, "whole")
+    assert notes(database) == ["whole"]
+
+
+def test_a_step_is_kept_when_a_later_one_fails(database: Database) -> None:
+    def fail() -> None:
+        with database.write() as connection:
+            connection.execute("INSERT INTO note (text) VALUES ('first step')")
+            database.commit_step(connection)
+            connection.execute("INSERT INTO note (text) VALUES ('second step')")
+            raise KeyError
+
+    with pytest.raises(KeyError):
+        fail()
+    assert notes(database) == ["first step"]
+
+
+def test_migrations_are_applied_once_and_recorded_by_name(path: Path) -> None:
+    Database(path, [NOTES]).close()
+    Database(path, [NOTES, TAGS]).close()
+    again = Database(path, [NOTES, TAGS])
+    assert again.read().execute("SELECT position, name FROM migration").fetchall() == [
+        (0, "001-notes"),
+        (1, "002-tags"),
+    ]
+    assert again.read().execute("SELECT name FROM tag").fetchall() == [("first",)]
+
+
+def test_a_migration_that_fails_changes_nothing(path: Path) -> None:
+    Database(path, [NOTES]).close()
+    with pytest.raises(StoreError, match="nowhere"):
+        Database(path, [NOTES, BROKEN])
+    database = Database(path, [NOTES, TAGS])
+    tables = {row[0] for row in database.read().execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
+    assert tables == {"migration", "note", "tag"}
+
+
+def test_statements_are_split_where_they_end() -> None:
+    script = (
+        "CREATE TABLE a (x); CREATE TRIGGER t AFTER INSERT ON a BEGIN\n SELECT 1;\n SELECT 2;\nEND;\n\nSELECT ';'\n"
+    )
+    assert [statement[:14] for statement in split_statements(script)] == [
+        "CREATE TABLE a",
+        "CREATE TRIGGER",
+        "SELECT ';'\n;",
+    ]
+
+
+@pytest.mark.parametrize("known", [[], [NOTES], [NOTES, BROKEN]])
+def test_a_file_of_a_newer_version_is_refused_and_left_untouched(path: Path, known: list[Migration]) -> None:
+    newer = Database(path, [NOTES, TAGS])
+    newer.close()
+    before = path.read_bytes()
+    with pytest.raises(StoreTooNew, match=r"does not know.*Upgrade pinakes"):
+        Database(path, known)
+    assert path.read_bytes() == before
+    assert [entry.name for entry in path.parent.iterdir() if "corrupt" in entry.name] == []
+
+
+@pytest.mark.parametrize("content", [b"garbage" * 1_000, b"SQLite format 3\0" + b"\xff" * 4_000])
+def test_a_file_that_is_no_database_is_moved_aside_whole(path: Path, content: bytes) -> None:
+    path.parent.mkdir()
+    path.write_bytes(content)
+    database = Database(path, [NOTES])
+    assert database.set_aside is not None
+    assert database.set_aside.read_bytes() == content
+    add_note(database, "works")
+    assert notes(database) == ["works"]
+
+
+def test_a_truncated_file_is_moved_aside(path: Path) -> None:
+    database = Database(path, [NOTES])
+    fill(database)
+    database.close()
+    os.truncate(path, path.stat().st_size // 2)
+    again = Database(path, [NOTES])
+    assert again.set_aside is not None
+    assert notes(again) == []
+
+
+def test_an_empty_file_is_a_new_database(path: Path) -> None:
+    path.parent.mkdir()
+    path.touch()
+    database = Database(path, [NOTES])
+    assert database.set_aside is None
+    assert notes(database) == []
+
+
+def test_two_damaged_files_are_both_kept(path: Path) -> None:
+    path.parent.mkdir()
+    for content in (b"first garbage" * 99, b"second garbage" * 99):
+        path.write_bytes(content)
+        Database(path, [NOTES]).close()
+    kept = sorted(entry.read_bytes()[:6] for entry in path.parent.iterdir() if "corrupt" in entry.name)
+    assert kept == [b"first ", b"second"]
+
+
+def test_damage_found_while_reading_is_named_and_the_file_can_be_replaced(database: Database) -> None:
+    fill(database)
+    database.close()
+    damage_the_middle(database.path)
+    file = database.file
+    with pytest.raises(StoreCorrupt, match="damaged"):
+        notes(database)
+    database.replace(file)
+    assert notes(database) == []
+    assert database.set_aside is not None
+    assert database.set_aside.stat().st_ino == file
+
+
+def test_a_file_that_was_already_replaced_is_not_replaced_again(database: Database) -> None:
+    damaged = database.file
+    database.replace(damaged)
+    add_note(database, "new")
+    database.replace(damaged)
+    assert notes(database) == ["new"]
+
+
+def test_side_files_are_set_aside_with_their_database(path: Path) -> None:
+    path.parent.mkdir()
+    for suffix in ("", "-wal", "-shm"):
+        path.with_name(path.name + suffix).write_text(f"what was in {suffix}")
+    aside = move_aside(path)
+    assert [entry.name for entry in sorted(path.parent.iterdir())] == [
+        aside.name,
+        f"{aside.name}-shm",
+        f"{aside.name}-wal",
+    ]
+    assert aside.with_name(f"{aside.name}-wal").read_text() == "what was in -wal"
+
+
+def test_a_sound_file_has_no_problems_and_a_damaged_one_has(database: Database) -> None:
+    fill(database)
+    database.close()
+    assert check_file(database.path) == []
+    damage_the_middle(database.path)
+    assert check_file(database.path) != []
+
+
+def test_a_file_that_is_no_database_cannot_be_checked(tmp_path: Path) -> None:
+    (tmp_path / "x.db").write_bytes(b"garbage" * 999)
+    with pytest.raises(StoreCorrupt):
+        check_file(tmp_path / "x.db")
+
+
+def test_a_writer_that_waits_too_long_says_that_the_file_is_busy(path: Path) -> None:
+    first, second = (Database(path, [NOTES], busy_timeout_seconds=0.05) for _ in range(2))
+    with first.write(), pytest.raises(StoreBusy, match="in use by another process"):
+        add_note(second, "too late")
+    add_note(second, "in time")
+    assert notes(first) == ["in time"]
+
+
+def test_readers_are_not_blocked_by_a_writer_and_see_only_what_is_committed(path: Path) -> None:
+    writer, reader = Database(path, [NOTES]), Database(path, [NOTES])
+    add_note(writer, "old")
+    with writer.write() as connection:
+        connection.execute("INSERT INTO note (text) VALUES ('new')")
+        assert notes(reader) == ["old"]
+    assert notes(reader) == ["old", "new"]
+
+
+def test_a_snapshot_stays_the_same_while_others_write(path: Path) -> None:
+    writer, reader = Database(path, [NOTES]), Database(path, [NOTES])
+    with reader.snapshot() as connection:
+        assert connection.execute("SELECT COUNT(*) FROM note").fetchone() == (0,)
+        add_note(writer, "meanwhile")
+        assert notes(reader) == []
+    assert notes(reader) == ["meanwhile"]
+
+
+def test_each_thread_has_a_connection_of_its_own_and_can_give_it_back(database: Database) -> None:
+    seen: list[sqlite3.Connection] = []
+
+    def use() -> None:
+        seen.append(database.read())
+        database.release()
+        database.release()
+
+    thread = threading.Thread(target=use)
+    thread.start()
+    thread.join()
+    assert seen[0] is not database.read()
+    with pytest.raises(sqlite3.ProgrammingError, match="closed"):
+        seen[0].execute("SELECT 1")
+    assert notes(database) == []
+
+
+OPENER = """
+import pathlib, sys
+from pinakes.store.sqlite import Database, Migration
+sys.stdin.readline()
+notes = Migration("001-notes", "CREATE TABLE note (id INTEGER PRIMARY KEY, text TEXT);")
+database = Database(pathlib.Path(sys.argv[1]), [notes])
+with database.write() as connection:
+    connection.execute("INSERT INTO note (text) VALUES (?)", (sys.argv[2],))
+print(database.set_aside is not None)
+"""
+
+
+@pytest.mark.parametrize("garbage", [False, True])
+def test_processes_that_open_the_same_file_at_once_agree_on_it(path: Path, garbage: bool) -> None:
+    path.parent.mkdir()
+    if garbage:
+        path.write_bytes(b"garbage" * 999)
+    command = [sys.executable, "-c", OPENER, str(path)]
+    openers = [
+        subprocess.Popen([*command, str(n)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) for n in range(4)
+    ]
+    for opener in openers:
+        assert opener.stdin is not None
+        opener.stdin.write("go\n")
+        opener.stdin.flush()
+    replaced = [opener.communicate()[0].strip() == "True" for opener in openers]
+    assert replaced.count(True) == (1 if garbage else 0)
+    assert sorted(notes(Database(path, [NOTES]))) == ["0", "1", "2", "3"]
+
+
+@contextmanager
+def read_only_folder() -> Iterator[Path]:
+    """A folder that this process may not write to, even when the tests run as root."""
+    folder = Path(tempfile.mkdtemp(prefix="read-only-"))
+    is_root = os.geteuid() == 0
+    try:
+        yield folder
+    finally:
+        if is_root:
+            os.seteuid(0)
+        folder.chmod(0o700)
+        shutil.rmtree(folder)
+
+
+def lock_folder(folder: Path) -> None:
+    folder.chmod(0o555)
+    if os.geteuid() == 0:
+        os.seteuid(65_534)
+
+
+def test_a_read_only_folder_is_a_named_error() -> None:
+    with read_only_folder() as folder:
+        lock_folder(folder)
+        for place in (folder / "notes.db", folder / "deeper" / "notes.db"):
+            with pytest.raises(StoreUnwritable, match="Set PINAKES_HOME to a writable folder"):
+                Database(place, [NOTES])
+
+
+def test_a_read_only_file_is_a_named_error_and_keeps_its_content() -> None:
+    with read_only_folder() as folder:
+        database = Database(folder / "notes.db", [NOTES])
+        add_note(database, "kept")
+        database.close()
+        lock_folder(folder)
+        with pytest.raises(StoreUnwritable):
+            Database(folder / "notes.db", [NOTES])
+        if os.getuid() == 0:
+            os.seteuid(0)
+        assert notes(Database(folder / "notes.db", [NOTES])) == ["kept"]
+
+
+def test_a_folder_in_the_place_of_the_file_is_a_named_error(path: Path) -> None:
+    path.mkdir(parents=True)
+    with pytest.raises(StoreUnwritable):
+        Database(path, [NOTES])
+
+
+def test_other_errors_name_the_file(database: Database) -> None:
+    with pytest.raises(StoreError, match=r"notes\.db: no such table"), database.snapshot() as connection:
+        connection.execute("SELECT * FROM nowhere")
+
+
+def test_a_full_disk_is_a_named_error_and_keeps_what_was_there(path: Path) -> None:
+    database = Database(path, [NOTES])
+    add_note(database, "kept")
+    pages = database.read().execute("PRAGMA page_count").fetchone()[0]
+    database.read().execute(f"PRAGMA max_page_count = {pages}")
+    with pytest.raises(StoreUnwritable, match="Free disk space"):
+        fill(database)
+    assert notes(database) == ["kept"]
+
+
+def test_a_deleted_file_counts_as_replaced(database: Database) -> None:
+    database.path.unlink()
+    with closing(database):
+        database.replace(database.file)
+        assert notes(database) == []

@@ -1,0 +1,93 @@
+"""The tables of APIs: replaced all at once, searched by words, gone when removed."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from pinakes.store.apis import MIGRATIONS, ApiRow, ApiStore, NewUnit, UnitRow, WordsRow
+from pinakes.store.sqlite import Database
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+WEIGHTS = (1.0, 1.0, 1.0, 1.0, 1.0)
+
+
+def api(name: str, source: str = "s") -> ApiRow:
+    return ApiRow(name, source, f"/{name}.yaml", f"{name}.yaml", b"{}", 1, 0, 0, b"[]", 1.0)
+
+
+def unit(key: str, words: str = "", kind: str = "operation", pointer: str = "#/p") -> NewUnit:
+    return NewUnit(
+        UnitRow(kind, key, pointer, key, "g", "GET", "/a"), key.encode(), WordsRow(names=words) if words else None
+    )
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[ApiStore]:
+    database = Database(tmp_path / "library.db", MIGRATIONS)
+    yield ApiStore(database)
+    database.close()
+
+
+def test_an_api_is_read_back_as_it_was_written(store: ApiStore) -> None:
+    store.replace(api("one"), [unit("GET /a", "alpha"), unit("x", kind="fragment", pointer="#/x")])
+    row = store.api("ONE")
+    assert row is not None
+    (found,) = store.units(row.id, ("operation",))
+    assert (found.key, found.method, found.tags, found.deprecated) == ("GET /a", "GET", b"[]", 0)
+    assert store.body(found.id) == b"GET /a"
+    assert store.bodies(row.id) == [("GET /a", b"GET /a")]
+    assert store.target(row.id, "#/x") == b"x"
+    assert store.target(row.id, "#/p") is None
+    assert store.unit(row.id, "x") is None
+    assert store.count_searchable() == store.count_searchable(row.id) == 1
+
+
+def test_replacing_leaves_nothing_of_the_old(store: ApiStore) -> None:
+    store.replace(api("one"), [unit("GET /a", "alpha")])
+    store.replace(api("one"), [unit("GET /b", "beta")])
+    assert [row.name for row in store.apis()] == ["one"]
+    assert store.search('"alpha"', WEIGHTS, api_id=None, kinds=(), limit=9) == []
+    (found,) = store.search('"beta"', WEIGHTS, api_id=None, kinds=(), limit=9)
+    assert (found.row.key, found.api_name, found.words.names) == ("GET /b", "one", "beta")
+
+
+def test_search_is_narrowed_by_api_and_kind(store: ApiStore) -> None:
+    store.replace(api("one"), [unit("GET /a", "alpha"), unit("schema A", "alpha", "schema")])
+    store.replace(api("two"), [unit("GET /c", "alphas")])
+    one = store.api("one")
+    assert one is not None
+    assert len(store.search('"alpha"', WEIGHTS, api_id=None, kinds=(), limit=9)) == 3
+    assert [hit.row.key for hit in store.search('"alpha"', WEIGHTS, api_id=one.id, kinds=("schema",), limit=9)] == [
+        "schema A"
+    ]
+    assert store.document_frequencies(["alpha", "none"]) == {"alpha": 3}
+
+
+def test_a_failing_replacement_keeps_the_old(store: ApiStore) -> None:
+    def broken() -> Iterator[NewUnit]:
+        yield unit("GET /b", "beta")
+        raise RuntimeError
+
+    store.replace(api("one"), [unit("GET /a", "alpha")])
+    with pytest.raises(RuntimeError):
+        store.replace(api("one"), broken())
+    assert len(store.search('"alpha"', WEIGHTS, api_id=None, kinds=(), limit=9)) == 1
+
+
+def test_removing_tells_whether_there_was_something(store: ApiStore) -> None:
+    store.replace(api("one"), [unit("GET /a", "alpha")])
+    assert store.remove("one")
+    assert not store.remove("one")
+    assert store.body(1) == b""
+
+
+def test_the_apis_of_a_source_are_found_together(store: ApiStore) -> None:
+    store.replace(api("b", "Both"), [])
+    store.replace(api("a", "both"), [])
+    store.replace(api("c", "other"), [])
+    assert [row.name for row in store.of_source("both")] == ["a", "b"]

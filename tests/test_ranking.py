@@ -1,0 +1,29 @@
+"""Ordering candidates by learned weights."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+
+from pinakes.ranking import LinearRanker
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def test_weights_are_read_by_name_and_unknown_features_count_for_nothing(tmp_path: Path) -> None:
+    path = tmp_path / "weights.json"
+    path.write_text(json.dumps({"weights": {"b": 2.0, "a": 1.0, "gone": 9.0}, "midpoint": 3.0}))
+    ranker = LinearRanker.load(path, ("a", "b", "new"))
+    assert ranker == LinearRanker((1.0, 2.0, 0.0), 3.0)
+    assert ranker.scores([[1.0, 1.0, 5.0], [2.0, 0.0, 0.0]]) == [3.0, 2.0]
+
+
+def test_confidence_keeps_the_order_and_lies_between_none_and_full() -> None:
+    ranker = LinearRanker((1.0,), midpoint=2.0)
+    confidences = [ranker.confidence(score) for score in (-1e9, 0.0, 2.0, 5.0, 1e9)]
+    assert confidences == sorted(confidences)
+    assert confidences[2] == pytest.approx(0.5)
+    assert all(0.0 <= confidence <= 1.0 for confidence in confidences)

@@ -1,0 +1,63 @@
+"""Words out of code and questions."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pinakes import text as module
+from pinakes.text import Words, plain_words, split_identifier, unique
+
+WORDS = Words()
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("parseHTTPResponse", "pars http respons parsehttpresponse"),
+        ("snake_case_name", "snake case name snakecasename"),
+        ("SCREAMING_CASE", "scream case screamingcase"),
+        ("connections connecting", "connect connect"),
+        ("utf8", "utf utf8"),
+        ("the self return", ""),
+        ("a b c", ""),
+        ("x" * 65, ""),
+        ("größe", "gr öß größe"),
+        ("データベース", "データベース デー タベ ース"),
+        ("接続する", "接続 続す する"),
+        ("用", "用"),
+        ("長" * 70, "長長"),
+    ],
+)
+def test_identifiers_are_split_and_stemmed_and_compounds_kept(text: str, words: str) -> None:
+    assert set(WORDS.of(text).split()) >= set(words.split())
+    assert bool(WORDS.of(text)) == bool(words)
+
+
+def test_a_question_and_the_code_it_means_share_words() -> None:
+    code = set(WORDS.of("def load_user_settings(path):").split())
+    question = set(WORDS.of("where are the user settings loaded").split())
+    assert {"load", "user", "set"} <= code & question
+
+
+@given(st.text(max_size=80))
+def test_any_text_gives_words_without_white_space_or_quotes(text: str) -> None:
+    for word in WORDS.of(text).split(" "):
+        assert '"' not in word
+        assert word == "" or word.split() == [word]
+
+
+def test_the_memory_of_words_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "_MEMO_ENTRIES", 10)
+    words = Words()
+    for number in range(100):
+        words.of(f"word{number}")
+    assert len(words._memo) <= 10
+    assert words.of("word1") == WORDS.of("word1")
+
+
+def test_identifiers_and_texts_are_taken_apart() -> None:
+    assert split_identifier("HTTPServer_port2") == ["http", "server", "port", "2"]
+    assert plain_words("a-b c.d") == ["a", "b", "c", "d"]
+    assert unique(["b", "a", "b"]) == ["b", "a"]

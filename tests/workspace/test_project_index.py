@@ -1,0 +1,336 @@
+"""An index that is up to date before every answer, or says where it is not."""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING
+
+import pytest
+
+from pinakes.errors import Cancelled, NothingToIndex, PinakesError, StoreCorrupt
+from pinakes.progress import Silent
+from pinakes.store.lock import try_lock
+from pinakes.workspace import watch
+from pinakes.workspace.project_index import SMALL_CHANGE_FILES
+from tests.repositories import git, make_repository, write_files
+from tests.store.test_lock import start_holder
+from tests.workspace.indexers import TextIndexer, open_index, texts
+
+if TYPE_CHECKING:
+    import sqlite3
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from pinakes.workspace.indexer import Changes, ParsedFile
+    from pinakes.workspace.project_index import Freshness, ProjectIndex
+
+FILES = {"a.py": "a = 1\n", "b.py": "b = 1\n"}
+
+
+class GatedIndexer(TextIndexer):
+    """Extracts nothing while its gate is closed."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.gate = threading.Event()
+        self.gate.set()
+
+    def extract(self, file: ParsedFile) -> str:
+        self.gate.wait(60)
+        return super().extract(file)
+
+
+class BrokenIndexer(TextIndexer):
+    """Has a bug that no file is to blame for."""
+
+    def finish(self, connection: sqlite3.Connection, changes: Changes) -> None:
+        raise RuntimeError("a bug")
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    return write_files(tmp_path / "root", FILES)
+
+
+@pytest.fixture
+def indexer() -> GatedIndexer:
+    return GatedIndexer()
+
+
+@pytest.fixture
+def index(tmp_path: Path, root: Path, indexer: GatedIndexer) -> Iterator[ProjectIndex]:
+    index = open_index(tmp_path, root, indexer)
+    yield index
+    indexer.gate.set()
+    index.close()
+
+
+def fresh_texts(index: ProjectIndex) -> dict[str, str]:
+    """What an answer would know now."""
+    freshness = index.freshen()
+    assert (freshness.complete, freshness.notes) == (True, ())
+    return texts(index)
+
+
+def many_changes() -> dict[str, str | bytes]:
+    return {f"many/f{n}.py": f"n = {n}\n" for n in range(SMALL_CHANGE_FILES + 1)}
+
+
+def test_the_first_answer_waits_for_the_first_index(index: ProjectIndex) -> None:
+    assert fresh_texts(index) == FILES
+
+
+@pytest.mark.parametrize("make", [write_files, make_repository])
+def test_an_edit_a_new_file_and_a_deletion_are_seen_by_the_next_answer(tmp_path: Path, make: object) -> None:
+    assert callable(make)
+    root = make(tmp_path / "project", FILES)
+    index = open_index(tmp_path, root)
+    assert fresh_texts(index) == FILES
+    write_files(root, {"a.py": "a = 22\n"})
+    assert fresh_texts(index)["a.py"] == "a = 22\n"
+    write_files(root, {"deep/er/new.py": "new = 1\n"})
+    assert fresh_texts(index)["deep/er/new.py"] == "new = 1\n"
+    (root / "b.py").unlink()
+    assert "b.py" not in fresh_texts(index)
+    (root / "a.py").rename(root / "c.py")
+    assert set(fresh_texts(index)) == {"c.py", "deep/er/new.py"}
+
+
+@pytest.mark.parametrize("make", [write_files, make_repository])
+def test_a_file_in_a_folder_that_was_empty_is_seen(tmp_path: Path, make: object) -> None:
+    assert callable(make)
+    root = make(tmp_path / "project", FILES)
+    (root / "package" / "inner").mkdir(parents=True)
+    index = open_index(tmp_path, root)
+    fresh_texts(index)
+    write_files(root, {"package/inner/new.py": "new = 1\n"})
+    assert "package/inner/new.py" in fresh_texts(index)
+
+
+def test_an_empty_file_that_gets_content_is_seen(index: ProjectIndex, root: Path) -> None:
+    write_files(root, {"later.py": ""})
+    assert "later.py" not in fresh_texts(index)
+    write_files(root, {"later.py": "now = 1\n"})
+    assert fresh_texts(index)["later.py"] == "now = 1\n"
+
+
+def test_an_edit_of_the_same_size_within_the_same_tick_is_seen(index: ProjectIndex, root: Path) -> None:
+    tick = int(time.time()) + 1  # whole seconds: a coarse clock
+    os.utime(root / "a.py", (tick, tick))
+    assert fresh_texts(index)["a.py"] == "a = 1\n"
+    write_files(root, {"a.py": "a = 9\n"})
+    os.utime(root / "a.py", (tick, tick))
+    assert fresh_texts(index)["a.py"] == "a = 9\n"
+
+
+def test_a_file_replaced_by_a_link_vanishes(index: ProjectIndex, root: Path, tmp_path: Path) -> None:
+    write_files(tmp_path, {"outside.py": "secret = 1\n"})
+    fresh_texts(index)
+    (root / "a.py").unlink()
+    (root / "a.py").symlink_to(tmp_path / "outside.py")
+    assert set(fresh_texts(index)) == {"b.py"}
+
+
+def test_a_changed_gitignore_takes_effect(tmp_path: Path) -> None:
+    root = make_repository(tmp_path / "project", FILES)
+    index = open_index(tmp_path, root)
+    fresh_texts(index)
+    git(root, "rm", "--quiet", "--cached", "b.py")
+    write_files(root, {".gitignore": "b.py\n"})
+    assert set(fresh_texts(index)) == {"a.py", ".gitignore"}
+
+
+def test_nothing_is_read_when_nothing_changed(index: ProjectIndex, root: Path, indexer: GatedIndexer) -> None:
+    for path in FILES:
+        os.utime(root / path, (1_600_000_000.5, 1_600_000_000.5))
+    fresh_texts(index)
+    indexer.extracted.clear()
+    synced_at = index.store.meta("synced_at")
+    os.utime(root, (1_600_000_000.5, 1_600_000_000.5))
+    fresh_texts(index)  # notices the folder's new time
+    assert index.store.meta("synced_at") != synced_at
+    synced_at = index.store.meta("synced_at")
+    fresh_texts(index)
+    assert index.store.meta("synced_at") == synced_at
+    assert indexer.extracted == []
+
+
+def test_a_dear_look_at_the_disk_is_not_repeated_at_once(
+    index: ProjectIndex, root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(watch, "FREE_SECONDS", -1.0)
+    monkeypatch.setattr(watch, "SHARE", 10**12)
+    monkeypatch.setattr(watch, "MAX_PAUSE_SECONDS", 10**6)
+    fresh_texts(index)
+    fresh_texts(index)
+    write_files(root, {"a.py": "a = 333\n"})
+    assert fresh_texts(index)["a.py"] == "a = 1\n"
+    later = time.monotonic() + 10**7
+    monkeypatch.setattr(time, "monotonic", lambda: later)
+    assert fresh_texts(index)["a.py"] == "a = 333\n"
+
+
+def test_many_changes_are_indexed_in_the_background_and_the_answer_says_so(
+    index: ProjectIndex, root: Path, indexer: GatedIndexer
+) -> None:
+    fresh_texts(index)
+    changes = many_changes()
+    write_files(root, changes)
+    indexer.gate.clear()
+    for _ in range(2):  # the first answer and the next one
+        freshness = index.freshen()
+        assert freshness.complete
+        assert len(freshness.notes) == 1
+        assert "being re-indexed" in freshness.notes[0]
+        assert texts(index) == FILES  # never half of it
+    indexer.gate.set()
+    index.index()
+    assert fresh_texts(index) == FILES | changes
+
+
+def test_a_failed_background_run_is_told(tmp_path: Path, root: Path) -> None:
+    open_index(tmp_path, root).index()
+    write_files(root, many_changes())
+    index = open_index(tmp_path, root, BrokenIndexer())
+    notes = index.freshen().notes
+    while "being re-indexed" in notes[0]:
+        notes = index.freshen().notes
+    assert "re-indexing failed" in notes[0]
+    assert "a bug" in notes[0]
+    assert texts(index) == FILES
+
+
+def test_an_index_of_an_older_version_is_renewed(tmp_path: Path, root: Path) -> None:
+    open_index(tmp_path, root, TextIndexer(version=1)).index()
+    newer = TextIndexer(version=2)
+    assert fresh_texts(open_index(tmp_path, root, newer)) == FILES
+    assert sorted(newer.extracted) == ["a.py", "b.py"]
+
+
+def test_an_answer_that_cannot_wait_comes_from_what_is_ready_and_says_so(
+    index: ProjectIndex, indexer: GatedIndexer
+) -> None:
+    indexer.gate.clear()
+    freshness = index.freshen(wait_seconds=0.0)
+    assert not freshness.complete
+    assert "first index is still being built; this answer knows 0 files" in freshness.notes[0]
+    indexer.gate.set()
+    index.index()
+    assert fresh_texts(index) == FILES
+
+
+class Listener(Silent):
+    """Remembers what it is told; may lose patience."""
+
+    def __init__(self, *, patient: bool = True) -> None:
+        self.reports: list[tuple[int, int, str]] = []
+        self._patient = patient
+
+    def report(self, done: int, total: int, what: str) -> None:
+        self.reports.append((done, total, what))
+
+    def cancelled(self) -> bool:
+        return not self._patient
+
+
+def test_a_first_index_reports_its_progress_to_whoever_waits(index: ProjectIndex) -> None:
+    listener = Listener()
+    index.freshen(progress=listener)
+    assert listener.reports[-1] == (2, 2, "files")
+
+
+def test_a_caller_who_no_longer_waits_is_answered_and_the_index_goes_on(
+    index: ProjectIndex, indexer: GatedIndexer
+) -> None:
+    indexer.gate.clear()
+    assert not index.freshen(progress=Listener(patient=False)).complete
+    indexer.gate.set()
+    assert fresh_texts(index) == FILES
+
+
+def test_a_first_index_that_fails_is_an_error_each_time(tmp_path: Path) -> None:
+    (tmp_path / "empty").mkdir()
+    index = open_index(tmp_path, tmp_path / "empty")
+    for _ in range(2):
+        with pytest.raises(NothingToIndex):
+            index.freshen()
+
+
+def test_a_bug_in_the_background_is_an_error_and_not_silence(tmp_path: Path, root: Path) -> None:
+    with pytest.raises(PinakesError, match="Indexing failed: RuntimeError: a bug"):
+        open_index(tmp_path, root, BrokenIndexer()).freshen()
+
+
+def test_another_process_that_indexes_is_waited_for_and_then_mentioned(index: ProjectIndex, root: Path) -> None:
+    fresh_texts(index)
+    write_files(root, {"a.py": "a = 22\n"})
+    holder = start_holder(index.database.path.with_suffix(".lock"))
+    assert "another process is re-indexing" in index.freshen().notes[0]
+    assert texts(index)["a.py"] == "a = 1\n"
+    holder.kill()
+    holder.communicate()
+    assert fresh_texts(index)["a.py"] == "a = 22\n"
+
+
+def test_indexing_waits_for_another_process_unless_it_is_cancelled(index: ProjectIndex) -> None:
+    with try_lock(index.database.path.with_suffix(".lock")), pytest.raises(Cancelled):
+        index.index(progress=Listener(patient=False))
+
+
+def test_several_threads_may_ask_at_once(index: ProjectIndex, root: Path) -> None:
+    index.index()
+    write_files(root, {"a.py": "a = 22\n", "new.py": "new = 1\n"})
+    with ThreadPoolExecutor(8) as pool:
+        answers = list(pool.map(lambda _: fresh_texts(index), range(16)))
+    assert answers == [FILES | {"a.py": "a = 22\n", "new.py": "new = 1\n"}] * 16
+
+
+def damage(index: ProjectIndex) -> None:
+    """Destroy the content of the index file behind its back, but not its first pages."""
+    path = index.database.path
+    index.database.close()
+    content = path.read_bytes()
+    path.write_bytes(content[:8192] + b"\xa5" * (len(content) - 8192))
+
+
+def test_an_index_that_proves_damaged_is_set_aside_rebuilt_and_the_answer_says_so(index: ProjectIndex) -> None:
+    fresh_texts(index)
+    damage(index)
+    found, notes = index.answer(lambda freshness: (texts(index), freshness.notes))
+    assert found == FILES
+    assert len(notes) == 1
+    assert "damaged" in notes[0]
+    assert index.database.set_aside is not None
+    assert index.database.set_aside.name in notes[0]
+    assert index.answer(lambda freshness: freshness.notes) == ()
+
+
+def test_indexing_a_damaged_index_rebuilds_it_and_says_so(index: ProjectIndex) -> None:
+    index.index()
+    damage(index)
+    report = index.index(force=True)
+    assert report.written == set(FILES)
+    assert "damaged" in report.notes[0]
+    assert texts(index) == FILES
+
+
+def test_damage_that_a_rebuild_does_not_mend_is_an_error(index: ProjectIndex) -> None:
+    def work(_: Freshness) -> None:
+        raise StoreCorrupt("always")
+
+    with pytest.raises(StoreCorrupt):
+        index.answer(work)
+
+
+def test_closing_stops_a_background_run(tmp_path: Path, root: Path) -> None:
+    write_files(root, many_changes())
+    indexer = GatedIndexer()
+    index = open_index(tmp_path, root, indexer)
+    indexer.gate.clear()
+    index.freshen(wait_seconds=0.0)
+    threading.Timer(0.01, indexer.gate.set).start()
+    index.close()
+    assert not any(thread.name == "pinakes-index" for thread in threading.enumerate())

@@ -1,0 +1,127 @@
+"""All projects of a process, found by folder or by identity."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from pinakes.errors import BadArgument, NotFound
+from pinakes.store.project import PROJECT_001
+from pinakes.workspace.projects import Projects
+from pinakes.workspace.registry import index_path, known_indexes
+from tests.repositories import git, make_repository, write_files
+from tests.workspace.indexers import TEXTS, TextIndexer, texts
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+FILES = {"a.py": "a = 1\n"}
+
+
+@pytest.fixture
+def projects(tmp_path: Path) -> Iterator[Projects]:
+    # a folder whose name means something in an address
+    projects = Projects(tmp_path / "ho?me #1%41", [PROJECT_001, TEXTS], [TextIndexer()])
+    yield projects
+    projects.close()
+
+
+def make_project(root: Path, remote: str) -> Path:
+    make_repository(root, FILES)
+    git(root, "remote", "add", "origin", remote)
+    return root
+
+
+def test_a_project_is_opened_once(projects: Projects, tmp_path: Path) -> None:
+    root = write_files(tmp_path / "root", FILES)
+    (tmp_path / "link").symlink_to("root")
+    assert projects.at(root) is projects.at(tmp_path / "link") is projects.at(root / ".." / "root")
+
+
+def test_folders_of_the_same_name_never_mix(projects: Projects, tmp_path: Path) -> None:
+    one = write_files(tmp_path / "one" / "tool", {"a.py": "one = 1\n"})
+    two = write_files(tmp_path / "two" / "tool", {"a.py": "two = 2\n"})
+    for root in (one, two):
+        projects.at(root).index()
+    assert texts(projects.at(one)) == {"a.py": "one = 1\n"}
+    assert texts(projects.at(two)) == {"a.py": "two = 2\n"}
+    assert projects.at(one).database.path.name.startswith("tool-")
+
+
+def test_worktrees_of_one_project_have_an_index_each(projects: Projects, tmp_path: Path) -> None:
+    main = make_project(tmp_path / "main", "https://example.org/team/tool")
+    git(main, "worktree", "add", "--quiet", str(tmp_path / "tree"))
+    write_files(tmp_path / "tree", {"a.py": "a = 'in the worktree'\n"})
+    for root in (main, tmp_path / "tree"):
+        projects.at(root).index()
+    assert texts(projects.at(main)) == FILES
+    assert texts(projects.at(tmp_path / "tree"))["a.py"] == "a = 'in the worktree'\n"
+    assert {index.project_id for index in known_indexes(projects.home)} == {"example.org/team/tool"}
+
+
+def test_a_project_is_found_by_its_id_from_anywhere(projects: Projects, tmp_path: Path) -> None:
+    root = make_project(tmp_path / "root", "https://example.org/team/tool")
+    elsewhere = write_files(tmp_path / "elsewhere", FILES)
+    projects.at(root).index()
+    assert projects.find("example.org/team/tool", elsewhere) is projects.at(root)
+    assert projects.find("example.org/team/tool", tmp_path / "missing") is projects.at(root)
+    assert projects.find("", elsewhere) is projects.at(elsewhere)
+
+
+def test_the_sessions_own_project_counts_before_others_of_the_same_id(projects: Projects, tmp_path: Path) -> None:
+    roots = [make_project(tmp_path / name, "https://example.org/team/tool") for name in ("one", "two")]
+    projects.at(roots[0]).index()
+    assert projects.find("example.org/team/tool", roots[1]) is projects.at(roots[1])  # though it is not indexed yet
+    projects.at(roots[1]).index()
+    assert projects.find("example.org/team/tool", roots[0]) is projects.at(roots[0])
+    assert projects.find("example.org/team/tool", tmp_path) is projects.at(roots[1])  # the one indexed last
+
+
+def test_an_unknown_id_is_an_error_that_names_the_known_ones(projects: Projects, tmp_path: Path) -> None:
+    root = make_project(tmp_path / "root", "https://example.org/team/tool")
+    with pytest.raises(NotFound, match="index_repository first"):
+        projects.find("example.org/other", tmp_path)
+    projects.at(root).index()
+    with pytest.raises(NotFound, match=r"Known: example\.org/team/tool"):
+        projects.find("example.org/other", tmp_path)
+
+
+def test_a_project_whose_folder_is_gone_is_not_found(projects: Projects, tmp_path: Path) -> None:
+    root = make_project(tmp_path / "root", "https://example.org/team/tool")
+    projects.at(root).index()
+    root.rename(tmp_path / "moved")
+    with pytest.raises(NotFound):
+        projects.find("example.org/team/tool", tmp_path)
+
+
+@pytest.mark.parametrize("folder", [Path("/"), Path.home()])
+def test_the_home_folder_and_the_root_of_the_disk_are_no_projects(projects: Projects, folder: Path) -> None:
+    with pytest.raises(BadArgument, match="is not a project"):
+        projects.at(folder)
+
+
+def test_known_indexes_are_listed_with_their_projects(projects: Projects, tmp_path: Path) -> None:
+    roots = [write_files(tmp_path / name, FILES) for name in ("one", "two")]
+    for root in roots:
+        projects.at(root).index()
+    known = known_indexes(projects.home)
+    assert [index.root for index in known] == [roots[1], roots[0]]
+    assert [index.files for index in known] == [1, 1]
+    assert known[0].database == index_path(projects.home, roots[1])
+
+
+def test_unfinished_and_damaged_indexes_are_left_out_of_the_list(projects: Projects, tmp_path: Path) -> None:
+    projects.at(write_files(tmp_path / "unfinished", FILES))
+    (projects.home / "projects" / "damaged.db").write_bytes(b"garbage" * 999)
+    assert known_indexes(projects.home) == []
+    assert known_indexes(tmp_path / "nowhere") == []
+
+
+def test_an_index_is_named_after_its_folder_and_never_escapes_the_data_folder() -> None:
+    home = Path("/home")
+    assert index_path(home, Path("/src/my tool")).name.startswith("my-tool-")
+    assert index_path(home, Path("/")).name.startswith("root-")
+    assert len(index_path(home, Path("/" + "x" * 300)).name) < 70
+    assert index_path(home, Path("/src/tool")) != index_path(home, Path("/lib/tool"))
