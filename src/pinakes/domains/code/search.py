@@ -57,7 +57,7 @@ class CodeSearch:
     def _search_by_words(
         self, query: CodeQuery, scope: Scope, *, limit: int, notes: tuple[str, ...] = ()
     ) -> CodeAnswer:
-        ranked = rank_files(self._store, query, scope)
+        ranked = rank_files(self._store, query, scope, at_least=limit)
         chosen = _chosen_chunks(self._store, ranked, query, at_once=limit)
         hits = self._read(chosen, limit=limit)
         if hits:
@@ -72,9 +72,8 @@ class CodeSearch:
         chunks: list[ChunkRow] = []
         for found in scan(self._root, order, finder, report):
             chunks += _covering(self._store.chunks_of_file(ids[found.path]), found.lines)
-        note = (
-            () if report.complete else (f"Note: stopped after {report.files}/{len(ids)} files; narrow by directory.",)
-        )
+        stopped = f"Note: stopped after {report.files}/{len(ids)} files; narrow by directory."
+        note = () if report.complete else (stopped,)
         if not chunks:
             shown = repr(query.text[:_SHOWN_CHARACTERS])
             missing = (f"No exact match for {query.kind} {shown} in {report.files} files; closest by words:",)
@@ -101,9 +100,9 @@ class CodeSearch:
         return tuple(name for name, score, _ in process.extract(query.text, names, limit=3) if score > 60)
 
 
-def rank_files(store: CodeStore, query: CodeQuery, scope: Scope) -> list[tuple[Candidate, float]]:
+def rank_files(store: CodeStore, query: CodeQuery, scope: Scope, *, at_least: int) -> list[tuple[Candidate, float]]:
     """Files that may answer the query, best first, each with its confidence."""
-    candidates, rows = describe_candidates(store, query, scope)
+    candidates, rows = describe_candidates(store, query, scope, at_least=at_least)
     ranker = shared_ranker()
     scored = zip(candidates, ranker.scores(rows), strict=True)
     ordered = sorted(scored, key=lambda pair: (-pair[1], pair[0].file.path))
