@@ -19,6 +19,7 @@ import sys
 import tempfile
 import time
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.request import urlopen
@@ -86,16 +87,17 @@ def served(folder: Path) -> Iterator[str]:
 
 def crawl_table(docs: Docs, sites: Path) -> None:
     print(
-        "| site | pages | chunks | CPU-s | pages per CPU-s | recrawl CPU-s | times cheaper |\n|---|---|---|---|---|---|---|"
+        "| site | pages | chunks | CPU-s | pages per CPU-s | recrawl CPU-s | times cheaper |\n"
+        "|---|---|---|---|---|---|---|"
     )
     with served(sites) as url:
         for site in SITES:
             request = NewSource(f"{url}/{site}/start.html", site, sites, (sites,), max_pages=5_000)
             (source,) = docs.library.add(request).sources
-            first = cpu_seconds(lambda: docs.library.crawls.run(source.id))
+            first = cpu_seconds(partial(docs.library.crawls.run, source.id))
             status = docs.library.status(site)
             docs.library.recrawl(site, full=False)
-            again = cpu_seconds(lambda: docs.library.crawls.run(source.id))
+            again = cpu_seconds(partial(docs.library.crawls.run, source.id))
             print(
                 f"| {site} | {status.pages} | {status.chunks} | {first:.1f} | {status.pages / first:.0f}"
                 f" | {again:.2f} | {first / again:.0f} |",
@@ -195,7 +197,7 @@ def scores(answers: Answers) -> dict[str, list[str]]:
     with tempfile.NamedTemporaryFile("w", suffix=".jsonl") as file:
         file.write("".join(json.dumps({"id": key, "results": found}) + "\n" for key, found in answers.items()))
         file.flush()
-        command = [sys.executable, SHARED / "docs/score.py", file.name]
+        command = [sys.executable, str(SHARED / "docs/score.py"), file.name]
         printed = subprocess.run(command, check=True, capture_output=True, text=True).stdout
     groups = {}
     for line in printed.splitlines():

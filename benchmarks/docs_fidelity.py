@@ -25,8 +25,9 @@ if TYPE_CHECKING:
 
 CONTENT = "[role=main], #apicontent, main, article"
 FURNITURE = (
-    "script, style, noscript, template, svg, nav, footer, button, input, select, form, [role=navigation], .related, .navheader,"
-    " .navfooter, .sphinxsidebar, #column2, #toc, .fancy_toc, .headerlink, a.mark, .linenos, [aria-hidden=true], .nosearch,"
+    "script, style, noscript, template, svg, nav, footer, button, input, select, form, [role=navigation], .related,"
+    " .navheader, .navfooter, .sphinxsidebar, #column2, #toc, .fancy_toc, .headerlink, a.mark, .linenos, [aria-hidden=true],"
+    " .nosearch,"
     " body > header, .header, #footer, #footer-text, #sidebar, .menu, .mobile-nav, .searchmenu, .viewcode-link"
 )
 NAVIGATION = "nav, [role=navigation], .related, .navheader, .navfooter, .sphinxsidebar, #column2, footer, #footer"
@@ -58,7 +59,8 @@ def main() -> None:
     sites = Path(sys.argv[1])
     total = Kept()
     print(
-        "| site | pages | code blocks verbatim | headings | words | pages with navigation left in |\n|---|---|---|---|---|---|"
+        "| site | pages | code blocks verbatim | headings | words | pages with navigation left in |\n"
+        "|---|---|---|---|---|---|"
     )
     for site in sorted(path for path in sites.iterdir() if path.is_dir()):
         kept = Kept()
