@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 CONTENT = "[role=main], #apicontent, main, article"
 FURNITURE = (
     "script, style, noscript, template, svg, nav, footer, button, input, select, form, [role=navigation], .related,"
-    " .navheader, .navfooter, .sphinxsidebar, #column2, #toc, .fancy_toc, .headerlink, a.mark, .linenos, [aria-hidden=true],"
-    " .nosearch,"
+    " .navheader, .navfooter, .sphinxsidebar, #column2, #toc, .fancy_toc, .headerlink, a.mark, .linenos,"
+    " [aria-hidden=true], .nosearch,"
     " body > header, .header, #footer, #footer-text, #sidebar, .menu, .mobile-nav, .searchmenu, .viewcode-link"
 )
 NAVIGATION = "nav, [role=navigation], .related, .navheader, .navfooter, .sphinxsidebar, #column2, footer, #footer"
