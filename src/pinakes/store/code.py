@@ -45,7 +45,7 @@ CODE_001 = Migration(
 # A word is common when it stands in more than one of so many chunks.
 COMMON_SHARE = 100
 
-# `+` keeps SQLite from looking every row up by itself: the words are read once and the rows filtered before they are scored.
+# `+` keeps SQLite from looking every row up by itself: the words are read once, and rows are filtered before scoring.
 _AMONG = "AND +{table}.rowid IN (SELECT rowid FROM {table} WHERE {table} MATCH ?)"
 
 
@@ -140,7 +140,9 @@ class Scope:
             values += [str(len(self.folder) + 1), self.folder + "/"]
         if self.suffixes:
             parts.append("(" + " OR ".join("file.path LIKE ? ESCAPE '\\'" for _ in self.suffixes) + ")")
-            values += ["%" + suffix.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_") for suffix in self.suffixes]
+            values += [
+                "%" + suffix.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_") for suffix in self.suffixes
+            ]
         return " AND ".join(parts), values
 
 
@@ -162,7 +164,10 @@ class CodeStore:
         first = connection.execute("SELECT COALESCE(MAX(id), 0) + 1 FROM chunk").fetchone()[0]
         connection.executemany(
             "INSERT INTO chunk VALUES (?, ?, ?, ?, ?, ?, ?)",
-            [(n, file_id, c.start_line, c.end_line, c.symbol, c.kind, c.signature) for n, c in enumerate(chunks, first)],
+            [
+                (n, file_id, c.start_line, c.end_line, c.symbol, c.kind, c.signature)
+                for n, c in enumerate(chunks, first)
+            ],
         )
         connection.executemany(
             "INSERT INTO chunk_words (rowid, symbol, doc, body) VALUES (?, ?, ?, ?)",
@@ -180,7 +185,9 @@ class CodeStore:
     @staticmethod
     def remove(connection: sqlite3.Connection, file_id: int) -> None:
         """Delete all that is known about one file."""
-        connection.execute("DELETE FROM chunk_words WHERE rowid IN (SELECT id FROM chunk WHERE file_id = ?)", (file_id,))
+        connection.execute(
+            "DELETE FROM chunk_words WHERE rowid IN (SELECT id FROM chunk WHERE file_id = ?)", (file_id,)
+        )
         connection.execute("DELETE FROM chunk WHERE file_id = ?", (file_id,))
         connection.execute("DELETE FROM definition WHERE file_id = ?", (file_id,))
         connection.execute("DELETE FROM file_words WHERE rowid = ?", (file_id,))
@@ -222,7 +229,9 @@ class CodeStore:
         highest: int | None = self.database.read().execute("SELECT MAX(id) FROM chunk").fetchone()[0]
         return highest or 0
 
-    def match_chunks(self, alone: Sequence[str], paired: Sequence[str], scope: Scope, *, limit: int) -> list[ChunkMatch]:
+    def match_chunks(
+        self, alone: Sequence[str], paired: Sequence[str], scope: Scope, *, limit: int
+    ) -> list[ChunkMatch]:
         """The chunks that best match the terms, among those with one of `alone` or two of `paired`."""
         condition, values = scope.condition()
         rows = self.database.read().execute(
@@ -266,7 +275,8 @@ class CodeStore:
     def file_words(self, ids: Sequence[int]) -> dict[int, FileWords]:
         """The words of files."""
         rows = self.database.read().execute(
-            f"SELECT rowid, stem, folders, names FROM file_words WHERE rowid IN ({', '.join('?' * len(ids))})", tuple(ids)
+            f"SELECT rowid, stem, folders, names FROM file_words WHERE rowid IN ({', '.join('?' * len(ids))})",
+            tuple(ids),
         )
         return {row[0]: FileWords(*row[1:]) for row in rows}
 
@@ -297,12 +307,15 @@ class CodeStore:
     def _chunk_rows(self, condition: str, values: Sequence[int], *, limit: int = -1) -> list[ChunkRow]:
         rows = self.database.read().execute(
             f"""SELECT chunk.id, file_id, path, start_line, end_line, symbol, kind, signature
-                FROM chunk JOIN file ON file.id = file_id WHERE {condition} ORDER BY file_id, start_line LIMIT {limit}""",
+                FROM chunk JOIN file ON file.id = file_id
+                WHERE {condition} ORDER BY file_id, start_line LIMIT {limit}""",
             tuple(values),
         )
         return [ChunkRow(*row) for row in rows]
 
-    def definitions_named(self, names: Sequence[str], scope: Scope, *, limit: int) -> list[tuple[int, DefinitionRecord]]:
+    def definitions_named(
+        self, names: Sequence[str], scope: Scope, *, limit: int
+    ) -> list[tuple[int, DefinitionRecord]]:
         """Definitions with one of the names, in any case, with the file each stands in."""
         condition, values = scope.condition()
         rows = self.database.read().execute(
@@ -339,7 +352,5 @@ def any_of(terms: Sequence[str]) -> str:
 
 def one_or_two_of(alone: Sequence[str], paired: Sequence[str]) -> str:
     """An FTS5 expression that matches any of `alone`, or two of `paired` together."""
-    meetings = [
-        f"({any_of([term])} AND ({any_of(paired[n:])}))" for n, term in enumerate(paired[:-1], start=1)
-    ]
+    meetings = [f"({any_of([term])} AND ({any_of(paired[n:])}))" for n, term in enumerate(paired[:-1], start=1)]
     return " OR ".join([*([any_of(alone)] if alone else []), *meetings])

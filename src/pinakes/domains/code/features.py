@@ -42,7 +42,13 @@ PRIORS = (
     "depth",
 )
 OWN_FEATURES = (
-    *CONTENT_FEATURES, *PATH_FEATURES, *NAME_FEATURES, *DEFINITION_FEATURES, *PRIORS, "bm25_file", "file_coverage",
+    *CONTENT_FEATURES,
+    *PATH_FEATURES,
+    *NAME_FEATURES,
+    *DEFINITION_FEATURES,
+    *PRIORS,
+    "bm25_file",
+    "file_coverage",
 )
 # These count again relative to the best candidate of the same query,
 RELATIVE = ("bm25_best", "bm25_file", "chunk_coverage", "stem_share", "name_best", "file_coverage", "chunk_sum")
@@ -93,8 +99,8 @@ class Texts:
 class Weights:
     """How rare each query word is, as its share of the whole query; finds the words in texts.
 
-    Texts are index words between spaces, with one at either end. Which query words a text holds is a set of bits: to look
-    for a handful of words in a text is many times cheaper than to take the text apart.
+    Texts are index words between spaces, with one at either end. Which query words a text holds is a set of bits:
+    to look for a handful of words in a text is many times cheaper than to take the text apart.
     """
 
     def __init__(self, query: CodeQuery, frequencies: Mapping[str, int], chunk_count: int) -> None:
@@ -159,9 +165,7 @@ def promise(candidate: Candidate, query: CodeQuery, weights: Weights) -> float:
     return guess - (path.is_test and not query.about_tests) * 0.4 - path.priors[0] * 0.3
 
 
-def describe(
-    candidates: Sequence[Candidate], query: CodeQuery, weights: Weights, texts: Texts
-) -> list[list[float]]:
+def describe(candidates: Sequence[Candidate], query: CodeQuery, weights: Weights, texts: Texts) -> list[list[float]]:
     """The features of all candidates of one query, in the order of FEATURES."""
     spoken = {_squash(word) for word in query.text.split()} | set(query.joined)
     rows = [_own(candidate, query, spoken, weights, texts) for candidate in candidates]
@@ -173,9 +177,7 @@ def describe(
     return rows
 
 
-def _own(
-    candidate: Candidate, query: CodeQuery, spoken: set[str], weights: Weights, texts: Texts
-) -> list[float]:
+def _own(candidate: Candidate, query: CodeQuery, spoken: set[str], weights: Weights, texts: Texts) -> list[float]:
     """What one candidate shows by itself, in the order of OWN_FEATURES."""
     file = candidate.file
     path = _path_facts(file.path)
@@ -255,7 +257,7 @@ def _best_name(names: str, in_names: int, weights: Weights) -> float:
 
 
 def _definition_features(candidate: Candidate, query: CodeQuery, subject: str) -> tuple[float, float, float, float]:
-    """Whether the file defines a name of the query: exactly, in another case, at the top level, and as its own subject."""
+    """Whether it defines a name of the query: exactly, in another case, at the top level, and as its own subject."""
     exact = loose = top = own = 0.0
     for definition in candidate.definitions:
         if definition.name in query.names:
@@ -287,7 +289,8 @@ def _path_facts(path: str) -> _PathFacts:
         path.endswith("__init__.py"),
         path.endswith((".d.ts", ".d.mts", ".d.cts")),
     )
-    return _PathFacts(path.lower(), _squash(telling_stem(path)[0]), is_test(path), tuple(map(float, priors)), path.count("/") / 10)
+    subject = _squash(telling_stem(path)[0])
+    return _PathFacts(path.lower(), subject, is_test(path), tuple(map(float, priors)), path.count("/") / 10)
 
 
 def _file_priors(file: FileRow) -> tuple[float, float, float, float]:
