@@ -11,10 +11,15 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from benchmarks.places import MIRRORS, SCRATCH, SHARED
-from pinakes.app import App
-from pinakes.config import Config
+from pinakes.domains.code.index import CodeIndexer
 from pinakes.domains.code.search import CodeSearch
 from pinakes.store.code import CodeStore
+from pinakes.store.migrations import PROJECT
+from pinakes.workspace.projects import Projects
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -62,15 +67,15 @@ def lay_out() -> None:
 
 
 @cache
-def app() -> App:
-    """One application whose data lies with the scratch data."""
-    return App(Config(home=SCRATCH / "home"))
+def projects() -> Projects:
+    """Projects indexed for code search alone; their data lies with the scratch data."""
+    return Projects(SCRATCH / "home", PROJECT, (CodeIndexer(),))
 
 
 @cache
 def index_of(root: Path) -> tuple[CodeStore, CodeSearch]:
     """The up-to-date index of one repository."""
-    index = app().projects.at(root)
+    index = projects().at(root)
     index.index()
     store = CodeStore(index.database)
     return store, CodeSearch(store, index.project.root)

@@ -106,16 +106,19 @@ def folds_of(found: list[Example]) -> dict[str, int]:
     return {name: number % FOLDS for number, name in enumerate(names)}
 
 
-def cross_validate(found: list[Example]) -> list[tuple[Query, list[str]]]:
-    """Each query with its files as ranked by weights that have not seen its repository."""
+def fit_without(found: list[Example]) -> dict[str, Vector]:
+    """For each repository, weights that have not seen it."""
     folds = folds_of(found)
+    learned = [fit([example for example in found if folds[example.query.repository] != fold]) for fold in range(FOLDS)]
+    return {repository: learned[fold] for repository, fold in folds.items()}
+
+
+def cross_validate(found: list[Example], weights: dict[str, Vector]) -> list[tuple[Query, list[str]]]:
+    """Each query with its files as ranked by weights that have not seen its repository."""
     ranked = []
-    for fold in range(FOLDS):
-        weights = fit([example for example in found if folds[example.query.repository] != fold])
-        for example in found:
-            if folds[example.query.repository] == fold:
-                order = np.argsort(-(example.features @ weights), kind="stable")
-                ranked.append((example.query, [example.paths[i] for i in order]))
+    for example in found:
+        order = np.argsort(-(example.features @ weights[example.query.repository]), kind="stable")
+        ranked.append((example.query, [example.paths[i] for i in order]))
     return ranked
 
 
@@ -127,7 +130,7 @@ def main() -> None:
     lay_out()
     found = examples()
     groups: dict[str, list[float]] = {}
-    for query, paths in cross_validate(found):
+    for query, paths in cross_validate(found, fit_without(found)):
         for group in (query.set, query.category, f"{query.set}/{query.language}"):
             groups.setdefault(group, []).append(ndcg(paths, query.targets))
     for group, values in sorted(groups.items()):

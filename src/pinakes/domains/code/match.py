@@ -59,9 +59,7 @@ def _candidates(
     return _gather(store, chunks, files, definitions, scale)
 
 
-def _divide(
-    terms: Sequence[str], frequencies: Mapping[str, int], chunk_count: int
-) -> tuple[list[str], list[str]]:
+def _divide(terms: Sequence[str], frequencies: Mapping[str, int], chunk_count: int) -> tuple[list[str], list[str]]:
     """The terms, rarest first, that make a candidate alone, and those that do so in pairs."""
     alone: list[str] = []
     paired: list[str] = []

@@ -41,9 +41,10 @@ class Ranked:
 class CodeSearch:
     """Searches one project's code."""
 
-    def __init__(self, store: CodeStore, root: Path) -> None:
+    def __init__(self, store: CodeStore, root: Path, ranker: LinearRanker | None = None) -> None:
         self._store = store
         self._root = root
+        self._ranker = ranker or shared_ranker()
 
     def search(self, text: str, scope: Scope | None = None, *, limit: int = 10) -> CodeAnswer:
         """The best chunks for a query; one per file first."""
@@ -57,7 +58,7 @@ class CodeSearch:
     def _search_by_words(
         self, query: CodeQuery, scope: Scope, *, limit: int, notes: tuple[str, ...] = ()
     ) -> CodeAnswer:
-        ranked = rank_files(self._store, query, scope, at_least=limit)
+        ranked = rank_files(self._store, query, scope, self._ranker, at_least=limit)
         chosen = _chosen_chunks(self._store, ranked, query, at_once=limit)
         hits = self._read(chosen, limit=limit)
         if hits:
@@ -100,10 +101,11 @@ class CodeSearch:
         return tuple(name for name, score, _ in process.extract(query.text, names, limit=3) if score > 60)
 
 
-def rank_files(store: CodeStore, query: CodeQuery, scope: Scope, *, at_least: int) -> list[tuple[Candidate, float]]:
+def rank_files(
+    store: CodeStore, query: CodeQuery, scope: Scope, ranker: LinearRanker, *, at_least: int
+) -> list[tuple[Candidate, float]]:
     """Files that may answer the query, best first, each with its confidence."""
     candidates, rows = describe_candidates(store, query, scope, at_least=at_least)
-    ranker = shared_ranker()
     scored = zip(candidates, ranker.scores(rows), strict=True)
     ordered = sorted(scored, key=lambda pair: (-pair[1], pair[0].file.path))
     return [(candidate, ranker.confidence(score)) for candidate, score in ordered]

@@ -1,0 +1,48 @@
+"""Run benchmarks: all of them, or those that are named.
+
+    python -m benchmarks [NAME …]
+"""
+
+from __future__ import annotations
+
+import argparse
+import subprocess
+import sys
+
+# Each is a module here and its arguments.
+COMMANDS = (
+    "code_search",
+    "query_speed",
+    "index_speed",
+    "startup",
+    "apis",
+    "memory recall",
+    "memory durability",
+    "memory latency",
+    "memory hook",
+    "memory redaction",
+)
+
+
+def main() -> int:
+    """One benchmark after the other, each in a process of its own; 0 when all ran."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    names = sorted({command.split()[0] for command in COMMANDS})
+    parser.add_argument("names", nargs="*", metavar="NAME", help=f"one of {', '.join(names)}; default: all")
+    chosen = parser.parse_args().names or names
+    if unknown := set(chosen) - set(names):
+        parser.error(f"no such benchmark: {', '.join(sorted(unknown))}")
+    failed = [command for command in COMMANDS if command.split()[0] in chosen and not run(command)]
+    if failed:
+        print(f"failed: {', '.join(failed)}", file=sys.stderr)
+    return bool(failed)
+
+
+def run(command: str) -> bool:
+    """Run one, under a heading that says how; whether it ended well."""
+    print(f"\n## {command}\n\n`python -m benchmarks.{command}`\n", flush=True)
+    return subprocess.run([sys.executable, "-m", *f"benchmarks.{command}".split()]).returncode == 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

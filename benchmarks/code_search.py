@@ -1,0 +1,203 @@
+"""Does search_code find the right file? NDCG@10, and tokens until it is there, beside ripgrep, plain FTS5 and semble.
+
+    python -m benchmarks.code_search
+
+Our figures are cross-validated: each repository is ranked with weights that were learned without it.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+import sqlite3
+import statistics
+import subprocess
+from collections import defaultdict
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from benchmarks.code_material import Query, hits, index_of, lay_out, ndcg, queries
+from benchmarks.index_speed import SEMBLE
+from benchmarks.places import REPOSITORY
+from benchmarks.processes import environment_with
+from benchmarks.train_code_ranker import cross_validate, examples, fit_without
+from pinakes.budget import estimate_tokens
+from pinakes.domains.code.render import render_hits
+from pinakes.domains.code.search import CodeSearch
+from pinakes.ranking import LinearRanker
+from pinakes.store.code import Scope, any_of
+from pinakes.text import QUESTION_WORDS, STOP_WORDS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+    from pathlib import Path
+
+TOKEN_BUDGET = 5_000
+NEVER = math.inf
+SYSTEMS = ("ripgrep keywords", "plain FTS5", "semble, BM25 and ranking", "pinakes")
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What one system answered to one query: the paths, best first."""
+
+    system: str
+    query: Query
+    paths: list[str]
+
+    @property
+    def score(self) -> float:
+        """NDCG@10."""
+        return ndcg(self.paths, self.query.targets)
+
+
+def main() -> None:
+    """Print the tables."""
+    lay_out()
+    asked = list(queries())
+    found = examples()
+    weights = fit_without(found)
+    ours = [Outcome("pinakes", query, paths) for query, paths in cross_validate(found, weights)]
+    print_scores([*baselines(asked), *ours])
+    print()
+    rankers = {repository: LinearRanker(tuple(vector)) for repository, vector in weights.items()}
+    print_tokens([query for query in asked if query.set == "labelled"], rankers)
+
+
+def baselines(asked: Sequence[Query]) -> list[Outcome]:
+    """The answers of the others, repository by repository."""
+    outcomes: list[Outcome] = []
+    for root, group in by_root(asked).items():
+        outcomes += [Outcome("ripgrep keywords", query, list(files_by_keywords(query))) for query in group]
+        outcomes += plain_fts5(root, group)
+        outcomes += semble(root, group)
+    return outcomes
+
+
+def by_root(asked: Iterable[Query]) -> dict[Path, list[Query]]:
+    """Queries of one repository together."""
+    groups: dict[Path, list[Query]] = defaultdict(list)
+    for query in asked:
+        groups[query.root].append(query)
+    return groups
+
+
+def keywords(text: str) -> list[str]:
+    """What a person would grep for."""
+    words = re.findall(r"\w+", text)
+    return [word for word in words if word.lower() not in STOP_WORDS | QUESTION_WORDS] or words
+
+
+def files_by_keywords(query: Query) -> dict[str, int]:
+    """Files by how many of their lines hold a keyword, most first."""
+    patterns = [word for keyword in keywords(query.text) for word in ("-e", keyword)]
+    command = ["rg", "--no-config", "--ignore-case", "--fixed-strings", "--count", "--with-filename", *patterns, "./"]
+    listing = subprocess.run(command, cwd=query.root, capture_output=True, text=True, errors="replace").stdout
+    counts = {}
+    for line in listing.splitlines():
+        path, _, count = line.rpartition(":")
+        counts[path.removeprefix("./")] = int(count)
+    return dict(sorted(counts.items(), key=lambda item: (-item[1], item[0])))
+
+
+def plain_fts5(root: Path, group: Sequence[Query]) -> list[Outcome]:
+    """SQLite's own full-text search over our chunks: porter stems, any of the words, best chunk of each file."""
+    connection = sqlite3.connect(":memory:")
+    connection.execute("CREATE VIRTUAL TABLE chunk USING fts5 (path UNINDEXED, body, tokenize = 'porter unicode61')")
+    store, _ = index_of(root)
+    for file_id, path in store.paths(Scope()):
+        lines = (root / path).read_text("utf-8", "replace").split("\n")
+        connection.executemany(
+            "INSERT INTO chunk VALUES (?, ?)",
+            [(path, "\n".join(lines[c.start_line - 1 : c.end_line])) for c in store.chunks_of_file(file_id)],
+        )
+    sql = "SELECT path FROM chunk WHERE chunk MATCH ? ORDER BY rank LIMIT 100"
+    return [
+        Outcome("plain FTS5", query, list(dict.fromkeys(row[0] for row in connection.execute(sql, (words,)))))
+        for query in group
+        if (words := any_of(keywords(query.text)))
+    ]
+
+
+def semble(root: Path, group: Sequence[Query]) -> list[Outcome]:
+    """semble without its model."""
+    command = [environment_with(SEMBLE), REPOSITORY / "benchmarks" / "semble_words.py", "search", root]
+    asked = "\n".join(" ".join(query.text.split()) for query in group)
+    done = subprocess.run([str(word) for word in command], input=asked, capture_output=True, text=True, check=True)
+    answers = [json.loads(line) for line in done.stdout.splitlines()]
+    return [Outcome("semble, BM25 and ranking", query, paths) for query, paths in zip(group, answers, strict=True)]
+
+
+def print_scores(outcomes: Sequence[Outcome]) -> None:
+    """One row for each group of queries, one column for each system."""
+    scores: dict[tuple[str, str], list[float]] = defaultdict(list)
+    for outcome in outcomes:
+        for group in groups_of(outcome.query):
+            scores[group, outcome.system].append(outcome.score)
+    print("NDCG@10\n")
+    print(f"| queries | number | {' | '.join(SYSTEMS)} |")
+    print(f"|---|--:|{'--:|' * len(SYSTEMS)}")
+    for group in dict.fromkeys(group for group, _ in sorted(scores)):
+        figures = " | ".join(f"{statistics.fmean(scores[group, system]):.3f}" for system in SYSTEMS)
+        print(f"| {group} | {len(scores[group, SYSTEMS[-1]])} | {figures} |")
+
+
+def groups_of(query: Query) -> list[str]:
+    """The groups that a query counts in."""
+    groups = [f"{query.set}: all", f"{query.set}: {query.language}"]
+    return [*groups, f"{query.set}, {query.category}"] if query.set == "labelled" else groups
+
+
+def print_tokens(asked: Sequence[Query], rankers: dict[str, LinearRanker]) -> None:
+    """How much has to be read until the right file is there."""
+    ways: dict[str, Callable[[Query], float]] = {
+        "ripgrep keywords, then whole files in order of matches": tokens_by_reading,
+        "search_code": lambda query: tokens_by_search(query, rankers[query.repository]),
+    }
+    print("| way | median tokens to the first relevant result | found within 5,000 tokens |")
+    print("|---|--:|--:|")
+    for name, way in ways.items():
+        tokens = [way(query) for query in asked]
+        share = sum(value <= TOKEN_BUDGET for value in tokens) / len(tokens)
+        print(f"| {name} | {statistics.median(tokens):,.0f} | {share:.0%} |")
+
+
+def tokens_by_reading(query: Query) -> float:
+    """Tokens of the files that are read until the right one is, itself included."""
+    read = 0
+    for path in files_by_keywords(query):
+        read += estimate_tokens((query.root / path).read_text("utf-8", "replace"))
+        if is_right(path, query):
+            return read
+    return NEVER
+
+
+def tokens_by_search(query: Query, ranker: LinearRanker) -> float:
+    """Tokens of the answer's text up to the end of the first right result."""
+    store, _ = index_of(query.root)
+    answer = CodeSearch(store, query.root.resolve(), ranker).search(query.text)
+    text = render_hits(
+        answer,
+        query=query.text,
+        project_id="",
+        database_name="",
+        latency_ms=0,
+        concise=False,
+        token_budget=TOKEN_BUDGET,
+    ).text
+    places = [(hit.path, text.find(f"{hit.path}:{hit.start_line}-{hit.end_line}")) for hit in answer.hits]
+    ends = [start for _, start in places[1:]] + [-1]
+    for (path, start), end in zip(places, ends, strict=True):
+        if start >= 0 and is_right(path, query):
+            return estimate_tokens(text if end < 0 else text[:end])
+    return NEVER
+
+
+def is_right(path: str, query: Query) -> bool:
+    """Whether the path is one of the answers."""
+    return any(hits(path, target) for target in query.targets)
+
+
+if __name__ == "__main__":
+    main()

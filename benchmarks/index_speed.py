@@ -1,0 +1,180 @@
+"""How fast and with how much memory Django and SymPy are indexed, beside universal-ctags and semble; and one change.
+
+    python -m benchmarks.index_speed
+
+Lines per second of CPU time, children included. semble runs with words only and stores nothing; ctags writes its tags
+file. Peak memory is that of all processes together. The second table is what one changed file in Django costs.
+"""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from benchmarks.packages import unpacked
+from benchmarks.places import REPOSITORY, SCRATCH
+from benchmarks.processes import Cost, environment_with, measure
+from pinakes.app import App
+from pinakes.config import Config
+from pinakes.domains.code.index import CodeIndexer
+from pinakes.store.migrations import PROJECT
+from pinakes.workspace.projects import Projects
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+PACKAGES = ("django==5.1.4", "sympy==1.13.3")
+SEMBLE = "semble==0.7.0"
+CHANGED = "django/db/models/query.py"
+RUNS = 3
+
+
+def main() -> None:
+    """Print both tables; or, for a process of its own, index one folder with the code domain alone."""
+    if sys.argv[1:2] == ["--code-only"]:
+        folder, home = map(Path, sys.argv[2:])
+        code_only(home).at(folder).index()
+        return
+    whole = sources("speed", PACKAGES)
+    print_speed(whole)
+    print()
+    print_change(sources("change", PACKAGES[:1]))
+
+
+def sources(name: str, packages: tuple[str, ...]) -> Path:
+    """A folder with the packages' sources."""
+    target = SCRATCH / name
+    for requirement in packages:
+        package = requirement.partition("=")[0]
+        if not (target / package).exists():
+            shutil.copytree(unpacked(requirement) / package, target / package)
+    return target
+
+
+def code_only(home: Path) -> Projects:
+    """Projects that are indexed for code search and nothing else."""
+    return Projects(home, PROJECT, (CodeIndexer(),))
+
+
+def print_speed(folder: Path) -> None:
+    """All of it from nothing, best of a few runs."""
+    lines = line_count(folder)
+    costs = {name: best(run, folder) for name, run in contenders().items()}
+    ours = costs["pinakes, code search"]
+    print(f"{lines:,} lines of Python and templates\n")
+    print("| indexer | CPU-seconds | lines per CPU-second | Pinakes' code search is | peak memory |")
+    print("|---|--:|--:|--:|--:|")
+    for name, cost in costs.items():
+        ratio = cost.cpu_seconds / ours.cpu_seconds
+        print(
+            f"| {name} | {cost.cpu_seconds:.1f} | {lines / cost.cpu_seconds:,.0f} | {ratio:.2f} × as fast "
+            f"| {cost.peak_bytes / 1e6:.0f} MB |"
+        )
+
+
+def contenders() -> dict[str, Callable[[Path, Path], Cost]]:
+    """Each indexer as a function of the folder and of an empty folder for what it writes."""
+    found: dict[str, Callable[[Path, Path], Cost]] = {
+        "pinakes, code search": lambda folder, scratch: measure(own_command("--code-only", folder, scratch)),
+        "pinakes, everything": lambda folder, scratch: measure(index_command(folder), {"PINAKES_HOME": str(scratch)}),
+    }
+    if is_universal_ctags():
+        found["universal-ctags"] = lambda folder, scratch: measure(["ctags", "-R", "-f", scratch / "tags", folder])
+    semble = environment_with(SEMBLE)
+    script = REPOSITORY / "benchmarks" / "semble_words.py"
+    found[f"{SEMBLE}, words only, nothing stored"] = lambda folder, _scratch: measure(
+        [semble, script, "index", folder], {"HF_HUB_OFFLINE": "1"}
+    )
+    return found
+
+
+def own_command(*words: object) -> list[str]:
+    """This module in a process of its own."""
+    return [sys.executable, "-m", "benchmarks.index_speed", *map(str, words)]
+
+
+def index_command(folder: Path) -> list[str]:
+    """`pinakes index`, as a person runs it."""
+    return [sys.executable, "-m", "pinakes", "index", str(folder), "--json"]
+
+
+def is_universal_ctags() -> bool:
+    """Whether `ctags` is here and is the universal one."""
+    if not shutil.which("ctags"):
+        return False
+    return b"Universal Ctags" in subprocess.run(["ctags", "--version"], capture_output=True).stdout
+
+
+def best(run: Callable[[Path, Path], Cost], folder: Path) -> Cost:
+    """The cheapest of a few runs, each from nothing, with the most memory that any of them took."""
+    costs = []
+    for _ in range(RUNS):
+        with tempfile.TemporaryDirectory() as scratch:
+            costs.append(run(folder, Path(scratch)))
+    return Cost(min(cost.cpu_seconds for cost in costs), max(cost.peak_bytes for cost in costs))
+
+
+def line_count(folder: Path) -> int:
+    """Lines that are indexed."""
+    with tempfile.TemporaryDirectory() as home:
+        projects = code_only(Path(home))
+        index = projects.at(folder)
+        index.index()
+        lines = index.store.totals().lines
+        projects.close()
+    return lines
+
+
+def print_change(folder: Path) -> None:
+    """One changed file, indexed by a new process and by a server that is already running."""
+    print("| one changed file in Django | CPU-seconds |")
+    print("|---|--:|")
+    with tempfile.TemporaryDirectory() as home:
+        environment = {"PINAKES_HOME": home}
+        measure(index_command(folder), environment)
+        print(f"| a new `pinakes index` process | {change_in_process(folder, environment):.2f} |")
+        print(
+            f"| of which: the same when nothing changed | {measure(index_command(folder), environment).cpu_seconds:.2f} |"
+        )
+        app = App(Config(home=Path(home)))
+        print(f"| a running server, code and graph | {change_in_server(app.projects, folder):.2f} |")
+        app.close()
+    with tempfile.TemporaryDirectory() as home:
+        projects = code_only(Path(home))
+        projects.at(folder).index()
+        print(f"| a running server, code search alone | {change_in_server(projects, folder):.2f} |")
+        projects.close()
+
+
+def change_in_process(folder: Path, environment: Mapping[str, str]) -> float:
+    costs = []
+    for number in range(RUNS):
+        touch(folder, number)
+        costs.append(measure(index_command(folder), environment).cpu_seconds)
+    return min(costs)
+
+
+def change_in_server(projects: Projects, folder: Path) -> float:
+    costs = []
+    for number in range(RUNS):
+        touch(folder, number)
+        started = time.process_time()
+        projects.at(folder).freshen()
+        costs.append(time.process_time() - started)
+    return min(costs[1:])  # the first one loads the grammar
+
+
+def touch(folder: Path, number: int) -> None:
+    """Change one function of one file."""
+    file = folder / CHANGED
+    text, _, _ = file.read_text().partition("\n\ndef changed_")
+    file.write_text(f"{text}\n\ndef changed_{time.time_ns()}():\n    return {number}\n")
+
+
+if __name__ == "__main__":
+    main()
