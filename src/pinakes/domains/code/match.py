@@ -22,18 +22,20 @@ MATCH_TERMS = 8
 CHUNK_CANDIDATES = 300
 FILE_CANDIDATES = 60
 _NAME_CANDIDATES = 200
-# So many files are looked at more closely.
+# So many files are looked at more closely, and more only where more are asked for.
 KEPT_FILES = 32
 
 
-def describe_candidates(store: CodeStore, query: CodeQuery, scope: Scope) -> tuple[list[Candidate], list[list[float]]]:
+def describe_candidates(
+    store: CodeStore, query: CodeQuery, scope: Scope, *, keep: int = KEPT_FILES
+) -> tuple[list[Candidate], list[list[float]]]:
     """Everything that may answer the query, with its features: what ranking and training both start from."""
     frequencies = store.document_frequencies([*query.terms, *query.joined])
     chunk_count = store.highest_chunk_id()
     weights = Weights(query, frequencies, chunk_count)
     candidates = _candidates(store, query, scope, frequencies, chunk_count, weights.total)
-    if len(candidates) > KEPT_FILES:
-        candidates = sorted(candidates, key=lambda candidate: -promise(candidate, query, weights))[:KEPT_FILES]
+    if len(candidates) > keep:
+        candidates = sorted(candidates, key=lambda candidate: -promise(candidate, query, weights))[:keep]
     return candidates, describe(candidates, query, weights, _read_words(store, candidates))
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pinakes.domains.code.features import BEST_CHUNKS, FEATURES
-from pinakes.domains.code.match import describe_candidates
+from pinakes.domains.code.match import KEPT_FILES, describe_candidates
 from pinakes.domains.code.model import CodeAnswer, CodeHit
 from pinakes.domains.code.paths import is_aside, is_test
 from pinakes.domains.code.query import CodeQuery, understand
@@ -57,7 +57,7 @@ class CodeSearch:
     def _search_by_words(
         self, query: CodeQuery, scope: Scope, *, limit: int, notes: tuple[str, ...] = ()
     ) -> CodeAnswer:
-        ranked = rank_files(self._store, query, scope)
+        ranked = rank_files(self._store, query, scope, limit=limit)
         chosen = _chosen_chunks(self._store, ranked, query, at_once=limit)
         hits = self._read(chosen, limit=limit)
         if hits:
@@ -101,9 +101,11 @@ class CodeSearch:
         return tuple(name for name, score, _ in process.extract(query.text, names, limit=3) if score > 60)
 
 
-def rank_files(store: CodeStore, query: CodeQuery, scope: Scope) -> list[tuple[Candidate, float]]:
-    """Files that may answer the query, best first, each with its confidence."""
-    candidates, rows = describe_candidates(store, query, scope)
+def rank_files(
+    store: CodeStore, query: CodeQuery, scope: Scope, *, limit: int = 0
+) -> list[tuple[Candidate, float]]:
+    """Files that may answer the query, best first, each with its confidence; `limit` of them if there are so many."""
+    candidates, rows = describe_candidates(store, query, scope, keep=max(KEPT_FILES, limit))
     ranker = shared_ranker()
     scored = zip(candidates, ranker.scores(rows), strict=True)
     ordered = sorted(scored, key=lambda pair: (-pair[1], pair[0].file.path))
