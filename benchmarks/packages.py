@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import tarfile
 import tempfile
 import zipfile
 from pathlib import Path
@@ -27,3 +28,17 @@ def unpacked(requirement: str) -> Path:
 def _download(requirement: str, folder: Path) -> None:
     options = ["--quiet", "--no-deps", "--only-binary", ":all:", "--dest", str(folder)]
     subprocess.run([sys.executable, "-m", "pip", "download", *options, requirement], check=True, capture_output=True)
+
+
+def unpacked_npm(requirement: str) -> Path:
+    """The files of the npm package that `name@version` names; fetched when they are not there yet."""
+    target = SCRATCH / "packages" / requirement.replace("@", "-")
+    if not target.exists():
+        target.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=target.parent) as folder:
+            subprocess.run(["npm", "pack", "--silent", requirement], cwd=folder, check=True, capture_output=True)
+            (archive,) = Path(folder).glob("*.tgz")
+            with tarfile.open(archive) as files:
+                files.extractall(Path(folder, "files"), filter="data")
+            Path(folder, "files", "package").rename(target)
+    return target

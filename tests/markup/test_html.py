@@ -153,6 +153,13 @@ def test_a_small_main_element_never_hides_the_rest_of_the_page() -> None:
     assert "Much more text" in text_of(document)
 
 
+def test_a_title_beside_the_content_is_not_lost() -> None:
+    document = parse(
+        "<div id='header'><h1>tool(1)</h1><p>tool - does it</p></div><div id='content'><h2>Use</h2><p>" + "text " * 50
+    )
+    assert [section.path[-1] for section in document.sections] == ["tool(1)", "Use"]
+
+
 def test_hidden_text_is_not_read() -> None:
     document = parse(
         "<p>seen</p><!-- comment --><p hidden>a</p><p style='display: none'>b</p>"

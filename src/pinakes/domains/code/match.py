@@ -12,30 +12,34 @@ if TYPE_CHECKING:
     from pinakes.domains.code.query import CodeQuery
     from pinakes.store.code import ChunkMatch, CodeStore, DefinitionRecord, Scope
 
-# Scoring a row costs twenty times what finding it does. So a word alone makes a candidate only while such rows are few,
+# Scoring a row costs twenty times as much as finding it. So a word alone makes a candidate only while such rows are few
 ALONE_ROWS = 600
-# commoner ones only where two of them meet, again while such rows are few;
+# and commoner words only where two of them meet, again while such rows are few.
 PAIR_ROWS = 600
-# how much likelier two words of one question meet than chance has it.
+# Two words of one question meet so much likelier than chance has it.
 _AFFINITY = 3
 MATCH_TERMS = 8
 CHUNK_CANDIDATES = 300
 FILE_CANDIDATES = 60
 _NAME_CANDIDATES = 200
-# So many files are looked at more closely, and more only where more are asked for.
+# So many files are looked at more closely.
 KEPT_FILES = 32
 
 
 def describe_candidates(
-    store: CodeStore, query: CodeQuery, scope: Scope, *, keep: int = KEPT_FILES
+    store: CodeStore, query: CodeQuery, scope: Scope, *, at_least: int = 0
 ) -> tuple[list[Candidate], list[list[float]]]:
-    """Everything that may answer the query, with its features: what ranking and training both start from."""
+    """What may answer the query, with its features: what ranking and training both start from.
+
+    `at_least` is how many files are wanted in the end, if there are so many.
+    """
     frequencies = store.document_frequencies([*query.terms, *query.joined])
     chunk_count = store.highest_chunk_id()
     weights = Weights(query, frequencies, chunk_count)
     candidates = _candidates(store, query, scope, frequencies, chunk_count, weights.total)
-    if len(candidates) > keep:
-        candidates = sorted(candidates, key=lambda candidate: -promise(candidate, query, weights))[:keep]
+    kept = max(KEPT_FILES, at_least)
+    if len(candidates) > kept:
+        candidates = sorted(candidates, key=lambda candidate: -promise(candidate, query, weights))[:kept]
     return candidates, describe(candidates, query, weights, _read_words(store, candidates))
 
 
@@ -55,7 +59,9 @@ def _candidates(
     return _gather(store, chunks, files, definitions, scale)
 
 
-def _divide(terms: Sequence[str], frequencies: Mapping[str, int], chunk_count: int) -> tuple[list[str], list[str]]:
+def _divide(
+    terms: Sequence[str], frequencies: Mapping[str, int], chunk_count: int
+) -> tuple[list[str], list[str]]:
     """The terms, rarest first, that make a candidate alone, and those that do so in pairs."""
     alone: list[str] = []
     paired: list[str] = []

@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pinakes.domains.code.features import BEST_CHUNKS, FEATURES
-from pinakes.domains.code.match import KEPT_FILES, describe_candidates
+from pinakes.domains.code.match import describe_candidates
 from pinakes.domains.code.model import CodeAnswer, CodeHit
-from pinakes.domains.code.paths import is_aside, is_test
+from pinakes.domains.code.paths import is_aside
 from pinakes.domains.code.query import CodeQuery, understand
 from pinakes.domains.code.scan import Finder, Literal, Pattern, ScanReport, scan
 from pinakes.domains.code.source import SourceReader
@@ -18,6 +18,7 @@ from pinakes.ranking import LinearRanker
 from pinakes.store.code import Scope
 from pinakes.store.project import ProjectStore
 from pinakes.text import Words
+from pinakes.workspace.purpose import is_test
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -57,7 +58,7 @@ class CodeSearch:
     def _search_by_words(
         self, query: CodeQuery, scope: Scope, *, limit: int, notes: tuple[str, ...] = ()
     ) -> CodeAnswer:
-        ranked = rank_files(self._store, query, scope, limit=limit)
+        ranked = rank_files(self._store, query, scope, at_least=limit)
         chosen = _chosen_chunks(self._store, ranked, query, at_once=limit)
         hits = self._read(chosen, limit=limit)
         if hits:
@@ -72,9 +73,8 @@ class CodeSearch:
         chunks: list[ChunkRow] = []
         for found in scan(self._root, order, finder, report):
             chunks += _covering(self._store.chunks_of_file(ids[found.path]), found.lines)
-        note = (
-            () if report.complete else (f"Note: stopped after {report.files}/{len(ids)} files; narrow by directory.",)
-        )
+        stopped = f"Note: stopped after {report.files}/{len(ids)} files; narrow by directory."
+        note = () if report.complete else (stopped,)
         if not chunks:
             shown = repr(query.text[:_SHOWN_CHARACTERS])
             missing = (f"No exact match for {query.kind} {shown} in {report.files} files; closest by words:",)
@@ -101,11 +101,9 @@ class CodeSearch:
         return tuple(name for name, score, _ in process.extract(query.text, names, limit=3) if score > 60)
 
 
-def rank_files(
-    store: CodeStore, query: CodeQuery, scope: Scope, *, limit: int = 0
-) -> list[tuple[Candidate, float]]:
-    """Files that may answer the query, best first, each with its confidence; `limit` of them if there are so many."""
-    candidates, rows = describe_candidates(store, query, scope, keep=max(KEPT_FILES, limit))
+def rank_files(store: CodeStore, query: CodeQuery, scope: Scope, *, at_least: int) -> list[tuple[Candidate, float]]:
+    """Files that may answer the query, best first, each with its confidence."""
+    candidates, rows = describe_candidates(store, query, scope, at_least=at_least)
     ranker = shared_ranker()
     scored = zip(candidates, ranker.scores(rows), strict=True)
     ordered = sorted(scored, key=lambda pair: (-pair[1], pair[0].file.path))

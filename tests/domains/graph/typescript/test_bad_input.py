@@ -81,9 +81,7 @@ def test_deep_nesting_gives_an_answer(text: str) -> None:
 
 
 def test_names_far_down_are_still_noted() -> None:
-    graph = resolve(
-        {"a.ts": "const y = 1\ntype U = 1\nconst z = " + "[" * 1_000 + "y as U" + "]" * 1_000 + "\n"}
-    )
+    graph = resolve({"a.ts": "const y = 1\ntype U = 1\nconst z = " + "[" * 1_000 + "y as U" + "]" * 1_000 + "\n"})
     assert graph.references("a.ts#y") == ["a.ts:3"]
     assert graph.references("a.ts#U") == ["a.ts:3"]
 

@@ -64,9 +64,7 @@ def test_default_can_be_renamed_on_the_way(end: str) -> None:
         {
             f"a.{end}": "export default class A {}\nconst x = 1\nexport { x as 'odd name' }\n",
             f"b.{end}": "export { default as A } from './a'\nexport { 'odd name' as odd } from './a'\n",
-            f"c.{end}": (
-                "import { default as Direct } from './a'\nimport { A, odd } from './b'\nA\nDirect\nodd\n"
-            ),
+            f"c.{end}": ("import { default as Direct } from './a'\nimport { A, odd } from './b'\nA\nDirect\nodd\n"),
         }
     )
     assert graph.references(f"a.{end}#A") == [f"b.{end}:1", *(f"c.{end}:{line}" for line in (1, 2, 3, 4))]
@@ -160,9 +158,7 @@ def test_import_type_expressions_refer_to_the_module() -> None:
 def test_ambient_globals_and_modules_of_declaration_files_are_known() -> None:
     graph = resolve(
         {
-            "env.d.ts": (
-                "declare const VERSION: string\ndeclare module 'virtual' { export function load(): void }\n"
-            ),
+            "env.d.ts": ("declare const VERSION: string\ndeclare module 'virtual' { export function load(): void }\n"),
             "more.d.ts": "export {}\ndeclare global { interface Box { lid: string } }\n",
             "a.ts": "import { load } from 'virtual'\nload()\nVERSION\nlet b: Box\nb.lid\n",
         }

@@ -16,9 +16,7 @@ if TYPE_CHECKING:
 PROJECT = {
     "package.json": '{"name": "demo", "exports": "./dist/index.js"}',
     "tsconfig.json": '{"compilerOptions": {"paths": {"@/*": ["./src/*"]}}}',
-    "src/index.ts": (
-        "export * from './shapes'\nexport * from './store'\nexport { make as build } from './make'\n"
-    ),
+    "src/index.ts": ("export * from './shapes'\nexport * from './store'\nexport { make as build } from './make'\n"),
     "src/shapes.ts": (
         "export abstract class Shape { abstract area(): number; grow() { return this } }\n"
         "export class Circle extends Shape { area() { return 1 } }\n"
@@ -34,8 +32,7 @@ PROJECT = {
         "export const store = new Store<ReturnType<typeof make>>()\nstore.first().area()\n"
     ),
     "src/use.ts": (
-        "import { store, build } from 'demo'\nstore.first().grow().area()\nbuild(true).area()\n"
-        "globalThing.run()\n"
+        "import { store, build } from 'demo'\nstore.first().grow().area()\nbuild(true).area()\nglobalThing.run()\n"
     ),
     "src/globals.d.ts": "declare const globalThing: { run(): void }\n",
     "src/old.js": "const { make } = require('./make')\nmodule.exports = make\nmake().area()\n",
@@ -86,9 +83,7 @@ def apply(sources: dict[str, str], edit: Edit) -> str:
     elif operation == "add":
         same_kind = path.endswith(".json") == detail.endswith(".json")
         sources[path] = (
-            PROJECT[detail]
-            if same_kind
-            else PROJECT["package.json" if path.endswith(".json") else "src/shapes.ts"]
+            PROJECT[detail] if same_kind else PROJECT["package.json" if path.endswith(".json") else "src/shapes.ts"]
         )
     return path
 
@@ -151,9 +146,7 @@ def test_incremental_equals_full(steps: list[Edit]) -> None:
     project = Incremental()
     for step in steps:
         project.edit(step)
-    full = {
-        each.path: each for each in TypeScriptResolver().resolve(Files(project.facts), tuple(project.facts))
-    }
+    full = {each.path: each for each in TypeScriptResolver().resolve(Files(project.facts), tuple(project.facts))}
     assert comparable(project.resolutions) == comparable(full)
 
 
@@ -168,18 +161,11 @@ def test_the_answer_does_not_depend_on_which_file_is_resolved_first() -> None:
     facts = {
         "a.ts": extract(
             "a.ts",
-            (
-                "import { g } from './b'\nexport const f = (n) => n ? g(n) : new A()\n"
-                "class A { x() {} }\nf(1).x()\n"
-            ),
+            ("import { g } from './b'\nexport const f = (n) => n ? g(n) : new A()\nclass A { x() {} }\nf(1).x()\n"),
         ),
         "b.ts": extract("b.ts", "import { f } from './a'\nexport const g = (n) => n ? f(n) : 1\ng(1).x()\n"),
     }
-    one = {
-        each.path: each
-        for path in ("a.ts", "b.ts")
-        for each in TypeScriptResolver().resolve(Files(facts), [path])
-    }
+    one = {each.path: each for path in ("a.ts", "b.ts") for each in TypeScriptResolver().resolve(Files(facts), [path])}
     two = {each.path: each for each in TypeScriptResolver().resolve(Files(facts), ["b.ts", "a.ts"])}
     assert comparable(one) == comparable(two)
     assert {edge.target_key for edge in one["b.ts"].edges} >= {"A.x"}

@@ -19,9 +19,7 @@ def test_required_modules_are_aliases_of_what_they_export() -> None:
 def test_exported_properties_are_symbols_and_what_they_pass_on_is_possible() -> None:
     graph = resolve(
         {
-            "util.js": (
-                "function f() {}\nexports.g = function () {}\nexports.f = f\nmodule.exports.h = () => 1\n"
-            ),
+            "util.js": ("function f() {}\nexports.g = function () {}\nexports.f = f\nmodule.exports.h = () => 1\n"),
             "whole.js": "function k() {}\nmodule.exports = { k, m() {}, n: 1 }\n",
             "use.js": (
                 "const { f, g } = require('./util')\nconst util = require('./util')\nf()\ng()\n"
@@ -43,12 +41,8 @@ def test_exported_properties_are_symbols_and_what_they_pass_on_is_possible() -> 
 def test_chained_exports_are_only_possible_aliases() -> None:
     graph = resolve(
         {
-            "app.js": (
-                "var app = exports = module.exports = {}\napp.run = function run() { return this.run() }\n"
-            ),
-            "use.js": (
-                "const app = require('./app')\napp.run()\nfunction later() { return require('./app') }\n"
-            ),
+            "app.js": ("var app = exports = module.exports = {}\napp.run = function run() { return this.run() }\n"),
+            "use.js": ("const app = require('./app')\napp.run()\nfunction later() { return require('./app') }\n"),
         }
     )
     assert graph.references("app.js#app.run") == ["app.js:2", "use.js:2"]

@@ -30,9 +30,7 @@ def use(text: str) -> dict[str, list[str]]:
     graph = resolve({"shapes.ts": SHAPES, "use.ts": "import * as s from './shapes'\n" + text})
     found = {}
     for key in graph.kinds("shapes.ts"):
-        lines = [
-            ref.partition(":")[2] for ref in graph.references(f"shapes.ts#{key}") if ref.startswith("use.ts")
-        ]
+        lines = [ref.partition(":")[2] for ref in graph.references(f"shapes.ts#{key}") if ref.startswith("use.ts")]
         if lines:
             found[key] = lines
     return found
@@ -97,9 +95,7 @@ def test_inherited_and_static_members_are_found() -> None:
 
 
 def test_annotations_type_parameters_and_variables() -> None:
-    found = use(
-        "function f(p: s.Pair, n?: s.Named | null) { p.left.area(); n?.rename('x').name; p!.right }\n"
-    )
+    found = use("function f(p: s.Pair, n?: s.Named | null) { p.left.area(); n?.rename('x').name; p!.right }\n")
     assert found["Pair.left"] == found["Circle.area"] == found["Named.rename"] == found["Named.name"] == ["2"]
 
 
@@ -170,9 +166,7 @@ def test_callbacks_know_their_parameters_from_the_signature() -> None:
 
 
 def test_assigned_variables_learn_their_type() -> None:
-    found = use(
-        "let c\nc = new s.Circle('x')\nc.area()\nfunction f() { let d = null; d = c; d.describe() }\n"
-    )
+    found = use("let c\nc = new s.Circle('x')\nc.area()\nfunction f() { let d = null; d = c; d.describe() }\n")
     assert (found["Circle.area"], found["Circle.describe"]) == (["4"], ["5"])
 
 
@@ -198,12 +192,7 @@ def test_a_member_of_a_value_of_unknown_type_is_only_mentioned() -> None:
 
 def test_circular_inheritance_ends() -> None:
     graph = resolve(
-        {
-            "a.ts": (
-                "class A extends B { m() { this.n() } }\nclass B extends A { n() {} }\n"
-                "interface I extends I {}\n"
-            )
-        }
+        {"a.ts": ("class A extends B { m() { this.n() } }\nclass B extends A { n() {} }\ninterface I extends I {}\n")}
     )
     assert graph.references("a.ts#B.n") == ["a.ts:1"]
 

@@ -28,11 +28,7 @@ def test_a_block_ends_the_shadow() -> None:
 
 def test_var_belongs_to_the_whole_function() -> None:
     graph = resolve(
-        {
-            "a.js": (
-                "const x = 1\nfunction f() {\n  x\n  if (y) { var x = 2 }\n  for (var y in z) {}\n  x\n}\nx\n"
-            )
-        }
+        {"a.js": ("const x = 1\nfunction f() {\n  x\n  if (y) { var x = 2 }\n  for (var y in z) {}\n  x\n}\nx\n")}
     )
     assert graph.references("a.js#x") == ["a.js:8"]
 

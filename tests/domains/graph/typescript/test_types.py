@@ -65,9 +65,7 @@ def test_implemented_interfaces_tie_members() -> None:
 
 
 def test_intersections_of_classes_can_be_constructed() -> None:
-    assert lines(
-        "declare const M: typeof A & typeof B\nnew M().a()\nclass C extends M {}\nnew C().a()\n"
-    ) == [2, 4]
+    assert lines("declare const M: typeof A & typeof B\nnew M().a()\nclass C extends M {}\nnew C().a()\n") == [2, 4]
 
 
 def test_type_guards_over_odd_shapes() -> None:
@@ -93,9 +91,7 @@ def test_namespaces_of_modules_can_be_passed_on() -> None:
     graph = resolve(
         {
             "m.ts": "export class X { go() {} }\nexport type T = X\nexport enum E { One }\n",
-            "index.ts": (
-                "import * as m from './m'\nexport { m }\nexport * as again from './m'\nexport default m\n"
-            ),
+            "index.ts": ("import * as m from './m'\nexport { m }\nexport * as again from './m'\nexport default m\n"),
             "use.ts": (
                 "import def, { m, again } from './index'\nnew m.X().go()\nlet t: again.T\n"
                 "t.go()\nlet e: m.E.One\n"
@@ -119,9 +115,7 @@ def test_namespaces_of_modules_can_be_passed_on() -> None:
 def test_commonjs_values_as_types_and_members() -> None:
     graph = resolve(
         {
-            "a.js": (
-                "class A { m() {} }\nmodule.exports = { A, make: () => new A(), nested: { deep() {} } }\n"
-            ),
+            "a.js": ("class A { m() {} }\nmodule.exports = { A, make: () => new A(), nested: { deep() {} } }\n"),
             "b.js": "class B { n() {} }\nmodule.exports = B\n",
             "c.js": (
                 "const { A, nested: { deep } } = require('./a')\nconst a = require('./a')\n"

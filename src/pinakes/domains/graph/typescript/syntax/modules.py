@@ -24,9 +24,7 @@ def import_statement(walk: Walk, node: Node) -> None:
     """`import …`: bind the local names, note what each refers to."""
     walk.is_module = True
     source = node.child_by_field_name("source")
-    clause = next(
-        (child for child in node.children if child.type in ("import_clause", "import_require_clause")), None
-    )
+    clause = next((child for child in node.children if child.type in ("import_clause", "import_require_clause")), None)
     if clause is not None and clause.type == "import_require_clause":
         _import_require(walk, clause)
         return

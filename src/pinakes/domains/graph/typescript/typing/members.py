@@ -75,9 +75,7 @@ def bases(checker: Checker, instance: Instance) -> Iterator[Type]:
             arguments = tuple([checker.of(module, term, environment) for term in part[4]])
             base = constructed(checker.of(module, part[3], environment), arguments)
             if base is None and isinstance(named := checker.entity(module, part[3]), Declared):
-                base = checker.as_type(
-                    named, arguments
-                )  # a class that is an interface and a constructor apart
+                base = checker.as_type(named, arguments)  # a class that is an interface and a constructor apart
             if base is not None:
                 yield base
             for term in part[5]:
