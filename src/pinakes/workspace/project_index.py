@@ -73,9 +73,11 @@ class ProjectIndex:
         report.notes = self._news()
         return report
 
-    def answer(self, work: Callable[[Freshness], _T], *, progress: Progress | None = None) -> _T:
+    def answer(
+        self, work: Callable[[Freshness], _T], *, progress: Progress | None = None, wait_seconds: float | None = None
+    ) -> _T:
         """What `work` makes of the index brought up to date; a file that proves damaged is rebuilt and asked again."""
-        return self._repairing(lambda: work(self.freshen(progress=progress)))
+        return self._repairing(lambda: work(self.freshen(progress=progress, wait_seconds=wait_seconds)))
 
     def freshen(self, *, progress: Progress | None = None, wait_seconds: float | None = None) -> Freshness:
         """Make sure that an answer reflects the disk as it is now, or say truthfully where it may not.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pinakes.domains.code.paths import is_aside, is_built, is_settings, is_test, path_words, telling_stem
+from pinakes.domains.code.paths import is_aside, is_built, is_settings, path_words, telling_stem
 from pinakes.text import Words
 
 
@@ -27,18 +27,6 @@ def test_the_telling_part_of_a_path_is_found(path: str, stem: str, folders: list
 
 def test_a_path_gives_the_words_of_its_stem_and_of_its_folders_from_the_nearest_on() -> None:
     assert path_words("web/apis/rateLimits.ts", Words()) == ("rate limit ratelimits", "api web")
-
-
-@pytest.mark.parametrize(
-    "path", ["tests/a.py", "a/test_b.py", "a/b_test.go", "a/b.spec.ts", "FooTest.java", "conftest.py"]
-)
-def test_tests_are_told_by_their_path(path: str) -> None:
-    assert is_test(path)
-
-
-@pytest.mark.parametrize("path", ["src/attest.py", "contest/a.py", "latest.ts", "src/testament.c"])
-def test_other_files_are_no_tests(path: str) -> None:
-    assert not is_test(path)
 
 
 def test_examples_built_files_and_settings_are_told_by_their_path() -> None:

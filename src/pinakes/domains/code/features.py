@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from pinakes.domains.code.paths import is_aside, is_built, is_settings, is_test, telling_stem
+from pinakes.domains.code.paths import is_aside, is_built, is_settings, telling_stem
+from pinakes.workspace.purpose import is_test
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

@@ -1,4 +1,4 @@
-"""What a path says about a file: its telling stem, its folders, and whether it is a test, an example or vendored."""
+"""What a path says about a file: its telling stem, its folders, and whether it is an example, vendored or built."""
 
 from __future__ import annotations
 
@@ -11,10 +11,6 @@ if TYPE_CHECKING:
 # Stems that say nothing; the folder's name speaks for such a file.
 GENERIC_STEMS = frozenset({"index", "mod", "__init__", "lib", "main", "init", "default", "root"})
 _SOURCE_FOLDERS = frozenset({"src", "lib", "source", "sources", "main"})
-_TEST = re.compile(
-    r"(?:^|/)(?:tests?|specs?|__tests__|testing|testdata|fixtures?|e2e)(?:/|$)"
-    r"|(?:^|/)(?:test_[^/]*|conftest)\.\w+$|[._-](?:test|tests|spec)\.\w+$|[a-z0-9](?:Test|Tests|Spec|Suite)\.\w+$",
-)
 _ASIDE = re.compile(
     r"(?:^|/)(?:examples?|samples?|demos?|docs?|vendor|vendored|third[_-]?party|external|deps|compat|legacy|deprecated|"
     r"benchmarks?|bench|scripts?|tools?|contrib|playground|migrations)(?:/|$)",
@@ -49,11 +45,6 @@ def telling_stem(path: str) -> tuple[str, list[str]]:
         stem = candidate
         break
     return stem, folders
-
-
-def is_test(path: str) -> bool:
-    """Whether the path looks like a test's."""
-    return _TEST.search(path) is not None
 
 
 def is_aside(path: str) -> bool:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from pinakes.domains.code.features import BEST_CHUNKS, FEATURES
 from pinakes.domains.code.match import describe_candidates
 from pinakes.domains.code.model import CodeAnswer, CodeHit
-from pinakes.domains.code.paths import is_aside, is_test
+from pinakes.domains.code.paths import is_aside
 from pinakes.domains.code.query import CodeQuery, understand
 from pinakes.domains.code.scan import Finder, Literal, Pattern, ScanReport, scan
 from pinakes.domains.code.source import SourceReader
@@ -18,6 +18,7 @@ from pinakes.ranking import LinearRanker
 from pinakes.store.code import Scope
 from pinakes.store.project import ProjectStore
 from pinakes.text import Words
+from pinakes.workspace.purpose import is_test
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
