@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from pinakes.domains.docs.installed import direct_dependencies
 from pinakes.domains.docs.model import FoundDescription, SourceStatus
 from pinakes.domains.docs.source import understand
-from pinakes.errors import BadArgument, NotFound, PinakesError
+from pinakes.errors import BadArgument, NotFound, PinakesError, SourceError
 from pinakes.fetch.files import read_file
 from pinakes.store.docs import SourceRow
 
@@ -146,7 +146,16 @@ class Library:
                 client.close()
             if data and self._apis.recognises(data):
                 return self._apis.add(FoundDescription(request.name, url, request.version, data))
+            if url.endswith("/graphql"):
+                return self._as_endpoint(FoundDescription(request.name, url, request.version))
         return ""
+
+    def _as_endpoint(self, description: FoundDescription) -> str:
+        """Add a live endpoint; empty when it turns out to be an ordinary page."""
+        try:
+            return self._apis.add(description)
+        except SourceError:
+            return ""
 
     def _refuse_duplicate(self, name: str, url: str) -> None:
         for source in self._store.sources():

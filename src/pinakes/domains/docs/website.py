@@ -62,6 +62,8 @@ class Website:
 
     def _resolve_scope(self) -> Scope:
         scope = Scope(normalise(self._source.url), self._source.include, self._source.exclude)
+        if not self._robots.rules(scope.start).allow(scope.start):
+            return scope
         try:
             final = normalise(self._client.get(scope.start).url)
         except FetchFailed:
