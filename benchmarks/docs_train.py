@@ -42,7 +42,7 @@ Numbers: TypeAlias = "npt.NDArray[np.float64]"
 WEIGHTS_FILE = Path(__file__).parents[1] / "src/pinakes/domains/docs/weights.py"
 # Features that speak for a candidate must not get a negative weight by accident, nor those against it a positive one.
 EITHER_SIGN = frozenset(("length", "definition", "first", "depth"))
-AGAINST = frozenset(("news",))
+AGAINST = frozenset(("secondary",))
 MOST_PAGES_PER_SITE = 600
 MOST_QUESTIONS = {"index": 40, "heading": 40, "sentence": 40, "name": 40}
 # What judgement says; learning moves a weight away from it as far as the questions insist.
@@ -66,7 +66,7 @@ PRIOR = {
     "definition": 0.3,
     "first": 0.3,
     "depth": -0.2,
-    "news": -1.0,
+    "secondary": -1.0,
 }
 PENALTY = 0.2  # of 0.01, 0.05, 0.2 and 1 the best by cross-validation
 PAGE_SHARE = 0.25  # how much of the probability belongs to other chunks of the right page

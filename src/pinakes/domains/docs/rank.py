@@ -23,8 +23,10 @@ if TYPE_CHECKING:
 _K1 = 1.2
 _IDENTIFIER = re.compile(r"[A-Za-z_]\w*(?:(?:\.|::)\w+)*(?:\(\)?)?")
 _CODE_LIKE = re.compile(r"[_.(:]|[a-z][A-Z]")
-_NEWS = re.compile(
-    r"what.?s.?new|\breleases?\b|release.?notes|change.?log|\bchanges\b|\bhistory\b|\bnews\b|deprecat|\bupgrad|\bmigrat",
+# Release notes tell of everything once, indexes name everything: both match what they do not explain.
+_SECONDARY = re.compile(
+    r"what.?s.?new|\breleases?\b|release.?notes|change.?log|\bchanges\b|\bhistory\b|\bnews\b|deprecat|\bupgrad|\bmigrat"
+    r"|gen(?:eral.)?index|mod(?:ule)?.?index|book.?index|keyword.?index|table.of.contents|site.?map",
     re.IGNORECASE,
 )
 
@@ -127,7 +129,7 @@ def features(asked: Asked, candidate: Candidate, page_score: float) -> dict[str,
         "definition": float(candidate.is_definition),
         "first": float(candidate.position == 0),
         "depth": float(candidate.section.count(" > ")),
-        "news": float(_NEWS.search(f"{candidate.url} {candidate.title}") is not None),
+        "secondary": float(_SECONDARY.search(f"{candidate.url} {candidate.title}") is not None),
     }
 
 
