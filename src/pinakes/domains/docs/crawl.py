@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from pinakes.domains.docs.index import index_words, page_rows
 from pinakes.domains.docs.model import Reading, Skipped, Unchanged
 from pinakes.domains.docs.readers import Readers
+from pinakes.domains.docs.website import GONE
 from pinakes.errors import BadRequest, FetchFailed, PinakesError, SourceError
 from pinakes.store.docs import Place
 from pinakes.store.docs_index import Batch
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from pinakes.domains.docs.model import Origin
     from pinakes.domains.docs.readers import Outcome
     from pinakes.store.docs import CrawlRow, DocsStore, PlaceState, SourceRow
-    from pinakes.store.docs_index import DocsIndex, PageRow
+    from pinakes.store.docs_index import DocsIndex, KnownPage, PageRow
 
 MOST_ATTEMPTS = 3
 _BATCH_PAGES = 25
@@ -108,6 +109,7 @@ class Crawl:
         self._clock = clock
         self._report = report
         self._frontier = Frontier(source.max_pages, source.max_depth, set())
+        self._known: dict[str, KnownPage] = {}
         self._pages: list[PageRow] = []
         self._settled: list[Place] = []
         self._discovered: list[Place] = []
@@ -134,6 +136,7 @@ class Crawl:
             # Known pages are asked again even where nothing leads to them any more.
             places += frontier.discover(known if self._origin.keeps_unlisted else (), 1)
             self._store.seed(self._source.id, places)
+        self._known = {} if self._crawl.is_full else self._index.known_pages(self._source.id)
         self._frontier.met = self._store.known_urls(self._source.id)
         for place in self._store.queued(self._source.id):
             self._frontier.add(place)
@@ -160,8 +163,7 @@ class Crawl:
             if pause := self._origin.take_turn(place):
                 self._frontier.postpone(place, self._clock.monotonic() + pause)
                 break
-            known = None if self._crawl.is_full else self._index.known_page(self._source.id, place.url)
-            readers.read(place, known)
+            readers.read(place, self._known.get(place.url))
         if not readers.busy:  # all that waits has to wait
             self._clock.sleep(min(_LONGEST_NAP_SECONDS, self._frontier.seconds_to_wait(self._clock.monotonic())))
 
@@ -184,7 +186,8 @@ class Crawl:
             pause = self._clock.retry_pause_seconds * 2 ** (place.attempts - 1)
             self._frontier.postpone(place, self._clock.monotonic() + max(pause, exc.retry_after_seconds))
         else:
-            self._settle(place, "failed", str(exc))
+            is_missing = isinstance(exc, FetchFailed) and exc.status in GONE
+            self._settle(place, "missing" if is_missing else "failed", str(exc))
 
     def _settle(self, place: Place, state: PlaceState, reason: str, leads_to: Iterable[str] = ()) -> None:
         self._settled.append(replace(place, state=state, reason=reason))

@@ -225,7 +225,7 @@ class Library:
     def _status(self, source: SourceRow) -> SourceStatus:
         crawl = self._store.crawl(source.id)
         counts = self._store.place_counts(source.id)
-        failures = tuple(self._store.failed_places(source.id)) if counts.get("failed") else ()
+        failures = tuple(self._store.failed_places(source.id)) if {"failed", "missing"} & counts.keys() else ()
         totals = self._search_store.totals([source.id])
         settled = sum(count for state, count in counts.items() if state != "queued")
         rate = _rate(crawl, settled, self._now())
