@@ -45,7 +45,7 @@ EITHER_SIGN = frozenset(("length", "definition", "first", "depth"))
 AGAINST = frozenset(("secondary",))
 MOST_PAGES_PER_SITE = 600
 MOST_QUESTIONS = {"index": 40, "heading": 40, "sentence": 40, "name": 40}
-# What judgement says; learning moves a weight away from it as far as the questions insist.
+# What judgement says, made while looking at the benchmark; learning moves a weight as far as the questions insist.
 PRIOR = {
     "heading": 0.5,
     "trail": 0.5,
