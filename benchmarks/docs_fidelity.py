@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 CONTENT = "[role=main], #apicontent, main, article"
 FURNITURE = (
     "script, style, noscript, template, svg, nav, footer, button, input, select, form, [role=navigation], .related,"
-    " .navheader, .navfooter, .sphinxsidebar, #column2, #toc, .fancy_toc, .headerlink, a.mark, .linenos,"
-    " [aria-hidden=true], .nosearch,"
+    " .navheader, .navfooter, .sphinxsidebar, #column2, #toc, .fancy_toc, .headerlink, a.mark, .linenos, .nosearch,"
+    " [aria-hidden=true],"
     " body > header, .header, #footer, #footer-text, #sidebar, .menu, .mobile-nav, .searchmenu, .viewcode-link"
 )
 NAVIGATION = "nav, [role=navigation], .related, .navheader, .navfooter, .sphinxsidebar, #column2, footer, #footer"
@@ -58,10 +58,8 @@ class Kept:
 def main() -> None:
     sites = Path(sys.argv[1])
     total = Kept()
-    print(
-        "| site | pages | code blocks verbatim | headings | words | pages with navigation left in |\n"
-        "|---|---|---|---|---|---|"
-    )
+    print("| site | pages | code blocks verbatim | headings | words | pages with navigation left in |")
+    print("|---|---|---|---|---|---|")
     for site in sorted(path for path in sites.iterdir() if path.is_dir()):
         kept = Kept()
         for page in sorted(site.rglob("*.html")):

@@ -92,8 +92,13 @@ def serving() -> Iterator[Site]:
         def log_message(self, *_: object) -> None:
             """Tests print nothing."""
 
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    server.daemon_threads = True
+    class Server(ThreadingHTTPServer):
+        daemon_threads = True
+
+        def handle_error(self, *_: object) -> None:
+            """Clients that hang up are what some tests are about."""
+
+    server = Server(("127.0.0.1", 0), Handler)
     site = Site(f"http://127.0.0.1:{server.server_port}")
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
     thread.start()

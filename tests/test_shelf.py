@@ -24,6 +24,8 @@ SPEC = {
     "paths": {"/refunds": {"post": {"summary": "Create a refund"}}},
 }
 
+FIELD = {"name": "quokka", "args": [], "type": {"kind": "SCALAR", "name": "String"}, "isDeprecated": False}
+
 
 def test_a_description_is_added_found_refreshed_and_removed(site: Site, tmp_path: Path) -> None:
     app = App(Config(tmp_path / "home", allow_private_hosts=True))
@@ -66,3 +68,15 @@ def test_a_home_without_a_library_has_nothing_to_resume(tmp_path: Path) -> None:
     app.resume()
     app.close()
     assert not (tmp_path / "home" / "library.db").exists()
+
+
+def test_a_live_endpoint_is_asked_and_an_ordinary_page_of_that_name_is_crawled(site: Site, tmp_path: Path) -> None:
+    app = App(Config(tmp_path / "home", allow_private_hosts=True))
+    schema = {"queryType": {"name": "Query"}, "types": [{"kind": "OBJECT", "name": "Query", "fields": [FIELD]}]}
+    site.text("/api/graphql", json.dumps({"data": {"__schema": schema}}), "application/json")
+    site.html("/docs/graphql", "<h1>GraphQL</h1><p>How we use it.</p>")
+    endpoint = app.docs.library.add(NewSource(f"{site.url}/api/graphql", "live", tmp_path, (tmp_path,)))
+    page = app.docs.library.add(NewSource(f"{site.url}/docs/graphql", "page", tmp_path, (tmp_path,)))
+    assert (endpoint.sources, "live" in endpoint.api_line) == ((), True)
+    assert [source.name for source in page.sources] == ["page"]
+    app.close()

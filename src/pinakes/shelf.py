@@ -32,7 +32,11 @@ class SharedApis:
 
     def add(self, description: FoundDescription) -> str:
         """Index a description that was met; says what was added."""
-        report = self.open_apis().indexer.add_found(description.data, description.url, description.name)
+        indexer = self.open_apis().indexer
+        if description.data:
+            report = indexer.add_found(description.data, description.url, description.name)
+        else:
+            report = indexer.add(description.url, description.name)
         return "\n".join(render_api(api, ()) for api in report.apis)
 
     def search(self, query: str, *, api_name: str, types: Sequence[str], limit: int) -> list[Passage]:

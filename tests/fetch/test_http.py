@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from pinakes.errors import AddressRefused, FetchFailed
-from pinakes.fetch.http import HttpClient, Limits, require_web_address, retry_after
+from pinakes.fetch.address import require_web_address
+from pinakes.fetch.http import HttpClient, Limits, retry_after
 from tests.loopback import Page
 
 if TYPE_CHECKING:

@@ -251,7 +251,7 @@ def _remove(app: App, arguments: argparse.Namespace) -> int:
 
 def _passage_json(passage: Passage) -> dict[str, Any]:
     return {
-        "url": passage.citation,
+        "url": passage.url,
         "anchors": list(passage.anchors),
         "section": passage.section,
         "source": passage.source,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ipaddress
 import socket
+from urllib.parse import urlsplit
 
 from pinakes.errors import AddressRefused, FetchFailed
 
@@ -27,6 +28,21 @@ def checked_addresses(host: str, port: int, *, allow_private: bool) -> list[str]
             hint="If you trust it, set PINAKES_ALLOW_PRIVATE_HOSTS=1 or pass --allow-private-hosts.",
         )
     return allowed
+
+
+def require_web_address(url: str) -> None:
+    """Refuse what is not a well-formed http or https address."""
+    try:
+        parts = urlsplit(url)
+        host, _ = parts.hostname, parts.port
+    except ValueError as exc:
+        raise AddressRefused(
+            f"Malformed address: {url}", hint="Give a full address such as https://example.com/docs/."
+        ) from exc
+    if parts.scheme not in ("http", "https"):
+        raise AddressRefused(f"Only http and https addresses are fetched, not '{parts.scheme}:'")
+    if not host or any(character.isspace() for character in url):
+        raise AddressRefused(f"Malformed address: {url}", hint="Give a full address such as https://example.com/docs/.")
 
 
 def is_public(text: str) -> bool:

@@ -11,8 +11,9 @@ from urllib.parse import urljoin, urlsplit
 
 import httpcore2
 
-from pinakes.errors import AddressRefused, FetchFailed
-from pinakes.fetch.address import checked_addresses
+from pinakes.errors import FetchFailed
+from pinakes.fetch.address import checked_addresses, require_web_address
+from pinakes.fetch.robots import USER_AGENT
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -20,10 +21,10 @@ if TYPE_CHECKING:
     from httpcore2 import NetworkStream
     from httpcore2._backends.base import SOCKET_OPTION
 
-USER_AGENT = "pinakes (documentation indexer for coding agents; respects robots.txt)"
 ACCEPT_PAGES = "text/markdown, text/html;q=0.9, application/xhtml+xml;q=0.9, text/plain;q=0.8, */*;q=0.1"
 _REDIRECTS = frozenset((301, 302, 303, 307, 308))
 _RETRYABLE = frozenset((408, 425, 429, 500, 502, 503, 504))
+_ADDRESS_SECONDS = 30.0
 _TRANSFER_ERRORS = (httpcore2.NetworkError, httpcore2.ProtocolError, httpcore2.TimeoutException, OSError)
 
 
@@ -161,6 +162,7 @@ class _CheckedNetwork(httpcore2.SyncBackend):
 
     def __init__(self, *, allow_private: bool) -> None:
         self._allow_private = allow_private
+        self._checked: dict[tuple[str, int], tuple[float, list[str]]] = {}
 
     def connect_tcp(
         self,
@@ -171,13 +173,22 @@ class _CheckedNetwork(httpcore2.SyncBackend):
         socket_options: Iterable[SOCKET_OPTION] | None = None,
     ) -> NetworkStream:
         """Try the allowed addresses of `host` in turn."""
-        *others, last = checked_addresses(host, port, allow_private=self._allow_private)
+        *others, last = self._addresses(host, port)
         for address in others:
             try:
                 return super().connect_tcp(address, port, timeout, local_address, socket_options)
             except (httpcore2.ConnectError, httpcore2.ConnectTimeout):
                 continue
         return super().connect_tcp(last, port, timeout, local_address, socket_options)
+
+    def _addresses(self, host: str, port: int) -> list[str]:
+        """Addresses that passed the check; asked of the resolver again after a while."""
+        now = time.monotonic()
+        until, addresses = self._checked.get((host, port), (0.0, []))
+        if now >= until:
+            addresses = checked_addresses(host, port, allow_private=self._allow_private)
+            self._checked[host, port] = (now + _ADDRESS_SECONDS, addresses)
+        return addresses
 
 
 class _Headers:
@@ -190,21 +201,6 @@ class _Headers:
 
     def get(self, name: str) -> str:
         return self._values.get(name, "")
-
-
-def require_web_address(url: str) -> None:
-    """Refuse what is not a well-formed http or https address."""
-    try:
-        parts = urlsplit(url)
-        host, _ = parts.hostname, parts.port
-    except ValueError as exc:
-        raise AddressRefused(
-            f"Malformed address: {url}", hint="Give a full address such as https://example.com/docs/."
-        ) from exc
-    if parts.scheme not in ("http", "https"):
-        raise AddressRefused(f"Only http and https addresses are fetched, not '{parts.scheme}:'")
-    if not host or any(character.isspace() for character in url):
-        raise AddressRefused(f"Malformed address: {url}", hint="Give a full address such as https://example.com/docs/.")
 
 
 def _redirect_target(url: str, location: str) -> str:

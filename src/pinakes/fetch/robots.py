@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from pinakes.errors import FetchFailed
-from pinakes.fetch.http import USER_AGENT
 
 if TYPE_CHECKING:
     from protego import Protego
 
     from pinakes.fetch.http import HttpClient
 
+USER_AGENT = "pinakes (documentation indexer for coding agents; respects robots.txt)"
 _LONGEST_DELAY_SECONDS = 30.0
 
 

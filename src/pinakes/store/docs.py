@@ -54,7 +54,7 @@ DOCS_001 = Migration(
 )
 
 CrawlState = Literal["open", "done", "failed", "cancelled"]
-PlaceState = Literal["queued", "done", "unchanged", "failed", "skipped"]
+PlaceState = Literal["queued", "done", "unchanged", "failed", "missing", "skipped"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,13 +158,16 @@ class DocsStore:
         return [row[0] for row in rows]
 
     def begin_crawl(self, source_id: str, *, is_full: bool, now: float) -> None:
-        """Open a crawl that builds the next generation; of the last one only what failed is kept, to try again."""
+        """Open a crawl of the next generation; unless it is a full one, it tries again what failed in the last."""
         with self.database.write() as connection:
             connection.execute(
-                "DELETE FROM docs_place WHERE source_id = ? AND (state != 'failed' OR ?)", (source_id, is_full)
+                "DELETE FROM docs_place WHERE source_id = ? AND (state NOT IN ('failed', 'missing') OR ?)",
+                (source_id, is_full),
             )
             connection.execute(
-                "UPDATE docs_place SET state = 'queued', attempts = 0, reason = '' WHERE source_id = ?", (source_id,)
+                "UPDATE docs_place SET state = 'queued', attempts = 0, reason = ''"
+                " WHERE source_id = ? AND state = 'failed'",
+                (source_id,),
             )
             connection.execute(
                 "INSERT OR REPLACE INTO docs_crawl"
@@ -197,8 +200,10 @@ class DocsStore:
         return [Place(*row) for row in rows]
 
     def known_urls(self, source_id: str) -> set[str]:
-        """Every address that the crawl has met."""
-        rows = self.database.read().execute("SELECT url FROM docs_place WHERE source_id = ?", (source_id,))
+        """Every address that the crawl has met; missing ones may be met again."""
+        rows = self.database.read().execute(
+            "SELECT url FROM docs_place WHERE source_id = ? AND state != 'missing'", (source_id,)
+        )
         return {row[0] for row in rows}
 
     def place_counts(self, source_id: str) -> dict[str, int]:
@@ -212,7 +217,7 @@ class DocsStore:
         """The places that could not be read, with the reason for each."""
         rows = self.database.read().execute(
             "SELECT url, depth, state, attempts, reason FROM docs_place"
-            " WHERE source_id = ? AND state = 'failed' ORDER BY url",
+            " WHERE source_id = ? AND state IN ('failed', 'missing') ORDER BY url",
             (source_id,),
         )
         return [Place(*row) for row in rows]

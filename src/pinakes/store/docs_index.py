@@ -151,18 +151,14 @@ class DocsIndex:
     def __init__(self, database: Database) -> None:
         self.database = database
 
-    def known_page(self, source_id: str, place: str) -> KnownPage | None:
-        """The page that readers see for an address now, or that the open crawl has already written."""
-        row = (
-            self.database.read()
-            .execute(
-                "SELECT etag, last_modified, hash FROM docs_page WHERE source_id = ? AND place = ? AND dropped IS NULL"
-                " ORDER BY added DESC LIMIT 1",
-                (source_id, place),
-            )
-            .fetchone()
+    def known_pages(self, source_id: str) -> dict[str, KnownPage]:
+        """By address: the page that readers see now, or that the open crawl has already written."""
+        rows = self.database.read().execute(
+            "SELECT place, etag, last_modified, hash FROM docs_page WHERE source_id = ? AND dropped IS NULL"
+            " ORDER BY added",
+            (source_id,),
         )
-        return KnownPage(*row) if row else None
+        return {place: KnownPage(etag, last_modified, digest) for place, etag, last_modified, digest in rows}
 
     def live_places(self, source_id: str) -> list[str]:
         """The addresses of all pages that readers see now."""

@@ -95,6 +95,17 @@ def test_unchanged_content_counts_even_without_validators(desk: Desk, site: Site
     assert (status.pages_done, status.pages_unchanged) == (0, 1)
 
 
+def test_a_missing_page_is_asked_again_only_when_a_changed_page_leads_there(desk: Desk, site: Site) -> None:
+    site.html("/", page("Start", "Welcome.", "later.html"))
+    desk.add(site.url)
+    assert desk.recrawl().state == "READY with failures"
+    assert site.asked["/later.html"] == 1
+    site.html("/later.html", page("Later", "Here now."))
+    site.html("/", page("Start", "Welcome again.", "later.html"))
+    assert desk.recrawl().state == "READY"
+    assert desk.cited("here now") == [f"{site.url}/later.html#top"]
+
+
 def test_a_full_recrawl_reads_everything_again(desk: Desk, site: Site) -> None:
     chain(site, 3)
     desk.add(f"{site.url}/0.html", max_pages=3)

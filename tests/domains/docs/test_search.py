@@ -135,10 +135,10 @@ def test_features_say_what_speaks_for_a_candidate() -> None:
     asked = understand("how does os.open() open a file in the manual", words, {"open": 5, "file": 50, "osopen": 1}, 100)
     found = features(asked, CANDIDATE, 0.5)
     assert set(found) == set(WEIGHTS)
-    assert (found["exact_name"], found["source_named"], found["page"], found["news"]) == (1.0, 1.0, 0.5, 0.0)
+    assert (found["exact_name"], found["source_named"], found["page"], found["secondary"]) == (1.0, 1.0, 0.5, 0.0)
     assert found["heading_answered"] == 0.5
     news = replace(CANDIDATE, url="https://x/whats-new/3.html", body_words="", heading_words="", position=0)
-    assert features(asked, news, 0.0)["news"] == 1.0
+    assert features(asked, news, 0.0)["secondary"] == 1.0
     assert score(found) > score(features(asked, news, 0.0))
     assert [c.chunk_id for _, c in order(asked, [replace(news, chunk_id=2), CANDIDATE], {})] == [1, 2]
 

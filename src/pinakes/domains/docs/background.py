@@ -19,6 +19,9 @@ if TYPE_CHECKING:
     from pinakes.store.docs import DocsStore
     from pinakes.store.docs_index import DocsIndex
 
+_ATTEMPTS = 3
+_ATTEMPT_PAUSE_SECONDS = 0.05
+_STOP_SECONDS = 5.0
 _log = logging.getLogger(__name__)
 
 
@@ -86,16 +89,19 @@ class Crawls:
             thread.join()
 
     def stop(self) -> None:
-        """Ask all crawls of this process to stop at the next safe point, and wait for them."""
+        """Ask all crawls of this process to stop at the next safe point, and wait for them a little."""
         self._stop.set()
         with self._guard:
             threads = list(self._threads.values())
         for thread in threads:
-            thread.join()
+            thread.join(_STOP_SECONDS)
 
     def _run_quietly(self, source_id: str) -> None:
         try:
-            self.run(source_id)
+            for _ in range(_ATTEMPTS):
+                if self.run(source_id):
+                    break
+                self.clock.sleep(_ATTEMPT_PAUSE_SECONDS)  # somebody who only looked may have held the lock
         except PinakesError as exc:  # the store is full or gone: the crawl stays open and is resumed later
             _log.warning("The crawl of %s stopped: %s", source_id, exc)
         except Exception as exc:  # noqa: BLE001 - a thread is a surface: nobody else would hear of it

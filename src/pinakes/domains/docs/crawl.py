@@ -5,12 +5,13 @@ from __future__ import annotations
 import heapq
 import time
 from collections import deque
-from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from pinakes.domains.docs.index import index_words, page_rows
 from pinakes.domains.docs.model import Reading, Skipped, Unchanged
+from pinakes.domains.docs.readers import Readers
+from pinakes.domains.docs.website import GONE
 from pinakes.errors import BadRequest, FetchFailed, PinakesError, SourceError
 from pinakes.store.docs import Place
 from pinakes.store.docs_index import Batch
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from pinakes.domains.docs.model import Origin
+    from pinakes.domains.docs.readers import Outcome
     from pinakes.store.docs import CrawlRow, DocsStore, PlaceState, SourceRow
     from pinakes.store.docs_index import DocsIndex, KnownPage, PageRow
 
@@ -26,8 +28,6 @@ MOST_ATTEMPTS = 3
 _BATCH_PAGES = 25
 _BATCH_SECONDS = 1.0
 _LONGEST_NAP_SECONDS = 0.5  # how long a stop request can go unnoticed
-
-Outcome = Reading | Unchanged | Skipped | PinakesError
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,6 +109,7 @@ class Crawl:
         self._clock = clock
         self._report = report
         self._frontier = Frontier(source.max_pages, source.max_depth, set())
+        self._known: dict[str, KnownPage] = {}
         self._pages: list[PageRow] = []
         self._settled: list[Place] = []
         self._discovered: list[Place] = []
@@ -135,43 +136,36 @@ class Crawl:
             # Known pages are asked again even where nothing leads to them any more.
             places += frontier.discover(known if self._origin.keeps_unlisted else (), 1)
             self._store.seed(self._source.id, places)
+        self._known = {} if self._crawl.is_full else self._index.known_pages(self._source.id)
         self._frontier.met = self._store.known_urls(self._source.id)
         for place in self._store.queued(self._source.id):
             self._frontier.add(place)
 
     def _work(self) -> bool:
         """Read places side by side; False when asked to stop before the end."""
-        running: dict[Future[Outcome], Place] = {}
-        with ThreadPoolExecutor(self._origin.parallel, thread_name_prefix="pinakes-fetch") as pool:
-            while running or not self._frontier.empty():
+        readers = Readers(self._origin)
+        try:
+            while readers.busy or not self._frontier.empty():
                 if self._stopping() or not self._save_if_due():
                     return False
-                self._start_some(pool, running)
-                done, _ = wait(running, timeout=_LONGEST_NAP_SECONDS, return_when=FIRST_COMPLETED)
-                for future in done:
-                    self._take_in(running.pop(future), future.result())
+                self._start_some(readers)
+                if readers.busy and (read := readers.next_outcome(_LONGEST_NAP_SECONDS)):
+                    self._take_in(*read)
+        finally:
+            readers.close()
         return True
 
-    def _start_some(self, pool: ThreadPoolExecutor, running: dict[Future[Outcome], Place]) -> None:
-        while len(running) < self._origin.parallel:
+    def _start_some(self, readers: Readers) -> None:
+        while readers.free():
             place = self._frontier.take(self._clock.monotonic())
             if place is None:
                 break
             if pause := self._origin.take_turn(place):
                 self._frontier.postpone(place, self._clock.monotonic() + pause)
                 break
-            known = None if self._crawl.is_full else self._index.known_page(self._source.id, place.url)
-            running[pool.submit(self._read, place, known)] = place
-        if not running:  # all that waits has to wait
+            readers.read(place, self._known.get(place.url))
+        if not readers.busy:  # all that waits has to wait
             self._clock.sleep(min(_LONGEST_NAP_SECONDS, self._frontier.seconds_to_wait(self._clock.monotonic())))
-
-    def _read(self, place: Place, known: KnownPage | None) -> Outcome:
-        try:
-            return self._origin.read(place, known)
-        except PinakesError as exc:
-            return exc
-        except (ValueError, LookupError, RecursionError) as exc:  # one strange page must not end the crawl
-            return SourceError(f"The page could not be understood ({type(exc).__name__}: {exc})")
 
     def _take_in(self, place: Place, outcome: Outcome) -> None:
         match outcome:
@@ -192,7 +186,8 @@ class Crawl:
             pause = self._clock.retry_pause_seconds * 2 ** (place.attempts - 1)
             self._frontier.postpone(place, self._clock.monotonic() + max(pause, exc.retry_after_seconds))
         else:
-            self._settle(place, "failed", str(exc))
+            is_missing = isinstance(exc, FetchFailed) and exc.status in GONE
+            self._settle(place, "missing" if is_missing else "failed", str(exc))
 
     def _settle(self, place: Place, state: PlaceState, reason: str, leads_to: Iterable[str] = ()) -> None:
         self._settled.append(replace(place, state=state, reason=reason))

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from pinakes.domains.docs.installed import direct_dependencies
 from pinakes.domains.docs.model import FoundDescription, SourceStatus
 from pinakes.domains.docs.source import understand
-from pinakes.errors import BadArgument, NotFound, PinakesError
+from pinakes.errors import BadArgument, NotFound, PinakesError, SourceError
 from pinakes.fetch.files import read_file
 from pinakes.store.docs import SourceRow
 
@@ -146,7 +146,16 @@ class Library:
                 client.close()
             if data and self._apis.recognises(data):
                 return self._apis.add(FoundDescription(request.name, url, request.version, data))
+            if url.endswith("/graphql"):
+                return self._as_endpoint(FoundDescription(request.name, url, request.version))
         return ""
+
+    def _as_endpoint(self, description: FoundDescription) -> str:
+        """Add a live endpoint; empty when it turns out to be an ordinary page."""
+        try:
+            return self._apis.add(description)
+        except SourceError:
+            return ""
 
     def _refuse_duplicate(self, name: str, url: str) -> None:
         for source in self._store.sources():
@@ -216,7 +225,7 @@ class Library:
     def _status(self, source: SourceRow) -> SourceStatus:
         crawl = self._store.crawl(source.id)
         counts = self._store.place_counts(source.id)
-        failures = tuple(self._store.failed_places(source.id)) if counts.get("failed") else ()
+        failures = tuple(self._store.failed_places(source.id)) if {"failed", "missing"} & counts.keys() else ()
         totals = self._search_store.totals([source.id])
         settled = sum(count for state, count in counts.items() if state != "queued")
         rate = _rate(crawl, settled, self._now())

@@ -87,12 +87,12 @@ class Origin(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class FoundDescription:
-    """An API description met while adding or crawling documentation."""
+    """An API description met while adding or crawling documentation. Without data it is still to be asked for."""
 
     name: str
     url: str
     version: str
-    data: bytes
+    data: bytes = b""
 
 
 class ApiShelf(Protocol):

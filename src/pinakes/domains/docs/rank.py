@@ -15,7 +15,7 @@ from pinakes.budget import CHARACTERS_PER_TOKEN
 from pinakes.domains.docs.weights import WEIGHTS
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from pinakes.store.docs_search import Candidate
     from pinakes.text import Words
@@ -23,8 +23,10 @@ if TYPE_CHECKING:
 _K1 = 1.2
 _IDENTIFIER = re.compile(r"[A-Za-z_]\w*(?:(?:\.|::)\w+)*(?:\(\)?)?")
 _CODE_LIKE = re.compile(r"[_.(:]|[a-z][A-Z]")
-_NEWS = re.compile(
-    r"what.?s.?new|\breleases?\b|release.?notes|change.?log|\bchanges\b|\bhistory\b|\bnews\b|deprecat|\bupgrad|\bmigrat",
+# Release notes tell of everything once, indexes name everything: both match what they do not explain.
+_SECONDARY = re.compile(
+    r"what.?s.?new|\breleases?\b|release.?notes|change.?log|\bchanges\b|\bhistory\b|\bnews\b|deprecat|\bupgrad|\bmigrat"
+    r"|gen(?:eral.)?index|mod(?:ule)?.?index|book.?index|keyword.?index|table.of.contents|site.?map",
     re.IGNORECASE,
 )
 
@@ -53,11 +55,7 @@ class Asked:
     neighbours: tuple[tuple[str, str], ...]
     identifiers: frozenset[str]
     plain: frozenset[str]
-
-    @property
-    def total(self) -> float:
-        """The weight of all words together."""
-        return sum(self.weights.values()) or 1.0
+    total: float  # the weight of all words together
 
 
 def understand(query: str, words: Words, frequencies: Mapping[str, int], chunks: int) -> Asked:
@@ -73,6 +71,7 @@ def understand(query: str, words: Words, frequencies: Mapping[str, int], chunks:
         neighbours=tuple(pairwise(terms)),
         identifiers=_identifiers(query),
         plain=frozenset(word.lower() for word in re.findall(r"\w+", query)),
+        total=sum(weights.values()) or 1.0,
     )
 
 
@@ -106,10 +105,10 @@ def score(values: Mapping[str, float]) -> float:
 
 def features(asked: Asked, candidate: Candidate, page_score: float) -> dict[str, float]:
     """Everything that speaks for or against a candidate; words count by their share of the question's weight."""
-    heading, body = candidate.heading_words.split(), candidate.body_words.split()
-    trail, anchors = candidate.trail_words.split(), candidate.anchor_words.split()
-    links = candidate.link_words.split()
-    everything = set(heading) | set(body)
+    heading, trail = _Words.of(asked, candidate.heading_words), _Words.of(asked, candidate.trail_words)
+    anchors, links = _Words.of(asked, candidate.anchor_words), _Words.of(asked, candidate.link_words)
+    body = _Words.of(asked, candidate.body_words)
+    found = {*heading.counts, *body.counts}
     return {
         "heading": _bm25(asked, heading, _HEADING),
         "trail": _bm25(asked, trail, _TRAIL),
@@ -117,11 +116,11 @@ def features(asked: Asked, candidate: Candidate, page_score: float) -> dict[str,
         "links": _bm25(asked, links, _LINKS),
         "body": _bm25(asked, body, _BODY),
         "page": page_score,
-        "covered": _covered(asked, everything),
-        "covered_with_trail": _covered(asked, everything | set(trail)),
-        "covered_by_anchors": _covered(asked, set(anchors)),
-        "heading_answered": sum(word in asked.weights for word in heading) / len(heading) if heading else 0.0,
-        "phrases": _phrases(asked, body),
+        "covered": _covered(asked, found),
+        "covered_with_trail": _covered(asked, found | trail.counts.keys()),
+        "covered_by_anchors": _covered(asked, anchors.counts),
+        "heading_answered": sum(heading.counts.values()) / heading.length if heading.length else 0.0,
+        "phrases": _phrases(asked, candidate.body_words),
         "exact_name": float(_names_exactly(asked, candidate.anchors)),
         "source_named": float(candidate.source.lower() in asked.plain),
         "links_in": math.log1p(candidate.links_in),
@@ -130,30 +129,38 @@ def features(asked: Asked, candidate: Candidate, page_score: float) -> dict[str,
         "definition": float(candidate.is_definition),
         "first": float(candidate.position == 0),
         "depth": float(candidate.section.count(" > ")),
-        "news": float(_NEWS.search(f"{candidate.url} {candidate.title}") is not None),
+        "secondary": float(_SECONDARY.search(f"{candidate.url} {candidate.title}") is not None),
     }
 
 
-def _bm25(asked: Asked, words: list[str], field: _Field) -> float:
-    if not words:
-        return 0.0
-    total = 0.0
-    for word, weight in asked.weights.items():
-        if count := words.count(word):
-            total += weight * field.saturated(count, len(words))
+@dataclass(frozen=True, slots=True)
+class _Words:
+    """How often the question's words occur in a field, and how many words that has."""
+
+    counts: dict[str, int]
+    length: int
+
+    @classmethod
+    def of(cls, asked: Asked, text: str) -> _Words:
+        words = text.split()
+        return cls({word: count for word in asked.weights if (count := words.count(word))}, len(words))
+
+
+def _bm25(asked: Asked, words: _Words, field: _Field) -> float:
+    total = sum(asked.weights[word] * field.saturated(count, words.length) for word, count in words.counts.items())
     return total / asked.total
 
 
-def _covered(asked: Asked, words: set[str]) -> float:
-    return sum(weight for word, weight in asked.weights.items() if word in words) / asked.total
+def _covered(asked: Asked, words: Iterable[str]) -> float:
+    return sum(asked.weights[word] for word in words) / asked.total
 
 
-def _phrases(asked: Asked, body: list[str]) -> float:
+def _phrases(asked: Asked, body_words: str) -> float:
     """The share of the question's neighbouring words that are neighbours in the text as well."""
     if not asked.neighbours:
         return 0.0
-    pairs = set(pairwise(body))
-    return sum(pair in pairs for pair in asked.neighbours) / len(asked.neighbours)
+    body = f" {body_words} "
+    return sum(f" {first} {second} " in body for first, second in asked.neighbours) / len(asked.neighbours)
 
 
 def _names_exactly(asked: Asked, anchors: str) -> bool:

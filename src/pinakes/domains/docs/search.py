@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from pinakes.store.docs import SourceRow
     from pinakes.store.docs_search import Candidate, DocsSearchStore, ShownChunk, Totals
 
-MOST_CANDIDATES = 200
+MOST_CANDIDATES = 300
 MOST_TERMS = 12
 COMMON_SHARE = 0.3
 _DOCUMENTATION_TYPES = frozenset(("overview", "guide", "glossary", "use-case", "reference"))

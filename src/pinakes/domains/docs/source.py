@@ -13,8 +13,8 @@ from pinakes.domains.docs.installed import same_name
 from pinakes.domains.docs.packages import NpmPackage, PythonPackage
 from pinakes.domains.docs.website import Website
 from pinakes.errors import BadArgument
+from pinakes.fetch.address import require_web_address
 from pinakes.fetch.files import allowed_path
-from pinakes.fetch.http import require_web_address
 from pinakes.fetch.url import normalise
 
 if TYPE_CHECKING:

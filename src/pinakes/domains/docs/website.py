@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 PARALLEL_REQUESTS = 4
 _MOST_QUERIES_PER_PATH = 30
-_GONE = frozenset((404, 410))
+GONE = frozenset((404, 410))
 _LLMS_PAGE = re.compile(r"^# +(?P<title>[^\n]+)\n+(?:Source|URL):\s*(?P<url>https?://\S+)[ \t]*$", re.MULTILINE)
 _SMALLEST_FULL_TEXT = 2_000
 _LLMS_FILES = ("/llms.txt", "/llms-full.txt")  # Markdown by convention, sent as plain text
@@ -62,6 +62,8 @@ class Website:
 
     def _resolve_scope(self) -> Scope:
         scope = Scope(normalise(self._source.url), self._source.include, self._source.exclude)
+        if not self._robots.rules(scope.start).allow(scope.start):
+            return scope
         try:
             final = normalise(self._client.get(scope.start).url)
         except FetchFailed:
@@ -116,7 +118,7 @@ class Website:
         return Skipped("robots.txt forbids it")
 
     def _failed(self, known: KnownPage | None, host: str, exc: FetchFailed) -> Skipped:
-        if exc.status in _GONE and known is not None:
+        if exc.status in GONE and known is not None:
             return Skipped("gone")
         if exc.retryable and exc.status:
             self._pace.complained(host, exc.retry_after_seconds)
