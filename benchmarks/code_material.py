@@ -6,16 +6,19 @@ import json
 import math
 import subprocess
 import sys
-from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 from benchmarks.places import MIRRORS, SCRATCH, SHARED
 from pinakes.app import App
 from pinakes.config import Config
 from pinakes.domains.code.search import CodeSearch
 from pinakes.store.code import CodeStore
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
 
 CODE = SHARED / "code"
 DEPTH = 10
@@ -44,7 +47,9 @@ def queries() -> Iterator[Query]:
     for name, file in (("labelled", "queries.jsonl"), ("commits", "commit_queries.jsonl")):
         rows = [json.loads(line) for line in (CODE / file).read_text().splitlines()]
         for row in sorted(rows, key=lambda row: row["repo"]):
-            yield Query(row["id"], name, row["repo"], row["language"], row["category"], row["query"], tuple(row["targets"]))
+            yield Query(
+                row["id"], name, row["repo"], row["language"], row["category"], row["query"], tuple(row["targets"])
+            )
 
 
 def lay_out() -> None:

@@ -3,9 +3,9 @@
     python benchmarks/docs_train.py --work FOLDER [--write]
 
 Downloads documentation packages of Debian, holds a quarter of their pages back and lets those pages ask: a heading or a
-sentence that links to another page is a question, what it links to is the answer; terms of the sites' own indexes ask
-too. The pages held back are not indexed. Weights are fitted on all groups of sites but one and measured on that
-one; then on all. `--write` puts the result into domains/docs/weights.py.
+sentence that links to another page is a question, what it links to is the answer; the words of links and the terms of
+the sites' own indexes ask too. The pages held back are not indexed. Weights are fitted on all groups of sites but one
+and measured on that one; then on all. `--write` puts the result into domains/docs/weights.py.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import random
 import re
 import shutil
 import subprocess
-from collections import Counter, defaultdict
+from collections import defaultdict
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
@@ -44,7 +44,7 @@ WEIGHTS_FILE = Path(__file__).parents[1] / "src/pinakes/domains/docs/weights.py"
 EITHER_SIGN = frozenset(("length", "definition", "first", "depth"))
 AGAINST = frozenset(("news",))
 MOST_PAGES_PER_SITE = 600
-MOST_QUESTIONS = {"index": 60, "heading": 60, "sentence": 60}
+MOST_QUESTIONS = {"index": 40, "heading": 40, "sentence": 40, "name": 40}
 PAGE_SHARE = 0.25  # how much of the probability belongs to other chunks of the right page
 
 
@@ -102,6 +102,7 @@ GROUPS = (
     ),
 )
 _NOT_PAGES = re.compile(r"genindex|modindex|search\.html|_static|_sources|_modules|(?:^|/)index-|404|print\.html")
+_CODE = re.compile(r"[_(){}=]|\w\.\w")
 _SENTENCE = re.compile(r"(?<=[.!?])\s+")
 
 
@@ -230,8 +231,11 @@ def page_questions(site: str, folder: Path, path: Path) -> Iterator[Asked]:
             heading, under_heading = clean(node.text()), []
             continue
         links = [(clean(a.text()), answer(folder, base, a.attributes.get("href"))) for a in node.css("a[href]")]
-        links = [(text, place) for text, place in links if place and text]
+        links = [(text, place) for text, place in links if place[0] and text]
         under_heading += [place for _, place in links]
+        for text, place in links:
+            if 2 <= len(text.split()) <= 8 and not _CODE.search(text):
+                yield Asked("name", site, text, (place,))
         for sentence in _SENTENCE.split(clean(node.text())):
             inside = [(text, place) for text, place in links if text in sentence]
             if len(inside) == 1 and 5 <= len(sentence.split()) <= 30:
@@ -248,12 +252,12 @@ def heading_question(site: str, heading: str, places: list[tuple[str, str]]) -> 
 
 
 def index_questions(site: str, folder: Path, path: Path) -> Iterator[Asked]:
-    """Terms of an index; bare names of code, of which there are thousands, only now and then."""
-    for number, link in enumerate(elements(path, "table.indextable li > a[href]")):
+    """Terms of an index that are words, not names of code."""
+    for link in elements(path, "table.indextable li > a[href]"):
         term = clean(link.text())
         place = answer(folder, "", link.attributes.get("href"))
-        if place and len(term) > 2 and not term.startswith("[") and (" " in term or number % 8 == 0):
-            yield Asked("index", site, re.sub(r" \(.*?\)$", "", term) if number % 2 else term, (place,))
+        if place[0] and " " in term and not _CODE.search(term):
+            yield Asked("index", site, term, (place,))
 
 
 def elements(path: Path, selector: str) -> list[LexborNode]:
@@ -312,20 +316,18 @@ def right_shares(exact: Numbers, same_page: Numbers) -> Numbers:
 
 
 def fit(examples: list[Example], *, steps: int = 300, penalty: float = 0.01, rate: float = 0.05) -> Numbers:
-    """Weights under which right candidates are likeliest: a softmax per question; sites and kinds count alike."""
+    """Weights under which right candidates are likeliest: a softmax over the candidates of each question."""
     everything = np.concatenate([example.values for example in examples])
-    alike = Counter((example.asked.site, example.asked.kind) for example in examples)
-    shares = [1.0 / alike[example.asked.site, example.asked.kind] / len(alike) for example in examples]
     spread = everything.std(axis=0) + 1e-9
     signs = np.array([0 if name in EITHER_SIGN else -1 if name in AGAINST else 1 for name in WEIGHTS])
     weights, first, second = (np.zeros(len(WEIGHTS)) for _ in range(3))
     for step in range(1, steps + 1):
         gradient = penalty * weights
-        for example, share in zip(examples, shares, strict=True):
+        for example in examples:
             scaled = example.values / spread
             scores = scaled @ weights
             likely = np.exp(scores - scores.max())
-            gradient += scaled.T @ (likely / likely.sum() - example.right) * share
+            gradient += scaled.T @ (likely / likely.sum() - example.right) / len(examples)
         first = 0.9 * first + 0.1 * gradient
         second = 0.99 * second + 0.01 * gradient**2
         moved = (first / (1 - 0.9**step)) / (np.sqrt(second / (1 - 0.99**step)) + 1e-8)

@@ -2,7 +2,7 @@
 
     python -m benchmarks.train_code_ranker [--write]
 
-Pairwise logistic regression: each right file against the hardest wrong ones of the same query, all queries equal, weights
+Pairwise logistic regression: each right file against the hardest wrong ones of the same query, queries equal, weights
 kept small. Cross-validated by repository: the figures are of queries over repositories that were left out of training.
 """
 
@@ -61,12 +61,13 @@ def fit(training: list[Example]) -> Vector:
     """Weights for raw features."""
     everything = np.vstack([example.features for example in training])
     spread = everything.std(axis=0) + 1e-6
-    weights = np.zeros(len(FEATURES))
+    weights: Vector = np.zeros(len(FEATURES))
     weights[[FEATURES.index("bm25_best"), FEATURES.index("bm25_file")]] = 1.0
     for _ in range(ROUNDS):
         differences, importance = _pairs(training, spread, weights)
         weights = _descend(differences, importance, weights)
-    return weights / spread
+    result: Vector = weights / spread
+    return result
 
 
 def _pairs(training: list[Example], spread: Vector, weights: Vector) -> tuple[Vector, Vector]:

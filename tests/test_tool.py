@@ -179,7 +179,7 @@ def test_a_tool_is_listed_with_its_schema_and_honest_annotations() -> None:
             "properties": {
                 "query": {"type": "string", "description": "What to look for."},
                 "max_results": {"type": "integer", "description": "How many.", "default": 10},
-                "concise": {"type": "boolean", "description": "Shorter answers.", "default": False},
+                "concise": {"type": "boolean", "description": "Shorter answers."},
                 "types": {
                     "type": "array",
                     "description": "Kinds of section.",

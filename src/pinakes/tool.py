@@ -48,7 +48,7 @@ class Parameter:
             schema["items"] = {"type": "string"}
         if self.choices:
             (schema["items"] if self.type == "array" else schema)["enum"] = list(self.choices)
-        if not self.required and self.default not in (None, "", []):
+        if not self.required and self.default not in (None, "", [], False):
             schema["default"] = self.default
         return schema
 

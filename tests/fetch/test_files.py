@@ -41,7 +41,11 @@ def test_walking_finds_documents_in_order_and_never_leaves_the_folder(tmp_path: 
         (root / name).write_text("x")
     outside.write_text("secret")
     (root / "link.md").symlink_to(outside)
-    assert [path.relative_to(root).as_posix() for path in walk_files(root.resolve(), {".md"})] == ["a.md", "b.md", "sub/c.md"]
+    assert [path.relative_to(root).as_posix() for path in walk_files(root.resolve(), {".md"})] == [
+        "a.md",
+        "b.md",
+        "sub/c.md",
+    ]
     assert list(walk_files(root / "code.py", {".md"})) == [root / "code.py"]
 
 

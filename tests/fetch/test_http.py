@@ -30,7 +30,11 @@ def client() -> Iterator[HttpClient]:
 
 
 def test_a_page_comes_with_its_type_charset_and_validators(site: Site, client: HttpClient) -> None:
-    headers = {"Content-Type": 'text/HTML; charset="ISO-8859-1"', "ETag": '"1"', "Last-Modified": "Mon, 01 Jan 2024 00:00:00 GMT"}
+    headers = {
+        "Content-Type": 'text/HTML; charset="ISO-8859-1"',
+        "ETag": '"1"',
+        "Last-Modified": "Mon, 01 Jan 2024 00:00:00 GMT",
+    }
     site.pages["/a"] = Page("ä".encode("latin-1"), headers=headers)
     response = client.get(f"{site.url}/a")
     assert (response.status, response.media_type, response.charset) == (200, "text/html", "iso-8859-1")
@@ -99,13 +103,17 @@ def test_an_address_can_be_checked_without_being_asked(site: Site, client: HttpC
     assert not site.asked
 
 
-@pytest.mark.parametrize("url", ["file:///etc/passwd", "ftp://x/", "http://", "http://[", "https://a b/", "http://x:99999/"])
+@pytest.mark.parametrize(
+    "url", ["file:///etc/passwd", "ftp://x/", "http://", "http://[", "https://a b/", "http://x:99999/"]
+)
 def test_what_is_no_web_address_is_refused(url: str) -> None:
     with pytest.raises(AddressRefused):
         require_web_address(url)
 
 
-@pytest.mark.parametrize(("status", "retryable"), [(401, False), (403, False), (404, False), (418, False), (429, True), (503, True)])
+@pytest.mark.parametrize(
+    ("status", "retryable"), [(401, False), (403, False), (404, False), (418, False), (429, True), (503, True)]
+)
 def test_errors_say_what_the_server_said(site: Site, client: HttpClient, status: int, *, retryable: bool) -> None:
     site.pages["/a"] = Page(b"no", status, {"Retry-After": "7"})
     with pytest.raises(FetchFailed, match=f"HTTP {status}") as caught:
@@ -133,7 +141,10 @@ def test_a_bomb_of_zeros_goes_off_nowhere(site: Site, client: HttpClient) -> Non
 
 def test_a_page_beyond_the_limit_is_refused_by_its_length_and_by_its_bytes(site: Site, client: HttpClient) -> None:
     site.pages["/declared"] = Page(bytes(60_000))
-    site.pages["/chunked"] = Page(b"%x\r\n%s\r\n0\r\n\r\n" % (60_000, bytes(60_000)), headers={"Transfer-Encoding": "chunked", "Content-Length": ""})
+    site.pages["/chunked"] = Page(
+        b"%x\r\n%s\r\n0\r\n\r\n" % (60_000, bytes(60_000)),
+        headers={"Transfer-Encoding": "chunked", "Content-Length": ""},
+    )
     with pytest.raises(FetchFailed, match="larger than"):
         client.get(f"{site.url}/declared")
     with pytest.raises(FetchFailed):
@@ -166,9 +177,8 @@ def test_nobody_listening_is_a_failure_to_connect(client: HttpClient) -> None:
 
 def test_a_server_that_never_answers_is_not_waited_for_long() -> None:
     impatient = HttpClient(allow_private_hosts=True, limits=Limits(read_seconds=0.05))
-    with socket.create_server(("127.0.0.1", 0)) as silent:
-        with pytest.raises(FetchFailed, match="too long") as caught:
-            impatient.get(f"http://127.0.0.1:{silent.getsockname()[1]}/")
+    with socket.create_server(("127.0.0.1", 0)) as silent, pytest.raises(FetchFailed, match="too long") as caught:
+        impatient.get(f"http://127.0.0.1:{silent.getsockname()[1]}/")
     assert caught.value.retryable
 
 

@@ -44,13 +44,10 @@ def test_a_site_that_cannot_say_allows_nothing(site: Site) -> None:
 def test_a_host_is_asked_no_faster_than_it_wants() -> None:
     now = [100.0]
     pace = Pace(lambda: now[0])
-    assert pace.wait_seconds("a") == 0.0
-    pace.asked("a", 0.0)
-    assert pace.wait_seconds("a") == 0.0
-    pace.asked("a", 3.0)
-    assert (pace.wait_seconds("a"), pace.wait_seconds("b")) == (3.0, 0.0)
+    assert [pace.take_turn("a", 0.0), pace.take_turn("a", 3.0)] == [0.0, 0.0]
+    assert (pace.take_turn("a", 3.0), pace.take_turn("b", 3.0)) == (3.0, 0.0)
     now[0] += 3.0
-    assert pace.wait_seconds("a") == 0.0
+    assert pace.take_turn("a", 3.0) == 0.0
 
 
 def test_a_host_that_complains_is_asked_ever_more_slowly_until_it_answers() -> None:

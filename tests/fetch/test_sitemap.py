@@ -17,7 +17,9 @@ if TYPE_CHECKING:
 
 
 def test_locations_are_read_whatever_their_wrapping() -> None:
-    data = b"<urlset><url><loc> https://x/a?b=1&amp;c=2 </loc></url><url><loc><![CDATA[https://x/d]]></loc></url><broken"
+    data = (
+        b"<urlset><url><loc> https://x/a?b=1&amp;c=2 </loc></url><url><loc><![CDATA[https://x/d]]></loc></url><broken"
+    )
     assert parse_sitemap(data).addresses == ("https://x/a?b=1&c=2", "https://x/d")
     assert parse_sitemap(gzip.compress(data)).addresses == parse_sitemap(data).addresses
     assert parse_sitemap(b"https://x/a\nhttps://x/b\n").addresses == ("https://x/a", "https://x/b")
@@ -29,8 +31,11 @@ def test_a_damaged_file_is_refused() -> None:
 
 
 def test_nested_files_are_followed_once_and_missing_ones_passed_over(site: Site) -> None:
-    index = f"<sitemapindex><sitemap><loc>{site.url}/1.xml</loc></sitemap><sitemap><loc>{site.url}/gone.xml</loc></sitemap>"
-    index += f"<sitemap><loc>{site.url}/index.xml</loc></sitemap><sitemap><loc>{site.url}/2.xml.gz</loc></sitemap></sitemapindex>"
+    index = (
+        f"<sitemapindex><sitemap><loc>{site.url}/1.xml</loc></sitemap><sitemap><loc>{site.url}/gone.xml</loc></sitemap>"
+    )
+    index += f"<sitemap><loc>{site.url}/index.xml</loc></sitemap>"
+    index += f"<sitemap><loc>{site.url}/2.xml.gz</loc></sitemap></sitemapindex>"
     site.text("/index.xml", index, "application/xml")
     site.text("/1.xml", "<urlset><url><loc>https://x/1</loc></url></urlset>", "application/xml")
     site.pages["/2.xml.gz"] = Page(gzip.compress(b"<urlset><url><loc>https://x/2</loc></url></urlset>"))

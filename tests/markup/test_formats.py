@@ -59,7 +59,8 @@ def test_what_is_no_notebook_is_refused(text: str) -> None:
 
 def test_asciidoc_is_read_as_text_with_headings_and_listings() -> None:
     text = (
-        "= Book\n\n[[intro]]\n== Start here ==\n// comment\nSome text\nwraps.\n\n[source,ruby]\n----\nputs 1\n\n== no\n----\n\n"
+        "= Book\n\n[[intro]]\n== Start here ==\n// comment\nSome text\nwraps.\n\n"
+        "[source,ruby]\n----\nputs 1\n\n== no\n----\n\n"
         "[#end]\nlast"
     )
     document = parse(text.encode(), "asciidoc", url="/a.adoc")
@@ -102,7 +103,7 @@ def _pdf(text: str) -> bytes:
     objects = [
         b"<< /Type /Catalog /Pages 2 0 R >>",
         b"<< /Type /Pages /Kids [3 0 R] /Count 1 >>",
-        b"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 612 792] /Contents 4 0 R /Resources << /Font << /F1 5 0 R >> >> >>",
+        b"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 9 9] /Contents 4 0 R /Resources << /Font << /F1 5 0 R >> >> >>",
         b"<< /Length %d >>\nstream\n%s\nendstream" % (len(stream), stream),
         b"<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >>",
     ]

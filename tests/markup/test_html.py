@@ -54,10 +54,14 @@ def test_code_blocks_stay_verbatim_with_their_language() -> None:
 
 def test_two_flavours_of_code_in_one_pre_are_two_blocks() -> None:
     document = parse(
-        '<pre><input type="checkbox"><code class="language-mjs">import a\nb</code><code class="language-cjs">const a\nb</code>'
+        '<pre><input type="checkbox"><code class="language-mjs">import a\nb</code>'
+        '<code class="language-cjs">const a\nb</code>'
         '<button class="copy-button">copy</button></pre>'
     )
-    assert [block.text for block in document.sections[0].blocks] == ["```mjs\nimport a\nb\n```", "```cjs\nconst a\nb\n```"]
+    assert [block.text for block in document.sections[0].blocks] == [
+        "```mjs\nimport a\nb\n```",
+        "```cjs\nconst a\nb\n```",
+    ]
 
 
 def test_a_fence_in_code_cannot_close_ours() -> None:
@@ -77,7 +81,10 @@ def test_inline_code_keeps_its_marks_and_inner_links_are_noted() -> None:
 
 
 def test_tables_become_rows_with_a_header() -> None:
-    document = parse("<table><tr><th>Name</th><th>Use</th></tr><tr><td id='r'>a|b</td><td><p>first</p><p>second</p></td></tr></table>")
+    document = parse(
+        "<table><tr><th>Name</th><th>Use</th></tr>"
+        "<tr><td id='r'>a|b</td><td><p>first</p><p>second</p></td></tr></table>"
+    )
     header, row = document.sections[0].blocks
     assert header.text == "| Name | Use |\n| --- | --- |"
     assert row.text == "| a\\|b | first second |"
@@ -146,9 +153,17 @@ def test_a_small_main_element_never_hides_the_rest_of_the_page() -> None:
     assert "Much more text" in text_of(document)
 
 
+def test_a_title_beside_the_content_is_not_lost() -> None:
+    document = parse(
+        "<div id='header'><h1>tool(1)</h1><p>tool - does it</p></div><div id='content'><h2>Use</h2><p>" + "text " * 50
+    )
+    assert [section.path[-1] for section in document.sections] == ["tool(1)", "Use"]
+
+
 def test_hidden_text_is_not_read() -> None:
     document = parse(
-        "<p>seen</p><!-- comment --><p hidden>a</p><p style='display: none'>b</p><p style='position:absolute;left:-9999px'>c</p>"
+        "<p>seen</p><!-- comment --><p hidden>a</p><p style='display: none'>b</p>"
+        "<p style='position:absolute;left:-9999px'>c</p>"
         "<p aria-hidden='true'>d</p><span class='sr-only'>e</span><p>zero\u200bwidth\u2060</p><template>f</template>"
         "<p style='font-size:0'>g</p><p style='opacity: 0.5'>half</p><p style='font-size:0.9em'>small</p>"
     )
@@ -183,7 +198,9 @@ def test_a_page_that_is_mostly_a_password_field_wants_a_login() -> None:
 
 
 def test_links_of_navigation_are_followed_but_not_read() -> None:
-    document = parse("<nav><a href='next.html'>Next</a></nav><p><a href='http://[bad'>x</a><a href='mailto:a@b'>y</a>text</p>")
+    document = parse(
+        "<nav><a href='next.html'>Next</a></nav><p><a href='http://[bad'>x</a><a href='mailto:a@b'>y</a>text</p>"
+    )
     assert [link.url for link in document.links] == ["https://example.org/guide/next.html"]
 
 
@@ -193,7 +210,9 @@ def test_a_page_without_end_in_depth_is_still_read() -> None:
 
 
 def test_headings_inside_cells_and_empty_headings_do_no_harm() -> None:
-    document = parse("<h2></h2><dl><dt id='a'><h3>In a term</h3><pre>x</pre><table><tr><td>c</td></tr></table></dt></dl>")
+    document = parse(
+        "<h2></h2><dl><dt id='a'><h3>In a term</h3><pre>x</pre><table><tr><td>c</td></tr></table></dt></dl>"
+    )
     assert document.sections[0].path == ("In a term x c",)
 
 

@@ -35,7 +35,8 @@ def test_labels_are_anchors_of_what_follows() -> None:
 
 def test_code_comes_from_directives_literal_blocks_and_sessions() -> None:
     document = parse(
-        "Title\n=====\n\n.. code-block:: python\n   :linenos:\n\n   def f():\n       pass\n\nLike this::\n\n    raw\n      deeper\n\n"
+        "Title\n=====\n\n.. code-block:: python\n   :linenos:\n\n   def f():\n       pass\n\n"
+        "Like this::\n\n    raw\n      deeper\n\n"
         ">>> 1 + 1\n2\n\n::\n\n    alone"
     )
     texts = [block.text for block in document.sections[-1].blocks]
@@ -78,7 +79,12 @@ def test_roles_and_targets_read_as_their_words() -> None:
 def test_lists_tables_and_quotes_keep_their_form() -> None:
     document = parse("- one\n  more\n- two\n\n+---+\n| a |\n+---+\n\n    quoted text")
     kinds = [(block.kind, block.text) for block in document.sections[0].blocks]
-    assert kinds == [("item", "- one more"), ("item", "- two"), ("prose", "+---+\n| a |\n+---+"), ("prose", "quoted text")]
+    assert kinds == [
+        ("item", "- one more"),
+        ("item", "- two"),
+        ("prose", "+---+\n| a |\n+---+"),
+        ("prose", "quoted text"),
+    ]
 
 
 def test_named_targets_are_links() -> None:

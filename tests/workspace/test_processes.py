@@ -10,45 +10,34 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from pinakes.app import App
-from pinakes.config import Config
 from tests.repositories import make_repository, write_files
+from tests.workspace.indexing_process import open_projects
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from pinakes.workspace.project_index import ProjectIndex
+    from pinakes.workspace.projects import Projects
 
-INDEXER = """
-import sys
-from pathlib import Path
-from pinakes.app import App
-from pinakes.config import Config
-from pinakes.progress import Silent
-from pinakes.workspace import sync
-
-class Printer(Silent):
-    def report(self, done, total, what):
-        print(done, flush=True)
-
-sync.COMMIT_EVERY_SECONDS = 0.0  # as many steps as there are batches
-print("started", flush=True)
-report = App(Config(Path(sys.argv[1]))).projects.at(Path(sys.argv[2])).index(progress=Printer())
-print("written", report.files_written, flush=True)
-"""
 CONTENT = """SELECT path, language, lines, size, hash FROM file
 UNION ALL SELECT path, start_line, end_line, symbol, signature FROM chunk JOIN file ON file.id = file_id
 UNION ALL SELECT path, name, kind, line, container FROM definition JOIN file ON file.id = file_id
 UNION ALL SELECT path, words.symbol, doc, body, '' FROM chunk_words AS words JOIN chunk ON chunk.id = words.rowid
           JOIN file ON file.id = file_id
-UNION ALL SELECT path, stem, folders, names, '' FROM file_words AS words JOIN file ON file.id = words.rowid"""
+UNION ALL SELECT path, stem, folders, names, '' FROM file_words AS words JOIN file ON file.id = words.rowid
+UNION ALL SELECT path, line, key, kind, certain FROM edge JOIN place ON place.id = edge.place_id
+          JOIN node ON node.id = target_id"""
+
+REPOSITORY = Path(__file__).parents[2]
+COUNT = 250  # four batches
 
 
 def sources(count: int, lines: int) -> dict[str, str | bytes]:
-    """Python files with a function each, and one that nothing can be made of."""
+    """Python files with a function each, which call each other, and one that nothing can be made of."""
     body = "".join(f"    value_{n} = compute(value_{n}, {n})\n" for n in range(lines))
     files: dict[str, str | bytes] = {
-        f"src/module_{n}.py": f'def function_{n}(argument):\n    """Do the {n}th thing."""\n{body}'
+        f"src/module_{n}.py": f"from src.module_{n // 2} import function_{n // 2} as compute\n\n\n"
+        f'def function_{n}(argument):\n    """Do the {n}th thing."""\n{body}'
         for n in range(count)
     }
     return files | {"empty.py": ""}
@@ -56,9 +45,8 @@ def sources(count: int, lines: int) -> dict[str, str | bytes]:
 
 def start_indexer(home: Path, root: Path) -> subprocess.Popen[str]:
     """Another process that indexes and prints a line whenever it has come further."""
-    process = subprocess.Popen(
-        [sys.executable, "-c", INDEXER, str(home), str(root)], stdout=subprocess.PIPE, text=True, cwd=Path.cwd()
-    )
+    command = [sys.executable, "-m", "tests.workspace.indexing_process", str(home), str(root)]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=REPOSITORY)
     assert process.stdout is not None
     assert process.stdout.readline() == "started\n"
     return process
@@ -76,27 +64,27 @@ def kill_after(process: subprocess.Popen[str], steps: int) -> None:
 
 def content(home: Path, root: Path) -> list[tuple[Any, ...]]:
     """All that an index knows, whatever its rows are numbered."""
-    with closing(App(Config(home))) as app:
-        index = app.projects.at(root)
+    with closing(open_projects(home)) as projects:
+        index = projects.at(root)
         with index.database.snapshot() as connection:
             return sorted(connection.execute(CONTENT).fetchall(), key=repr)
 
 
 def fresh_content(home: Path, root: Path) -> list[tuple[Any, ...]]:
-    with closing(App(Config(home))) as app:
-        app.projects.at(root).index()
+    with closing(open_projects(home)) as projects:
+        projects.at(root).index()
     return content(home, root)
 
 
 @pytest.fixture
 def root(tmp_path: Path) -> Path:
-    return make_repository(tmp_path / "root", sources(400, 10))
+    return make_repository(tmp_path / "root", sources(COUNT, 10))
 
 
 @pytest.fixture
-def app(tmp_path: Path) -> Iterator[App]:
-    with closing(App(Config(tmp_path / "home"))) as app:
-        yield app
+def projects(tmp_path: Path) -> Iterator[Projects]:
+    with closing(open_projects(tmp_path / "home")) as projects:
+        yield projects
 
 
 def assert_sound(index: ProjectIndex) -> None:
@@ -116,18 +104,18 @@ def test_a_first_index_survives_being_killed_again_and_again_and_ends_like_any_o
 ) -> None:
     home = tmp_path / "home"
     grown = [0]
-    for steps in (0, 1, 2, 3, 1):
+    for steps in (0, 2, 2):
         kill_after(start_indexer(home, root), steps)
-        with closing(App(Config(home))) as app:
-            assert_sound(app.projects.at(root))
-            grown.append(app.projects.at(root).store.totals().files)
+        with closing(open_projects(home)) as projects:
+            assert_sound(projects.at(root))
+            grown.append(projects.at(root).store.totals().files)
     assert grown == sorted(grown)  # nothing that was ready is lost
     assert grown[-1] > 0
     last = start_indexer(home, root)
     assert last.stdout is not None
     written = int(last.stdout.read().split()[-1])
     last.wait()
-    assert written == 400 - grown[-1]  # it went on where the others ended
+    assert written == COUNT - grown[-1]  # it went on where the others ended
     assert content(home, root) == fresh_content(tmp_path / "fresh", root)
 
 
@@ -136,16 +124,15 @@ def test_a_killed_update_leaves_the_whole_old_index_and_the_next_run_makes_up_fo
 ) -> None:
     home = tmp_path / "home"
     before = fresh_content(home, root)
-    changed = sources(300, 11)
+    changed = sources(COUNT - 50, 11)
     write_files(root, changed)
-    for steps in (1, 3):
-        kill_after(start_indexer(home, root), steps)
-        assert content(home, root) == before
+    kill_after(start_indexer(home, root), 2)
+    assert content(home, root) == before
     assert fresh_content(home, root) == fresh_content(tmp_path / "fresh", root) != before
 
 
 def test_workers_end_with_the_process_that_started_them(tmp_path: Path) -> None:
-    root = make_repository(tmp_path / "root", sources(200, 400))
+    root = make_repository(tmp_path / "root", sources(120, 400))
     process = start_indexer(tmp_path / "home", root)
     assert process.stdout is not None
     process.stdout.readline()
@@ -157,17 +144,17 @@ def test_processes_that_index_the_same_project_at_once_do_the_work_once(tmp_path
     home = tmp_path / "home"
     processes = [start_indexer(home, root) for _ in range(3)]
     outputs = [process.communicate()[0].split() for process in processes]
-    assert sorted(int(output[-1]) for output in outputs) == [0, 0, 400]
+    assert sorted(int(output[-1]) for output in outputs) == [0, 0, COUNT]
     assert content(home, root) == fresh_content(tmp_path / "fresh", root)
 
 
 def test_readers_are_answered_while_another_process_writes_and_never_see_half_an_update(
-    tmp_path: Path, root: Path, app: App
+    tmp_path: Path, root: Path, projects: Projects
 ) -> None:
-    index = app.projects.at(root)
+    index = projects.at(root)
     index.index()
     old = {path: file.hash for path, file in index.store.files().items()}
-    write_files(root, sources(400, 12))
+    write_files(root, sources(COUNT, 12))
     writer = start_indexer(tmp_path / "home", root)
     assert writer.stdout is not None
     answers = []
@@ -183,16 +170,17 @@ def test_readers_are_answered_while_another_process_writes_and_never_see_half_an
 
 
 def test_a_project_that_another_process_indexes_for_the_first_time_is_answered_from_what_is_ready(
-    tmp_path: Path, root: Path, app: App
+    tmp_path: Path, root: Path, projects: Projects
 ) -> None:
     writer = start_indexer(tmp_path / "home", root)
     assert writer.stdout is not None
-    writer.stdout.readline()
-    index = app.projects.at(root)
+    for _ in range(2):  # what the first line told of is kept by then
+        writer.stdout.readline()
+    index = projects.at(root)
     freshness = index.freshen(wait_seconds=0.0)
     assert freshness.complete or "still being built" in freshness.notes[0]
     assert index.store.file_count() > 0
     with suppress(BrokenPipeError):
         writer.communicate()
     index.freshen(wait_seconds=60.0)
-    assert index.store.file_count() == 400
+    assert index.store.file_count() == COUNT

@@ -268,7 +268,7 @@ def test_another_process_that_indexes_is_waited_for_and_then_mentioned(index: Pr
     fresh_texts(index)
     write_files(root, {"a.py": "a = 22\n"})
     holder = start_holder(index.database.path.with_suffix(".lock"))
-    assert "another process is re-indexing" in index.freshen().notes[0]
+    assert "another call or process is re-indexing" in index.freshen().notes[0]
     assert texts(index)["a.py"] == "a = 1\n"
     holder.kill()
     holder.communicate()

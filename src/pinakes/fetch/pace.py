@@ -22,15 +22,14 @@ class Pace:
     _complaints: dict[str, int] = field(default_factory=dict)
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
-    def wait_seconds(self, host: str) -> float:
-        """How long to wait before `host` may be asked; 0 when it may be asked now."""
+    def take_turn(self, host: str, delay_seconds: float) -> float:
+        """How long to wait before `host` may be asked; 0 takes the turn, and the next one waits for the delay."""
         with self._lock:
-            return max(0.0, self._next.get(host, 0.0) - self.clock())
-
-    def asked(self, host: str, delay_seconds: float) -> None:
-        """A request to `host` begins: the next one waits for its crawl delay."""
-        if delay_seconds:
-            self._postpone(host, delay_seconds)
+            now = self.clock()
+            pause = max(0.0, self._next.get(host, 0.0) - now)
+            if not pause:
+                self._next[host] = now + delay_seconds
+            return pause
 
     def answered(self, host: str) -> None:
         """`host` answered well: earlier complaints are forgotten."""
@@ -43,9 +42,6 @@ class Pace:
             count = self._complaints[host] = self._complaints.get(host, 0) + 1
         seconds = retry_after_seconds or _FIRST_BACKOFF_SECONDS * 2 ** (count - 1)
         seconds = min(seconds, _LONGEST_BACKOFF_SECONDS)
-        self._postpone(host, seconds)
-        return seconds
-
-    def _postpone(self, host: str, seconds: float) -> None:
         with self._lock:
             self._next[host] = max(self._next.get(host, 0.0), self.clock() + seconds)
+        return seconds

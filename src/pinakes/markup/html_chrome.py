@@ -78,7 +78,16 @@ def main_part(tree: LexborHTMLParser) -> LexborNode | None:
         weight = _weight(node)
         if weight > best_weight:
             best, best_weight = node, weight
-    return best if best_weight >= COVERAGE_OF_MAIN * whole else body
+    if best_weight < COVERAGE_OF_MAIN * whole or _lacks_title(best, body):
+        return body
+    return best
+
+
+def _lacks_title(part: LexborNode, body: LexborNode) -> bool:
+    """Whether a part that is only named like the content leaves the page's title outside."""
+    if part.tag in ("main", "article") or part.attributes.get("role") == "main":
+        return False
+    return part.css_first("h1") is None and body.css_first("h1") is not None
 
 
 def _weight(node: LexborNode) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -9,7 +10,7 @@ from pinakes.store.sqlite import Migration
 
 if TYPE_CHECKING:
     import sqlite3
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from pinakes.store.sqlite import Database
 
@@ -128,6 +129,12 @@ class ApiStore:
     def __init__(self, database: Database) -> None:
         self._database = database
 
+    @contextmanager
+    def snapshot(self) -> Iterator[None]:
+        """Several reads that see one state, whatever is replaced meanwhile."""
+        with self._database.snapshot():
+            yield
+
     def replace(self, api: ApiRow, units: Iterable[NewUnit]) -> None:
         """Put an API in place of the one of the same name, all at once."""
         with self._database.write() as connection:
@@ -204,13 +211,13 @@ class ApiStore:
         ranking = ", ".join(str(float(weight)) for weight in weights)
         columns = ", ".join(f"unit.{name}" for name in _UNIT_COLUMNS.split(", "))
         query = (
-            f"SELECT {columns}, api.name, names, api_words.title, api_words.tags, description, details, "
+            f"SELECT {columns}, api.name, names, api_words.title, api_words.tags, description, "
             f"bm25(api_words, {ranking}) AS rank "
             "FROM api_words JOIN api_unit AS unit ON unit.id = api_words.rowid "
             f"JOIN api ON api.id = unit.api_id WHERE {' AND '.join(where)} ORDER BY rank, unit.id LIMIT ?"
         )
         rows = self._database.read().execute(query, (*values, limit))
-        return [FoundUnit(UnitRow(*row[:10]), row[10], WordsRow(*row[11:16]), -row[16]) for row in rows]
+        return [FoundUnit(UnitRow(*row[:10]), row[10], WordsRow(*row[11:15]), -row[15]) for row in rows]
 
     def document_frequencies(self, stems: Sequence[str]) -> dict[str, int]:
         """In how many units each stem occurs."""
@@ -220,10 +227,11 @@ class ApiStore:
 
     def count_searchable(self, api_id: int | None = None) -> int:
         """How many units can be found by words."""
-        query = "SELECT count(*) FROM api_unit WHERE kind <> 'fragment'"
-        if api_id is None:
-            return int(self._database.read().execute(query).fetchone()[0])
-        return int(self._database.read().execute(f"{query} AND api_id = ?", (api_id,)).fetchone()[0])
+        if api_id is None:  # the index's own table of sizes: counting units would read their bodies
+            query, values = "SELECT count(*) FROM api_words_docsize", tuple[int, ...]()
+        else:
+            query, values = "SELECT count(*) FROM api_unit WHERE kind <> 'fragment' AND api_id = ?", (api_id,)
+        return int(self._database.read().execute(query, values).fetchone()[0])
 
 
 def _delete(connection: sqlite3.Connection, name: str) -> bool:

@@ -37,11 +37,15 @@ CODE_001 = Migration(
     CREATE VIRTUAL TABLE chunk_words USING fts5 (symbol, doc, body, tokenize = 'ascii');
     CREATE VIRTUAL TABLE file_words USING fts5 (stem, folders, names, tokenize = 'ascii');
     CREATE VIRTUAL TABLE chunk_vocabulary USING fts5vocab (chunk_words, row);
+    CREATE TABLE common_word (word TEXT PRIMARY KEY, chunks INTEGER NOT NULL) WITHOUT ROWID;
     """,
 )
 
 
-# `+` keeps SQLite from looking every row up by itself: the words are read once and the rows filtered before they are scored.
+# A word is common when it stands in more than one of so many chunks.
+COMMON_SHARE = 100
+
+# `+` keeps SQLite from looking every row up by itself: words are read once and rows filtered before they are scored.
 _AMONG = "AND +{table}.rowid IN (SELECT rowid FROM {table} WHERE {table} MATCH ?)"
 
 
@@ -72,7 +76,7 @@ class DefinitionRecord:
 
 @dataclass(frozen=True, slots=True)
 class FileWords:
-    """The words of a file's path and of the names it defines."""
+    """The words of a file's path and of the names it defines, one `|`-separated group per name."""
 
     stem: str
     folders: str
@@ -113,15 +117,12 @@ class ChunkWords:
 
 @dataclass(frozen=True, slots=True)
 class FileRow:
-    """A file with the words of its path and names, one `|`-separated group per name."""
+    """A file, without its words."""
 
     id: int
     path: str
     language: str
     lines: int
-    stem: str
-    folders: str
-    names: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,7 +140,9 @@ class Scope:
             values += [str(len(self.folder) + 1), self.folder + "/"]
         if self.suffixes:
             parts.append("(" + " OR ".join("file.path LIKE ? ESCAPE '\\'" for _ in self.suffixes) + ")")
-            values += ["%" + suffix.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_") for suffix in self.suffixes]
+            values += [
+                "%" + suffix.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_") for suffix in self.suffixes
+            ]
         return " AND ".join(parts), values
 
 
@@ -161,7 +164,10 @@ class CodeStore:
         first = connection.execute("SELECT COALESCE(MAX(id), 0) + 1 FROM chunk").fetchone()[0]
         connection.executemany(
             "INSERT INTO chunk VALUES (?, ?, ?, ?, ?, ?, ?)",
-            [(n, file_id, c.start_line, c.end_line, c.symbol, c.kind, c.signature) for n, c in enumerate(chunks, first)],
+            [
+                (n, file_id, c.start_line, c.end_line, c.symbol, c.kind, c.signature)
+                for n, c in enumerate(chunks, first)
+            ],
         )
         connection.executemany(
             "INSERT INTO chunk_words (rowid, symbol, doc, body) VALUES (?, ?, ?, ?)",
@@ -179,7 +185,9 @@ class CodeStore:
     @staticmethod
     def remove(connection: sqlite3.Connection, file_id: int) -> None:
         """Delete all that is known about one file."""
-        connection.execute("DELETE FROM chunk_words WHERE rowid IN (SELECT id FROM chunk WHERE file_id = ?)", (file_id,))
+        connection.execute(
+            "DELETE FROM chunk_words WHERE rowid IN (SELECT id FROM chunk WHERE file_id = ?)", (file_id,)
+        )
         connection.execute("DELETE FROM chunk WHERE file_id = ?", (file_id,))
         connection.execute("DELETE FROM definition WHERE file_id = ?", (file_id,))
         connection.execute("DELETE FROM file_words WHERE rowid = ?", (file_id,))
@@ -189,21 +197,41 @@ class CodeStore:
         count: int = self.database.read().execute("SELECT COUNT(*) FROM chunk").fetchone()[0]
         return count
 
-    def document_frequencies(self, terms: Sequence[str]) -> dict[str, int]:
-        """In how many chunks each term stands; absent terms are left out."""
-        marks = ", ".join("?" * len(terms))
-        return dict(
-            self.database.read()
-            .execute(f"SELECT term, doc FROM chunk_vocabulary WHERE term IN ({marks})", tuple(terms))
-            .fetchall()
+    @staticmethod
+    def indexed_files(connection: sqlite3.Connection) -> int:
+        """How many files have words."""
+        count: int = connection.execute("SELECT COUNT(*) FROM file").fetchone()[0]
+        return count
+
+    @staticmethod
+    def tidy(connection: sqlite3.Connection) -> None:
+        """After much was written: join the pieces of the word indexes, and count the common words anew."""
+        for table in ("chunk_words", "file_words"):
+            connection.execute(f"INSERT INTO {table} ({table}) VALUES ('optimize')")
+        connection.execute("DELETE FROM common_word")
+        connection.execute(
+            """INSERT INTO common_word SELECT term, doc FROM chunk_vocabulary
+               WHERE doc * ? > (SELECT COUNT(*) FROM chunk)""",
+            (COMMON_SHARE,),
         )
+
+    def document_frequencies(self, terms: Sequence[str]) -> dict[str, int]:
+        """In how many chunks each term stands, for common ones as last counted; absent terms are left out."""
+        marks = ", ".join("?" * len(terms))
+        sql = f"SELECT word, chunks FROM common_word WHERE word IN ({marks})"
+        common = dict(self.database.read().execute(sql, tuple(terms)).fetchall())
+        others = [term for term in terms if term not in common]
+        sql = f"SELECT term, doc FROM chunk_vocabulary WHERE term IN ({', '.join('?' * len(others))})"
+        return common | dict(self.database.read().execute(sql, others).fetchall())
 
     def highest_chunk_id(self) -> int:
         """Nearly how many chunks there are; found at once, while counting them takes time."""
         highest: int | None = self.database.read().execute("SELECT MAX(id) FROM chunk").fetchone()[0]
         return highest or 0
 
-    def match_chunks(self, alone: Sequence[str], paired: Sequence[str], scope: Scope, *, limit: int) -> list[ChunkMatch]:
+    def match_chunks(
+        self, alone: Sequence[str], paired: Sequence[str], scope: Scope, *, limit: int
+    ) -> list[ChunkMatch]:
         """The chunks that best match the terms, among those with one of `alone` or two of `paired`."""
         condition, values = scope.condition()
         rows = self.database.read().execute(
@@ -224,26 +252,33 @@ class CodeStore:
         if not terms:
             return []
         condition, values = scope.condition()
-        among = f"stem : ({any_of(terms)})"
+        expression = among = f"stem : ({any_of(terms)})"
         if alone or paired:
+            expression += f" OR {any_of([*alone, *paired])}"
             among += f" OR {one_or_two_of(alone, paired)}"
         rows = self.database.read().execute(
             f"""SELECT file_words.rowid, -bm25(file_words, 4.0, 1.5, 3.0) AS score FROM file_words
                 {"JOIN file ON file.id = file_words.rowid" if condition else ""}
                 WHERE file_words MATCH ? {_AMONG.format(table="file_words")}
                 {"AND " + condition if condition else ""} ORDER BY score DESC LIMIT ?""",
-            (any_of(terms), among, *values, limit),
+            (expression, among, *values, limit),
         )
         return list(rows)
 
     def files(self, ids: Sequence[int]) -> list[FileRow]:
-        """Files with their words."""
+        """Files by id."""
         rows = self.database.read().execute(
-            f"""SELECT file.id, path, language, lines, stem, folders, names FROM file JOIN file_words ON file_words.rowid = file.id
-                WHERE file.id IN ({", ".join("?" * len(ids))})""",
-            tuple(ids),
+            f"SELECT id, path, language, lines FROM file WHERE id IN ({', '.join('?' * len(ids))})", tuple(ids)
         )
         return [FileRow(*row) for row in rows]
+
+    def file_words(self, ids: Sequence[int]) -> dict[int, FileWords]:
+        """The words of files."""
+        rows = self.database.read().execute(
+            f"SELECT rowid, stem, folders, names FROM file_words WHERE rowid IN ({', '.join('?' * len(ids))})",
+            tuple(ids),
+        )
+        return {row[0]: FileWords(*row[1:]) for row in rows}
 
     def chunk_words(self, ids: Sequence[int]) -> dict[int, ChunkWords]:
         """The words of chunks."""
@@ -252,9 +287,9 @@ class CodeStore:
         )
         return {row[0]: ChunkWords(*row[1:]) for row in rows}
 
-    def chunks(self, ids: Sequence[int]) -> list[ChunkRow]:
+    def chunks(self, ids: Sequence[int]) -> dict[int, ChunkRow]:
         """Chunks by id."""
-        return self._chunk_rows(f"chunk.id IN ({', '.join('?' * len(ids))})", ids)
+        return {row.id: row for row in self._chunk_rows(f"chunk.id IN ({', '.join('?' * len(ids))})", ids)}
 
     def chunks_at(self, file_id: int, lines: Sequence[int]) -> list[ChunkRow]:
         """The chunks of a file that hold one of the lines."""
@@ -272,12 +307,15 @@ class CodeStore:
     def _chunk_rows(self, condition: str, values: Sequence[int], *, limit: int = -1) -> list[ChunkRow]:
         rows = self.database.read().execute(
             f"""SELECT chunk.id, file_id, path, start_line, end_line, symbol, kind, signature
-                FROM chunk JOIN file ON file.id = file_id WHERE {condition} ORDER BY file_id, start_line LIMIT {limit}""",
+                FROM chunk JOIN file ON file.id = file_id WHERE {condition}
+                ORDER BY file_id, start_line LIMIT {limit}""",
             tuple(values),
         )
         return [ChunkRow(*row) for row in rows]
 
-    def definitions_named(self, names: Sequence[str], scope: Scope, *, limit: int) -> list[tuple[int, DefinitionRecord]]:
+    def definitions_named(
+        self, names: Sequence[str], scope: Scope, *, limit: int
+    ) -> list[tuple[int, DefinitionRecord]]:
         """Definitions with one of the names, in any case, with the file each stands in."""
         condition, values = scope.condition()
         rows = self.database.read().execute(
@@ -314,7 +352,5 @@ def any_of(terms: Sequence[str]) -> str:
 
 def one_or_two_of(alone: Sequence[str], paired: Sequence[str]) -> str:
     """An FTS5 expression that matches any of `alone`, or two of `paired` together."""
-    meetings = [
-        f"({any_of([term])} AND ({any_of(paired[n:])}))" for n, term in enumerate(paired[:-1], start=1)
-    ]
+    meetings = [f"({any_of([term])} AND ({any_of(paired[n:])}))" for n, term in enumerate(paired[:-1], start=1)]
     return " OR ".join([*([any_of(alone)] if alone else []), *meetings])

@@ -134,7 +134,7 @@ class ProjectIndex:
         """Index few changes at once, many in the background."""
         with self._sole_indexer(progress, wait_seconds=OTHER_PROCESS_SECONDS) as held:
             if not held:
-                note = "Note: another process is re-indexing; very recent edits may be missing."
+                note = "Note: another call or process is re-indexing; very recent edits may be missing."
                 return Freshness(complete=True, notes=(*self._news(), note))
             plan = self._plan()
             if len(plan.candidates) <= SMALL_CHANGE_FILES and plan.bytes <= SMALL_CHANGE_BYTES:

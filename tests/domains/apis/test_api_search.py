@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -156,3 +157,19 @@ def test_the_text_of_a_hit_is_plain_for_its_caller_to_fence(apis: Apis, add: Add
     assert "~~~" not in first.text
     assert first.text.startswith("POST /v1/refunds\n\nCreate a refund.")
     assert len(first.text) <= 2_400
+
+
+def test_a_reader_never_sees_half_of_a_replacement(apis: Apis, add: Add) -> None:
+    api = add(PAYMENTS)
+    done = threading.Event()
+
+    def replace_again_and_again() -> None:
+        for _ in range(15):
+            apis.indexer.add(api.source)
+        done.set()
+
+    writer = threading.Thread(target=replace_again_and_again)
+    writer.start()
+    while not done.is_set():
+        assert apis.searcher.search("create a refund", api_name="payments")[0].id == "api:payments:POST /v1/refunds"
+    writer.join()

@@ -30,22 +30,25 @@ class ApiSearcher:
 
     def search(self, query: str, *, api_name: str = "", types: Sequence[str] = (), limit: int = 10) -> list[ApiHit]:
         """The parts of one API, or of all, that answer `query` best; an unknown `api_name` is an error."""
-        row = self._library.row(api_name) if api_name else None
         kinds = kinds_of(types)
         if types and not kinds:
             return []
-        found = search_units(self._library.store, query, api_id=row.id if row else None, kinds=kinds, limit=limit)
-        shown = _Shown(self._library)
-        return [shown.hit(unit, HIT_CHARACTERS) for unit in found]
+        with self._library.store.snapshot():
+            row = self._library.row(api_name) if api_name else None
+            api_id = row.id if row else None
+            found = search_units(self._library.store, query, api_id=api_id, kinds=kinds, limit=limit)
+            shown = _Shown(self._library)
+            return [shown.hit(unit, HIT_CHARACTERS) for unit in found]
 
     def fetch(self, unit_id: str) -> ApiHit:
         """The whole text behind an id such as `api:stripe:POST /v1/refunds`."""
         name, _, key = unit_id.removeprefix(ID_PREFIX).partition(":")
-        row = self._library.store.api(name)
-        unit = self._library.store.unit(row.id, key) if row else None
-        if row is None or unit is None:
-            raise NotFound(f"There is no API part '{unit_id}'", hint="Search again: the API may have changed.")
-        return _Shown(self._library).hit(RankedUnit(unit, row.name, 1.0), FULL_CHARACTERS)
+        with self._library.store.snapshot():
+            row = self._library.store.api(name)
+            unit = self._library.store.unit(row.id, key) if row else None
+            if row is None or unit is None:
+                raise NotFound(f"There is no API part '{unit_id}'", hint="Search again: the API may have changed.")
+            return _Shown(self._library).hit(RankedUnit(unit, row.name, 1.0), FULL_CHARACTERS)
 
     def count_searchable(self, api_name: str = "") -> int:
         """How many operations, schemas, tags and overviews a search looks at."""

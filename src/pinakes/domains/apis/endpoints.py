@@ -50,15 +50,16 @@ class Page:
 
 def show_endpoints(library: ApiLibrary, api_name: str, wanted: Filter, *, page: int, token_budget: int) -> Answer:
     """The operations of an API that a filter leaves."""
-    row = library.row(api_name)
-    everything = library.store.units(row.id, ("operation", "webhook"))
-    chosen = select(everything, wanted)
-    if not chosen:
-        raise _nothing(row, everything, wanted)
-    characters = characters_for(token_budget)
-    if wanted and len(chosen) <= FEW:
-        return _whole(library, row, chosen, characters)
-    return _listed(api_of(row), chosen, wanted, page, characters)
+    with library.store.snapshot():
+        row = library.row(api_name)
+        everything = library.store.units(row.id, ("operation", "webhook"))
+        chosen = select(everything, wanted)
+        if not chosen:
+            raise _nothing(row, everything, wanted)
+        characters = characters_for(token_budget)
+        if wanted and len(chosen) <= FEW:
+            return _whole(library, row, chosen, characters)
+        return _listed(api_of(row), chosen, wanted, page, characters)
 
 
 def select(units: Iterable[UnitRow], wanted: Filter) -> list[UnitRow]:

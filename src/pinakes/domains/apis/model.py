@@ -8,8 +8,6 @@ from typing import Any, Literal
 Json = Any
 """A JSON value exactly as the specification holds it; `$ref`s inside are not resolved."""
 
-UnitKind = Literal["overview", "tag", "operation", "webhook", "schema", "message", "fragment"]
-
 
 @dataclass(frozen=True, slots=True)
 class Parameter:

@@ -32,6 +32,7 @@ TYPE_OF_KIND = {
     "overview": "overview",
     "tag": "overview",
 }
+_SEARCHED_APART = (("operation",), ("webhook", "schema", "message", "tag", "overview"))
 _KIND_PRIOR = {
     "operation": 0.25,
     "webhook": 0.0,
@@ -77,12 +78,11 @@ def _candidates(
     store: ApiStore, question: Question, api_id: int | None, kinds: Sequence[str], limit: int
 ) -> list[FoundUnit]:
     """Units that share words with the question: operations apart, or hundreds of schemas would crowd them out."""
+    groups = [[kind for kind in group if not kinds or kind in kinds] for group in _SEARCHED_APART]
     found: list[FoundUnit] = []
-    for group in (("operation",), ("webhook", "schema", "message", "tag", "overview")):
-        wanted = [kind for kind in group if not kinds or kind in kinds]
-        if wanted:
-            match = question.match_expression()
-            found += store.search(match, COLUMN_WEIGHTS, api_id=api_id, kinds=wanted, limit=limit)
+    for position, wanted in enumerate(filter(None, groups)):
+        most = limit // 3 if position else limit
+        found += store.search(question.match_expression(), COLUMN_WEIGHTS, api_id=api_id, kinds=wanted, limit=most)
     return found
 
 

@@ -40,8 +40,7 @@ def api_tools(open_library: Callable[[], ApiLibrary], *, token_budget: int) -> t
             toolset="apis",
             title="List APIs",
             description=(
-                "List the indexed API descriptions: "
-                "name, version, kind, number of operations, description, tags and warnings."
+                "List the indexed APIs: name, version, kind, operations, tags and warnings."
             ),
             parameters=(),
             run=list_apis,
@@ -49,17 +48,17 @@ def api_tools(open_library: Callable[[], ApiLibrary], *, token_budget: int) -> t
         Tool(
             name="get_api_endpoints",
             toolset="apis",
-            title="Show API endpoints",
+            title="API endpoints",
             description=(
-                "List an API's operations by tag, one line each. Filter by tag, path or method: three or "
-                "fewer left are shown whole, with parameters, bodies, responses, auth and an example call."
+                "List an API's operations by tag. Filters that leave three or fewer show them whole: "
+                "parameters, bodies, responses, auth, example call."
             ),
             parameters=(
-                Parameter("api_name", "string", "Name of the API, as list_apis shows it"),
-                Parameter("tag", "string", "Only operations of this tag", default=""),
-                Parameter("path", "string", "Only this path, or paths that contain this text", default=""),
-                Parameter("method", "string", "Only this method: GET, POST, QUERY, RPC, …", default=""),
-                Parameter("page", "integer", "Page of a long list", default=1, minimum=1),
+                Parameter("api_name", "string", "Name, as list_apis shows it"),
+                Parameter("tag", "string", "Only this tag", default=""),
+                Parameter("path", "string", "Only paths that contain this", default=""),
+                Parameter("method", "string", "GET, POST, QUERY, RPC, …", default=""),
+                Parameter("page", "integer", "Page", default=1, minimum=1),
             ),
             run=get_api_endpoints,
         ),
@@ -68,10 +67,11 @@ def api_tools(open_library: Callable[[], ApiLibrary], *, token_budget: int) -> t
 
 def render_list(library: ApiLibrary, token_budget: int) -> Answer:
     """Every API in a few lines, whole ones only."""
-    apis = library.apis()
+    with library.store.snapshot():
+        apis = library.apis()
+        pieces = [render_api(api, groups_of(library, api)) for api in apis]
     if not apis:
         return Answer(NO_APIS)
-    pieces = [render_api(api, groups_of(library, api)) for api in apis]
     characters = characters_for(token_budget)
     fitted = fit(pieces, characters=characters - _HEAD_CHARACTERS)
     shown = f"showing {len(fitted.pieces)}/{len(apis)} APIs (raise PINAKES_TOKEN_BUDGET for more)"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import heapq
 import math
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -14,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from pinakes.domains.code.query import CodeQuery
-    from pinakes.store.code import ChunkWords, DefinitionRecord, FileRow
+    from pinakes.store.code import ChunkWords, DefinitionRecord, FileRow, FileWords
 
 CONTENT_FEATURES = (
     "bm25_best",
@@ -25,10 +24,9 @@ CONTENT_FEATURES = (
     "chunk_coverage",
     "symbol_coverage",
     "doc_coverage",
-    "joined_body",
 )
 PATH_FEATURES = ("stem_share", "stem_covered", "stem_prefix", "stem_exact", "folder_share", "joined_path")
-NAME_FEATURES = ("name_best", "name_share", "joined_name")
+NAME_FEATURES = ("name_best", "name_share")
 DEFINITION_FEATURES = ("defined_exact", "defined_loose", "defined_top", "defined_file")
 PRIORS = (
     "is_test",
@@ -44,15 +42,29 @@ PRIORS = (
     "depth",
 )
 OWN_FEATURES = (
-    *CONTENT_FEATURES, *PATH_FEATURES, *NAME_FEATURES, *DEFINITION_FEATURES, *PRIORS, "bm25_file", "file_coverage",
+    *CONTENT_FEATURES,
+    *PATH_FEATURES,
+    *NAME_FEATURES,
+    *DEFINITION_FEATURES,
+    *PRIORS,
+    "bm25_file",
+    "file_coverage",
 )
 # These count again relative to the best candidate of the same query,
 RELATIVE = ("bm25_best", "bm25_file", "chunk_coverage", "stem_share", "name_best", "file_coverage", "chunk_sum")
 # and these again in proportion to the length of the query: a long one speaks less of names and more of content.
 BY_LENGTH = (
-    "stem_covered", "stem_share", "folder_share", "bm25_best", "chunk_coverage", "chunk_hits", "chunk_sum", "is_test", "name_best",
+    "stem_covered",
+    "stem_share",
+    "folder_share",
+    "bm25_best",
+    "chunk_coverage",
+    "chunk_hits",
+    "chunk_sum",
+    "is_test",
+    "name_best",
 )
-FEATURES = OWN_FEATURES + tuple(f"{name}_relative" for name in RELATIVE) + tuple(f"{name}_by_length" for name in BY_LENGTH)
+FEATURES = (*OWN_FEATURES, *(f"{name}_relative" for name in RELATIVE), *(f"{name}_by_length" for name in BY_LENGTH))
 BEST_CHUNKS = 3
 _RELATIVE_COLUMNS = tuple(OWN_FEATURES.index(name) for name in RELATIVE)
 _BY_LENGTH_COLUMNS = tuple(OWN_FEATURES.index(name) for name in BY_LENGTH)
@@ -67,22 +79,27 @@ _NAMES_PER_TERM = 100
 
 @dataclass(slots=True)
 class Candidate:
-    """A file that may answer, and what the index said about it."""
+    """A file that may answer, and what the index said about it; its chunks come best first."""
 
     file: FileRow
-    chunk_scores: list[tuple[float, int]] = field(default_factory=list)
+    chunk_scores: list[float] = field(default_factory=list)
+    chunk_ids: list[int] = field(default_factory=list)
     file_score: float = 0.0
     definitions: list[DefinitionRecord] = field(default_factory=list)
 
-    def best_chunks(self) -> list[tuple[float, int]]:
-        """Its best chunks by words: score and id."""
-        return heapq.nlargest(BEST_CHUNKS, self.chunk_scores)
+
+@dataclass(frozen=True, slots=True)
+class Texts:
+    """The words of the candidates: of files and of their best chunks, by id."""
+
+    files: Mapping[int, FileWords]
+    chunks: Mapping[int, ChunkWords]
 
 
 class Weights:
     """How rare each query word is, as its share of the whole query; finds the words in texts.
 
-    Texts are index words between spaces, with one at either end. Which query words a text holds is a set of bits: to look
+    Texts are index words between spaces, one at either end. Which query words a text holds is a set of bits: to look
     for a handful of words in a text is many times cheaper than to take the text apart.
     """
 
@@ -93,6 +110,10 @@ class Weights:
         self._needles = tuple((f" {term} ", 1 << n) for n, term in enumerate(self.by_term))
         self._joined = tuple(f" {compound} " for compound in query.joined if frequencies.get(compound))
         self._shares: dict[int, float] = {}
+        self._by_prefix: dict[str, list[str]] = {}
+        for term in self.by_term:
+            if len(term) >= _PREFIX:
+                self._by_prefix.setdefault(term[:_PREFIX], []).append(term)
 
     def found(self, text: str) -> int:
         """Which of the query's words stand in the text."""
@@ -102,6 +123,10 @@ class Weights:
                 bits |= bit
         return bits
 
+    def begun_in(self, text: str) -> float:
+        """How much of the query stands somewhere in a lower-case text, be it in the middle of a word."""
+        return sum(weight for term, weight in self.by_term.items() if term in text)
+
     def share(self, bits: int) -> float:
         """How much of the query these words are."""
         known = self._shares.get(bits)
@@ -110,9 +135,14 @@ class Weights:
             self._shares[bits] = known
         return known
 
-    def joined_in(self, *texts: str) -> float:
-        """1 when neighbouring words of the query stand in one of the texts as one word."""
-        return float(any(compound in text for compound in self._joined for text in texts))
+    def akin(self, word: str) -> list[str]:
+        """The query's words that begin with this one, or the other way round."""
+        alike = self._by_prefix.get(word[:_PREFIX], ()) if len(word) >= _PREFIX else ()
+        return [term for term in alike if term.startswith(word) or word.startswith(term)]
+
+    def joined_in(self, text: str) -> float:
+        """1 when neighbouring words of the query stand in the text as one word."""
+        return float(any(compound in text for compound in self._joined))
 
     def places(self, text: str, bits: int) -> Iterator[int]:
         """Where the words stand in the text; of a very frequent one only the first places."""
@@ -125,9 +155,17 @@ class Weights:
                 at = text.find(needle, at + 1)
 
 
-def describe(
-    candidates: Sequence[Candidate], query: CodeQuery, weights: Weights, texts: Mapping[int, ChunkWords]
-) -> list[list[float]]:
+def promise(candidate: Candidate, query: CodeQuery, weights: Weights) -> float:
+    """A first guess at how well a candidate answers, from what is known without reading its words."""
+    path = _path_facts(candidate.file.path)
+    guess = candidate.file_score + sum(candidate.chunk_scores[:1]) + math.log(1 + sum(candidate.chunk_scores))
+    guess += weights.begun_in(path.lowered)
+    if any(definition.name in query.names for definition in candidate.definitions):
+        guess += 1
+    return guess - (path.is_test and not query.about_tests) * 0.4 - path.priors[0] * 0.3
+
+
+def describe(candidates: Sequence[Candidate], query: CodeQuery, weights: Weights, texts: Texts) -> list[list[float]]:
     """The features of all candidates of one query, in the order of FEATURES."""
     spoken = {_squash(word) for word in query.text.split()} | set(query.joined)
     rows = [_own(candidate, query, spoken, weights, texts) for candidate in candidates]
@@ -139,26 +177,25 @@ def describe(
     return rows
 
 
-def _own(
-    candidate: Candidate, query: CodeQuery, spoken: set[str], weights: Weights, texts: Mapping[int, ChunkWords]
-) -> list[float]:
+def _own(candidate: Candidate, query: CodeQuery, spoken: set[str], weights: Weights, texts: Texts) -> list[float]:
     """What one candidate shows by itself, in the order of OWN_FEATURES."""
     file = candidate.file
     path = _path_facts(file.path)
-    stem, folders, names = f" {file.stem} ", f" {file.folders} ", f" {file.names} "
+    words = texts.files[file.id]
+    stem, folders, names = f" {words.stem} ", f" {words.folders} ", f" {words.names} "
     in_stem, in_folders, in_names = weights.found(stem), weights.found(folders), weights.found(names)
-    content, in_content = _content_features(candidate, weights, texts)
+    chunks = [texts.chunks[chunk_id] for chunk_id in candidate.chunk_ids[:BEST_CHUNKS]]
+    content, in_content = _content_features(candidate.chunk_scores, chunks, weights)
     return [
         *content,
         weights.share(in_stem),
-        _covered(file.stem, path.subject, weights),
-        _prefix_share(file.stem, weights),
+        _covered(words.stem, path.subject, weights),
+        _prefix_share(words.stem, weights),
         float(path.subject in spoken),
         weights.share(in_folders & ~in_stem),
-        weights.joined_in(stem, folders),
+        weights.joined_in(stem + folders),
         _best_name(names, in_names, weights),
         weights.share(in_names),
-        weights.joined_in(names),
         *_definition_features(candidate, query, path.subject),
         float(path.is_test and not query.about_tests),
         *path.priors,
@@ -169,27 +206,22 @@ def _own(
     ]
 
 
-def _content_features(candidate: Candidate, weights: Weights, texts: Mapping[int, ChunkWords]) -> tuple[list[float], int]:
+def _content_features(
+    scores: Sequence[float], chunks: Sequence[ChunkWords], weights: Weights
+) -> tuple[list[float], int]:
     """What its best chunks show, in the order of CONTENT_FEATURES, and all query words in them."""
-    best = candidate.best_chunks()
-    scores = [score for score, _ in best] + [0.0] * (BEST_CHUNKS - len(best))
-    chunks = [texts[chunk_id] for _, chunk_id in best if chunk_id in texts]
-    in_symbol = [weights.found(f" {chunk.symbol} ") for chunk in chunks]
-    in_doc = [weights.found(f" {chunk.doc} ") for chunk in chunks]
-    bodies = [f" {chunk.body} " for chunk in chunks]
-    in_chunk = [weights.found(body) | symbol | doc for body, symbol, doc in zip(bodies, in_symbol, in_doc, strict=True)]
+    coverage = symbol_coverage = doc_coverage = 0.0
     in_any = 0
-    for bits in in_chunk:
-        in_any |= bits
-    return [
-        *scores,
-        math.log(1 + len(candidate.chunk_scores)),
-        math.log(1 + sum(score for score, _ in candidate.chunk_scores)),
-        max(map(weights.share, in_chunk), default=0.0),
-        max(map(weights.share, in_symbol), default=0.0),
-        max(map(weights.share, in_doc), default=0.0),
-        weights.joined_in(*bodies),
-    ], in_any
+    for chunk in chunks:
+        in_symbol, in_doc = weights.found(f" {chunk.symbol} "), weights.found(f" {chunk.doc} ")
+        in_chunk = weights.found(f" {chunk.body} ") | in_symbol | in_doc
+        in_any |= in_chunk
+        coverage = max(coverage, weights.share(in_chunk))
+        symbol_coverage = max(symbol_coverage, weights.share(in_symbol))
+        doc_coverage = max(doc_coverage, weights.share(in_doc))
+    best = [*scores[:BEST_CHUNKS], *[0.0] * (BEST_CHUNKS - len(scores))]
+    amount = (math.log(1 + len(scores)), math.log(1 + sum(scores)))
+    return [*best, *amount, coverage, symbol_coverage, doc_coverage], in_any
 
 
 def _covered(stem: str, subject: str, weights: Weights) -> float:
@@ -202,15 +234,8 @@ def _covered(stem: str, subject: str, weights: Weights) -> float:
 def _prefix_share(stem: str, weights: Weights) -> float:
     """How much of the query matches the stem by a common beginning only: `serialize` and `serializer`."""
     words = stem.split()
-    return sum(
-        weight
-        for term, weight in weights.by_term.items()
-        if len(term) >= _PREFIX and term not in words and any(_akin(term, word) for word in words)
-    )
-
-
-def _akin(left: str, right: str) -> bool:
-    return len(right) >= _PREFIX and (left.startswith(right) or right.startswith(left))
+    akin = {term for word in words for term in weights.akin(word)}
+    return sum(weights.by_term[term] for term in akin.difference(words)) if akin else 0.0
 
 
 def _best_name(names: str, in_names: int, weights: Weights) -> float:
@@ -232,7 +257,7 @@ def _best_name(names: str, in_names: int, weights: Weights) -> float:
 
 
 def _definition_features(candidate: Candidate, query: CodeQuery, subject: str) -> tuple[float, float, float, float]:
-    """Whether the file defines a name of the query: exactly, in another case, at the top level, and as its own subject."""
+    """Whether the file defines a name of the query: exactly, in another case, at the top level, as its own subject."""
     exact = loose = top = own = 0.0
     for definition in candidate.definitions:
         if definition.name in query.names:
@@ -248,6 +273,7 @@ def _definition_features(candidate: Candidate, query: CodeQuery, subject: str) -
 
 @dataclass(frozen=True, slots=True)
 class _PathFacts:
+    lowered: str
     subject: str
     is_test: bool
     priors: tuple[float, ...]
@@ -263,7 +289,9 @@ def _path_facts(path: str) -> _PathFacts:
         path.endswith("__init__.py"),
         path.endswith((".d.ts", ".d.mts", ".d.cts")),
     )
-    return _PathFacts(_squash(telling_stem(path)[0]), is_test(path), tuple(map(float, priors)), path.count("/") / 10)
+    return _PathFacts(
+        path.lower(), _squash(telling_stem(path)[0]), is_test(path), tuple(map(float, priors)), path.count("/") / 10
+    )
 
 
 def _file_priors(file: FileRow) -> tuple[float, float, float, float]:

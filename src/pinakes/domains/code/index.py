@@ -19,6 +19,9 @@ if TYPE_CHECKING:
     from pinakes.languages.model import Definition
     from pinakes.workspace.indexer import Changes, ParsedFile
 
+# The word indexes are tidied when at least one in so many files was written.
+TIDY_SHARE = 5
+
 
 @dataclass(frozen=True, slots=True)
 class CodeFacts:
@@ -58,7 +61,9 @@ class CodeIndexer:
         CodeStore.remove(connection, file_id)
 
     def finish(self, connection: sqlite3.Connection, changes: Changes) -> None:
-        """Nothing spans files here."""
+        """Tidy up when a good part of the project was written; nothing else spans files here."""
+        if len(changes.written) * TIDY_SHARE >= CodeStore.indexed_files(connection):
+            CodeStore.tidy(connection)
 
 
 @cache

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pinakes.domains.code.features import Candidate, Weights, describe
+from pinakes.domains.code.features import BEST_CHUNKS, Candidate, Texts, Weights, describe, promise
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -12,28 +12,40 @@ if TYPE_CHECKING:
     from pinakes.domains.code.query import CodeQuery
     from pinakes.store.code import ChunkMatch, CodeStore, DefinitionRecord, Scope
 
-# Scoring a row costs twenty times as much as finding it. So a word alone makes a candidate only while such rows are few,
-ALONE_ROWS = 1_500
-# commoner ones only where two of them meet, again while such rows are few;
-PAIR_ROWS = 1_500
-# how much likelier two words of one question meet than chance has it.
+# Scoring a row costs twenty times as much as finding it. So a word alone makes a candidate only while such rows are few
+ALONE_ROWS = 600
+# and commoner words only where two of them meet, again while such rows are few.
+PAIR_ROWS = 600
+# Two words of one question meet so much likelier than chance has it.
 _AFFINITY = 3
-MATCH_TERMS = 10
+MATCH_TERMS = 8
 CHUNK_CANDIDATES = 300
 FILE_CANDIDATES = 60
 _NAME_CANDIDATES = 200
+# So many files are looked at more closely.
+KEPT_FILES = 32
 
 
 def describe_candidates(
-    store: CodeStore, query: CodeQuery, scope: Scope
+    store: CodeStore, query: CodeQuery, scope: Scope, *, at_least: int = 0
 ) -> tuple[list[Candidate], list[list[float]]]:
-    """Everything that may answer the query, with its features: what ranking and training both start from."""
+    """What may answer the query, with its features: what ranking and training both start from.
+
+    `at_least` is how many files are wanted in the end, if there are so many.
+    """
     frequencies = store.document_frequencies([*query.terms, *query.joined])
     chunk_count = store.highest_chunk_id()
     weights = Weights(query, frequencies, chunk_count)
     candidates = _candidates(store, query, scope, frequencies, chunk_count, weights.total)
-    best = [chunk_id for candidate in candidates for _, chunk_id in candidate.best_chunks()]
-    return candidates, describe(candidates, query, weights, store.chunk_words(best))
+    kept = max(KEPT_FILES, at_least)
+    if len(candidates) > kept:
+        candidates = sorted(candidates, key=lambda candidate: -promise(candidate, query, weights))[:kept]
+    return candidates, describe(candidates, query, weights, _read_words(store, candidates))
+
+
+def _read_words(store: CodeStore, candidates: Sequence[Candidate]) -> Texts:
+    best = [chunk_id for candidate in candidates for chunk_id in candidate.chunk_ids[:BEST_CHUNKS]]
+    return Texts(store.file_words([candidate.file.id for candidate in candidates]), store.chunk_words(best))
 
 
 def _candidates(
@@ -83,7 +95,8 @@ def _gather(
     ids |= dict.fromkeys(file_id for file_id, _ in files)
     found = {file.id: Candidate(file) for file in store.files(list(ids))}
     for match in chunks:
-        found[match.file_id].chunk_scores.append((match.score / scale, match.chunk_id))
+        found[match.file_id].chunk_scores.append(match.score / scale)
+        found[match.file_id].chunk_ids.append(match.chunk_id)
     for file_id, score in files:
         found[file_id].file_score = score / scale
     for file_id, definition in definitions:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
@@ -26,7 +27,7 @@ _MIXED_CASE = re.compile(r"[a-z0-9][A-Z]|[A-Z]{2,}[a-z]|\w_\w|^_|\w::\w|\w\.\w+\
 
 @dataclass(frozen=True, slots=True)
 class CodeQuery:
-    """A query understood. `terms` are index words; `joined` are neighbours written as one; `names` look like identifiers."""
+    """A query understood: `terms` are index words, `joined` neighbours written as one, `names` are like identifiers."""
 
     text: str
     kind: QueryKind
@@ -83,7 +84,7 @@ def _without_change_verbs(words: list[str]) -> list[str]:
 def _joined(plain: list[str], known: set[str]) -> list[str]:
     """Neighbouring words as one compound: `rate limit` may be written `RateLimit`."""
     parts = [part for word in plain for part in split_identifier(word)]
-    pairs = [left + right for left, right in zip(parts, parts[1:], strict=False)]
+    pairs = [left + right for left, right in itertools.pairwise(parts)]
     triples = [a + b + c for a, b, c in zip(parts, parts[1:], parts[2:], strict=False)]
     return [compound for compound in unique(pairs + triples) if compound not in known][: 2 * MAX_TERMS]
 

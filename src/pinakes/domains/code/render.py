@@ -17,7 +17,14 @@ _CUT_HINT = "narrow the query, lower limit or set concise"
 
 
 def render_hits(
-    answer: CodeAnswer, *, query: str, project_id: str, database_name: str, latency_ms: int, concise: bool, token_budget: int
+    answer: CodeAnswer,
+    *,
+    query: str,
+    project_id: str,
+    database_name: str,
+    latency_ms: int,
+    concise: bool,
+    token_budget: int,
 ) -> Answer:
     """Hits as `path:start-end symbol` and code; the same as data. Both fit the budget, cut between hits."""
     if not answer.hits:

@@ -1,4 +1,4 @@
-"""Exact search: read the files themselves for a literal or a pattern. Patterns run on an engine that cannot backtrack."""
+"""Exact search: read the files themselves for a literal or a pattern, on an engine that cannot backtrack."""
 
 from __future__ import annotations
 

@@ -7,7 +7,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pinakes.domains.code.features import FEATURES
+from pinakes.domains.code.features import BEST_CHUNKS, FEATURES
 from pinakes.domains.code.match import describe_candidates
 from pinakes.domains.code.model import CodeAnswer, CodeHit
 from pinakes.domains.code.paths import is_aside, is_test
@@ -20,7 +20,7 @@ from pinakes.store.project import ProjectStore
 from pinakes.text import Words
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from pinakes.domains.code.features import Candidate
     from pinakes.store.code import ChunkRow, CodeStore
@@ -57,8 +57,9 @@ class CodeSearch:
     def _search_by_words(
         self, query: CodeQuery, scope: Scope, *, limit: int, notes: tuple[str, ...] = ()
     ) -> CodeAnswer:
-        ranked = rank_files(self._store, query, scope)
-        hits = self._read(_chosen_chunks(self._store, ranked, query), limit=limit)
+        ranked = rank_files(self._store, query, scope, at_least=limit)
+        chosen = _chosen_chunks(self._store, ranked, query, at_once=limit)
+        hits = self._read(chosen, limit=limit)
         if hits:
             return CodeAnswer(tuple(hits), len(ranked), notes=notes)
         return CodeAnswer((), 0, self._store.file_count(scope), notes, self._suggest(query))
@@ -71,7 +72,8 @@ class CodeSearch:
         chunks: list[ChunkRow] = []
         for found in scan(self._root, order, finder, report):
             chunks += _covering(self._store.chunks_of_file(ids[found.path]), found.lines)
-        note = () if report.complete else (f"Note: stopped after {report.files}/{len(ids)} files; narrow by directory.",)
+        stopped = f"Note: stopped after {report.files}/{len(ids)} files; narrow by directory."
+        note = () if report.complete else (stopped,)
         if not chunks:
             shown = repr(query.text[:_SHOWN_CHARACTERS])
             missing = (f"No exact match for {query.kind} {shown} in {report.files} files; closest by words:",)
@@ -98,9 +100,9 @@ class CodeSearch:
         return tuple(name for name, score, _ in process.extract(query.text, names, limit=3) if score > 60)
 
 
-def rank_files(store: CodeStore, query: CodeQuery, scope: Scope) -> list[tuple[Candidate, float]]:
+def rank_files(store: CodeStore, query: CodeQuery, scope: Scope, *, at_least: int) -> list[tuple[Candidate, float]]:
     """Files that may answer the query, best first, each with its confidence."""
-    candidates, rows = describe_candidates(store, query, scope)
+    candidates, rows = describe_candidates(store, query, scope, at_least=at_least)
     ranker = shared_ranker()
     scored = zip(candidates, ranker.scores(rows), strict=True)
     ordered = sorted(scored, key=lambda pair: (-pair[1], pair[0].file.path))
@@ -108,25 +110,32 @@ def rank_files(store: CodeStore, query: CodeQuery, scope: Scope) -> list[tuple[C
 
 
 def _chosen_chunks(
-    store: CodeStore, ranked: Sequence[tuple[Candidate, float]], query: CodeQuery
+    store: CodeStore, ranked: Sequence[tuple[Candidate, float]], query: CodeQuery, *, at_once: int
 ) -> Iterator[Ranked]:
     """One chunk of each file in order of rank; then the next best ones of the same files."""
     others: list[Ranked] = []
-    for candidate, confidence in ranked:
-        chunks = _chunks_of(store, candidate, query)  # none where a file holds nothing but blank lines
-        yield from (Ranked(chunk, confidence) for chunk in chunks[:1])
-        others += [Ranked(chunk, confidence * 0.9) for chunk in chunks[1:]]
+    for start in range(0, len(ranked), at_once):
+        part = ranked[start : start + at_once]
+        matching = store.chunks([chunk_id for candidate, _ in part for chunk_id in candidate.chunk_ids[:BEST_CHUNKS]])
+        for candidate, confidence in part:
+            chunks = _chunks_of(store, candidate, query, matching)
+            yield from (Ranked(chunk, confidence) for chunk in chunks[:1])
+            others += [Ranked(chunk, confidence * 0.9) for chunk in chunks[1:]]
     yield from others
 
 
-def _chunks_of(store: CodeStore, candidate: Candidate, query: CodeQuery) -> list[ChunkRow]:
-    """The chunks of a file worth showing, best first: the definition asked for, then what matches by words."""
+def _chunks_of(
+    store: CodeStore, candidate: Candidate, query: CodeQuery, matching: Mapping[int, ChunkRow]
+) -> list[ChunkRow]:
+    """The chunks of a file worth showing, best first: the definition asked for, then what matches by words.
+
+    There are none where a file holds nothing but blank lines.
+    """
     file_id = candidate.file.id
     exact = [d.line for d in candidate.definitions if d.name in query.names] or [d.line for d in candidate.definitions]
     defining = _covering(store.chunks_at(file_id, exact[:2]), exact[:2]) if exact else []
-    order = {chunk_id: n for n, (_, chunk_id) in enumerate(candidate.best_chunks())}
-    matching = sorted(store.chunks(list(order)), key=lambda chunk: order[chunk.id]) if order else []
-    return list({chunk.id: chunk for chunk in [*defining, *matching]}.values()) or store.first_chunk(file_id)
+    best = [matching[chunk_id] for chunk_id in candidate.chunk_ids[:BEST_CHUNKS]]
+    return list({chunk.id: chunk for chunk in [*defining, *best]}.values()) or store.first_chunk(file_id)
 
 
 def _covering(chunks: Sequence[ChunkRow], lines: Iterable[int]) -> list[ChunkRow]:

@@ -42,13 +42,13 @@ def _index_repository(run: Callable[[Call], Answer]) -> Tool:
         "index_repository",
         "code",
         "Index a repository",
-        "Index a repository, or bring its index up to date; only changed files are parsed. "
+        "Index a repository or bring its index up to date. "
         "search_code does this by itself on first use.",
         (
-            Parameter("repo_path", "string", "Folder to index; default: the session's project.", default=""),
-            Parameter("project_id", "string", "Id of an already indexed project instead of a path.", default=""),
+            Parameter("repo_path", "string", "Folder; default: the session's project.", default=""),
+            Parameter("project_id", "string", "An indexed project instead of a path.", default=""),
             Parameter("force_reindex", "boolean", "Parse every file again.", default=False),
-            Parameter("concise", "boolean", "Answer with the counts only.", default=False),
+            Parameter("concise", "boolean", "Counts only.", default=False),
         ),
         run,
         read_only=False,
@@ -60,17 +60,16 @@ def _search_code(run: Callable[[Call], Answer]) -> Tool:
         "search_code",
         "code",
         "Search code",
-        'Find code by meaning, by name or exactly: plain words, a symbol, a "quoted string" or a /regex/. '
-        "Answers with the best chunks as path:start-end symbol and code.",
+        'Find code by meaning, by name or exactly: plain words, a symbol, a "quoted string" or a /regex/.',
         (
-            Parameter("query", "string", 'What the code does, a name, a "quoted text" or a /regular expression/.'),
-            Parameter("project_id", "string", "Project to use; default: the session's.", default=""),
+            Parameter("query", "string", 'What to look for.'),
+            Parameter("project_id", "string", "Default: the session's.", default=""),
             Parameter(
-                "file_type", "string", "Only such files: 'py', '.ts', 'python', or several: 'ts,tsx'.", default=""
+                "file_type", "string", "Such as 'py', 'python' or 'ts,tsx'.", default=""
             ),
-            Parameter("directory", "string", "Only below this folder of the project.", default=""),
-            Parameter("limit", "integer", "How many results (1-50).", default=10, minimum=1, maximum=50),
-            Parameter("concise", "boolean", "Answer at least 50 % shorter.", default=False),
+            Parameter("directory", "string", "Only below this folder.", default=""),
+            Parameter("limit", "integer", "How many (1-50).", default=10, minimum=1, maximum=50),
+            Parameter("concise", "boolean", "Half as long.", default=False),
         ),
         run,
     )
@@ -80,7 +79,7 @@ def _set_working_directory(run: Callable[[Call], Answer]) -> Tool:
     return Tool(
         "set_working_directory",
         "code",
-        "Set the working directory",
+        "Set project",
         "Make a folder this session's default project for all tools.",
         (Parameter("directory", "string", "Folder of the project."),),
         run,
@@ -113,8 +112,9 @@ class _CodeTools:
 
         def work(freshness: Freshness) -> CodeAnswer:
             answer = search.search(call.text("query"), scope, limit=call.number("limit"))
-            empty = () if answer.hits or answer.files_searched else (_why_empty(index.store.totals(), scope),)
-            return answer.with_notes((*freshness.notes, *empty))
+            if not answer.hits and not answer.files_searched:
+                answer = answer.with_notes((_why_empty(index.store.totals(), scope),))
+            return answer.with_notes(freshness.notes)
 
         return render_hits(
             index.answer(work, progress=call.progress),

@@ -98,6 +98,9 @@ class Crawls:
             self.run(source_id)
         except PinakesError as exc:  # the store is full or gone: the crawl stays open and is resumed later
             _log.warning("The crawl of %s stopped: %s", source_id, exc)
+        except Exception as exc:  # noqa: BLE001 - a thread is a surface: nobody else would hear of it
+            _log.exception("The crawl of %s broke", source_id)
+            self.store.end_crawl(source_id, "failed", f"internal error ({exc!r})", self.clock.now())
 
     def _lock_path(self, source_id: str) -> Path:
         return self.lock_folder / f"docs-{source_id}.lock"

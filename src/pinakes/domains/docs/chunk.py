@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 MAX_TOKENS = 400
 SMALL_TOKENS = 40
+TINY_TOKENS = 12
 _LARGEST_CODE_TOKENS = 3_000
 _SENTENCE_END = re.compile(r"(?<=[.!?;:])\s+|\n")
 
@@ -140,6 +141,8 @@ def _belong_together(held: Chunk, piece: Chunk, max_tokens: int, small_tokens: i
     if not held.text:
         return piece.path[: len(held.path)] == held.path
     siblings = held.path[:-1] == piece.path[:-1] or held.path == piece.path[:-1]
+    if held.is_definition and piece.is_definition:
+        small_tokens = min(small_tokens, TINY_TOKENS)  # an entry of a reference is looked up by itself
     return siblings and min(held.tokens, piece.tokens) < small_tokens
 
 
@@ -147,8 +150,6 @@ def _joined(held: Chunk, piece: Chunk) -> Chunk:
     """One chunk of two; headings that the first one's breadcrumb does not show stand in the text."""
     heading = "" if piece.path == held.path else f"### {piece.path[-1]}\n\n"
     text = f"{held.text}\n\n{heading}{piece.text}" if held.text else piece.text
-    path = held.path if held.text else piece.path
-    anchors = tuple(dict.fromkeys((*held.anchors, *piece.anchors)))
-    if not held.text and piece.path == held.path:
-        anchors = tuple(dict.fromkeys((*piece.anchors, *held.anchors)))
-    return Chunk(path, anchors, text, held.is_definition or piece.is_definition)
+    first, second = (held, piece) if held.text else (piece, held)
+    anchors = tuple(dict.fromkeys((*first.anchors, *second.anchors)))
+    return Chunk(first.path, anchors, text, held.is_definition or piece.is_definition)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from pinakes.domains.docs.index import index_words, page_rows
 from pinakes.domains.docs.model import Reading, Skipped, Unchanged
-from pinakes.errors import FetchFailed, PinakesError, SourceError
+from pinakes.errors import BadRequest, FetchFailed, PinakesError, SourceError
 from pinakes.store.docs import Place
 from pinakes.store.docs_index import Batch
 
@@ -119,11 +119,11 @@ class Crawl:
         try:
             self._prepare()
             finished = self._work()
-        except SourceError as exc:
+        except (SourceError, BadRequest) as exc:
             self._index.discard(self._source.id)
             self._store.end_crawl(self._source.id, "failed", str(exc), self._clock.now())
             return
-        if finished and self._save():
+        if self._save() and finished:
             self._finish()
 
     def _prepare(self) -> None:
@@ -157,7 +157,7 @@ class Crawl:
             place = self._frontier.take(self._clock.monotonic())
             if place is None:
                 break
-            if pause := self._origin.wait_seconds(place):
+            if pause := self._origin.take_turn(place):
                 self._frontier.postpone(place, self._clock.monotonic() + pause)
                 break
             known = None if self._crawl.is_full else self._index.known_page(self._source.id, place.url)
@@ -170,6 +170,8 @@ class Crawl:
             return self._origin.read(place, known)
         except PinakesError as exc:
             return exc
+        except (ValueError, LookupError, RecursionError) as exc:  # one strange page must not end the crawl
+            return SourceError(f"The page could not be understood ({type(exc).__name__}: {exc})")
 
     def _take_in(self, place: Place, outcome: Outcome) -> None:
         match outcome:
@@ -188,7 +190,7 @@ class Crawl:
         place = replace(place, attempts=place.attempts + 1)
         if isinstance(exc, FetchFailed) and exc.retryable and place.attempts < MOST_ATTEMPTS:
             pause = self._clock.retry_pause_seconds * 2 ** (place.attempts - 1)
-            self._frontier.postpone(place, self._clock.monotonic() + max(pause, self._origin.wait_seconds(place)))
+            self._frontier.postpone(place, self._clock.monotonic() + max(pause, exc.retry_after_seconds))
         else:
             self._settle(place, "failed", str(exc))
 

@@ -49,7 +49,7 @@ def open_docs(
 
         return HttpClient(allow_private_hosts=allow_private_hosts)
 
-    opener = Opener(client, shelf, environments)
+    opener = Opener(client, shelf, environments, clock.monotonic)
     store, index, search_store = DocsStore(database), DocsIndex(database), DocsSearchStore(database)
     crawls = Crawls(store, index, opener, database.path.parent / "locks", clock)
     library = Library(store, index, search_store, crawls, opener, apis=shelf, now=clock.now)

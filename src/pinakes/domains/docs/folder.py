@@ -63,7 +63,7 @@ class Folder:
         document = parse(data, form, url=place.url, title=title)
         return Reading((ReadPage(place.url, document, document.links),), (), stamp, "", digest)
 
-    def wait_seconds(self, _place: Place) -> float:
+    def take_turn(self, _place: Place) -> float:
         """A disk need not be spared."""
         return 0.0
 

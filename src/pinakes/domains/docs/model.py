@@ -78,8 +78,8 @@ class Origin(Protocol):
     def read(self, place: Place, known: KnownPage | None) -> Reading | Unchanged | Skipped:
         """The pages at `place`; `known` is what the index has of it. Called from several threads."""
 
-    def wait_seconds(self, place: Place) -> float:
-        """How long to wait before `place` may be asked."""
+    def take_turn(self, place: Place) -> float:
+        """How long to wait before `place` may be read; 0 means now, and that it will be."""
 
     def close(self) -> None:
         """Let go of connections."""

@@ -72,7 +72,7 @@ def _write(writer: Outline, name: str, definition: Definition, lines: list[str],
     writer.heading(_RANK + depth, name, [name], is_definition=True)
     comment, code = _apart(lines[definition.start_line - 1 : definition.end_line])
     for paragraph in "\n".join(comment).split("\n\n"):
-        writer.block(paragraph)
+        writer.block(paragraph.strip("\n"))
     if is_large:
         writer.block(fenced(definition.signature, "typescript"), "code")
     else:

@@ -40,7 +40,7 @@ class PackageFiles:
     parallel = 1
     keeps_unlisted = False
 
-    def wait_seconds(self, _place: Place) -> float:
+    def take_turn(self, _place: Place) -> float:
         """A disk need not be spared."""
         return 0.0
 

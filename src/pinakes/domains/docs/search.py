@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import zip_longest
+from itertools import chain, zip_longest
 from typing import TYPE_CHECKING
 
 from pinakes.domains.docs.model import Passage
@@ -84,10 +84,19 @@ class DocsSearch:
         ranked = self.rank(question.query, ids) if ids else []
         shown = self._store.chunks([candidate.chunk_id for _, candidate in ranked[: question.limit * 2]])
         scores = {candidate.chunk_id: value for value, candidate in ranked}
+        wanted = set(self._words.of(question.query).split())
         texts: dict[str, Passage] = {}
         for chunk in shown:
-            texts.setdefault(chunk.text, _passage(chunk, scores[chunk.id]))
+            anchors = self._best_first(chunk.anchors, wanted)
+            texts.setdefault(chunk.text, _passage(chunk, anchors, scores[chunk.id]))
         return list(texts.values())
+
+    def _best_first(self, anchors: tuple[str, ...], wanted: set[str]) -> tuple[str, ...]:
+        """The anchors with the one in front that shares most with the question: a chunk may hold several sections."""
+        if len(anchors) < 2:
+            return anchors
+        best = max(anchors, key=lambda anchor: len(wanted & set(self._words.of(anchor).split())))
+        return (best, *(anchor for anchor in anchors if anchor != best))
 
     def rank(self, query: str, source_ids: list[str]) -> list[tuple[float, Candidate]]:
         """Candidates for a query, best first."""
@@ -123,8 +132,11 @@ def same_version(have: str, wanted: str) -> bool:
 
 def interleave(first: Sequence[Passage], second: Sequence[Passage]) -> list[Passage]:
     """Two ranked lists as one, in turns: their scores cannot be compared."""
-    merged = [passage for pair in zip_longest(first, second) for passage in pair if passage is not None]
-    return list({passage.text: passage for passage in reversed(merged)}.values())[::-1]
+    merged: dict[str, Passage] = {}
+    for passage in chain.from_iterable(zip_longest(first, second)):
+        if passage is not None:
+            merged.setdefault(passage.text, passage)
+    return list(merged.values())
 
 
 def choose_terms(frequencies: Mapping[str, int], total: int) -> list[str]:
@@ -134,11 +146,11 @@ def choose_terms(frequencies: Mapping[str, int], total: int) -> list[str]:
     return useful or rarest[:1]
 
 
-def _passage(chunk: ShownChunk, score: float) -> Passage:
+def _passage(chunk: ShownChunk, anchors: tuple[str, ...], score: float) -> Passage:
     return Passage(
         id=f"doc:{chunk.id}",
         url=chunk.url,
-        anchors=chunk.anchors,
+        anchors=anchors,
         title=chunk.title,
         section=chunk.section,
         source=chunk.source,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import time
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
@@ -65,12 +66,13 @@ class Opener:
     client: Callable[[], HttpClient]
     apis: ApiShelf
     environments: tuple[Path, ...] = ()
+    monotonic: Callable[[], float] = time.monotonic
 
     def open(self, source: SourceRow) -> Origin:
         """The origin that reads `source`."""
         match source.kind:
             case "website":
-                return Website(source, self.client(), self.apis)
+                return Website(source, self.client(), self.apis, clock=self.monotonic)
             case "pypi":
                 return PythonPackage(source, self.environments)
             case "npm":

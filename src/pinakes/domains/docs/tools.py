@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from pinakes.tool import Call
 
 TYPES = ("overview", "guide", "endpoint", "schema", "glossary", "use-case", "reference")
-_SOURCE_ID = Parameter("source_id", "string", "Id or name of the source, as list_sources shows it.")
+_SOURCE_ID = Parameter("source_id", "string", "Id or name.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,55 +120,54 @@ def docs_tools(open_tools: Callable[[], DocsTools]) -> tuple[Tool, ...]:
     """The documentation toolset; its files are opened by the first call."""
     return (
         Tool(
-            "search_docs", "docs", "Search documentation",
-            "Search the indexed documentation and API descriptions and get the passages that answer, each with a"
-            " citation that opens at the right section. Use it before guessing how a library or API works.",
+            "search_docs", "docs", "Search docs",
+            "Search indexed documentation and APIs; passages come with citations. Use it before guessing.",
             (
-                Parameter("query", "string", "A question or keywords; code names are matched exactly too."),
-                Parameter("max_results", "integer", "How many passages at most (1-50).", 10, minimum=1, maximum=50),
+                Parameter("query", "string", "A question, keywords or code names."),
+                Parameter("max_results", "integer", "How many (1-50).", 10, minimum=1, maximum=50),
                 Parameter("source", "string", "Only this source (name or id).", ""),
-                Parameter("version", "string", "Only sources of this version.", ""),
-                Parameter("api_name", "string", "Only this API's operations and schemas.", ""),
-                Parameter("types", "array", "Only these kinds of passages.", [], choices=TYPES),
+                Parameter("version", "string", "Only this version.", ""),
+                Parameter("api_name", "string", "Only this API.", ""),
+                Parameter("types", "array", "Only these kinds.", [], choices=TYPES),
             ),
             lambda call: open_tools().search_docs(call),
         ),
         Tool(
-            "list_sources", "docs", "List documentation sources",
-            "List the documentation sources with status, size, version and time of the last crawl.",
+            "list_sources", "docs", "List sources",
+            "List documentation sources with status, size, version and last crawl.",
             (),
             lambda call: open_tools().list_sources(call),
         ),
         Tool(
-            "add_source", "docs", "Add a documentation source",
-            "Add documentation and index it in the background: a website, a local folder or file, an API description,"
-            " an installed package (pypi:NAME, npm:NAME), or deps: for all direct dependencies of the project.",
+            "add_source", "docs", "Add a source",
+            "Add a website, folder, file, API description, pypi:NAME, npm:NAME or deps: (all dependencies); "
+            "indexed in the background.",
             (
-                Parameter("url", "string", "Address, path, pypi:NAME, npm:NAME or deps:."),
+                Parameter("url", "string", "Where it is."),
                 Parameter("name", "string", "What to call it."),
-                Parameter("version", "string", "Version that it documents.", ""),
-                Parameter("include", "array", "Globs of addresses to take instead of all below the start.", []),
-                Parameter("exclude", "array", "Globs of addresses to leave out.", []),
+                Parameter("version", "string", "Its version.", ""),
+                Parameter("include", "array", "Globs to take; default: below the start.", []),
+                Parameter("exclude", "array", "Globs to leave out.", []),
                 Parameter("max_pages", "integer", "Most pages to read.", 500, minimum=1, maximum=100_000),
-                Parameter("max_depth", "integer", "Most links from the start; 0: any.", 0, minimum=0, maximum=1_000),
+                Parameter("max_depth", "integer", "Most links away; 0: any.", 0, minimum=0, maximum=1_000),
             ),
             lambda call: open_tools().add_source(call), read_only=False, idempotent=False, open_world=True,
         ),
         Tool(
-            "remove_source", "docs", "Remove a documentation source",
-            "Remove a documentation source and all that is indexed of it; cancels its crawl.",
+            "remove_source", "docs", "Remove a source",
+            "Remove a documentation source with its index; cancels its crawl.",
             (_SOURCE_ID,),
             lambda call: open_tools().remove_source(call), read_only=False, destructive=True,
         ),
         Tool(
             "crawl_status", "docs", "Crawl status",
-            "Tell how far the crawl of a source is: pages done, queued, unchanged, failed with reasons, rate, time left.",
+            "Tell how far a crawl is, with failed pages and reasons.",
             (_SOURCE_ID,),
             lambda call: open_tools().crawl_status(call),
         ),
         Tool(
             "recrawl_source", "docs", "Recrawl a source",
-            "Bring a source up to date in the background, reading only what changed; vanished pages are dropped.",
+            "Bring a source up to date in the background; only what changed is read.",
             (_SOURCE_ID, Parameter("full", "boolean", "Read everything again.", False)),
             lambda call: open_tools().recrawl_source(call), read_only=False, open_world=True,
         ),

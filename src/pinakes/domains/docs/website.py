@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import re
 import threading
-import time
 from collections import Counter
 from typing import TYPE_CHECKING
 from urllib.parse import urljoin, urlsplit
@@ -33,6 +32,7 @@ _MOST_QUERIES_PER_PATH = 30
 _GONE = frozenset((404, 410))
 _LLMS_PAGE = re.compile(r"^# +(?P<title>[^\n]+)\n+(?:Source|URL):\s*(?P<url>https?://\S+)[ \t]*$", re.MULTILINE)
 _SMALLEST_FULL_TEXT = 2_000
+_LLMS_FILES = ("/llms.txt", "/llms-full.txt")  # Markdown by convention, sent as plain text
 _SAME_PAGE = re.compile(r"(?:/index)?(?:\.html?|\.md)?/?$")
 
 
@@ -42,9 +42,7 @@ class Website:
     parallel = PARALLEL_REQUESTS
     keeps_unlisted = True
 
-    def __init__(
-        self, source: SourceRow, client: HttpClient, apis: ApiShelf, *, clock: Callable[[], float] = time.monotonic
-    ) -> None:
+    def __init__(self, source: SourceRow, client: HttpClient, apis: ApiShelf, *, clock: Callable[[], float]) -> None:
         self._source = source
         self._client = client
         self._apis = apis
@@ -89,7 +87,6 @@ class Website:
         if not rules.allow(place.url):
             return self._forbidden(place)
         host = urlsplit(place.url).netloc
-        self._pace.asked(host, rules.delay_seconds())
         try:
             response = self._client.get(
                 place.url, etag=known.etag if known else "", last_modified=known.last_modified if known else ""
@@ -102,9 +99,10 @@ class Website:
             return Unchanged()
         return self._understood(place, response, digest)
 
-    def wait_seconds(self, place: Place) -> float:
+    def take_turn(self, place: Place) -> float:
         """How long the page's host wants us to wait."""
-        return self._pace.wait_seconds(urlsplit(place.url).netloc)
+        delay_seconds = self._robots.rules(place.url).delay_seconds()
+        return self._pace.take_turn(urlsplit(place.url).netloc, delay_seconds)
 
     def close(self) -> None:
         """Close idle connections."""
@@ -131,7 +129,7 @@ class Website:
             return Skipped(
                 f"redirects to {url}" + ("" if inside else ", outside of the source"), (url,) if inside else ()
             )
-        form = format_of(url, response.media_type)
+        form = "markdown" if url.endswith(_LLMS_FILES) else format_of(url, response.media_type)
         if form is None or response.media_type.endswith(("json", "yaml")):
             return self._not_a_page(url, response)
         document = parse(response.body, form, url=response.url, charset=response.charset, title="")
@@ -252,8 +250,9 @@ def _pages_of_full_text(url: str, response: Response) -> tuple[ReadPage, ...]:
     text = response.body.decode("utf-8", "replace")
     marks = list(_LLMS_PAGE.finditer(text))
     pages = []
-    for mark, following in zip(marks, [*marks[1:], None], strict=True):
-        body = text[mark.end() : following.start() if following else len(text)]
+    ends = [mark.start() for mark in marks[1:]] + [len(text)]
+    for mark, end in zip(marks, ends, strict=False):
+        body = text[mark.end() : end]
         document = parse_markdown(f"# {mark['title']}\n\n{body}", url=mark["url"], title=mark["title"])
         pages.append(ReadPage(mark["url"], document))
     return tuple(pages)

@@ -104,6 +104,7 @@ def _dirty_names(unsettled: Iterable[Unsettled], removed: Iterable[str]) -> Iter
         yield path
         for part in path.split("/"):
             yield f"*/{part.partition('.')[0]}"
+        yield f"*.{path.rpartition('/')[2].partition('.')[2]}"
 
 
 def _symbol_records(facts: FileFacts) -> Iterator[SymbolRecord]:

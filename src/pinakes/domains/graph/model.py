@@ -69,7 +69,8 @@ class FileFacts:
 class Resolution:
     """What resolving one file gave, and which other files (present or looked for in vain) it depended on.
 
-    A dependency `*/name` stands for every file or folder called `name`, suffix aside: its coming or going counts.
+    A dependency `*/name` stands for every file or folder called `name`, suffix aside, and `*.suffix` for every file
+    with that suffix: their coming or going counts.
     `@name` stands for every definition of that name, in languages that look names up across the project.
     """
 

@@ -29,8 +29,8 @@ if TYPE_CHECKING:
     from pinakes.domains.graph.search import Target
     from pinakes.workspace.projects import Projects
 
-_PROJECT = Parameter("project_path", "string", "Project folder; default: the session's.", default="")
-_SYMBOL = Parameter("symbol", "string", "Name, dotted name or regular expression.")
+_PROJECT = Parameter("project_path", "string", "Default: the session's.", default="")
+_SYMBOL = Parameter("symbol", "string", "Name or regular expression.")
 
 
 def graph_tools(
@@ -46,7 +46,7 @@ def graph_tools(
             (
                 _SYMBOL,
                 Parameter("path", "string", "Only in this file, folder or glob.", default=""),
-                Parameter("kind", "string", f"Only these, comma-separated: {', '.join(KINDS)}.", default=""),
+                Parameter("kind", "string", f"{', '.join(KINDS)}.", default=""),
                 _limit(20),
             ),
             tools.find_symbol,
@@ -55,35 +55,35 @@ def graph_tools(
             "find_references",
             "Find references",
             "List every use of a symbol: imports, calls, inheritance, type uses, decorators. "
-            "Resolved through imports and types; merely possible uses are listed apart.",
+            "Possible ones apart.",
             (_SYMBOL, _limit(30)),
             tools.find_references,
         ),
         _tool(
             "get_impact",
-            "Get the impact of a change",
-            "List what a change of a symbol affects, directly and transitively, by distance; tests apart.",
+            "Impact",
+            "List what a change of a symbol affects, by distance; tests apart.",
             (_SYMBOL, _limit(50)),
             tools.get_impact,
         ),
         _tool(
             "detect_circular",
-            "Detect circular imports",
-            "List circular imports, one shortest cycle each: at run time, type-only, deferred.",
+            "Circular imports",
+            "List circular imports: at run time, type-only, deferred.",
             (),
             tools.detect_circular,
         ),
         _tool(
             "get_context",
-            "Get a symbol's context",
-            "Show a symbol's definition, signature and doc with callers, callees, bases, subclasses and members.",
+            "Context",
+            "Show a symbol's definition, callers, callees, bases, subclasses and members.",
             (_SYMBOL,),
             tools.get_context,
         ),
         _tool(
             "get_stats",
-            "Get graph statistics",
-            "Show files, lines and symbols by language and kind, and how much is resolved.",
+            "Statistics",
+            "Show the size of the graph and how much is resolved.",
             (),
             tools.get_stats,
         ),
@@ -97,7 +97,7 @@ def _tool(
 
 
 def _limit(default: int) -> Parameter:
-    return Parameter("limit", "integer", "At most so many (1-500).", default=default, minimum=1, maximum=500)
+    return Parameter("limit", "integer", "How many (1-500).", default=default, minimum=1, maximum=500)
 
 
 @dataclass(frozen=True, slots=True)

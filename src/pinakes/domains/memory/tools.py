@@ -29,9 +29,9 @@ if TYPE_CHECKING:
 
 _SESSION_ROWS = 200
 
-_QUERY = Parameter("query", "string", "What you want to know, in plain words (1–500 characters)")
-_PROJECT = Parameter("project_id", "string", "Project to use; default the session's, 'personal' for none", default="")
-_IDS = Parameter("ids", "array", "Ids from search or timeline, such as obs:k3x9…")
+_QUERY = Parameter("query", "string", "A question in plain words (1–500 characters)")
+_PROJECT = Parameter("project_id", "string", "Default: the session's; or 'personal'", default="")
+_IDS = Parameter("ids", "array", "Ids from search or timeline")
 
 
 def memory_tools(
@@ -162,15 +162,15 @@ class _MemoryTools:
             "search",
             "memory",
             "Search memory",
-            "Search what earlier sessions learned: decisions, findings, changes, errors and their fixes. "
-            "Answers a compact index; fetch or get_observations shows full text.",
+            "Search what earlier sessions learned: decisions, findings, changes, errors. "
+            "A compact index; fetch shows full text.",
             (
                 _QUERY,
                 Parameter("limit", "integer", "Most results (1–20)", default=10, minimum=1, maximum=20),
                 Parameter(
                     "project_id",
                     "string",
-                    "Project to search; default the session's and personal; 'all' for every one",
+                    "Default: the session's and personal; or 'all'",
                     default="",
                 ),
             ),
@@ -202,7 +202,7 @@ class _MemoryTools:
             "timeline",
             "memory",
             "Timeline",
-            "Show what happened before and after an observation or a time, or in one session, in order.",
+            "Show what came before and after an observation or time, or one session.",
             (
                 Parameter("around", "string", "An id from search, or an ISO time", default=""),
                 Parameter("session_id", "string", "Show this session instead", default=""),
@@ -218,12 +218,12 @@ class _MemoryTools:
             "memory",
             "Remember",
             "Keep a decision, finding, change, reference or preference for later sessions. "
-            "Near-duplicates are merged; secrets are redacted before anything is written.",
+            "Duplicates are merged, secrets redacted.",
             (
-                Parameter("text", "string", "What to keep, as a statement that stands alone"),
+                Parameter("text", "string", "A statement that stands alone"),
                 Parameter("kind", "string", "What it is", default="finding", choices=KINDS),
-                Parameter("source", "string", "Where it comes from: a person, page or command", default=""),
-                Parameter("files", "array", "Files it is about, relative to the project", default=[]),
+                Parameter("source", "string", "Where it comes from", default=""),
+                Parameter("files", "array", "Files it is about", default=[]),
                 _PROJECT,
             ),
             self.remember,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import marshal
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from pinakes.domains.graph.model import FileFacts, Resolution
 from pinakes.domains.graph.typescript.resolver import TypeScriptResolver
@@ -42,6 +42,17 @@ class Files:
 
     def facts(self, path: str) -> FileFacts | None:
         return self._facts.get(path)
+
+    def interface(self, path: str) -> Any | None:
+        facts = self._facts.get(path)
+        return facts.interface if facts is not None else None
+
+    def language(self, path: str) -> str:
+        language = detect(path) if path in self._facts else None
+        return language.name if language is not None else ""
+
+    def named(self, name: str) -> Collection[Any]:
+        raise NotImplementedError(f"nothing here looks {name} up by name")
 
 
 @dataclass

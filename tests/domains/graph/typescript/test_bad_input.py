@@ -8,15 +8,50 @@ from tests.domains.graph.typescript.resolving import resolve
 @pytest.mark.parametrize(
     "text",
     [
-        "", "\n", "}}}}", "class", "export", "import {", "function (", "const = ", "interface X", "type T =", "enum",
-        "export default", "import x from", "a ? b", "if (", "switch (x) {", "for (", "`${", "<div", "namespace", "@",
-        "({ get", "class A { get", "export { a as", "declare module", "x = ", "new", "import('", "require(", "/** @type",
-        "const {a, b: } = c", "class A extends { }", "interface A { [k", "type X = { [K in", "label:", "a?.", "try {",
+        "",
+        "\n",
+        "}}}}",
+        "class",
+        "export",
+        "import {",
+        "function (",
+        "const = ",
+        "interface X",
+        "type T =",
+        "enum",
+        "export default",
+        "import x from",
+        "a ? b",
+        "if (",
+        "switch (x) {",
+        "for (",
+        "`${",
+        "<div",
+        "namespace",
+        "@",
+        "({ get",
+        "class A { get",
+        "export { a as",
+        "declare module",
+        "x = ",
+        "new",
+        "import('",
+        "require(",
+        "/** @type",
+        "const {a, b: } = c",
+        "class A extends { }",
+        "interface A { [k",
+        "type X = { [K in",
+        "label:",
+        "a?.",
+        "try {",
     ],
 )
 @pytest.mark.parametrize("path", ["a.ts", "a.tsx", "a.js"])
 def test_fragments_give_an_answer(path: str, text: str) -> None:
-    graph = resolve({path: f"export function before() {{}}\n{text}\n", "b.ts": "import { before } from './a'\nbefore()\n"})
+    graph = resolve(
+        {path: f"export function before() {{}}\n{text}\n", "b.ts": "import { before } from './a'\nbefore()\n"}
+    )
     assert "before" in graph.kinds(path)
 
 
@@ -66,15 +101,17 @@ def test_a_tangle_of_inferred_functions_stays_cheap() -> None:
 
 
 def test_variance_and_bare_call_signatures_are_understood() -> None:
-    graph = resolve({
-        "a.ts": (
-            "export interface Box<in out T, out U = T> { t: T; u: U }\n"
-            "export interface Make {\n  name: string\n  // with a comment\n  <T>(x: T): Box<T>\n"
-            "  /** another */\n  (x: string): Box<string>\n}\n"
-            "export const after = 1\n"
-        ),
-        "b.ts": "import { Make } from './a'\ndeclare const m: Make\nm('x').t\nm.name\n",
-    })
+    graph = resolve(
+        {
+            "a.ts": (
+                "export interface Box<in out T, out U = T> { t: T; u: U }\n"
+                "export interface Make {\n  name: string\n  // with a comment\n  <T>(x: T): Box<T>\n"
+                "  /** another */\n  (x: string): Box<string>\n}\n"
+                "export const after = 1\n"
+            ),
+            "b.ts": "import { Make } from './a'\ndeclare const m: Make\nm('x').t\nm.name\n",
+        }
+    )
     assert graph.kinds("a.ts")["after"] == "variable"
     assert graph.references("a.ts#Box.t") == ["b.ts:3"]
     assert graph.references("a.ts#Make.name") == ["b.ts:4"]

@@ -39,6 +39,8 @@ def test_attributes_are_members_of_the_properties() -> None:
 
 
 def test_jsx_in_javascript_files() -> None:
-    graph = resolve({"a.jsx": "export const A = (p) => <B {...p} x={p.y}>text {p.z}</B>\nfunction B() { return <a b:c='d'/> }\n"})
+    graph = resolve(
+        {"a.jsx": ("export const A = (p) => <B {...p} x={p.y}>text {p.z}</B>\nfunction B() { return <a b:c='d'/> }\n")}
+    )
     assert graph.kinds("a.jsx") == {"A": "component", "B": "component"}
     assert graph.references("a.jsx#B") == ["a.jsx:1"]

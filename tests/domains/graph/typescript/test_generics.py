@@ -14,9 +14,11 @@ def lines(text: str, key: str = "A.a") -> list[int]:
 def test_arguments_tell_type_parameters() -> None:
     assert lines(
         "function id<T>(x: T): T { return x }\nid(new A()).a()\nid<A>(null!).a()\n"
-        "function first<T>(xs: T[], ...more: T[]): T { return xs[0] }\nfirst(as).a()\nfirst([], new A()).a()\n"
+        "function first<T>(xs: T[], ...more: T[]): T { return xs[0] }\nfirst(as).a()\n"
+        "first([], new A()).a()\n"
         "function run<R>(f: () => R): R { return f() }\nrun(() => new A()).a()\n"
-        "function pick<T, K extends keyof T>(o: T, k: K): T[K] { return o[k] }\npick({ x: new A() }, 'x').a()\n"
+        "function pick<T, K extends keyof T>(o: T, k: K): T[K] { return o[k] }\n"
+        "pick({ x: new A() }, 'x').a()\n"
         "function opt<T>(o: { value: T }): T { return o.value }\nopt({ value: new A() }).a()\n"
         "function def<T = A>(): T { return null! }\ndef().a()\n"
         "function both<T>(f: (x: T) => void): T { return null! }\nboth((x: A) => {}).a()\n"
@@ -24,7 +26,8 @@ def test_arguments_tell_type_parameters() -> None:
         "function pair<X, Y>(p: [X, Y]): X { return p[0] }\npair([new A(), 1]).a()\n"
         "type Box<V> = { v: V }\nfunction open<V>(b: Box<V>): V { return b.v }\nopen({ v: new A() }).a()\n"
         "function it<T>(x: Iterable<T>): T { return null! }\nit(new Set<A>()).a()\n"
-        "function val<T>(x: Record<string, T>, y: { [k: string]: T }): T { return null! }\nval({}, { q: new A() }).a()\n"
+        "function val<T>(x: Record<string, T>, y: { [k: string]: T }): T { return null! }\n"
+        "val({}, { q: new A() }).a()\n"
     ) == [2, 3, 5, 6, 8, 10, 12, 14, 16, 18, 20, 23, 25, 27]
 
 
@@ -32,21 +35,27 @@ def test_classes_carry_their_type_arguments() -> None:
     assert lines(
         "class Box<T> { constructor(public value: T) {}\n  get(): T { return this.value }\n"
         "  map<U>(f: (v: T) => U): Box<U> { return null! } }\n"
-        "new Box(new A()).value.a()\nnew Box<A>(null!).get().a()\ndeclare const b: Box<A>\nb.map(v => v).get().a()\n"
+        "new Box(new A()).value.a()\nnew Box<A>(null!).get().a()\ndeclare const b: Box<A>\n"
+        "b.map(v => v).get().a()\n"
         "class Sub extends Box<A> {}\nnew Sub(null!).get().a()\n"
-        "interface Source<T> { item: T }\ninterface More extends Source<A> {}\ndeclare const m: More\nm.item.a()\n"
+        "interface Source<T> { item: T }\ninterface More extends Source<A> {}\n"
+        "declare const m: More\nm.item.a()\n"
         "class Def<T = A> { t!: T }\nnew Def().t.a()\n"
     ) == [4, 5, 7, 9, 13, 15]
 
 
 def test_bounds_stand_in_for_unknown_parameters() -> None:
-    assert lines("function f<T extends A>(x: T, xs: T[]) { x.a(); xs[0].a() }\nclass C<T extends A> { t!: T; m() { this.t.a() } }\n") == [1, 2]
+    assert lines(
+        "function f<T extends A>(x: T, xs: T[]) { x.a(); xs[0].a() }\n"
+        "class C<T extends A> { t!: T; m() { this.t.a() } }\n"
+    ) == [1, 2]
 
 
 def test_utility_types_keep_members() -> None:
     text = (
         "interface O { x: A; y: number }\n"
-        "declare const p: Partial<O>, q: Pick<O, 'x'>, r: Readonly<Required<O>>, o: Omit<O, 'y'>, n: NonNullable<O>\n"
+        "declare const p: Partial<O>, q: Pick<O, 'x'>, r: Readonly<Required<O>>,"
+        " o: Omit<O, 'y'>, n: NonNullable<O>\n"
         "p.x!.a()\nq.x.a()\nr.x.a()\no.x.a()\nn.x.a()\n"
         "declare const rec: Record<string, A>\nrec.any.a()\nrec['k'].a()\nrec[n.y].a()\n"
     )
@@ -61,7 +70,8 @@ def test_types_computed_from_values_and_types() -> None:
         "interface O { k: A }\ndeclare const v: O['k']\nv.a()\n"
         "type If<T> = T extends A ? T : never\ndeclare const i: If<A>\ni.a()\n"
         "type Un<T> = T extends Array<infer E> ? E : T\ndeclare const u: Un<A[]>, w: Un<A>\nu.a()\nw.a()\n"
-        "declare const t: [A, B], tt: readonly [first: A, second?: B, ...rest: A[]]\nt[0].a()\nconst [t0, t1] = t\nt0.a()\n"
+        "declare const t: [A, B], tt: readonly [first: A, second?: B, ...rest: A[]]\nt[0].a()\n"
+        "const [t0, t1] = t\nt0.a()\n"
         "declare const f: new () => A\nnew f().a()\n"
         "declare const c: { (): A; extra: A; [k: string]: A; new (): A }\nc().a()\nc.extra.a()\nc[0].a()\n"
         "declare const inter: { x: A } & { y: B }\ninter.x.a()\n"
@@ -90,6 +100,7 @@ def test_iterators_of_the_project_are_iterable() -> None:
 def test_recursive_inference_ends() -> None:
     assert lines(
         "function f(n: number) { return n ? f(n - 1) : new A() }\nf(1).a()\n"
-        "function p(n: number) { return n ? q(n) : new A() }\nfunction q(n: number) { return n ? p(n) : new B() }\n"
+        "function p(n: number) { return n ? q(n) : new A() }\n"
+        "function q(n: number) { return n ? p(n) : new B() }\n"
         "p(1).a()\nq(1).a()\nconst x = y\nconst y = x\nx.a()\nlet z = z.next\n"
     ) == [2, 5, 6]

@@ -1,36 +1,44 @@
 """Names through imports, exports and re-exports."""
 
+import pytest
+
 from tests.domains.graph.typescript.resolving import resolve
 
 
 def test_imported_function_is_found_at_its_import_and_its_calls() -> None:
-    graph = resolve({
-        "a.ts": "export function f() {}\n",
-        "b.ts": "import { f } from './a'\nf()\n",
-    })
+    graph = resolve(
+        {
+            "a.ts": "export function f() {}\n",
+            "b.ts": "import { f } from './a'\nf()\n",
+        }
+    )
     assert graph.references("a.ts#f") == ["b.ts:1", "b.ts:2"]
     assert [edge[2] for edge in graph.edges("a.ts#f")] == ["import", "call"]
 
 
 def test_renamed_import_still_means_the_original() -> None:
-    graph = resolve({
-        "a.ts": "export const x = 1\n",
-        "b.ts": "import {\n  x\n  as\n  y\n} from './a'\nconsole.log(y)\n",
-    })
+    graph = resolve(
+        {
+            "a.ts": "export const x = 1\n",
+            "b.ts": "import {\n  x\n  as\n  y\n} from './a'\nconsole.log(y)\n",
+        }
+    )
     assert graph.references("a.ts#x") == ["b.ts:2", "b.ts:4", "b.ts:6"]
 
 
 def test_default_export_of_each_form_is_followed() -> None:
-    graph = resolve({
-        "f.ts": "export default function f() {}\n",
-        "c.ts": "class C {}\nexport default C\n",
-        "o.ts": "export default { a: 1 }\n",
-        "i.ts": "export default interface I { a: number }\n",
-        "u.ts": (
-            "import f from './f'\nimport C from './c'\nimport o from './o'\nimport type I from './i'\n"
-            "f()\nnew C()\no.a\nlet i: I\n"
-        ),
-    })
+    graph = resolve(
+        {
+            "f.ts": "export default function f() {}\n",
+            "c.ts": "class C {}\nexport default C\n",
+            "o.ts": "export default { a: 1 }\n",
+            "i.ts": "export default interface I { a: number }\n",
+            "u.ts": (
+                "import f from './f'\nimport C from './c'\nimport o from './o'\nimport type I from './i'\n"
+                "f()\nnew C()\no.a\nlet i: I\n"
+            ),
+        }
+    )
     assert graph.references("f.ts#f") == ["u.ts:1", "u.ts:5"]
     assert graph.references("c.ts#C") == ["c.ts:2", "u.ts:2", "u.ts:6"]
     assert graph.references("o.ts#default") == ["u.ts:3", "u.ts:7"]
@@ -39,20 +47,37 @@ def test_default_export_of_each_form_is_followed() -> None:
 
 
 def test_barrels_and_star_exports_lead_to_the_declaration() -> None:
-    graph = resolve({
-        "a.ts": "export const one = 1\nexport const two = 2\n",
-        "index.ts": "export * from './a'\nexport { two as deux } from './a'\nexport * as all from './a'\n",
-        "use.ts": "import { one, deux, all } from '.'\none\ndeux\nall.two\n",
-    })
+    graph = resolve(
+        {
+            "a.ts": "export const one = 1\nexport const two = 2\n",
+            "index.ts": "export * from './a'\nexport { two as deux } from './a'\nexport * as all from './a'",
+            "use.ts": "import { one, deux, all } from '.'\none\ndeux\nall.two\n",
+        }
+    )
     assert graph.references("a.ts#one") == ["use.ts:1", "use.ts:2"]
     assert graph.references("a.ts#two") == ["index.ts:2", "use.ts:1", "use.ts:3", "use.ts:4"]
 
 
+@pytest.mark.parametrize("end", ["ts", "js"])
+def test_default_can_be_renamed_on_the_way(end: str) -> None:
+    graph = resolve(
+        {
+            f"a.{end}": "export default class A {}\nconst x = 1\nexport { x as 'odd name' }\n",
+            f"b.{end}": "export { default as A } from './a'\nexport { 'odd name' as odd } from './a'\n",
+            f"c.{end}": ("import { default as Direct } from './a'\nimport { A, odd } from './b'\nA\nDirect\nodd\n"),
+        }
+    )
+    assert graph.references(f"a.{end}#A") == [f"b.{end}:1", *(f"c.{end}:{line}" for line in (1, 2, 3, 4))]
+    assert graph.references(f"a.{end}#x") == [f"a.{end}:3", f"b.{end}:2", f"c.{end}:2", f"c.{end}:5"]
+
+
 def test_namespace_import_refers_to_the_module_and_its_members() -> None:
-    graph = resolve({
-        "a.ts": "export class A {}\nexport type T = A\n",
-        "b.ts": "import * as a from './a'\nnew a.A()\nlet t: a.T\nclass B extends a.A {}\n",
-    })
+    graph = resolve(
+        {
+            "a.ts": "export class A {}\nexport type T = A\n",
+            "b.ts": "import * as a from './a'\nnew a.A()\nlet t: a.T\nclass B extends a.A {}\n",
+        }
+    )
     assert graph.references("a.ts#") == ["b.ts:1"]
     assert graph.references("a.ts#A") == ["a.ts:2", "b.ts:2", "b.ts:4"]
     assert graph.references("a.ts#T") == ["b.ts:3"]
@@ -64,26 +89,37 @@ def test_local_export_list_counts_as_a_reference() -> None:
 
 
 def test_circular_re_exports_end() -> None:
-    graph = resolve({
-        "a.ts": "export * from './b'\nexport const x = 1\n",
-        "b.ts": "export * from './a'\n",
-        "c.ts": "import { x, missing } from './b'\nx\nmissing\n",
-    })
+    graph = resolve(
+        {
+            "a.ts": "export * from './b'\nexport const x = 1\n",
+            "b.ts": "export * from './a'\n",
+            "c.ts": "import { x, missing } from './b'\nx\nmissing\n",
+        }
+    )
     assert graph.references("a.ts#x") == ["c.ts:1", "c.ts:2"]
 
 
 def test_import_modes_tell_run_time_from_types_and_deferred() -> None:
-    graph = resolve({
-        "a.ts": "export type T = 1\nexport const v = 1\n",
-        "b.ts": (
-            "import type { T } from './a'\nimport { type T as U } from './a'\nimport { v, type T as V } from './a'\n"
-            "export type { T } from './a'\nexport { v } from './a'\nimport './a'\n"
-            "async function f() { const m = await import('./a'); m.v }\n"
-        ),
-        "c.ts": "export type * from './a'\n",
-    })
+    graph = resolve(
+        {
+            "a.ts": "export type T = 1\nexport const v = 1\n",
+            "b.ts": (
+                "import type { T } from './a'\nimport { type T as U } from './a'\n"
+                "import { v, type T as V } from './a'\n"
+                "export type { T } from './a'\nexport { v } from './a'\nimport './a'\n"
+                "async function f() { const m = await import('./a'); m.v }\n"
+            ),
+            "c.ts": "export type * from './a'\n",
+        }
+    )
     assert [mode for _, mode in graph.imports("b.ts")] == [
-        "type", "type", "runtime", "type", "runtime", "runtime", "deferred",
+        "type",
+        "type",
+        "runtime",
+        "type",
+        "runtime",
+        "runtime",
+        "deferred",
     ]
     assert graph.imports("c.ts") == [("a.ts", "type")]
     assert "b.ts:7" in graph.references("a.ts#v")
@@ -97,30 +133,36 @@ def test_external_and_missing_imports_are_counted_apart() -> None:
 
 
 def test_import_equals_and_export_equals_pair_up() -> None:
-    graph = resolve({
-        "a.ts": "class A { m() {} }\nexport = A\n",
-        "b.ts": "import A = require('./a')\nnew A().m()\n",
-    })
+    graph = resolve(
+        {
+            "a.ts": "class A { m() {} }\nexport = A\n",
+            "b.ts": "import A = require('./a')\nnew A().m()\n",
+        }
+    )
     assert graph.references("a.ts#A") == ["a.ts:2", "b.ts:1", "b.ts:2"]
     assert graph.references("a.ts#A.m") == ["b.ts:2"]
 
 
 def test_import_type_expressions_refer_to_the_module() -> None:
-    graph = resolve({
-        "a.ts": "export interface I { x: number }\nexport const v = 1\n",
-        "b.ts": "let i: import('./a').I\ni.x\nlet m: typeof import('./a')\nm.v\n",
-    })
+    graph = resolve(
+        {
+            "a.ts": "export interface I { x: number }\nexport const v = 1\n",
+            "b.ts": "let i: import('./a').I\ni.x\nlet m: typeof import('./a')\nm.v\n",
+        }
+    )
     assert graph.references("a.ts#I") == ["b.ts:1"]
     assert graph.references("a.ts#I.x") == ["b.ts:2"]
     assert graph.references("a.ts#v") == ["b.ts:4"]
 
 
 def test_ambient_globals_and_modules_of_declaration_files_are_known() -> None:
-    graph = resolve({
-        "env.d.ts": "declare const VERSION: string\ndeclare module 'virtual' { export function load(): void }\n",
-        "more.d.ts": "export {}\ndeclare global { interface Box { lid: string } }\n",
-        "a.ts": "import { load } from 'virtual'\nload()\nVERSION\nlet b: Box\nb.lid\n",
-    })
+    graph = resolve(
+        {
+            "env.d.ts": ("declare const VERSION: string\ndeclare module 'virtual' { export function load(): void }\n"),
+            "more.d.ts": "export {}\ndeclare global { interface Box { lid: string } }\n",
+            "a.ts": "import { load } from 'virtual'\nload()\nVERSION\nlet b: Box\nb.lid\n",
+        }
+    )
     assert graph.references("env.d.ts#VERSION") == ["a.ts:3"]
     assert graph.references('env.d.ts#"virtual".load') == ["a.ts:1", "a.ts:2"]
     assert graph.references("more.d.ts#global.Box.lid") == ["a.ts:5"]
@@ -128,8 +170,10 @@ def test_ambient_globals_and_modules_of_declaration_files_are_known() -> None:
 
 
 def test_module_augmentation_joins_the_original_interface() -> None:
-    graph = resolve({
-        "a.ts": "export interface Shape { x: number }\n",
-        "b.ts": "import './a'\ndeclare module './a' { interface Shape { y: number } }\n",
-    })
+    graph = resolve(
+        {
+            "a.ts": "export interface Shape { x: number }\n",
+            "b.ts": "import './a'\ndeclare module './a' { interface Shape { y: number } }\n",
+        }
+    )
     assert graph.related("a.ts#Shape") == ["b.ts:2 merge"]

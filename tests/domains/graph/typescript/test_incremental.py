@@ -2,29 +2,38 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pinakes.domains.graph.model import FileFacts, Resolution
 from pinakes.domains.graph.typescript.resolver import TypeScriptResolver
 from tests.domains.graph.typescript.resolving import Files, extract
+
+if TYPE_CHECKING:
+    from pinakes.domains.graph.model import FileFacts, Resolution
 
 PROJECT = {
     "package.json": '{"name": "demo", "exports": "./dist/index.js"}',
     "tsconfig.json": '{"compilerOptions": {"paths": {"@/*": ["./src/*"]}}}',
-    "src/index.ts": "export * from './shapes'\nexport * from './store'\nexport { make as build } from './make'\n",
+    "src/index.ts": ("export * from './shapes'\nexport * from './store'\nexport { make as build } from './make'\n"),
     "src/shapes.ts": (
         "export abstract class Shape { abstract area(): number; grow() { return this } }\n"
         "export class Circle extends Shape { area() { return 1 } }\n"
         "export class Square extends Shape { area() { return 2 }; side() { return this.area() } }\n"
     ),
-    "src/make.ts": "import { Circle, Square } from '@/shapes'\nexport function make(round: boolean) {\n  return round ? new Circle() : new Square()\n}\n",
+    "src/make.ts": (
+        "import { Circle, Square } from '@/shapes'\nexport function make(round: boolean) {\n"
+        "  return round ? new Circle() : new Square()\n}\n"
+    ),
     "src/store.ts": (
         "import type { Shape } from './shapes'\nimport { make } from './make'\n"
         "export class Store<T extends Shape> { items: T[] = []; first() { return this.items[0] } }\n"
         "export const store = new Store<ReturnType<typeof make>>()\nstore.first().area()\n"
     ),
-    "src/use.ts": "import { store, build } from 'demo'\nstore.first().grow().area()\nbuild(true).area()\nglobalThing.run()\n",
+    "src/use.ts": (
+        "import { store, build } from 'demo'\nstore.first().grow().area()\nbuild(true).area()\nglobalThing.run()\n"
+    ),
     "src/globals.d.ts": "declare const globalThing: { run(): void }\n",
     "src/old.js": "const { make } = require('./make')\nmodule.exports = make\nmake().area()\n",
 }
@@ -39,7 +48,14 @@ FRAGMENTS = {
     "a package is renamed": ('"demo"', '"other"'),
     "a global is renamed": ("globalThing", "anotherThing"),
 }
-NEW_FILES = ("src/shapes/index.ts", "src/make.tsx", "src/more.d.ts", "lib/shapes.ts", "sub/package.json", "src/index.d.ts")
+NEW_FILES = (
+    "src/shapes/index.ts",
+    "src/make.tsx",
+    "src/more.d.ts",
+    "lib/shapes.ts",
+    "sub/package.json",
+    "src/index.d.ts",
+)
 
 Edit = tuple[str, str, str]
 edits = st.lists(
@@ -66,7 +82,9 @@ def apply(sources: dict[str, str], edit: Edit) -> str:
         sources[path] = PROJECT[path]
     elif operation == "add":
         same_kind = path.endswith(".json") == detail.endswith(".json")
-        sources[path] = PROJECT[detail] if same_kind else PROJECT["package.json" if path.endswith(".json") else "src/shapes.ts"]
+        sources[path] = (
+            PROJECT[detail] if same_kind else PROJECT["package.json" if path.endswith(".json") else "src/shapes.ts"]
+        )
     return path
 
 
@@ -141,7 +159,10 @@ def test_an_edit_of_a_body_changes_no_interface() -> None:
 
 def test_the_answer_does_not_depend_on_which_file_is_resolved_first() -> None:
     facts = {
-        "a.ts": extract("a.ts", "import { g } from './b'\nexport const f = (n) => n ? g(n) : new A()\nclass A { x() {} }\nf(1).x()\n"),
+        "a.ts": extract(
+            "a.ts",
+            ("import { g } from './b'\nexport const f = (n) => n ? g(n) : new A()\nclass A { x() {} }\nf(1).x()\n"),
+        ),
         "b.ts": extract("b.ts", "import { f } from './a'\nexport const g = (n) => n ? f(n) : 1\ng(1).x()\n"),
     }
     one = {each.path: each for path in ("a.ts", "b.ts") for each in TypeScriptResolver().resolve(Files(facts), [path])}

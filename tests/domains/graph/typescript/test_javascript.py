@@ -4,10 +4,12 @@ from tests.domains.graph.typescript.resolving import resolve
 
 
 def test_required_modules_are_aliases_of_what_they_export() -> None:
-    graph = resolve({
-        "pool.js": "class Pool { drain() {} }\nmodule.exports = Pool\n",
-        "use.js": "const Pool = require('./pool')\nnew Pool().drain()\n",
-    })
+    graph = resolve(
+        {
+            "pool.js": "class Pool { drain() {} }\nmodule.exports = Pool\n",
+            "use.js": "const Pool = require('./pool')\nnew Pool().drain()\n",
+        }
+    )
     assert graph.references("pool.js#Pool") == ["pool.js:2", "use.js:1", "use.js:2"]
     assert graph.references("use.js#Pool") == ["use.js:2"]
     assert graph.references("pool.js#Pool.drain") == ["use.js:2"]
@@ -15,14 +17,18 @@ def test_required_modules_are_aliases_of_what_they_export() -> None:
 
 
 def test_exported_properties_are_symbols_and_what_they_pass_on_is_possible() -> None:
-    graph = resolve({
-        "util.js": "function f() {}\nexports.g = function () {}\nexports.f = f\nmodule.exports.h = () => 1\n",
-        "whole.js": "function k() {}\nmodule.exports = { k, m() {}, n: 1 }\n",
-        "use.js": (
-            "const { f, g } = require('./util')\nconst util = require('./util')\nf()\ng()\nutil.f()\nutil.h()\n"
-            "const whole = require('./whole')\nwhole.k()\nwhole.m()\nconst k = require('./whole').k\nk()\n"
-        ),
-    })
+    graph = resolve(
+        {
+            "util.js": ("function f() {}\nexports.g = function () {}\nexports.f = f\nmodule.exports.h = () => 1\n"),
+            "whole.js": "function k() {}\nmodule.exports = { k, m() {}, n: 1 }\n",
+            "use.js": (
+                "const { f, g } = require('./util')\nconst util = require('./util')\nf()\ng()\n"
+                "util.f()\nutil.h()\n"
+                "const whole = require('./whole')\nwhole.k()\nwhole.m()\n"
+                "const k = require('./whole').k\nk()\n"
+            ),
+        }
+    )
     assert graph.references("util.js#exports.g") == ["use.js:1", "use.js:4"]
     assert graph.references("util.js#exports.f") == ["use.js:1", "use.js:3", "use.js:5"]
     assert graph.references("util.js#f") == ["util.js:3"]
@@ -33,10 +39,12 @@ def test_exported_properties_are_symbols_and_what_they_pass_on_is_possible() -> 
 
 
 def test_chained_exports_are_only_possible_aliases() -> None:
-    graph = resolve({
-        "app.js": "var app = exports = module.exports = {}\napp.run = function run() { return this.run() }\n",
-        "use.js": "const app = require('./app')\napp.run()\nfunction later() { return require('./app') }\n",
-    })
+    graph = resolve(
+        {
+            "app.js": ("var app = exports = module.exports = {}\napp.run = function run() { return this.run() }\n"),
+            "use.js": ("const app = require('./app')\napp.run()\nfunction later() { return require('./app') }\n"),
+        }
+    )
     assert graph.references("app.js#app.run") == ["app.js:2", "use.js:2"]
     assert graph.references("app.js#app") == ["app.js:2"]
     assert graph.possible("app.js#app") == ["use.js:1", "use.js:2", "use.js:3"]
@@ -44,25 +52,30 @@ def test_chained_exports_are_only_possible_aliases() -> None:
 
 
 def test_exported_classes_and_functions_without_a_name_elsewhere() -> None:
-    graph = resolve({
-        "a.js": "module.exports = class Application { start() { this.start() } }\n",
-        "b.js": "module.exports = function () {}\n",
-        "c.js": "const App = require('./a')\nnew App().start()\nrequire('./b')()\n",
-        "d.ts": "import App from './a'\nnew App().start()\n",
-    })
+    graph = resolve(
+        {
+            "a.js": "module.exports = class Application { start() { this.start() } }\n",
+            "b.js": "module.exports = function () {}\n",
+            "c.js": "const App = require('./a')\nnew App().start()\nrequire('./b')()\n",
+            "d.ts": "import App from './a'\nnew App().start()\n",
+        }
+    )
     assert graph.references("a.js#Application.start") == ["a.js:1", "c.js:2", "d.ts:2"]
     assert graph.possible("b.js#module.exports") == ["c.js:3"]
 
 
 def test_constructor_functions_make_objects() -> None:
-    graph = resolve({
-        "a.js": (
-            "function Queue() { this.items = []; this.head = new Node() }\n"
-            "Queue.prototype.push = function (x) { this.head.link(); return this.push(x) }\n"
-            "Queue.create = () => new Queue()\nfunction Node() { this.n = 1 }\nNode.prototype.link = function () {}\n"
-            "Queue.create().push(1)\nnew Queue().head.link()\nQueue.create = null\n"
-        )
-    })
+    graph = resolve(
+        {
+            "a.js": (
+                "function Queue() { this.items = []; this.head = new Node() }\n"
+                "Queue.prototype.push = function (x) { this.head.link(); return this.push(x) }\n"
+                "Queue.create = () => new Queue()\nfunction Node() { this.n = 1 }\n"
+                "Node.prototype.link = function () {}\n"
+                "Queue.create().push(1)\nnew Queue().head.link()\nQueue.create = null\n"
+            )
+        }
+    )
     assert graph.references("a.js#Queue.push") == ["a.js:2", "a.js:6"]
     assert graph.references("a.js#Node.link") == ["a.js:2", "a.js:7"]
     assert graph.references("a.js#Queue.create") == ["a.js:6", "a.js:8"]
@@ -70,38 +83,52 @@ def test_constructor_functions_make_objects() -> None:
 
 
 def test_fields_assigned_in_methods_are_members() -> None:
-    graph = resolve({
-        "a.js": (
-            "const kLog = Symbol('log')\nclass Log { write() {} }\n"
-            "class A {\n  constructor() { this.log = new Log(); this[kLog] = new Log() }\n"
-            "  m() { this.log.write(); this[kLog].write() }\n  [kLog]() {}\n}\n"
-        )
-    })
+    graph = resolve(
+        {
+            "a.js": (
+                "const kLog = Symbol('log')\nclass Log { write() {} }\n"
+                "class A {\n  constructor() { this.log = new Log(); this[kLog] = new Log() }\n"
+                "  m() { this.log.write(); this[kLog].write() }\n  [kLog]() {}\n}\n"
+            )
+        }
+    )
     assert graph.references("a.js#Log.write") == ["a.js:5"]
     assert graph.kinds("a.js")["A.log"] == "variable"
 
 
 def test_comments_type_javascript() -> None:
-    graph = resolve({
-        "types.js": "export class Item { use() {} }\nexport default class Main { go() {} }\n",
-        "a.js": (
-            "/** @import Main, { Item as Thing } from './types.js' */\n"
-            "/** @import * as all from './types.js' */\n"
-            "/**\n * @param {Thing} one\n * @param {Array<import('./types.js').Item>} [many]\n * @returns {Main}\n */\n"
-            "function f(one, many) { one.use(); many[0].use() }\n"
-            "f().go()\n"
-            "/** @type {Thing[]} */\nconst list = []\nlist[0].use()\n"
-            "/** @type {(x: Thing) => void} */\nconst g = x => x.use()\n"
-            "/** @type {any} */ (list).x\nconst y = /** @type {Thing} */ (list.y)\ny.use()\n"
-            "/** @typedef {{ item: Thing, 'quoted'?: string }} Holder */\n"
-            "/**\n * @typedef {Object} Listed\n * @property {Thing} thing\n * @property {string} [text]\n */\n"
-            "/** @param {Holder} h @param {Listed} l */\nfunction h(h, l) { h.item.use(); l.thing.use() }\n"
-            "class K {\n  /** @type {?Thing} */\n  field = null\n  /** @param {Thing=} t */\n  m(t) { t.use(); this.field.use() }\n}\n"
-            "/** @type {all.Item | null} */\nlet z\nz.use()\n"
-        ),
-    })
+    graph = resolve(
+        {
+            "types.js": "export class Item { use() {} }\nexport default class Main { go() {} }\n",
+            "a.js": (
+                "/** @import Main, { Item as Thing } from './types.js' */\n"
+                "/** @import * as all from './types.js' */\n"
+                "/**\n * @param {Thing} one\n"
+                " * @param {Array<import('./types.js').Item>} [many]\n * @returns {Main}\n */\n"
+                "function f(one, many) { one.use(); many[0].use() }\n"
+                "f().go()\n"
+                "/** @type {Thing[]} */\nconst list = []\nlist[0].use()\n"
+                "/** @type {(x: Thing) => void} */\nconst g = x => x.use()\n"
+                "/** @type {any} */ (list).x\nconst y = /** @type {Thing} */ (list.y)\ny.use()\n"
+                "/** @typedef {{ item: Thing, 'quoted'?: string }} Holder */\n"
+                "/**\n * @typedef {Object} Listed\n * @property {Thing} thing\n"
+                " * @property {string} [text]\n */\n"
+                "/** @param {Holder} h @param {Listed} l */\n"
+                "function h(h, l) { h.item.use(); l.thing.use() }\n"
+                "class K {\n  /** @type {?Thing} */\n  field = null\n  /** @param {Thing=} t */\n"
+                "  m(t) { t.use(); this.field.use() }\n}\n"
+                "/** @type {all.Item | null} */\nlet z\nz.use()\n"
+            ),
+        }
+    )
     assert graph.references("types.js#Item.use") == [
-        "a.js:12", "a.js:14", "a.js:17", "a.js:25", "a.js:30", "a.js:34", "a.js:8",
+        "a.js:12",
+        "a.js:14",
+        "a.js:17",
+        "a.js:25",
+        "a.js:30",
+        "a.js:34",
+        "a.js:8",
     ]
     assert graph.references("types.js#Main.go") == ["a.js:9"]
     assert set(graph.references("types.js#Item")) >= {"a.js:1", "a.js:4", "a.js:5", "a.js:10", "a.js:29"}
@@ -109,17 +136,22 @@ def test_comments_type_javascript() -> None:
 
 
 def test_links_in_comments_are_references() -> None:
-    graph = resolve({
-        "a.ts": (
-            "export class A { m() {} }\n/** See {@link A} and {@link A#m}, {@linkcode A.m}. */\nexport const x = 1\n"
-            "/** @see A */\nexport const y = 1\n"
-        ),
-        "b.js": "import { A } from './a'\n/** @extends A<string> */\nclass B extends A {}\n",
-    })
+    graph = resolve(
+        {
+            "a.ts": (
+                "export class A { m() {} }\n"
+                "/** See {@link A} and {@link A#m}, {@linkcode A.m}. */\nexport const x = 1\n"
+                "/** @see A */\nexport const y = 1\n"
+            ),
+            "b.js": "import { A } from './a'\n/** @extends A<string> */\nclass B extends A {}\n",
+        }
+    )
     assert graph.references("a.ts#A") == ["a.ts:2", "a.ts:4", "b.js:1", "b.js:2", "b.js:3"]
     assert graph.references("a.ts#A.m") == ["a.ts:2"]
 
 
 def test_nonsense_in_comments_does_no_harm() -> None:
-    graph = resolve({"a.js": "/** @type {((((} */\nconst x = 1\n/** @param {{a: [b, {c: d} x */\nfunction f(x) { x.y }\n"})
+    graph = resolve(
+        {"a.js": "/** @type {((((} */\nconst x = 1\n/** @param {{a: [b, {c: d} x */\nfunction f(x) { x.y }\n"}
+    )
     assert graph.kinds("a.js") == {"x": "variable", "f": "function"}

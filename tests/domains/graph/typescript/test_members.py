@@ -38,13 +38,34 @@ def use(text: str) -> dict[str, list[str]]:
 
 def test_every_kind_of_member_is_a_symbol() -> None:
     assert resolve({"shapes.ts": SHAPES}).kinds("shapes.ts") == {
-        "Shape": "class", "Shape.count": "variable", "Shape.of": "method", "Shape.size": "variable",
-        "Shape.constructor": "method", "Shape.name": "variable", "Shape.label": "variable", "Shape.area": "method",
-        "Shape.describe": "method", "Shape.big": "method", "Circle": "class", "Circle.#radius": "variable",
-        "Circle.area": "method", "Circle.describe": "method", "Named": "interface", "Named.name": "variable",
-        "Named.rename": "method", "Pair": "type", "Pair.left": "variable", "Pair.right": "variable",
-        "Color": "enum", "Color.Red": "variable", "Color.Green": "variable", "table": "variable",
-        "table.circle": "variable", "table.make": "method", "table.nested": "variable", "table.nested.deep": "variable",
+        "Shape": "class",
+        "Shape.count": "variable",
+        "Shape.of": "method",
+        "Shape.size": "variable",
+        "Shape.constructor": "method",
+        "Shape.name": "variable",
+        "Shape.label": "variable",
+        "Shape.area": "method",
+        "Shape.describe": "method",
+        "Shape.big": "method",
+        "Circle": "class",
+        "Circle.#radius": "variable",
+        "Circle.area": "method",
+        "Circle.describe": "method",
+        "Named": "interface",
+        "Named.name": "variable",
+        "Named.rename": "method",
+        "Pair": "type",
+        "Pair.left": "variable",
+        "Pair.right": "variable",
+        "Color": "enum",
+        "Color.Red": "variable",
+        "Color.Green": "variable",
+        "table": "variable",
+        "table.circle": "variable",
+        "table.make": "method",
+        "table.nested": "variable",
+        "table.nested.deep": "variable",
     }
 
 
@@ -109,7 +130,8 @@ def test_collections_carry_their_element_types() -> None:
     found = use(
         "declare const all: s.Circle[], map: Map<string, s.Circle>, set: Set<s.Circle>\n"
         "all[0].area()\nall.map(c => c.area())\nfor (const c of all) c.area()\nmap.get('x')!.area()\n"
-        "for (const [k, v] of map) v.area()\nset.forEach(c => c.area())\n;[...all].filter(c => c.area())[0].area()\n"
+        "for (const [k, v] of map) v.area()\nset.forEach(c => c.area())\n"
+        ";[...all].filter(c => c.area())[0].area()\n"
         "Object.values({ a: all[0] })[0].area()\nall.reduce((sum, c) => sum, all[0]).area()\n"
         "Promise.all(all.map(async c => c)).then(cs => cs[0].area())\nconst [first] = all\nfirst.area()\n"
         "all.find(c => c.big)!.area()\nArray.from(set)[0].area()\n"
@@ -125,7 +147,8 @@ def test_members_of_unions_refer_to_every_option() -> None:
 def test_object_literals_fulfil_the_type_they_are_given_to() -> None:
     found = use(
         "const n: s.Named = { name: 'x', rename: (to) => n }\nfunction f(p: s.Pair) {}\n"
-        "f({ left: new s.Circle('x'), right: n })\nfunction g(): s.Named { return { name: '', rename() { return n } } }\n"
+        "f({ left: new s.Circle('x'), right: n })\n"
+        "function g(): s.Named { return { name: '', rename() { return n } } }\n"
     )
     assert found["Named.name"] == ["2", "5"]
     assert (found["Pair.left"], found["Pair.right"]) == (["4"], ["4"])
@@ -133,7 +156,8 @@ def test_object_literals_fulfil_the_type_they_are_given_to() -> None:
 
 def test_callbacks_know_their_parameters_from_the_signature() -> None:
     found = use(
-        "function each(cb: (c: s.Circle, ...rest: s.Named[]) => void) {}\neach((c, n) => { c.area(); n.name })\n"
+        "function each(cb: (c: s.Circle, ...rest: s.Named[]) => void) {}\n"
+        "each((c, n) => { c.area(); n.name })\n"
         "each(function (c) { c.describe() })\n"
         "const handlers: { on(c: s.Circle): void } = { on(c) { c.big } }\n"
     )
@@ -155,42 +179,52 @@ def test_casts_and_satisfies_give_the_type() -> None:
 
 
 def test_a_member_of_a_value_of_unknown_type_is_only_mentioned() -> None:
-    graph = resolve({
-        "a.ts": "export class A { run() {} }\n",
-        "b.ts": "import { A } from './a'\nfunction f(x) { x.run(); x.map() }\n",
-    })
+    graph = resolve(
+        {
+            "a.ts": "export class A { run() {} }\n",
+            "b.ts": "import { A } from './a'\nfunction f(x) { x.run(); x.map() }\n",
+        }
+    )
     assert graph.references("a.ts#A.run") == []
     assert graph.possible("#run") == ["b.ts:2"]
     assert graph.possible("#map") == []
 
 
 def test_circular_inheritance_ends() -> None:
-    graph = resolve({"a.ts": "class A extends B { m() { this.n() } }\nclass B extends A { n() {} }\ninterface I extends I {}\n"})
+    graph = resolve(
+        {"a.ts": ("class A extends B { m() { this.n() } }\nclass B extends A { n() {} }\ninterface I extends I {}\n")}
+    )
     assert graph.references("a.ts#B.n") == ["a.ts:1"]
 
 
 def test_a_class_expression_and_a_mixin_keep_their_members() -> None:
-    graph = resolve({
-        "a.ts": (
-            "const K = class { m() { return this.m() } }\nnew K().m()\n"
-            "function mix() { return class Inner { z() { this.z() } } }\nconst M = mix()\nnew M().z()\n"
-            "class E extends mix() { q() { this.z() } }\n"
-        )
-    })
+    graph = resolve(
+        {
+            "a.ts": (
+                "const K = class { m() { return this.m() } }\nnew K().m()\n"
+                "function mix() { return class Inner { z() { this.z() } } }\nconst M = mix()\nnew M().z()\n"
+                "class E extends mix() { q() { this.z() } }\n"
+            )
+        }
+    )
     assert graph.references("a.ts#K.m") == ["a.ts:1", "a.ts:2"]
     assert graph.references("a.ts#mix.Inner.z") == ["a.ts:3", "a.ts:5", "a.ts:6"]
 
 
 def test_overloads_are_one_symbol_and_choose_their_result() -> None:
-    graph = resolve({
-        "a.ts": (
-            "class A { a() {} }\nclass B { b() {} }\n"
-            "function f(x: 'a'): A\nfunction f(x: string, cb?: () => void): B\nfunction f(x: string): any {}\n"
-            "f('a').a()\nf('b').b()\nf('b', () => {}).b()\n"
-            "class C { m(): A\n  m(x: number): B\n  m(x?: number): any {} }\nnew C().m().a()\nnew C().m(1).b()\n"
-            "declare function g(): A\ndeclare function g(x: number): B\ng(1).b()\n"
-        )
-    })
+    graph = resolve(
+        {
+            "a.ts": (
+                "class A { a() {} }\nclass B { b() {} }\n"
+                "function f(x: 'a'): A\nfunction f(x: string, cb?: () => void): B\n"
+                "function f(x: string): any {}\n"
+                "f('a').a()\nf('b').b()\nf('b', () => {}).b()\n"
+                "class C { m(): A\n  m(x: number): B\n  m(x?: number): any {} }\n"
+                "new C().m().a()\nnew C().m(1).b()\n"
+                "declare function g(): A\ndeclare function g(x: number): B\ng(1).b()\n"
+            )
+        }
+    )
     assert graph.kinds("a.ts")["f"] == "function"
     assert graph.related("a.ts#f") == ["a.ts:3 merge", "a.ts:4 merge"]
     assert graph.related("a.ts#C.m") == ["a.ts:10 merge", "a.ts:9 merge"]
@@ -200,22 +234,27 @@ def test_overloads_are_one_symbol_and_choose_their_result() -> None:
 
 
 def test_types_and_values_of_one_name_are_told_apart() -> None:
-    graph = resolve({
-        "a.ts": "export interface Z { q: number }\nexport const Z = { make(): Z { return null! } }\n",
-        "b.ts": "import { Z } from './a'\nlet z: Z\nZ.make().q\n",
-    })
+    graph = resolve(
+        {
+            "a.ts": "export interface Z { q: number }\nexport const Z = { make(): Z { return null! } }\n",
+            "b.ts": "import { Z } from './a'\nlet z: Z\nZ.make().q\n",
+        }
+    )
     assert graph.references("a.ts#Z") == ["a.ts:2", "b.ts:1", "b.ts:2"]
     assert graph.references("a.ts#Z#2") == ["b.ts:1", "b.ts:3"]
     assert graph.references("a.ts#Z.q") == ["b.ts:3"]
 
 
 def test_merged_declarations_are_one_symbol() -> None:
-    graph = resolve({
-        "a.ts": (
-            "interface A { x: number }\ninterface A { y: number }\nfunction f() {}\nnamespace f { export const k = 1 }\n"
-            "declare const a: A\na.x\na.y\nf()\nf.k\n"
-        )
-    })
+    graph = resolve(
+        {
+            "a.ts": (
+                "interface A { x: number }\ninterface A { y: number }\nfunction f() {}\n"
+                "namespace f { export const k = 1 }\n"
+                "declare const a: A\na.x\na.y\nf()\nf.k\n"
+            )
+        }
+    )
     assert graph.related("a.ts#A") == ["a.ts:2 merge"]
     assert graph.related("a.ts#f") == ["a.ts:4 merge"]
     assert graph.references("a.ts#A.y") == ["a.ts:7"]

@@ -52,7 +52,10 @@ def test_leaving_early_narrows_the_rest() -> None:
 
 
 def test_and_or_and_ternary_narrow_their_operands() -> None:
-    text = "isCat(any) && any.meow()\n!isCat(any) || any.meow()\nisCat(any) ? any.meow() : 0\nwhile (isCat(any)) any.meow()\n"
+    text = (
+        "isCat(any) && any.meow()\n!isCat(any) || any.meow()\nisCat(any) ? any.meow() : 0\n"
+        "while (isCat(any)) any.meow()\n"
+    )
     assert lines(text, "Cat.meow") == [1, 2, 3, 4]
 
 
@@ -67,7 +70,10 @@ def test_cases_that_fall_through_are_not_narrowed() -> None:
 
 
 def test_typeof_leaves_what_fits() -> None:
-    text = "if (typeof text === 'object') text.name()\nif (typeof text !== 'string' && typeof text !== 'function') text.meow()\n"
+    text = (
+        "if (typeof text === 'object') text.name()\n"
+        "if (typeof text !== 'string' && typeof text !== 'function') text.meow()\n"
+    )
     assert (lines(text, "Cat.name"), lines(text, "Cat.meow")) == ([1], [2])
 
 

@@ -4,18 +4,20 @@ from tests.domains.graph.typescript.resolving import resolve
 
 
 def test_a_local_shadows_the_name_of_the_module() -> None:
-    graph = resolve({
-        "a.ts": (
-            "const x = 1\n"
-            "function f(x: number) { return x }\n"
-            "function g() { const x = 2; return x }\n"
-            "function h() { return x }\n"
-            "for (const x of []) { x }\n"
-            "try {} catch (x) { x }\n"
-            "const k = (x) => x\n"
-            "const o = { x }\n"
-        )
-    })
+    graph = resolve(
+        {
+            "a.ts": (
+                "const x = 1\n"
+                "function f(x: number) { return x }\n"
+                "function g() { const x = 2; return x }\n"
+                "function h() { return x }\n"
+                "for (const x of []) { x }\n"
+                "try {} catch (x) { x }\n"
+                "const k = (x) => x\n"
+                "const o = { x }\n"
+            )
+        }
+    )
     assert graph.references("a.ts#x") == ["a.ts:4", "a.ts:8"]
 
 
@@ -25,14 +27,15 @@ def test_a_block_ends_the_shadow() -> None:
 
 
 def test_var_belongs_to_the_whole_function() -> None:
-    graph = resolve({
-        "a.js": (
-            "const x = 1\n"
-            "function f() {\n  x\n  if (y) { var x = 2 }\n  for (var y in z) {}\n  x\n}\n"
-            "x\n"
-        )
-    })
+    graph = resolve(
+        {"a.js": ("const x = 1\nfunction f() {\n  x\n  if (y) { var x = 2 }\n  for (var y in z) {}\n  x\n}\nx\n")}
+    )
     assert graph.references("a.js#x") == ["a.js:8"]
+
+
+def test_the_variable_of_a_loop_outlives_it_when_declared_with_var() -> None:
+    graph = resolve({"a.js": "const k = 1\nfunction f(o) {\n  for (var k in o) {}\n  return k\n}\nk\n"})
+    assert graph.references("a.js#k") == ["a.js:6"]
 
 
 def test_functions_and_classes_can_be_used_before_they_are_declared() -> None:
@@ -42,14 +45,19 @@ def test_functions_and_classes_can_be_used_before_they_are_declared() -> None:
 
 
 def test_inner_functions_are_symbols_of_their_own() -> None:
-    graph = resolve({
-        "a.ts": (
-            "function outer() {\n  function inner() {}\n  const arrow = () => inner()\n  class K {}\n"
-            "  arrow()\n  return new K()\n}\n"
-        )
-    })
+    graph = resolve(
+        {
+            "a.ts": (
+                "function outer() {\n  function inner() {}\n  const arrow = () => inner()\n  class K {}\n"
+                "  arrow()\n  return new K()\n}\n"
+            )
+        }
+    )
     assert graph.kinds("a.ts") == {
-        "outer": "function", "outer.inner": "function", "outer.arrow": "function", "outer.K": "class",
+        "outer": "function",
+        "outer.inner": "function",
+        "outer.arrow": "function",
+        "outer.K": "class",
     }
     assert graph.references("a.ts#outer.inner") == ["a.ts:3"]
     assert graph.references("a.ts#outer.arrow") == ["a.ts:5"]
@@ -69,13 +77,15 @@ def test_writes_and_reads_are_told_apart() -> None:
 
 
 def test_destructured_names_are_not_references_to_the_module() -> None:
-    graph = resolve({
-        "a.ts": (
-            "const a = 1, b = 2, c = 3\n"
-            "function f({ a, b: { c }, ...rest }: any, [b = a]: any[]) { return [a, b, c, rest] }\n"
-            "const { d = a, ['k']: e } = f({}, [])\nd\n"
-        )
-    })
+    graph = resolve(
+        {
+            "a.ts": (
+                "const a = 1, b = 2, c = 3\n"
+                "function f({ a, b: { c }, ...rest }: any, [b = a]: any[]) { return [a, b, c, rest] }\n"
+                "const { d = a, ['k']: e } = f({}, [])\nd\n"
+            )
+        }
+    )
     assert graph.references("a.ts#a") == ["a.ts:3"]
     assert graph.references("a.ts#c") == []
     assert graph.references("a.ts#d") == ["a.ts:4"]
@@ -88,15 +98,17 @@ def test_labels_keywords_and_property_names_are_no_references() -> None:
 
 
 def test_type_parameters_shadow_types() -> None:
-    graph = resolve({
-        "a.ts": (
-            "type T = string\n"
-            "function f<T>(x: T): T { return x }\n"
-            "type M = { [T in 'a']: T }\n"
-            "type I = string extends infer T ? T : never\n"
-            "let y: T\n"
-        )
-    })
+    graph = resolve(
+        {
+            "a.ts": (
+                "type T = string\n"
+                "function f<T>(x: T): T { return x }\n"
+                "type M = { [T in 'a']: T }\n"
+                "type I = string extends infer T ? T : never\n"
+                "let y: T\n"
+            )
+        }
+    )
     assert graph.references("a.ts#T") == ["a.ts:5"]
 
 
@@ -106,25 +118,29 @@ def test_switch_cases_share_one_scope() -> None:
 
 
 def test_decorators_are_noted_as_such() -> None:
-    graph = resolve({
-        "a.ts": (
-            "function dec(...a: any[]): any {}\n@dec class A {}\n@dec('x')\nexport class B {\n"
-            "  @dec field = 1\n  @dec() method(@dec p: any) {}\n}\n"
-        )
-    })
+    graph = resolve(
+        {
+            "a.ts": (
+                "function dec(...a: any[]): any {}\n@dec class A {}\n@dec('x')\nexport class B {\n"
+                "  @dec field = 1\n  @dec() method(@dec p: any) {}\n}\n"
+            )
+        }
+    )
     kinds = {(line, kind) for _, line, kind, _ in graph.edges("a.ts#dec")}
     assert kinds == {(2, "decorate"), (3, "decorate"), (5, "decorate"), (6, "decorate")}
 
 
 def test_namespaces_hold_names_of_their_own() -> None:
-    graph = resolve({
-        "a.ts": (
-            "namespace util {\n  export const x = 1\n  export function f() { return x }\n}\n"
-            "namespace util { export const y = x }\n"
-            "namespace a.b { export type T = 1 }\n"
-            "util.f()\nlet t: a.b.T\nimport F = util.f\nF()\n"
-        )
-    })
+    graph = resolve(
+        {
+            "a.ts": (
+                "namespace util {\n  export const x = 1\n  export function f() { return x }\n}\n"
+                "namespace util { export const y = x }\n"
+                "namespace a.b { export type T = 1 }\n"
+                "util.f()\nlet t: a.b.T\nimport F = util.f\nF()\n"
+            )
+        }
+    )
     assert graph.references("a.ts#util.x") == ["a.ts:3", "a.ts:5"]
     assert graph.references("a.ts#util.f") == ["a.ts:7", "a.ts:9"]
     assert graph.references("a.ts#a.b.T") == ["a.ts:8"]
@@ -139,11 +155,14 @@ def test_names_of_other_alphabets_keep_their_spelling() -> None:
 
 
 def test_signature_and_comment_describe_a_symbol() -> None:
-    graph = resolve({
-        "a.ts": (
-            "/**\n * Adds numbers.\n *\n * @param a one\n */\nexport function add(\n  a: number,\n): number {\n  return a\n}\n"
-        )
-    })
+    graph = resolve(
+        {
+            "a.ts": (
+                "/**\n * Adds numbers.\n *\n * @param a one\n */\nexport function add(\n"
+                "  a: number,\n): number {\n  return a\n}\n"
+            )
+        }
+    )
     symbol = graph.facts["a.ts"].symbols[0]
     assert (symbol.signature, symbol.doc) == ("function add( a: number, ): number", "Adds numbers.")
     assert (symbol.line, symbol.end_line) == (6, 10)

@@ -17,7 +17,7 @@ _TOKEN = re.compile(
 )
 _OPENING = frozenset("([{")
 _CLOSING = frozenset(")]}")
-_FIELD_KINDS = {"type": "type", "interface": "interface", "input": "input"}
+_FIELD_KINDS = frozenset(("type", "interface", "input"))
 _DEFINITIONS = frozenset(("type", "interface", "input", "enum", "union", "scalar", "schema", "directive", "extend"))
 
 

@@ -27,8 +27,6 @@ _HTTP_METHODS = ("get", "put", "post", "delete", "patch")
 MAX_IMPORTS = 200
 MAX_NESTING = 64
 
-ReadImport = "Callable[[str], str | None]"
-
 
 @dataclass(slots=True)
 class _Token:

@@ -213,8 +213,10 @@ def _member_tables(part: tuple[Any, ...]) -> Iterable[dict[str, Any]]:
 
 def _key(declared: Declared, meaning: int) -> str | None:
     """The symbol of a declaration that a use means: the type or the value of that name."""
+    values = {part[1] for part in declared.parts if part[0] == VALUE_DECLARATION}
     for part in declared.parts:
-        if MEANINGS[part[0]] & meaning:
+        is_object = part[0] == CLASS_DECLARATION and part[1] in values and not part[6]  # statics only
+        if (AS_VALUE if is_object else MEANINGS[part[0]]) & meaning:
             return str(part[1])
     return None
 

@@ -80,8 +80,7 @@ class Locator:
         if not self._has(path):
             return None
         if path not in self._manifests:
-            facts = self._project.facts(path)
-            content = facts.interface if facts is not None else None
+            content = self._project.interface(path)
             self._manifests[path] = content if isinstance(content, dict) and "kind" in content else None
         return self._manifests[path]
 

@@ -38,9 +38,9 @@ class Program:
         """A file of the project, as others see it."""
         self.memo.depend(path)
         if path not in self._modules:
-            facts = self._project.facts(path)
-            usable = facts is not None and isinstance(facts.interface, dict) and "declarations" in facts.interface
-            self._modules[path] = Module(path, facts.interface) if facts is not None and usable else None
+            interface = self._project.interface(path)
+            usable = isinstance(interface, dict) and "declarations" in interface
+            self._modules[path] = Module(path, interface) if usable else None  # type: ignore[arg-type]
         return self._modules[path]
 
     def import_module(self, module: Module, specifier: str) -> Module | None:

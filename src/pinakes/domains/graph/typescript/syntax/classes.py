@@ -23,7 +23,7 @@ from pinakes.domains.graph.typescript.syntax.functions import (
 )
 from pinakes.domains.graph.typescript.syntax.jsdoc import documented_term
 from pinakes.domains.graph.typescript.syntax.references import refer
-from pinakes.domains.graph.typescript.syntax.walk import ClassFrame
+from pinakes.domains.graph.typescript.syntax.walk import ClassFrame, qualified_name
 from pinakes.domains.graph.typescript.terms import (
     CLASS_DECLARATION,
     EITHER,
@@ -66,7 +66,7 @@ class _Members:
             known = walk.add_symbol(name, symbol_kind, node, at=place, owner=self.key, body=body)
         else:
             walk.comment = None
-            key = known or f"{self.key}.{name}"
+            key = known or qualified_name(self.key, name)
             walk.merges.append((walk.line(place), key, key))
             return key
         self._keys[(name, static)] = known

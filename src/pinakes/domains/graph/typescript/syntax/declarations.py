@@ -24,7 +24,7 @@ from pinakes.domains.graph.typescript.syntax.hoisting import hoist_module
 from pinakes.domains.graph.typescript.syntax.jsdoc import documented_term
 from pinakes.domains.graph.typescript.syntax.patterns import bind_pattern
 from pinakes.domains.graph.typescript.syntax.values import named_value, value_kind, value_term
-from pinakes.domains.graph.typescript.syntax.walk import ClassFrame
+from pinakes.domains.graph.typescript.syntax.walk import ClassFrame, qualified_name
 from pinakes.domains.graph.typescript.terms import (
     ALIAS_DECLARATION,
     ANY_NAME,
@@ -176,10 +176,8 @@ def function(walk: Walk, node: Node) -> None:
 
 def _overload(walk: Walk, node: Node, place: Node, name: str, binding: Binding) -> None:
     """A signature without a body: where an implementation follows, its line refers to that."""
-    owner = f"{walk.source}." if walk.source else ""
-    implemented = _has_implementation(walk, node, name)
-    if implemented or walk.has_key(owner + name):
-        key = owner + name
+    key = qualified_name(walk.source, name)
+    if _has_implementation(walk, node, name) or walk.has_key(key):
         walk.comment = None
         walk.merges.append((walk.line(place), key, key))
     else:

@@ -171,12 +171,8 @@ def _as(walk: Walk, node: Node, expected: Term) -> Term:
     if target.type == "const":
         return walk.expression(children[0], expected)
     term = walk.type(target)
-    value = walk.expression(children[0], term)
-    return term if term is not None else _when_const(walk, target, value)
-
-
-def _when_const(walk: Walk, target: Node, value: Term) -> Term:
-    return value if walk.name(target) == "const" else None
+    walk.expression(children[0], term)
+    return term
 
 
 def _satisfies(walk: Walk, node: Node, _expected: Term) -> Term:

@@ -133,7 +133,7 @@ def _variable_names(walk: Walk, node: Node) -> Iterable[str]:
 
 def _hoist_vars(walk: Walk, nodes: Iterable[Node], value: Callable[[str], None]) -> None:
     """Declare the `var`s inside nested blocks, which belong to the function."""
-    stack = [child for node in nodes if node.type in _NESTING for child in node.children]
+    stack = [node for node in nodes if node.type in _NESTING]
     while stack:
         node = stack.pop()
         kind = node.type

@@ -170,9 +170,9 @@ def _declare_typedefs(walk: Walk, text: str, start: int) -> None:
         if name is None or name[1] in walk.declarations:
             continue
         walk.bind_type(name[1], name[1])
-        term = parse_type(walk, text[match.end() : end]) if match[1] else None
-        if term is None:
-            term = _listed_properties(walk, text)
+        term = _listed_properties(walk, text)
+        if term is None and match[1]:
+            term = parse_type(walk, text[match.end() : end])
         key = walk.add_plain_symbol(name[1], "type", start + name.start(1))
         walk.declare(name[1], (ALIAS_DECLARATION, key, (), term))
         walk.exports.setdefault(name[1], name[1])

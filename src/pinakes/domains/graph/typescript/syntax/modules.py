@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from tree_sitter import Node
 
     from pinakes.domains.graph.typescript.syntax.walk import StatementHandler, Walk
+_SPECIFIER_MARKS = frozenset(("as", "type", "typeof", "comment"))
 
 
 def import_statement(walk: Walk, node: Node) -> None:
@@ -68,9 +69,8 @@ def _import_clause(walk: Walk, clause: Node, specifier: str) -> bool:
 
 def _import_specifier(walk: Walk, node: Node, specifier: str) -> bool:
     """Bind one imported name; whether it is marked as a type."""
-    parts = [child for child in node.children if child.is_named and child.type != "comment"]
-    imported = walk.name(parts[0])
-    _bind_import(walk, parts[-1], parts[0], specifier, imported[1:-1] if parts[0].type == "string" else imported)
+    place, imported, _ = _specifier_names(walk, node)
+    _bind_import(walk, node.children[-1], place, specifier, imported)
     return node.children[0].type in ("type", "typeof")
 
 
@@ -144,8 +144,8 @@ def _export_from(walk: Walk, node: Node, specifier: str) -> None:
 
 
 def _specifier_names(walk: Walk, node: Node) -> tuple[Node, str, str]:
-    """Where an export specifier names its source, that name, and the exported one."""
-    parts = named_children(node)
+    """Where a specifier of an import or export names its source, that name, and the one it gives it."""
+    parts = [child for child in node.children if child.type not in _SPECIFIER_MARKS]
     names = [walk.name(part)[1:-1] if part.type == "string" else walk.name(part) for part in parts]
     return parts[0], names[0], names[-1]
 

@@ -27,7 +27,7 @@ TypeHandler: TypeAlias = "Callable[[Walk, Node], Term]"
 MAX_DEPTH = 180  # levels of nesting that are understood; below them names are noted, but not their types
 _SIGNATURE_CHARACTERS = 200
 _DOC_CHARACTERS = 400
-_ORDINAL = re.compile(r"#\d+$")
+_ORDINAL = re.compile(r"#\d+(?=\.|$)")
 _COMMENT_MARKS = re.compile(r"^\s*(?:/\*\*?|\*/|\*|///?)\s?|\s*\*/\s*$", re.MULTILINE)
 _BLOCK_TAG = re.compile(r"^\s*@\w", re.MULTILINE)
 
@@ -294,7 +294,7 @@ class Walk:
     ) -> str:
         """Note a definition; its key."""
         owner = self.source if owner is None else owner
-        qualified = f"{_ORDINAL.sub('', owner)}.{name}" if owner else name
+        qualified = qualified_name(owner, name)
         key, count = qualified, 1
         while key in self._keys:
             count += 1
@@ -341,6 +341,11 @@ class Walk:
                 self.merges.append((self.line(node), declaration[1], first))
         parts.append(declaration)
         self.recent.append(name)
+
+
+def qualified_name(owner: str, name: str) -> str:
+    """The dotted name of a member; that its owner is the second of its name does not show."""
+    return f"{_ORDINAL.sub('', owner)}.{name}" if owner else name
 
 
 def each_expression(walk: Walk, nodes: Iterable[Node]) -> None:

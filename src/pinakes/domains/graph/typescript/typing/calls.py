@@ -18,7 +18,7 @@ from pinakes.domains.graph.typescript.terms import (
     Term,
 )
 from pinakes.domains.graph.typescript.typing.inference import Inference
-from pinakes.domains.graph.typescript.typing.members import bindings
+from pinakes.domains.graph.typescript.typing.members import bindings, constructed
 from pinakes.domains.graph.typescript.typing.types import (
     Both,
     Either,
@@ -199,6 +199,8 @@ def construct(checker: Checker, callee: Type | None, given: Given) -> Type | Non
         return either([construct(checker, option, given) for option in callee.options])
     if isinstance(callee, Static):
         return _construct_class(checker, callee, given)
+    if isinstance(callee, Both):
+        return constructed(callee)
     return call(checker, callee, given)
 
 

@@ -10,7 +10,6 @@ from pinakes.domains.graph.typescript.terms import (
     ENUM_DECLARATION,
     INTERFACE_DECLARATION,
     NAMESPACE_DECLARATION,
-    OBJECT,
     TYPE_PARAMETER,
     VALUE_DECLARATION,
 )
@@ -76,9 +75,7 @@ def bases(checker: Checker, instance: Instance) -> Iterator[Type]:
             arguments = tuple([checker.of(module, term, environment) for term in part[4]])
             base = constructed(checker.of(module, part[3], environment), arguments)
             if base is None and isinstance(named := checker.entity(module, part[3]), Declared):
-                base = checker.as_type(
-                    named, arguments
-                )  # a class that is an interface and a constructor apart
+                base = checker.as_type(named, arguments)  # a class that is an interface and a constructor apart
             if base is not None:
                 yield base
             for term in part[5]:
@@ -271,11 +268,6 @@ def array_of(checker: Checker, element: Type | None) -> Type | None:
     """The type of arrays of this element."""
     declared = checker.program.library.declared("Array")
     return Instance(declared, (element,)) if declared is not None else None
-
-
-def is_object(term: Any) -> bool:
-    """Whether a term is an object literal or an object type."""
-    return type(term) is tuple and term[0] == OBJECT
 
 
 _FINDERS: dict[type, Callable[[Checker, Any, str], list[Property]]] = {

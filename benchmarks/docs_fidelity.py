@@ -1,0 +1,129 @@
+"""Checks what parsing keeps of real pages against their raw HTML, as a Markdown table.
+
+    python -m benchmarks.docs_fidelity SITES
+
+`SITES` is a folder with one site in each subfolder, as shared/bench/docs/lay_out.py makes it. The raw side is read by
+other means than the product: a page's own content element, every <pre>, every heading, every word, and its navigation.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections import Counter
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from selectolax.lexbor import LexborHTMLParser
+
+from pinakes.domains.docs.chunk import chunk_document
+from pinakes.markup.html import parse_html
+
+if TYPE_CHECKING:
+    from selectolax.lexbor import LexborNode
+
+CONTENT = "[role=main], #apicontent, main, article"
+FURNITURE = (
+    "script, style, noscript, template, svg, nav, footer, button, input, select, form, [role=navigation], .related,"
+    " .navheader, .navfooter, .sphinxsidebar, #column2, #toc, .fancy_toc, .headerlink, a.mark, .linenos,"
+    " [aria-hidden=true], .nosearch,"
+    " body > header, .header, #footer, #footer-text, #sidebar, .menu, .mobile-nav, .searchmenu, .viewcode-link"
+)
+NAVIGATION = "nav, [role=navigation], .related, .navheader, .navfooter, .sphinxsidebar, #column2, footer, #footer"
+_WORD = re.compile(r"\w+")
+
+
+@dataclass(slots=True)
+class Kept:
+    """What is kept of how much, over the pages of a site."""
+
+    pages: int = 0
+    code: int = 0
+    code_kept: int = 0
+    headings: int = 0
+    headings_kept: int = 0
+    words: int = 0
+    words_kept: int = 0
+    with_navigation: int = 0
+
+    def row(self, name: str) -> str:
+        code = self.code_kept / max(self.code, 1)
+        headings = self.headings_kept / max(self.headings, 1)
+        words = self.words_kept / max(self.words, 1)
+        left_in = self.with_navigation / max(self.pages, 1)
+        return f"| {name} | {self.pages} | {code:.1%} of {self.code} | {headings:.1%} | {words:.1%} | {left_in:.1%} |"
+
+
+def main() -> None:
+    sites = Path(sys.argv[1])
+    total = Kept()
+    print(
+        "| site | pages | code blocks verbatim | headings | words | pages with navigation left in |\n"
+        "|---|---|---|---|---|---|"
+    )
+    for site in sorted(path for path in sites.iterdir() if path.is_dir()):
+        kept = Kept()
+        for page in sorted(site.rglob("*.html")):
+            if page.name != "start.html":
+                check_page(page.read_bytes(), kept)
+        print(kept.row(site.name), flush=True)
+        for field in kept.__slots__:
+            setattr(total, field, getattr(total, field) + getattr(kept, field))
+    print(total.row("all"))
+
+
+def check_page(data: bytes, kept: Kept) -> None:
+    """Compare one page with what becomes of it."""
+    chunks = chunk_document(parse_html(data, url="https://example.org/"))
+    text = "\n\n".join(chunk.text for chunk in chunks)
+    trails = {squeeze(heading) for chunk in chunks for heading in chunk.path} | set(map(squeeze, text.split("\n")))
+    everything = text + "\n" + "\n".join(" ".join(chunk.path) for chunk in chunks)
+    kept.pages += 1
+    kept.with_navigation += has_navigation(data, text)
+    content = raw_content(data)
+    for pre in content.css("pre"):
+        code = pre.text().strip("\n").rstrip()
+        kept.code += bool(code)
+        kept.code_kept += bool(code) and is_verbatim(pre, code, text)
+    for heading in content.css("h1, h2, h3, h4, h5, h6"):
+        words = squeeze(re.sub(r"[¶#]$|\[src\]", "", heading.text().strip()))
+        kept.headings += bool(words)
+        kept.headings_kept += bool(words) and any(words in trail for trail in trails)
+    wanted = Counter(_WORD.findall(content.text(separator=" ").lower()))
+    found = Counter(_WORD.findall(everything.lower()))
+    kept.words += wanted.total()
+    kept.words_kept += (wanted & found).total()
+
+
+def raw_content(data: bytes) -> LexborNode:
+    """The page's own content element without furniture; the whole body where it names none."""
+    tree = LexborHTMLParser(data)
+    for node in tree.css(FURNITURE):
+        node.decompose()
+    content = tree.css_first(CONTENT) or tree.body
+    assert content is not None
+    return content
+
+
+def is_verbatim(pre: LexborNode, code: str, text: str) -> bool:
+    """Whether the code stands in the text as it is; a <pre> with several listings counts when all of them do."""
+    listings = [node.text().strip("\n").rstrip() for node in pre.css("code")]
+    return code in text or (len(listings) > 1 and all(listing in text for listing in listings))
+
+
+def has_navigation(data: bytes, text: str) -> bool:
+    """Whether several entries of the page's navigation stand in the text as lines of their own."""
+    tree = LexborHTMLParser(data)
+    labels = {squeeze(link.text()) for part in tree.css(NAVIGATION) for link in part.css("a")}
+    labels = {label for label in labels if len(label) > 8}
+    lines = {squeeze(line.lstrip("-* |").rstrip(" |")) for line in text.split("\n")}
+    return len(labels & lines) > max(2, len(labels) // 3)
+
+
+def squeeze(text: str) -> str:
+    return "".join(text.replace("`", "").split()).lower()
+
+
+if __name__ == "__main__":
+    main()

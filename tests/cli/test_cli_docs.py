@@ -1,0 +1,173 @@
+"""`pinakes docs` from the outside: real files, a real server, real processes."""
+
+from __future__ import annotations
+
+import io
+import json
+import subprocess
+import sys
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from pinakes.cli import docs as docs_cli
+from pinakes.cli.main import main
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tests.loopback import Site
+
+
+@pytest.fixture
+def manual(project: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with two pages, in the current project."""
+    folder = project / "manual"
+    folder.mkdir()
+    (folder / "install.md").write_text("# Install\n\nUse pip to install the quokka.\n")
+    (folder / "use.md").write_text("# Use\n\nCall the quokka with a timeout.\n")
+    monkeypatch.chdir(project)
+    return folder
+
+
+def run(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str, str]:
+    code = main(["docs", *words])
+    captured = capsys.readouterr()
+    return code, captured.out, captured.err
+
+
+def run_json(capsys: pytest.CaptureFixture[str], *words: str) -> list[dict[str, Any]]:
+    _, out, _ = run(capsys, *words, "--json")
+    return [json.loads(line) for line in out.splitlines()]
+
+
+def test_a_folder_is_added_searched_listed_and_removed(manual: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (added,) = run_json(capsys, "add", "manual", "--name", "m", "--wait")
+    assert (added["status"], added["pages"], added["failed"], added["kind"]) == ("READY", 2, [], "folder")
+    found = run_json(capsys, "search", "install quokka")
+    assert found[0]["url"].endswith("manual/install.md#install")
+    assert set(found[0]) == {"url", "anchors", "section", "source", "version", "tokens", "score", "text"}
+    assert "m (" in run(capsys, "list")[1]
+    assert [source["name"] for source in run_json(capsys, "list")] == ["m"]
+    assert run(capsys, "search", "timeout")[1].startswith("## [1] Source: manual/use.md#use\nSection: Use\n")
+    assert run_json(capsys, "remove", "m") == [{"removed": "m", "pages": 2, "chunks": 2}]
+    assert "No documentation sources" in run(capsys, "list")[1]
+
+
+def test_questions_can_come_in_batches(
+    manual: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run(capsys, "add", "manual", "--name", "m", "--wait")
+    monkeypatch.setattr(sys, "stdin", io.StringIO('{"id": "a", "query": "timeout"}\n{"id": "b", "query": "zzzz"}\n'))
+    first, second = run_json(capsys, "search", "--batch", "-")
+    assert (first["id"], first["results"][0]["section"]) == ("a", "Use")
+    assert second == {"id": "b", "results": []}
+
+
+def test_nothing_found_and_nothing_asked(manual: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, _ = run(capsys, "search", "zzzz")
+    assert (code, out.startswith("No results found for query: zzzz")) == (1, True)
+    assert run(capsys, "search")[0] == 2
+    assert "No documentation sources" in run(capsys, "status")[1]
+
+
+def test_bad_addresses_are_told_apart(manual: Path, site: Site, capsys: pytest.CaptureFixture[str]) -> None:
+    site.html("/", "<h1>x</h1>")
+    code, _, err = run(capsys, "add", site.url, "--name", "w", "--wait")
+    assert (code, "--allow-private-hosts" in err) == (1, True)
+    assert run(capsys, "add", "file:///etc/passwd")[0] == 2
+    assert run(capsys, "status", "nothing")[0] == 2
+
+
+def test_a_website_that_fails_gives_a_failing_exit_code(
+    site: Site, project: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code, out, _ = run(capsys, "add", site.url, "--name", "w", "--wait", "--allow-private-hosts")
+    assert (code, "FAILED" in out) == (1, True)
+
+
+def test_a_source_is_recrawled_and_its_status_shown(manual: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    run(capsys, "add", "manual", "--name", "m", "--wait")
+    (manual / "use.md").write_text("# Use\n\nNew wombat text.\n")
+    assert "1 done, 0 queued, 1 unchanged" in run(capsys, "recrawl", "m", "--wait")[1]
+    (full,) = run_json(capsys, "recrawl", "m", "--full", "--wait")
+    assert full["done"] == 2
+    assert "READY" in run(capsys, "status")[1]
+    assert run(capsys, "cancel", "m")[:2] == (1, "No crawl of it is under way.\n")
+
+
+def test_a_crawl_outlives_the_command_that_started_it(manual: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, _ = run(capsys, "add", "manual", "--name", "m")
+    assert (code, "goes on in the background" in out) == (0, True)
+    (followed,) = run_json(capsys, "status", "m", "--follow")
+    assert (followed["status"], followed["pages"]) == ("READY", 2)
+
+
+def test_following_goes_on_with_a_crawl_that_nobody_does(
+    manual: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(docs_cli, "_crawl_detached", lambda *_, **__: None)
+    run(capsys, "add", "manual", "--name", "m")
+    assert run_json(capsys, "status", "m")[0]["status"] == "WAITING"
+    assert run_json(capsys, "status", "m", "--follow")[0]["status"] == "READY"
+    run(capsys, "recrawl", "m", "--full")
+    assert run_json(capsys, "cancel", "m") == [{"cancelled": True}]
+
+
+def test_following_waits_for_a_crawl_of_another_process(
+    manual: Path, home: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run(capsys, "add", "manual", "--name", "m", "--wait")
+    holder = (
+        "import sys\nfrom pathlib import Path\nfrom pinakes.workspace.lock import try_lock\n"
+        "with try_lock(Path(sys.argv[1])) as held:\n    print(held, flush=True)\n    sys.stdin.read()\n"
+    )
+    source_id = run_json(capsys, "list")[0]["id"]
+    lock = home / "locks" / f"docs-{source_id}.lock"
+    other = subprocess.Popen(
+        [sys.executable, "-c", holder, lock], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    )
+    assert other.stdout is not None
+    assert other.stdout.readline() == "True\n"
+    waits: list[float] = []
+
+    def release(seconds: float) -> None:
+        waits.append(seconds)
+        other.communicate("")
+
+    monkeypatch.setattr("time.sleep", release)
+    (status,) = run_json(capsys, "recrawl", "m", "--full", "--wait")
+    assert (status["status"], len(waits)) == ("READY", 1)
+
+
+def test_progress_is_drawn_on_a_terminal_only(
+    manual: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(docs_cli, "_POLL_SECONDS", -1.0)
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    _, _, err = run(capsys, "add", "manual", "--name", "m", "--wait")
+    assert "pages done" in err
+
+
+def test_an_api_description_is_handed_to_the_apis(
+    project: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(project)
+    spec = {
+        "openapi": "3.0.0",
+        "info": {"title": "Shop", "version": "1"},
+        "paths": {"/refunds": {"post": {"summary": "Create a refund"}}},
+    }
+    (project / "shop.json").write_text(json.dumps(spec))
+    assert "shop" in run(capsys, "add", "shop.json", "--name", "shop", "--wait")[1]
+    assert "API description, 1 operations" in run(capsys, "list")[1]
+    assert "POST /refunds" in run(capsys, "search", "create a refund")[1]
+
+
+def test_dependencies_that_are_missing_are_named(
+    project: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(project)
+    monkeypatch.delenv("VIRTUAL_ENV", raising=False)
+    (project / "requirements.txt").write_text("missing-package\n")
+    assert "pypi:missing-package" in run_json(capsys, "add", "deps:", "--wait")[0]["error"]

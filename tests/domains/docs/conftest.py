@@ -1,0 +1,114 @@
+"""A library of its own for every test, on a clock that only moves when somebody waits."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import pytest
+
+from pinakes.domains.docs.crawl import Clock
+from pinakes.domains.docs.domain import Docs, open_docs
+from pinakes.domains.docs.library import NewSource
+from pinakes.domains.docs.model import FoundDescription, Passage
+from pinakes.domains.docs.search import Question
+from pinakes.store.docs_index import MIGRATIONS
+from pinakes.store.library import open_library
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from pathlib import Path
+
+    from pinakes.domains.docs.model import SourceStatus
+
+
+@dataclass(slots=True)
+class Time:
+    """Seconds that pass by waiting."""
+
+    seconds: float = 1_000.0
+    waited: list[float] = field(default_factory=list)
+
+    def now(self) -> float:
+        return self.seconds
+
+    def sleep(self, seconds: float) -> None:
+        self.waited.append(seconds)
+        self.seconds += seconds
+
+
+@dataclass(slots=True)
+class Shelf:
+    """Keeps API descriptions: anything that says openapi is one."""
+
+    added: dict[str, FoundDescription] = field(default_factory=dict)
+
+    def recognises(self, data: bytes) -> bool:
+        return b"openapi" in data
+
+    def add(self, description: FoundDescription) -> str:
+        self.added[description.name] = description
+        return f"added the API {description.name}"
+
+    def search(self, query: str, *, api_name: str, types: Sequence[str], limit: int) -> list[Passage]:
+        found = [name for name in self.added if api_name in ("", name)]
+        return [
+            Passage(f"api:{name}", f"{name}.json#/paths", (), query, "Endpoints", name, "1", f"GET /{name}", 1.0)
+            for name in found
+        ][:limit]
+
+    def names(self) -> dict[str, str]:
+        return {name: f"{name}: API description" for name in self.added}
+
+    def refresh(self, name: str) -> str:
+        return f"refreshed {name}"
+
+    def remove(self, name: str) -> str:
+        del self.added[name]
+        return f"Removed {name}."
+
+
+@dataclass(slots=True)
+class Desk:
+    """A library with short ways to do the usual things."""
+
+    docs: Docs
+    time: Time
+    shelf: Shelf
+    root: Path
+
+    def add(self, url: str, name: str = "site", **options: object) -> SourceStatus:
+        """Add a source and crawl it to the end."""
+        return self.crawl(self.begin(url, name, **options))
+
+    def begin(self, url: str, name: str = "site", **options: object) -> str:
+        """Add a source without crawling it; its id."""
+        added = self.docs.library.add(NewSource(url, name, self.root, (self.root,), **options))  # type: ignore[arg-type]
+        return added.sources[0].id
+
+    def crawl(self, source_id: str) -> SourceStatus:
+        assert self.docs.library.crawls.run(source_id)
+        return self.docs.library.status(source_id)
+
+    def recrawl(self, name: str = "site", *, full: bool = False) -> SourceStatus:
+        return self.crawl(self.docs.library.recrawl(name, full=full).id)
+
+    def search(self, query: str, **options: object) -> list[Passage]:
+        return list(self.docs.search.search(Question(query, **options)).passages)  # type: ignore[arg-type]
+
+    def cited(self, query: str, **options: object) -> list[str]:
+        return [passage.citation for passage in self.search(query, **options)]
+
+
+@pytest.fixture
+def desk(tmp_path: Path) -> Iterator[Desk]:
+    """An empty library that may ask this machine."""
+    time, shelf = Time(), Shelf()
+    database = open_library(tmp_path / "home", MIGRATIONS)
+    clock = Clock(now=time.now, monotonic=time.now, sleep=time.sleep)
+    docs = open_docs(database, allow_private_hosts=True, apis=shelf, clock=clock)
+    root = tmp_path / "project"
+    root.mkdir()
+    yield Desk(docs, time, shelf, root)
+    docs.library.crawls.stop()
+    database.close()

@@ -1,0 +1,98 @@
+"""Sections become chunks: code whole, small neighbours together, long ones apart, no anchor lost."""
+
+from __future__ import annotations
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from pinakes.domains.docs.chunk import Chunk, chunk_document
+from pinakes.markup.model import Block, BlockKind, Document, Section
+
+
+def chunks(*sections: Section, title: str = "Page", max_tokens: int = 100, small_tokens: int = 20) -> list[Chunk]:
+    return chunk_document(Document(title, sections), max_tokens=max_tokens, small_tokens=small_tokens)
+
+
+def section(heading: str, *texts: str, kind: BlockKind = "prose", is_definition: bool = False) -> Section:
+    blocks = tuple(Block(text, kind) for text in texts)
+    return Section(("Page", heading), (heading.lower(),), blocks, is_definition)
+
+
+LONG = "word " * 60
+
+
+def test_small_neighbours_are_one_chunk_with_both_headings_and_anchors() -> None:
+    (chunk,) = chunks(section("One", "first"), section("Two", "second"))
+    assert chunk.text == "first\n\n### Two\n\nsecond"
+    assert (chunk.path, chunk.anchors) == (("Page", "One"), ("one", "two"))
+
+
+def test_large_neighbours_stay_apart() -> None:
+    assert [chunk.path[-1] for chunk in chunks(section("One", LONG), section("Two", LONG))] == ["One", "Two"]
+
+
+def test_entries_of_a_reference_stay_apart_unless_tiny() -> None:
+    text = "This entry says a little about the function that it describes, no more."
+    one, two = section("one", text, is_definition=True), section("two", text, is_definition=True)
+    assert len(chunks(one, two)) == 2
+    assert len(chunks(section("one", "x", is_definition=True), section("two", "y", is_definition=True))) == 1
+
+
+def test_a_heading_without_text_goes_with_what_stands_under_it() -> None:
+    (chunk,) = chunks(Section(("Page",), ("top",), ()), section("One", LONG))
+    assert (chunk.path, chunk.anchors) == (("Page", "One"), ("one", "top"))
+
+
+def test_the_page_title_begins_the_breadcrumb_once() -> None:
+    (chunk,) = chunks(Section(("Other",), (), (Block("x"),)), title="Page")
+    assert chunk.path == ("Page", "Other")
+
+
+def test_long_sections_are_split_between_paragraphs() -> None:
+    parts = chunks(section("One", LONG, LONG, LONG))
+    assert [chunk.text for chunk in parts] == [LONG, LONG, LONG]
+    assert [chunk.anchors for chunk in parts] == [("one",)] * 3
+
+
+def test_an_introduction_stays_with_the_code_it_introduces() -> None:
+    code = "```\n" + "line\n" * 60 + "```"
+    first, second = chunks(Section(("Page",), (), (Block(LONG), Block("Like this:"), Block(code, "code"))))
+    assert first.text == LONG
+    assert second.text == f"Like this:\n\n{code}"
+
+
+def test_code_is_never_split_unless_it_is_beyond_all_measure() -> None:
+    code = "```python\n" + "x = 1\n" * 300 + "```"
+    assert [chunk.text for chunk in chunks(Section(("Page",), (), (Block(code, "code"),)))] == [code]
+    huge = "```python\n" + "x = 1\n" * 5_000 + "```"
+    parts = chunks(Section(("Page",), (), (Block(huge, "code", ("here",)),)))
+    assert len(parts) > 1
+    assert all(part.text.startswith("```python\n") and part.text.endswith("\n```") for part in parts)
+
+
+def test_a_paragraph_longer_than_a_chunk_is_split_at_sentences() -> None:
+    text = " ".join(f"Sentence number {n} says something." for n in range(60))
+    parts = chunks(Section(("Page",), (), (Block(text),)))
+    assert all(part.tokens <= 101 for part in parts)
+    assert all(part.text.endswith(".") for part in parts)
+    assert len("".join(chunks(Section(("Page",), (), (Block("x" * 900),)))[0].text)) == 400
+
+
+@settings(max_examples=50)
+@given(st.lists(st.tuples(st.sampled_from(["a", "b", "c"]), st.lists(st.integers(1, 900), max_size=5)), max_size=8))
+def test_no_text_and_no_anchor_is_lost(shape: list[tuple[str, list[int]]]) -> None:
+    sections = tuple(
+        Section(
+            ("Page", heading),
+            (f"s{n}",),
+            tuple(Block(f"w{n}x{m} " * size, anchors=(f"b{n}x{m}",)) for m, size in enumerate(sizes)),
+        )
+        for n, (heading, sizes) in enumerate(shape)
+    )
+    found = chunks(*sections)
+    anchors = {anchor for chunk in found for anchor in chunk.anchors}
+    assert anchors == {name for s in sections for name in (*s.anchors, *(a for b in s.blocks for a in b.anchors))}
+    words = " ".join(chunk.text for chunk in found).split()
+    for s in sections:
+        for block in s.blocks:
+            assert words.count(block.text.split()[0]) >= len(block.text.split()) - 1

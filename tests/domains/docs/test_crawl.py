@@ -1,0 +1,288 @@
+"""Crawls can be interrupted, resumed, cancelled and repeated; readers see a whole index at every moment."""
+
+from __future__ import annotations
+
+import sqlite3
+from typing import TYPE_CHECKING
+
+import pytest
+
+from pinakes.domains.docs.background import Crawls
+from pinakes.domains.docs.crawl import Frontier
+from pinakes.domains.docs.domain import open_docs
+from pinakes.errors import BadArgument, NotFound, StoreUnwritable
+from pinakes.markup.formats import parse
+from pinakes.store.docs import Place
+from pinakes.store.docs_index import MIGRATIONS
+from pinakes.store.library import open_library
+from pinakes.store.lock import try_lock
+from tests.domains.docs.test_website import page
+from tests.loopback import Page
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tests.domains.docs.conftest import Desk
+    from tests.loopback import Site
+
+
+def chain(site: Site, length: int) -> None:
+    """Pages of which each leads to the next only."""
+    for number in range(length):
+        site.html(f"/{number}.html", page(f"Page {number}", f"Number{number} of the chain.", f"{number + 1}.html"))
+
+
+def test_a_crawl_that_was_stopped_goes_on_where_it_was(desk: Desk, site: Site) -> None:
+    chain(site, 6)
+    source_id = desk.begin(f"{site.url}/0.html", max_pages=6)
+    crawls = desk.docs.library.crawls
+
+    def stop_after_three() -> None:
+        if sum(site.asked[f"/{number}.html"] > 0 for number in range(6)) > 3:
+            crawls._stop.set()
+
+    crawls.run(source_id, stop_after_three)
+    status = desk.docs.library.status(source_id)
+    assert status.state == "WAITING"
+    assert desk.search("chain") == []
+    crawls._stop.clear()
+    assert desk.crawl(source_id).pages == 6
+    assert [site.asked[f"/{number}.html"] for number in range(1, 4)] == [1, 1, 1]
+
+
+def test_unfinished_crawls_are_resumed_in_the_background(desk: Desk, site: Site) -> None:
+    chain(site, 3)
+    source_id = desk.begin(f"{site.url}/0.html", max_pages=3)
+    crawls = desk.docs.library.crawls
+    assert crawls.resume() == [source_id]
+    crawls.start(source_id)
+    crawls.wait(source_id)
+    assert desk.docs.library.status(source_id).state == "READY"
+    assert crawls.resume() == []
+    crawls.wait("nothing")
+
+
+def test_a_crawl_never_runs_twice_at_once(desk: Desk, site: Site) -> None:
+    chain(site, 1)
+    source_id = desk.begin(f"{site.url}/0.html")
+    crawls = desk.docs.library.crawls
+    with try_lock(crawls.lock_folder / f"docs-{source_id}.lock") as held:
+        assert held
+        assert not crawls.run(source_id)
+        assert desk.docs.library.status(source_id).state == "CRAWLING"
+    assert crawls.run(source_id)
+
+
+def test_recrawling_reads_only_what_changed(desk: Desk, site: Site) -> None:
+    site.html("/", page("Start", "Welcome.", "a.html", "b.html"))
+    site.html("/a.html", page("A", "Alpha text."))
+    site.html("/b.html", page("B", "Beta text."))
+    desk.add(site.url)
+    site.html("/a.html", page("A", "Omega text.", "new.html"))
+    site.html("/new.html", page("New", "Fresh text."))
+    del site.pages["/b.html"]
+    status = desk.recrawl()
+    assert (status.state, status.pages_done, status.pages_unchanged, status.pages_skipped) == ("READY", 2, 1, 1)
+    assert desk.cited("omega") == [f"{site.url}/a.html#top"]
+    assert desk.cited("fresh") == [f"{site.url}/new.html#top"]
+    assert desk.cited("alpha") == desk.cited("beta") == []
+
+
+def test_unchanged_content_counts_even_without_validators(desk: Desk, site: Site) -> None:
+    site.pages["/"] = Page(page("Start", "Welcome.").encode(), headers={"Content-Type": "text/html"})
+    desk.add(site.url)
+    status = desk.recrawl()
+    assert (status.pages_done, status.pages_unchanged) == (0, 1)
+
+
+def test_a_full_recrawl_reads_everything_again(desk: Desk, site: Site) -> None:
+    chain(site, 3)
+    desk.add(f"{site.url}/0.html", max_pages=3)
+    status = desk.recrawl(full=True)
+    assert (status.pages_done, status.pages_unchanged, status.pages) == (3, 0, 3)
+
+
+def test_readers_see_the_old_index_until_the_new_one_is_whole(desk: Desk, site: Site) -> None:
+    site.html("/", page("Start", "Old words.", "a.html"))
+    site.html("/a.html", page("A", "Alpha text."))
+    desk.add(site.url)
+    site.html("/", page("Start", "New words.", "a.html"))
+    seen: list[tuple[int, int]] = []
+    source_id = desk.docs.library.recrawl("site", full=True).id
+    desk.docs.library.crawls.run(source_id, lambda: seen.append((len(desk.cited("old")), len(desk.cited("new")))))
+    assert seen
+    assert set(seen) == {(1, 0)}
+    assert (desk.cited("old"), len(desk.cited("new"))) == ([], 1)
+
+
+def test_a_page_that_fails_on_recrawl_keeps_its_old_text(desk: Desk, site: Site) -> None:
+    site.html("/", page("Start", "Welcome.", "a.html"))
+    site.html("/a.html", page("A", "Alpha text."))
+    desk.add(site.url)
+    site.pages["/a.html"] = Page(status=500)
+    assert desk.recrawl().state == "READY with failures"
+    assert desk.cited("alpha") == [f"{site.url}/a.html#top"]
+    site.html("/a.html", page("A", "Alpha again."))
+    assert desk.recrawl().state == "READY"
+    assert desk.search("again")[0].text == "Alpha again."
+
+
+def test_a_source_that_vanished_keeps_its_old_index(desk: Desk, site: Site) -> None:
+    site.html("/", page("Start", "Welcome."))
+    desk.add(site.url)
+    site.pages["/"] = Page(status=500)
+    status = desk.recrawl()
+    assert status.state == "READY with failures" or status.state == "READY (last crawl failed)"
+    assert desk.cited("welcome") == [f"{site.url}/#top"]
+
+
+def test_a_crawl_can_be_cancelled_while_it_runs(desk: Desk, site: Site) -> None:
+    site.html("/", page("Start", "Old words."))
+    desk.add(site.url)
+    site.html("/", page("Start", "New words.", "a.html"))
+    site.html("/a.html", page("A", "Alpha."))
+    library = desk.docs.library
+    source_id = library.recrawl("site", full=True).id
+    cancelled: list[bool] = []
+
+    def cancel() -> None:
+        if not cancelled:
+            cancelled.append(library.cancel("site"))
+
+    library.crawls.run(source_id, cancel)
+    assert cancelled == [True]
+    assert library.status("site").state == "READY"
+    assert (len(desk.cited("old")), desk.cited("new")) == (1, [])
+    assert not library.cancel("site")
+
+
+def test_a_first_crawl_that_was_cancelled_leaves_nothing(desk: Desk, site: Site) -> None:
+    chain(site, 2)
+    source_id = desk.begin(f"{site.url}/0.html")
+    assert desk.docs.library.cancel(source_id)
+    assert desk.docs.library.status(source_id).state == "CANCELLED"
+    assert desk.recrawl().state.startswith("READY")
+
+
+def test_removing_a_source_ends_its_crawl(desk: Desk, site: Site) -> None:
+    chain(site, 4)
+    source_id = desk.begin(f"{site.url}/0.html")
+    removed: list[int] = []
+
+    def remove() -> None:
+        if not removed:
+            removed.append(desk.docs.library.remove(source_id)[1])
+
+    desk.docs.library.crawls.run(source_id, remove)
+    assert desk.docs.library.sources() == []
+    with pytest.raises(NotFound):
+        desk.docs.library.status(source_id)
+
+
+def test_recrawling_while_crawling_is_refused(desk: Desk, site: Site) -> None:
+    chain(site, 1)
+    desk.begin(f"{site.url}/0.html")
+    with pytest.raises(BadArgument, match="being crawled already"):
+        desk.docs.library.recrawl("site", full=False)
+
+
+def test_links_that_changed_elsewhere_are_counted_anew(desk: Desk, site: Site) -> None:
+    site.html("/", page("Start", "Welcome.", "a.html", "b.html"))
+    site.html("/a.html", page("A", "Alpha text."))
+    site.html("/b.html", "<h1>B</h1><p>See <a href='a.html#top'>the quokka chapter</a>.</p>")
+    desk.add(site.url)
+    assert desk.cited("quokka")[0] == f"{site.url}/b.html" or f"{site.url}/a.html#top" in desk.cited("quokka")
+    site.html("/b.html", "<h1>B</h1><p>See <a href='a.html#top'>the wombat chapter</a>.</p>")
+    desk.recrawl()
+    assert f"{site.url}/a.html#top" in desk.cited("wombat")
+    assert desk.cited("quokka") == []
+
+
+def test_a_page_that_breaks_its_reader_is_a_failure_of_that_page(
+    desk: Desk, site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    site.html("/", page("Start", "Welcome.", "strange.html"))
+    site.html("/strange.html", page("Strange", "Odd."))
+
+    def strange(data: bytes, form: str, **options: str) -> object:
+        if b"Odd" in data:
+            raise RecursionError("too deep")
+        return parse(data, form, **options)  # type: ignore[arg-type]
+
+    monkeypatch.setattr("pinakes.domains.docs.website.parse", strange)
+    status = desk.add(site.url)
+    assert [place.reason for place in status.failures] == [
+        "The page could not be understood (RecursionError: too deep)"
+    ]
+
+
+def test_a_full_disk_stops_the_crawl_and_leaves_it_to_be_resumed(desk: Desk, site: Site) -> None:
+    site.html("/0.html", page("Long", "Many words of text. " * 5_000))
+    source_id = desk.begin(f"{site.url}/0.html")
+    connection = desk.docs.library.crawls.store.database.read()
+    (pages,) = connection.execute("PRAGMA page_count").fetchone()
+    connection.execute(f"PRAGMA max_page_count = {pages}")
+    with pytest.raises(StoreUnwritable, match="full"):
+        desk.docs.library.crawls.run(source_id)
+    assert desk.docs.library.status(source_id).state == "WAITING"
+    connection.execute("PRAGMA max_page_count = 1000000")
+    assert desk.crawl(source_id).pages == 1
+
+
+def test_a_crawl_thread_that_meets_a_full_disk_says_so_in_the_log(
+    desk: Desk, site: Site, caplog: pytest.LogCaptureFixture
+) -> None:
+    chain(site, 1)
+    source_id = desk.begin(f"{site.url}/0.html")
+    crawls = desk.docs.library.crawls
+    crawls.lock_folder.parent.joinpath("locks").rmdir() if crawls.lock_folder.exists() else None
+    crawls.opener = _Broken(StoreUnwritable("Cannot write library.db"))  # type: ignore[assignment]
+    crawls.start(source_id)
+    crawls.wait(source_id)
+    assert "Cannot write library.db" in caplog.text
+    assert desk.docs.library.status(source_id).state == "WAITING"
+    crawls.opener = _Broken(KeyError("surprise"))  # type: ignore[assignment]
+    crawls.start(source_id)
+    crawls.wait(source_id)
+    assert "surprise" in desk.docs.library.status(source_id).reason
+
+
+class _Broken:
+    def __init__(self, error: Exception) -> None:
+        self._error = error
+
+    def open(self, _source: object) -> object:
+        raise self._error
+
+
+def test_another_process_sees_the_crawl_and_what_it_found(desk: Desk, site: Site, tmp_path: Path) -> None:
+    chain(site, 2)
+    other = open_docs(open_library(tmp_path / "home", MIGRATIONS), allow_private_hosts=True)
+    source_id = desk.begin(f"{site.url}/0.html", max_pages=2)
+    states: list[str] = []
+    desk.docs.library.crawls.run(source_id, lambda: states.append(other.library.status(source_id).state))
+    assert set(states) == {"CRAWLING"}
+    assert other.library.status(source_id).state == "READY"
+    other.library.crawls.store.database.close()
+
+
+def test_a_frontier_gives_places_when_their_time_has_come() -> None:
+    frontier = Frontier(3, 1, set())
+    assert frontier.empty()
+    assert [place.url for place in frontier.discover(["a", "b", "a"], 1)] == ["a", "b"]
+    assert frontier.discover(["deep"], 2) == []
+    assert frontier.discover(["c", "d"], 1) == [Place("c", 1)]
+    frontier.postpone(Place("late"), 10.0)
+    assert [frontier.take(0.0).url for _ in range(3)] == ["a", "b", "c"]  # type: ignore[union-attr]
+    assert frontier.take(0.0) is None
+    assert (frontier.seconds_to_wait(4.0), frontier.empty()) == (6.0, False)
+    assert frontier.take(10.0) == Place("late")
+    assert frontier.seconds_to_wait(0.0) == 0.0
+
+
+def test_the_store_refuses_what_belongs_to_no_source(desk: Desk) -> None:
+    index = desk.docs.library.crawls.index
+    index.discard("nothing")
+    with pytest.raises(sqlite3.Error):
+        index.database.read().execute("INSERT INTO docs_place VALUES ('nothing', 'u', 0, 'queued', 0, '')")
+    assert isinstance(desk.docs.library.crawls, Crawls)

@@ -1,0 +1,139 @@
+"""Local folders and files are indexed, changed files again, vanished ones not at all."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+
+from pinakes.errors import AddressRefused, BadArgument, NotFound
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tests.domains.docs.conftest import Desk
+
+
+def write(root: Path, **files: str) -> None:
+    for name, text in files.items():
+        path = root / name.replace("__", "/").replace("_", ".")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+
+
+def test_every_format_of_a_folder_is_read(desk: Desk) -> None:
+    notebook = json.dumps({"cells": [{"cell_type": "markdown", "source": "# Note\n\nquokka notes"}]})
+    write(
+        desk.root,
+        a_md="# Guide\n\nquokka guide",
+        b_html="<h1>Page</h1><p>quokka page</p>",
+        c_rst="Title\n=====\n\nquokka rst",
+        d_ipynb=notebook,
+        e_txt="quokka text",
+        f_adoc="= Doc\n\nquokka adoc",
+        sub__g_mdx="# Deep\n\nquokka deep",
+        code_py="quokka = 1",
+    )
+    status = desk.add(".", name="docs")
+    assert (status.state, status.pages) == ("READY", 7)
+    assert {url.rpartition("/")[2] for url in desk.cited("quokka")} == {
+        "a.md#guide", "b.html", "c.rst#title", "d.ipynb#note", "e.txt", "f.adoc#_doc", "g.mdx#deep",
+    }  # fmt: skip
+
+
+def test_one_file_can_be_a_source(desk: Desk) -> None:
+    write(desk.root, a_md="# A\n\nalpha", b_md="# B\n\nbeta")
+    assert desk.add("a.md").pages == 1
+
+
+def test_recrawling_a_folder_reads_changed_files_and_forgets_vanished_ones(desk: Desk) -> None:
+    write(desk.root, a_md="# A\n\nalpha", b_md="# B\n\nbeta", c_md="# C\n\ngamma")
+    desk.add(".")
+    write(desk.root, a_md="# A\n\nomega, and longer")
+    (desk.root / "b.md").unlink()
+    status = desk.recrawl()
+    assert (status.pages_done, status.pages_unchanged, status.pages) == (1, 1, 2)
+    assert (len(desk.cited("omega")), desk.cited("beta")) == (1, [])
+
+
+def test_globs_choose_files(desk: Desk) -> None:
+    write(desk.root, a_md="# A\n\nalpha", sub__b_md="# B\n\nbeta", sub__c_txt="gamma", old__d_md="# D\n\ndelta")
+    assert desk.add(".", include=("*.md",), exclude=("old/*",)).pages == 2
+
+
+def test_api_descriptions_in_a_folder_go_to_the_apis(desk: Desk) -> None:
+    write(desk.root, a_md="# A\n\nalpha", api_yaml="openapi: 3.1.0", data_json="{}")
+    status = desk.add(".")
+    assert list(desk.shelf.added) == ["api"]
+    assert (status.state, status.pages_skipped) == ("READY", 2)
+
+
+def test_a_file_that_is_an_api_description_is_no_documentation_source(desk: Desk) -> None:
+    write(desk.root, api_yaml="openapi: 3.1.0")
+    from pinakes.domains.docs.library import NewSource
+
+    added = desk.docs.library.add(NewSource("api.yaml", "shop", desk.root, (desk.root,)))
+    assert (added.sources, added.api_line) == ((), "added the API shop")
+
+
+def test_a_broken_file_is_listed_and_the_rest_is_read(desk: Desk) -> None:
+    write(desk.root, a_md="# A\n\nalpha", b_ipynb="{", c_pdf="%PDF nonsense")
+    status = desk.add(".")
+    assert status.state == "READY with failures"
+    assert {place.url.rpartition("/")[2] for place in status.failures} == {"b.ipynb", "c.pdf"}
+
+
+def test_a_folder_without_documents_fails_and_says_so(desk: Desk) -> None:
+    (desk.root / "code.py").write_text("x = 1")
+    status = desk.add(".")
+    assert (status.state, status.reason) == ("FAILED", "no readable page was found")
+
+
+def test_a_folder_that_was_moved_away_keeps_its_index(desk: Desk) -> None:
+    write(desk.root, docs__a_md="# A\n\nalpha")
+    desk.add("docs")
+    (desk.root / "docs").rename(desk.root / "elsewhere")
+    status = desk.recrawl()
+    assert status.state == "READY (last crawl failed)"
+    assert "was it moved?" in status.reason
+    assert len(desk.cited("alpha")) == 1
+
+
+def test_paths_outside_of_the_project_are_refused(desk: Desk, tmp_path: Path) -> None:
+    (tmp_path / "secret.md").write_text("# Secret")
+    for path in ("../secret.md", str(tmp_path / "secret.md"), "/etc/passwd"):
+        with pytest.raises(AddressRefused):
+            desk.add(path)
+
+
+@pytest.mark.parametrize("url", ["file:///etc/passwd", "ftp://x/y", "gopher:x"])
+def test_other_schemes_are_refused(desk: Desk, url: str) -> None:
+    with pytest.raises(BadArgument, match="addresses are not read"):
+        desk.add(url)
+
+
+def test_missing_paths_and_empty_addresses_are_refused(desk: Desk) -> None:
+    with pytest.raises(NotFound):
+        desk.add("nothing.md")
+    with pytest.raises(BadArgument, match="empty"):
+        desk.add("  ")
+
+
+def test_a_second_source_of_the_same_name_or_address_is_refused(desk: Desk) -> None:
+    write(desk.root, a_md="# A\n\nalpha", b_md="# B\n\nbeta")
+    desk.add("a.md", name="guide")
+    with pytest.raises(BadArgument, match="already a source"):
+        desk.add("b.md", name="Guide")
+    with pytest.raises(BadArgument, match="already a source"):
+        desk.add("a.md", name="other")
+
+
+def test_a_source_without_a_name_gets_one(desk: Desk) -> None:
+    write(desk.root, a_md="# A\n\nalpha")
+    assert desk.add("a.md", name="").source.name == "a.md"
+    from pinakes.domains.docs.library import default_name
+
+    assert default_name("https://docs.example.org/") == "docs.example.org"
+    assert default_name("https://example.org/guide/start.html") == "start"
+    assert default_name("pypi:httpx") == "httpx"

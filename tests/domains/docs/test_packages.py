@@ -1,0 +1,280 @@
+"""Installed packages are documented in the version that the project uses, without network and without imports."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+
+from pinakes.domains.docs.installed import direct_dependencies, find_python
+from pinakes.domains.docs.library import NewSource
+from pinakes.domains.docs.python_api import module_name
+from pinakes.errors import NotFound, SourceError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tests.domains.docs.conftest import Desk
+
+CLIENT = '''"""The client."""
+raise SystemExit("must never be imported")
+
+
+class Client(Base):
+    """Talks to servers.
+
+    >>> Client().get("/")
+    """
+
+    @property
+    def timeout(self) -> float:
+        """How long it waits."""
+
+    async def get(
+        self,
+        url: str,
+        *,
+        timeout: float = 5.0,
+    ) -> bytes:
+        """Fetch a url with a timeout."""
+        return b""
+
+    def _private(self): ...
+
+    class Inner:
+        """Nested."""
+
+
+def _hidden(): ...
+
+
+def helper(): pass
+
+
+try:
+    def late(x): "Defined under a condition."
+except ImportError:
+    pass
+'''
+
+
+SCHEMA = """/**
+ * Parses a wombat.
+ *
+ * @param input what to parse
+ */
+export declare function parse(input: string): Wombat;
+
+export interface Wombat {
+  /** Its name. */
+  name: string;
+}
+
+declare function _hidden(): void;
+"""
+
+
+def install(
+    project: Path, files: dict[str, str], metadata: str = "", name: str = "web_kit", version: str = "2.1.0"
+) -> None:
+    packages = project / ".venv/lib/python3.11/site-packages"
+    for path, text in files.items():
+        (packages / path).parent.mkdir(parents=True, exist_ok=True)
+        (packages / path).write_text(text)
+    info = packages / f"{name}-{version}.dist-info"
+    info.mkdir(parents=True)
+    (info / "METADATA").write_text(
+        f"Metadata-Version: 2.1\nName: {name.replace('_', '-')}\nVersion: {version}\n{metadata}"
+    )
+    record = "".join(f"{path},sha256=x,1\n" for path in files) + f"{info.name}/METADATA,,\n../../bin/tool,,\n"
+    (info / "RECORD").write_text(record)
+
+
+def web_kit(project: Path) -> None:
+    install(
+        project,
+        {
+            "web_kit/__init__.py": "from ._client import Client\nfrom .tools import *\nfrom ._star import *\n",
+            "web_kit/_client.py": CLIENT,
+            "web_kit/_star.py": 'def shiny():\n    """Exported by star."""\n',
+            "web_kit/_unused.py": 'def unused():\n    """Never exported."""\n',
+            "web_kit/tools.py": 'def helper(a, b=1):\n    """Helps with quokkas."""\n    return a\n',
+            "web_kit/fast.pyi": 'def speedy(x: int) -> int:\n    """In a stub only."""\n',
+            "web_kit/broken.py": "def (",
+            "web_kit/tests/test_it.py": "def test(): ...",
+            "web_kit/guide.md": "# Guide\n\nbundled wombat guide",
+            "web_kit/LICENSE.txt": "license words",
+        },
+        "Description-Content-Type: text/markdown\n\n# Web kit\n\nA readme about platypus.\n",
+    )
+
+
+def test_a_python_package_brings_readme_api_and_bundled_documents(desk: Desk) -> None:
+    web_kit(desk.root)
+    status = desk.add("pypi:Web.Kit", name="kit")
+    assert (status.source.version, status.source.url) == ("2.1.0", "pypi:web-kit")
+    assert [place.url for place in status.failures] == ["pypi:web-kit@2.1.0/web_kit/broken.py"]
+    assert desk.cited("platypus") == ["pypi:web-kit@2.1.0/README#web-kit"]
+    assert desk.cited("wombat") == ["pypi:web-kit@2.1.0/web_kit/guide.md#guide"]
+    assert desk.cited("quokkas") == ["pypi:web-kit@2.1.0/web_kit/tools.py#web_kit.helper"]
+    assert desk.cited("shiny")[0] == "pypi:web-kit@2.1.0/web_kit/_star.py#web_kit.shiny"
+    assert desk.cited("stub speedy")[0].endswith("fast.pyi#web_kit.fast.speedy")
+    assert desk.cited("never exported unused") == [] or "unused" not in desk.cited("never exported unused")[0]
+
+
+def test_a_class_is_known_by_its_public_name_with_signatures_and_examples(desk: Desk) -> None:
+    web_kit(desk.root)
+    desk.add("pypi:web-kit")
+    found = desk.search("fetch url timeout")[0]
+    assert found.citation == "pypi:web-kit@2.1.0/web_kit/_client.py#web_kit.Client.get"
+    assert found.section == "web_kit > web_kit.Client > web_kit.Client.get"
+    assert found.version == "2.1.0"
+    assert "timeout: float = 5.0," in found.text
+    assert ">>> Client" in desk.search("talks to servers")[0].text
+    assert all("_private" not in passage.text for passage in desk.search("private hidden"))
+
+
+def test_a_new_version_is_noticed_on_recrawl(desk: Desk) -> None:
+    install(desk.root, {"web_kit/__init__.py": 'def old():\n    """Ancient words."""\n'})
+    desk.add("pypi:web_kit")
+    info = next((desk.root / ".venv").rglob("*.dist-info"))
+    info.rename(info.with_name("web_kit-3.0.0.dist-info"))
+    metadata = info.with_name("web_kit-3.0.0.dist-info") / "METADATA"
+    metadata.write_text(metadata.read_text().replace("2.1.0", "3.0.0"))
+    status = desk.recrawl()
+    assert status.source.version == "3.0.0"
+    assert desk.cited("ancient")[0].startswith("pypi:web-kit@3.0.0/")
+
+
+def test_unchanged_packages_are_not_read_again(desk: Desk) -> None:
+    install(desk.root, {"web_kit/__init__.py": '"""Doc."""\n', "web_kit/a.py": '"""Alpha."""\n'})
+    desk.add("pypi:web_kit")
+    assert desk.recrawl().pages_unchanged == 2
+
+
+def test_packages_that_are_not_installed_say_where_to_look(desk: Desk) -> None:
+    with pytest.raises(NotFound, match="No Python environment"):
+        desk.add("pypi:nothing")
+    web_kit(desk.root)
+    with pytest.raises(NotFound, match="not installed"):
+        desk.add("pypi:nothing")
+    with pytest.raises(NotFound, match="node_modules"):
+        desk.add("npm:nothing")
+
+
+def test_a_distribution_without_record_or_metadata_is_handled(tmp_path: Path) -> None:
+    info = tmp_path / "venv/lib/python3.12/site-packages/odd-1.0.dist-info"
+    info.mkdir(parents=True)
+    with pytest.raises(SourceError, match="METADATA"):
+        find_python("odd", tmp_path)
+    (info / "METADATA").write_text("Name: odd\nVersion: 1.0\nDescription: short\n")
+    found = find_python("odd", tmp_path)
+    assert (found.readme, found.files) == ("short", ())
+
+
+@pytest.mark.parametrize(
+    ("path", "name"),
+    [
+        ("a/b.py", "a.b"),
+        ("a/__init__.py", "a"),
+        ("a/tests/x.py", ""),
+        ("a/data.json", ""),
+        ("a/test_x.py", ""),
+        ("__init__.py", ""),
+    ],
+)
+def test_modules_are_named_as_they_are_imported(path: str, name: str) -> None:
+    assert module_name(path) == name
+
+
+def npm_install(project: Path, name: str, manifest: dict[str, object], files: dict[str, str]) -> None:
+    folder = project / "node_modules" / name
+    for path, text in {"package.json": json.dumps({"name": name, **manifest}), **files}.items():
+        (folder / path).parent.mkdir(parents=True, exist_ok=True)
+        (folder / path).write_text(text)
+
+
+def test_an_npm_package_brings_readme_and_declarations_that_its_entry_reaches(desk: Desk) -> None:
+    npm_install(
+        desk.root,
+        "@scope/kit",
+        {"version": "4.5.6", "exports": {".": {"import": {"types": "./dist/index.d.ts"}}}},
+        {
+            "README.md": "# Kit\n\nAbout platypus.",
+            "LICENSE.md": "license words",
+            "dist/index.d.ts": 'export * from "./schema.js";\nexport { x } from "../../outside";\n',
+            "dist/schema.d.ts": SCHEMA,
+            "dist/unused.d.ts": "export declare function unreachable(): void;",
+        },
+    )
+    status = desk.add("npm:@scope/kit", name="kit")
+    assert (status.state, status.source.version, status.pages) == ("READY", "4.5.6", 2)
+    assert desk.cited("platypus") == ["npm:@scope/kit@4.5.6/README.md#kit"]
+    found = desk.search("parses a wombat")[0]
+    assert found.citation == "npm:@scope/kit@4.5.6/dist/schema.d.ts#parse"
+    assert found.text.startswith("Parses a wombat.")
+    assert "```typescript\nexport declare function parse(input: string): Wombat;\n```" in found.text
+    assert desk.recrawl("kit").pages_unchanged == 2
+
+
+def test_large_declarations_are_shown_member_by_member(desk: Desk) -> None:
+    members = "\n".join(f"  /** Does thing{n}. */\n  method{n}(): void;" for n in range(60))
+    npm_install(
+        desk.root,
+        "big",
+        {"version": "1.0.0", "types": "index.d.ts"},
+        {"index.d.ts": f"export declare class Big {{\n{members}\n}}\n"},
+    )
+    desk.add("npm:big", name="big")
+    assert desk.cited("thing7")[0].partition("#")[2].startswith("Big.method")
+
+
+def test_a_package_without_types_is_read_from_its_main_file(desk: Desk) -> None:
+    npm_install(
+        desk.root,
+        "plain",
+        {"version": "1.0.0", "main": "main.js"},
+        {"main.js": "/** Adds quokkas. */\nfunction add(a, b) {\n  return a + b;\n}\n"},
+    )
+    desk.add("npm:plain", name="plain")
+    assert desk.cited("quokkas") == ["npm:plain@1.0.0/main.js#add"]
+
+
+def test_dependencies_are_read_from_every_file_that_names_them(tmp_path: Path) -> None:
+    (tmp_path / "pyproject.toml").write_text(
+        '[project]\ndependencies = ["Web_Kit>=2", "attrs"]\n[project.optional-dependencies]\nx = ["rich[all]"]\n'
+        '[dependency-groups]\ndev = ["pytest", {include-group = "x"}]\n'
+        '[tool.poetry.dependencies]\npython = "3.11"\nflask = "*"\n'
+    )
+    (tmp_path / "requirements.txt").write_text(
+        "-r more.txt\n# comment\nhttpx==1 # pinned\n./local\n-e .\nhttps://x/y.whl\nweb-kit\n"
+    )
+    (tmp_path / "more.txt").write_text("-r requirements.txt\nclick\n")
+    (tmp_path / "package.json").write_text('{"dependencies": {"zod": "4"}, "devDependencies": {"@types/node": "1"}}')
+    assert direct_dependencies(tmp_path) == [
+        "pypi:web-kit", "pypi:attrs", "pypi:rich", "pypi:pytest", "pypi:flask", "pypi:click", "pypi:httpx",
+        "npm:zod", "npm:@types/node",
+    ]  # fmt: skip
+
+
+def test_all_direct_dependencies_are_added_and_missing_ones_named(desk: Desk) -> None:
+    web_kit(desk.root)
+    (desk.root / "requirements.txt").write_text("web-kit\nmissing\n")
+    added = desk.docs.library.add(NewSource("deps:", "", desk.root, (desk.root,)))
+    assert [source.name for source in added.sources] == ["web-kit"]
+    assert added.failures == ("pypi:missing: missing is not installed in the project's environment",)
+
+
+def test_a_project_without_dependencies_says_which_files_are_read(desk: Desk) -> None:
+    with pytest.raises(NotFound, match="names no dependencies"):
+        desk.docs.library.add(NewSource("deps:", "", desk.root, (desk.root,)))
+
+
+@pytest.mark.parametrize(
+    ("name", "text"), [("pyproject.toml", "not toml ["), ("package.json", "[1]"), ("package.json", "{")]
+)
+def test_broken_files_of_dependencies_are_refused(tmp_path: Path, name: str, text: str) -> None:
+    (tmp_path / name).write_text(text)
+    with pytest.raises(SourceError):
+        direct_dependencies(tmp_path)

@@ -1,0 +1,149 @@
+"""The passage that answers comes first, is cited exactly, and is shown once."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import pytest
+
+from pinakes.domains.docs.rank import features, order, score, understand
+from pinakes.domains.docs.search import Question, choose_terms, interleave, same_version
+from pinakes.domains.docs.weights import WEIGHTS
+from pinakes.errors import NotFound
+from pinakes.store.docs_search import Candidate
+from pinakes.text import Words
+
+if TYPE_CHECKING:
+    from tests.domains.docs.conftest import Desk
+
+CANDIDATE = Candidate(
+    chunk_id=1,
+    page_id=1,
+    source="manual",
+    url="https://x/a.html",
+    title="Files",
+    section="Files > os.open",
+    position=1,
+    is_definition=True,
+    anchors="os.open",
+    links_in=0,
+    page_links_in=0,
+    heading_words="os open",
+    trail_words="file",
+    anchor_words="os open osopen",
+    link_words="",
+    body_words="open file descriptor flag",
+    text_length=400,
+)
+
+
+def write(desk: Desk, **pages: str) -> None:
+    for name, text in pages.items():
+        (desk.root / f"{name}.md").write_text(text)
+    desk.add(".", name="manual")
+
+
+def test_the_section_that_answers_comes_first(desk: Desk) -> None:
+    write(
+        desk,
+        install="# Install\n\nUse pip to install it.\n\n## Proxies\n\nSet the proxy variable before you install.",
+        use="# Use\n\nCall it. It may time out.\n\n## Timeouts\n\nA timeout is set with `timeout=5`.",
+    )
+    assert desk.cited("how do I set a timeout?")[0].endswith("use.md#timeouts")
+    assert desk.cited("proxy")[0].endswith("install.md#proxies")
+
+
+def test_code_names_find_their_definition(desk: Desk) -> None:
+    write(
+        desk,
+        api="# API\n\n## set_timeout\n\nSets it.\n\n## get_timeout\n\nGets it.",
+        guide="# Guide\n\nThe set timeout get timeout set timeout guide talks of timeouts, set and timeout at length.",
+    )
+    assert desk.cited("set_timeout()")[0].endswith("api.md#set_timeout")
+
+
+def test_no_query_is_syntax(desk: Desk) -> None:
+    write(desk, a="# A\n\nalpha and beta")
+    for query in ('alpha" OR "', "alpha AND", "(", "alpha*", "NEAR(alpha beta)", "heading:alpha", "\x00alpha", "a-b^2"):
+        desk.search(query)
+    assert desk.search("   ") == desk.search("zzzz") == []
+
+
+def test_equal_texts_are_shown_once(desk: Desk) -> None:
+    write(desk, a="# Same\n\nquokka facts", b="# Same\n\nquokka facts", c="# Other\n\nmore quokka facts")
+    assert len(desk.search("quokka")) == 2
+
+
+def test_sources_and_versions_can_be_chosen(desk: Desk) -> None:
+    for name, version in (("one", "3.11.4"), ("two", "3.12")):
+        (desk.root / name).mkdir()
+        (desk.root / name / "a.md").write_text(f"# {name}\n\nquokka {name}")
+        desk.add(name, name=name, version=version)
+    assert [p.source for p in desk.search("quokka", source="ONE")] == ["one"]
+    assert [p.source for p in desk.search("quokka", version="v3.12")] == ["two"]
+    assert [p.source for p in desk.search("quokka", version="3.11")] == ["one"]
+    assert desk.search("quokka", version="4") == []
+    with pytest.raises(NotFound, match="Known: "):
+        desk.search("quokka", source="thre")
+
+
+def test_no_more_results_than_asked_for(desk: Desk) -> None:
+    write(desk, **{f"p{n}": f"# Page {n}\n\nquokka number{n}" for n in range(12)})
+    assert [len(desk.search("quokka", limit=limit)) for limit in (1, 5, 50)] == [1, 5, 12]
+
+
+def test_api_descriptions_answer_beside_documentation(desk: Desk) -> None:
+    write(desk, a="# A\n\nquokka text", b="# B\n\nmore quokka text")
+    (desk.root / "shop.yaml").write_text("openapi: 3.1.0")
+    desk.recrawl("manual")
+    assert [p.source for p in desk.search("quokka")] == ["manual", "shop", "manual"]
+    assert [p.source for p in desk.search("quokka", api_name="shop")] == ["shop"]
+    assert [p.source for p in desk.search("quokka", types=("endpoint",))] == ["shop"]
+    assert [p.source for p in desk.search("quokka", source="manual")] == ["manual", "manual"]
+
+
+def test_what_was_searched_is_told_when_nothing_is_found(desk: Desk) -> None:
+    write(desk, a="# A\n\nalpha")
+    found = desk.docs.search.search(Question("zzzz"))
+    assert found.searched is not None
+    assert (found.searched.sources, found.searched.pages, found.searched.chunks) == (1, 1, 1)
+    assert desk.docs.search.search(Question("alpha")).searched is None
+
+
+def test_only_telling_words_are_looked_up() -> None:
+    assert choose_terms({"rare": 1, "common": 900, "some": 50}, 1000) == ["rare", "some"]
+    assert choose_terms({"common": 900}, 1000) == ["common"]
+    assert len(choose_terms({f"w{n}": n + 1 for n in range(40)}, 10_000)) == 12
+
+
+def test_a_release_is_of_its_version() -> None:
+    assert same_version("v3.11.4", "3.11")
+    assert not same_version("3.110", "3.11")
+
+
+def test_ranked_lists_take_turns(desk: Desk) -> None:
+    write(desk, a="# A\n\nquokka one", b="# B\n\nquokka two")
+    first, second = desk.search("quokka")
+    other = replace(first, text="other")
+    merged = interleave([first, second], [other, first])
+    assert [passage.text for passage in merged] == [first.text, "other", second.text]
+
+
+def test_features_say_what_speaks_for_a_candidate() -> None:
+    words = Words()
+    asked = understand("how does os.open() open a file in the manual", words, {"open": 5, "file": 50, "osopen": 1}, 100)
+    found = features(asked, CANDIDATE, 0.5)
+    assert set(found) == set(WEIGHTS)
+    assert (found["exact_name"], found["source_named"], found["page"], found["news"]) == (1.0, 1.0, 0.5, 0.0)
+    assert found["heading_answered"] == 0.5
+    news = replace(CANDIDATE, url="https://x/whats-new/3.html", body_words="", heading_words="", position=0)
+    assert features(asked, news, 0.0)["news"] == 1.0
+    assert score(found) > score(features(asked, news, 0.0))
+    assert [c.chunk_id for _, c in order(asked, [replace(news, chunk_id=2), CANDIDATE], {})] == [1, 2]
+
+
+def test_a_question_without_neighbours_or_names_has_no_phrases() -> None:
+    asked = understand("file", Words(), {"file": 1}, 10)
+    found = features(asked, CANDIDATE, 0.0)
+    assert (found["phrases"], found["exact_name"]) == (0.0, 0.0)

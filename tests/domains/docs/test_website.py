@@ -1,0 +1,245 @@
+"""Websites are crawled once, politely and completely, whatever they answer."""
+
+from __future__ import annotations
+
+import gzip
+from typing import TYPE_CHECKING
+
+import pytest
+
+from pinakes.errors import AddressRefused, FetchFailed
+from tests.loopback import Page
+
+if TYPE_CHECKING:
+    from tests.domains.docs.conftest import Desk
+    from tests.loopback import Site
+
+
+def page(title: str, text: str, *links: str) -> str:
+    anchors = "".join(f'<p><a href="{link}">{link}</a></p>' for link in links)
+    head = f"<html><head><title>{title}</title></head>"
+    return f"{head}<body><main><h1 id='top'>{title}</h1><p>{text}</p>{anchors}</main></body></html>"
+
+
+def test_links_below_the_start_are_followed_and_cited_with_their_anchor(desk: Desk, site: Site) -> None:
+    site.html("/docs/", page("Start", "Welcome to the manual.", "install.html", "/blog/", "https://elsewhere.invalid/"))
+    site.html("/docs/install.html", page("Install", "Run the installer with pip.", "./"))
+    site.html("/blog/", page("Blog", "Not documentation."))
+    status = desk.add(f"{site.url}/docs/")
+    assert (status.state, status.pages, status.failures) == ("READY", 2, ())
+    assert desk.cited("run the installer") == [f"{site.url}/docs/install.html#top"]
+    assert "/blog/" not in site.asked
+
+
+def test_a_page_that_fails_is_listed_with_its_reason(desk: Desk, site: Site) -> None:
+    site.html("/", page("Start", "Welcome.", "gone.html", "broken.html"))
+    site.pages["/broken.html"] = Page(status=500)
+    status = desk.add(site.url)
+    assert status.state == "READY with failures"
+    assert {place.url.rpartition("/")[2]: place.reason for place in status.failures} == {
+        "gone.html": "HTTP 404: the server has no such page",
+        "broken.html": "HTTP 500: the server answers with an error",
+    }
+    assert (site.asked["/gone.html"], site.asked["/broken.html"]) == (1, 3)
+
+
+def test_a_page_that_fails_once_is_tried_again(desk: Desk, site: Site) -> None:
+    answers = [
+        Page(status=503, headers={"Retry-After": "30"}),
+        Page(page("Late", "At last.").encode(), headers={"Content-Type": "text/html"}),
+    ]
+    site.html("/", page("Start", "Welcome.", "late.html"))
+    site.pages["/late.html"] = lambda _: answers.pop(0)
+    assert desk.add(site.url).state == "READY"
+    assert desk.cited("at last") == [f"{site.url}/late.html#top"]
+    assert sum(desk.time.waited) >= 30
+
+
+@pytest.mark.parametrize(
+    ("status", "words"), [(404, "no such page"), (403, "refuses access"), (500, "answers with an error")]
+)
+def test_a_start_page_that_cannot_be_read_fails_the_source(desk: Desk, site: Site, status: int, words: str) -> None:
+    site.pages["/"] = Page(status=status)
+    found = desk.add(site.url)
+    assert found.state == "FAILED"
+    assert words in found.reason
+
+
+def test_a_login_wall_is_no_documentation(desk: Desk, site: Site) -> None:
+    site.html("/", "<form><input type=password></form><p>Please sign in</p>")
+    assert "asks for a login" in desk.add(site.url).reason
+
+
+def test_addresses_that_cannot_be_asked_are_refused_at_once(desk: Desk) -> None:
+    with pytest.raises(FetchFailed, match="Cannot find the host"):
+        desk.add("https://no-such-host.invalid/")
+    with pytest.raises(AddressRefused, match="Malformed"):
+        desk.add("http://[half")
+    assert desk.docs.library.sources() == []
+
+
+def test_sitemaps_lead_to_pages_that_nothing_links_to(desk: Desk, site: Site) -> None:
+    site.text("/robots.txt", f"User-agent: *\nDisallow: /secret\nSitemap: {site.url}/map.xml.gz\n")
+    urls = "".join(f"<url><loc>{site.url}/{name}</loc></url>" for name in ("lonely.html", "secret.html"))
+    site.pages["/map.xml.gz"] = Page(gzip.compress(f"<urlset>{urls}</urlset>".encode()))
+    site.html("/", page("Start", "Welcome."))
+    site.html("/lonely.html", page("Lonely", "Nobody links here."))
+    site.html("/secret.html", page("Secret", "Keep out."))
+    status = desk.add(site.url)
+    assert desk.cited("nobody links") == [f"{site.url}/lonely.html#top"]
+    assert site.asked["/secret.html"] == 0
+    assert status.state == "READY with failures"
+
+
+def test_a_start_that_robots_forbid_fails_with_that_reason(desk: Desk, site: Site) -> None:
+    site.text("/robots.txt", "User-agent: *\nDisallow: /\n")
+    site.html("/", page("Start", "Welcome."))
+    assert "robots.txt forbids" in desk.add(site.url).reason
+
+
+def test_robots_that_cannot_be_read_forbid_all(desk: Desk, site: Site) -> None:
+    site.pages["/robots.txt"] = Page(status=500)
+    site.html("/", page("Start", "Welcome."))
+    assert "robots.txt cannot be read" in desk.add(site.url).reason
+
+
+def test_a_crawl_delay_is_kept(desk: Desk, site: Site) -> None:
+    site.text("/robots.txt", "User-agent: *\nCrawl-delay: 5\n")
+    site.html("/", page("Start", "Welcome.", "a.html", "b.html"))
+    site.html("/a.html", page("A", "First."))
+    site.html("/b.html", page("B", "Second."))
+    assert desk.add(site.url).pages == 3
+    assert sum(desk.time.waited) >= 10
+
+
+def test_pages_forbidden_by_robots_are_skipped_not_failed(desk: Desk, site: Site) -> None:
+    site.text("/robots.txt", "User-agent: *\nDisallow: /x.html\n")
+    site.html("/", page("Start", "Welcome.", "x.html"))
+    status = desk.add(site.url)
+    assert (status.state, status.pages_skipped) == ("READY", 1)
+
+
+def test_llms_txt_leads_to_markdown_pages(desk: Desk, site: Site) -> None:
+    site.text("/llms.txt", f"# Docs\n\n- [Guide]({site.url}/guide.md)\n- [Out](https://elsewhere.invalid/x.md)\n")
+    site.text("/guide.md", "# Guide\n\nConfigure the frobnicator.", "text/markdown")
+    site.html("/", page("Start", "Welcome."))
+    desk.add(site.url)
+    assert desk.cited("frobnicator") == [f"{site.url}/guide.md#guide"]
+
+
+def test_llms_full_txt_is_the_whole_site_with_each_page_cited(desk: Desk, site: Site) -> None:
+    text = f"# Install\nSource: {site.url}/install\n\nUse pip. {'More words. ' * 200}\n\n"
+    text += f"# Use\nSource: {site.url}/use\n\nCall frobnicate."
+    site.text("/llms-full.txt", text)
+    site.html("/", page("Start", "Welcome.", "other.html"))
+    status = desk.add(site.url)
+    assert status.pages == 2
+    assert desk.cited("frobnicate") == [f"{site.url}/use#use"]
+    assert "/other.html" not in site.asked
+
+
+def test_an_llms_full_txt_without_page_marks_counts_only_beside_the_start(desk: Desk, site: Site) -> None:
+    site.text("/llms-full.txt", "# Everything\n\n" + "Words of all products. " * 200)
+    site.html("/docs/", page("Docs", "The manual."))
+    assert desk.add(f"{site.url}/docs/").pages == 1
+    assert desk.cited("manual") == [f"{site.url}/docs/#top"]
+    site.text("/other/llms-full.txt", "# Other\n\n" + "Words of this product alone. " * 200)
+    desk.add(f"{site.url}/other/", name="other")
+    assert set(desk.cited("alone", source="other")) == {f"{site.url}/other/llms-full.txt#other"}
+
+
+def test_redirects_are_followed_and_each_page_is_indexed_once(desk: Desk, site: Site) -> None:
+    site.redirect("/", "/docs/")
+    site.html("/docs/", page("Docs", "The manual.", "/old.html", "/new.html"))
+    site.redirect("/old.html", "/new.html")
+    site.html("/new.html", page("New", "Newer text."))
+    status = desk.add(site.url)
+    assert (status.state, status.pages) == ("READY", 2)
+
+
+def test_a_site_that_moved_to_another_path_is_followed_there(desk: Desk, site: Site) -> None:
+    site.redirect("/docs/", "/v2/docs/")
+    site.html("/v2/docs/", page("Docs", "The manual.", "more.html"))
+    site.html("/v2/docs/more.html", page("More", "Even more."))
+    assert desk.add(f"{site.url}/docs/").pages == 2
+
+
+def test_a_redirect_out_of_the_source_is_left_alone(desk: Desk, site: Site) -> None:
+    site.html("/docs/", page("Docs", "The manual.", "out.html"))
+    site.redirect("/docs/out.html", "/blog/")
+    site.html("/blog/", page("Blog", "Elsewhere."))
+    assert desk.add(f"{site.url}/docs/").pages == 1
+
+
+def test_canonical_meta_refresh_and_noindex_are_respected(desk: Desk, site: Site) -> None:
+    site.html("/", page("Start", "Welcome.", "a/index.html", "moved.html", "hidden.html", "wrong.html"))
+    site.html("/a/index.html", f"<head><link rel=canonical href='{site.url}/a/'></head>" + page("A", "Alpha."))
+    site.html("/a/", page("A", "Alpha."))
+    site.html("/moved.html", "<meta http-equiv=refresh content='0;url=target.html'>")
+    site.html("/target.html", page("Target", "Arrived."))
+    site.html("/hidden.html", "<meta name=robots content=noindex>" + page("Hidden", "Do not show.", "behind.html"))
+    site.html("/behind.html", page("Behind", "Linked from a hidden page."))
+    site.html("/wrong.html", f"<link rel=canonical href='{site.url}/'>" + page("Wrong", "Claims to be the start."))
+    assert desk.add(site.url).state == "READY"
+    assert desk.cited("alpha") == [f"{site.url}/a/#top"]
+    assert desk.cited("arrived") == [f"{site.url}/target.html#top"]
+    assert desk.cited("linked from a hidden page")[0] == f"{site.url}/behind.html#top"
+    assert desk.cited("claims") == [f"{site.url}/wrong.html#top"]
+    assert all("hidden.html" not in url for url in desk.cited("do not show"))
+
+
+def test_an_endless_calendar_comes_to_an_end(desk: Desk, site: Site) -> None:
+    for month in range(200):
+        site.html(f"/cal?month={month}", page(f"Month {month}", "Nothing happens.", f"/cal?month={month + 1}"))
+    site.html("/cal", page("Calendar", "Nothing happens.", "/cal?month=0"))
+    status = desk.add(f"{site.url}/cal", max_pages=1000)
+    assert status.pages <= 40
+
+
+def test_limits_of_pages_and_depth_are_kept_and_told(desk: Desk, site: Site) -> None:
+    for number in range(12):
+        site.html(f"/{number}.html", page(f"Page {number}", "Text.", f"{number + 1}.html"))
+    limited = desk.add(f"{site.url}/0.html", name="few", max_pages=5)
+    assert (limited.pages, "limit of 5 pages" in limited.reason) == (5, True)
+    desk.docs.library.remove("few")
+    assert desk.add(f"{site.url}/0.html", name="shallow", max_depth=2).pages == 3
+
+
+def test_globs_choose_pages(desk: Desk, site: Site) -> None:
+    site.html("/docs/", page("Docs", "The manual.", "a.html", "old/b.html", "/api/c.html"))
+    site.html("/docs/a.html", page("A", "Alpha."))
+    site.html("/docs/old/b.html", page("B", "Beta."))
+    site.html("/api/c.html", page("C", "Gamma."))
+    status = desk.add(f"{site.url}/docs/", include=("/docs/*", "/api/*"), exclude=("*/old/*",))
+    assert status.pages == 3
+    assert "/docs/old/b.html" not in site.asked
+
+
+def test_an_api_description_met_on_the_way_goes_to_the_apis(desk: Desk, site: Site) -> None:
+    site.html("/", page("Start", "Welcome.", "openapi.json", "data.json"))
+    site.text("/openapi.json", '{"openapi": "3.1.0"}', "application/json")
+    site.text("/data.json", "{}", "application/json")
+    status = desk.add(site.url)
+    assert list(desk.shelf.added) == ["openapi"]
+    assert (status.state, status.pages_skipped) == ("READY", 2)
+
+
+def test_hostile_pages_are_counted_and_the_rest_is_indexed(desk: Desk, site: Site) -> None:
+    site.html("/", page("Start", "Welcome.", "bomb.html", "cut.html", "latin.html", "mess.html", "circle.html"))
+    site.pages["/bomb.html"] = Page(
+        gzip.compress(bytes(30_000_000)), headers={"Content-Encoding": "gzip", "Content-Type": "text/html"}
+    )
+    site.pages["/cut.html"] = Page(b"x" * 1000, headers={"Content-Type": "text/html"}, cut_after=10)
+    site.pages["/latin.html"] = Page(
+        "<h1>Prüfung</h1><p>Größe</p>".encode("latin-1"), headers={"Content-Type": "text/html; charset=utf-8"}
+    )
+    site.pages["/mess.html"] = Page(
+        b"<table><p><b><td></i>unclosed <h2>still <a href='http://[x'>readable", headers={"Content-Type": "text/html"}
+    )
+    site.redirect("/circle.html", "/circle.html")
+    status = desk.add(site.url)
+    reasons = {place.url.rpartition("/")[2]: place.reason for place in status.failures}
+    assert set(reasons) == {"bomb.html", "cut.html", "circle.html"}
+    assert "larger than" in reasons["bomb.html"]
+    assert desk.cited("größe") == [f"{site.url}/latin.html"]
+    assert desk.cited("still readable") == [f"{site.url}/mess.html"]

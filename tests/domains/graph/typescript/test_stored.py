@@ -1,0 +1,56 @@
+"""The TypeScript tier in a real index: stored, asked, and brought up to date."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.domains.graph.small_project import SmallProject
+from tests.domains.graph.test_incremental import state
+from tests.domains.graph.typescript.test_incremental import FRAGMENTS, PROJECT
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+EDITS: list[dict[str, str]] = [
+    {"src/shapes.ts": PROJECT["src/shapes.ts"].replace(*FRAGMENTS["a member is renamed"])},
+    {"src/globals.d.ts": ""},
+    {"src/other.d.ts": PROJECT["src/globals.d.ts"]},
+    {"src/index.ts": PROJECT["src/index.ts"].replace(*FRAGMENTS["a re-export goes"])},
+    {"src/shapes.ts": PROJECT["src/shapes.ts"], "src/index.ts": PROJECT["src/index.ts"]},
+    {"package.json": PROJECT["package.json"].replace(*FRAGMENTS["a package is renamed"])},
+    {"lib/package.json": PROJECT["package.json"], "lib/src/index.ts": "export const store = 1\n"},
+    {"tsconfig.json": PROJECT["tsconfig.json"].replace(*FRAGMENTS["a mapping changes"])},
+    {"src/make.ts": ""},
+]
+
+
+def test_the_stored_graph_after_edits_equals_one_built_from_nothing(tmp_path: Path) -> None:
+    files = dict(PROJECT)
+    project = SmallProject(tmp_path / "edited").write(files)
+    project.index()
+    for number, edit in enumerate(EDITS):
+        project.write(edit)
+        files = {path: text for path, text in {**files, **edit}.items() if text}
+        fresh = SmallProject(tmp_path / f"fresh{number}").write(files)
+        assert state(project.index()) == state(fresh.index()), edit
+        fresh.close()
+    project.close()
+
+
+@pytest.mark.parametrize("place", ["src/shapes.ts:2", "src/shapes.ts:5"])
+def test_overriding_members_share_their_references(tmp_path: Path, place: str) -> None:
+    project = SmallProject(tmp_path).write(
+        {
+            "src/shapes.ts": (
+                "export abstract class Shape {\n  abstract area(): number\n}\n"
+                "export class Circle extends Shape {\n  area() { return 1 }\n}\n"
+            ),
+            "src/use.ts": "import { Circle, Shape } from './shapes'\nnew Circle().area()\nlet s: Shape\ns.area()\n",
+        }
+    )
+    graph = project.graph()
+    lines = {f"{row.path}:{row.line}" for row in graph.references(graph.at(place)).certain}
+    assert lines >= {"src/use.ts:2", "src/use.ts:4"}
+    project.close()

@@ -1,0 +1,68 @@
+"""API descriptions met by documentation end up with the APIs, through one guarded network."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+
+from pinakes.app import App
+from pinakes.config import Config
+from pinakes.domains.docs.library import NewSource
+from pinakes.errors import AddressRefused
+from pinakes.shelf import GuardedNetwork
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tests.loopback import Site
+
+SPEC = {
+    "openapi": "3.0.0",
+    "info": {"title": "Shop", "version": "1"},
+    "paths": {"/refunds": {"post": {"summary": "Create a refund"}}},
+}
+
+
+def test_a_description_is_added_found_refreshed_and_removed(site: Site, tmp_path: Path) -> None:
+    app = App(Config(tmp_path / "home", allow_private_hosts=True))
+    site.text("/shop.json", json.dumps(SPEC), "application/json")
+    docs = app.docs
+    added = docs.library.add(NewSource(f"{site.url}/shop.json", "shop", tmp_path, (tmp_path,)))
+    assert added.sources == ()
+    assert "shop" in added.api_line
+    assert docs.apis.names()["shop"].endswith("1 operations")
+    (found,) = docs.apis.search("create a refund", api_name="shop", types=["endpoint"], limit=1)
+    assert (found.source, found.version) == ("shop", "1")
+    assert "POST /refunds" in found.title
+    assert "shop" in docs.apis.refresh("shop")
+    assert docs.apis.remove("shop") == "Removed shop."
+    app.close()
+
+
+def test_the_network_of_the_apis_is_guarded_too(site: Site) -> None:
+    site.text("/graphql", "{}", "application/json")
+    assert GuardedNetwork(allow_private_hosts=True).post(f"{site.url}/graphql", b"{}", "application/json").body == b"{}"
+    with pytest.raises(AddressRefused):
+        GuardedNetwork(allow_private_hosts=False).get(f"{site.url}/graphql")
+
+
+def test_unfinished_crawls_are_resumed_when_the_application_starts(site: Site, tmp_path: Path) -> None:
+    site.html("/", "<h1>Start</h1><p>quokka</p>")
+    config = Config(tmp_path / "home", allow_private_hosts=True)
+    first = App(config)
+    (source,) = first.docs.library.add(NewSource(site.url, "web", tmp_path, (tmp_path,))).sources
+    first.close()
+    second = App(config)
+    second.resume()
+    second.docs.library.crawls.wait(source.id)
+    assert second.docs.library.status("web").state == "READY"
+    second.close()
+
+
+def test_a_home_without_a_library_has_nothing_to_resume(tmp_path: Path) -> None:
+    app = App(Config(tmp_path / "home"))
+    app.resume()
+    app.close()
+    assert not (tmp_path / "home" / "library.db").exists()

@@ -1,0 +1,38 @@
+"""A process that indexes a project and prints a line whenever it has come further."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+from pinakes.domains.code.index import CodeIndexer
+from pinakes.domains.graph.index import GraphIndexer
+from pinakes.progress import Silent
+from pinakes.store.migrations import PROJECT
+from pinakes.workspace import sync
+from pinakes.workspace.projects import Projects
+
+
+class Printer(Silent):
+    """Prints how many files are done."""
+
+    def report(self, done: int, total: int, what: str) -> None:
+        """Print one line."""
+        print(done, flush=True)
+
+
+def open_projects(home: Path) -> Projects:
+    """The projects of a process, with the indexers that the product has."""
+    return Projects(home, PROJECT, (CodeIndexer(), GraphIndexer()))
+
+
+def main(home: str, root: str) -> None:
+    """Index; keep as many steps as there are batches."""
+    sync.COMMIT_EVERY_SECONDS = 0.0
+    print("started", flush=True)
+    report = open_projects(Path(home)).at(Path(root)).index(progress=Printer())
+    print("written", report.files_written, flush=True)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
