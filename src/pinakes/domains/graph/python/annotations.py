@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from pinakes.domains.graph.python import ir
 from pinakes.domains.graph.python.entities import ClassInfo, External, Instance, Scope, VariableInfo
 from pinakes.domains.graph.python.evaluate import instances_of
+from pinakes.domains.graph.python.generics import substitute
 from pinakes.domains.graph.python.known import known_generic
 from pinakes.domains.graph.python.lookup import Lookup
 from pinakes.domains.graph.python.values import UNKNOWN, Types, TypeVariable, union
@@ -79,9 +80,37 @@ class Annotations(Lookup):
                     found.append(self.alias(entity))
         return union(found)
 
+    def solution_of(self, info: ClassInfo, arguments: tuple[Types, ...]) -> dict[TypeVariable, Types]:
+        """What the type parameters of a class and of its bases are, given the arguments of the class."""
+        own, inherited = self.recall(("parameters", info), self._parameters_of, info) or ((), {})
+        given = dict(zip(own, arguments, strict=False))
+        solution = {variable: substitute(types, given) for variable, types in inherited.items()}
+        return {**solution, **given}
+
+    def _parameters_of(self, info: ClassInfo) -> tuple[tuple[TypeVariable, ...], dict[TypeVariable, Types]]:
+        """The type parameters of a class, in order, and what its bases' parameters are in terms of them."""
+        self.read(info.module)
+        scope = info.outer_scope()
+        own: dict[TypeVariable, None] = {}
+        inherited: dict[TypeVariable, Types] = {}
+        for base in info.bases:
+            is_generic = base is not None and base[0] == ir.INDEX
+            arguments = tuple([self.annotated(scope, part) for part in _index_parts(base)]) if is_generic else ()
+            for types in arguments:
+                own.update(dict.fromkeys(value for value in types if isinstance(value, TypeVariable)))
+            for parent in self.evaluated(scope, base):
+                if isinstance(parent, ClassInfo) and parent is not info:
+                    inherited.update(self.solution_of(parent, arguments))
+        return tuple(own), inherited
+
     def annotated(self, scope: Scope, node: Expression) -> Types:
         """What an annotation in an interface declares."""
         raise NotImplementedError
+
+
+def _index_parts(node: Expression) -> tuple[Expression, ...]:
+    index = node[2] if node is not None else None
+    return index[1] if index is not None and index[0] == ir.TUPLE else (index,)
 
 
 def _is_type_variable(value: Expression) -> bool:

@@ -255,8 +255,19 @@ class Inference(Annotations):
             of_class = type(value) is ClassInfo or (type(value) is SelfType and value.is_class)
         shown = _preferred(entities)
         if len(shown) == 1:
-            return self._bound(shown[0], value, of_class=of_class)
-        return union([self._bound(entity, value, of_class=of_class) for entity in shown])
+            types = self._bound(shown[0], value, of_class=of_class)
+        else:
+            types = union([self._bound(entity, value, of_class=of_class) for entity in shown])
+        return self._specialised(value, types)
+
+    def _specialised(self, value: Value, types: Types) -> Types:
+        """Replace the type parameters of a generic class by what they are for this value."""
+        info = (
+            value.info if isinstance(value, (Instance, SelfType)) else value if isinstance(value, ClassInfo) else None
+        )
+        if info is None or not contains_variable(types):
+            return types
+        return substitute(types, self.solution_of(info, value.arguments if isinstance(value, Instance) else ()))
 
     def _attribute_of_all(self, types: Types, name: str) -> Found:
         found = [self.attribute(value, name) for value in types]
@@ -350,6 +361,8 @@ class Inference(Annotations):
         if contains_variable(types):
             solved = solve(function, receiver, arguments, self.parameter)
             types = substitute(types, solved)
+            if receiver is not None:
+                types = self._specialised(receiver, types)
         return types if receiver is None else self.for_receiver(types, receiver)
 
     def enum_members(self, info: ClassInfo) -> Types:
