@@ -23,7 +23,7 @@ check: venv
 	$(BIN)/lint-imports
 
 test: check
-	$(BIN)/python -m pytest --numprocesses 2 --cov --cov-report=term --cov-fail-under=95
+	$(BIN)/python -m pytest --numprocesses 2 --dist loadfile --cov --cov-report=term --cov-fail-under=95
 
 bench: venv
 	$(BIN)/python -m benchmarks

@@ -57,7 +57,7 @@ def api_tools(open_library: Callable[[], ApiLibrary], *, token_budget: int) -> t
                 Parameter("api_name", "string", "Name, as list_apis shows it"),
                 Parameter("tag", "string", "Only this tag", default=""),
                 Parameter("path", "string", "Only paths that contain this", default=""),
-                Parameter("method", "string", "GET, POST, QUERY, RPC, …", default=""),
+                Parameter("method", "string", "GET, POST, QUERY, RPC", default=""),
                 Parameter("page", "integer", "Page", default=1, minimum=1),
             ),
             run=get_api_endpoints,

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 _SESSION_ROWS = 200
 
-_QUERY = Parameter("query", "string", "A question in plain words (1–500 characters)")
+_QUERY = Parameter("query", "string", "A question in plain words (1-500 characters)")
 _PROJECT = Parameter("project_id", "string", "Default: the session's; or 'personal'", default="")
 _IDS = Parameter("ids", "array", "Ids from search or timeline")
 
@@ -166,7 +166,7 @@ class _MemoryTools:
             "A compact index; fetch shows full text.",
             (
                 _QUERY,
-                Parameter("limit", "integer", "Most results (1–20)", default=10, minimum=1, maximum=20),
+                Parameter("limit", "integer", "Most results (1-20)", default=10, minimum=1, maximum=20),
                 Parameter(
                     "project_id",
                     "string",
@@ -192,7 +192,7 @@ class _MemoryTools:
             "get_observations",
             "memory",
             "Get observations",
-            "Show observations in full, with their session, files and times.",
+            "Show observations in full.",
             (_IDS,),
             self.get_observations,
         )
@@ -206,8 +206,8 @@ class _MemoryTools:
             (
                 Parameter("around", "string", "An id from search, or an ISO time", default=""),
                 Parameter("session_id", "string", "Show this session instead", default=""),
-                Parameter("before", "integer", "How many before (0–50)", default=5, minimum=0, maximum=50),
-                Parameter("after", "integer", "How many after (0–50)", default=5, minimum=0, maximum=50),
+                Parameter("before", "integer", "How many before (0-50)", default=5, minimum=0, maximum=50),
+                Parameter("after", "integer", "How many after (0-50)", default=5, minimum=0, maximum=50),
             ),
             self.timeline,
         )
