@@ -5,15 +5,16 @@ Paths and symbols have ids of their own that outlive re-indexing, so that an edg
 
 from __future__ import annotations
 
+import zlib
 from array import array
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
 from pinakes.store.sqlite import Migration
 
 if TYPE_CHECKING:
     import sqlite3
-    from collections.abc import Collection, Iterable, Sequence
+    from collections.abc import Collection, Iterable, Mapping, Sequence
 
 GRAPH_001 = Migration(
     "graph-001-symbols-and-edges",
@@ -66,6 +67,7 @@ GRAPH_001 = Migration(
         interface_hash BLOB NOT NULL,
         interface BLOB NOT NULL,
         body BLOB NOT NULL,
+        parts BLOB NOT NULL,
         dependencies BLOB NOT NULL,
         external_imports INTEGER NOT NULL,
         unresolved_imports INTEGER NOT NULL
@@ -99,6 +101,7 @@ class FactRecord:
     interface_hash: bytes
     interface: bytes
     body: bytes
+    parts: Mapping[str, bytes] = field(default_factory=dict)
     announces_names: bool = False
 
 
@@ -185,14 +188,26 @@ class GraphWriter:
         """Replace a file's symbols and facts, noting what about them has to be settled."""
         place_id = self.place(path)
         known = self._connection.execute(
-            "SELECT interface_hash, state FROM fact WHERE place_id = ?", (place_id,)
+            "SELECT interface_hash, state, parts FROM fact WHERE place_id = ?", (place_id,)
         ).fetchone()
-        state = _new_state(known, facts.interface_hash)
+        added = _only_added(known[2], facts.parts) if known is not None else None
+        state = _new_state(known, facts.interface_hash, only_added=added is not None)
+        for name in added or ():
+            self._mark_stale([f"{path}?{name}", f"{path}*"])
         self._connection.execute(
-            """INSERT INTO fact VALUES (?, ?, ?, ?, ?, ?, x'', 0, 0)
+            """INSERT INTO fact VALUES (?, ?, ?, ?, ?, ?, ?, x'', 0, 0)
                ON CONFLICT (place_id) DO UPDATE SET language = excluded.language, state = excluded.state,
-               interface_hash = excluded.interface_hash, interface = excluded.interface, body = excluded.body""",
-            (place_id, facts.language, state, facts.interface_hash, facts.interface, facts.body),
+               interface_hash = excluded.interface_hash, interface = excluded.interface, body = excluded.body,
+               parts = excluded.parts""",
+            (
+                place_id,
+                facts.language,
+                state,
+                facts.interface_hash,
+                facts.interface,
+                facts.body,
+                _encoded_parts(facts.parts),
+            ),
         )
         if facts.announces_names and state >= INTERFACE_CHANGED:
             self._announce(place_id, [symbol.name for symbol in symbols])
@@ -214,11 +229,14 @@ class GraphWriter:
 
     def _announce(self, place_id: int, names: Iterable[str]) -> None:
         """Note the names that a file defined before and defines now: whoever looked them up has to look again."""
-        self._connection.execute("INSERT OR IGNORE INTO stale SELECT name FROM symbol WHERE place_id = ?", (place_id,))
-        self._connection.executemany("INSERT OR IGNORE INTO stale VALUES (?)", [(name,) for name in names])
+        before = self._connection.execute("SELECT name FROM symbol WHERE place_id = ?", (place_id,))
+        self._mark_stale([f"@{name}" for name in {*names, *(row[0] for row in before)}])
+
+    def _mark_stale(self, dependencies: Iterable[str]) -> None:
+        self._connection.executemany("INSERT OR IGNORE INTO stale VALUES (?)", [(name,) for name in dependencies])
 
     def stale_names(self) -> list[str]:
-        """The names noted since the last resolution."""
+        """The dependencies that went stale since the last resolution."""
         return [row[0] for row in self._connection.execute("SELECT name FROM stale")]
 
     def unsettled(self) -> list[Unsettled]:
@@ -233,8 +251,8 @@ class GraphWriter:
         return dict(self._connection.execute("SELECT path, language FROM fact JOIN place ON place.id = place_id"))
 
     def dependants(self, dependencies: Iterable[str]) -> set[str]:
-        """The files whose resolution depended on any of the given files or names; all places must be loaded."""
-        wanted = {self._places[name] for name in dependencies if name in self._places}
+        """The files whose resolution depended on any of the given files or names, and a few more by chance."""
+        wanted = set(map(_checksum, dependencies))
         if not wanted:
             return set()
         found: set[str] = set()
@@ -257,7 +275,7 @@ class GraphWriter:
             "INSERT INTO import VALUES (?, ?, ?, ?)",
             [(place_id, line, self.place(target), mode) for line, target, mode in resolution.imports],
         )
-        dependencies = array("I", sorted(map(self.place, resolution.dependencies)))
+        dependencies = array("I", sorted(map(_checksum, resolution.dependencies)))
         self._connection.execute(
             """UPDATE fact SET state = 0, dependencies = ?, external_imports = ?, unresolved_imports = ?
                WHERE place_id = ?""",
@@ -280,6 +298,11 @@ class GraphWriter:
         """Mark every file as resolved: those without a resolver have nothing to settle."""
         self._connection.execute("UPDATE fact SET state = 0 WHERE state > 0")
         self._connection.execute("DELETE FROM stale")
+
+
+def _checksum(dependency: str) -> int:
+    """Dependencies are compared by checksum: a collision costs a needless look, a table of names would cost more."""
+    return zlib.crc32(dependency.encode("utf-8", "surrogateescape"))
 
 
 def read_interface(connection: sqlite3.Connection, path: str) -> bytes | None:
@@ -308,8 +331,30 @@ def read_body(connection: sqlite3.Connection, path: str) -> bytes | None:
     return None if row is None else row[0]
 
 
-def _new_state(known: tuple[bytes, int] | None, interface_hash: bytes) -> int:
+def _new_state(known: tuple[bytes, int, bytes] | None, interface_hash: bytes, *, only_added: bool) -> int:
     if known is None:
         return APPEARED
-    changed = INTERFACE_CHANGED if known[0] != interface_hash else BODY_CHANGED
+    changed = BODY_CHANGED if known[0] == interface_hash or only_added else INTERFACE_CHANGED
     return max(changed, known[1])
+
+
+_DIGEST_BYTES = 8
+
+
+def _encoded_parts(parts: Mapping[str, bytes]) -> bytes:
+    """Names and digests as one value: a list of names, then the digests in the same order."""
+    return "\n".join(parts).encode() + b"\0" + b"".join(parts.values())
+
+
+def _only_added(stored: bytes, parts: Mapping[str, bytes]) -> list[str] | None:
+    """The names that are new where nothing else changed; None when something else did, or parts are not known."""
+    names, _, digests = stored.partition(b"\0")
+    if not names or not parts:
+        return None
+    before = {
+        name: digests[position * _DIGEST_BYTES : (position + 1) * _DIGEST_BYTES]
+        for position, name in enumerate(names.decode().split("\n"))
+    }
+    if any(parts.get(name) != digest for name, digest in before.items()):
+        return None
+    return [name for name in parts if name not in before]

@@ -185,7 +185,10 @@ def test_ten_symbols_fit_200_tokens_and_beat_json(project: SmallProject) -> None
     text = Tools(project).call("find_symbol", symbol="thing_.*")
     rows = project.graph().find("thing_.*")
     as_json = json.dumps(
-        [{"name": r.name, "file": r.path, "line": r.line, "kind": r.kind, "end_line": r.end_line, "key": r.key} for r in rows]
+        [
+            {"name": r.name, "file": r.path, "line": r.line, "kind": r.kind, "end_line": r.end_line, "key": r.key}
+            for r in rows
+        ]
     )
     assert estimate_tokens(text) < 200
     assert len(text) < 0.4 * len(as_json)

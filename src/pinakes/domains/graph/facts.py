@@ -23,8 +23,13 @@ _INTERFACES_KEPT = 20_000
 
 def encode(language: str, facts: FileFacts, *, announces_names: bool = False) -> FactRecord:
     """The facts of a file as the store keeps them."""
-    digest = hashlib.blake2b(marshal.dumps(facts.interface, _STABLE_MARSHAL_VERSION), digest_size=16).digest()
-    return FactRecord(language, digest, _packed(facts.interface), _packed(facts.body), announces_names)
+    parts = {name: _digest(piece) for name, piece in facts.parts}
+    digest = _digest(sorted(parts.items()) if parts else facts.interface)
+    return FactRecord(language, digest, _packed(facts.interface), _packed(facts.body), parts, announces_names)
+
+
+def _digest(value: Any) -> bytes:
+    return hashlib.blake2b(marshal.dumps(value, _STABLE_MARSHAL_VERSION), digest_size=8).digest()
 
 
 def _packed(value: Any) -> bytes:

@@ -91,7 +91,7 @@ def garbage_collection_off() -> Iterator[None]:
 def _affected(writer: GraphWriter, removed: Collection[str]) -> list[str]:
     """The files whose edges may differ from what is stored, in order."""
     unsettled = writer.unsettled()
-    dirty = {*_dirty_names(unsettled, removed), *(f"@{name}" for name in writer.stale_names())}
+    dirty = {*_dirty_names(unsettled, removed), *writer.stale_names()}
     return sorted({file.path for file in unsettled} | writer.dependants(dirty))
 
 

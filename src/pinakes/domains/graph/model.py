@@ -58,11 +58,14 @@ class FileFacts:
 
     `interface` is whatever other files' resolution may depend on (exports, signatures, types, bases: no line numbers);
     `body` is the rest. Both are the resolver's own, made of plain tuples, strings and numbers (marshal must take them).
+    `parts` are the interface by name, where a resolver tells names apart: a change that only adds names concerns nobody
+    but those who looked for them.
     """
 
     symbols: tuple[Symbol, ...]
     interface: Any
     body: Any
+    parts: tuple[tuple[str, Any], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +74,8 @@ class Resolution:
 
     A dependency `*/name` stands for every file or folder called `name`, suffix aside, and `*.suffix` for every file
     with that suffix: their coming or going counts.
-    `@name` stands for every definition of that name, in languages that look names up across the project.
+    `@name` stands for every definition of that name, where a language looks names up across the project. Of a file
+    whose interface has parts, `path?name` stands for a name it did not have, and `path*` for the list of its names.
     """
 
     path: str

@@ -54,8 +54,7 @@ def graph_tools(
         _tool(
             "find_references",
             "Find references",
-            "List every use of a symbol: imports, calls, inheritance, type uses, decorators. "
-            "Possible ones apart.",
+            "List every use of a symbol: imports, calls, inheritance, type uses, decorators. Possible ones apart.",
             (_SYMBOL, _limit(30)),
             tools.find_references,
         ),

@@ -13,7 +13,16 @@ if TYPE_CHECKING:
 
 LIBRARY = Path(shutil.__file__).parent
 PARTS = ("asyncio", "unittest", "email", "concurrent", "importlib", "logging", "http", "json", "xml", "collections")
-FILES = ("enum.py", "dataclasses.py", "typing.py", "argparse.py", "functools.py", "contextlib.py", "ast.py", "socketserver.py")
+FILES = (
+    "enum.py",
+    "dataclasses.py",
+    "typing.py",
+    "argparse.py",
+    "functools.py",
+    "contextlib.py",
+    "ast.py",
+    "socketserver.py",
+)
 
 
 def test_the_standard_library_resolves(project: SmallProject) -> None:

@@ -533,3 +533,68 @@ def test_type_aliases_stand_for_their_types() -> None:
             "    a.m()  # -> C.m, D.m\n    n.m()  # -> C.m\n"
         )
     )
+
+
+def test_type_parameters_of_classes_are_solved() -> None:
+    check(
+        a_py="from typing import Generic, List, TypeVar\n"
+        + C
+        + D
+        + """
+T = TypeVar("T")
+U = TypeVar("U")
+class Box(Generic[T]):
+    item: T
+    def get(self) -> T: ...
+    @property
+    def top(self) -> T: ...
+    def all(self) -> list[T]: ...
+class Stack(List[T]):
+    def last(self) -> T: ...
+class Pair(Box[T], Generic[T, U]):
+    def second(self) -> U: ...
+class Chest(Box[C]): ...
+class Loop(Loop[T]): ...
+def f(box: Box[C], stack: Stack[C], pair: Pair[C, D], chest: Chest, unknown: Box):
+    box.get().m()  # -> Box.get, C.m
+    box.item.m()  # -> C.m
+    box.top.m()  # -> C.m
+    box.all()[0].m()  # -> C.m
+    stack.last().m()  # -> C.m
+    pair.get().m()  # -> C.m
+    pair.get().m()  # !-> D.m
+    pair.second().m()  # -> D.m
+    chest.get().m()  # -> C.m
+    unknown.get().m()  # !-> C.m
+"""
+    )
+
+
+def test_overloaded_constructors_are_not_guessed() -> None:
+    check(
+        a_py="""
+from typing import overload
+class A:
+    def __new__(cls): ...
+class B:
+    @overload
+    def __init__(self, x: int): ...
+    @overload
+    def __init__(self, x: str): ...
+    def __init__(self, x): ...
+A()  # -> A.__new__
+B(1)  # -> B
+B(1)  # !-> B.__init__
+class registered:
+    def __init__(self, name): ...
+@registered("x")  # -> registered, registered.__init__
+def f(): ...
+"""
+    )
+
+
+def test_an_assigned_name_is_not_the_import_it_hides() -> None:
+    check(
+        lib_py="class C: ...\n",
+        a_py="try:\n    from lib import C  # -> C\nexcept ImportError:\n    C = None  # !-> lib.py:C\n",
+    )

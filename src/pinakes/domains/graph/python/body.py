@@ -78,9 +78,13 @@ class BodyExpressions(Evaluator):
             self.edges.setdefault((line, self._source, "", name, kind), "unknown receiver")
 
     def note_construction(self, info: ClassInfo, function: Node) -> None:
-        """Calling a class calls its `__init__`."""
-        if function[0] == ir.NAME and function[2] == info.name and "__init__" in info.bindings:
-            self.note(function[1], "__init__", self.inference.own_member(info, "__init__"), "call")
+        """Calling a class calls its own `__init__` and `__new__`; which of several overloads, is not known."""
+        if function[0] != ir.NAME or function[2] != info.name:
+            return
+        for name in ("__init__", "__new__"):
+            constructors = self.inference.own_member(info, name) if name in info.bindings else ()
+            if len(constructors) == 1:
+                self.note(function[1], name, constructors, "call")
 
     def visit_arguments(self, node: Node) -> None:
         """Evaluate every argument once, for its references."""

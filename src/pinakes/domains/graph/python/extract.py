@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import builtins
+from typing import TYPE_CHECKING, Any
 
 from pinakes.domains.graph.model import FileFacts
 from pinakes.domains.graph.python.scopes import frozen_bindings
@@ -10,7 +11,13 @@ from pinakes.domains.graph.python.source import Source
 from pinakes.domains.graph.python.statements import StatementLowering
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     import tree_sitter
+
+    from pinakes.domains.graph.python.ir import Node
+
+_BUILTINS = frozenset(dir(builtins))
 
 
 def extract(data: bytes, tree: tree_sitter.Tree) -> FileFacts:
@@ -24,4 +31,16 @@ def extract(data: bytes, tree: tree_sitter.Tree) -> FileFacts:
         tuple(lowering.stars),
         None if lowering.exported is None else tuple(lowering.exported),
     )
-    return FileFacts(tuple(lowering.symbols), interface, body)
+    return FileFacts(tuple(lowering.symbols), interface, body, tuple(_parts(lowering, interface)))
+
+
+def _parts(lowering: StatementLowering, interface: Node) -> Iterator[tuple[str, Any]]:
+    """The interface by top-level name; what concerns all names stands under `*`."""
+    bindings, classes, functions, stars, exported = interface
+    pieces: dict[str, list[Any]] = {name: [found] for name, found in bindings.items()}
+    for inner in (classes, functions):
+        for key, piece in inner.items():
+            pieces.setdefault(key.partition(".")[0].partition("#")[0], []).append((key, piece))
+    yield from pieces.items()
+    # A name that hides a builtin changes what others meant by it without ever having looked for it here.
+    yield "*", (stars, exported, sorted(_BUILTINS & lowering.module.bindings.keys()))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from pinakes.domains.graph.model import Import
 from pinakes.domains.graph.python import ir
 from pinakes.domains.graph.python.body import BodyExpressions, dotted, first_of_each
-from pinakes.domains.graph.python.entities import External, ModuleInfo
+from pinakes.domains.graph.python.entities import ClassInfo, External, ModuleInfo, VariableInfo
 from pinakes.domains.graph.python.evaluate import entered, instances_of, unpacked
 from pinakes.domains.graph.python.frames import Frame, merged
 from pinakes.domains.graph.python.known import element_of
@@ -97,6 +97,9 @@ class BodyEvaluator(BodyExpressions):
                 self._attribute(decorator, "decorate")
             elif decorator[0] == ir.CALL and decorator[1] is not None and decorator[1][0] in (ir.NAME, ir.ATTR):
                 self._decorate((decorator[1],))
+                for value in self.quietly(decorator[1]):
+                    if isinstance(value, ClassInfo):
+                        self.note_construction(value, decorator[1])
                 self.visit_arguments(decorator)
             else:
                 self.evaluate(decorator)
@@ -230,7 +233,9 @@ class BodyEvaluator(BodyExpressions):
             self.inner[name] = types
             return
         if name not in frame.local:
-            self.note(target[1], name, self.lookup(name)[0], "write")
+            # Where the name also stands for something imported, that thing is not what is written.
+            written = [entity for entity in self.lookup(name)[0] if isinstance(entity, VariableInfo)]
+            self.note(target[1], name, written, "write")
         types = types or frame.declared.get(name, UNKNOWN)
         if types or name in frame.local:
             frame.bind(name, types)

@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from pinakes.domains.graph.python import ir
+from pinakes.domains.graph.python.annotations import Annotations
 from pinakes.domains.graph.python.entities import (
     ClassInfo,
     External,
@@ -20,10 +21,10 @@ from pinakes.domains.graph.python.entities import (
     Scope,
     VariableInfo,
 )  # fmt: skip
-from pinakes.domains.graph.python.evaluate import Arguments, Evaluator, instances_of
+from pinakes.domains.graph.python.evaluate import Arguments
 from pinakes.domains.graph.python.generics import contains_variable, solve, substitute
-from pinakes.domains.graph.python.known import known_generic, known_method
-from pinakes.domains.graph.python.lookup import Lookup
+from pinakes.domains.graph.python.interface import InterfaceEvaluator
+from pinakes.domains.graph.python.known import known_method
 from pinakes.domains.graph.python.shapes import Shape, shape_of, undecorated
 from pinakes.domains.graph.python.values import (
     UNKNOWN,
@@ -50,42 +51,7 @@ Found = tuple[tuple["Entity", ...], "Types"]
 NOTHING: Found = ((), UNKNOWN)
 
 
-class InterfaceEvaluator(Evaluator):
-    """Evaluates an expression of an interface, where each name stands for the union of all that it is bound to."""
-
-    def __init__(self, inference: Inference, scope: Scope) -> None:
-        super().__init__(inference)
-        self._scope = scope
-
-    def lookup(self, name: str) -> tuple[Sequence[Entity], Types | None]:
-        """Look through the function's locals and those around it, then the class body, the module, and builtins."""
-        function = self._scope.function
-        while function is not None:
-            local = self.inference.local(function, name)
-            if local is not None:
-                return local
-            function = function.enclosing
-        if self._scope.owner is not None and (name in self._scope.owner.bindings):
-            entities = self.inference.own_member(self._scope.owner, name)
-        else:
-            entities = self.inference.name_in(self._scope.module, name)
-        return entities, None
-
-    def self_type(self) -> Types:
-        """The class around the annotation, or whichever subclass it is used through."""
-        owner = self._scope.owner or (self._scope.function.owner if self._scope.function is not None else None)
-        return UNKNOWN if owner is None else (SelfType(owner, is_class=False),)
-
-    def super_of(self) -> Types:
-        """`super()` in the method that the expression stands in."""
-        function = self._scope.function
-        owner = function.owner if function is not None else None
-        if function is None or owner is None or not function.parameters:
-            return UNKNOWN
-        return tuple([SuperOf(owner, value) for value in self.inference.receiver(function)])
-
-
-class Inference(Lookup):
+class Inference(Annotations):
     """Answers what entities, members, calls and annotations may be."""
 
     def types_of(self, entities: Sequence[Entity]) -> Types:
@@ -106,6 +72,10 @@ class Inference(Lookup):
         """What an expression of an interface may be."""
         return InterfaceEvaluator(self, scope).evaluate(node)
 
+    def annotated(self, scope: Scope, node: Expression) -> Types:
+        """What an annotation in an interface declares."""
+        return InterfaceEvaluator(self, scope).annotate(node)
+
     # --- variables, parameters and functions
 
     def variable(self, variable: VariableInfo) -> Types:
@@ -120,7 +90,7 @@ class Inference(Lookup):
             sources.append((function.scope() if function is not None else variable.scope, binding))
         declared = [(scope, binding[1]) for scope, binding in sources if binding[0] == ir.BIND_DECLARED]
         if declared:
-            types = union([InterfaceEvaluator(self, scope).annotate(annotation) for scope, annotation in declared])
+            types = union([self.annotated(scope, annotation) for scope, annotation in declared])
             if types or not _is_bare_final(declared[0][1]):
                 return types
         return union([self.binding(scope, binding) for scope, binding in sources])
@@ -152,7 +122,7 @@ class Inference(Lookup):
                 case ir.BIND_VALUE:
                     found.append(self.binding(scope, binding))
                 case ir.BIND_DECLARED:
-                    found.append(InterfaceEvaluator(self, scope).annotate(binding[1]))
+                    found.append(self.annotated(scope, binding[1]))
                 case _:
                     found.append(self.types_of(self.bound(function.module, binding)))
         return union(found)
@@ -187,7 +157,7 @@ class Inference(Lookup):
                 continue
             for parameter in entity.parameters:
                 if parameter[0] == name and parameter[2] is not None:
-                    return InterfaceEvaluator(self, entity.outer_scope()).annotate(parameter[2])
+                    return self.annotated(entity.outer_scope(), parameter[2])
         return UNKNOWN
 
     def receiver(self, function: FunctionInfo) -> Types:
@@ -225,7 +195,7 @@ class Inference(Lookup):
     def _returned(self, function: FunctionInfo) -> Types:
         self.read(function.module)
         if function.returns is not None:
-            types = InterfaceEvaluator(self, function.outer_scope()).annotate(function.returns)
+            types = self.annotated(function.outer_scope(), function.returns)
             types = self._self_annotated(function, types)
             if function.is_async and not function.is_generator and not _is_iterator(types):
                 types = (Known("coroutine", (types,)),)
@@ -248,7 +218,7 @@ class Inference(Lookup):
         """`def m(self: T) -> T` returns the receiver: the same as `Self`."""
         if function.owner is None or not function.parameters or function.parameters[0][2] is None:
             return types
-        own = InterfaceEvaluator(self, function.outer_scope()).annotate(function.parameters[0][2])
+        own = self.annotated(function.outer_scope(), function.parameters[0][2])
         if len(own) != 1:
             return types
         if type(own[0]) is Known and own[0].name == "class":
@@ -285,8 +255,19 @@ class Inference(Lookup):
             of_class = type(value) is ClassInfo or (type(value) is SelfType and value.is_class)
         shown = _preferred(entities)
         if len(shown) == 1:
-            return self._bound(shown[0], value, of_class=of_class)
-        return union([self._bound(entity, value, of_class=of_class) for entity in shown])
+            types = self._bound(shown[0], value, of_class=of_class)
+        else:
+            types = union([self._bound(entity, value, of_class=of_class) for entity in shown])
+        return self._specialised(value, types)
+
+    def _specialised(self, value: Value, types: Types) -> Types:
+        """Replace the type parameters of a generic class by what they are for this value."""
+        info = (
+            value.info if isinstance(value, (Instance, SelfType)) else value if isinstance(value, ClassInfo) else None
+        )
+        if info is None or not contains_variable(types):
+            return types
+        return substitute(types, self.solution_of(info, value.arguments if isinstance(value, Instance) else ()))
 
     def _attribute_of_all(self, types: Types, name: str) -> Found:
         found = [self.attribute(value, name) for value in types]
@@ -380,68 +361,9 @@ class Inference(Lookup):
         if contains_variable(types):
             solved = solve(function, receiver, arguments, self.parameter)
             types = substitute(types, solved)
+            if receiver is not None:
+                types = self._specialised(receiver, types)
         return types if receiver is None else self.for_receiver(types, receiver)
-
-    # --- annotations
-
-    def declared(self, entities: Sequence[Entity], types: Types) -> Types:
-        """What a value may be that is annotated with the name of the entities."""
-        found: list[Types] = []
-        for entity in entities:
-            match entity:
-                case ClassInfo():
-                    found.append((entity.instance,))
-                case VariableInfo():
-                    found.append(self.alias(entity))
-                case External():
-                    found.append(self._declared_external(entity.name))
-                case _:
-                    found.append(UNKNOWN)
-        return union(found) if found else instances_of(types)
-
-    def _declared_external(self, name: str) -> Types:
-        return known_generic(name, ()) or UNKNOWN
-
-    def alias(self, variable: VariableInfo) -> Types:
-        """What a value may be that is annotated with a type alias or type variable."""
-        return self.recall(("alias", variable), self._alias, variable)
-
-    def _alias(self, variable: VariableInfo) -> Types:
-        self.read(variable.module)
-        found: list[Types] = []
-        for binding in variable.bindings:
-            value = binding[1] if binding[0] == ir.BIND_VALUE else binding[2]
-            if _is_type_variable(value):
-                return (TypeVariable(variable.path, variable.key),)
-            if value is not None and value[0] in (ir.NAME, ir.ATTR, ir.INDEX, ir.BINARY):
-                found.append(InterfaceEvaluator(self, variable.scope).annotate(value))
-        return union(found)
-
-    def bound_of(self, variable: TypeVariable) -> Types:
-        """The upper bound or the constraints of a type variable."""
-        module = self.module(variable.path)
-        if module is None:
-            return UNKNOWN
-        found: list[Types] = []
-        evaluator = InterfaceEvaluator(self, Scope(module))
-        for binding in module.bindings.get(variable.key, ()):
-            if binding[0] == ir.BIND_VALUE and _is_type_variable(binding[1]):
-                found.extend(evaluator.annotate(value) for name, value in binding[1][3] if name == "bound")
-                found.extend(evaluator.annotate(value) for value in binding[1][2][1:])
-        return union(found)
-
-    def parameterised(self, entities: Sequence[Entity], arguments: list[Types]) -> Types:
-        """What a value may be that is annotated with a generic and its type arguments."""
-        found: list[Types] = []
-        for entity in entities:
-            match entity:
-                case External():
-                    found.append(known_generic(entity.name, arguments) or UNKNOWN)
-                case ClassInfo():
-                    found.append((Instance(entity, tuple(arguments)),))
-                case VariableInfo():
-                    found.append(self.alias(entity))
-        return union(found)
 
     def enum_members(self, info: ClassInfo) -> Types:
         """What iterating over a class gives: its members where it is an enumeration."""
@@ -482,12 +404,6 @@ def _class_side(receiver: Value) -> Value:
             return SelfType(receiver.info, is_class=True)
         case _:
             return receiver
-
-
-def _is_type_variable(value: Expression) -> bool:
-    if value is None or value[0] != ir.CALL or value[1] is None or value[1][0] not in (ir.NAME, ir.ATTR):
-        return False
-    return value[1][-1] in ("TypeVar", "ParamSpec", "TypeVarTuple")
 
 
 def _is_bare_final(annotation: Expression) -> bool:

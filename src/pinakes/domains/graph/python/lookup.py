@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from pinakes.domains.graph.python import ir
@@ -168,6 +169,7 @@ class Lookup(Memory):
         self.read(module)
         if module.exported is not None:
             return module.exported
+        self.dependencies |= self.bit(f"{module.path}*")
         names = [name for name in module.bindings if not name.startswith("_")]
         for origin, level in module.stars:
             for other in self.imported(origin, level, module):
@@ -187,6 +189,8 @@ class Lookup(Memory):
         bindings = module.bindings.get(name)
         if bindings:
             return self._meanings(module, name, bindings)
+        if not hasattr(builtins, name):
+            self.dependencies |= self.bit(f"{module.path}?{name}")
         for origin, level in module.stars:
             for other in self.imported(origin, level, module):
                 if type(other) is ModuleInfo and other is not module and name in self.exported_names(other):

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 from pinakes.domains.graph.model import Symbol
 from pinakes.domains.graph.python import ir
-from pinakes.domains.graph.python.expressions import OPERATOR_METHODS, ExpressionLowering
+from pinakes.domains.graph.python.expressions import OPERATOR_METHODS
+from pinakes.domains.graph.python.patterns import PatternLowering
 from pinakes.domains.graph.python.scopes import ASYNC, Scope, class_interface, function_interface
 from pinakes.domains.graph.python.source import kinds_of
 from pinakes.domains.graph.python.wording import doc_of, signature_of
@@ -26,7 +27,7 @@ DEEPEST_BLOCK = 60
 Block = tuple["Node", ...]
 
 
-class StatementLowering(ExpressionLowering):
+class StatementLowering(PatternLowering):
     """Lowers a whole file; afterwards holds its symbols and the interfaces of its classes and functions."""
 
     def __init__(self, source: Source, language: tree_sitter.Language) -> None:
@@ -79,10 +80,6 @@ class StatementLowering(ExpressionLowering):
             if child.kind_id == self.kinds.block:
                 return self._block(child)
         return ()
-
-    def _parts(self, node: tree_sitter.Node) -> list[tree_sitter.Node]:
-        comment = self.kinds.comment
-        return [child for child in node.named_children if child.kind_id != comment]
 
     # --- simple statements
 
@@ -151,7 +148,7 @@ class StatementLowering(ExpressionLowering):
             self.exported.extend(strings)
 
     def _return(self, node: tree_sitter.Node, out: list[Node]) -> None:
-        parts = self._parts(node)
+        parts = self.parts(node)
         value = self.expression(parts[0]) if parts else None
         self._scope.returns.append(value)
         out.append((ir.RETURN, value))
@@ -160,20 +157,20 @@ class StatementLowering(ExpressionLowering):
         out.append((ir.STOP,))
 
     def _raise(self, node: tree_sitter.Node, out: list[Node]) -> None:
-        out.append((ir.RAISE, tuple([self.expression(part) for part in self._parts(node)])))
+        out.append((ir.RAISE, tuple([self.expression(part) for part in self.parts(node)])))
 
     def _assert(self, node: tree_sitter.Node, out: list[Node]) -> None:
-        test, *message = [self.expression(part) for part in self._parts(node)] or [None]
+        test, *message = [self.expression(part) for part in self.parts(node)] or [None]
         out.append((ir.ASSERT, test, message[0] if message else None))
 
     def _names_of_other_scope(self, node: tree_sitter.Node, _out: list[Node]) -> None:
         self._scope.elsewhere.update(self.source.name(child) for child in node.named_children)
 
     def _other(self, node: tree_sitter.Node, out: list[Node]) -> None:
-        self._evaluate([self.expression(part) for part in self._parts(node)], out)
+        self._evaluate([self.expression(part) for part in self.parts(node)], out)
 
     def _type_alias(self, node: tree_sitter.Node, out: list[Node]) -> None:
-        parts = self._parts(node)
+        parts = self.parts(node)
         target, source = self.expression(parts[0]), self.annotation(parts[-1])
         if target is not None and target[0] == ir.INDEX:
             target = target[1]
@@ -196,7 +193,7 @@ class StatementLowering(ExpressionLowering):
             out.append((ir.IMPORT, self.source.line(child), module, alias))
 
     def _from_import(self, node: tree_sitter.Node, out: list[Node]) -> None:
-        origin, *children = self._parts(node)
+        origin, *children = self.parts(node)
         module, level = self._origin(origin)
         names: list[Node] = []
         for child in children:
@@ -267,14 +264,14 @@ class StatementLowering(ExpressionLowering):
         items: list[Node] = []
         for clause in node.named_children:
             if clause.kind_id == self.kinds.with_clause:
-                items.extend(self._with_item(item, is_async=is_async) for item in self._parts(clause))
+                items.extend(self._with_item(item, is_async=is_async) for item in self.parts(clause))
         out.append((ir.WITH, tuple(items), is_async, self._body_of(node)))
 
     def _with_item(self, node: tree_sitter.Node, *, is_async: bool) -> Node:
         value = node.children[0]
         if value.kind_id != self.kinds.as_pattern:
             return (self.expression(value), None)
-        parts = self._parts(value)
+        parts = self.parts(value)
         context, target = self.expression(parts[0]), self.expression(parts[-1])
         self._scope.assign(target, (ir.ENTER, context, is_async))
         return (context, target)
@@ -296,9 +293,9 @@ class StatementLowering(ExpressionLowering):
     def _handler(self, node: tree_sitter.Node) -> Node:
         classes: Expression = None
         name = ""
-        for child in self._parts(node):
+        for child in self.parts(node):
             if child.kind_id == self.kinds.as_pattern:
-                parts = self._parts(child)
+                parts = self.parts(child)
                 classes, name = self.expression(parts[0]), self.source.name(parts[-1])
                 self._scope.bind(name, (ir.BIND_VALUE, (ir.CAUGHT, classes)), self.source.line(child))
             elif child.kind_id != self.kinds.block:
@@ -318,54 +315,14 @@ class StatementLowering(ExpressionLowering):
         uses: list[Expression] = []
         captures: list[Node] = []
         guard: Expression = None
-        for child in self._parts(node):
+        for child in self.parts(node):
             if child.kind_id == self.kinds.if_clause:
                 guard = self.expression(child.children[-1])
             elif child.kind_id != self.kinds.block:
-                self._pattern(child, classes, uses, captures, outermost=True)
+                self.pattern(child, classes, uses, captures)
         for capture in captures:
             self._scope.assign(capture, None)
         return (tuple(classes), tuple(uses), tuple(captures), guard, self._body_of(node))
-
-    def _pattern(
-        self,
-        node: tree_sitter.Node,
-        classes: list[Expression],
-        uses: list[Expression],
-        captures: list[Node],
-        *,
-        outermost: bool,
-    ) -> None:
-        """Sort the names of a case pattern into classes of the subject, other uses, and captures."""
-        pending = [(node, outermost)]
-        while pending:
-            current, outer = pending.pop()
-            kind = current.kind_id
-            parts = self._parts(current)
-            if kind == self.kinds.class_pattern:
-                (classes if outer else uses).append(self._dotted_expression(parts[0]))
-                pending.extend((part, False) for part in parts[1:])
-            elif kind == self.kinds.dotted_name and len(parts) > 1:
-                uses.append(self._dotted_expression(current))
-            elif kind in (self.kinds.dotted_name, self.kinds.identifier):
-                captures.append((ir.NAME, self.source.line(current), self.source.name(current)))
-            elif kind == self.kinds.keyword_pattern:
-                pending.extend((part, False) for part in parts[1:])
-            else:
-                keeps_subject = current.type in (
-                    "case_pattern",
-                    "union_pattern",
-                    "as_pattern",
-                    "parenthesized_expression",
-                )
-                pending.extend((part, outer and keeps_subject) for part in parts)
-
-    def _dotted_expression(self, node: tree_sitter.Node) -> Expression:
-        first, *rest = self._parts(node) or [node]
-        value: Node = (ir.NAME, self.source.line(first), self.source.name(first))
-        for part in rest:
-            value = (ir.ATTR, self.source.line(part), value, self.source.name(part))
-        return value
 
     # --- definitions
 
