@@ -1,6 +1,6 @@
 """Run benchmarks: all of them, or those that are named.
 
-    python -m benchmarks [NAME …]
+python -m benchmarks [NAME …]
 """
 
 from __future__ import annotations

@@ -41,12 +41,8 @@ def test_a_cut_falls_at_a_line_end_where_one_is_near() -> None:
     assert cut("short", characters=5) == "short"
 
 
-@given(
-    st.lists(st.text(max_size=30), max_size=10), st.integers(10, 200), st.sampled_from(["", "\n", "\n---\n"])
-)
-def test_leading_pieces_fit_and_a_cut_is_never_hidden(
-    pieces: list[str], characters: int, separator: str
-) -> None:
+@given(st.lists(st.text(max_size=30), max_size=10), st.integers(10, 200), st.sampled_from(["", "\n", "\n---\n"]))
+def test_leading_pieces_fit_and_a_cut_is_never_hidden(pieces: list[str], characters: int, separator: str) -> None:
     fitted = fit(pieces, characters=characters, separator=separator)
     whole, shown = separator.join(pieces), separator.join(fitted.pieces)
     assert len(shown) <= characters

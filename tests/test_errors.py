@@ -31,7 +31,5 @@ def test_the_tree_in_the_docstring_is_the_tree_of_classes() -> None:
         depth = len(indent) // 4
         parents[depth:] = [name]
         tree[name] = parents[depth - 1] if depth else "Exception"
-    classes = {
-        cls.__name__: cls.__mro__[1].__name__ for cls in vars(errors).values() if isinstance(cls, type)
-    }
+    classes = {cls.__name__: cls.__mro__[1].__name__ for cls in vars(errors).values() if isinstance(cls, type)}
     assert tree == classes

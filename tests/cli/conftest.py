@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 SOURCES = {
-    "src/cache.py": "def clear_cache(name: str) -> None:\n    \"\"\"Forget it.\"\"\"\n    STORE.pop(name, None)\n",
+    "src/cache.py": 'def clear_cache(name: str) -> None:\n    """Forget it."""\n    STORE.pop(name, None)\n',
     "src/server.ts": "export function startServer(port: number): void {\n  listen(port);\n}\n",
     "README.md": "# A project\n\nIt caches things.\n",
 }

@@ -36,7 +36,12 @@ def test_index_as_json_is_one_object_of_the_fixed_form(project: Path, capsys: py
     report = json.loads(out)
     assert code == 0
     assert set(report) == {
-        "project_id", "files_indexed", "files_skipped", "chunks_created", "errors", "duration_ms",
+        "project_id",
+        "files_indexed",
+        "files_skipped",
+        "chunks_created",
+        "errors",
+        "duration_ms",
     }
     assert report["files_indexed"] == 3
     assert report["chunks_created"] >= 3

@@ -94,7 +94,9 @@ def test_impact_cycles_context_and_stats_speak_text_and_json(graph: Path, capsys
     assert rows(out)
 
 
-@pytest.mark.parametrize("words", [("find", "nothing_like_it"), ("refs",), ("refs", "--at", "a.py"), ("context", "zzz")])
+@pytest.mark.parametrize(
+    "words", [("find", "nothing_like_it"), ("refs",), ("refs", "--at", "a.py"), ("context", "zzz")]
+)
 def test_what_is_not_there_is_a_clear_error(
     words: tuple[str, ...], graph: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -43,9 +43,7 @@ def test_a_uri_names_a_windows_path(uri: str, path: str) -> None:
     assert path_of_uri(uri, windows=True) == path
 
 
-@given(
-    st.text(st.characters(codec="utf-8", exclude_characters="\0/"), min_size=1).filter(lambda n: n.strip("."))
-)
+@given(st.text(st.characters(codec="utf-8", exclude_characters="\0/"), min_size=1).filter(lambda n: n.strip(".")))
 def test_every_path_comes_back_from_its_uri(name: str) -> None:
     path = Path("/root", name)
     assert path_of_uri(path.as_uri(), windows=False) == str(path)

@@ -20,9 +20,7 @@ INITIALIZE = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": initi
 
 
 @pytest.mark.parametrize("tool", ["never_end", "wait_until_cancelled"])
-def test_hanging_up_ends_the_server_even_while_work_runs(
-    start_client: StartClient, tool: str, tmp_path: Path
-) -> None:
+def test_hanging_up_ends_the_server_even_while_work_runs(start_client: StartClient, tool: str, tmp_path: Path) -> None:
     client = start_client()
     client.initialize()
     client.start_call(tool)

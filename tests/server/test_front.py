@@ -15,9 +15,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-def run_command(
-    manifest: Path, home: Path, *arguments: str, **environ: str
-) -> subprocess.CompletedProcess[str]:
+def run_command(manifest: Path, home: Path, *arguments: str, **environ: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         toy_command(manifest, *arguments),
         capture_output=True,

@@ -65,9 +65,7 @@ def test_the_first_answers_do_not_wait_for_the_sdk(gated: RawClient) -> None:
 
 
 def test_clients_without_a_handshake_do_not_wait_either(gated: RawClient, gate: Path) -> None:
-    assert gated.request("server/discover", {"_meta": MODERN})["result"]["supportedVersions"] == [
-        "2026-07-28"
-    ]
+    assert gated.request("server/discover", {"_meta": MODERN})["result"]["supportedVersions"] == ["2026-07-28"]
     assert gated.request("tools/list", {"_meta": MODERN})["result"]["tools"]
     open_gate(gate)
     call = {"name": "echo", "arguments": {"text": "x"}, "_meta": MODERN}
@@ -123,9 +121,7 @@ def test_a_signal_ends_the_wait(gated: RawClient, number: signal.Signals) -> Non
     assert gated.process.wait() == 0
 
 
-def test_a_request_that_was_taken_is_answered_though_the_client_has_hung_up(
-    gated: RawClient, gate: Path
-) -> None:
+def test_a_request_that_was_taken_is_answered_though_the_client_has_hung_up(gated: RawClient, gate: Path) -> None:
     gated.initialize()
     request_id = gated.start_call("echo", text="late")
     gated._stdin.close()
@@ -134,9 +130,7 @@ def test_a_request_that_was_taken_is_answered_though_the_client_has_hung_up(
     assert gated.process.wait() == 0
 
 
-def test_an_sdk_that_cannot_be_imported_ends_the_server_with_its_reason(
-    start_client: StartClient, gate: Path
-) -> None:
+def test_an_sdk_that_cannot_be_imported_ends_the_server_with_its_reason(start_client: StartClient, gate: Path) -> None:
     gate.with_name("slow").joinpath("anyio.py").write_text("raise ImportError('no anyio here')")
     client = start_client(PYTHONPATH=os.pathsep.join([str(gate.with_name("slow")), *sys.path]))
     client.initialize()
@@ -146,9 +140,7 @@ def test_an_sdk_that_cannot_be_imported_ends_the_server_with_its_reason(
 
 def test_the_front_imports_nothing_heavy() -> None:
     code = "import sys; old = set(sys.modules); import pinakes.server.front; print(*(set(sys.modules) - old))"
-    modules = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=True
-    ).stdout.split()
+    modules = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
     heavy = {
         "anyio",
         "argparse",

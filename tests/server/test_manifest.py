@@ -67,9 +67,7 @@ def sdk_answers(manifest: Manifest, messages: list[JsonObject], start: Path) -> 
             tasks.start_soon(server.run, from_client, to_client, server.create_initialization_options())
             async with to_server, from_server:
                 for message in messages:
-                    await to_server.send(
-                        SessionMessage(types.jsonrpc_message_adapter.validate_python(message))
-                    )
+                    await to_server.send(SessionMessage(types.jsonrpc_message_adapter.validate_python(message)))
                     answer = (await from_server.receive()).message
                     answers.append(answer.model_dump(mode="json", by_alias=True, exclude_unset=True))
         return answers
@@ -90,9 +88,7 @@ def test_a_handshake_gets_the_answers_of_the_sdk(manifest: Manifest, version: st
 
 
 @pytest.mark.parametrize("version", MODERN_VERSIONS)
-def test_stateless_requests_get_the_answers_of_the_sdk(
-    manifest: Manifest, version: str, tmp_path: Path
-) -> None:
+def test_stateless_requests_get_the_answers_of_the_sdk(manifest: Manifest, version: str, tmp_path: Path) -> None:
     bare = {VERSION_KEY: version, CAPABILITIES_KEY: {"elicitation": {"form": {}}}}
     named = {**bare, CLIENT_KEY: {"name": "x", "version": "1"}, "progressToken": "t"}
     messages = requests(
@@ -156,9 +152,7 @@ OPENINGS = st.one_of(
 )
 FOLLOWERS = st.tuples(
     st.sampled_from(["tools/list", "ping", "server/discover", "initialize"]),
-    st.none()
-    | st.fixed_dictionaries({}, optional={"_meta": META | MODERN_META, "cursor": JUNK})
-    | INITIALIZE,
+    st.none() | st.fixed_dictionaries({}, optional={"_meta": META | MODERN_META, "cursor": JUNK}) | INITIALIZE,
 )
 
 

@@ -39,9 +39,7 @@ if TYPE_CHECKING:
         ),
     ],
 )
-def test_a_wrong_line_gets_the_specified_error(
-    client: RawClient, line: bytes, request_id: object, code: int
-) -> None:
+def test_a_wrong_line_gets_the_specified_error(client: RawClient, line: bytes, request_id: object, code: int) -> None:
     client.send_line(line)
     answer = client.receive()
     assert (answer["id"], answer["error"]["code"]) == (request_id, code)

@@ -75,9 +75,7 @@ def definitions_query(language: Language) -> tree_sitter.Query | None:
 def self_test() -> list[str]:
     """Load every grammar and query and parse a sample; the problems found, one sentence each."""
     return [
-        f"{language.name}: {problem}"
-        for language in LANGUAGES
-        if language.grammar and (problem := _problem(language))
+        f"{language.name}: {problem}" for language in LANGUAGES if language.grammar and (problem := _problem(language))
     ]
 
 

@@ -222,9 +222,7 @@ LANGUAGES: tuple[Language, ...] = (
         joins_clauses=True,
     ),
     _parsed("zig", (".zig",), line_comments=_SLASHES, sample="fn f(a: u8) u8 { return a; }"),
-    _parsed(
-        "sql", (".sql", ".ddl", ".psql", ".pgsql"), line_comments=_DASHES, sample="CREATE TABLE a (id INT);"
-    ),
+    _parsed("sql", (".sql", ".ddl", ".psql", ".pgsql"), line_comments=_DASHES, sample="CREATE TABLE a (id INT);"),
     _parsed("html", (".html", ".htm", ".xhtml"), sample='<p id="a">hi</p>'),
     _parsed("css", (".css",), sample="a { color: red; }"),
     _parsed(
@@ -252,9 +250,7 @@ LANGUAGES: tuple[Language, ...] = (
     ),
     _parsed("markdown", (".md", ".markdown", ".mdx", ".mkd"), sample="# A\n\ntext\n"),
     _parsed("dart", (".dart",), line_comments=_SLASHES, sample="int f(int a) => a;"),
-    _parsed(
-        "hcl", (".tf", ".hcl", ".tfvars", ".nomad"), line_comments=("#", "//"), sample='variable "a" {\n}\n'
-    ),
+    _parsed("hcl", (".tf", ".hcl", ".tfvars", ".nomad"), line_comments=("#", "//"), sample='variable "a" {\n}\n'),
     _parsed("julia", (".jl",), interpreters=("julia",), line_comments=_HASH, sample="f(a) = a\n"),
     _parsed(
         "make",
@@ -306,9 +302,7 @@ LANGUAGES: tuple[Language, ...] = (
     Language("assembly", (".s", ".asm", ".nasm"), line_comments=(";", "#", "//")),
     Language("astro", (".astro",), line_comments=_SLASHES),
     Language("awk", (".awk",), interpreters=("awk", "gawk"), line_comments=_HASH),
-    Language(
-        "clojure", (".clj", ".cljs", ".cljc", ".edn"), interpreters=("clojure", "bb"), line_comments=(";",)
-    ),
+    Language("clojure", (".clj", ".cljs", ".cljc", ".edn"), interpreters=("clojure", "bb"), line_comments=(";",)),
     Language("cmake", (".cmake",), ("CMakeLists.txt",), line_comments=_HASH),
     Language("coffeescript", (".coffee",), interpreters=("coffee",), line_comments=_HASH),
     Language("common-lisp", (".lisp", ".lsp", ".cl", ".asd"), interpreters=("sbcl",), line_comments=(";",)),
@@ -361,9 +355,7 @@ LANGUAGES: tuple[Language, ...] = (
     Language("vim", (".vim",), (".vimrc", "vimrc"), line_comments=('"',)),
     Language("visual-basic", (".vb", ".bas", ".vbs"), line_comments=("'",)),
     Language("vue", (".vue",), line_comments=_SLASHES),
-    Language(
-        "xml", (".xml", ".xsd", ".xsl", ".xslt", ".svg", ".plist", ".csproj", ".props", ".targets", ".wsdl")
-    ),
+    Language("xml", (".xml", ".xsd", ".xsl", ".xslt", ".svg", ".plist", ".csproj", ".props", ".targets", ".wsdl")),
 )
 
 _CPP_HEADER = re.compile(

@@ -39,9 +39,7 @@ def api_tools(open_library: Callable[[], ApiLibrary], *, token_budget: int) -> t
             name="list_apis",
             toolset="apis",
             title="List APIs",
-            description=(
-                "List the indexed APIs: name, version, kind, operations, tags and warnings."
-            ),
+            description=("List the indexed APIs: name, version, kind, operations, tags and warnings."),
             parameters=(),
             run=list_apis,
         ),

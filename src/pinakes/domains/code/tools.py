@@ -42,8 +42,7 @@ def _index_repository(run: Callable[[Call], Answer]) -> Tool:
         "index_repository",
         "code",
         "Index a repository",
-        "Index a repository or bring its index up to date. "
-        "search_code does this by itself on first use.",
+        "Index a repository or bring its index up to date. search_code does this by itself on first use.",
         (
             Parameter("repo_path", "string", "Folder; default: the session's project.", default=""),
             Parameter("project_id", "string", "An indexed project instead of a path.", default=""),
@@ -62,11 +61,9 @@ def _search_code(run: Callable[[Call], Answer]) -> Tool:
         "Search code",
         'Find code by meaning, by name or exactly: plain words, a symbol, a "quoted string" or a /regex/.',
         (
-            Parameter("query", "string", 'What to look for.'),
+            Parameter("query", "string", "What to look for."),
             Parameter("project_id", "string", "Default: the session's.", default=""),
-            Parameter(
-                "file_type", "string", "Such as 'py', 'python' or 'ts,tsx'.", default=""
-            ),
+            Parameter("file_type", "string", "Such as 'py', 'python' or 'ts,tsx'.", default=""),
             Parameter("directory", "string", "Only below this folder.", default=""),
             Parameter("limit", "integer", "How many (1-50).", default=10, minimum=1, maximum=50),
             Parameter("concise", "boolean", "Half as long.", default=False),
