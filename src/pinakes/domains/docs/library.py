@@ -13,7 +13,7 @@ from pinakes.domains.docs.installed import direct_dependencies
 from pinakes.domains.docs.model import FoundDescription, SourceStatus
 from pinakes.domains.docs.source import understand
 from pinakes.errors import BadArgument, NotFound, PinakesError, SourceError
-from pinakes.fetch.files import read_file
+from pinakes.fetch.files import MAX_DESCRIPTION_BYTES, MAX_FILE_BYTES, read_file
 from pinakes.store.docs import SourceRow
 
 if TYPE_CHECKING:
@@ -135,13 +135,16 @@ class Library:
         url = address.url
         if address.kind == "folder":
             path = Path(url)
-            if path.is_file() and self._apis.recognises(data := read_file(path)):
+            most = MAX_DESCRIPTION_BYTES if _API_FILE.search(url) else MAX_FILE_BYTES
+            if path.is_file() and self._apis.recognises(data := read_file(path, most)):
                 return self._apis.add(FoundDescription(request.name, url, request.version, data))
         elif address.kind == "website":
+            from pinakes.fetch.http import DESCRIPTION_LIMITS  # deferred: only now a network is needed
+
             client = self._opener.client()
             try:
                 client.check(url)
-                data = client.get(url).body if _API_FILE.search(url) else b""
+                data = client.get(url, limits=DESCRIPTION_LIMITS).body if _API_FILE.search(url) else b""
             finally:
                 client.close()
             if data and self._apis.recognises(data):
