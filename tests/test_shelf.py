@@ -57,6 +57,16 @@ def test_what_an_api_says_of_itself_is_fenced_in_every_answer(tmp_path: Path) ->
     app.close()
 
 
+def test_a_description_is_known_by_the_last_word_of_its_address_too(site: Site, tmp_path: Path) -> None:
+    app = App(Config(tmp_path / "home", allow_private_hosts=True))
+    site.text("/v3/api-docs", json.dumps(SPEC), "application/json")
+    site.html("/guide/openapi", "<h1>OpenAPI</h1><p>How we describe it.</p>")
+    described = app.docs.library.add(NewSource(f"{site.url}/v3/api-docs", "shop", tmp_path, (tmp_path,)))
+    assert (described.sources, "shop" in described.api_line) == ((), True)
+    assert app.docs.library.add(NewSource(f"{site.url}/guide/openapi", "guide", tmp_path, (tmp_path,))).sources
+    app.close()
+
+
 def test_a_description_may_be_larger_than_a_page(site: Site, tmp_path: Path) -> None:
     app = App(Config(tmp_path / "home", allow_private_hosts=True))
     large = json.dumps({**SPEC, "x-padding": "x" * 21_000_000})

@@ -94,7 +94,7 @@ def _add(app: App, arguments: argparse.Namespace) -> int:
     local = Path(arguments.url).expanduser()
     added = app.docs.library.add(
         NewSource(
-            url=str(local.absolute()) if local.exists() else arguments.url,
+            url=str(local.absolute()) if arguments.url and local.exists() else arguments.url,
             name=arguments.name,
             project_root=root,
             roots=(Path(root.anchor),),  # whoever sits at the keyboard may read what they can read

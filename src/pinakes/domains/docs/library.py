@@ -27,7 +27,10 @@ if TYPE_CHECKING:
     from pinakes.store.docs_search import DocsSearchStore
 
 DEPENDENCIES = "deps:"
-_API_FILE = re.compile(r"\.(?:json|ya?ml|graphqls?|gql|proto)$", re.IGNORECASE)
+_API_FILE = re.compile(
+    r"\.(?:json|ya?ml|graphqls?|gql|proto)$|/(?:open-?api|swagger|async-?api|api-?docs|api-?spec|spec)/?$",
+    re.IGNORECASE,
+)
 MOST_PAGES = 100_000
 
 
@@ -141,10 +144,11 @@ class Library:
         elif address.kind == "website":
             from pinakes.fetch.http import DESCRIPTION_LIMITS  # deferred: only now a network is needed
 
+            may_be_api = _API_FILE.search(url.partition("?")[0])
             client = self._opener.client()
             try:
                 client.check(url)
-                data = client.get(url, limits=DESCRIPTION_LIMITS).body if _API_FILE.search(url) else b""
+                data = client.get(url, limits=DESCRIPTION_LIMITS).body if may_be_api else b""
             finally:
                 client.close()
             if data and self._apis.recognises(data):

@@ -66,7 +66,7 @@ class DocsSearch:
     def search(self, question: Question) -> Found:
         """Passages that answer, best first, no text twice."""
         ids = [source.id for source in self._sources(question)]
-        passages = interleave(self._documentation(question, ids), self._descriptions(question))[: question.limit]
+        passages = merge(self._documentation(question, ids), self._descriptions(question))[: question.limit]
         return Found(tuple(passages), None if passages else self._store.totals(ids))
 
     def _sources(self, question: Question) -> list[SourceRow]:
@@ -130,10 +130,12 @@ def same_version(have: str, wanted: str) -> bool:
     return have == wanted or have.startswith(f"{wanted}.")
 
 
-def interleave(first: Sequence[Passage], second: Sequence[Passage]) -> list[Passage]:
-    """Two ranked lists as one, in turns: their scores cannot be compared."""
+def merge(documentation: Sequence[Passage], descriptions: Sequence[Passage]) -> list[Passage]:
+    """Both ranked lists as one, no text twice: in turns while APIs are clearly meant, then documentation first."""
+    clear = [passage for passage in descriptions if passage.is_clear]
+    in_turns = chain.from_iterable(zip_longest(clear, documentation))
     merged: dict[str, Passage] = {}
-    for passage in chain.from_iterable(zip_longest(first, second)):
+    for passage in chain(in_turns, descriptions):
         if passage is not None:
             merged.setdefault(passage.text, passage)
     return list(merged.values())
