@@ -20,7 +20,7 @@ from pinakes.store.memory.rows import (
 )
 from pinakes.store.memory.schema import MIGRATIONS
 from pinakes.store.memory.writer import Writer
-from pinakes.store.sqlite import Database
+from pinakes.store.sqlite import BUSY_TIMEOUT_SECONDS, Database
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -32,9 +32,14 @@ _WHEN_DAMAGED = "Run `pinakes memory check`: it brings back what can still be re
 class MemoryStore:
     """Reads of `memory.db`, and the one way to write to it."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, *, busy_timeout_seconds: float = BUSY_TIMEOUT_SECONDS) -> None:
         self.database = Database(
-            path, MIGRATIONS, durability="FULL", backup_before_migration=True, when_damaged=_WHEN_DAMAGED
+            path,
+            MIGRATIONS,
+            durability="FULL",
+            busy_timeout_seconds=busy_timeout_seconds,
+            backup_before_migration=True,
+            when_damaged=_WHEN_DAMAGED,
         )
 
     def close(self) -> None:
