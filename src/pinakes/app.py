@@ -31,7 +31,7 @@ from pinakes.workspace.projects import Projects
 if TYPE_CHECKING:
     from pinakes.config import Config
     from pinakes.store.sqlite import Database
-    from pinakes.tool import Tool
+    from pinakes.tool import Prompt, Resource, Tool
     from pinakes.workspace.project_index import ProjectIndex
 
 
@@ -53,6 +53,14 @@ class App:
             *memory_tools(lambda: self.memory, identify, token_budget=token_budget),
         )
         return tuple(tool for tool in every if tool.toolset in self.config.toolsets)
+
+    def resources(self) -> tuple[Resource, ...]:
+        """What clients can read of the enabled toolsets."""
+        return ()
+
+    def prompts(self) -> tuple[Prompt, ...]:
+        """The requests that people can choose."""
+        return ()
 
     def code_search(self, index: ProjectIndex) -> CodeSearch:
         """Search over one project's code."""

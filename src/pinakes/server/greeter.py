@@ -89,10 +89,10 @@ def _is_label(value: object) -> bool:
 
 
 def _is_client(value: Any) -> bool:
-    """Whether `value` is a plain `clientInfo`: a name, a version and other texts."""
+    """Whether `value` is a plain `clientInfo`: a name, a version and perhaps a title."""
     return (
         isinstance(value, dict)
-        and {"name", "version"} <= value.keys()
+        and {"name", "version"} <= value.keys() <= {"name", "version", "title"}
         and all(isinstance(text, str) for text in value.values())
     )
 

@@ -19,6 +19,7 @@ from pydantic import ValidationError
 
 from pinakes.server.conversation import Conversation
 from pinakes.server.manifest import SERVER_NAME, SERVER_TITLE
+from pinakes.server.offers import Offers, register_offers
 from pinakes.server.reporting import CallProgress
 from pinakes.server.workbench import Workbench
 from pinakes.tool import Toolbox
@@ -49,6 +50,7 @@ class Surface:
         self._conversation = conversation
         self._limiter = anyio.CapacityLimiter(MAX_CONCURRENT_CALLS)
         self._roots_settled: anyio.Event | None = None
+        self.offers = Offers(workbench, conversation, self._wait_for_roots)
 
     async def list_tools(self, _: Context, params: PageParams) -> types.ListToolsResult:
         """All tools on one page."""
@@ -120,6 +122,7 @@ def build_server(manifest: Manifest, surface: Surface) -> Server[Any]:
     # the SDK does not warn; sending a log message does, so that is silenced for this module alone.
     warnings.filterwarnings("ignore", category=MCPDeprecationWarning, module=__name__)
     server.add_request_handler("logging/setLevel", types.SetLevelRequestParams, surface.set_log_level)
+    register_offers(server, surface.offers)
     for method in ("notifications/initialized", "notifications/roots/list_changed"):
         server.add_notification_handler(method, types.NotificationParams, surface.learn_roots)
     return server

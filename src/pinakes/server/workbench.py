@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from pinakes.budget import MAX_ANSWER_CHARACTERS, cut
-from pinakes.errors import NotFound, PinakesError, SourceError
+from pinakes.errors import BadRequest, NotFound, PinakesError, SourceError
 from pinakes.tool import Answer, Call, check_arguments, snake_case
 
 if TYPE_CHECKING:
@@ -33,6 +33,7 @@ class Outcome:
     text: str
     structured: JsonObject | None = None
     is_error: bool = False
+    is_bad_request: bool = False
     truncated: bool = False
     original_characters: int = 0
 
@@ -49,20 +50,28 @@ class Workbench:
     def warm_up(self) -> None:
         """Open the toolbox before it is needed. A failure is left to the first call, which can tell of it."""
         try:
-            self._open()
+            self.toolbox()
         except Exception as error:  # noqa: BLE001 - a surface: reported by the call that needs it
             sys.stderr.write(f"pinakes mcp: {error}\n")
 
     def run(self, name: str, given: Mapping[str, Any], session: Session, progress: Progress) -> Outcome:
         """Call the tool called `name`."""
+
+        def work(toolbox: Toolbox) -> Answer:
+            tool = find_tool(toolbox.tools, name)
+            arguments = check_arguments(tool.parameters, given)
+            return tool.run(Call(arguments, session, progress, repeat=toolbox.repeat_excerpts))
+
+        return self.attempt(work)
+
+    def attempt(self, work: Callable[[Toolbox], Answer]) -> Outcome:
+        """What comes of some work with the toolbox."""
         finished = threading.Event()
         self._running.add(finished)
         try:
-            tool = find_tool(self._open().tools, name)
-            answer = tool.run(Call(check_arguments(tool.parameters, given), session, progress))
-            return _outcome(answer)
+            return _outcome(work(self.toolbox()))
         except PinakesError as error:
-            return _failure(str(error))
+            return _failure(str(error), is_bad_request=isinstance(error, BadRequest))
         except (Exception, SystemExit) as error:  # noqa: BLE001 - a surface: tools never throw through the protocol
             traceback.print_exc()
             return _failure(f"internal error ({type(error).__name__}). The server's log says more.")
@@ -79,7 +88,8 @@ class Workbench:
             if self._toolbox:
                 self._toolbox.close()
 
-    def _open(self) -> Toolbox:
+    def toolbox(self) -> Toolbox:
+        """What is on offer, opened."""
         with self._opening:
             if self._toolbox is None:
                 self._toolbox = self._open_toolbox()
@@ -108,8 +118,8 @@ def _outcome(answer: Answer) -> Outcome:
     )
 
 
-def _failure(message: str) -> Outcome:
-    return Outcome(_capped(_well_formed(f"Error: {message}")), is_error=True)
+def _failure(message: str, *, is_bad_request: bool = False) -> Outcome:
+    return Outcome(_capped(_well_formed(f"Error: {message}")), is_error=True, is_bad_request=is_bad_request)
 
 
 def _capped(text: str) -> str:

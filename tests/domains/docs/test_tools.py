@@ -10,6 +10,7 @@ import pytest
 
 from pinakes.domains.docs.tools import DocsTools, docs_tools
 from pinakes.errors import BadArgument, NotFound
+from pinakes.excerpts import Excerpts
 from pinakes.progress import Silent
 from pinakes.tool import Answer, Call, check_arguments
 
@@ -25,6 +26,10 @@ class Conversation:
     """A session that stays in one project."""
 
     root: Path
+
+    @property
+    def excerpts(self) -> Excerpts:
+        return Excerpts()
 
     def project_root(self) -> Path:
         return self.root

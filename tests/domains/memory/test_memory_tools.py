@@ -10,6 +10,7 @@ import pytest
 from pinakes.budget import estimate_tokens
 from pinakes.domains.memory.tools import memory_tools
 from pinakes.errors import BadArgument, NotFound
+from pinakes.excerpts import Excerpts
 from pinakes.model import Project
 from pinakes.progress import Silent
 from pinakes.tool import Answer, Call, check_arguments
@@ -26,6 +27,10 @@ class Session:
 
     def __init__(self, root: Path) -> None:
         self._root = root
+
+    @property
+    def excerpts(self) -> Excerpts:
+        return Excerpts()
 
     def project_root(self) -> Path:
         """The folder."""
