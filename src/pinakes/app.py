@@ -18,6 +18,12 @@ from pinakes.domains.graph.search import GraphSearch
 from pinakes.domains.graph.tools import graph_tools
 from pinakes.domains.memory.memory import Memory
 from pinakes.domains.memory.tools import memory_tools
+from pinakes.federation.search import Federation
+from pinakes.federation.shelves.apis import ApiShelf
+from pinakes.federation.shelves.code import CodeShelf
+from pinakes.federation.shelves.docs import DocsShelf
+from pinakes.federation.shelves.memory import MemoryShelf
+from pinakes.federation.tools import federation_tools
 from pinakes.shelf import GuardedNetwork, SharedApis
 from pinakes.store.code import CodeStore
 from pinakes.store.graph_read import GraphReader
@@ -50,6 +56,7 @@ class App:
             *api_tools(lambda: self.apis.library, token_budget=token_budget),
             *code_tools(self.projects, token_budget=token_budget),
             *graph_tools(self.projects, token_budget=token_budget),
+            *federation_tools(self.federation, token_budget=token_budget),
             *memory_tools(lambda: self.memory, identify, token_budget=token_budget),
         )
         return tuple(tool for tool in every if tool.toolset in self.config.toolsets)
@@ -69,6 +76,17 @@ class App:
     def graph_search(self, index: ProjectIndex) -> GraphSearch:
         """Questions about one project's graph."""
         return GraphSearch(GraphReader(index.database), index.project.root)
+
+    @cached_property
+    def federation(self) -> Federation:
+        """The search over all enabled toolsets."""
+        shelves = (
+            CodeShelf(self.projects),
+            DocsShelf(lambda: self.docs),
+            ApiShelf(lambda: self.apis),
+            MemoryShelf(lambda: self.memory, identify),
+        )
+        return Federation(shelves, self.config.toolsets)
 
     @cached_property
     def memory(self) -> Memory:

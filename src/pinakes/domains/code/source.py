@@ -79,6 +79,11 @@ class SourceReader:
             "\n".join(_nearest(lines[end:])),
         )
 
+    def lines(self, path: str) -> list[str] | None:
+        """A file's lines as they are now; None when it cannot be shown."""
+        source = self._source(path)
+        return source.lines if source else None
+
     def _source(self, path: str) -> _Source | None:
         if path not in self._sources:
             self._sources[path] = self._load(path)

@@ -98,6 +98,11 @@ class DocsSearch:
         best = max(anchors, key=lambda anchor: len(wanted & set(self._words.of(anchor).split())))
         return (best, *(anchor for anchor in anchors if anchor != best))
 
+    def passage(self, chunk_id: int) -> Passage | None:
+        """One passage by the number in its id; None when it is gone."""
+        shown = self._store.chunks([chunk_id])
+        return _passage(shown[0], shown[0].anchors, 1.0) if shown else None
+
     def rank(self, query: str, source_ids: list[str]) -> list[tuple[float, Candidate]]:
         """Candidates for a query, best first."""
         found = self.candidates(query, source_ids)

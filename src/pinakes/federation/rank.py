@@ -1,0 +1,125 @@
+"""Merge what the shelves found into one list. Their own scores cannot be compared; how hits cover a question can."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter, defaultdict
+from dataclasses import dataclass
+from functools import cache
+from pathlib import PurePosixPath
+from typing import TYPE_CHECKING
+
+from pinakes.text import QUESTION_WORDS, Words, plain_words
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from pinakes.federation.intent import Intent
+    from pinakes.federation.model import Hit
+
+_TITLE_WEIGHT, _TEXT_WEIGHT, _OWN_WEIGHT, _EXACT_WEIGHT = 0.3, 0.4, 0.1, 0.8
+_LOOK_AHEAD = 3
+TRUE_MATCH = 0.5
+_READ_CHARACTERS = 3_000
+_PROSE = frozenset((".md", ".mdx", ".rst", ".txt", ".adoc"))
+_ASIDE = 0.2
+_SEPARATOR = re.compile(r"\.|::|#|->")
+
+
+@dataclass(frozen=True, slots=True)
+class Placed:
+    """A hit in the one list, with a score that compares across kinds; the share of the question that it covers."""
+
+    hit: Hit
+    score: float
+    covered: float
+
+
+def merge(found: Sequence[Sequence[Hit]], query: str, intent: Intent, *, limit: int) -> list[Placed]:
+    """The best `limit` hits; shelves keep their order, and each that truly matches is there."""
+    asked = _Question(query, [hit for hits in found for hit in hits])
+    lists = [_in_own_order([_place(hit, hits[0], asked, intent) for hit in hits]) for hits in found if hits]
+    every = sorted((placed for hits in lists for placed in hits), key=lambda placed: -placed.score)
+    return _with_every_kind(every, limit)
+
+
+def _place(hit: Hit, best: Hit, asked: _Question, intent: Intent) -> Placed:
+    in_title, covered = asked.covered_by(hit.title), asked.covered_by(f"{hit.title} {hit.text[:_READ_CHARACTERS]}")
+    exact = bool(intent.name) and _is_named(hit, intent.name)
+    own = hit.own_score / best.own_score if best.own_score > 0 else 1.0
+    leaning = intent.towards(_nature(hit))
+    score = (
+        _TITLE_WEIGHT * in_title
+        + _TEXT_WEIGHT * covered
+        + _OWN_WEIGHT * min(1.0, max(0.0, own))
+        + _EXACT_WEIGHT * exact
+        + leaning * (0.3 + 0.7 * covered)
+    )
+    return Placed(hit, score, max(covered, float(exact)))
+
+
+def _nature(hit: Hit) -> str:
+    """What a hit is good for: prose that lies among code is documentation."""
+    is_prose = hit.kind == "code" and PurePosixPath(hit.path).suffix.lower() in _PROSE
+    return "doc" if is_prose else hit.kind
+
+
+def _is_named(hit: Hit, name: str) -> bool:
+    """Whether a hit defines what the question names, or something of the same last part."""
+    return any(
+        name in (defined, _SEPARATOR.split(defined)[-1]) or defined.endswith(f".{name}") for defined in hit.names
+    )
+
+
+def _in_own_order(placed: Sequence[Placed]) -> list[Placed]:
+    """Scores that never rise down the list: each is the best of the few that follow, and no better than the last."""
+    ordered: list[Placed] = []
+    ceiling = math.inf
+    for position, each in enumerate(placed):
+        best = max(other.score for other in placed[position : position + _LOOK_AHEAD])
+        ceiling = min(ceiling, best)
+        ordered.append(Placed(each.hit, ceiling - position * 1e-6, each.covered))
+    return ordered
+
+
+def _with_every_kind(every: Sequence[Placed], limit: int) -> list[Placed]:
+    """The first `limit`, where the last of a kind that has several give way to kinds that would be missing."""
+    chosen = list(every[:limit])
+    kinds = {placed.hit.kind for placed in chosen}
+    for placed in every[limit:]:
+        if placed.hit.kind in kinds or placed.covered < TRUE_MATCH:
+            continue
+        counts = Counter(other.hit.kind for other in chosen)
+        spare = [position for position, other in enumerate(chosen) if counts[other.hit.kind] > 1]
+        if spare:
+            chosen.pop(spare[-1])
+            chosen.append(placed)
+            kinds.add(placed.hit.kind)
+    return chosen
+
+
+class _Question:
+    """The words of a question, each weighed by how few of the candidates have it."""
+
+    def __init__(self, query: str, candidates: Sequence[Hit]) -> None:
+        asked = [word for word in plain_words(query) if word.lower() not in QUESTION_WORDS] or plain_words(query)
+        self._terms = dict.fromkeys(_words().of(" ".join(asked)).split())
+        counts: defaultdict[str, int] = defaultdict(int)
+        for hit in candidates:
+            for term in self._terms.keys() & set(_words().of(f"{hit.title} {hit.text[:_READ_CHARACTERS]}").split()):
+                counts[term] += 1
+        self._weights = {term: math.log(1 + (len(candidates) + 1) / (counts[term] + 0.5)) for term in self._terms}
+        self._total = sum(self._weights.values()) or 1.0
+
+    def covered_by(self, text: str) -> float:
+        """The share of the question that a text has words for."""
+        return self._weigh(self._terms.keys() & set(_words().of(text).split()))
+
+    def _weigh(self, terms: Iterable[str]) -> float:
+        return sum(self._weights[term] for term in terms) / self._total
+
+
+@cache
+def _words() -> Words:
+    return Words()

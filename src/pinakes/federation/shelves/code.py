@@ -1,0 +1,185 @@
+"""Code as a shelf: chunks by meaning, definitions by name, and whole definitions behind ids.
+
+Ids name the file and the definition, so that they outlive edits: `code:src/app.py#Parser.feed`; where nothing is
+defined, the lines: `code:src/app.py:12-40`. One of another project than the session's names it first: `code:ID!src/…`.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from pinakes.domains.code.search import CodeSearch
+from pinakes.domains.code.source import SourceReader
+from pinakes.domains.graph.search import GraphSearch
+from pinakes.errors import BadRequest, NotFound
+from pinakes.federation.intent import intent_of
+from pinakes.federation.model import Findings, Hit, Whole
+from pinakes.store.code import CodeStore
+from pinakes.store.graph_read import GraphReader
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from pinakes.domains.code.model import CodeHit
+    from pinakes.federation.model import Asked
+    from pinakes.store.graph_read import SymbolRow
+    from pinakes.workspace.project_index import Freshness, ProjectIndex
+    from pinakes.workspace.projects import Projects
+
+PREFIX = "code:"
+_MOST_DEFINITIONS = 5
+_EVERYTHING = ("all", "personal")  # what memory calls them: neither is a project with code
+_LINES = re.compile(r"(.+):(\d+)-(\d+)")
+
+
+@dataclass(frozen=True, slots=True)
+class Spot:
+    """A piece of code that an id names: a definition, or lines where there is none."""
+
+    path: str
+    symbol: str = ""
+    start: int = 0
+    end: int = 0
+    project_id: str = ""
+
+    @property
+    def id(self) -> str:
+        """Its id."""
+        project = f"{self.project_id}!" if self.project_id else ""
+        where = f"#{self.symbol}" if self.symbol else f":{self.start}-{self.end}"
+        return f"{PREFIX}{project}{self.path}{where}"
+
+    @classmethod
+    def read(cls, identifier: str) -> Spot:
+        """The spot behind an id; NotFound when it names none."""
+        project_id, separator, rest = identifier.removeprefix(PREFIX).partition("!")
+        if not separator:
+            project_id, rest = "", project_id
+        path, has_symbol, symbol = rest.partition("#")
+        if has_symbol and path and symbol:
+            return cls(path, symbol, project_id=project_id)
+        if match := _LINES.fullmatch(rest):
+            return cls(match[1], start=max(1, int(match[2])), end=int(match[3]), project_id=project_id)
+        raise NotFound(f"No code behind '{identifier[:200]}'", hint="Ids of code come from search.")
+
+
+class CodeShelf:
+    """The code of the session's project, or of the one that is named."""
+
+    kind = "code"
+    toolsets: tuple[str, ...] = ("code", "graph")
+
+    def __init__(self, projects: Projects) -> None:
+        self._projects = projects
+
+    def search(self, asked: Asked, scope: Sequence[str]) -> Findings:
+        """Definitions of the name that is asked for, then chunks by meaning."""
+        try:
+            index = self._index(asked)
+        except BadRequest as problem:
+            return Findings(searched=f"no code ({problem.message})")
+        foreign = asked.project_id if index.project.root != asked.root.resolve() else ""
+
+        def work(freshness: Freshness) -> Findings:
+            defined = self._definitions(index, asked, foreign) if "graph" in scope else []
+            chunks, total, files = self._chunks(index, asked, foreign) if "code" in scope else ([], 0, 0)
+            hits = {hit.id: hit for hit in reversed([*defined, *chunks])}
+            searched = f"{files or index.store.file_count()} files of code"
+            return Findings(tuple(reversed(hits.values())), max(total, len(hits)), searched, freshness.notes)
+
+        return index.answer(work, progress=asked.progress)
+
+    def fetch(self, identifier: str, asked: Asked) -> Whole:
+        """The definition or the lines behind an id, as they are now."""
+        spot = Spot.read(identifier)
+        index = self._projects.find(spot.project_id, asked.root)
+        return index.answer(lambda _freshness: _whole(index, spot), progress=asked.progress)
+
+    def _index(self, asked: Asked) -> ProjectIndex:
+        project_id = "" if asked.project_id in _EVERYTHING else asked.project_id
+        return self._projects.find(project_id, asked.root)
+
+    def _definitions(self, index: ProjectIndex, asked: Asked, foreign: str) -> list[Hit]:
+        name = intent_of(asked.query).name
+        if not name:
+            return []
+        try:
+            rows = GraphSearch(GraphReader(index.database), index.project.root).find(name)
+        except BadRequest:  # no such symbol: words may still match
+            return []
+        return [_defined(row, foreign) for row in rows[:_MOST_DEFINITIONS]]
+
+    def _chunks(self, index: ProjectIndex, asked: Asked, foreign: str) -> tuple[list[Hit], int, int]:
+        answer = CodeSearch(CodeStore(index.database), index.project.root).search(asked.query, limit=asked.limit)
+        return [_found(hit, foreign) for hit in answer.hits], answer.total, answer.files_searched
+
+
+def spot_of(path: str, symbol: str, start: int, end: int, project_id: str = "") -> Spot:
+    """The spot of a chunk: its definition if it has one."""
+    return Spot(path, symbol, project_id=project_id) if symbol else Spot(path, "", start, end, project_id)
+
+
+def _found(hit: CodeHit, foreign: str) -> Hit:
+    spot = spot_of(hit.path, hit.symbol, hit.start_line, hit.end_line, foreign)
+    return _hit(spot, hit.start_line, hit.end_line, hit.content, hit.score)
+
+
+def _defined(row: SymbolRow, foreign: str) -> Hit:
+    spot = Spot(row.path, row.key, project_id=foreign)
+    return _hit(spot, row.line, row.end_line, f"{row.signature}\n{row.doc}".strip(), 1.0)
+
+
+def _hit(spot: Spot, start: int, end: int, text: str, score: float) -> Hit:
+    name = f"{spot.symbol} " if spot.symbol else ""
+    return Hit(
+        id=spot.id,
+        title=f"{name}{spot.path}:{start}-{end}",
+        url=_url(spot.path, start, end),
+        text=text,
+        source="code",
+        own_score=score,
+        names=(spot.symbol,) if spot.symbol else (),
+        path=spot.path,
+    )
+
+
+def _url(path: str, start: int, end: int) -> str:
+    return f"{path}#L{start}-L{end}"
+
+
+def _whole(index: ProjectIndex, spot: Spot) -> Whole:
+    """The lines of a spot; only files of the index are read, so no id leads out of the project."""
+    reader = SourceReader(index.project.root, index.store)
+    lines = reader.lines(spot.path) if index.store.file(spot.path) else None
+    place = _lines_of(index, spot) if lines is not None else None
+    if lines is None or place is None or place[0] > len(lines):
+        raise NotFound(f"There is no code '{spot.id}' any more", hint="Search again: the code has changed.")
+    start, end, kind = place
+    end = min(end, len(lines))
+    return Whole(
+        id=spot.id,
+        title=f"{spot.symbol} {spot.path}:{start}-{end}".strip(),
+        text="\n".join(lines[start - 1 : end]),
+        url=_url(spot.path, start, end),
+        metadata={
+            "kind": kind,
+            "path": spot.path,
+            "start_line": start,
+            "end_line": end,
+            "project_id": index.project.project_id,
+        },
+    )
+
+
+def _lines_of(index: ProjectIndex, spot: Spot) -> tuple[int, int, str] | None:
+    if not spot.symbol:
+        return spot.start, spot.end, "lines"
+    for row in GraphReader(index.database).symbols_in(spot.path):
+        if row.key == spot.symbol:
+            return row.line, row.end_line, row.kind
+    file = index.store.file(spot.path)
+    chunks = CodeStore(index.database).chunks_of_file(file.id) if file else []
+    same = [chunk for chunk in chunks if chunk.symbol == spot.symbol]
+    return (same[0].start_line, same[-1].end_line, same[0].kind) if same else None
