@@ -67,9 +67,7 @@ def _nature(hit: Hit) -> str:
 
 def _is_named(hit: Hit, name: str) -> bool:
     """Whether a hit defines what the question names, or something of the same last part."""
-    return any(
-        name in (defined, _SEPARATOR.split(defined)[-1]) or defined.endswith(f".{name}") for defined in hit.names
-    )
+    return any(name in (own, _SEPARATOR.split(own)[-1]) or own.endswith(f".{name}") for own in hit.names)
 
 
 def _in_own_order(placed: Sequence[Placed]) -> list[Placed]:

@@ -140,8 +140,7 @@ def docs_tools(open_tools: Callable[[], DocsTools]) -> tuple[Tool, ...]:
         ),
         Tool(
             "add_source", "docs", "Add a source",
-            "Add a website, folder, file, API description, pypi:NAME, npm:NAME or deps: (all dependencies); "
-            "indexed in the background.",
+            "Add a website, folder, file, API description, pypi:NAME, npm:NAME or deps: (all dependencies).",
             (
                 Parameter("url", "string", "Where it is."),
                 Parameter("name", "string", "What to call it."),

@@ -75,7 +75,7 @@ def graph_tools(
         _tool(
             "get_context",
             "Context",
-            "Show a symbol's definition, callers, callees, bases, subclasses and members.",
+            "Show a symbol's definition, callers, callees, bases, subclasses, members, docs and memories.",
             (_SYMBOL,),
             tools.get_context,
         ),

@@ -147,7 +147,7 @@ class _MemoryTools:
             "timeline",
             "memory",
             "Timeline",
-            "Show what came before and after an observation or time, or one session.",
+            "Show what came before and after an observation or time.",
             (
                 Parameter("around", "string", "An id from search, or an ISO time", default=""),
                 Parameter("session_id", "string", "Show this session instead", default=""),
