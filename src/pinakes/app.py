@@ -18,6 +18,7 @@ from pinakes.domains.graph.search import GraphSearch
 from pinakes.domains.graph.tools import graph_tools
 from pinakes.domains.memory.memory import Memory
 from pinakes.domains.memory.tools import memory_tools
+from pinakes.federation.links import Links
 from pinakes.federation.search import Federation
 from pinakes.federation.shelves.apis import ApiShelf
 from pinakes.federation.shelves.code import CodeShelf
@@ -55,7 +56,7 @@ class App:
             *docs_tools(lambda: DocsTools(self.docs, token_budget, self.config.docs_roots)),
             *api_tools(lambda: self.apis.library, token_budget=token_budget),
             *code_tools(self.projects, token_budget=token_budget),
-            *graph_tools(self.projects, token_budget=token_budget),
+            *graph_tools(self.projects, token_budget=token_budget, surroundings=self.links),
             *federation_tools(self.federation, token_budget=token_budget),
             *memory_tools(lambda: self.memory, identify, token_budget=token_budget),
         )
@@ -87,6 +88,17 @@ class App:
             MemoryShelf(lambda: self.memory, identify),
         )
         return Federation(shelves, self.config.toolsets)
+
+    @cached_property
+    def links(self) -> Links:
+        """What the enabled domains know about each other's things."""
+        return Links(
+            self.projects,
+            identify,
+            open_docs=(lambda: self.docs) if "docs" in self.config.toolsets else None,
+            open_memory=(lambda: self.memory) if "memory" in self.config.toolsets else None,
+            environments=self.config.environments,
+        )
 
     @cached_property
     def memory(self) -> Memory:
