@@ -19,6 +19,8 @@ from pinakes.domains.graph.tools import graph_tools
 from pinakes.domains.memory.memory import Memory
 from pinakes.domains.memory.tools import memory_tools
 from pinakes.federation.links import Links
+from pinakes.federation.prompts import Prompts
+from pinakes.federation.resources import resources
 from pinakes.federation.search import Federation
 from pinakes.federation.shelves.apis import ApiShelf
 from pinakes.federation.shelves.code import CodeShelf
@@ -64,11 +66,18 @@ class App:
 
     def resources(self) -> tuple[Resource, ...]:
         """What clients can read of the enabled toolsets."""
-        return ()
+        return resources(self.projects, self.federation, self.config.toolsets, token_budget=self.config.token_budget)
 
     def prompts(self) -> tuple[Prompt, ...]:
         """The requests that people can choose."""
-        return ()
+        return Prompts(
+            self.projects,
+            self.links,
+            self.config.token_budget,
+            open_docs=self.links.open_docs,
+            open_apis=(lambda: self.apis) if "apis" in self.config.toolsets else None,
+            open_memory=self.links.open_memory,
+        ).offered(self.config.toolsets)
 
     def code_search(self, index: ProjectIndex) -> CodeSearch:
         """Search over one project's code."""

@@ -1,17 +1,12 @@
-"""Code as a shelf: chunks by meaning, definitions by name, and whole definitions behind ids.
-
-Ids name the file and the definition, so that they outlive edits: `code:src/app.py#Parser.feed`; where nothing is
-defined, the lines: `code:src/app.py:12-40`. One of another project than the session's names it first: `code:ID!src/…`.
-"""
+"""Code as a shelf: chunks by meaning, definitions by name, and whole definitions behind ids."""
 
 from __future__ import annotations
 
-import re
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pinakes.domains.code.search import CodeSearch
 from pinakes.domains.code.source import SourceReader
+from pinakes.domains.code.spot import Spot, spot_of
 from pinakes.domains.graph.search import GraphSearch
 from pinakes.errors import BadRequest, NotFound
 from pinakes.federation.intent import intent_of
@@ -28,41 +23,8 @@ if TYPE_CHECKING:
     from pinakes.workspace.project_index import Freshness, ProjectIndex
     from pinakes.workspace.projects import Projects
 
-PREFIX = "code:"
 _MOST_DEFINITIONS = 5
 _EVERYTHING = ("all", "personal")  # what memory calls them: neither is a project with code
-_LINES = re.compile(r"(.+):(\d+)-(\d+)")
-
-
-@dataclass(frozen=True, slots=True)
-class Spot:
-    """A piece of code that an id names: a definition, or lines where there is none."""
-
-    path: str
-    symbol: str = ""
-    start: int = 0
-    end: int = 0
-    project_id: str = ""
-
-    @property
-    def id(self) -> str:
-        """Its id."""
-        project = f"{self.project_id}!" if self.project_id else ""
-        where = f"#{self.symbol}" if self.symbol else f":{self.start}-{self.end}"
-        return f"{PREFIX}{project}{self.path}{where}"
-
-    @classmethod
-    def read(cls, identifier: str) -> Spot:
-        """The spot behind an id; NotFound when it names none."""
-        project_id, separator, rest = identifier.removeprefix(PREFIX).partition("!")
-        if not separator:
-            project_id, rest = "", project_id
-        path, has_symbol, symbol = rest.partition("#")
-        if has_symbol and path and symbol:
-            return cls(path, symbol, project_id=project_id)
-        if match := _LINES.fullmatch(rest):
-            return cls(match[1], start=max(1, int(match[2])), end=int(match[3]), project_id=project_id)
-        raise NotFound(f"No code behind '{identifier[:200]}'", hint="Ids of code come from search.")
 
 
 class CodeShelf:
@@ -114,11 +76,6 @@ class CodeShelf:
     def _chunks(self, index: ProjectIndex, asked: Asked, foreign: str) -> tuple[list[Hit], int, int]:
         answer = CodeSearch(CodeStore(index.database), index.project.root).search(asked.query, limit=asked.limit)
         return [_found(hit, foreign) for hit in answer.hits], answer.total, answer.files_searched
-
-
-def spot_of(path: str, symbol: str, start: int, end: int, project_id: str = "") -> Spot:
-    """The spot of a chunk: its definition if it has one."""
-    return Spot(path, symbol, project_id=project_id) if symbol else Spot(path, "", start, end, project_id)
 
 
 def _found(hit: CodeHit, foreign: str) -> Hit:
