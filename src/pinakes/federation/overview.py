@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 OVERVIEW_TOKENS = 2_000
 _MOST_FILES = 60
-_SYMBOLS_PER_FILE = 8
+_SYMBOLS_PER_FILE = 6
 _CANDIDATES = 2_000
 _SIGNATURE_CHARACTERS = 110
 _FOLDERS_SHOWN = 12
@@ -63,8 +63,8 @@ def central_files(reader: GraphReader) -> list[CentralFile]:
         paths = [path for path in reader.paths() if not is_test(path)]
         by_file: defaultdict[str, list[SymbolRow]] = defaultdict(list)
         for node_id in users:
-            if node_id in symbols:
-                by_file[symbols[node_id].path].append(symbols[node_id])
+            if (row := symbols.get(node_id)) and not _is_detail(row):
+                by_file[row.path].append(row)
         use = Counter({path: sum(users[row.node_id] for row in rows) for path, rows in by_file.items()})
         best = _by_weight(paths, weights, use)[:_MOST_FILES]
         chosen = {path: by_file[path] or _outermost(reader, path) for path in best}
@@ -100,6 +100,11 @@ def _by_weight(paths: Iterable[str], weights: Mapping[str, float], use: Counter[
         return weights.get(path, 0.0) / most_weight * _OWN_SHARE + use[path] / most_use
 
     return sorted(paths, key=lambda path: (-score(path), path))
+
+
+def _is_detail(row: SymbolRow) -> bool:
+    """Whether a symbol is only an attribute of another."""
+    return "." in row.key and row.kind in ("variable", "property")
 
 
 def _outermost(reader: GraphReader, path: str) -> list[SymbolRow]:

@@ -18,12 +18,15 @@ if TYPE_CHECKING:
     from pinakes.federation.intent import Intent
     from pinakes.federation.model import Hit
 
-_TITLE_WEIGHT, _TEXT_WEIGHT, _OWN_WEIGHT, _EXACT_WEIGHT = 0.3, 0.4, 0.1, 0.8
+_TITLE_WEIGHT, _TEXT_WEIGHT, _OWN_WEIGHT = 0.3, 0.4, 0.1
+_DEFINES_WEIGHT, _MENTIONS_WEIGHT = 0.8, 0.4
 _LOOK_AHEAD = 3
 TRUE_MATCH = 0.5
 _READ_CHARACTERS = 3_000
 _PROSE = frozenset((".md", ".mdx", ".rst", ".txt", ".adoc"))
-_ASIDE = 0.2
+# A hit is noise when it is this much worse than the best and says this little of what was asked.
+_NOISE_SCORE, _NOISE_COVERED = 0.25, 0.34
+_STEP = 0.99
 _SEPARATOR = re.compile(r"\.|::|#|->")
 
 
@@ -41,22 +44,29 @@ def merge(found: Sequence[Sequence[Hit]], query: str, intent: Intent, *, limit: 
     asked = _Question(query, [hit for hits in found for hit in hits])
     lists = [_in_own_order([_place(hit, hits[0], asked, intent) for hit in hits]) for hits in found if hits]
     every = sorted((placed for hits in lists for placed in hits), key=lambda placed: -placed.score)
-    return _with_every_kind(every, limit)
+    return _with_every_kind(_without_noise(every), limit)
+
+
+def _without_noise(every: Sequence[Placed]) -> list[Placed]:
+    """The hits that have something to do with the question, given how well the best one answers it."""
+    return [
+        placed for placed in every if placed.score >= _NOISE_SCORE * every[0].score or placed.covered >= _NOISE_COVERED
+    ]
 
 
 def _place(hit: Hit, best: Hit, asked: _Question, intent: Intent) -> Placed:
     in_title, covered = asked.covered_by(hit.title), asked.covered_by(f"{hit.title} {hit.text[:_READ_CHARACTERS]}")
-    exact = bool(intent.name) and _is_named(hit, intent.name)
+    exact = _exactness(hit, intent.name) if intent.name else 0.0
     own = hit.own_score / best.own_score if best.own_score > 0 else 1.0
     leaning = intent.towards(_nature(hit))
     score = (
         _TITLE_WEIGHT * in_title
         + _TEXT_WEIGHT * covered
         + _OWN_WEIGHT * min(1.0, max(0.0, own))
-        + _EXACT_WEIGHT * exact
+        + exact
         + leaning * (0.3 + 0.7 * covered)
     )
-    return Placed(hit, score, max(covered, float(exact)))
+    return Placed(hit, score, 1.0 if exact else covered)
 
 
 def _nature(hit: Hit) -> str:
@@ -65,9 +75,11 @@ def _nature(hit: Hit) -> str:
     return "doc" if is_prose else hit.kind
 
 
-def _is_named(hit: Hit, name: str) -> bool:
-    """Whether a hit defines what the question names, or something of the same last part."""
-    return any(name in (own, _SEPARATOR.split(own)[-1]) or own.endswith(f".{name}") for own in hit.names)
+def _exactness(hit: Hit, name: str) -> float:
+    """What it is worth that a hit defines the very name that is asked for, or mentions it."""
+    if any(name in (own, _SEPARATOR.split(own)[-1]) or own.endswith(f".{name}") for own in hit.names):
+        return _DEFINES_WEIGHT
+    return _MENTIONS_WEIGHT if re.search(rf"(?<!\w){re.escape(name)}(?!\w)", hit.text) else 0.0
 
 
 def _in_own_order(placed: Sequence[Placed]) -> list[Placed]:
@@ -77,7 +89,7 @@ def _in_own_order(placed: Sequence[Placed]) -> list[Placed]:
     for position, each in enumerate(placed):
         best = max(other.score for other in placed[position : position + _LOOK_AHEAD])
         ceiling = min(ceiling, best)
-        ordered.append(Placed(each.hit, ceiling - position * 1e-6, each.covered))
+        ordered.append(Placed(each.hit, ceiling * _STEP**position, each.covered))
     return ordered
 
 
