@@ -119,7 +119,10 @@ class _Question:
         for hit in candidates:
             for term in self._terms.keys() & set(_words().of(f"{hit.title} {hit.text[:_READ_CHARACTERS]}").split()):
                 counts[term] += 1
-        self._weights = {term: math.log(1 + (len(candidates) + 1) / (counts[term] + 0.5)) for term in self._terms}
+        known = {term: math.log(1 + (len(candidates) + 1) / (count + 0.5)) for term, count in counts.items()}
+        # What no candidate has tells none from another; it counts like any other word of the question.
+        usual = sum(known.values()) / len(known) if known else 1.0
+        self._weights = {term: known.get(term, usual) for term in self._terms}
         self._total = sum(self._weights.values()) or 1.0
 
     def covered_by(self, text: str) -> float:

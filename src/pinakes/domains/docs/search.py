@@ -65,9 +65,10 @@ class DocsSearch:
 
     def search(self, question: Question) -> Found:
         """Passages that answer, best first, no text twice."""
-        ids = [source.id for source in self._sources(question)]
-        passages = interleave(self._documentation(question, ids), self._descriptions(question))[: question.limit]
-        return Found(tuple(passages), None if passages else self._store.totals(ids))
+        with self._store.database.snapshot():
+            ids = [source.id for source in self._sources(question)]
+            passages = interleave(self._documentation(question, ids), self._descriptions(question))[: question.limit]
+            return Found(tuple(passages), None if passages else self._store.totals(ids))
 
     def _sources(self, question: Question) -> list[SourceRow]:
         """The sources that the question is about; a name that does not exist is an error that says so."""
