@@ -156,7 +156,9 @@ def test_what_is_too_long_is_cut_and_says_so(tmp_path: Path) -> None:
         assert answer.structured["text"].endswith("… (cut)")
         assert len(answer.text) <= 2_000
         for number in range(30):
-            desk.call("remember", text=f"observation number {number} {chr(97 + number % 26) * 9} about labels {number * 77}")
+            desk.call(
+                "remember", text=f"observation number {number} {chr(97 + number % 26) * 9} about labels {number * 77}"
+            )
         many = desk.call("search", query="observation about labels", limit=20)
         assert many.truncated
         assert many.structured is not None

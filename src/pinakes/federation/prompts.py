@@ -161,12 +161,17 @@ def _change_sections(touched: Touched) -> Iterable[str]:
 
 def _touched_line(impact: Impact) -> str:
     row = impact.target.first
-    dependants = sum(len(level) for level in impact.levels)
-    return f"{row.key} {row.path}:{row.line} {row.kind}: {dependants} dependants, {len(impact.tests)} tests"
+    dependants = _once(row for level in impact.levels for row in level)
+    return (
+        f"{row.key} {row.path}:{row.line} {row.kind} (dependants {len(dependants)}, tests {len(_once(impact.tests))})"
+    )
 
 
 def _once(rows: Iterable[SymbolRow]) -> list[SymbolRow]:
-    return list({row.node_id: row for row in rows}.values())
+    """Each row once; a file as such only where none of its definitions is there."""
+    unique = list({row.node_id: row for row in rows}.values())
+    named = {row.path for row in unique if row.key}
+    return [row for row in unique if row.key or row.path not in named]
 
 
 def _places(rows: Sequence[SymbolRow]) -> list[str]:
