@@ -209,7 +209,7 @@ class Empty(Failing):
     """A shelf with nothing on it."""
 
     kind = "api"
-    toolsets = ("apis",)
+    toolsets: tuple[str, ...] = ("apis",)
 
     def __init__(self) -> None:
         super().__init__(NotFound("nothing"))

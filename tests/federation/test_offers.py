@@ -86,7 +86,8 @@ def test_only_what_the_toolsets_can_answer_is_offered(tmp_path: Path) -> None:
     offered = {}
     for toolset in ("docs", "apis", "code", "graph", "memory"):
         with closing(App(Config(tmp_path / toolset, toolsets=(toolset,)))) as app:
-            offered[toolset] = [each.name for each in (*app.resources(), *app.prompts())]
+            names = [resource.name for resource in app.resources()]
+            offered[toolset] = names + [prompt.name for prompt in app.prompts()]
     assert offered == {
         "docs": ["doc", "answer_from_docs"],
         "apis": [],

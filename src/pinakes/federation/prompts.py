@@ -162,9 +162,8 @@ def _change_sections(touched: Touched) -> Iterable[str]:
 def _touched_line(impact: Impact) -> str:
     row = impact.target.first
     dependants = _once(row for level in impact.levels for row in level)
-    return (
-        f"{row.key} {row.path}:{row.line} {row.kind} (dependants {len(dependants)}, tests {len(_once(impact.tests))})"
-    )
+    reached = f"dependants {len(dependants)}, tests {len(_once(impact.tests))}"
+    return f"{row.key} {row.path}:{row.line} {row.kind} ({reached})"
 
 
 def _once(rows: Iterable[SymbolRow]) -> list[SymbolRow]:

@@ -71,9 +71,7 @@ class CodeShelf:
             rows = GraphSearch(GraphReader(index.database), index.project.root).find(name)
         except BadRequest:  # no such symbol: words may still match
             return []
-        rows.sort(
-            key=lambda row: row.key != name
-        )  # `Memory.search` is the method before a function of memory/search.py
+        rows.sort(key=lambda row: row.key != name)  # a method `A.b` comes before a function `b` of a module `a`
         return [_defined(row, foreign) for row in rows[:_MOST_DEFINITIONS]]
 
     def _chunks(self, index: ProjectIndex, asked: Asked, foreign: str) -> tuple[list[Hit], int, int]:
