@@ -102,3 +102,13 @@ def test_what_no_package_documents_stays_not_found(desk: Desk, root: Path, symbo
     web_kit(root)
     with pytest.raises(NotFound, match="not found"):
         desk.call("find_references", symbol=symbol)
+
+
+def test_a_damaged_library_costs_the_links_not_the_graph(tmp_path: Path, root: Path) -> None:
+    (tmp_path / "other").mkdir()
+    (tmp_path / "other" / "memory.db").mkdir()  # nothing can be opened there
+    with closing(App(Config(tmp_path / "other"))) as app:
+        agent = Desk(app.tools(), root)
+        text = agent.call("get_context", symbol="total_price").text
+        assert "--- callers (1) ---" in text
+        assert "documentation and memory could not be read" in text

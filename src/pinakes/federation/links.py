@@ -16,6 +16,7 @@ from pinakes.domains.memory.model import shown_id, title_of
 from pinakes.domains.memory.render import CHANGED_MARK, fence
 from pinakes.domains.memory.search import snippet
 from pinakes.domains.memory.times import day
+from pinakes.errors import StoreError
 from pinakes.federation.shelves import docs as docs_shelf
 from pinakes.store.code import CodeStore, Scope
 
@@ -51,8 +52,11 @@ class Links:
 
     def mentions(self, name: str, root: Path) -> list[str]:
         """Sections for `get_context`: documentation and observations that mention a symbol."""
-        pages, rows = self.passages(name), self.observations(name, root)
-        return [*_documentation_section(pages, name, root), *self._memory_section(rows, root)]
+        try:
+            pages, rows = self.passages(name), self.observations(name, root)
+            return [*_documentation_section(pages, name, root), *self._memory_section(rows, root)]
+        except StoreError as problem:  # theirs, not the graph's: the answer goes without
+            return [f"--- documentation and memory could not be read: {problem} ---"]
 
     def passages(self, name: str) -> list[Passage]:
         """Passages of documentation that mention a symbol, best first."""
@@ -87,7 +91,10 @@ class Links:
     def outside(self, symbol: str, root: Path) -> list[str]:
         """Sections about a symbol of an installed package: its documented signature, and where its name is used."""
         name = _SEPARATOR.sub(".", symbol.strip().removesuffix("()"))
-        origin, text = self._documented(name, root)
+        try:
+            origin, text = self._documented(name, root)
+        except StoreError:  # then nothing is known of it, and the symbol stays unknown
+            return []
         if not text:
             return []
         quoted = fence(cut(text, characters=_SIGNATURE_CHARACTERS))

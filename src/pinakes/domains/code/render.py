@@ -14,7 +14,6 @@ from pinakes.tool import Answer, JsonObject
 if TYPE_CHECKING:
     from pinakes.domains.code.model import CodeAnswer, CodeHit
 
-CONCISE_CHARACTERS = 200
 _CUT_HINT = "narrow the query, lower limit or set concise"
 
 
@@ -36,7 +35,7 @@ def render_hits(
     if not answer.hits:
         return _nothing_found(answer, query, project_id, latency_ms)
     known = excerpts or Excerpts()
-    hits = [_shorten(hit) if concise else _fold(hit, known) for hit in answer.hits]
+    hits = answer.hits if concise else tuple(_fold(hit, known) for hit in answer.hits)
     characters = characters_for(token_budget)
     blocks = [_block(hit) for hit in hits]
     shown = fit(blocks, characters=characters - 400, separator="\n\n")
@@ -85,13 +84,6 @@ def _nothing_found(answer: CodeAnswer, query: str, project_id: str, latency_ms: 
         "message": "\n".join([*answer.notes, text]),
     }
     return Answer("\n".join([*answer.notes, text]), structured)
-
-
-def _shorten(hit: CodeHit) -> CodeHit:
-    content = hit.content
-    if len(content) > CONCISE_CHARACTERS:
-        content = content[: CONCISE_CHARACTERS - 1].rstrip() + "…"
-    return replace(hit, content=content, context_before="", context_after="")
 
 
 def _fold(hit: CodeHit, excerpts: Excerpts) -> CodeHit:
