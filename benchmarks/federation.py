@@ -2,8 +2,8 @@
 
 python -m benchmarks.federation
 
-The questions and the project that they are about are those of the goldens in tests/relevance. Two plain ways to merge the
-same lists stand beside ours: each shelf in turn, and by each shelf's own scores scaled to its best.
+The questions and the project that they are about are those of the goldens in tests/relevance. Two plain ways to merge
+the same lists stand beside ours: each shelf in turn, and by each shelf's own scores scaled to its best.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import statistics
 import tempfile
 import time
 from contextlib import closing
-from itertools import chain, zip_longest
+from itertools import chain, pairwise, zip_longest
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -54,10 +54,9 @@ def main() -> None:
     print("|---|" + "--:|" * (len(KINDS) + 1))
     for name, found in ways.items():
         print(f"| {name} | {' | '.join(_shares(questions, found, kind) for kind in (*KINDS, ''))} |")
-    times = sorted(1_000 * (after - before) for before, after in zip(started, started[1:], strict=False))
-    print(
-        f"\nA search took {statistics.median(times):.0f} ms at the median, {times[int(0.95 * len(times))]:.0f} ms at p95."
-    )
+    times = sorted(1_000 * (after - before) for before, after in pairwise(started))
+    slow = times[int(0.95 * len(times))]
+    print(f"\nA search took {statistics.median(times):.0f} ms at the median, {slow:.0f} ms at p95.")
 
 
 def _apart(app: App, root: Path, question: str) -> list[list[Hit]]:

@@ -12,7 +12,9 @@ _ADDRESS = re.compile(
 )
 _NAME = re.compile(r"[A-Za-z_$][\w$]*(?:(?:\.|::|#|->)[A-Za-z_$][\w$]*)*(?:\(\))?[!?]?")
 _CODE_LIKE = re.compile(r"[a-z0-9][A-Z]|\w_\w|\w::\w|\w\.\w+\(|\w\(\)")
-_CODE_LIKE_NAME, _PLAIN_NAME, _NAME_INSIDE = 0.6, 0.35, 0.3
+_CODE_LIKE_NAME, _PLAIN_NAME, _NAME_INSIDE = 0.6, 0.35, 0.15
+# A sentence without any sign of code is about the project more often than about a line of it.
+_SENTENCE_WORDS, _SENTENCE = 3, 0.12
 
 
 class Cue(NamedTuple):
@@ -34,7 +36,7 @@ _CUES = (
     ),
     Cue("doc", 0.4, "guides?|tutorials?|documentation|docs|manual|handbook|getting started|troubleshoot(?:ing)?"),
     Cue("doc", 0.25, "set(?:ting)? up|install(?:ing|ation)?|configur(?:e|ed|ing|ation)|upgrad(?:e|ing)|migrating"),
-    Cue("doc", 0.2, "^what (?:is|are|does|do|happens)|explain|meaning|difference between|supported|options?|settings?"),
+    Cue("doc", 0.2, "^(?:what|which|when|who) .+|explain|meaning|difference between|supported|options?|settings?"),
     Cue("obs", 0.7, rf"{_WE}\W.{{0,40}}{_LEARN}\w*|^why (?:did|do|don't|are|is|was|were|have) {_WE}"),
     Cue(
         "obs", 0.5, "decisions?|decided|agreed|preferences?|preferred|lessons?|incident|outage|post-?mortem|root cause"
@@ -46,7 +48,7 @@ _CUES = (
         "history of|went wrong|conventions?|our (?:policy|rule|reason)s?|rationale|reasons? (?:for|why|behind)",
     ),
     Cue("api", 0.5, "endpoints?|apis?|requests?|routes?|operations?|webhooks?|status codes?|responses?|payloads?"),
-    Cue("api", 0.5, "request body|query parameters?|graphql|mutation|rpc|rest|http (?:call|method|verb)"),
+    Cue("api", 0.5, "request body|query parameters?|schemas?|graphql|mutation|rpc|rest|http (?:call|method|verb)"),
     Cue(
         "api", 0.3, "^(?:create|add|list|get|retrieve|fetch|update|patch|edit|delete|remove|cancel|upload|download) .+"
     ),
@@ -69,10 +71,11 @@ _CUES = (
 
 @dataclass(frozen=True, slots=True)
 class Intent:
-    """How much a question leans towards each kind; `name` is the identifier that it consists of, if it does."""
+    """How much a question leans towards each kind; `name` is what it consists of, `names` are the names in it."""
 
     leanings: dict[str, float]
     name: str = ""
+    names: tuple[str, ...] = ()
 
     def towards(self, kind: str) -> float:
         """How much it leans towards a kind."""
@@ -86,14 +89,23 @@ def intent_of(query: str) -> Intent:
         return Intent({"api": 1.0})
     if _NAME.fullmatch(text):
         is_code = _CODE_LIKE.search(text) is not None
-        return Intent({"code": _CODE_LIKE_NAME if is_code else _PLAIN_NAME}, text.removesuffix("()"))
+        name = text.removesuffix("()")
+        return Intent({"code": _CODE_LIKE_NAME if is_code else _PLAIN_NAME}, name, (name,))
     leanings: dict[str, float] = {}
     for cue, pattern in _patterns():
         if pattern.search(text):
             leanings[cue.kind] = max(leanings.get(cue.kind, 0.0), cue.weight)
-    if any(_CODE_LIKE.search(word) for word in text.split()):
+    names = tuple(_bare(word) for word in text.split() if _CODE_LIKE.search(word))
+    if names:
         leanings["code"] = leanings.get("code", 0.0) + _NAME_INSIDE
-    return Intent(leanings)
+    elif "code" not in leanings and len(text.split()) >= _SENTENCE_WORDS:
+        for kind in ("doc", "obs", "api"):
+            leanings[kind] = leanings.get(kind, 0.0) + _SENTENCE
+    return Intent(leanings, names=names)
+
+
+def _bare(word: str) -> str:
+    return word.strip("`'\".,;:?!").removesuffix("()")
 
 
 @cache

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from pinakes.federation.model import Hit
 
 _TITLE_WEIGHT, _TEXT_WEIGHT, _OWN_WEIGHT = 0.3, 0.4, 0.1
-_DEFINES_WEIGHT, _MENTIONS_WEIGHT = 0.8, 0.4
+_DEFINES_WEIGHT, _MENTIONS_WEIGHT, _NAME_INSIDE = 0.8, 0.4, 0.5
 _LOOK_AHEAD = 3
 TRUE_MATCH = 0.5
 _READ_CHARACTERS = 3_000
@@ -56,17 +56,17 @@ def _without_noise(every: Sequence[Placed]) -> list[Placed]:
 
 def _place(hit: Hit, best: Hit, asked: _Question, intent: Intent) -> Placed:
     in_title, covered = asked.covered_by(hit.title), asked.covered_by(f"{hit.title} {hit.text[:_READ_CHARACTERS]}")
-    exact = _exactness(hit, intent.name) if intent.name else 0.0
+    exact = max((_exactness(hit, name) for name in intent.names), default=0.0)
     own = hit.own_score / best.own_score if best.own_score > 0 else 1.0
     leaning = intent.towards(_nature(hit))
     score = (
         _TITLE_WEIGHT * in_title
         + _TEXT_WEIGHT * covered
         + _OWN_WEIGHT * min(1.0, max(0.0, own))
-        + exact
-        + leaning * (0.3 + 0.7 * covered)
+        + (exact if intent.name else exact * _NAME_INSIDE)
+        + leaning * (1 + covered) / 2
     )
-    return Placed(hit, score, 1.0 if exact else covered)
+    return Placed(hit, score, 1.0 if exact and intent.name else covered)
 
 
 def _nature(hit: Hit) -> str:
