@@ -79,6 +79,11 @@ class App:
             open_memory=self.links.open_memory,
         ).offered(self.config.toolsets)
 
+    @property
+    def repeats_excerpts(self) -> bool:
+        """Whether excerpts are shown again: as the user wishes, and where no `fetch` could bring them back."""
+        return self.config.repeat_excerpts or "memory" not in self.config.toolsets
+
     def code_search(self, index: ProjectIndex) -> CodeSearch:
         """Search over one project's code."""
         return CodeSearch(CodeStore(index.database), index.project.root)

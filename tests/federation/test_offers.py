@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextlib import closing
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -171,3 +171,13 @@ def test_a_prompt_that_is_too_long_says_what_it_left_out(tmp_path: Path) -> None
         text = written(prompt_named(app, "onboard"), desk)
     assert text.startswith("showing ")
     assert estimate_tokens(text) <= 400
+
+
+def test_excerpts_are_folded_only_where_they_can_be_fetched(tmp_path: Path) -> None:
+    def repeats(**settings: Any) -> bool:
+        with closing(App(Config(tmp_path / "home", **settings))) as app:
+            return app.repeats_excerpts
+
+    assert not repeats()
+    assert repeats(repeat_excerpts=True)
+    assert repeats(toolsets=("docs",))

@@ -21,5 +21,5 @@ def open_toolbox(config: Config) -> Toolbox:
         close=app.close,
         resources=app.resources(),
         prompts=app.prompts(),
-        repeat_excerpts=config.repeat_excerpts,
+        repeat_excerpts=app.repeats_excerpts,
     )

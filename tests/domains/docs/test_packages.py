@@ -301,3 +301,19 @@ def test_a_public_name_of_an_installed_package_is_found_without_adding_it(tmp_pa
 def test_a_name_that_no_package_documents_is_not_found(tmp_path: Path, name: str) -> None:
     web_kit(tmp_path)
     assert find_definition(name, tmp_path) is None
+
+
+def test_a_name_that_is_handed_on_by_private_packages_is_known_by_its_public_name(tmp_path: Path) -> None:
+    files = {
+        "core/__init__.py": "from ._sync import Pool as ConnectionPool\n",
+        "core/_sync/__init__.py": "from .pool import Pool\nfrom .hidden import Secret\n",
+        "core/_sync/pool.py": 'class Pool:\n    """Keeps connections."""\n\n    def close(self) -> None: ...\n',
+        "core/_sync/hidden.py": "class Secret: ...\n",
+    }
+    install(tmp_path, files, name="core", version="3")
+    found = find_definition("core.ConnectionPool", tmp_path)
+    assert found is not None
+    assert found.origin == "pypi:core@3/core/_sync/pool.py"
+    assert "Keeps connections." in found.text
+    assert find_definition("core.ConnectionPool.close", tmp_path) is not None
+    assert find_definition("core.Secret", tmp_path) is None
