@@ -99,3 +99,17 @@ def test_many_touched_definitions_are_counted(tmp_path: Path) -> None:
         (prompt,) = [each for each in app.prompts() if each.name == "review_impact"]
         text = written(prompt, Desk(app.tools(), root))
     assert "and 5 more definitions" in text
+
+
+def test_what_is_used_most_comes_first_and_tests_last(tmp_path: Path) -> None:
+    root = make_repository(tmp_path / "p", {"README.md": "# P\n"})
+    users = "".join(f"def user_{n}():\n    return popular()\n\n\n" for n in range(3))
+    write_files(
+        root, {"a.py": f"def lonely(): ...\n\n\ndef popular(): ...\n\n\n{users}", "test_a.py": "def test_it(): ...\n"}
+    )
+    with closing(App(Config(tmp_path / "home"))) as app:
+        index = app.projects.at(root)
+        index.index()
+        touched = touched_by(app.graph_search(index), changed_files(root, ""))
+    keys = [impact.target.first.key for impact in touched.impacts]
+    assert (keys[0], keys[-1]) == ("popular", "test_it")

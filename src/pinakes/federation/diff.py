@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from pinakes.domains.graph.search import Target
 from pinakes.errors import BadArgument
 from pinakes.workspace.git import run_git
+from pinakes.workspace.purpose import is_test
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -84,7 +85,7 @@ def read_diff(lines: Iterable[str]) -> list[ChangedFile]:
 
 
 def touched_by(search: GraphSearch, files: Sequence[ChangedFile]) -> Touched:
-    """The innermost definitions on changed lines, and what depends on them."""
+    """The innermost definitions on changed lines, most used first, and what depends on them."""
     rows: dict[int, SymbolRow] = {}
     bare: list[str] = []
     for file in files:
@@ -92,7 +93,9 @@ def touched_by(search: GraphSearch, files: Sequence[ChangedFile]) -> Touched:
         rows.update((row.node_id, row) for row in inner)
         if not inner:
             bare.append(file.path)
-    chosen = list(rows.values())[:MOST_SYMBOLS]
+    uses = search.reader.reference_counts(rows)
+    ordered = sorted(rows.values(), key=lambda row: (is_test(row.path), -uses.get(row.node_id, 0)))
+    chosen = ordered[:MOST_SYMBOLS]
     impacts = tuple(search.impact(_target(row)) for row in chosen)
     return Touched(impacts, tuple(bare), len(rows) - len(chosen))
 
