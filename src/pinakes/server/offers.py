@@ -16,7 +16,7 @@ from pinakes.server.reporting import CallProgress
 from pinakes.tool import Answer, Call, check_arguments
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Mapping
+    from collections.abc import Awaitable, Callable
     from typing import TypeVar
 
     from mcp.server.context import ServerRequestContext
@@ -37,9 +37,14 @@ _SHOWN_CHARACTERS = 80
 class Offers:
     """What one client can read and choose, beside calling tools."""
 
-    def __init__(self, workbench: Workbench, session: Session, settle: Callable[[], Awaitable[None]]) -> None:
+    def __init__(
+        self,
+        workbench: Workbench,
+        session_of: Callable[[Context], Session],
+        settle: Callable[[Context], Awaitable[None]],
+    ) -> None:
         self._workbench = workbench
-        self._session = session
+        self._session_of = session_of
         self._settle = settle
         self._limiter = anyio.CapacityLimiter(MAX_CONCURRENT_READS)
 
@@ -79,9 +84,13 @@ class Offers:
             ]
         )
 
-    async def read_resource(self, _: Context, params: types.ReadResourceRequestParams) -> types.ReadResourceResult:
+    async def read_resource(
+        self, context: Context, params: types.ReadResourceRequestParams
+    ) -> types.ReadResourceResult:
         """The text behind an address."""
-        outcome = await self._run(lambda toolbox, progress: self._read(toolbox, params.uri, progress))
+        outcome = await self._run(
+            context, lambda toolbox, session, progress: _read(toolbox, params.uri, session, progress)
+        )
         contents = types.TextResourceContents(uri=params.uri, mime_type="text/markdown", text=outcome.text)
         return types.ReadResourceResult(contents=[contents])
 
@@ -90,35 +99,22 @@ class Offers:
         toolbox = await self._opened(params)
         return types.ListPromptsResult(prompts=[_listing(prompt) for prompt in toolbox.prompts])
 
-    async def get_prompt(self, _: Context, params: types.GetPromptRequestParams) -> types.GetPromptResult:
+    async def get_prompt(self, context: Context, params: types.GetPromptRequestParams) -> types.GetPromptResult:
         """A prompt written out, as one message of the user."""
         outcome = await self._run(
-            lambda toolbox, progress: self._write(toolbox, params.name, params.arguments or {}, progress)
+            context, lambda toolbox, session, progress: _write(toolbox, params, session, progress)
         )
         content = types.TextContent(type="text", text=outcome.text)
         return types.GetPromptResult(messages=[types.PromptMessage(role="user", content=content)])
 
-    def _read(self, toolbox: Toolbox, uri: str, progress: Progress) -> Answer:
-        for resource in toolbox.resources:
-            if (arguments := resource.arguments(uri)) is not None:
-                return Answer(resource.read(Call(arguments, self._session, progress, repeat=True)))
-        known = ", ".join(resource.uri for resource in toolbox.resources)
-        raise NotFound(f"No resource {uri[:_SHOWN_CHARACTERS]!r}", hint=f"Known: {known or 'none'}.")
-
-    def _write(self, toolbox: Toolbox, name: str, given: Mapping[str, str], progress: Progress) -> Answer:
-        for prompt in toolbox.prompts:
-            if prompt.name == name:
-                arguments = check_arguments(prompt.parameters, given)
-                return Answer(prompt.write(Call(arguments, self._session, progress, repeat=True)))
-        known = ", ".join(prompt.name for prompt in toolbox.prompts)
-        raise NotFound(f"No prompt {name[:_SHOWN_CHARACTERS]!r}", hint=f"Known: {known or 'none'}.")
-
-    async def _run(self, work: Callable[[Toolbox, Progress], Answer]) -> Outcome:
+    async def _run(self, context: Context, work: Callable[[Toolbox, Session, Progress], Answer]) -> Outcome:
         """Work in a thread; an error is refused as the protocol wants it, since only tools tell errors in words."""
-        await self._settle()
+        await self._settle(context)
+        session = self._session_of(context)
         progress = CallProgress(asyncio.get_running_loop())
         try:
-            outcome = await self._in_thread(partial(self._workbench.attempt, lambda toolbox: work(toolbox, progress)))
+            attempt = partial(self._workbench.attempt, lambda toolbox: work(toolbox, session, progress))
+            outcome = await self._in_thread(attempt)
         finally:
             progress.close()
         if outcome.is_error:
@@ -143,6 +139,23 @@ def register_offers(server: Server[Any], offers: Offers) -> None:
     server.add_request_handler("resources/read", types.ReadResourceRequestParams, offers.read_resource)
     server.add_request_handler("prompts/list", pages, offers.list_prompts)
     server.add_request_handler("prompts/get", types.GetPromptRequestParams, offers.get_prompt)
+
+
+def _read(toolbox: Toolbox, uri: str, session: Session, progress: Progress) -> Answer:
+    for resource in toolbox.resources:
+        if (arguments := resource.arguments(uri)) is not None:
+            return Answer(resource.read(Call(arguments, session, progress, repeat=True)))
+    known = ", ".join(resource.uri for resource in toolbox.resources)
+    raise NotFound(f"No resource {uri[:_SHOWN_CHARACTERS]!r}", hint=f"Known: {known or 'none'}.")
+
+
+def _write(toolbox: Toolbox, asked: types.GetPromptRequestParams, session: Session, progress: Progress) -> Answer:
+    for prompt in toolbox.prompts:
+        if prompt.name == asked.name:
+            arguments = check_arguments(prompt.parameters, asked.arguments or {})
+            return Answer(prompt.write(Call(arguments, session, progress, repeat=True)))
+    known = ", ".join(prompt.name for prompt in toolbox.prompts)
+    raise NotFound(f"No prompt {asked.name[:_SHOWN_CHARACTERS]!r}", hint=f"Known: {known or 'none'}.")
 
 
 def _listing(prompt: Prompt) -> types.Prompt:

@@ -50,7 +50,7 @@ class Surface:
         self._conversation = conversation
         self._limiter = anyio.CapacityLimiter(MAX_CONCURRENT_CALLS)
         self._roots_settled: anyio.Event | None = None
-        self.offers = Offers(workbench, conversation, self._wait_for_roots)
+        self.offers = Offers(workbench, lambda _: conversation, lambda _: self._wait_for_roots())
 
     async def list_tools(self, _: Context, params: PageParams) -> types.ListToolsResult:
         """All tools on one page."""
