@@ -87,10 +87,10 @@ class Prompts:
     def review_impact(self, call: Call) -> str:
         """The request to review a change, with all that it touches."""
         root = call.session.project_root()
-        files = changed_files(root, call.text("base"))
+        index = self.projects.at(root)
+        files = changed_files(index.project.root, call.text("base"))
         if not files:
             raise BadArgument("There is no change to review", hint="Edit something, or name a revision as `base`.")
-        index = self.projects.at(root)
         touched = index.answer(
             lambda _: touched_by(GraphSearch(GraphReader(index.database), index.project.root), files),
             progress=call.progress,
