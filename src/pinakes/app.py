@@ -20,7 +20,7 @@ from pinakes.domains.memory.memory import Memory
 from pinakes.domains.memory.tools import memory_tools
 from pinakes.federation.links import Links
 from pinakes.federation.prompts import Prompts
-from pinakes.federation.resources import resources
+from pinakes.federation.resources import Resources
 from pinakes.federation.search import Federation
 from pinakes.federation.shelves.apis import ApiShelf
 from pinakes.federation.shelves.code import CodeShelf
@@ -66,7 +66,7 @@ class App:
 
     def resources(self) -> tuple[Resource, ...]:
         """What clients can read of the enabled toolsets."""
-        return resources(self.projects, self.federation, self.config.toolsets, token_budget=self.config.token_budget)
+        return Resources(self.projects, self.federation, self.config.token_budget).offered(self.config.toolsets)
 
     def prompts(self) -> tuple[Prompt, ...]:
         """The requests that people can choose."""

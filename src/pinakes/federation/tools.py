@@ -10,6 +10,8 @@ from pinakes.federation.render import fetch_answer, search_answer
 from pinakes.tool import Answer, Parameter, Tool
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from pinakes.federation.search import Federation
     from pinakes.tool import Call
 
@@ -32,26 +34,31 @@ def federation_tools(federation: Federation, *, token_budget: int) -> tuple[Tool
         asked = Asked("", call.session.project_root(), call.progress)
         return fetch_answer(federation.fetch(call.text("id"), asked), token_budget=token_budget)
 
-    return (
-        Tool(
-            "search",
-            "memory",
-            "Search everything",
-            "Search code, docs, APIs and what earlier sessions learned. A compact index: fetch the rest.",
-            (
-                Parameter("query", "string", "A question, a name or METHOD /path"),
-                Parameter("limit", "integer", "Most results (1-20)", default=10, minimum=1, maximum=20),
-                Parameter("project_id", "string", "Default: the session's; or 'all'", default=""),
-                Parameter("scope", "array", "Only these", default=[], choices=TOOLSETS),
-            ),
-            search,
+    return (_search_tool(search), _fetch_tool(fetch))
+
+
+def _search_tool(run: Callable[[Call], Answer]) -> Tool:
+    return Tool(
+        "search",
+        "memory",
+        "Search everything",
+        "Search code, docs, APIs and what earlier sessions learned. A compact index: fetch the rest.",
+        (
+            Parameter("query", "string", "A question, a name or METHOD /path"),
+            Parameter("limit", "integer", "Most results (1-20)", default=10, minimum=1, maximum=20),
+            Parameter("project_id", "string", "Default: the session's; or 'all'", default=""),
+            Parameter("scope", "array", "Only these", default=[], choices=TOOLSETS),
         ),
-        Tool(
-            "fetch",
-            "memory",
-            "Fetch by id",
-            "Show the full text behind an id from search, with its citation.",
-            (Parameter("id", "string", "An id from search"),),
-            fetch,
-        ),
+        run,
+    )
+
+
+def _fetch_tool(run: Callable[[Call], Answer]) -> Tool:
+    return Tool(
+        "fetch",
+        "memory",
+        "Fetch by id",
+        "Show the full text behind an id from search, with its citation.",
+        (Parameter("id", "string", "An id from search"),),
+        run,
     )
