@@ -324,6 +324,13 @@ def test_lines_of_windows_are_shown_without_their_carriage_returns(desk: Desk) -
     assert (first["content"], first["end_line"]) == ("def on_windows(path):\n    return path", 2)
 
 
+def test_a_name_that_nothing_has_is_said_not_to_be_defined(desk: Desk) -> None:
+    answer = desk.call("search_code", query="CacheRebuilder")
+    assert answer.text.startswith("Note: nothing named CacheRebuilder is defined here; closest by words:")
+    assert "Note" not in desk.call("search_code", query="clear_cache").text
+    assert "Note" not in desk.call("search_code", query="cache").text
+
+
 def test_a_concise_answer_shows_the_line_that_was_asked_for(desk: Desk, project: Path) -> None:
     lines = [f"    step_{number}(state)" for number in range(60)]
     lines[40] = '    raise Overflow("the pantry is full")'

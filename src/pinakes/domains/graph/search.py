@@ -126,7 +126,9 @@ class GraphSearch:
             return []
         from rapidfuzz import fuzz, process  # deferred: only needed when nothing was found
 
-        near = process.extract(query.last, self.reader.names(), scorer=fuzz.WRatio, limit=_SUGGESTIONS)
+        # A short name is in many longer ones, which makes it like none of them.
+        names = [name for name in self.reader.names() if 2 * len(name) > len(query.last)]
+        near = process.extract(query.last, names, scorer=fuzz.WRatio, limit=_SUGGESTIONS)
         return [name for name, score, _ in near if score >= _LEAST_SIMILAR]
 
     def targets(self, symbol: str) -> list[Target]:
