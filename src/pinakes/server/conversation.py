@@ -11,6 +11,8 @@ from urllib.parse import unquote, urlsplit
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    import anyio
+
 LOG_LEVELS = ("debug", "info", "notice", "warning", "error", "critical", "alert", "emergency")
 _DRIVE = re.compile(r"/[A-Za-z]:")
 
@@ -23,6 +25,7 @@ class Conversation:
         self._root: Path | None = None
         self._chosen: Path | None = None
         self.log_level = "debug"
+        self.roots_settled: anyio.Event | None = None
 
     def project_root(self) -> Path:
         """The folder that calls mean when they name none."""

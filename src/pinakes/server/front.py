@@ -24,12 +24,13 @@ if TYPE_CHECKING:
     from pinakes.tool import Toolbox
 
 USAGE = f"""\
-usage: pinakes mcp [PATH] [--toolsets LIST]
+usage: pinakes mcp [PATH] [--toolsets LIST] [--http [HOST:PORT]]
 
 Serve a project to an MCP client over stdin and stdout: the client's root if it names one, else PATH,
 else the current folder.
 
   --toolsets LIST   serve only these toolsets, comma-separated; all of them: {",".join(TOOLSETS)}
+  --http [ADDRESS]  serve over HTTP instead; `pinakes mcp --http --help` tells its options
   -h, --help        show this help
 
 To connect a client, give it the command `pinakes` with the argument `mcp`.
@@ -50,6 +51,10 @@ def main(
     manifest_path: Path = MANIFEST_PATH,
 ) -> int:
     """Serve until the client hangs up; the toolbox is opened once the first answers are out."""
+    if any(word.partition("=")[0] == "--http" for word in argv):
+        from pinakes.server.http.listen import main as serve_http  # deferred: the SDK, which stdio imports later
+
+        return serve_http(argv, open_toolbox, manifest_path)
     try:
         options = parse_options(argv)
         config = Config.from_environment(toolsets=options.toolsets)

@@ -1,9 +1,10 @@
-"""MCP in the words of the SDK. Leaves the transport to `stdio` and the work to `workbench`."""
+"""MCP in the words of the SDK. Leaves the transport to `stdio` and `http`, and the work to `workbench`."""
 
 from __future__ import annotations
 
 import asyncio
 import logging
+import time
 import warnings
 from functools import partial
 from pathlib import Path
@@ -17,13 +18,17 @@ from mcp.shared.exceptions import MCPDeprecationWarning, MCPError
 from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS, MODERN_PROTOCOL_VERSIONS
 from pydantic import ValidationError
 
+from pinakes.server.access import Level, level_needed
 from pinakes.server.conversation import Conversation
 from pinakes.server.manifest import SERVER_NAME, SERVER_TITLE
 from pinakes.server.reporting import CallProgress
+from pinakes.server.visitor import Visitor
 from pinakes.server.workbench import Workbench
 from pinakes.tool import Toolbox
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from mcp.server.context import ServerRequestContext
 
     from pinakes.server.manifest import Manifest
@@ -32,6 +37,8 @@ if TYPE_CHECKING:
 
     Context = ServerRequestContext[Any]
     PageParams = types.PaginatedRequestParams | None
+    Reception = Callable[[Context], Visitor]
+    Observer = Callable[[str, Outcome, float], None]
 
 logger = logging.getLogger(__name__)
 
@@ -41,27 +48,36 @@ ROOTS_PATIENCE_SECONDS = 1.0
 
 
 class Surface:
-    """Answers the requests of one client."""
+    """Answers the requests of clients; `receive` tells who a request comes from, `observe` hears of each call."""
 
-    def __init__(self, manifest: Manifest, workbench: Workbench, conversation: Conversation) -> None:
+    def __init__(
+        self,
+        manifest: Manifest,
+        workbench: Workbench,
+        receive: Reception,
+        observe: Observer = lambda _name, _outcome, _seconds: None,
+    ) -> None:
         self._manifest = manifest
         self._workbench = workbench
-        self._conversation = conversation
+        self._receive = receive
+        self._observe = observe
         self._limiter = anyio.CapacityLimiter(MAX_CONCURRENT_CALLS)
-        self._roots_settled: anyio.Event | None = None
 
-    async def list_tools(self, _: Context, params: PageParams) -> types.ListToolsResult:
-        """All tools on one page."""
+    async def list_tools(self, context: Context, params: PageParams) -> types.ListToolsResult:
+        """All tools that the caller may use, on one page."""
         if params and params.cursor is not None:
             raise MCPError(code=types.INVALID_PARAMS, message="Invalid cursor: the list has only one page")
+        level = self._receive(context).level
         tools = [types.Tool.model_validate(listing) for listing in self._manifest.listings()]
-        return types.ListToolsResult(tools=tools)
+        return types.ListToolsResult(tools=[tool for tool in tools if _may_use(tool, level)])
 
     async def call_tool(self, context: Context, params: types.CallToolRequestParams) -> types.CallToolResult:
         """Run the tool in a thread; a cancelled call is abandoned at once and told to stop."""
-        await self._wait_for_roots()
+        visitor = self._receive(context)
+        await _wait_for_roots(visitor.conversation)
         progress = CallProgress(asyncio.get_running_loop())
-        work = partial(self._workbench.run, params.name, params.arguments or {}, self._conversation, progress)
+        work = partial(self._workbench.run, params.name, params.arguments or {}, visitor, progress)
+        started = time.monotonic()
         async with anyio.create_task_group() as tasks:
             if "progress_token" in (context.meta or {}):
                 tasks.start_soon(progress.forward, context.session.report_progress)
@@ -69,13 +85,14 @@ class Surface:
                 outcome = await anyio.to_thread.run_sync(work, abandon_on_cancel=True, limiter=self._limiter)
             finally:
                 progress.close()
-        if outcome.truncated:
-            await self._warn_of_cut(context, params.name, outcome)
+        self._observe(params.name, outcome, time.monotonic() - started)
+        if outcome.truncated and visitor.conversation.hears("warning"):
+            await _warn_of_cut(context, params.name, outcome)
         return _call_result(outcome)
 
-    async def set_log_level(self, _: Context, params: types.SetLevelRequestParams) -> types.EmptyResult:
+    async def set_log_level(self, context: Context, params: types.SetLevelRequestParams) -> types.EmptyResult:
         """Remember which log messages the client wants."""
-        self._conversation.log_level = params.level
+        self._receive(context).conversation.log_level = params.level
         return types.EmptyResult()
 
     async def learn_roots(self, context: Context, _: types.NotificationParams | None) -> None:
@@ -83,31 +100,22 @@ class Surface:
         capabilities = context.session.client_capabilities
         if capabilities is None or capabilities.roots is None:
             return
-        settled = self._roots_settled = self._roots_settled or anyio.Event()
+        conversation = self._receive(context).conversation
+        settled = conversation.roots_settled = conversation.roots_settled or anyio.Event()
         try:
             request = types.ListRootsRequest()
             result = await context.session.send_request(request, types.ListRootsResult, ROOTS_TIMEOUT_SECONDS)
         except (MCPError, ValidationError) as error:  # a client that fails to answer is one without roots
             logger.warning("no roots from the client: %s", error)
         else:
-            self._conversation.set_client_roots(str(root.uri) for root in result.roots)
+            conversation.set_client_roots(str(root.uri) for root in result.roots)
         finally:
             settled.set()
 
-    async def _wait_for_roots(self) -> None:
-        if self._roots_settled and not self._roots_settled.is_set():
-            with anyio.move_on_after(ROOTS_PATIENCE_SECONDS):
-                await self._roots_settled.wait()
-            self._roots_settled.set()
 
-    async def _warn_of_cut(self, context: Context, name: str, outcome: Outcome) -> None:
-        if self._conversation.hears("warning"):
-            text = f"{name}: answer cut to {len(outcome.text)} of {outcome.original_characters} characters"
-            await context.session.send_log_message("warning", text, SERVER_NAME, context.request_id)
-
-
-def build_server(manifest: Manifest, surface: Surface) -> Server[Any]:
-    """The SDK's server, wired to `surface`."""
+def build_server(manifest: Manifest, surface: Surface, *, follow_roots: bool = True) -> Server[Any]:
+    """The SDK's server, wired to `surface`; without `follow_roots` clients are not asked for their folders."""
+    schemas = {listing["name"]: listing["inputSchema"] for listing in manifest.listings()}
     server: Server[Any] = Server(
         SERVER_NAME,
         version=manifest.version,
@@ -115,19 +123,21 @@ def build_server(manifest: Manifest, surface: Surface) -> Server[Any]:
         instructions=manifest.instructions,
         on_list_tools=surface.list_tools,
         on_call_tool=surface.call_tool,
+        get_tool_input_schema=schemas.get,
     )
     # Logging and roots are deprecated as of 2026-07-28, and what clients of today use. Registered by name,
     # the SDK does not warn; sending a log message does, so that is silenced for this module alone.
     warnings.filterwarnings("ignore", category=MCPDeprecationWarning, module=__name__)
     server.add_request_handler("logging/setLevel", types.SetLevelRequestParams, surface.set_log_level)
-    for method in ("notifications/initialized", "notifications/roots/list_changed"):
+    for method in ("notifications/initialized", "notifications/roots/list_changed") if follow_roots else ():
         server.add_notification_handler(method, types.NotificationParams, surface.learn_roots)
     return server
 
 
 def capabilities(manifest: Manifest) -> JsonObject:
     """What a server of ours says that it can do."""
-    idle = Surface(manifest, Workbench(lambda: Toolbox((), close=lambda: None)), Conversation(Path()))
+    nobody = Visitor(Conversation(Path()))
+    idle = Surface(manifest, Workbench(lambda: Toolbox((), close=lambda: None)), lambda _: nobody)
     offered = build_server(manifest, idle).get_capabilities()
     return offered.model_dump(by_alias=True, mode="json", exclude_none=True)
 
@@ -135,6 +145,24 @@ def capabilities(manifest: Manifest) -> JsonObject:
 def protocol_versions() -> tuple[list[str], list[str]]:
     """The protocol versions with a handshake and those without, oldest first."""
     return list(HANDSHAKE_PROTOCOL_VERSIONS), list(MODERN_PROTOCOL_VERSIONS)
+
+
+async def _wait_for_roots(conversation: Conversation) -> None:
+    settled = conversation.roots_settled
+    if settled and not settled.is_set():
+        with anyio.move_on_after(ROOTS_PATIENCE_SECONDS):
+            await settled.wait()
+        settled.set()
+
+
+async def _warn_of_cut(context: Context, name: str, outcome: Outcome) -> None:
+    text = f"{name}: answer cut to {len(outcome.text)} of {outcome.original_characters} characters"
+    await context.session.send_log_message("warning", text, SERVER_NAME, context.request_id)
+
+
+def _may_use(tool: types.Tool, level: Level) -> bool:
+    hints = tool.annotations or types.ToolAnnotations()
+    return level >= level_needed(read_only=bool(hints.read_only_hint), destructive=bool(hints.destructive_hint))
 
 
 def _call_result(outcome: Outcome) -> types.CallToolResult:

@@ -17,6 +17,7 @@ from mcp.shared.message import SessionMessage
 from pinakes.server.conversation import Conversation
 from pinakes.server.messages import Message, Refused, answered_id, read_message, write_message
 from pinakes.server.protocol import Surface, build_server
+from pinakes.server.visitor import Visitor
 from pinakes.server.workbench import Workbench
 
 if TYPE_CHECKING:
@@ -43,7 +44,8 @@ def run(manifest: Manifest, start: Path, open_toolbox: OpenToolbox, inbox: Inbox
 
 
 async def _serve(manifest: Manifest, workbench: Workbench, start: Path, inbox: Inbox, wire: Wire) -> None:
-    server = build_server(manifest, Surface(manifest, workbench, Conversation(start)))
+    visitor = Visitor(Conversation(start))
+    server = build_server(manifest, Surface(manifest, workbench, lambda _: visitor))
     exchange = Exchange(inbox, wire)
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(exchange.receive)

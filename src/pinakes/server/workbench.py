@@ -12,14 +12,17 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from pinakes.budget import MAX_ANSWER_CHARACTERS, cut
+from pinakes.confinement import confined
 from pinakes.errors import NotFound, PinakesError, SourceError
+from pinakes.server.access import check_level
 from pinakes.tool import Answer, Call, check_arguments, snake_case
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from pinakes.progress import Progress
-    from pinakes.tool import JsonObject, Session, Tool, Toolbox
+    from pinakes.server.visitor import Visitor
+    from pinakes.tool import JsonObject, Tool, Toolbox
 
     OpenToolbox = Callable[[], Toolbox]
 
@@ -53,14 +56,16 @@ class Workbench:
         except Exception as error:  # noqa: BLE001 - a surface: reported by the call that needs it
             sys.stderr.write(f"pinakes mcp: {error}\n")
 
-    def run(self, name: str, given: Mapping[str, Any], session: Session, progress: Progress) -> Outcome:
-        """Call the tool called `name`."""
+    def run(self, name: str, given: Mapping[str, Any], visitor: Visitor, progress: Progress) -> Outcome:
+        """Call the tool called `name` for `visitor`."""
         finished = threading.Event()
         self._running.add(finished)
         try:
             tool = find_tool(self._open().tools, name)
-            answer = tool.run(Call(check_arguments(tool.parameters, given), session, progress))
-            return _outcome(answer)
+            check_level(tool, visitor.level)
+            call = Call(check_arguments(tool.parameters, given), visitor.conversation, progress)
+            with confined(visitor.confinement):
+                return _outcome(tool.run(call))
         except PinakesError as error:
             return _failure(str(error))
         except (Exception, SystemExit) as error:  # noqa: BLE001 - a surface: tools never throw through the protocol
