@@ -65,7 +65,7 @@ def main(
     if options.help:
         sys.stdout.write(USAGE)
         return 0
-    return serve(Manifest.load(config.toolsets, manifest_path), start, lambda: open_toolbox(config))
+    return serve(Manifest.load(config.toolsets, manifest_path), start, config, open_toolbox)
 
 
 def parse_options(argv: Sequence[str]) -> Options:
@@ -85,7 +85,7 @@ def parse_options(argv: Sequence[str]) -> Options:
     return options
 
 
-def serve(manifest: Manifest, start: Path, open_toolbox: Callable[[], Toolbox]) -> NoReturn:
+def serve(manifest: Manifest, start: Path, config: Config, open_toolbox: Callable[[Config], Toolbox]) -> NoReturn:
     """Greet the client, then import the SDK and hand over to it. Ends the process."""
     try:
         wire = claim()
@@ -99,7 +99,7 @@ def serve(manifest: Manifest, start: Path, open_toolbox: Callable[[], Toolbox]) 
         inbox.busy.wait()
         from pinakes.server.stdio import run  # deferred: the SDK takes a second to import
 
-        run(manifest, start, open_toolbox, inbox, wire)
+        run(manifest, start, config, open_toolbox, inbox, wire)
     except Exception:  # noqa: BLE001 - a surface: nothing above can report it
         traceback.print_exc()
         _leave(1)

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any
 import anyio
 import anyio.to_thread
 import mcp_types as types
-from mcp.server.lowlevel import Server
+from mcp.server.lowlevel import NotificationOptions, Server
+from mcp.server.subscriptions import InMemorySubscriptionBus, ListenHandler, ToolsListChanged
 from mcp.shared.exceptions import MCPDeprecationWarning, MCPError
 from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS, MODERN_PROTOCOL_VERSIONS
 from pydantic import ValidationError
@@ -48,7 +49,10 @@ ROOTS_PATIENCE_SECONDS = 1.0
 
 
 class Surface:
-    """Answers the requests of clients; `receive` tells who a request comes from, `observe` hears of each call."""
+    """Answers the requests of clients; `receive` tells who a request comes from, `observe` hears of each call.
+
+    Without `follow_roots` clients are not asked for their folders, which may be on another machine.
+    """
 
     def __init__(
         self,
@@ -56,12 +60,18 @@ class Surface:
         workbench: Workbench,
         receive: Reception,
         observe: Observer = lambda _name, _outcome, _seconds: None,
+        *,
+        follow_roots: bool = True,
     ) -> None:
         self._manifest = manifest
         self._workbench = workbench
         self._receive = receive
         self._observe = observe
+        self._follow_roots = follow_roots
         self._limiter = anyio.CapacityLimiter(MAX_CONCURRENT_CALLS)
+        self._tools_changed = anyio.Event()
+        self._bus = InMemorySubscriptionBus()
+        self.listen = ListenHandler(self._bus)
 
     async def list_tools(self, context: Context, params: PageParams) -> types.ListToolsResult:
         """All tools that the caller may use, on one page."""
@@ -90,6 +100,19 @@ class Surface:
             await _warn_of_cut(context, params.name, outcome)
         return _call_result(outcome)
 
+    async def tell_of_changed_tools(self) -> None:
+        """Tell all clients that the tools on offer have changed."""
+        changed, self._tools_changed = self._tools_changed, anyio.Event()
+        changed.set()
+        await self._bus.publish(ToolsListChanged())
+
+    async def attend(self, context: Context, params: types.NotificationParams | None) -> None:
+        """After the handshake: learn the client's roots, then tell it of changed tools for as long as it stays."""
+        await self.learn_roots(context, params)
+        while True:
+            await self._tools_changed.wait()
+            await context.session.send_tool_list_changed()
+
     async def set_log_level(self, context: Context, params: types.SetLevelRequestParams) -> types.EmptyResult:
         """Remember which log messages the client wants."""
         self._receive(context).conversation.log_level = params.level
@@ -98,7 +121,7 @@ class Surface:
     async def learn_roots(self, context: Context, _: types.NotificationParams | None) -> None:
         """Ask the client for its roots, if it has any; calls wait a moment for the first answer."""
         capabilities = context.session.client_capabilities
-        if capabilities is None or capabilities.roots is None:
+        if not self._follow_roots or capabilities is None or capabilities.roots is None:
             return
         conversation = self._receive(context).conversation
         settled = conversation.roots_settled = conversation.roots_settled or anyio.Event()
@@ -113,33 +136,43 @@ class Surface:
             settled.set()
 
 
-def build_server(manifest: Manifest, surface: Surface, *, follow_roots: bool = True) -> Server[Any]:
-    """The SDK's server, wired to `surface`; without `follow_roots` clients are not asked for their folders."""
-    schemas = {listing["name"]: listing["inputSchema"] for listing in manifest.listings()}
-    server: Server[Any] = Server(
+class ChangingServer(Server[Any]):
+    """The SDK's server, saying that its list of tools can change."""
+
+    def get_capabilities(self, *_: object, protocol_version: str | None = None) -> types.ServerCapabilities:
+        """What this server can do. The SDK asks everybody who starts a server for the options that are fixed here."""
+        return super().get_capabilities(NotificationOptions(tools_changed=True), protocol_version=protocol_version)
+
+
+def build_server(manifest: Manifest, surface: Surface) -> Server[Any]:
+    """The SDK's server, wired to `surface`."""
+    server = ChangingServer(
         SERVER_NAME,
         version=manifest.version,
         title=SERVER_TITLE,
         instructions=manifest.instructions,
         on_list_tools=surface.list_tools,
         on_call_tool=surface.call_tool,
-        get_tool_input_schema=schemas.get,
+        on_subscriptions_listen=surface.listen,
+        get_tool_input_schema=lambda _name: None,  # no parameter of ours travels in a header
     )
     # Logging and roots are deprecated as of 2026-07-28, and what clients of today use. Registered by name,
     # the SDK does not warn; sending a log message does, so that is silenced for this module alone.
     warnings.filterwarnings("ignore", category=MCPDeprecationWarning, module=__name__)
     server.add_request_handler("logging/setLevel", types.SetLevelRequestParams, surface.set_log_level)
-    for method in ("notifications/initialized", "notifications/roots/list_changed") if follow_roots else ():
-        server.add_notification_handler(method, types.NotificationParams, surface.learn_roots)
+    server.add_notification_handler("notifications/initialized", types.NotificationParams, surface.attend)
+    server.add_notification_handler("notifications/roots/list_changed", types.NotificationParams, surface.learn_roots)
     return server
 
 
-def capabilities(manifest: Manifest) -> JsonObject:
-    """What a server of ours says that it can do."""
+def capabilities(manifest: Manifest) -> tuple[JsonObject, JsonObject]:
+    """What a server of ours says that it can do: after a handshake, and without one."""
     nobody = Visitor(Conversation(Path()))
     idle = Surface(manifest, Workbench(lambda: Toolbox((), close=lambda: None)), lambda _: nobody)
-    offered = build_server(manifest, idle).get_capabilities()
-    return offered.model_dump(by_alias=True, mode="json", exclude_none=True)
+    server = build_server(manifest, idle)
+    offered = (server.get_capabilities(), server.get_capabilities(protocol_version=MODERN_PROTOCOL_VERSIONS[-1]))
+    handshake, modern = (one.model_dump(by_alias=True, mode="json", exclude_none=True) for one in offered)
+    return handshake, modern
 
 
 def protocol_versions() -> tuple[list[str], list[str]]:

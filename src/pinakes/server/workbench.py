@@ -56,6 +56,15 @@ class Workbench:
         except Exception as error:  # noqa: BLE001 - a surface: reported by the call that needs it
             sys.stderr.write(f"pinakes mcp: {error}\n")
 
+    def reopen(self, open_toolbox: OpenToolbox) -> None:
+        """Work with another toolbox from now on; the old one is closed once its calls have ended."""
+        with self._opening:
+            old, self._toolbox = self._toolbox, None
+            self._open_toolbox = open_toolbox
+            running = tuple(self._running)
+        if old:
+            threading.Thread(target=_close_after, args=(old, running), daemon=True).start()
+
     def run(self, name: str, given: Mapping[str, Any], visitor: Visitor, progress: Progress) -> Outcome:
         """Call the tool called `name` for `visitor`."""
         finished = threading.Event()
@@ -89,6 +98,12 @@ class Workbench:
             if self._toolbox is None:
                 self._toolbox = self._open_toolbox()
             return self._toolbox
+
+
+def _close_after(toolbox: Toolbox, running: Sequence[threading.Event]) -> None:
+    for finished in running:
+        finished.wait()
+    toolbox.close()
 
 
 def find_tool(tools: Sequence[Tool], name: str) -> Tool:

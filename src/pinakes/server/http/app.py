@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import time
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+import anyio
 from mcp.server.auth.middleware.auth_context import AuthContextMiddleware
 from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser, BearerAuthBackend, RequireAuthMiddleware
 from mcp.server.auth.routes import build_resource_metadata_url, create_protected_resource_routes
@@ -31,14 +33,20 @@ from pinakes.server.protocol import Surface, build_server
 from pinakes.tool import snake_case
 
 if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Callable
+
+    from mcp.server.lowlevel import Server
     from starlette.requests import Request
     from starlette.responses import Response
     from starlette.types import ASGIApp, Scope
 
+    from pinakes.server.choice import Choice
     from pinakes.server.http.options import HttpOptions
     from pinakes.server.http.verify import Verifier
     from pinakes.server.manifest import Manifest
-    from pinakes.server.workbench import Outcome, Workbench
+    from pinakes.server.workbench import Outcome
+
+    Build = Callable[[Manifest, Surface], Server[Any]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,9 +58,9 @@ class HttpApp:
     metrics: Metrics
 
 
-def build_app(options: HttpOptions, manifest: Manifest, workbench: Workbench, verifier: Verifier | None) -> HttpApp:
+def build_app(options: HttpOptions, choice: Choice, verifier: Verifier | None, build: Build = build_server) -> HttpApp:
     """The application for `options`; without a verifier anyone who reaches it may call."""
-    limits, metrics = options.limits, Metrics()
+    limits, metrics, manifest = options.limits, Metrics(), choice.manifest
     reception = Reception(options.start, options.roots)
     levels = _levels(manifest)
 
@@ -61,9 +69,9 @@ def build_app(options: HttpOptions, manifest: Manifest, workbench: Workbench, ve
         metrics.count("pinakes_tool_calls_total", tool=tool, outcome="error" if outcome.is_error else "ok")
         metrics.observe("pinakes_tool_seconds", seconds, tool=tool)
 
-    surface = Surface(manifest, workbench, reception.receive, observe)
+    surface = Surface(manifest, choice.workbench, reception.receive, observe, follow_roots=False)
     manager = StreamableHTTPSessionManager(
-        build_server(manifest, surface, follow_roots=False),
+        build(manifest, surface),
         session_idle_timeout=limits.session_idle_seconds,
         max_request_body_size=limits.body_bytes,
         max_sessions=limits.sessions,
@@ -74,9 +82,18 @@ def build_app(options: HttpOptions, manifest: Manifest, workbench: Workbench, ve
     app = Starlette(
         routes=_routes(options, gate, metrics, guarded=verifier is not None),
         middleware=_authentication(verifier),
-        lifespan=lambda _app: manager.run(),
+        lifespan=lambda _app: _running(manager, choice, surface),
     )
     return HttpApp(Doorkeeper(app, OriginPolicy.of(options), metrics), gate, metrics)
+
+
+@asynccontextmanager
+async def _running(manager: StreamableHTTPSessionManager, choice: Choice, surface: Surface) -> AsyncIterator[None]:
+    async with manager.run(), anyio.create_task_group() as tasks:
+        tasks.start_soon(choice.follow, surface)
+        yield
+        surface.listen.close()
+        tasks.cancel_scope.cancel()
 
 
 def _routes(options: HttpOptions, gate: Gate, metrics: Metrics, *, guarded: bool) -> list[Route]:

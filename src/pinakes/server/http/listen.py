@@ -15,6 +15,7 @@ import uvicorn
 from pinakes.config import Config
 from pinakes.errors import BadArgument, PinakesError
 from pinakes.server.access import Tokens, is_valid
+from pinakes.server.choice import Choice
 from pinakes.server.http.app import build_app
 from pinakes.server.http.connection import impatient
 from pinakes.server.http.options import MCP_PATH, parse_options
@@ -55,7 +56,8 @@ def main(words: Sequence[str], open_toolbox: Callable[[Config], Toolbox], manife
     workbench = Workbench(lambda: open_toolbox(config))
     threading.Thread(target=workbench.warm_up, name="pinakes-warm-up", daemon=True).start()
     _announce(options, listening, tool_count=len(manifest.listings()))
-    asyncio.run(_serve(options, build_app(options, manifest, workbench, verifier), listening))
+    choice = Choice(config, manifest, workbench, open_toolbox)
+    asyncio.run(_serve(options, choice, verifier, listening))
     workbench.close(DRAIN_SECONDS)
     return 0
 
@@ -86,7 +88,8 @@ class DrainingServer(uvicorn.Server):
         self.should_exit = True
 
 
-async def _serve(options: HttpOptions, app: HttpApp, listening: socket.socket) -> None:
+async def _serve(options: HttpOptions, choice: Choice, verifier: Verifier | None, listening: socket.socket) -> None:
+    app = build_app(options, choice, verifier)
     tls: dict[str, Any] = {}
     if options.tls_certificate:
         tls = {"ssl_certfile": options.tls_certificate, "ssl_keyfile": options.tls_key}
