@@ -27,12 +27,12 @@ class Desk:
         """Choose another project."""
         self.root = root
 
-    def call(self, name: str, *, progress: Progress | None = None, **arguments: Any) -> Answer:
+    def call(self, name: str, /, *, progress: Progress | None = None, **arguments: Any) -> Answer:
         """What a tool answers."""
         tool = self.tools[name]
         return tool.run(Call(check_arguments(tool.parameters, arguments), self, progress or Silent()))
 
-    def data(self, name: str, **arguments: Any) -> JsonObject:
+    def data(self, name: str, /, **arguments: Any) -> JsonObject:
         """The structured part of what a tool answers."""
         structured = self.call(name, **arguments).structured
         assert structured is not None

@@ -28,7 +28,7 @@ class Confinement:
         """Whether `folder` really lies below one of the roots, links followed. It need not exist."""
         try:
             real = folder.resolve()
-        except (OSError, RuntimeError):  # a name that is too long, a loop of links
+        except (OSError, RuntimeError):  # a loop of links, say
             return False
         return any(real.is_relative_to(root) for root in self.roots)
 
@@ -58,6 +58,12 @@ def check_folder(folder: Path) -> None:
         raise Forbidden(
             "That folder is outside of the folders that this server may read", hint="Name a project that it serves."
         )
+
+
+def may_recall_all() -> bool:
+    """Whether this call may see the memories of every project."""
+    current = _CURRENT.get()
+    return current is None or current.project_ids is None
 
 
 def may_recall(project_id: str) -> bool:

@@ -101,6 +101,19 @@ def test_stateless_requests_get_the_answers_of_the_sdk(manifest: Manifest, versi
     assert greeter_answers(manifest, messages) == sdk_answers(manifest, messages, tmp_path)
 
 
+@pytest.mark.parametrize(
+    "odd",
+    [
+        {"clientInfo": {"name": "x", "version": "1", "icons": "text"}},
+        {"clientInfo": {"name": "x", "version": "1", "websiteUrl": "text"}},
+        {"capabilities": {"tasks": {"requests": {"tools": "text"}}}},
+        {"capabilities": {"elicitation": {"form": {"x": 1}}}},
+    ],
+)
+def test_what_only_the_sdk_understands_is_left_to_it(manifest: Manifest, odd: JsonObject) -> None:
+    assert greeter_answers(manifest, requests(("initialize", {**initialize_params(), **odd}))) == [None]
+
+
 @pytest.mark.parametrize("toolsets", [("code",), ("unserved",), ("code", "unserved"), ()])
 def test_only_the_chosen_toolsets_are_listed(toolsets: tuple[str, ...], tmp_path: Path) -> None:
     chosen = Manifest(describe(TOOLS, version="1.2.3"), toolsets)

@@ -39,7 +39,7 @@ class Reply:
         """The last JSON-RPC message in the body, be it plain or a stream of events."""
         text = self.body.decode()
         if "text/event-stream" in self.headers.get("content-type", ""):
-            text = re.findall(r"^data: (.+)$", text, re.M)[-1]
+            text = re.findall(r"^data: (.+)$", text, re.MULTILINE)[-1]
         message: JsonObject = json.loads(text)
         return message
 

@@ -31,11 +31,12 @@ pytestmark = pytest.mark.filterwarnings("ignore::mcp.shared.exceptions.MCPDeprec
 def test_every_era_lists_and_calls_tools(server: Served, mode: str) -> None:
     steps: list[float] = []
 
-    async def listen(progress: float, _total: float | None, _message: str | None) -> None:
+    async def listen(progress: float, total: float | None, message: str | None) -> None:
         steps.append(progress)
 
     async def scenario() -> None:
         async with Client(server.url, mode=mode) as client:
+            assert client.server_info
             assert client.server_info.name == "pinakes"
             assert (await client.list_tools()).tools[0].name == "echo"
             assert text_of(await client.call_tool("echo", {"text": "hello"})) == "hello"

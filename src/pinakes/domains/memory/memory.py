@@ -8,7 +8,7 @@ from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING, NamedTuple
 
-from pinakes.confinement import may_recall
+from pinakes.confinement import may_recall, may_recall_all
 from pinakes.domains.memory import anchors
 from pinakes.domains.memory.duplicates import find_duplicate
 from pinakes.domains.memory.model import (
@@ -163,10 +163,15 @@ class Memory:
             raise BadArgument("The query is empty", hint="Ask in a few words what you want to know.")
         with self.store.database.snapshot():
             known = {project.project_id: project.key for project in self._projects()}
-            everything = project_id == ALL_PROJECTS
-            wanted = tuple(known) if everything else (project_id, PERSONAL)
+            wanted = tuple(known) if project_id == ALL_PROJECTS else (project_id, PERSONAL)
             keys = tuple(known[p] for p in wanted if p in known)
-            found = search(self.store, query, Scope(keys, everything), limit=limit, now=self.clock())
+            found = search(
+                self.store,
+                query,
+                Scope(keys, project_id == ALL_PROJECTS and may_recall_all()),
+                limit=limit,
+                now=self.clock(),
+            )
             elsewhere = self.store.count([key for key in known.values() if key not in keys]) if not found.hits else 0
         return replace(found, elsewhere=elsewhere)
 

@@ -44,12 +44,12 @@ class Metrics:
         """Say what a metric means."""
         self._help[name] = text
 
-    def count(self, name: str, **labels: str) -> None:
+    def count(self, name: str, /, **labels: str) -> None:
         """One more."""
         with self._lock:
             self._counters[name, tuple(labels.items())] += 1
 
-    def observe(self, name: str, seconds: float, **labels: str) -> None:
+    def observe(self, name: str, seconds: float, /, **labels: str) -> None:
         """One more, which took so long."""
         with self._lock:
             self._histograms.setdefault((name, tuple(labels.items())), Histogram()).observe(seconds)
