@@ -57,6 +57,10 @@ class Manifest:
         """The tools on offer, as `tools/list` shows them."""
         return [tool["listing"] for tool in self._document["tools"] if tool["toolset"] in self._toolsets]
 
+    def input_schema(self, name: str) -> JsonObject | None:
+        """The schema of a tool's arguments; None for a tool that is not on offer."""
+        return next((listing["inputSchema"] for listing in self.listings() if listing["name"] == name), None)
+
     def initialize_result(self, requested_version: str) -> JsonObject:
         """The answer to `initialize`, in the requested version if we speak it, else in the newest."""
         versions = self._document["handshake_versions"]

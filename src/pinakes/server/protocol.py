@@ -70,8 +70,8 @@ class Surface:
         self._follow_roots = follow_roots
         self._limiter = anyio.CapacityLimiter(MAX_CONCURRENT_CALLS)
         self._tools_changed = anyio.Event()
-        self._bus = InMemorySubscriptionBus()
-        self.listen = ListenHandler(self._bus)
+        self.bus = InMemorySubscriptionBus()
+        self.listen = ListenHandler(self.bus)
 
     async def list_tools(self, context: Context, params: PageParams) -> types.ListToolsResult:
         """All tools that the caller may use, on one page."""
@@ -104,7 +104,7 @@ class Surface:
         """Tell all clients that the tools on offer have changed."""
         changed, self._tools_changed = self._tools_changed, anyio.Event()
         changed.set()
-        await self._bus.publish(ToolsListChanged())
+        await self.bus.publish(ToolsListChanged())
 
     async def attend(self, context: Context, params: types.NotificationParams | None) -> None:
         """After the handshake: learn the client's roots, then tell it of changed tools for as long as it stays."""
@@ -154,7 +154,7 @@ def build_server(manifest: Manifest, surface: Surface) -> Server[Any]:
         on_list_tools=surface.list_tools,
         on_call_tool=surface.call_tool,
         on_subscriptions_listen=surface.listen,
-        get_tool_input_schema=lambda _name: None,  # no parameter of ours travels in a header
+        get_tool_input_schema=manifest.input_schema,
     )
     # Logging and roots are deprecated as of 2026-07-28, and what clients of today use. Registered by name,
     # the SDK does not warn; sending a log message does, so that is silenced for this module alone.

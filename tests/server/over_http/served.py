@@ -122,7 +122,10 @@ class Served:
 
     def dismiss(self) -> None:
         """End the server, whatever state it is in."""
-        if self.process.poll() is None:
+        self.process.terminate()
+        try:
+            self.process.wait(15)
+        except subprocess.TimeoutExpired:
             self.process.kill()
             self.process.wait()
         assert self.process.stdout

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import ssl
 import subprocess
+import sys
 import time
 import urllib.request
 from datetime import UTC, datetime, timedelta
@@ -19,7 +20,7 @@ from cryptography.x509.oid import NameOID
 
 from pinakes.server.access import Level, Tokens
 from pinakes.store.tokens import TokenStore
-from tests.server.over_http.served import rpc, tool_call
+from tests.server.over_http.served import Served, rpc, tool_call
 from tests.server.raw import environment, initialize_params, toy_command
 
 if TYPE_CHECKING:
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
 
     from tests.loopback import Site
     from tests.server.over_http.conftest import Serve
-    from tests.server.over_http.served import Reply, Served
+    from tests.server.over_http.served import Reply
 
 OPENING = rpc("initialize", initialize_params("2025-11-25"))
 RESOURCE = "https://pinakes.example/mcp"
@@ -141,6 +142,30 @@ def test_others_are_served_only_with_tokens(
     assert server.post(OPENING, bearer(token)).status == 200
     foreign = server.post(OPENING, {**bearer(token), "Host": "pinakes.example"})
     assert foreign.status == (200 if "--allow-host" in arguments else 421)
+
+
+def test_a_token_for_one_project_reaches_no_other(tmp_path: Path) -> None:
+    for name in ("mine", "theirs"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "a.py").write_text(f"def of_{name}(): pass\n")
+    mine, theirs = tmp_path / "mine", tmp_path / "theirs"
+    everywhere = bearer(create(tmp_path, Level.WRITE))
+    limited = bearer(create(tmp_path, Level.WRITE, mine, tmp_path / "gone", tmp_path.parent))
+    command = [sys.executable, "-m", "pinakes", "mcp", str(theirs), "--http", "127.0.0.1:0", "--require-token"]
+    server = Served([*command, "--root", str(tmp_path)], tmp_path)
+    try:
+        narrow, wide = server.open_session(limited), server.open_session(everywhere)
+        assert "of_theirs" in server.text("search_code", wide, query="of_theirs")
+        assert "of_mine" in server.text("search_code", narrow, query="of_mine")
+        for path in (theirs, tmp_path.parent, "/"):
+            assert "outside of the folders" in server.text("get_stats", narrow, project_path=str(path))
+        assert "outside of the folders" in server.text("get_stats", wide, project_path=str(tmp_path.parent))
+        kept = server.call("remember", wide, text="We use SQLite in their project")["structuredContent"]["id"]
+        assert server.call("fetch", narrow, id=kept)["isError"] is True
+        assert server.text("search", narrow, query="SQLite").startswith(("No observations found", "{"))
+        assert kept not in server.text("search", narrow, query="SQLite", project_id="all")
+    finally:
+        server.dismiss()
 
 
 def certificate(folder: Path) -> Path:

@@ -103,7 +103,7 @@ def test_the_names_of_this_machine_are_served(server: Served, name: str) -> None
         ("GET", "/../../etc/passwd", {}, 404),
         ("GET", "/mcp/%2e%2e/healthz", {}, 404),
         ("POST", "/healthz", {}, 405),
-        ("PUT", "/mcp", {}, 400),
+        ("PUT", "/mcp", {}, 405),
         ("GET", "/mcp", {"Accept": "text/event-stream"}, 400),
         ("GET", "/mcp", {"Accept": "text/event-stream", "Mcp-Session-Id": "0" * 32}, 404),
         ("DELETE", "/mcp", {"Mcp-Session-Id": "../../x"}, 404),

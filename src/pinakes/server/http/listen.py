@@ -21,6 +21,7 @@ from pinakes.server.http.connection import impatient
 from pinakes.server.http.options import MCP_PATH, parse_options
 from pinakes.server.http.verify import IssuedTokens, Verifier
 from pinakes.server.manifest import Manifest
+from pinakes.server.protocol import build_server
 from pinakes.server.workbench import Workbench
 from pinakes.store.tokens import TokenStore
 
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
     from pathlib import Path
     from types import FrameType
 
-    from pinakes.server.http.app import HttpApp
+    from pinakes.server.http.app import Build, HttpApp
     from pinakes.server.http.options import HttpOptions
     from pinakes.tool import Toolbox
 
@@ -38,7 +39,12 @@ STREAMS_END_SECONDS = 2
 BACKLOG = 1_024
 
 
-def main(words: Sequence[str], open_toolbox: Callable[[Config], Toolbox], manifest_path: Path) -> int:
+def main(
+    words: Sequence[str],
+    open_toolbox: Callable[[Config], Toolbox],
+    manifest_path: Path,
+    build: Build = build_server,
+) -> int:
     """Serve over HTTP until a signal ends it. Exit code: 0 after a signal, 1 when it cannot serve, 2 when misused."""
     try:
         options = parse_options(words)
@@ -57,7 +63,7 @@ def main(words: Sequence[str], open_toolbox: Callable[[Config], Toolbox], manife
     threading.Thread(target=workbench.warm_up, name="pinakes-warm-up", daemon=True).start()
     _announce(options, listening, tool_count=len(manifest.listings()))
     choice = Choice(config, manifest, workbench, open_toolbox)
-    asyncio.run(_serve(options, choice, verifier, listening))
+    asyncio.run(_serve(options, lambda: build_app(options, choice, verifier, build), listening))
     workbench.close(DRAIN_SECONDS)
     return 0
 
@@ -88,8 +94,8 @@ class DrainingServer(uvicorn.Server):
         self.should_exit = True
 
 
-async def _serve(options: HttpOptions, choice: Choice, verifier: Verifier | None, listening: socket.socket) -> None:
-    app = build_app(options, choice, verifier)
+async def _serve(options: HttpOptions, make_app: Callable[[], HttpApp], listening: socket.socket) -> None:
+    app = make_app()  # inside the loop: its parts belong to it
     tls: dict[str, Any] = {}
     if options.tls_certificate:
         tls = {"ssl_certfile": options.tls_certificate, "ssl_keyfile": options.tls_key}
