@@ -36,19 +36,19 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _run(words: list[str]) -> int:
-    from pinakes.errors import BadRequest, PinakesError
+    from pinakes.errors import BadRequest, Cancelled, PinakesError
 
     arguments = parser().parse_args(words)
     try:
         code: int = arguments.run(arguments)
+    except (KeyboardInterrupt, Cancelled):
+        print("\nInterrupted. What was indexed before is unchanged.", file=sys.stderr)
+        return FAILED
     except PinakesError as exc:
         print(f"Error: {exc}", file=sys.stderr)
         return MISUSED if isinstance(exc, BadRequest) else FAILED
     except BrokenPipeError:  # the reader of our output has gone
         sys.stderr.close()
-        return FAILED
-    except KeyboardInterrupt:
-        print("\nInterrupted. What was indexed before is unchanged.", file=sys.stderr)
         return FAILED
     return code
 

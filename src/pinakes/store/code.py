@@ -326,6 +326,19 @@ class CodeStore:
         )
         return [(row[0], DefinitionRecord(*row[1:])) for row in rows]
 
+    def definition_around(self, file_id: int, line: int) -> DefinitionRecord | None:
+        """The innermost definition of a file that the line belongs to."""
+        row = (
+            self.database.read()
+            .execute(
+                """SELECT name, kind, line, end_line, container FROM definition
+                   WHERE file_id = ? AND ? BETWEEN line AND end_line ORDER BY line DESC, end_line LIMIT 1""",
+                (file_id, line),
+            )
+            .fetchone()
+        )
+        return DefinitionRecord(*row) if row else None
+
     def paths(self, scope: Scope) -> list[tuple[int, str]]:
         """All files in scope, by id and path."""
         condition, values = scope.condition()

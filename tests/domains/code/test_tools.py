@@ -145,9 +145,9 @@ def test_the_first_search_indexes_and_finds(desk: Desk) -> None:
 @pytest.mark.parametrize(
     ("query", "path", "symbol"),
     [
-        ("clear_cache", "src/cache.py", "Cache"),
-        ("Cache.clear_cache", "src/cache.py", "Cache"),
-        ("CLEAR_CACHE", "src/cache.py", "Cache"),
+        ("clear_cache", "src/cache.py", "Cache.clear_cache"),
+        ("Cache.clear_cache", "src/cache.py", "Cache.clear_cache"),
+        ("CLEAR_CACHE", "src/cache.py", "Cache.clear_cache"),
         ("clearCache", "src/cache.py", "Cache"),
         ("startServer", "web/server.ts", "startServer"),
         ("start server", "web/server.ts", "startServer"),
@@ -322,6 +322,24 @@ def test_a_bare_name_that_is_called_further_down_is_not_taken_for_the_header(des
 def test_lines_of_windows_are_shown_without_their_carriage_returns(desk: Desk) -> None:
     [first] = search(desk, "on_windows", limit=1)["results"]
     assert (first["content"], first["end_line"]) == ("def on_windows(path):\n    return path", 2)
+
+
+def test_a_concise_answer_shows_the_line_that_was_asked_for(desk: Desk, project: Path) -> None:
+    lines = [f"    step_{number}(state)" for number in range(60)]
+    lines[40] = '    raise Overflow("the pantry is full")'
+    (project / "src/pantry.py").write_text("def stow(state):\n" + "\n".join(lines) + "\n")
+    for query in ('"pantry is full"', "/pantry is f.ll/", "raise overflow pantry full"):
+        answer = desk.call("search_code", query=query, concise=True)
+        assert answer.structured is not None
+        assert 'Overflow("the pantry is full")' in answer.structured["results"][0]["content"], query
+
+
+def test_an_exact_match_in_code_comes_before_one_in_prose(desk: Desk, project: Path) -> None:
+    (project / "ABOUT.md").write_text("# About\n\nCall `brew_coffee()` first.\n")
+    (project / "src/zz_machine.py").write_text("X = 1\n\n\ndef brew_coffee():\n    return X\n")
+    first, second = search(desk, '"brew_coffee()"')["results"]
+    assert (first["file_path"], first["symbol"]) == ("src/zz_machine.py", "brew_coffee")
+    assert second["file_path"] == "ABOUT.md"
 
 
 @pytest.mark.parametrize("query", ["compute", "compute_7", "/compute/", "where is the first value computed"])

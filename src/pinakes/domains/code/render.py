@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from pinakes.budget import characters_for, cut, fit
@@ -12,7 +11,6 @@ from pinakes.tool import Answer, JsonObject
 if TYPE_CHECKING:
     from pinakes.domains.code.model import CodeAnswer, CodeHit
 
-CONCISE_CHARACTERS = 200
 _CUT_HINT = "narrow the query, lower limit or set concise"
 
 
@@ -29,7 +27,7 @@ def render_hits(
     """Hits as `path:start-end symbol` and code; the same as data. Both fit the budget, cut between hits."""
     if not answer.hits:
         return _nothing_found(answer, query, project_id, latency_ms)
-    hits = [_shorten(hit) if concise else hit for hit in answer.hits]
+    hits = answer.hits
     characters = characters_for(token_budget)
     blocks = [_block(hit) for hit in hits]
     shown = fit(blocks, characters=characters - 400, separator="\n\n")
@@ -75,13 +73,6 @@ def _nothing_found(answer: CodeAnswer, query: str, project_id: str, latency_ms: 
         "message": "\n".join([*answer.notes, text]),
     }
     return Answer("\n".join([*answer.notes, text]), structured)
-
-
-def _shorten(hit: CodeHit) -> CodeHit:
-    content = hit.content
-    if len(content) > CONCISE_CHARACTERS:
-        content = content[: CONCISE_CHARACTERS - 1].rstrip() + "…"
-    return replace(hit, content=content, context_before="", context_after="")
 
 
 def _block(hit: CodeHit) -> str:

@@ -108,7 +108,7 @@ class _CodeTools:
         search = CodeSearch(CodeStore(index.database), index.project.root)
 
         def work(freshness: Freshness) -> CodeAnswer:
-            answer = search.search(call.text("query"), scope, limit=call.number("limit"))
+            answer = search.search(call.text("query"), scope, limit=call.number("limit"), concise=call.flag("concise"))
             if not answer.hits and not answer.files_searched:
                 answer = answer.with_notes((_why_empty(index.store.totals(), scope),))
             return answer.with_notes(freshness.notes)
