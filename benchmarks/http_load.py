@@ -45,6 +45,7 @@ class Load:
     seconds: list[float] = field(default_factory=list)
     problems: Counter[str] = field(default_factory=Counter)
     resident_mb: list[float] = field(default_factory=list)
+    cpu_seconds: float = 0.0
 
 
 class Session:
@@ -71,8 +72,8 @@ class Session:
         if headers["status"] != "200":
             return f"status {headers['status']}"
         found = re.findall(rb"^data: (.+?)\r?$", body, re.MULTILINE)
-        result = json.loads(found[-1]).get("result", {"isError": True}) if found else {"isError": True}
-        return "" if not result.get("isError") and result["structuredContent"]["results"] else "no result"
+        result: dict[str, Any] = json.loads(found[-1]).get("result", {}) if found else {}
+        return "" if result.get("structuredContent", {}).get("results") else "no result"
 
     def close(self) -> None:
         """Hang up."""
@@ -140,9 +141,11 @@ async def run(pid: int, host: str, port: int, count: int, seconds: float) -> Loa
     sessions = [Session(host, port) for _ in range(count)]
     await asyncio.gather(*(session.open() for session in sessions))
     ends_at = time.monotonic() + seconds
+    cpu_before = await ask_ps(pid, "cputimes")
     watching = asyncio.create_task(watch_memory(pid, load))
     await asyncio.gather(*(keep_searching(s, n, ends_at, load) for n, s in enumerate(sessions)))
     watching.cancel()
+    load.cpu_seconds = await ask_ps(pid, "cputimes") - cpu_before
     for session in (first, *sessions):
         session.close()
     return load
@@ -163,19 +166,25 @@ async def watch_memory(pid: int, load: Load) -> None:
     """Note the server's resident memory every few seconds."""
     while True:
         await asyncio.sleep(SAMPLE_SECONDS)
-        asked = await asyncio.create_subprocess_exec("ps", "-o", "rss=", "-p", str(pid), stdout=subprocess.PIPE)
-        shown, _ = await asked.communicate()
-        load.resident_mb.append(int(shown) / 1024)
+        load.resident_mb.append(await ask_ps(pid, "rss") / 1024)
+
+
+async def ask_ps(pid: int, column: str) -> int:
+    """What `ps` says of the server."""
+    asked = await asyncio.create_subprocess_exec("ps", "-o", f"{column}=", "-p", str(pid), stdout=subprocess.PIPE)
+    shown, _ = await asked.communicate()
+    return int(shown)
 
 
 def show(load: Load, sessions: int, seconds: float) -> None:
     """Print what was seen."""
     cuts = statistics.quantiles(load.seconds, n=100)
     memory = ", ".join(f"{megabytes:.0f}" for megabytes in load.resident_mb)
-    print("| sessions | seconds | searches | per second | errors | p50 ms | p95 ms | p99 ms |")
-    print("|---|---|---|---|---|---|---|---|")
+    print("| sessions | seconds | searches | per second | server CPU ms each | errors | p50 ms | p95 ms | p99 ms |")
+    print("|---|---|---|---|---|---|---|---|---|")
     print(
         f"| {sessions} | {seconds:.0f} | {len(load.seconds)} | {len(load.seconds) / seconds:.0f} "
+        f"| {load.cpu_seconds * 1000 / len(load.seconds):.1f} "
         f"| {sum(load.problems.values())} | {cuts[49] * 1000:.0f} | {cuts[94] * 1000:.0f} | {cuts[98] * 1000:.0f} |"
     )
     print(f"\nServer memory every {SAMPLE_SECONDS:.0f} s, MB: {memory}")
