@@ -93,9 +93,9 @@ class Served:
         assert self.post({"jsonrpc": "2.0", "method": "notifications/initialized"}, session).status == 202
         return session
 
-    def call(self, name: str, session: dict[str, str], /, **arguments: object) -> JsonObject:
+    def call(self, tool: str, session: dict[str, str], /, **arguments: object) -> JsonObject:
         """The result of a tool."""
-        result: JsonObject = self.post(tool_call(name, **arguments), session).message["result"]
+        result: JsonObject = self.post(tool_call(tool, **arguments), session).message["result"]
         return result
 
     def text(self, name: str, session: dict[str, str], /, **arguments: object) -> str:

@@ -151,6 +151,7 @@ def test_a_token_for_one_project_reaches_no_other(tmp_path: Path) -> None:
     mine, theirs = tmp_path / "mine", tmp_path / "theirs"
     everywhere = bearer(create(tmp_path, Level.WRITE))
     limited = bearer(create(tmp_path, Level.WRITE, mine, tmp_path / "gone", tmp_path.parent))
+    elsewhere = bearer(create(tmp_path, Level.WRITE, tmp_path.parent))
     command = [sys.executable, "-m", "pinakes", "mcp", str(theirs), "--http", "127.0.0.1:0", "--require-token"]
     server = Served([*command, "--root", str(tmp_path)], tmp_path)
     try:
@@ -160,6 +161,13 @@ def test_a_token_for_one_project_reaches_no_other(tmp_path: Path) -> None:
         for path in (theirs, tmp_path.parent, "/"):
             assert "outside of the folders" in server.text("get_stats", narrow, project_path=str(path))
         assert "outside of the folders" in server.text("get_stats", wide, project_path=str(tmp_path.parent))
+        lost = server.open_session(elsewhere)
+        for tool, arguments in (
+            ("get_stats", {}),
+            ("add_source", {"url": "a.py", "name": "a"}),
+            ("search", {"query": "a"}),
+        ):
+            assert server.call(tool, lost, **arguments)["isError"] is True
         kept = server.call("remember", wide, text="We use SQLite in their project")["structuredContent"]["id"]
         assert server.call("fetch", narrow, id=kept)["isError"] is True
         assert server.text("search", narrow, query="SQLite").startswith(("No observations found", "{"))

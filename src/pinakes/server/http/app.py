@@ -55,17 +55,15 @@ class HttpApp:
 
     asgi: ASGIApp
     gate: Gate
-    metrics: Metrics
 
 
 def build_app(options: HttpOptions, choice: Choice, verifier: Verifier | None, build: Build = build_server) -> HttpApp:
     """The application for `options`; without a verifier anyone who reaches it may call."""
     limits, metrics, manifest = options.limits, Metrics(), choice.manifest
     reception = Reception(options.start, options.roots)
-    levels = _levels(manifest)
 
     def observe(name: str, outcome: Outcome, seconds: float) -> None:
-        tool = snake_case(name) if snake_case(name) in levels else "unknown"
+        tool = snake_case(name) if snake_case(name) in _levels(manifest) else "unknown"
         metrics.count("pinakes_tool_calls_total", tool=tool, outcome="error" if outcome.is_error else "ok")
         metrics.observe("pinakes_tool_seconds", seconds, tool=tool)
 
@@ -77,14 +75,14 @@ def build_app(options: HttpOptions, choice: Choice, verifier: Verifier | None, b
         max_sessions=limits.sessions,
     )
     rate = RateLimit(limits.calls_per_second, time.monotonic)
-    gate = Gate(manager.handle_request, limits, rate, lambda scope, body: _scope_refusal(scope, body, levels))
+    gate = Gate(manager.handle_request, limits, rate, lambda scope, body: _scope_refusal(scope, body, manifest))
     _describe(metrics, gate, reception)
     app = Starlette(
         routes=_routes(options, gate, metrics, guarded=verifier is not None),
         middleware=_authentication(verifier),
         lifespan=lambda _app: _running(manager, choice, surface),
     )
-    return HttpApp(Doorkeeper(app, OriginPolicy.of(options), metrics), gate, metrics)
+    return HttpApp(Doorkeeper(app, OriginPolicy.of(options), metrics), gate)
 
 
 @asynccontextmanager
@@ -135,7 +133,7 @@ def _authentication(verifier: Verifier | None) -> list[Middleware]:
 
 
 def _levels(manifest: Manifest) -> dict[str, Level]:
-    """The level that each tool asks for."""
+    """The level that each tool on offer asks for."""
     hints = {listing["name"]: listing["annotations"] for listing in manifest.listings()}
     return {
         name: level_needed(read_only=hint["readOnlyHint"], destructive=hint["destructiveHint"])
@@ -143,7 +141,7 @@ def _levels(manifest: Manifest) -> dict[str, Level]:
     }
 
 
-def _scope_refusal(scope: Scope, body: bytes, levels: dict[str, Level]) -> Response | None:
+def _scope_refusal(scope: Scope, body: bytes, manifest: Manifest) -> Response | None:
     """The 403 that the specification asks for when a token does not reach a tool.
 
     A courtesy that lets clients ask for more: the workbench refuses such a call whatever this one makes of the body.
@@ -152,7 +150,7 @@ def _scope_refusal(scope: Scope, body: bytes, levels: dict[str, Level]) -> Respo
     shown = user.access_token if isinstance(user, AuthenticatedUser) else None
     if not isinstance(shown, Pass) or b"tools/call" not in body:
         return None
-    needed = levels.get(snake_case(_called_tool(json.loads(body))), Level.READ)
+    needed = _levels(manifest).get(snake_case(_called_tool(json.loads(body))), Level.READ)
     if shown.level >= needed:
         return None
     challenge = f'Bearer error="insufficient_scope", scope="{needed.scope}"'

@@ -61,6 +61,7 @@ def main(
     manifest = Manifest.load(config.toolsets, manifest_path)
     workbench = Workbench(lambda: open_toolbox(config))
     threading.Thread(target=workbench.warm_up, name="pinakes-warm-up", daemon=True).start()
+    _allow_connections(options.limits.connections)
     _announce(options, listening, tool_count=len(manifest.listings()))
     choice = Choice(config, manifest, workbench, open_toolbox)
     asyncio.run(_serve(options, lambda: build_app(options, choice, verifier, build), listening))
@@ -141,6 +142,18 @@ def _listen(options: HttpOptions) -> socket.socket:
         listening.close()
         raise
     return listening
+
+
+def _allow_connections(wanted: int) -> None:
+    """Raise the number of files that this process may open, as far as the system lets us."""
+    if sys.platform == "win32":
+        return
+    import resource  # deferred: not on every platform
+
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    allowed = 2 * wanted if hard == resource.RLIM_INFINITY else min(2 * wanted, hard)
+    if soft != resource.RLIM_INFINITY and soft < allowed:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (allowed, hard))
 
 
 def _announce(options: HttpOptions, listening: socket.socket, *, tool_count: int) -> None:

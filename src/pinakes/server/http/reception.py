@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import weakref
 from contextlib import suppress
 from pathlib import Path
@@ -19,6 +20,9 @@ from pinakes.workspace.identity import identify
 
 if TYPE_CHECKING:
     from mcp.server.context import ServerRequestContext
+
+
+_NOWHERE = Path(os.devnull)  # the project of a token whose projects are not served
 
 
 class Pass(AccessToken):
@@ -48,7 +52,7 @@ class Reception:
         if shown is None:
             return Visitor(self._conversation(context, self._start), confinement=self._confinement)
         confinement = self._confinement_of(shown.projects)
-        start = self._start if confinement.admits(self._start) else next(iter(confinement.roots), self._start)
+        start = self._start if confinement.admits(self._start) else next(iter(confinement.roots), _NOWHERE)
         return Visitor(self._conversation(context, start), shown.level, confinement)
 
     def _conversation(self, context: ServerRequestContext[Any, Any], start: Path) -> Conversation:
