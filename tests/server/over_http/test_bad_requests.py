@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import resource
 import socket
 import ssl
 from concurrent.futures import ThreadPoolExecutor
@@ -155,6 +156,16 @@ def test_tls_on_a_plain_port_fails_cleanly(server: Served) -> None:
         ssl.create_default_context().wrap_socket(connection, server_hostname="localhost")
 
 
+@pytest.fixture
+def _many_sockets() -> Iterator[None]:
+    """Lets this process open more files than is usual."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, min(hard, 4_096)), hard))
+    yield
+    resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+
+
+@pytest.mark.usefixtures("_many_sockets")
 def test_a_thousand_requests_at_once_are_all_answered(server: Served) -> None:
     session = server.open_session()
     body = tool_call("echo", text="x")
