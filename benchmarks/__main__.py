@@ -21,6 +21,7 @@ COMMANDS = (
     "docs",
     "docs_fidelity",
     "apis",
+    "federation",
     "memory recall",
     "memory durability",
     "memory latency",

@@ -18,6 +18,15 @@ from pinakes.domains.graph.search import GraphSearch
 from pinakes.domains.graph.tools import graph_tools
 from pinakes.domains.memory.memory import Memory
 from pinakes.domains.memory.tools import memory_tools
+from pinakes.federation.links import Links
+from pinakes.federation.prompts import Prompts
+from pinakes.federation.resources import Resources
+from pinakes.federation.search import Federation
+from pinakes.federation.shelves.apis import ApiShelf
+from pinakes.federation.shelves.code import CodeShelf
+from pinakes.federation.shelves.docs import DocsShelf
+from pinakes.federation.shelves.memory import MemoryShelf
+from pinakes.federation.tools import federation_tools
 from pinakes.shelf import GuardedNetwork, SharedApis
 from pinakes.store.code import CodeStore
 from pinakes.store.graph_read import GraphReader
@@ -31,7 +40,7 @@ from pinakes.workspace.projects import Projects
 if TYPE_CHECKING:
     from pinakes.config import Config
     from pinakes.store.sqlite import Database
-    from pinakes.tool import Tool
+    from pinakes.tool import Prompt, Resource, Tool
     from pinakes.workspace.project_index import ProjectIndex
 
 
@@ -49,10 +58,31 @@ class App:
             *docs_tools(lambda: DocsTools(self.docs, token_budget, self.config.docs_roots)),
             *api_tools(lambda: self.apis.library, token_budget=token_budget),
             *code_tools(self.projects, token_budget=token_budget),
-            *graph_tools(self.projects, token_budget=token_budget),
+            *graph_tools(self.projects, token_budget=token_budget, surroundings=self.links),
+            *federation_tools(self.federation, token_budget=token_budget),
             *memory_tools(lambda: self.memory, identify, token_budget=token_budget),
         )
         return tuple(tool for tool in every if tool.toolset in self.config.toolsets)
+
+    def resources(self) -> tuple[Resource, ...]:
+        """What clients can read of the enabled toolsets."""
+        return Resources(self.projects, self.federation, self.config.token_budget).offered(self.config.toolsets)
+
+    def prompts(self) -> tuple[Prompt, ...]:
+        """The requests that people can choose."""
+        return Prompts(
+            self.projects,
+            self.links,
+            self.config.token_budget,
+            open_docs=self.links.open_docs,
+            open_apis=(lambda: self.apis) if "apis" in self.config.toolsets else None,
+            open_memory=self.links.open_memory,
+        ).offered(self.config.toolsets)
+
+    @property
+    def repeats_excerpts(self) -> bool:
+        """Whether excerpts are shown again: as the user wishes, and where no `fetch` could bring them back."""
+        return self.config.repeat_excerpts or "memory" not in self.config.toolsets
 
     def code_search(self, index: ProjectIndex) -> CodeSearch:
         """Search over one project's code."""
@@ -61,6 +91,28 @@ class App:
     def graph_search(self, index: ProjectIndex) -> GraphSearch:
         """Questions about one project's graph."""
         return GraphSearch(GraphReader(index.database), index.project.root)
+
+    @cached_property
+    def federation(self) -> Federation:
+        """The search over all enabled toolsets."""
+        shelves = (
+            CodeShelf(self.projects),
+            DocsShelf(lambda: self.docs),
+            ApiShelf(lambda: self.apis),
+            MemoryShelf(lambda: self.memory, identify),
+        )
+        return Federation(shelves, self.config.toolsets)
+
+    @cached_property
+    def links(self) -> Links:
+        """What the enabled domains know about each other's things."""
+        return Links(
+            self.projects,
+            identify,
+            open_docs=(lambda: self.docs) if "docs" in self.config.toolsets else None,
+            open_memory=(lambda: self.memory) if "memory" in self.config.toolsets else None,
+            environments=self.config.environments,
+        )
 
     @cached_property
     def memory(self) -> Memory:

@@ -28,6 +28,7 @@ class Config:
     allow_private_hosts: bool = False
     docs_roots: tuple[Path, ...] = ()
     environments: tuple[Path, ...] = ()
+    repeat_excerpts: bool = False
     toolsets_may_change: bool = False  # neither a flag nor the environment fixes them
 
     @classmethod
@@ -39,9 +40,10 @@ class Config:
             home=home,
             token_budget=_token_budget(environ.get("PINAKES_TOKEN_BUDGET", "")),
             toolsets=parse_toolsets(fixed) if fixed else chosen_toolsets(home),
-            allow_private_hosts=environ.get("PINAKES_ALLOW_PRIVATE_HOSTS", "").lower() in ("1", "true", "yes", "on"),
+            allow_private_hosts=_is_on(environ.get("PINAKES_ALLOW_PRIVATE_HOSTS", "")),
             docs_roots=_paths(environ.get("PINAKES_DOCS_ROOTS", "")),
             environments=_paths(environ.get("VIRTUAL_ENV", "")),
+            repeat_excerpts=_is_on(environ.get("PINAKES_REPEAT_EXCERPTS", "")),
             toolsets_may_change=not fixed,
         )
 
@@ -69,6 +71,10 @@ def _home(environ: Mapping[str, str]) -> Path:
     import platformdirs  # deferred: most commands of a shell set PINAKES_HOME or never need it
 
     return Path(platformdirs.user_data_dir("pinakes", appauthor=False))
+
+
+def _is_on(text: str) -> bool:
+    return text.lower() in ("1", "true", "yes", "on")
 
 
 def _paths(text: str) -> tuple[Path, ...]:

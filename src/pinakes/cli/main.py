@@ -14,6 +14,7 @@ OK, FAILED, MISUSED = 0, 1, 2
 _EPILOG = """\
 start here:
   pinakes index                     index the current repository
+  pinakes search "rate limit"       search code, documentation, APIs and memory at once
   pinakes code search "rate limit"  find code by meaning, name, "literal" or /regex/
   pinakes install claude-code       connect an agent or editor; --list names them all
   pinakes mcp                       serve all of it to a coding agent over MCP
@@ -58,7 +59,7 @@ def parser() -> argparse.ArgumentParser:
     import argparse
 
     from pinakes import __version__
-    from pinakes.cli import api, code, docs, doctor, graph, index, install, memory, status, token, toolsets
+    from pinakes.cli import api, code, docs, doctor, graph, index, install, memory, search, status, token, toolsets
 
     top = argparse.ArgumentParser(
         prog="pinakes",
@@ -68,7 +69,7 @@ def parser() -> argparse.ArgumentParser:
     )
     top.add_argument("--version", action="version", version=f"pinakes {__version__}")
     commands = top.add_subparsers(metavar="COMMAND", required=True)
-    for module in (index, code, graph, docs, api, memory, status, doctor, install, token, toolsets):
+    for module in (index, search, code, graph, docs, api, memory, status, doctor, install, token, toolsets):
         module.add_commands(commands)
     commands.add_parser("mcp", help="serve projects to MCP clients over stdin and stdout, or HTTP", add_help=False)
     commands.add_parser("hook", help="keep what an agent's hook event tells; reads JSON on stdin", add_help=False)

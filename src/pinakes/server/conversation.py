@@ -1,4 +1,4 @@
-"""What one client's conversation remembers: the folder it works in, and how much it wants to hear."""
+"""What one client's conversation remembers: its folder, what it was shown, and how much it wants to hear."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import unquote, urlsplit
+
+from pinakes.excerpts import Excerpts
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -24,6 +26,7 @@ class Conversation:
         self._start = start
         self._root: Path | None = None
         self._chosen: Path | None = None
+        self.excerpts = Excerpts()
         self.log_level = "debug"
         self.roots_settled: anyio.Event | None = None
 

@@ -13,7 +13,6 @@ _VERSION_KEY = "io.modelcontextprotocol/protocolVersion"
 _CLIENT_KEY = "io.modelcontextprotocol/clientInfo"
 _CAPABILITIES_KEY = "io.modelcontextprotocol/clientCapabilities"
 _FREE_FORM = {"experimental", "extensions"}
-_CLIENT_TEXTS = {"name", "version", "title", "description"}
 _ENVELOPE_KEYS = {_VERSION_KEY, _CLIENT_KEY, _CAPABILITIES_KEY, "progressToken"}
 
 
@@ -91,10 +90,10 @@ def _is_label(value: object) -> bool:
 
 
 def _is_client(value: Any) -> bool:
-    """Whether `value` is a plain `clientInfo`: a name, a version and other texts that we know to be texts."""
+    """Whether `value` is a plain `clientInfo`: a name, a version and perhaps a title."""
     return (
         isinstance(value, dict)
-        and {"name", "version"} <= value.keys() <= _CLIENT_TEXTS
+        and {"name", "version"} <= value.keys() <= {"name", "version", "title"}
         and all(isinstance(text, str) for text in value.values())
     )
 

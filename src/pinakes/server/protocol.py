@@ -22,6 +22,7 @@ from pydantic import ValidationError
 from pinakes.server.access import Level, level_needed
 from pinakes.server.conversation import Conversation
 from pinakes.server.manifest import SERVER_NAME, SERVER_TITLE
+from pinakes.server.offers import Offers, register_offers
 from pinakes.server.reporting import CallProgress
 from pinakes.server.visitor import Visitor
 from pinakes.server.workbench import Workbench
@@ -72,6 +73,7 @@ class Surface:
         self._tools_changed = anyio.Event()
         self.bus = InMemorySubscriptionBus()
         self.listen = ListenHandler(self.bus)
+        self.offers = Offers(workbench, receive, lambda context: _wait_for_roots(receive(context).conversation))
 
     async def list_tools(self, context: Context, params: PageParams) -> types.ListToolsResult:
         """All tools that the caller may use, on one page."""
@@ -160,6 +162,7 @@ def build_server(manifest: Manifest, surface: Surface) -> Server[Any]:
     # the SDK does not warn; sending a log message does, so that is silenced for this module alone.
     warnings.filterwarnings("ignore", category=MCPDeprecationWarning, module=__name__)
     server.add_request_handler("logging/setLevel", types.SetLevelRequestParams, surface.set_log_level)
+    register_offers(server, surface.offers)
     server.add_notification_handler("notifications/initialized", types.NotificationParams, surface.attend)
     server.add_notification_handler("notifications/roots/list_changed", types.NotificationParams, surface.learn_roots)
     return server

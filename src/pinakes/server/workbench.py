@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from pinakes.budget import MAX_ANSWER_CHARACTERS, cut
 from pinakes.confinement import confined
-from pinakes.errors import NotFound, PinakesError, SourceError
+from pinakes.errors import BadRequest, NotFound, PinakesError, SourceError
 from pinakes.server.access import check_level
 from pinakes.tool import Answer, Call, check_arguments, snake_case
 
@@ -36,6 +36,7 @@ class Outcome:
     text: str
     structured: JsonObject | None = None
     is_error: bool = False
+    is_bad_request: bool = False
     truncated: bool = False
     original_characters: int = 0
 
@@ -52,7 +53,7 @@ class Workbench:
     def warm_up(self) -> None:
         """Open the toolbox before it is needed. A failure is left to the first call, which can tell of it."""
         try:
-            self._open()
+            self.toolbox()
         except Exception as error:  # noqa: BLE001 - a surface: reported by the call that needs it
             sys.stderr.write(f"pinakes mcp: {error}\n")
 
@@ -67,16 +68,24 @@ class Workbench:
 
     def run(self, name: str, given: Mapping[str, Any], visitor: Visitor, progress: Progress) -> Outcome:
         """Call the tool called `name` for `visitor`."""
+
+        def work(toolbox: Toolbox) -> Answer:
+            tool = find_tool(toolbox.tools, name)
+            check_level(tool, visitor.level)
+            arguments = check_arguments(tool.parameters, given)
+            return tool.run(Call(arguments, visitor.conversation, progress, repeat=toolbox.repeat_excerpts))
+
+        return self.attempt(work, visitor)
+
+    def attempt(self, work: Callable[[Toolbox], Answer], visitor: Visitor) -> Outcome:
+        """What comes of some work with the toolbox, held to what `visitor` may reach."""
         finished = threading.Event()
         self._running.add(finished)
         try:
-            tool = find_tool(self._open().tools, name)
-            check_level(tool, visitor.level)
-            call = Call(check_arguments(tool.parameters, given), visitor.conversation, progress)
             with confined(visitor.confinement):
-                return _outcome(tool.run(call))
+                return _outcome(work(self.toolbox()))
         except PinakesError as error:
-            return _failure(str(error))
+            return _failure(str(error), is_bad_request=isinstance(error, BadRequest))
         except (Exception, SystemExit) as error:  # noqa: BLE001 - a surface: tools never throw through the protocol
             traceback.print_exc()
             return _failure(f"internal error ({type(error).__name__}). The server's log says more.")
@@ -93,7 +102,8 @@ class Workbench:
             if self._toolbox:
                 self._toolbox.close()
 
-    def _open(self) -> Toolbox:
+    def toolbox(self) -> Toolbox:
+        """What is on offer, opened."""
         with self._opening:
             if self._toolbox is None:
                 self._toolbox = self._open_toolbox()
@@ -128,8 +138,8 @@ def _outcome(answer: Answer) -> Outcome:
     )
 
 
-def _failure(message: str) -> Outcome:
-    return Outcome(_capped(_well_formed(f"Error: {message}")), is_error=True)
+def _failure(message: str, *, is_bad_request: bool = False) -> Outcome:
+    return Outcome(_capped(_well_formed(f"Error: {message}")), is_error=True, is_bad_request=is_bad_request)
 
 
 def _capped(text: str) -> str:

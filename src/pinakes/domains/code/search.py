@@ -28,6 +28,9 @@ if TYPE_CHECKING:
     from pinakes.store.code import ChunkRow, CodeStore
 
 WEIGHTS_FILE = Path(__file__).with_name("weights.json")
+# Beside the best answer, what convinces less than this share of it is noise; beside a name that was found, even more.
+_LEAST_SHARE, _LEAST_SHARE_BESIDE_NAME = 0.05, 0.1
+_LEAST_SHARE_OF_BEST_CHUNK = 0.5
 _SUGGESTED_FROM = 50_000
 _SHOWN_CHARACTERS = 100
 
@@ -63,10 +66,13 @@ class CodeSearch:
     def _search_by_words(
         self, query: CodeQuery, scope: Scope, *, limit: int, notes: tuple[str, ...] = ()
     ) -> CodeAnswer:
-        ranked = rank_files(self._store, query, scope, self._ranker, at_least=limit)
+        ranked = _worthwhile(rank_files(self._store, query, scope, self._ranker, at_least=limit), query)
         chosen = _chosen_chunks(self._store, ranked, query, at_once=limit)
         hits = self._read(chosen, limit=limit)
         if hits:
+            if query.is_name and not any(candidate.definitions for candidate, _ in ranked):
+                shown = query.text[:_SHOWN_CHARACTERS]
+                notes = (*notes, f"Note: nothing named {shown} is defined here; closest by words:")
             return CodeAnswer(tuple(hits), len(ranked), notes=notes)
         return CodeAnswer((), 0, self._store.file_count(scope), notes, self._suggest(query))
 
@@ -126,6 +132,13 @@ def rank_files(
     return [(candidate, ranker.confidence(score)) for candidate, score in ordered]
 
 
+def _worthwhile(ranked: list[tuple[Candidate, float]], query: CodeQuery) -> list[tuple[Candidate, float]]:
+    """The files that are worth their tokens."""
+    share = _LEAST_SHARE_BESIDE_NAME if query.kind == "symbol" else _LEAST_SHARE
+    best = max((confidence for _, confidence in ranked), default=0.0)
+    return [(candidate, confidence) for candidate, confidence in ranked if confidence >= best * share]
+
+
 def _chosen_chunks(
     store: CodeStore, ranked: Sequence[tuple[Candidate, float]], query: CodeQuery, *, at_once: int
 ) -> Iterator[Ranked]:
@@ -151,11 +164,17 @@ def _chunks_of(
     file_id = candidate.file.id
     exact = [d.line for d in candidate.definitions if d.name in query.names] or [d.line for d in candidate.definitions]
     defining = _covering(store.chunks_at(file_id, exact[:2]), exact[:2]) if exact else []
-    best = [Ranked(matching[chunk_id], 1.0) for chunk_id in candidate.chunk_ids[:BEST_CHUNKS]]
+    best = [Ranked(matching[chunk_id], 1.0) for chunk_id in _best_chunks(candidate)]
     shown: dict[int, Ranked] = {}
     for ranked in [*defining, *best]:
         shown.setdefault(ranked.chunk.id, ranked)
     return list(shown.values()) or [Ranked(chunk, 1.0) for chunk in store.first_chunk(file_id)]
+
+
+def _best_chunks(candidate: Candidate) -> list[int]:
+    """The chunks that match about as well as the best one of the file."""
+    scored = zip(candidate.chunk_ids[:BEST_CHUNKS], candidate.chunk_scores, strict=False)
+    return [chunk_id for chunk_id, score in scored if score >= candidate.chunk_scores[0] * _LEAST_SHARE_OF_BEST_CHUNK]
 
 
 def _covering(chunks: Sequence[ChunkRow], lines: Iterable[int]) -> list[Ranked]:
