@@ -15,6 +15,8 @@ COMMANDS = (
     "query_speed",
     "index_speed",
     "startup",
+    "http_load",
+    "listing",
     "graph",
     "docs",
     "docs_fidelity",

@@ -59,7 +59,7 @@ def parser() -> argparse.ArgumentParser:
     import argparse
 
     from pinakes import __version__
-    from pinakes.cli import api, code, docs, doctor, graph, index, install, memory, search, status
+    from pinakes.cli import api, code, docs, doctor, graph, index, install, memory, search, status, token, toolsets
 
     top = argparse.ArgumentParser(
         prog="pinakes",
@@ -69,9 +69,9 @@ def parser() -> argparse.ArgumentParser:
     )
     top.add_argument("--version", action="version", version=f"pinakes {__version__}")
     commands = top.add_subparsers(metavar="COMMAND", required=True)
-    for module in (index, search, code, graph, docs, api, memory, status, doctor, install):
+    for module in (index, search, code, graph, docs, api, memory, status, doctor, install, token, toolsets):
         module.add_commands(commands)
-    commands.add_parser("mcp", help="serve a project to an MCP client over stdin and stdout", add_help=False)
+    commands.add_parser("mcp", help="serve projects to MCP clients over stdin and stdout, or HTTP", add_help=False)
     commands.add_parser("hook", help="keep what an agent's hook event tells; reads JSON on stdin", add_help=False)
     return top
 

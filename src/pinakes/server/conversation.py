@@ -13,6 +13,8 @@ from pinakes.excerpts import Excerpts
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    import anyio
+
 LOG_LEVELS = ("debug", "info", "notice", "warning", "error", "critical", "alert", "emergency")
 _DRIVE = re.compile(r"/[A-Za-z]:")
 
@@ -26,6 +28,7 @@ class Conversation:
         self._chosen: Path | None = None
         self.excerpts = Excerpts()
         self.log_level = "debug"
+        self.roots_settled: anyio.Event | None = None
 
     def project_root(self) -> Path:
         """The folder that calls mean when they name none."""

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from mcp.server.lowlevel import Server
 
     from pinakes.progress import Progress
+    from pinakes.server.visitor import Visitor
     from pinakes.server.workbench import Outcome, Workbench
     from pinakes.tool import Prompt, Session, Toolbox
 
@@ -40,11 +41,11 @@ class Offers:
     def __init__(
         self,
         workbench: Workbench,
-        session_of: Callable[[Context], Session],
+        receive: Callable[[Context], Visitor],
         settle: Callable[[Context], Awaitable[None]],
     ) -> None:
         self._workbench = workbench
-        self._session_of = session_of
+        self._receive = receive
         self._settle = settle
         self._limiter = anyio.CapacityLimiter(MAX_CONCURRENT_READS)
 
@@ -110,10 +111,12 @@ class Offers:
     async def _run(self, context: Context, work: Callable[[Toolbox, Session, Progress], Answer]) -> Outcome:
         """Work in a thread; an error is refused as the protocol wants it, since only tools tell errors in words."""
         await self._settle(context)
-        session = self._session_of(context)
+        visitor = self._receive(context)
         progress = CallProgress(asyncio.get_running_loop())
         try:
-            attempt = partial(self._workbench.attempt, lambda toolbox: work(toolbox, session, progress))
+            attempt = partial(
+                self._workbench.attempt, lambda toolbox: work(toolbox, visitor.conversation, progress), visitor
+            )
             outcome = await self._in_thread(attempt)
         finally:
             progress.close()

@@ -111,7 +111,7 @@ class _MemoryTools:
         session_id, around = call.text("session_id"), call.text("around")
         before, after = call.number("before"), call.number("after")
         if session_id:
-            return None, self._memory.store.in_session(session_id, limit=_SESSION_ROWS)
+            return None, self._memory.in_session(session_id, limit=_SESSION_ROWS)
         if not around:
             raise BadArgument("Give `around` (an id or a time) or `session_id`", hint="Ids come from search.")
         if (moment := parse_iso(around)) is not None:
