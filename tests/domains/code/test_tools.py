@@ -506,3 +506,43 @@ def test_another_project_is_searched_by_its_id(desk: Desk, tmp_path: Path) -> No
     assert desk.data("index_repository", project_id="example.org/team/tool")["status"] == "up_to_date"
     with pytest.raises(NotFound, match="No indexed project has the id 'nonsense'"):
         search(desk, "x", project_id="nonsense")
+
+
+# what a session was shown
+
+
+def test_code_that_was_shown_in_full_is_afterwards_named_by_id_and_lines(desk: Desk, project: Path) -> None:
+    agent = Desk(desk.tools.values(), project, repeat=False)
+    first = agent.call("search_code", query="clear the cache", limit=1)
+    again = agent.call("search_code", query="clear the cache", limit=1)
+    assert first.structured is not None
+    assert again.structured is not None
+    (shown,), (named,) = first.structured["results"], again.structured["results"]
+    where = f"{shown['file_path']}:{shown['start_line']}-{shown['end_line']} {shown['symbol']}".rstrip()
+    assert again.text.splitlines() == [f"{where} (shown before in this session: {named['shown_before']})"]
+    assert named["shown_before"].startswith(f"code:{shown['file_path']}")
+    assert (named["content"], named["start_line"]) == ("", shown["start_line"])
+    assert "context_before" not in named
+
+
+def test_code_that_changed_is_shown_again(desk: Desk, project: Path) -> None:
+    agent = Desk(desk.tools.values(), project, repeat=False)
+    write_files(project, {"fresh.py": "def quokka():\n    return 1\n"})
+    assert "return 1" in agent.call("search_code", query="quokka", limit=1).text
+    write_files(project, {"fresh.py": "def quokka():\n    return 1 + 1\n"})
+    assert "return 1 + 1" in agent.call("search_code", query="quokka", limit=1).text
+
+
+def test_concise_answers_and_sessions_that_want_it_repeat_code(desk: Desk, project: Path) -> None:
+    agent = Desk(desk.tools.values(), project, repeat=False)
+    for _ in range(2):
+        assert "shown before" not in agent.call("search_code", query="clear the cache", concise=True).text
+        assert "shown before" not in desk.call("search_code", query="clear the cache").text
+
+
+def test_code_that_was_cut_does_not_count_as_shown(tmp_path: Path) -> None:
+    root = write_files(tmp_path / "long", {"a.py": f"def compute_all():\n{BODY}"})
+    with closing(App(Config(tmp_path / "home", token_budget=200))) as app:
+        agent = Desk(app.tools(), root, repeat=False)
+        for _ in range(2):
+            assert "shown before" not in agent.call("search_code", query="compute_all", limit=1).text

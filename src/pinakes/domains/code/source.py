@@ -89,6 +89,12 @@ class SourceReader:
             "\n".join(_nearest(after)),
         )
 
+    def lines(self, path: str) -> list[str] | None:
+        """All lines of a file as they are now; None when it cannot be shown."""
+        current = stamp(f"{self._root}/{path}")
+        admitted = admit(self._root, path, current.size) if current else ""
+        return None if isinstance(admitted, str) else lines_of(admitted.data)
+
     def _source(self, path: str) -> _Unchanged | _Changed | None:
         if path not in self._sources:
             self._sources[path] = self._load(path)

@@ -84,14 +84,14 @@ class GraphSearch:
 
     def __init__(self, reader: GraphReader, root: Path) -> None:
         self.reader = reader
-        self._root = root
+        self.root = root
 
     # --- symbols
 
     def find(self, symbol: str, *, path: str = "", kinds: frozenset[str] = frozenset()) -> list[SymbolRow]:
         """Definitions of a name or matching a pattern, best first; NotFound with suggestions when there are none."""
         query = understand(symbol)
-        in_path = path_filter(self._root, path)
+        in_path = path_filter(self.root, path)
         found = self._matching(query)
         if not found:
             raise self._not_found(symbol, query)
