@@ -12,6 +12,7 @@ from pinakes.config import Config
 from pinakes.domains.docs.library import NewSource
 from pinakes.errors import AddressRefused
 from pinakes.shelf import GuardedNetwork
+from tests.calling import Desk
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -54,6 +55,18 @@ def test_what_an_api_says_of_itself_is_fenced_in_every_answer(tmp_path: Path) ->
     path.write_text(json.dumps({**SPEC, "paths": {f"/{about}": {"get": {}}}}))
     changes = app.docs.apis.refresh("shop")
     assert changes.index("~~~quoted") < changes.index(about) < changes.rindex("~~~")
+    app.close()
+
+
+def test_an_empty_answer_names_the_apis_that_were_searched(tmp_path: Path) -> None:
+    app = App(Config(tmp_path / "home"))
+    (tmp_path / "shop.json").write_text(json.dumps(SPEC))
+    desk = Desk(app.tools(), tmp_path)
+    desk.call("add_source", url="shop.json", name="shop")
+    assert "0 sources, and 1 API descriptions: shop." in desk.call("search_docs", query="quokka").text
+    assert "API descriptions: shop." in desk.call("search_docs", query="quokka", api_name="shop").text
+    assert "API" not in desk.call("search_docs", query="quokka", version="3").text
+    assert desk.call("list_sources").text == "- shop (shop.json): API description, 1 operations"
     app.close()
 
 

@@ -124,6 +124,12 @@ class DocsSearch:
             page_scores=self._store.page_scores(rarest, source_ids, limit=MOST_CANDIDATES),
         )
 
+    def apis_of(self, question: Question) -> list[str]:
+        """The names of the API descriptions that a question is asked of."""
+        if question.source or question.version:
+            return []
+        return [question.api_name] if question.api_name else list(self._apis.names())
+
     def _descriptions(self, question: Question) -> list[Passage]:
         if question.source or question.version:
             return []
