@@ -148,7 +148,7 @@ def test_the_first_search_indexes_and_finds(desk: Desk) -> None:
         ("clear_cache", "src/cache.py", "Cache.clear_cache"),
         ("Cache.clear_cache", "src/cache.py", "Cache.clear_cache"),
         ("CLEAR_CACHE", "src/cache.py", "Cache.clear_cache"),
-        ("clearCache", "src/cache.py", "Cache"),
+        ("clearCache", "src/cache.py", "Cache.clear_cache"),
         ("startServer", "web/server.ts", "startServer"),
         ("start server", "web/server.ts", "startServer"),
         ("Panel", "web/panel.tsx", "Panel"),

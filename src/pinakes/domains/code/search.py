@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from pinakes.domains.code.features import Candidate
-    from pinakes.store.code import ChunkRow, CodeStore
+    from pinakes.store.code import ChunkRow, CodeStore, DefinitionRecord
 
 WEIGHTS_FILE = Path(__file__).with_name("weights.json")
 # Beside the best answer, what convinces less than this share of it is noise; beside a name that was found, even more.
@@ -68,7 +68,7 @@ class CodeSearch:
     ) -> CodeAnswer:
         ranked = _worthwhile(rank_files(self._store, query, scope, self._ranker, at_least=limit), query)
         chosen = _chosen_chunks(self._store, ranked, query, at_once=limit)
-        hits = self._read(chosen, limit=limit)
+        hits = self._read(chosen, query, limit=limit)
         if hits:
             if query.is_name and not any(candidate.definitions for candidate, _ in ranked):
                 shown = query.text[:_SHOWN_CHARACTERS]
@@ -91,10 +91,10 @@ class CodeSearch:
             missing = (f"No exact match for {query.kind} {shown} in {report.files} files; closest by words:",)
             words = understand(" ".join(query.text.split()) + " ", shared_words(), exact=False)
             return self._search_by_words(words, scope, limit=limit, notes=note + missing)
-        hits = self._read(_one_per_file_first(found), limit=limit)
+        hits = self._read(_one_per_file_first(found), query, limit=limit)
         return CodeAnswer(tuple(hits), len(found), len(ids), note)
 
-    def _read(self, chosen: Iterable[Ranked], *, limit: int) -> list[CodeHit]:
+    def _read(self, chosen: Iterable[Ranked], query: CodeQuery, *, limit: int) -> list[CodeHit]:
         """The chosen chunks with their lines from disk; what is gone from disk is left out."""
         reader = SourceReader(self._root, ProjectStore(self._store.database))
         hits: list[CodeHit] = []
@@ -102,24 +102,33 @@ class CodeSearch:
             if len(hits) >= limit:
                 break
             if hit := reader.hit(ranked.chunk, ranked.confidence):
-                hits.append(self._pointed(hit, ranked))
+                hits.append(self._named(hit, ranked, query))
         return hits
 
-    def _pointed(self, hit: CodeHit, ranked: Ranked) -> CodeHit:
-        """The hit named for the innermost definition around the line asked for."""
-        if not ranked.line or hit.start_line != ranked.chunk.start_line:
+    def _named(self, hit: CodeHit, ranked: Ranked, query: CodeQuery) -> CodeHit:
+        """The hit named for the definition in it that was asked for: around a line, or by the words of its name."""
+        if hit.start_line != ranked.chunk.start_line:
             return hit
-        around = self._store.definition_around(ranked.chunk.file_id, ranked.line)
-        if around is None or around.line < hit.start_line:
-            return replace(hit, line=ranked.line)
-        symbol = f"{around.container}.{around.name}" if around.container else around.name
-        return replace(hit, line=ranked.line, symbol=symbol, kind=around.kind)
+        inside = self._store.definitions_in(ranked.chunk.file_id, hit.start_line, hit.end_line)
+        if ranked.line:
+            around = [definition for definition in inside if definition.line <= ranked.line <= definition.end_line]
+            return replace(_called(hit, around[-1]) if around else hit, line=ranked.line)
+        terms = set(query.terms)
+        spoken = [len(terms.intersection(shared_words().of(definition.name).split())) for definition in inside]
+        if len(inside) < 2 or max(spoken) <= len(terms.intersection(shared_words().of(hit.symbol).split())):
+            return hit
+        return _called(hit, inside[spoken.index(max(spoken))])
 
     def _suggest(self, query: CodeQuery) -> tuple[str, ...]:
         from rapidfuzz import process  # deferred: only needed when nothing was found
 
         names = self._store.defined_names(limit=_SUGGESTED_FROM)
         return tuple(name for name, score, _ in process.extract(query.text, names, limit=3) if score > 60)
+
+
+def _called(hit: CodeHit, definition: DefinitionRecord) -> CodeHit:
+    name = f"{definition.container}.{definition.name}" if definition.container else definition.name
+    return replace(hit, symbol=name, kind=definition.kind)
 
 
 def rank_files(
