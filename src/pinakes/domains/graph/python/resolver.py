@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from typing import TYPE_CHECKING
 
 from pinakes.domains.graph.model import FileFacts, Resolution
@@ -14,6 +15,9 @@ if TYPE_CHECKING:
 
     from pinakes.domains.graph.model import ProjectFacts
     from pinakes.workspace.indexer import ParsedFile
+
+# What is known of other files is remembered for so many: what a remembered answer costs grows with them.
+FILES_AT_ONCE = 1000
 
 EMPTY = FileFacts((), ({}, {}, {}, (), None), ())
 
@@ -29,11 +33,16 @@ class PythonResolver:
 
     def resolve(self, project: ProjectFacts, paths: Collection[str]) -> Iterator[Resolution]:
         """Resolve the named files against the whole project."""
-        inference = Inference(project)
-        for path in sorted(paths):
-            facts = project.facts(path)
-            if facts is not None:
-                yield _resolved(inference, path, facts)
+        order = sorted(paths)
+        for start in range(0, len(order), FILES_AT_ONCE):
+            inference = Inference(project)
+            for path in order[start : start + FILES_AT_ONCE]:
+                facts = project.facts(path)
+                if facts is not None:
+                    yield _resolved(inference, path, facts)
+            del inference
+            if start + FILES_AT_ONCE < len(order):
+                gc.collect()  # modules, classes and functions know each other
 
 
 def _resolved(inference: Inference, path: str, facts: FileFacts) -> Resolution:
