@@ -8,6 +8,7 @@ import re
 import subprocess
 import tarfile
 import zipfile
+import zlib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -31,6 +32,8 @@ class Member:
 
 def project_of(archive: Path) -> str:
     """The name of the project that an archive holds, without its version."""
+    if archive.suffix == ".deb":
+        return archive.name.partition("_")[0]
     match = _PROJECT.match(archive.name)
     return (match[1] if match else archive.stem).lower()
 
@@ -71,5 +74,5 @@ def _plain(path: str, data: bytes) -> Member:
         return Member(path, data)
     try:
         return Member(path.removesuffix(".gz"), gzip.decompress(data))
-    except (OSError, EOFError):
+    except (OSError, EOFError, zlib.error):
         return Member(path, b"")

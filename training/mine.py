@@ -11,6 +11,7 @@ import random
 import sys
 import tarfile
 import zipfile
+import zlib
 from dataclasses import asdict
 from hashlib import blake2b
 from pathlib import Path
@@ -94,7 +95,7 @@ def mine_all(archives: list[Path], out: Path) -> None:
 def _fresh_lines(archive: Path, seen: set[bytes]) -> Iterator[str]:
     try:
         pairs = mine_package(archive)
-    except (OSError, tarfile.TarError, zipfile.BadZipFile, CalledProcessError, RecursionError, ValueError) as exc:
+    except (OSError, EOFError, tarfile.TarError, zipfile.BadZipFile, zlib.error, CalledProcessError, ValueError) as exc:
         print(f"{archive.name}: {exc}", flush=True)
         return
     for pair in pairs:
