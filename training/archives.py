@@ -61,7 +61,7 @@ def _zipped(archive: Path) -> Iterator[Member]:
 def _tarred(tar: tarfile.TarFile) -> Iterator[Member]:
     for info in tar:
         if info.isreg() and 0 < info.size <= _largest(info.name) and (file := tar.extractfile(info)):
-            yield _plain(info.name, file.read())
+            yield _plain(info.name.removeprefix("./"), file.read())
 
 
 def _largest(path: str) -> int:

@@ -30,11 +30,21 @@ if TYPE_CHECKING:
     from training.pairs import Pair
 
 MOST_CODE_BYTES = 1_200_000  # per package, so that no project dominates
-MOST_PAGES = 120
+MOST_PAGES = 200
 MOST_PAIRS = 2_000
 MOST_OPERATIONS = 8_000  # few packages describe APIs at all
 _PROSE = (".md", ".rst", ".html", ".htm", ".adoc", ".markdown", ".mdx")
 _PACKAGES_PER_PART = 100
+UNREADABLE = (
+    OSError,
+    EOFError,
+    RecursionError,
+    ValueError,
+    tarfile.TarError,
+    zipfile.BadZipFile,
+    zlib.error,
+    CalledProcessError,
+)
 
 
 def mine_package(archive: Path) -> list[Pair]:
@@ -95,7 +105,7 @@ def mine_all(archives: list[Path], out: Path) -> None:
 def _fresh_lines(archive: Path, seen: set[bytes]) -> Iterator[str]:
     try:
         pairs = mine_package(archive)
-    except (OSError, EOFError, tarfile.TarError, zipfile.BadZipFile, zlib.error, CalledProcessError, ValueError) as exc:
+    except UNREADABLE as exc:
         print(f"{archive.name}: {exc}", flush=True)
         return
     for pair in pairs:

@@ -19,7 +19,7 @@ def api_pairs(member: Member) -> Iterator[Pair]:
     """The pairs of a JSON file that describes an API; nothing for any other."""
     try:
         tree = json.loads(member.data)
-    except ValueError:
+    except (ValueError, RecursionError):
         return
     if not isinstance(tree, dict):
         return

@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 
 TEXT_CHARACTERS = 900
-_FEWEST_WORDS, _MOST_WORDS = 3, 40
+_FEWEST_WORDS, _MOST_WORDS = 2, 40
 _WORD = re.compile(r"[A-Za-z]{2,}")
 _SENTENCE = re.compile(r"^(.{12,240}?[.!?])(?:\s|$)", re.DOTALL)
 _MARKUP = re.compile(r"<[^>]{1,60}>|:\w+:`|[`*|]+|\{@\w+\s|\\[a-z]+\b")

@@ -27,18 +27,20 @@ if TYPE_CHECKING:
 
     from training.data import Bags, Pairs
 
+_BOTH = Settings("hard+distil", hard=True, distil=1.0)
 RUNS = (
     Settings("base"),
-    Settings("scratch", from_teacher=False),
-    Settings("distil", distil=0.5),
+    Settings("distil", distil=1.0),
     Settings("hard", hard=True),
-    Settings("hard+distil", hard=True, distil=0.5),
-    Settings("hard+distil, query weights", hard=True, distil=0.5, query="weights"),
-    Settings("hard+distil, query map", hard=True, distil=0.5, query="map"),
-    Settings("hard+distil, query table", hard=True, distil=0.5, query="table"),
-    Settings("hard+distil, query transformer", hard=True, distil=0.5, query="transformer"),
+    _BOTH,
+    replace(_BOTH, name="hard+distil, query weights", query="weights"),
+    replace(_BOTH, name="hard+distil, query map", query="map"),
+    replace(_BOTH, name="hard+distil, query transformer", query="transformer"),
+    replace(_BOTH, name="hard+distil, temperature 0.03", temperature=0.03),
+    replace(_BOTH, name="hard+distil, batch 16384", size=16_384),
+    replace(_BOTH, name="hard+distil, from nothing", from_teacher=False),
 )
-SAVED = ("hard+distil", "hard+distil, query map", "hard+distil, query transformer")
+SAVED = (0, 1, 3, 5, 6)
 _NEGATIVES = 6
 _DENSE_ROWS = 2_000
 
@@ -80,8 +82,8 @@ def main() -> None:
             print(line("table as it starts", judge(student.eval(), held_out, device)), flush=True)
         train(student, lessons, device)
         print(line(settings.name, judge(student, held_out, device)), flush=True)
-        if settings.name in SAVED:
-            save(student, arguments.out / f"{settings.query}.npz")
+        if int(run) in SAVED:
+            save(student, arguments.out / f"run-{run}.npz")
         clock.say(settings.name)
 
 
