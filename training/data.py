@@ -42,10 +42,14 @@ class Bags:
 
     def take(self, rows: npt.NDArray[np.int64]) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
         """The ids of some rows end to end, and where each row begins."""
+        places, offsets = self.places(rows)
+        return self.ids[places], offsets
+
+    def places(self, rows: npt.NDArray[np.int64]) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+        """Where in `ids` some rows lie, end to end, and where each begins among these."""
         lengths = self.starts[rows + 1] - self.starts[rows]
         offsets = np.concatenate([[0], np.cumsum(lengths)[:-1]])
-        places = np.repeat(self.starts[rows] - offsets, lengths) + np.arange(lengths.sum())
-        return self.ids[places], offsets
+        return np.repeat(self.starts[rows] - offsets, lengths) + np.arange(lengths.sum()), offsets
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +62,7 @@ class Pairs:
     texts: list[str]
     query_bags: Bags
     text_bags: Bags
+    shared: npt.NDArray[np.bool_]  # for each id of text_bags: whether the question has that word too
 
     def __len__(self) -> int:
         return len(self.kinds)
@@ -115,6 +120,7 @@ def _select(rows: list[list[str]], bags: list[tuple[list[int], list[int]]], chos
         texts=[rows[n][3] for n in chosen],
         query_bags=Bags.of([bags[n][0] for n in chosen]),
         text_bags=Bags.of([bags[n][1] for n in chosen]),
+        shared=np.array([number in words for n in chosen for words in [set(bags[n][0])] for number in bags[n][1]], bool),
     )
 
 

@@ -34,6 +34,7 @@ class Settings:
     hard: bool = False  # negatives by BM25 beside those of the batch
     query: str = "same"  # same | weights | map | table | transformer: what the query's side has of its own
     from_teacher: bool = True  # where the table starts: the teacher's view of each word, or nothing
+    overlap: float = 0.0  # for so many texts, the words that they share with their question are taken away
     mask_margin: float = 0.05  # a text that the teacher likes better than the right one is no negative
 
 
@@ -57,9 +58,9 @@ class Student(nn.Module):
             self.layers = nn.TransformerEncoder(layer, 2, enable_nested_tensor=False)
             self.scale = nn.Parameter(torch.tensor(0.1))
 
-    def texts(self, ids: torch.Tensor, offsets: torch.Tensor) -> torch.Tensor:
-        """Unit vectors of texts."""
-        return self._bag(self.table, self.weights, ids, offsets)
+    def texts(self, ids: torch.Tensor, offsets: torch.Tensor, kept: torch.Tensor | None = None) -> torch.Tensor:
+        """Unit vectors of texts; `kept` is 0 for words that do not count."""
+        return self._bag(self.table, self.weights, ids, offsets, kept)
 
     def queries(self, ids: torch.Tensor, offsets: torch.Tensor) -> torch.Tensor:
         """Unit vectors of questions."""
@@ -73,8 +74,17 @@ class Student(nn.Module):
             return F.normalize(bag + self.scale * self._context(ids, offsets), dim=-1)
         return bag
 
-    def _bag(self, table: torch.Tensor, weights: torch.Tensor, ids: torch.Tensor, offsets: torch.Tensor) -> torch.Tensor:
+    def _bag(
+        self,
+        table: torch.Tensor,
+        weights: torch.Tensor,
+        ids: torch.Tensor,
+        offsets: torch.Tensor,
+        kept: torch.Tensor | None = None,
+    ) -> torch.Tensor:
         share = torch.exp(weights[ids])
+        if kept is not None:
+            share = share * kept
         if self.training and self.settings.dropout:
             share = share * (torch.rand_like(share) >= self.settings.dropout)
         return F.normalize(F.embedding_bag(ids, table, offsets, mode="sum", per_sample_weights=share) + 1e-9, dim=-1)
@@ -143,7 +153,8 @@ def _loss(
         picked = lessons.negatives[rows[some], random.integers(0, lessons.negatives.shape[1], len(some))]
         columns = np.concatenate([rows, picked[picked >= 0]])
     queries = student.queries(*on(device, pairs.query_bags, rows))
-    texts = student.texts(*on(device, pairs.text_bags, columns))
+    kept = torch.from_numpy(_kept(pairs, columns, settings.overlap, random)).to(device)
+    texts = student.texts(*on(device, pairs.text_bags, columns), kept)
     scores = queries @ texts.T / settings.temperature
     where = torch.from_numpy(rows).to(device), torch.from_numpy(columns).to(device)
     view = (lessons.teacher_queries[where[0]] @ lessons.teacher_texts[where[1]].T).float()
@@ -160,3 +171,12 @@ def _loss(
         given = F.log_softmax(queries @ texts.T / settings.temperature, dim=-1)
         loss = loss + settings.distil * F.kl_div(given, wanted, reduction="batchmean")
     return loss
+
+
+def _kept(
+    pairs: Pairs, rows: npt.NDArray[np.int64], overlap: float, random: np.random.Generator
+) -> npt.NDArray[np.float32]:
+    """Which words of the texts count: not those that a question shares, where chance has it so."""
+    places, offsets = pairs.text_bags.places(rows)
+    chosen = np.repeat(random.random(len(rows)) < overlap, np.diff([*offsets, len(places)]))
+    return (~(chosen & pairs.shared[places])).astype(np.float32)

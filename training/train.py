@@ -39,8 +39,14 @@ RUNS = (
     replace(_BOTH, name="hard+distil, temperature 0.03", temperature=0.03),
     replace(_BOTH, name="hard+distil, batch 16384", size=16_384),
     replace(_BOTH, name="hard+distil, from nothing", from_teacher=False),
+    replace(_BOTH, name="hard+distil, overlap 0.3", overlap=0.3),
+    replace(_BOTH, name="hard+distil, overlap 0.6", overlap=0.6),
+    replace(_BOTH, name="hard+distil, overlap 1", overlap=1.0),
+    Settings("distil alone, overlap 0.6", distil=4.0, overlap=0.6),
+    replace(_BOTH, name="hard+distil, overlap 0.6, dropout 0.4", overlap=0.6, dropout=0.4),
+    replace(_BOTH, name="hard+distil, overlap 0.6, temperature 0.08", overlap=0.6, temperature=0.08),
+    replace(_BOTH, name="hard+distil, overlap 0.6, rate 0.001", overlap=0.6, rate=1e-3),
 )
-SAVED = (0, 1, 3, 5, 6)
 _NEGATIVES = 6
 _DENSE_ROWS = 2_000
 
@@ -54,6 +60,8 @@ def main() -> None:
     parser.add_argument("--teacher-seconds", type=float, default=180)
     parser.add_argument("--seconds", type=float, default=35)
     parser.add_argument("--runs", default=",".join(str(n) for n in range(len(RUNS))))
+    parser.add_argument("--saved", default="", help="the runs whose tables are kept")
+    parser.add_argument("--lessons", type=Path, help="where the teacher's view is kept for another call")
     arguments = parser.parse_args()
     device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
     torch.set_float32_matmul_precision("high")
@@ -61,28 +69,28 @@ def main() -> None:
     pairs, held_out = load(arguments.data, most=arguments.most, workers=os.cpu_count() or 1)
     clock.say(f"{len(pairs)} pairs, {len(held_out)} held out")
     print("| run | " + " | ".join(GROUPS) + " |\n|---|" + "--:|" * len(GROUPS))
-    teacher = Teacher(arguments.data / "teacher", device)
-    print(line("teacher as it is", judge_teacher(teacher, held_out)), flush=True)
-    teacher.fine_tune(pairs, seconds=arguments.teacher_seconds)
-    print(line("teacher fine-tuned", judge_teacher(teacher, held_out)), flush=True)
-    clock.say("teacher")
-    lessons = Lessons(
-        pairs,
-        teacher.encode(pairs.queries, QUERY_TOKENS),
-        teacher.encode(pairs.texts, TEXT_TOKENS),
-        hard_negatives(pairs, len(vocabulary(arguments.data)), device),
-    )
-    words = teacher.encode(vocabulary(arguments.data), QUERY_TOKENS)
-    clock.say("encoded, negatives")
+    kept = arguments.lessons and arguments.lessons / "lessons.pt"
+    if kept and kept.exists():
+        queries, texts, negatives, words = torch.load(kept, weights_only=False)
+    else:
+        queries, texts, words = taught(arguments, pairs, held_out, device, clock)
+        negatives = hard_negatives(pairs, len(words), device)
+        if kept:
+            torch.save((queries, texts, negatives, words), kept)
+    lessons = Lessons(pairs, queries, texts, negatives)
+    clock.say("lessons")
     rarity = word_rarity(pairs.text_bags, len(words), device)
+    spoken = word_scores(held_out, len(words), device)
     for run in arguments.runs.split(","):
         settings = replace(RUNS[int(run)], seconds=arguments.seconds)
         student = Student(start_of(words, settings), rarity, settings).to(device)
         if run == arguments.runs.split(",")[0]:
-            print(line("table as it starts", judge(student.eval(), held_out, device)), flush=True)
+            print(line("words alone", judge(student.eval(), held_out, device, spoken, 0.0)))
+            print(line("table as it starts", judge(student, held_out, device)), flush=True)
         train(student, lessons, device)
-        print(line(settings.name, judge(student, held_out, device)), flush=True)
-        if int(run) in SAVED:
+        print(line(settings.name, judge(student, held_out, device)))
+        print(line("… with words", judge(student, held_out, device, spoken)), flush=True)
+        if run in arguments.saved.split(","):
             save(student, arguments.out / f"run-{run}.npz")
         clock.say(settings.name)
 
@@ -106,13 +114,32 @@ def judge_teacher(teacher: Teacher, held_out: Pairs) -> dict[str, float]:
     return mean_reciprocal_ranks(held_out, queries, texts)
 
 
+def taught(
+    arguments: argparse.Namespace, pairs: Pairs, held_out: Pairs, device: torch.device, clock: Clock
+) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+    """The fine-tuned teacher's vectors of questions, of texts and of single words."""
+    teacher = Teacher(arguments.data / "teacher", device)
+    print(line("teacher as it is", judge_teacher(teacher, held_out)), flush=True)
+    teacher.fine_tune(pairs, seconds=arguments.teacher_seconds)
+    print(line("teacher fine-tuned", judge_teacher(teacher, held_out)), flush=True)
+    clock.say("teacher")
+    queries, texts = teacher.encode(pairs.queries, QUERY_TOKENS), teacher.encode(pairs.texts, TEXT_TOKENS)
+    return queries, texts, teacher.encode(vocabulary(arguments.data), QUERY_TOKENS)
+
+
 @torch.no_grad()
-def judge(student: Student, held_out: Pairs, device: torch.device) -> dict[str, float]:
+def judge(
+    student: Student,
+    held_out: Pairs,
+    device: torch.device,
+    spoken: dict[int, torch.Tensor] | None = None,
+    weight: float = 0.5,
+) -> dict[str, float]:
     """A student's figures."""
     rows = np.arange(len(held_out))
     queries = student.queries(*on(device, held_out.query_bags, rows))
     texts = student.texts(*on(device, held_out.text_bags, rows))
-    return mean_reciprocal_ranks(held_out, queries, texts)
+    return mean_reciprocal_ranks(held_out, queries, texts, spoken, weight)
 
 
 def start_of(words: torch.Tensor, settings: Settings) -> torch.Tensor:
@@ -133,8 +160,7 @@ def word_rarity(bags: Bags, count: int, device: torch.device) -> torch.Tensor:
 
 def hard_negatives(pairs: Pairs, words: int, device: torch.device) -> npt.NDArray[np.int64]:
     """For each question, texts of the same package that BM25 without lengths likes, but for its own."""
-    frequency = np.bincount(pairs.text_bags.ids, minlength=words) / len(pairs)
-    weights = torch.from_numpy(np.log(1 + 1 / (frequency + 1e-6))).float().to(device)
+    weights = _rarity_weights(pairs, words, device)
     negatives = np.full((len(pairs), _NEGATIVES), -1, np.int64)
     order = np.argsort(pairs.packages, kind="stable")
     for group in np.split(order, np.flatnonzero(np.diff(pairs.packages[order])) + 1):
@@ -148,13 +174,31 @@ def hard_negatives(pairs: Pairs, words: int, device: torch.device) -> npt.NDArra
 def _likeliest(
     pairs: Pairs, rows: npt.NDArray[np.int64], weights: torch.Tensor, device: torch.device
 ) -> npt.NDArray[np.int64]:
-    queries = _dense(pairs.query_bags, rows, len(weights), device) * weights
-    texts = _dense(pairs.text_bags, rows, len(weights), device)
-    lengths = texts.sum(1)
-    scores = (queries.half() @ texts.half().T).float() / (1 + 0.3 * lengths / lengths.mean())
+    scores = _bm25(pairs, rows, weights, device)
     scores.fill_diagonal_(-1)
     chosen: npt.NDArray[np.int64] = scores.topk(_NEGATIVES, dim=1).indices.cpu().numpy()
     return chosen
+
+
+def word_scores(pairs: Pairs, words: int, device: torch.device) -> dict[int, torch.Tensor]:
+    """What words say of every question and text of a package."""
+    weights = _rarity_weights(pairs, words, device)
+    return {
+        int(package): _bm25(pairs, np.flatnonzero(pairs.packages == package), weights, device)
+        for package in np.unique(pairs.packages)
+    }
+
+
+def _rarity_weights(pairs: Pairs, words: int, device: torch.device) -> torch.Tensor:
+    frequency = np.bincount(pairs.text_bags.ids, minlength=words) / len(pairs)
+    return torch.from_numpy(np.log(1 + 1 / (frequency + 1e-6))).float().to(device)
+
+
+def _bm25(pairs: Pairs, rows: npt.NDArray[np.int64], weights: torch.Tensor, device: torch.device) -> torch.Tensor:
+    queries = _dense(pairs.query_bags, rows, len(weights), device) * weights
+    texts = _dense(pairs.text_bags, rows, len(weights), device)
+    lengths = texts.sum(1)
+    return (queries @ texts.T) / (1 + 0.3 * lengths / lengths.mean())
 
 
 def _dense(bags: Bags, rows: npt.NDArray[np.int64], words: int, device: torch.device) -> torch.Tensor:

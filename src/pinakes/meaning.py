@@ -1,0 +1,131 @@
+"""Compare questions with stored things by meaning: keeps their vectors in step with a model, searches them exactly.
+
+Words never wait for it: what has no vector yet, or cannot have one now, is simply not found by meaning.
+"""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from pinakes.embed.protocol import Passage
+from pinakes.errors import EmbedderUnavailable
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    import numpy.typing as npt
+
+    from pinakes.embed.protocol import Embedder, Vectors
+    from pinakes.store.vectors import StoredVector, VectorStore
+
+_AT_ONCE = 500
+_LARGEST = 127
+# So many rows at a time become floating-point numbers: the whole would be four times as large in memory.
+_ROWS_AT_ONCE = 8_192
+
+
+@dataclass(frozen=True, slots=True)
+class Likeness:
+    """How alike every stored thing is to one question."""
+
+    keys: npt.NDArray[np.int64]
+    values: Vectors
+
+    def nearest(self, count: int) -> list[int]:
+        """The keys of the things most alike, best first."""
+        if len(self.keys) > count:
+            some = np.argpartition(-self.values, count)[:count]
+        else:
+            some = np.arange(len(self.keys))
+        ordered: list[int] = self.keys[some[np.argsort(-self.values[some], kind="stable")]].tolist()
+        return ordered
+
+    def of(self, keys: Sequence[int]) -> list[float]:
+        """Standardised likeness of some things among each other; one without a vector is as alike as most."""
+        order = np.argsort(self.keys, kind="stable")
+        wanted = np.array(keys, np.int64)
+        places = np.searchsorted(self.keys, wanted, sorter=order)
+        places = order[np.minimum(places, len(order) - 1)] if len(order) else places
+        known = self.keys[places] == wanted if len(order) else np.zeros(len(wanted), bool)
+        values = np.where(known, self.values[places], np.nan) if len(order) else np.full(len(wanted), np.nan)
+        return standardised(values)
+
+
+def standardised(values: Vectors) -> list[float]:
+    """Mean 0, spread 1; what is not a number becomes 0."""
+    known = values[~np.isnan(values)]
+    if len(known) < 2 or known.std() < 1e-6:
+        return [0.0] * len(values)
+    scaled: list[float] = np.nan_to_num((values - known.mean()) / known.std()).tolist()
+    return scaled
+
+
+class Meaning:
+    """The vectors of one kind of thing, in memory as whole numbers, and the model that makes them."""
+
+    def __init__(self, embedder: Embedder, store: VectorStore) -> None:
+        self._embedder = embedder
+        self._store = store
+        self._guard = threading.Lock()
+        self._numbers = np.zeros(0, np.int64)
+        self._keys = np.zeros(0, np.int64)
+        self._rows: npt.NDArray[np.int8] = np.zeros((0, 0), np.int8)
+        self._lengths = np.zeros(0, np.float32)
+
+    def catch_up(self, stopping: Callable[[], bool] = lambda: False) -> int:
+        """Give a vector to everything that has none of this model; returns how many. Stops when asked to."""
+        written = 0
+        while not stopping() and (found := self._store.unembedded(self._embedder.identity, limit=_AT_ONCE)):
+            vectors = self._embedder.texts([Passage(thing.text, thing.words) for thing in found])
+            rows = zip((thing.key for thing in found), map(np.ndarray.tobytes, quantised(vectors)), strict=True)
+            self._store.write(self._embedder.identity, rows)
+            written += len(found)
+        return written
+
+    def likeness(self, question: Passage) -> Likeness | None:
+        """How alike everything is to a question; None when there is nothing to compare, or nobody to ask."""
+        try:
+            vector = self._embedder.question(question)
+        except EmbedderUnavailable:
+            return None
+        with self._guard:
+            self._refresh()
+            keys, rows, lengths = self._keys, self._rows, self._lengths
+        if not len(keys) or not vector.any():
+            return None
+        values = np.concatenate(
+            [rows[start : start + _ROWS_AT_ONCE] @ vector for start in range(0, len(rows), _ROWS_AT_ONCE)]
+        )
+        return Likeness(keys, values / lengths)
+
+    def _refresh(self) -> None:
+        """Take in what was written since, drop what is gone."""
+        model = self._embedder.identity
+        last = int(self._numbers[-1]) if len(self._numbers) else 0
+        if new := self._store.since(model, last):
+            self._append(new)
+        if self._store.count(model) != len(self._numbers):
+            left = np.fromiter(self._store.numbers(model), np.int64)
+            self._keep(np.isin(self._numbers, left))
+
+    def _append(self, new: list[StoredVector]) -> None:
+        rows = np.frombuffer(b"".join(vector.data for vector in new), np.int8).reshape(len(new), -1)
+        self._rows = np.concatenate([self._rows, rows]) if len(self._rows) else rows
+        self._numbers = np.append(self._numbers, [vector.number for vector in new])
+        self._keys = np.append(self._keys, [vector.key for vector in new])
+        self._lengths = np.append(self._lengths, np.linalg.norm(rows.astype(np.float32), axis=1) + np.float32(1e-9))
+
+    def _keep(self, kept: npt.NDArray[np.bool_]) -> None:
+        self._rows, self._numbers = self._rows[kept], self._numbers[kept]
+        self._keys, self._lengths = self._keys[kept], self._lengths[kept]
+
+
+def quantised(vectors: Vectors) -> npt.NDArray[np.int8]:
+    """Each row as whole numbers; only its direction counts."""
+    largest = np.abs(vectors).max(axis=1, keepdims=True) + np.float32(1e-9)
+    rows: npt.NDArray[np.int8] = np.round(vectors / largest * _LARGEST).astype(np.int8)
+    return rows
