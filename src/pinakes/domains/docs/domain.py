@@ -14,12 +14,15 @@ from pinakes.domains.docs.source import Opener
 from pinakes.store.docs import DocsStore
 from pinakes.store.docs_index import DocsIndex
 from pinakes.store.docs_search import DocsSearchStore
+from pinakes.store.vectors import DOCS_CHUNKS, VectorStore
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from pinakes.domains.docs.model import ApiShelf
+    from pinakes.embed.protocol import Embedder
     from pinakes.fetch.http import HttpClient
+    from pinakes.meaning import Meaning
     from pinakes.store.sqlite import Database
 
 
@@ -39,6 +42,7 @@ def open_docs(
     environments: tuple[Path, ...] = (),
     apis: ApiShelf | None = None,
     clock: Clock | None = None,
+    embedder: Embedder | None = None,
 ) -> Docs:
     """The domain over one library file; locks of running crawls lie beside that file."""
     shelf = apis or NoApis()
@@ -51,6 +55,15 @@ def open_docs(
 
     opener = Opener(client, shelf, environments, clock.monotonic)
     store, index, search_store = DocsStore(database), DocsIndex(database), DocsSearchStore(database)
-    crawls = Crawls(store, index, opener, database.path.parent / "locks", clock)
+    meaning = _meaning(database, embedder)
+    crawls = Crawls(store, index, opener, database.path.parent / "locks", clock, meaning)
     library = Library(store, index, search_store, crawls, opener, apis=shelf, now=clock.now)
-    return Docs(library, DocsSearch(library, search_store, shelf), shelf)
+    return Docs(library, DocsSearch(library, search_store, shelf, meaning), shelf)
+
+
+def _meaning(database: Database, embedder: Embedder | None) -> Meaning | None:
+    if embedder is None:
+        return None
+    from pinakes.meaning import Meaning  # deferred: numpy takes a while to import
+
+    return Meaning(embedder, VectorStore(database, DOCS_CHUNKS))

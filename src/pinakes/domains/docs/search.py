@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from pinakes.domains.docs.model import Passage
 from pinakes.domains.docs.rank import order, understand
+from pinakes.embed.protocol import Passage as Spoken
 from pinakes.text import Words
 
 if TYPE_CHECKING:
@@ -16,12 +17,15 @@ if TYPE_CHECKING:
     from pinakes.domains.docs.library import Library
     from pinakes.domains.docs.model import ApiShelf
     from pinakes.domains.docs.rank import Asked
+    from pinakes.meaning import Meaning
     from pinakes.store.docs import SourceRow
     from pinakes.store.docs_search import Candidate, DocsSearchStore, ShownChunk, Totals
 
 MOST_CANDIDATES = 300
 MOST_TERMS = 12
 COMMON_SHARE = 0.3
+# So many chunks come in by meaning alone: what explains a thing in other words shares none with the question.
+NEAREST = 100
 _DOCUMENTATION_TYPES = frozenset(("overview", "guide", "glossary", "use-case", "reference"))
 
 
@@ -52,13 +56,17 @@ class Candidates:
     asked: Asked
     candidates: list[Candidate]
     page_scores: dict[int, float]
+    meanings: list[float]  # how alike each candidate is to the question; empty when that is not known
 
 
 class DocsSearch:
     """Searches documentation and, where somebody keeps them, API descriptions."""
 
-    def __init__(self, library: Library, store: DocsSearchStore, apis: ApiShelf) -> None:
+    def __init__(
+        self, library: Library, store: DocsSearchStore, apis: ApiShelf, meaning: Meaning | None = None
+    ) -> None:
         self._library = library
+        self._meaning = meaning
         self._store = store
         self._apis = apis
         self._words = Words()
@@ -101,21 +109,29 @@ class DocsSearch:
     def rank(self, query: str, source_ids: list[str]) -> list[tuple[float, Candidate]]:
         """Candidates for a query, best first."""
         found = self.candidates(query, source_ids)
-        return order(found.asked, found.candidates, found.page_scores) if found else []
+        return order(found.asked, found.candidates, found.page_scores, found.meanings) if found else []
 
     def candidates(self, query: str, source_ids: list[str]) -> Candidates | None:
         """What may answer a query, not yet ordered; None when none of its words is known."""
-        terms = list(dict.fromkeys(self._words.of(query).split()))
+        words = self._words.of(query)
+        terms = list(dict.fromkeys(words.split()))
         frequencies = self._store.document_frequencies(terms)
         if not frequencies:
             return None
         total = self._store.chunk_count()
         asked = understand(query, self._words, frequencies, total)
         rarest = choose_terms(frequencies, total)
+        candidates = self._store.candidates(rarest, source_ids, limit=MOST_CANDIDATES)
+        likeness = self._meaning.likeness(Spoken(query, words)) if self._meaning else None
+        if likeness:
+            known = {candidate.chunk_id for candidate in candidates}
+            new = [chunk_id for chunk_id in likeness.nearest(NEAREST) if chunk_id not in known]
+            candidates += self._store.candidates_with(new, source_ids)
         return Candidates(
             asked=asked,
-            candidates=self._store.candidates(rarest, source_ids, limit=MOST_CANDIDATES),
+            candidates=candidates,
             page_scores=self._store.page_scores(rarest, source_ids, limit=MOST_CANDIDATES),
+            meanings=likeness.of([candidate.chunk_id for candidate in candidates]) if likeness else [],
         )
 
     def _descriptions(self, question: Question) -> list[Passage]:

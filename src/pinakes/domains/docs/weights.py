@@ -22,5 +22,6 @@ WEIGHTS = {
     "definition": 0.301,
     "first": 0.720,
     "depth": -0.225,
+    "meaning": 0.300,
     "secondary": -0.887,
 }
