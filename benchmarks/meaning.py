@@ -121,7 +121,9 @@ def measure(corpus: Corpus, model: Model) -> dict[str, list[float]]:
         nearest = {int(place): float(dense[place]) for place in np.argsort(-dense)[:400]}
         figures["alone"].append(metric(owners_in_order(corpus, nearest), asked.right))
         for weight in WEIGHTS:
-            figures[f"words + {weight}"].append(metric(owners_in_order(corpus, fused(asked, dense, weight)), asked.right))
+            figures[f"words + {weight}"].append(
+                metric(owners_in_order(corpus, fused(asked, dense, weight)), asked.right)
+            )
     return figures
 
 

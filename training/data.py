@@ -120,7 +120,9 @@ def _select(rows: list[list[str]], bags: list[tuple[list[int], list[int]]], chos
         texts=[rows[n][3] for n in chosen],
         query_bags=Bags.of([bags[n][0] for n in chosen]),
         text_bags=Bags.of([bags[n][1] for n in chosen]),
-        shared=np.array([number in words for n in chosen for words in [set(bags[n][0])] for number in bags[n][1]], bool),
+        shared=np.array(
+            [number in words for n in chosen for words in [set(bags[n][0])] for number in bags[n][1]], bool
+        ),
     )
 
 
@@ -129,9 +131,7 @@ def batches(pairs: Pairs, size: int, random: np.random.Generator) -> Iterator[np
     order = random.permutation(len(pairs))
     order = order[np.argsort(pairs.packages[order], kind="stable")]
     edges = np.flatnonzero(np.diff(pairs.packages[order])) + 1
-    blocks = [
-        group[start : start + BLOCK] for group in np.split(order, edges) for start in range(0, len(group), BLOCK)
-    ]
+    blocks = [group[start : start + BLOCK] for group in np.split(order, edges) for start in range(0, len(group), BLOCK)]
     random.shuffle(blocks)
     held: list[npt.NDArray[np.int64]] = []
     count = 0

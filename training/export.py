@@ -1,6 +1,6 @@
 """Write a trained table as the files that the wheel carries.
 
-    python -m training.export RUN.npz VOCABULARY.txt IDENTITY [FOLDER]
+python -m training.export RUN.npz VOCABULARY.txt IDENTITY [FOLDER]
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Mine training pairs from downloaded packages.
 
-    python -m training.mine OUT FOLDER...     archives of any kind; one OUT/part-*.jsonl.gz per few hundred packages
+python -m training.mine OUT FOLDER...     archives of any kind; one OUT/part-*.jsonl.gz per few hundred packages
 """
 
 from __future__ import annotations
@@ -71,7 +71,9 @@ def _from_pages(files: Iterable[Member]) -> Iterator[Pair]:
 def _from_code(files: Iterable[Member]) -> Iterator[Pair]:
     left = MOST_CODE_BYTES
     for file in files:
-        if file.path.lower().endswith((*_PROSE, ".json", ".txt", ".svg", ".css", ".map", ".po", ".xml", ".yml", ".yaml")):
+        if file.path.lower().endswith(
+            (*_PROSE, ".json", ".txt", ".svg", ".css", ".map", ".po", ".xml", ".yml", ".yaml")
+        ):
             continue
         if file.path.endswith((".min.js", ".d.ts")) or left <= 0:
             continue

@@ -20,7 +20,9 @@ if TYPE_CHECKING:
     from training.archives import Member
 
 _COMMENT_LINE = re.compile(r"^\s*(?://+|#+|--+|;+|\*)\s?(.*)$")
-_DOC_START = re.compile(r"^\s*(?:/\*|\*|\"\"\"|'''|[rub]?\"\"\"|//|#(?!\[|include|define|if|endif)|--|@doc|@moduledoc|\{-)")
+_DOC_START = re.compile(
+    r"^\s*(?:/\*|\*|\"\"\"|'''|[rub]?\"\"\"|//|#(?!\[|include|define|if|endif)|--|@doc|@moduledoc|\{-)"
+)
 _TEST = re.compile(r"^(?:test[_A-Z]|it_|should_?)\w+|\w+Test$")
 _SHOWN_DEFINITION_LINES, _SHOWN_COMMENT_LINES = 45, 14
 _CODE_KINDS = frozenset({"function", "method", "class", "interface", "enum", "type", "component", "module"})

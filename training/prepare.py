@@ -1,6 +1,6 @@
 """Turn mined pairs into what training reads: packed pairs, the vocabulary of index words, a list of stems.
 
-    python -m training.prepare OUT PAIRS_FOLDER... [--glossary FOLDER]
+python -m training.prepare OUT PAIRS_FOLDER... [--glossary FOLDER]
 """
 
 from __future__ import annotations

@@ -34,7 +34,9 @@ class Teacher:
         self.device = device
         config = BertConfig.from_json_file(str(folder / "config.json"))
         self.model = BertModel(config, add_pooling_layer=False)
-        weights = {name.removeprefix("bert."): value.float() for name, value in load_file(folder / "model.safetensors").items()}
+        weights = {
+            name.removeprefix("bert."): value.float() for name, value in load_file(folder / "model.safetensors").items()
+        }
         missing = self.model.load_state_dict(weights, strict=False)
         print("teacher: missing", [m for m in missing.missing_keys if "position_ids" not in m])
         self.model.to(device)

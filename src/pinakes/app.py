@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from pinakes.domains.apis.apis import Apis, open_apis
 from pinakes.domains.apis.tools import api_tools
@@ -30,6 +30,8 @@ from pinakes.workspace.projects import Projects
 
 if TYPE_CHECKING:
     from pinakes.config import Config
+    from pinakes.embed.protocol import Embedder
+    from pinakes.embed.remote import Kind
     from pinakes.store.sqlite import Database
     from pinakes.tool import Tool
     from pinakes.workspace.project_index import ProjectIndex
@@ -79,6 +81,20 @@ class App:
         return open_apis(self.library, network=network, clock=time.time)
 
     @cached_property
+    def embedder(self) -> Embedder | None:
+        """The model that compares by meaning; None when the user wants words alone."""
+        chosen = self.config.embedding
+        if chosen.kind == "off":
+            return None
+        if chosen.kind == "static":
+            from pinakes.embed.static import shared_model  # deferred: numpy takes a while to import
+
+            return shared_model()
+        from pinakes.embed.remote import Endpoint, RemoteModel  # deferred: few have one
+
+        return RemoteModel(Endpoint(cast("Kind", chosen.kind), chosen.url, chosen.model, chosen.key))
+
+    @cached_property
     def docs(self) -> Docs:
         """Documentation; API descriptions that it meets go to the APIs."""
         return open_docs(
@@ -86,6 +102,7 @@ class App:
             allow_private_hosts=self.config.allow_private_hosts,
             environments=self.config.environments,
             apis=SharedApis(lambda: self.apis),
+            embedder=self.embedder,
         )
 
     def resume(self) -> None:

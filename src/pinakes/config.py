@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,9 +12,20 @@ from pinakes.errors import BadArgument
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+EMBEDDERS = ("static", "off", "openai", "ollama", "voyage")
 TOOLSETS = ("docs", "apis", "code", "graph", "memory")
 DEFAULT_TOKEN_BUDGET = 5_000
 SMALLEST_TOKEN_BUDGET = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Embedding:
+    """Which model compares by meaning, and where it is when it is not the one in the wheel."""
+
+    kind: str = "static"
+    url: str = ""
+    model: str = ""
+    key: str = field(default="", repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +38,7 @@ class Config:
     allow_private_hosts: bool = False
     docs_roots: tuple[Path, ...] = ()
     environments: tuple[Path, ...] = ()
+    embedding: Embedding = Embedding()
 
     @classmethod
     def from_environment(cls, environ: Mapping[str, str] = os.environ, *, toolsets: str = "") -> Config:
@@ -38,6 +50,7 @@ class Config:
             allow_private_hosts=environ.get("PINAKES_ALLOW_PRIVATE_HOSTS", "").lower() in ("1", "true", "yes", "on"),
             docs_roots=_paths(environ.get("PINAKES_DOCS_ROOTS", "")),
             environments=_paths(environ.get("VIRTUAL_ENV", "")),
+            embedding=_embedding(environ),
         )
 
 
@@ -48,6 +61,14 @@ def parse_toolsets(text: str) -> tuple[str, ...]:
     if unknown:
         raise BadArgument(f"Unknown toolset: {', '.join(sorted(unknown))}", hint=f"Choose from {', '.join(TOOLSETS)}.")
     return tuple(name for name in TOOLSETS if not wanted or name in wanted)
+
+
+def _embedding(environ: Mapping[str, str]) -> Embedding:
+    kind = environ.get("PINAKES_EMBED", "").strip().lower() or "static"
+    if kind not in EMBEDDERS:
+        raise BadArgument(f"PINAKES_EMBED is not understood: {kind!r}", hint=f"Choose from {', '.join(EMBEDDERS)}.")
+    values = (environ.get(f"PINAKES_EMBED_{name}", "").strip() for name in ("URL", "MODEL", "KEY"))
+    return Embedding(kind, *values)
 
 
 def _home(environ: Mapping[str, str]) -> Path:

@@ -81,6 +81,10 @@ class FetchFailed(SourceError):
 class EmbedderUnavailable(SourceError):
     """Nobody turns texts into vectors now; words go on working."""
 
+    def __init__(self, message: str, hint: str = "", *, retryable: bool = False) -> None:
+        super().__init__(message, hint)
+        self.retryable = retryable
+
 
 class BadConfiguration(SourceError):
     """A client's configuration file that cannot be understood; it is left as it is."""

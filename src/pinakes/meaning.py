@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 _AT_ONCE = 500
 _LARGEST = 127
 # So many rows at a time become floating-point numbers: the whole would be four times as large in memory.
-_ROWS_AT_ONCE = 8_192
+_ROWS_AT_ONCE = 1_024
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,13 +46,9 @@ class Likeness:
 
     def of(self, keys: Sequence[int]) -> list[float]:
         """Standardised likeness of some things among each other; one without a vector is as alike as most."""
-        order = np.argsort(self.keys, kind="stable")
-        wanted = np.array(keys, np.int64)
-        places = np.searchsorted(self.keys, wanted, sorter=order)
-        places = order[np.minimum(places, len(order) - 1)] if len(order) else places
-        known = self.keys[places] == wanted if len(order) else np.zeros(len(wanted), bool)
-        values = np.where(known, self.values[places], np.nan) if len(order) else np.full(len(wanted), np.nan)
-        return standardised(values)
+        some = np.flatnonzero(np.isin(self.keys, keys))
+        known = dict(zip(self.keys[some].tolist(), self.values[some].tolist(), strict=True))
+        return standardised(np.array([known.get(key, np.nan) for key in keys], np.float32))
 
 
 def standardised(values: Vectors) -> list[float]:
@@ -65,11 +61,15 @@ def standardised(values: Vectors) -> list[float]:
 
 
 class Meaning:
-    """The vectors of one kind of thing, in memory as whole numbers, and the model that makes them."""
+    """The vectors of one kind of thing, in memory as whole numbers, and the model that makes them.
+
+    `trouble` says why the last question was not compared; empty when it was.
+    """
 
     def __init__(self, embedder: Embedder, store: VectorStore) -> None:
         self._embedder = embedder
         self._store = store
+        self.trouble = ""
         self._guard = threading.Lock()
         self._numbers = np.zeros(0, np.int64)
         self._keys = np.zeros(0, np.int64)
@@ -88,9 +88,11 @@ class Meaning:
 
     def likeness(self, question: Passage) -> Likeness | None:
         """How alike everything is to a question; None when there is nothing to compare, or nobody to ask."""
+        self.trouble = ""
         try:
             vector = self._embedder.question(question)
-        except EmbedderUnavailable:
+        except EmbedderUnavailable as exc:
+            self.trouble = f"Searched by words alone ({exc.message})."
             return None
         with self._guard:
             self._refresh()
@@ -98,7 +100,10 @@ class Meaning:
         if not len(keys) or not vector.any():
             return None
         values = np.concatenate(
-            [rows[start : start + _ROWS_AT_ONCE] @ vector for start in range(0, len(rows), _ROWS_AT_ONCE)]
+            [
+                rows[start : start + _ROWS_AT_ONCE].astype(np.float32) @ vector
+                for start in range(0, len(rows), _ROWS_AT_ONCE)
+            ]
         )
         return Likeness(keys, values / lengths)
 

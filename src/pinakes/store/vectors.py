@@ -67,6 +67,7 @@ def migration(owner: Owner) -> Migration:
             model TEXT NOT NULL,
             data BLOB NOT NULL
         );
+        CREATE INDEX {owner.vectors}_by_model ON {owner.vectors} (model, number);
         CREATE TRIGGER {owner.vectors}_leaves AFTER DELETE ON {owner.table} BEGIN
             DELETE FROM {owner.vectors} WHERE key = old.{owner.key};
         END;
@@ -114,9 +115,11 @@ class VectorStore:
 
     def count(self, model: str) -> int:
         """How many vectors of a model there are."""
-        row = self.database.read().execute(
-            f"SELECT COUNT(*) FROM {self._owner.vectors} WHERE model = ?", (model,)
-        ).fetchone()
+        row = (
+            self.database.read()
+            .execute(f"SELECT COUNT(*) FROM {self._owner.vectors} WHERE model = ?", (model,))
+            .fetchone()
+        )
         found: int = row[0]
         return found
 

@@ -24,17 +24,17 @@ _MOST_FAILURES = 50
 _TILDES = re.compile(r"^\s*(~{3,})", re.MULTILINE)
 
 
-def render_passages(passages: Sequence[Passage], *, project_root: Path, token_budget: int) -> Answer:
-    """Whole passages, best first, as many as fit; the first line says when some were left out."""
+def render_passages(passages: Sequence[Passage], *, project_root: Path, token_budget: int, note: str = "") -> Answer:
+    """Whole passages, best first, as many as fit; the first line says when some were left out, the next the note."""
     pieces = [render_passage(number, passage, project_root) for number, passage in enumerate(passages, start=1)]
-    room = characters_for(token_budget) - len(QUOTED) - 120
+    room = characters_for(token_budget) - len(QUOTED) - len(note) - 120
     if len(pieces[0]) > room:
         pieces[0] = _first_shortened(passages[0], project_root, room)
     fitted = fit(pieces, characters=room)
-    head = QUOTED
+    head = f"{note}\n{QUOTED}" if note else QUOTED
     if len(fitted.pieces) < len(pieces):
         left_out = "narrow the query or raise PINAKES_TOKEN_BUDGET for more"
-        head = f"showing {len(fitted.pieces)}/{len(pieces)} results ({left_out})\n{QUOTED}"
+        head = f"showing {len(fitted.pieces)}/{len(pieces)} results ({left_out})\n{head}"
     text = "\n".join((head, *fitted.pieces))
     return Answer(text, truncated=fitted.truncated, original_characters=fitted.original_characters)
 

@@ -25,7 +25,7 @@ MOST_CANDIDATES = 300
 MOST_TERMS = 12
 COMMON_SHARE = 0.3
 # So many chunks come in by meaning alone: what explains a thing in other words shares none with the question.
-NEAREST = 100
+NEAREST = 60
 _DOCUMENTATION_TYPES = frozenset(("overview", "guide", "glossary", "use-case", "reference"))
 
 
@@ -43,10 +43,11 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """The passages, best first; when there are none, how much was searched."""
+    """The passages, best first; when there are none, how much was searched; what went wrong, if anything."""
 
     passages: tuple[Passage, ...]
     searched: Totals | None = None
+    note: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +76,8 @@ class DocsSearch:
         """Passages that answer, best first, no text twice."""
         ids = [source.id for source in self._sources(question)]
         passages = interleave(self._documentation(question, ids), self._descriptions(question))[: question.limit]
-        return Found(tuple(passages), None if passages else self._store.totals(ids))
+        note = self._meaning.trouble if self._meaning else ""
+        return Found(tuple(passages), None if passages else self._store.totals(ids), note)
 
     def _sources(self, question: Question) -> list[SourceRow]:
         """The sources that the question is about; a name that does not exist is an error that says so."""

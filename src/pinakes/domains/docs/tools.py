@@ -57,7 +57,8 @@ class DocsTools:
         found = self.docs.search.search(question)
         if found.searched is not None:
             return Answer(render_nothing(query, found.searched, self._library.statuses()))
-        return render_passages(found.passages, project_root=call.session.project_root(), token_budget=self.token_budget)
+        root = call.session.project_root()
+        return render_passages(found.passages, project_root=root, token_budget=self.token_budget, note=found.note)
 
     def list_sources(self, _call: Call) -> Answer:
         """Every source and where it stands, API descriptions last."""
