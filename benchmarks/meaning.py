@@ -1,9 +1,10 @@
 """What meaning adds to words: dense search alone, and fused with the product's word search, for several models.
 
-    python -m benchmarks.meaning [--home FOLDER] [--cache FILE] [--wordllama FOLDER] [--table NAME=FILE.npz:WORDS.txt]... [set...]
+    python -m benchmarks.meaning [--home FOLDER] [--cache FOLDER] [--wordllama FOLDER] [--table NAME=RUN.npz:WORDS.txt]
+        [set...]
 
 Sets: docs (page recall@5), memory (R@10), apis (paraphrases in the first 3), code (NDCG@10, labelled and commits).
-Fusion here is plain: both scores standardised over the candidates of a question, added with the weight in the column's head.
+Fusion here is plain: both scores standardised over a question's candidates, added with the weight of the column.
 """
 
 from __future__ import annotations
@@ -29,13 +30,6 @@ if TYPE_CHECKING:
 
 WEIGHTS = (0.0, 0.25, 0.5, 1.0)
 NEAREST = 100
-METRICS: dict[str, Callable[[list[str], frozenset[str]], float]] = {
-    "docs": lambda found, right: len(right & set(found[:5])) / len(right),
-    "memory": lambda found, right: len(right & set(found[:10])) / len(right),
-    "apis": lambda found, right: float(not right.isdisjoint(found[:3])),
-    "labelled": lambda found, right: ndcg(found, right),
-    "commits": lambda found, right: ndcg(found, right),
-}
 
 
 class Model(Protocol):
@@ -50,6 +44,15 @@ def ndcg(found: list[str], right: frozenset[str]) -> float:
     """NDCG@10 with equal gains."""
     gained = sum(1 / math.log2(place + 2) for place, owner in enumerate(found[:10]) if owner in right)
     return gained / (sum(1 / math.log2(place + 2) for place in range(min(10, len(right)))) or 1.0)
+
+
+METRICS: dict[str, Callable[[list[str], frozenset[str]], float]] = {
+    "docs": lambda found, right: len(right & set(found[:5])) / len(right),
+    "memory": lambda found, right: len(right & set(found[:10])) / len(right),
+    "apis": lambda found, right: float(not right.isdisjoint(found[:3])),
+    "labelled": ndcg,
+    "commits": ndcg,
+}
 
 
 class WordLlama:

@@ -86,11 +86,11 @@ def docs_corpus(home: Path) -> Corpus:
 
 def memory_corpora() -> Iterator[Corpus]:
     """One corpus for each conversation; the right answers are turns."""
-    conversations = list(memory_benchmark._score_module().conversations(SHARED / "memory" / "locomo_dev.json"))
+    conversations = list(memory_benchmark.score_module().conversations(SHARED / "memory" / "locomo_dev.json"))
     for turns, questions in conversations:
         with tempfile.TemporaryDirectory() as folder:
             memory = Memory(MemoryStore(Path(folder) / "memory.db"))
-            import_lines(memory, map(memory_benchmark._turn_line, turns), project_id="")
+            import_lines(memory, map(memory_benchmark.turn_line, turns), project_id="")
             corpus = Corpus("memory", [passage(turn["text"]) for turn in turns], [turn["turn"] for turn in turns])
             places = {turn["turn"]: place for place, turn in enumerate(turns)}
             for question in questions:

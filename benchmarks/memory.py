@@ -52,11 +52,11 @@ def main() -> None:
 
 def recall(_: argparse.Namespace) -> None:
     """R@5 and R@10, fractional by turn, of our search and of porter-stemmed OR search with BM25."""
-    conversations = list(_score_module().conversations(SHARED / "memory" / "locomo_dev.json"))
+    conversations = list(score_module().conversations(SHARED / "memory" / "locomo_dev.json"))
     with tempfile.TemporaryDirectory() as folder:
         memory = Memory(MemoryStore(Path(folder) / "memory.db"))
         for turns, _ in conversations:
-            import_lines(memory, map(_turn_line, turns), project_id="")
+            import_lines(memory, map(turn_line, turns), project_id="")
         ours = _recall_of(conversations, lambda _, question: _asked(memory, question))
     baseline = _recall_of(conversations, _porter_or)
     _table(
@@ -65,7 +65,8 @@ def recall(_: argparse.Namespace) -> None:
     )
 
 
-def _score_module() -> Any:
+def score_module() -> Any:
+    """The benchmark's own scorer."""
     spec = importlib.util.spec_from_file_location("score", SHARED / "memory" / "score.py")
     assert spec is not None
     assert spec.loader is not None
@@ -74,7 +75,8 @@ def _score_module() -> Any:
     return module
 
 
-def _turn_line(turn: dict[str, Any]) -> str:
+def turn_line(turn: dict[str, Any]) -> str:
+    """A turn of a conversation as a line to import."""
     return json.dumps(
         {
             "id": turn["turn"],

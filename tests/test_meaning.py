@@ -1,7 +1,6 @@
 from __future__ import annotations
 
-from collections.abc import Sequence
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
@@ -11,6 +10,10 @@ from pinakes.errors import EmbedderUnavailable
 from pinakes.meaning import Meaning, standardised
 from pinakes.store.sqlite import Database, Migration
 from pinakes.store.vectors import Owner, VectorStore, migration
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
 
 NOTES = Owner("note", "id", "SELECT id, text, text FROM note")
 TABLE = Migration("notes", "CREATE TABLE note (id INTEGER PRIMARY KEY, text TEXT NOT NULL);")
@@ -25,7 +28,8 @@ class Letters:
 
     def texts(self, passages: Sequence[Passage]) -> Vectors:
         counts = np.array([[p.text.count(letter) for letter in "abc"] for p in passages], np.float32)
-        return counts / (np.linalg.norm(counts, axis=1, keepdims=True) + 1e-9)
+        vectors: Vectors = counts / (np.linalg.norm(counts, axis=1, keepdims=True) + np.float32(1e-9))
+        return vectors
 
     def question(self, passage: Passage) -> Vectors:
         if self.is_down:

@@ -1,4 +1,4 @@
-"""Open what package managers download: wheels, npm tarballs, Debian packages and source archives, as files in memory."""
+"""Open what package managers download (wheels, npm tarballs, Debian packages, source archives) as files in memory."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Pairs out of API descriptions that packages carry: summary → operation, for AWS' and Google's own formats and OpenAPI."""
+"""Pairs out of API descriptions that packages carry: summary → operation, in AWS', Google's and OpenAPI's formats."""
 
 from __future__ import annotations
 

@@ -46,9 +46,10 @@ def _of_chunk(chunk: Chunk) -> Iterator[Pair]:
     if not chunk.path:
         return
     *trail, heading = chunk.path
-    if found := pair("heading", heading, f"{' > '.join(trail)}\n{chunk.text}"):
-        yield found
-    elif trail and (found := pair("heading", f"{trail[-1]} {heading}", chunk.text)):
+    found = pair("heading", heading, f"{' > '.join(trail)}\n{chunk.text}")
+    if not found and trail:
+        found = pair("heading", f"{trail[-1]} {heading}", chunk.text)
+    if found:
         yield found
     first, _, rest = _SENTENCE_END.sub("\0", chunk.text, count=1).partition("\0")
     if found := pair("sentence", first, f"{' > '.join(chunk.path)}\n{rest}" if len(rest) > 80 else ""):

@@ -1,4 +1,4 @@
-"""Pairs out of dictionaries, for the words of everyday life: WordNet's synonyms → gloss, FOLDOC's term → explanation."""
+"""Pairs out of dictionaries, for everyday words: WordNet's synonyms → gloss, FOLDOC's term → explanation."""
 
 from __future__ import annotations
 

@@ -11,8 +11,8 @@ _WORD = re.compile(r"[A-Za-z]{2,}")
 _SENTENCE = re.compile(r"^(.{12,240}?[.!?])(?:\s|$)", re.DOTALL)
 _MARKUP = re.compile(r"<[^>]{1,60}>|:\w+:`|[`*|]+|\{@\w+\s|\\[a-z]+\b")
 _BOILERPLATE = re.compile(
-    r"copyright|licen[cs]e|all rights reserved|eslint|noqa|pylint|type:\s*ignore|@param|@return|auto.?generated|do not edit"
-    r"|todo|fixme|^see\b|https?://",
+    r"copyright|licen[cs]e|all rights reserved|eslint|noqa|pylint|type:\s*ignore|@param|@return|auto.?generated"
+    r"|do not edit|todo|fixme|^see\b|https?://",
     re.IGNORECASE,
 )
 

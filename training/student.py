@@ -1,4 +1,4 @@
-"""The model that ships: a table of word vectors, a weight per word, and what a configuration adds to the query's side."""
+"""The model that ships: a table of word vectors, a weight per word, and what a run adds to the query's side."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
-import torch.nn.functional as F
+import torch.nn.functional as F  # noqa: N812 (everybody calls it so)
 from torch import nn
 
 from training.data import batches
@@ -43,7 +43,7 @@ class Student(nn.Module):
 
     def __init__(self, start: torch.Tensor, rarity: torch.Tensor, settings: Settings) -> None:
         super().__init__()
-        count, dimensions = start.shape
+        _, dimensions = start.shape
         self.settings = settings
         self.table = nn.Parameter(start.clone())
         self.weights = nn.Parameter(rarity.clone())

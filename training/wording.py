@@ -1,4 +1,4 @@
-"""Index words where Pinakes' stemmer is not installed: the same splitting, with stems from a list. Agrees with text.py."""
+"""Index words where the stemmer is not installed: the splitting of pinakes/text.py, with stems from a list."""
 
 from __future__ import annotations
 

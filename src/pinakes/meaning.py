@@ -37,10 +37,8 @@ class Likeness:
 
     def nearest(self, count: int) -> list[int]:
         """The keys of the things most alike, best first."""
-        if len(self.keys) > count:
-            some = np.argpartition(-self.values, count)[:count]
-        else:
-            some = np.arange(len(self.keys))
+        most = min(count, len(self.keys))
+        some = np.argpartition(-self.values, most - 1)[:most]
         ordered: list[int] = self.keys[some[np.argsort(-self.values[some], kind="stable")]].tolist()
         return ordered
 
@@ -105,7 +103,7 @@ class Meaning:
                 for start in range(0, len(rows), _ROWS_AT_ONCE)
             ]
         )
-        return Likeness(keys, values / lengths)
+        return Likeness(keys, (values / lengths).astype(np.float32))
 
     def _refresh(self) -> None:
         """Take in what was written since, drop what is gone."""

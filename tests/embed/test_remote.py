@@ -1,16 +1,18 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Thread
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from pinakes.embed.protocol import Passage
 from pinakes.embed.remote import BATCH_TEXTS, QUIET_SECONDS, Endpoint, Kind, RemoteModel
 from pinakes.errors import EmbedderUnavailable
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
 
 Reply = tuple[int, Any]
 

@@ -11,7 +11,7 @@ from pinakes.text import Words
 @pytest.fixture
 def tiny() -> StaticModel:
     rows = np.array([[127, 0, 0], [0, 127, 0], [0, 0, 127]], np.int8)
-    return StaticModel("tiny", ["red", "green", "blue"], rows, np.array([1, 1, 2], np.float32) / 127)
+    return StaticModel("tiny", ["red", "green", "blue"], rows, np.array([1, 1, 2], np.float32))
 
 
 def test_a_text_is_the_direction_of_its_words(tiny: StaticModel) -> None:

@@ -1,4 +1,4 @@
-"""The model in the wheel: a table of word vectors, made by training/. Owns the table, leaves splitting text to others."""
+"""The model in the wheel: a table of word vectors, made by training/. Leaves splitting text into words to others."""
 
 from __future__ import annotations
 
@@ -76,10 +76,8 @@ class StaticModel:
         out[filled] = sums / (np.linalg.norm(sums, axis=1, keepdims=True) + np.float32(1e-9))
 
     def _known(self, words: Iterable[str]) -> list[int]:
-        get = self._numbers.get
-        found = dict.fromkeys(map(get, words))
-        found.pop(None, None)
-        return list(found)[:MOST_WORDS]  # type: ignore[arg-type]  # None is gone
+        found = dict.fromkeys(map(self._numbers.get, words))
+        return [number for number in found if number is not None][:MOST_WORDS]
 
 
 @cache

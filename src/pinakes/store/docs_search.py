@@ -110,7 +110,8 @@ class DocsSearchStore:
         """The chunks that share most with the words, in no order that matters."""
         condition, values = visible_sources(source_ids)
         rows = self.database.read().execute(
-            f"{_CANDIDATE} WHERE docs_words MATCH ? AND rank MATCH '{_CHUNK_WEIGHTS}' AND {condition} ORDER BY rank LIMIT ?",
+            f"{_CANDIDATE} WHERE docs_words MATCH ? AND rank MATCH '{_CHUNK_WEIGHTS}' AND {condition}"
+            " ORDER BY rank LIMIT ?",
             (_any_of(words), *values, limit),
         )
         return [Candidate(*row) for row in rows]
