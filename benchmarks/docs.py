@@ -61,10 +61,11 @@ def main() -> None:
 
 
 def opened(home: Path) -> Docs:
-    embedder = None if os.environ.get("PINAKES_EMBED") == "off" else shared_model()
+    is_off = os.environ.get("PINAKES_EMBED") == "off"
+    embedder = (lambda: None) if is_off else shared_model
     docs = open_docs(open_library(home, MIGRATIONS), allow_private_hosts=True, embedder=embedder)
-    if docs.library.crawls.meaning is not None:
-        docs.library.crawls.meaning.catch_up()
+    if meaning := docs.library.crawls.meaning():
+        meaning.catch_up()
     return docs
 
 

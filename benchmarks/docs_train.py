@@ -183,8 +183,9 @@ def examples_of_group(number: int, sites: tuple[Site, ...], work: Path) -> list[
         if not (group / site.name).exists():
             lay_out(site, work, group)
     home = work / f"home{number}"
-    docs = open_docs(open_library(home, MIGRATIONS), embedder=shared_model())
-    docs.library.crawls.meaning.catch_up()
+    docs = open_docs(open_library(home, MIGRATIONS), embedder=shared_model)
+    if meaning := docs.library.crawls.meaning():
+        meaning.catch_up()
     for site in sites:
         if site.name not in {source.name for source in docs.library.sources()}:
             index_site(docs, group / site.name / "pages", site.name)
@@ -320,9 +321,10 @@ def describe(docs: Docs, group: Path, asked: Asked) -> Example | None:
     if found is None:
         return None
     best = max(found.page_scores.values(), default=1.0)
+    meanings = found.meanings or [0.0] * len(found.candidates)
     rows = [
         features(found.asked, c, found.page_scores.get(c.page_id, 0.0) / best, meaning)
-        for c, meaning in zip(found.candidates, found.meanings, strict=True)
+        for c, meaning in zip(found.candidates, meanings, strict=True)
     ]
     urls = {(group / asked.site / "pages" / page).as_posix(): anchor for page, anchor in asked.answers if page}
     exact = np.array(

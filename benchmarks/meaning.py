@@ -73,7 +73,8 @@ class WordLlama:
         return unit(np.array(means, np.float32))
 
     def question(self, passage: Passage) -> Vectors:
-        return self.texts([passage])[0]
+        vector: Vectors = self.texts([passage])[0]
+        return vector
 
 
 def trained(rows_file: str, words_file: str) -> StaticModel:
@@ -85,7 +86,8 @@ def trained(rows_file: str, words_file: str) -> StaticModel:
 
 def unit(vectors: Vectors) -> Vectors:
     """Rows made one long."""
-    return vectors / (np.linalg.norm(vectors, axis=1, keepdims=True) + 1e-9)
+    made: Vectors = vectors / (np.linalg.norm(vectors, axis=1, keepdims=True) + np.float32(1e-9))
+    return made
 
 
 def owners_in_order(corpus: Corpus, scores: dict[int, float]) -> list[str]:
@@ -109,7 +111,8 @@ def fused(asked: Asked, dense: Vectors, weight: float) -> dict[int, float]:
 
 def standard(values: Vectors) -> Vectors:
     """Mean 0, spread 1."""
-    return (values - values.mean()) / (values.std() + 1e-9)
+    made: Vectors = (values - values.mean()) / (values.std() + 1e-9)
+    return made
 
 
 def measure(corpus: Corpus, model: Model) -> dict[str, list[float]]:

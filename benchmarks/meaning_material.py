@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from benchmarks import apis as apis_benchmark
 from benchmarks import docs as docs_benchmark
 from benchmarks import memory as memory_benchmark
-from benchmarks.code_material import hits, index_of, lay_out, queries
+from benchmarks.code_material import Query, hits, index_of, lay_out, queries
 from benchmarks.places import SHARED
 from pinakes.domains.apis.apis import open_apis
 from pinakes.domains.apis.search import search_units
@@ -129,7 +129,7 @@ def apis_corpora() -> Iterator[Corpus]:
 def code_corpora() -> Iterator[Corpus]:
     """Chunks of each repository; the right answers are files."""
     lay_out()
-    by_root: dict[Path, list] = {}
+    by_root: dict[Path, list[Query]] = {}
     for query in queries():
         by_root.setdefault(query.root, []).append(query)
     for root, group in by_root.items():

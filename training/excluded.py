@@ -15,11 +15,11 @@ firestore pubsub"""
 _PARTS = """bash-it bats abseil nlohmann messagepack commons-lang jackson-databind lazy.nvim aiohttp http4s alamofire
 snapkit postgresql python3. django_ python-django django-doc""".split()
 _RANKER_SITES = frozenset(
-    """python-sqlalchemy-doc rust-doc python-celery-doc apache2-doc python-flask-doc exim4-doc-html cmake-doc
-    python-scrapy-doc python-pytest-doc borgbackup-doc sphinx-doc python-tornado-doc buildbot-doc ghc-doc
-    python-dask-doc python-werkzeug-doc python-djangorestframework-doc varnish-doc python-aiohttp-doc
-    python-setuptools-doc postfix-doc gimp-help-en debian-handbook zsh-doc libvirt-doc slurm-wlm-doc libglib2.0-doc qtbase5-doc-html""".split()
-)
+    """python-sqlalchemy-doc rust-doc python-celery-doc apache2-doc python-flask-doc exim4-doc-html cmake-doc python-
+    scrapy-doc python-pytest-doc borgbackup-doc sphinx-doc python-tornado-doc buildbot-doc ghc-doc python-dask-
+    doc python-werkzeug-doc python-djangorestframework-doc varnish-doc python-aiohttp-doc python-setuptools-doc
+    postfix-doc gimp-help-en debian-handbook zsh-doc libvirt-doc slurm-wlm-doc libglib2.0-doc
+    qtbase5-doc-html""".split() )
 _NAMES = frozenset(_WHOLE.split())
 _FRAME = re.compile(
     r"^(?:golang-(?:github|google|gopkg)-[^-]+-|python3?-|ruby-|php-|node-|librust-|haskell-|lua-|lib|@[\w-]+/)"

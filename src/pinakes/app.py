@@ -102,7 +102,7 @@ class App:
             allow_private_hosts=self.config.allow_private_hosts,
             environments=self.config.environments,
             apis=SharedApis(lambda: self.apis),
-            embedder=self.embedder,
+            embedder=lambda: self.embedder,
         )
 
     def resume(self) -> None:

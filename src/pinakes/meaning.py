@@ -35,10 +35,11 @@ class Likeness:
     keys: npt.NDArray[np.int64]
     values: Vectors
 
-    def nearest(self, count: int) -> list[int]:
-        """The keys of the things most alike, best first."""
+    def nearest(self, count: int, *, at_least: float = -1.0) -> list[int]:
+        """The keys of the things most alike, best first, none less alike than `at_least`."""
         most = min(count, len(self.keys))
         some = np.argpartition(-self.values, most - 1)[:most]
+        some = some[self.values[some] >= at_least]
         ordered: list[int] = self.keys[some[np.argsort(-self.values[some], kind="stable")]].tolist()
         return ordered
 

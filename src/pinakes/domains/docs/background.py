@@ -35,7 +35,7 @@ class Crawls:
     opener: Opener
     lock_folder: Path
     clock: Clock = field(default_factory=Clock)
-    meaning: Meaning | None = None
+    meaning: Callable[[], Meaning | None] = lambda: None
     _threads: dict[str, threading.Thread] = field(default_factory=dict)
     _guard: threading.Lock = field(default_factory=threading.Lock)
     _stop: threading.Event = field(default_factory=threading.Event)
@@ -57,11 +57,10 @@ class Crawls:
         unfinished = self.store.open_crawls()
         for source_id in unfinished:
             self.start(source_id)
-        if self.meaning is not None:
-            thread = threading.Thread(target=self._catch_up, name="docs-meaning", daemon=True)
-            with self._guard:
-                self._threads[thread.name] = thread
-            thread.start()
+        thread = threading.Thread(target=self._catch_up, name="docs-meaning", daemon=True)
+        with self._guard:
+            self._threads[thread.name] = thread
+        thread.start()
         return unfinished
 
     def run(self, source_id: str, report: Callable[[], None] = lambda: None) -> bool:
@@ -106,10 +105,9 @@ class Crawls:
 
     def _catch_up(self) -> None:
         """Vectors for what has none of the present model; words are found meanwhile and without them."""
-        if self.meaning is None:
-            return
         try:
-            self.meaning.catch_up(self._stop.is_set)
+            if meaning := self.meaning():
+                meaning.catch_up(self._stop.is_set)
         except PinakesError as exc:  # nobody to ask, or the store is busy: the next crawl or start goes on
             _log.warning("Vectors of documentation are not complete: %s", exc)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
 from typing import TYPE_CHECKING
 
 from pinakes.domains.docs.background import Crawls
@@ -17,6 +18,7 @@ from pinakes.store.docs_search import DocsSearchStore
 from pinakes.store.vectors import DOCS_CHUNKS, VectorStore
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
     from pinakes.domains.docs.model import ApiShelf
@@ -42,7 +44,7 @@ def open_docs(
     environments: tuple[Path, ...] = (),
     apis: ApiShelf | None = None,
     clock: Clock | None = None,
-    embedder: Embedder | None = None,
+    embedder: Callable[[], Embedder | None] = lambda: None,
 ) -> Docs:
     """The domain over one library file; locks of running crawls lie beside that file."""
     shelf = apis or NoApis()
@@ -55,15 +57,16 @@ def open_docs(
 
     opener = Opener(client, shelf, environments, clock.monotonic)
     store, index, search_store = DocsStore(database), DocsIndex(database), DocsSearchStore(database)
-    meaning = _meaning(database, embedder)
+
+    @cache
+    def meaning() -> Meaning | None:
+        model = embedder()
+        if model is None:
+            return None
+        from pinakes.meaning import Meaning  # deferred: numpy takes a while to import
+
+        return Meaning(model, VectorStore(database, DOCS_CHUNKS))
+
     crawls = Crawls(store, index, opener, database.path.parent / "locks", clock, meaning)
     library = Library(store, index, search_store, crawls, opener, apis=shelf, now=clock.now)
     return Docs(library, DocsSearch(library, search_store, shelf, meaning), shelf)
-
-
-def _meaning(database: Database, embedder: Embedder | None) -> Meaning | None:
-    if embedder is None:
-        return None
-    from pinakes.meaning import Meaning  # deferred: numpy takes a while to import
-
-    return Meaning(embedder, VectorStore(database, DOCS_CHUNKS))

@@ -12,7 +12,7 @@ from pinakes.embed.protocol import Passage as Spoken
 from pinakes.text import Words
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from pinakes.domains.docs.library import Library
     from pinakes.domains.docs.model import ApiShelf
@@ -26,6 +26,8 @@ MOST_TERMS = 12
 COMMON_SHARE = 0.3
 # So many chunks come in by meaning alone: what explains a thing in other words shares none with the question.
 NEAREST = 60
+# Less alike than that is nothing that a person would call alike.
+ALIKE = 0.35
 _DOCUMENTATION_TYPES = frozenset(("overview", "guide", "glossary", "use-case", "reference"))
 
 
@@ -64,7 +66,11 @@ class DocsSearch:
     """Searches documentation and, where somebody keeps them, API descriptions."""
 
     def __init__(
-        self, library: Library, store: DocsSearchStore, apis: ApiShelf, meaning: Meaning | None = None
+        self,
+        library: Library,
+        store: DocsSearchStore,
+        apis: ApiShelf,
+        meaning: Callable[[], Meaning | None] = lambda: None,
     ) -> None:
         self._library = library
         self._meaning = meaning
@@ -76,7 +82,8 @@ class DocsSearch:
         """Passages that answer, best first, no text twice."""
         ids = [source.id for source in self._sources(question)]
         passages = interleave(self._documentation(question, ids), self._descriptions(question))[: question.limit]
-        note = self._meaning.trouble if self._meaning else ""
+        meaning = self._meaning()
+        note = meaning.trouble if meaning else ""
         return Found(tuple(passages), None if passages else self._store.totals(ids), note)
 
     def _sources(self, question: Question) -> list[SourceRow]:
@@ -124,10 +131,11 @@ class DocsSearch:
         asked = understand(query, self._words, frequencies, total)
         rarest = choose_terms(frequencies, total)
         candidates = self._store.candidates(rarest, source_ids, limit=MOST_CANDIDATES)
-        likeness = self._meaning.likeness(Spoken(query, words)) if self._meaning else None
+        meaning = self._meaning()
+        likeness = meaning.likeness(Spoken(query, words)) if meaning else None
         if likeness:
             known = {candidate.chunk_id for candidate in candidates}
-            new = [chunk_id for chunk_id in likeness.nearest(NEAREST) if chunk_id not in known]
+            new = [chunk_id for chunk_id in likeness.nearest(NEAREST, at_least=ALIKE) if chunk_id not in known]
             candidates += self._store.candidates_with(new, source_ids)
         return Candidates(
             asked=asked,
