@@ -25,13 +25,17 @@ from pinakes.store.library import FILE_NAME as LIBRARY_FILE
 from pinakes.store.library import open_library
 from pinakes.store.memory import MemoryStore
 from pinakes.store.migrations import LIBRARY, PROJECT
+from pinakes.text import Words
 from pinakes.workspace.identity import identify
 from pinakes.workspace.projects import Projects
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from pinakes.config import Config
     from pinakes.embed.protocol import Embedder
     from pinakes.embed.remote import Kind
+    from pinakes.meaning import Comparison
     from pinakes.store.sqlite import Database
     from pinakes.tool import Tool
     from pinakes.workspace.project_index import ProjectIndex
@@ -78,7 +82,19 @@ class App:
     def apis(self) -> Apis:
         """API descriptions."""
         network = GuardedNetwork(allow_private_hosts=self.config.allow_private_hosts)
-        return open_apis(self.library, network=network, clock=time.time)
+        compare = self._compare if self.config.embedding.kind == "static" else None
+        return open_apis(self.library, network=network, clock=time.time, compare=compare)
+
+    def _compare(self, question: str, texts: Sequence[str]) -> list[float]:
+        """How alike texts are to a question; the model is opened when first asked."""
+        return self._comparison(question, texts)
+
+    @cached_property
+    def _comparison(self) -> Comparison:
+        from pinakes.embed.static import shared_model  # deferred: numpy takes a while to import
+        from pinakes.meaning import Comparison
+
+        return Comparison(shared_model(), Words())
 
     @cached_property
     def embedder(self) -> Embedder | None:

@@ -20,7 +20,9 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from pinakes.embed.protocol import Embedder, Vectors
+    from pinakes.embed.static import StaticModel
     from pinakes.store.vectors import StoredVector, VectorStore
+    from pinakes.text import Words
 
 _AT_ONCE = 500
 _LARGEST = 127
@@ -57,6 +59,19 @@ def standardised(values: Vectors) -> list[float]:
         return [0.0] * len(values)
     scaled: list[float] = np.nan_to_num((values - known.mean()) / known.std()).tolist()
     return scaled
+
+
+class Comparison:
+    """Compares a question with a few texts on the spot and stores nothing; for a model that costs next to nothing."""
+
+    def __init__(self, model: StaticModel, words: Words) -> None:
+        self._model = model
+        self._words = words
+
+    def __call__(self, question: str, texts: Sequence[str]) -> list[float]:
+        """How alike each text is to the question, standardised."""
+        vector, *others = self._model.of_words([self._words.of(text) for text in (question, *texts)])
+        return standardised(np.array(others, np.float32).reshape(len(texts), -1) @ vector)
 
 
 class Meaning:
