@@ -92,12 +92,14 @@ class Meaning:
 
     def catch_up(self, stopping: Callable[[], bool] = lambda: False) -> int:
         """Give a vector to everything that has none of this model; returns how many. Stops when asked to."""
-        written = 0
-        while not stopping() and (found := self._store.unembedded(self._embedder.identity, limit=_AT_ONCE)):
+        written = last = 0
+        model = self._embedder.identity
+        while not stopping() and (found := self._store.unembedded(model, after=last, limit=_AT_ONCE)):
             vectors = self._embedder.texts([Passage(thing.text, thing.words) for thing in found])
             rows = zip((thing.key for thing in found), map(np.ndarray.tobytes, quantised(vectors)), strict=True)
-            self._store.write(self._embedder.identity, rows)
+            self._store.write(model, rows)
             written += len(found)
+            last = found[-1].key
         return written
 
     def likeness(self, question: Passage) -> Likeness | None:

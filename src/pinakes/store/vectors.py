@@ -85,13 +85,14 @@ class VectorStore:
         self.database = database
         self._owner = owner
 
-    def unembedded(self, model: str, *, limit: int) -> list[Unembedded]:
-        """Things that have no vector of this model."""
+    def unembedded(self, model: str, *, after: int, limit: int) -> list[Unembedded]:
+        """Things that have no vector of this model, by key, from the first one after that key."""
         owner = self._owner
         rows = self.database.read().execute(
-            f"SELECT * FROM ({owner.texts}) t WHERE NOT EXISTS"
-            f" (SELECT 1 FROM {owner.vectors} v WHERE v.key = t.{owner.key} AND v.model = ?) LIMIT ?",
-            (model, limit),
+            f"SELECT * FROM ({owner.texts}) t WHERE t.{owner.key} > ? AND NOT EXISTS"
+            f" (SELECT 1 FROM {owner.vectors} v WHERE v.key = t.{owner.key} AND v.model = ?)"
+            f" ORDER BY t.{owner.key} LIMIT ?",
+            (after, model, limit),
         )
         return [Unembedded(*row) for row in rows]
 
