@@ -3,8 +3,10 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
+NODE := tests/node
+NODE_STAMP := $(NODE)/node_modules/.installed
 
-.PHONY: venv demo test check bench manifest package clean
+.PHONY: venv node demo test check conformance bench manifest package clean
 
 venv: $(STAMP)
 
@@ -12,6 +14,14 @@ $(STAMP): pyproject.toml
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check "pip>=25.1"
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable . --group dev
+	touch $@
+
+node: $(NODE_STAMP)
+
+# Node itself came with the Python packages; what the tests drive the server with is pinned by the lock file.
+# Not `npm ci`: it refuses a lock without the binaries of every platform, which no registry need hold.
+$(NODE_STAMP): $(STAMP) $(NODE)/package.json $(NODE)/package-lock.json
+	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/npm install --no-save --prefix $(NODE) --ignore-scripts --no-audit --no-fund --loglevel=error
 	touch $@
 
 demo: venv
@@ -22,8 +32,11 @@ check: venv
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-test: check
+test: check node
 	$(BIN)/python -m pytest --numprocesses 2 --dist loadfile --cov --cov-report=term --cov-fail-under=95
+
+conformance: node
+	$(BIN)/python -m tests.conformance
 
 bench: venv
 	$(BIN)/python -m benchmarks

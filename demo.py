@@ -13,8 +13,8 @@ from pathlib import Path
 REPOSITORY = Path(__file__).parent
 PINAKES = Path(sys.executable).with_name("pinakes")
 QUESTIONS: tuple[tuple[str, dict[str, object]], ...] = (
-    ("search_code", {"query": "how does a search notice that a file was edited", "limit": 2}),
-    ("search_code", {"query": "LinearRanker", "limit": 1}),
+    ("search_code", {"query": "how are changed files noticed", "limit": 2}),
+    ("find_references", {"symbol": "LinearRanker"}),
     ("search_code", {"query": '"BEGIN IMMEDIATE"', "limit": 3, "concise": True}),
 )
 

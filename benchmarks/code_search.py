@@ -1,6 +1,6 @@
 """Does search_code find the right file? NDCG@10, and tokens until it is there, beside ripgrep, plain FTS5 and semble.
 
-    python -m benchmarks.code_search
+    python -m benchmarks.code_search [relevance] [tokens]
 
 Our figures are cross-validated: each repository is ranked with weights that were learned without it.
 """
@@ -13,6 +13,7 @@ import re
 import sqlite3
 import statistics
 import subprocess
+import sys
 from collections import defaultdict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -54,15 +55,18 @@ class Outcome:
 
 def main() -> None:
     """Print the tables."""
+    tables = sys.argv[1:] or ["relevance", "tokens"]
     lay_out()
     asked = list(queries())
     found = examples()
     weights = fit_without(found)
-    ours = [Outcome("pinakes", query, paths) for query, paths in cross_validate(found, weights)]
-    print_scores([*baselines(asked), *ours])
-    print()
-    rankers = {repository: LinearRanker(tuple(vector)) for repository, vector in weights.items()}
-    print_tokens([query for query in asked if query.set == "labelled"], rankers)
+    if "relevance" in tables:
+        ours = [Outcome("pinakes", query, paths) for query, paths in cross_validate(found, weights)]
+        print_scores([*baselines(asked), *ours])
+        print()
+    if "tokens" in tables:
+        rankers = {repository: LinearRanker(tuple(vector)) for repository, vector in weights.items()}
+        print_tokens([query for query in asked if query.set == "labelled"], rankers)
 
 
 def baselines(asked: Sequence[Query]) -> list[Outcome]:
@@ -188,7 +192,7 @@ def tokens_by_search(query: Query, ranker: LinearRanker) -> float:
     ).text
     places = [(hit.path, text.find(f"{hit.path}:{hit.start_line}-{hit.end_line}")) for hit in answer.hits]
     ends = [start for _, start in places[1:]] + [-1]
-    for (path, start), end in zip(places, ends, strict=True):
+    for (path, start), end in zip(places, ends, strict=False):
         if start >= 0 and is_right(path, query):
             return estimate_tokens(text if end < 0 else text[:end])
     return NEVER

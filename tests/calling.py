@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from pinakes.excerpts import Excerpts
 from pinakes.progress import Progress, Silent
 from pinakes.tool import Answer, Call, JsonObject, Tool, check_arguments
 
@@ -13,11 +14,13 @@ if TYPE_CHECKING:
 
 
 class Desk:
-    """One session with some tools; remembers its project."""
+    """One session with some tools; remembers its project and, unless told to repeat them, what it was shown."""
 
-    def __init__(self, tools: Iterable[Tool], root: Path) -> None:
+    def __init__(self, tools: Iterable[Tool], root: Path, *, repeat: bool = True) -> None:
         self.tools = {tool.name: tool for tool in tools}
         self.root = root
+        self.excerpts = Excerpts()
+        self._repeat = repeat
 
     def project_root(self) -> Path:
         """The session's project."""
@@ -27,12 +30,12 @@ class Desk:
         """Choose another project."""
         self.root = root
 
-    def call(self, name: str, *, progress: Progress | None = None, **arguments: Any) -> Answer:
+    def call(self, name: str, /, *, progress: Progress | None = None, **arguments: Any) -> Answer:
         """What a tool answers."""
         tool = self.tools[name]
-        return tool.run(Call(check_arguments(tool.parameters, arguments), self, progress or Silent()))
+        return tool.run(Call(check_arguments(tool.parameters, arguments), self, progress or Silent(), self._repeat))
 
-    def data(self, name: str, **arguments: Any) -> JsonObject:
+    def data(self, name: str, /, **arguments: Any) -> JsonObject:
         """The structured part of what a tool answers."""
         structured = self.call(name, **arguments).structured
         assert structured is not None

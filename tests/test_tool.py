@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pinakes.errors import BadArgument
+from pinakes.excerpts import Excerpts
 from pinakes.progress import Silent
 from pinakes.tool import Answer, Arguments, Call, Parameter, Tool, check_arguments, snake_case
 
@@ -28,6 +29,10 @@ PARAMETERS = (QUERY, MAX_RESULTS, CONCISE, TYPES, IDS, KIND)
 
 class Nowhere:
     """A session that is about no folder."""
+
+    @property
+    def excerpts(self) -> Excerpts:
+        return Excerpts()
 
     def project_root(self) -> Path:
         raise NotImplementedError

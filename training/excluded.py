@@ -19,7 +19,8 @@ _RANKER_SITES = frozenset(
     scrapy-doc python-pytest-doc borgbackup-doc sphinx-doc python-tornado-doc buildbot-doc ghc-doc python-dask-
     doc python-werkzeug-doc python-djangorestframework-doc varnish-doc python-aiohttp-doc python-setuptools-doc
     postfix-doc gimp-help-en debian-handbook zsh-doc libvirt-doc slurm-wlm-doc libglib2.0-doc
-    qtbase5-doc-html""".split() )
+    qtbase5-doc-html""".split()
+)
 _NAMES = frozenset(_WHOLE.split())
 _FRAME = re.compile(
     r"^(?:golang-(?:github|google|gopkg)-[^-]+-|python3?-|ruby-|php-|node-|librust-|haskell-|lua-|lib|@[\w-]+/)"

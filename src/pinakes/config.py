@@ -16,6 +16,7 @@ EMBEDDERS = ("static", "off", "openai", "ollama", "voyage")
 TOOLSETS = ("docs", "apis", "code", "graph", "memory")
 DEFAULT_TOKEN_BUDGET = 5_000
 SMALLEST_TOKEN_BUDGET = 200
+TOOLSETS_FILE = "toolsets"
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,19 +40,33 @@ class Config:
     docs_roots: tuple[Path, ...] = ()
     environments: tuple[Path, ...] = ()
     embedding: Embedding = Embedding()
+    repeat_excerpts: bool = False
+    toolsets_may_change: bool = False  # neither a flag nor the environment fixes them
 
     @classmethod
     def from_environment(cls, environ: Mapping[str, str] = os.environ, *, toolsets: str = "") -> Config:
         """Read `PINAKES_*` variables; `toolsets` is a comma-separated list that overrides the default."""
+        home = _home(environ)
+        fixed = toolsets or environ.get("PINAKES_TOOLSETS", "")
         return cls(
-            home=_home(environ),
+            home=home,
             token_budget=_token_budget(environ.get("PINAKES_TOKEN_BUDGET", "")),
-            toolsets=parse_toolsets(toolsets or environ.get("PINAKES_TOOLSETS", "")),
-            allow_private_hosts=environ.get("PINAKES_ALLOW_PRIVATE_HOSTS", "").lower() in ("1", "true", "yes", "on"),
+            toolsets=parse_toolsets(fixed) if fixed else chosen_toolsets(home),
+            allow_private_hosts=_is_on(environ.get("PINAKES_ALLOW_PRIVATE_HOSTS", "")),
             docs_roots=_paths(environ.get("PINAKES_DOCS_ROOTS", "")),
             environments=_paths(environ.get("VIRTUAL_ENV", "")),
             embedding=_embedding(environ),
+            repeat_excerpts=_is_on(environ.get("PINAKES_REPEAT_EXCERPTS", "")),
+            toolsets_may_change=not fixed,
         )
+
+
+def chosen_toolsets(home: Path) -> tuple[str, ...]:
+    """The toolsets that `pinakes toolsets` chose for this data folder; all of them where it never ran."""
+    try:
+        return parse_toolsets((home / TOOLSETS_FILE).read_text("utf-8"))
+    except (OSError, UnicodeDecodeError):
+        return TOOLSETS
 
 
 def parse_toolsets(text: str) -> tuple[str, ...]:
@@ -77,6 +92,10 @@ def _home(environ: Mapping[str, str]) -> Path:
     import platformdirs  # deferred: most commands of a shell set PINAKES_HOME or never need it
 
     return Path(platformdirs.user_data_dir("pinakes", appauthor=False))
+
+
+def _is_on(text: str) -> bool:
+    return text.lower() in ("1", "true", "yes", "on")
 
 
 def _paths(text: str) -> tuple[Path, ...]:

@@ -3,7 +3,8 @@
 PinakesError
 ├── BadRequest          what was asked for makes no sense
 │   ├── BadArgument     an argument is missing, of the wrong type, or not understood
-│   └── NotFound        a name, id or path that does not exist
+│   ├── NotFound        a name, id or path that does not exist
+│   └── Forbidden       what the caller may not do or see
 ├── SourceError         something from outside could not be read
 │   ├── NothingToIndex  a folder without a single readable source file
 │   ├── AddressRefused  a request to a place that must not be asked
@@ -46,6 +47,10 @@ class BadArgument(BadRequest):
 
 class NotFound(BadRequest):
     """A name, id or path that does not exist."""
+
+
+class Forbidden(BadRequest):
+    """What the caller may not do or see."""
 
 
 class SourceError(PinakesError):

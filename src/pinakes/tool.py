@@ -1,4 +1,4 @@
-"""What a tool is: a name, described parameters, honest annotations, a function. Knows no MCP and no shell."""
+"""What an agent is offered: tools with described parameters, resources, prompts. Knows no MCP and no shell."""
 
 from __future__ import annotations
 
@@ -6,8 +6,10 @@ import json
 import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, Protocol
+from urllib.parse import unquote
 
 from pinakes.errors import BadArgument
+from pinakes.excerpts import Excerpts
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -22,6 +24,8 @@ JsonObject = dict[str, Any]
 
 _REQUIRED = object()
 _SHOWN_CHARACTERS = 80
+_ANY = "{id}"
+_PLAIN_NAME = re.compile(r"[^/\\\x00-\x1f\x7f]{1,200}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +70,10 @@ class Answer:
 class Session(Protocol):
     """What one client's conversation remembers between calls."""
 
+    @property
+    def excerpts(self) -> Excerpts:
+        """What was shown in full already."""
+
     def project_root(self) -> Path:
         """The folder that calls mean when they name none."""
 
@@ -80,6 +88,12 @@ class Call:
     arguments: Arguments
     session: Session
     progress: Progress
+    repeat: bool = False
+
+    @property
+    def excerpts(self) -> Excerpts:
+        """What the session has shown in full; nothing where excerpts are to be repeated."""
+        return Excerpts() if self.repeat else self.session.excerpts
 
     def text(self, name: str) -> str:
         """The string argument `name`; empty when it was not given."""
@@ -141,11 +155,54 @@ class Tool:
 
 
 @dataclass(frozen=True, slots=True)
+class Resource:
+    """Something that a client can read by its address; `{id}` at the end of `uri` stands for any one name."""
+
+    uri: str
+    name: str
+    title: str
+    description: str
+    read: Callable[[Call], str]
+    media_type: str = "text/markdown"
+
+    @property
+    def is_template(self) -> bool:
+        """Whether it stands for many."""
+        return self.uri.endswith(_ANY)
+
+    def arguments(self, uri: str) -> Arguments | None:
+        """What `uri` means to this resource; None when it means another. A name with a path in it is refused."""
+        if not self.is_template:
+            return {} if uri == self.uri else None
+        prefix = self.uri.removesuffix(_ANY)
+        if not uri.startswith(prefix):
+            return None
+        name = unquote(uri.removeprefix(prefix))
+        if not _PLAIN_NAME.fullmatch(name) or ".." in name:
+            raise BadArgument(f"Not a resource: {uri[:_SHOWN_CHARACTERS]!r}", hint=f"Give one id: {self.uri}")
+        return {"id": name}
+
+
+@dataclass(frozen=True, slots=True)
+class Prompt:
+    """A request that a person can choose, written out with what the index knows."""
+
+    name: str
+    title: str
+    description: str
+    parameters: tuple[Parameter, ...]
+    write: Callable[[Call], str]
+
+
+@dataclass(frozen=True, slots=True)
 class Toolbox:
-    """Tools that are ready to run, and how to let go of what they hold: files, threads, processes."""
+    """All that is on offer, and how to let go of what it holds: files, threads, processes."""
 
     tools: tuple[Tool, ...]
     close: Callable[[], None]
+    resources: tuple[Resource, ...] = ()
+    prompts: tuple[Prompt, ...] = ()
+    repeat_excerpts: bool = False
 
 
 def snake_case(name: str) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -255,3 +256,15 @@ def test_a_reader_that_goes_away_is_no_crash(project: Path, home: Path) -> None:
     command = f"{sys.executable} -m pinakes code search cache --project {project} --json | head -c 1"
     done = subprocess.run(command, shell=True, capture_output=True, text=True, check=False)
     assert "Traceback" not in done.stderr
+
+
+def test_every_command_of_the_help_can_be_asked_for_help(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        main(["--help"])
+    listing = capsys.readouterr().out.partition("positional arguments:")[2].partition("options:")[0]
+    listed = re.findall(r"^ {4}([a-z]+)", listing, re.MULTILINE)
+    assert len(listed) > 10
+    for command in set(listed) - {"mcp", "hook"}:
+        with pytest.raises(SystemExit) as ended:
+            main([command, "--help"])
+        assert (ended.value.code, "usage:" in capsys.readouterr().out) == (0, True), command

@@ -88,3 +88,9 @@ def test_a_linked_heading_reads_as_its_words() -> None:
 @given(st.text(alphabet="#`~-=|*<>[]()!{} \nab:", max_size=300))
 def test_no_text_stops_the_reader(text: str) -> None:
     parse(text)
+
+
+def test_rows_of_badges_are_left_out() -> None:
+    text = "# Tool\n\n[![CI](a.svg)](https://ci.test)\n[![Docs][badge]][docs] [![x](b.svg)](c)\n\n[![Diagram](d.svg)](e) shows it.\n"
+    (section,) = parse_markdown(text, url="https://a.test/").sections
+    assert [block.text for block in section.blocks] == ["[![Diagram](d.svg)](e) shows it."]

@@ -11,6 +11,7 @@ import pytest
 from mcp import Client, MCPError, StdioServerParameters
 from pydantic import FileUrl
 
+from pinakes.config import TOOLSETS_FILE
 from tests.server.raw import environment, toy_command
 
 if TYPE_CHECKING:
@@ -103,6 +104,31 @@ def test_a_cut_is_told_to_modern_clients_that_opted_in(connect: Connect) -> None
     assert heard == []
     anyio.run(scenario, "info")
     assert heard == ["warning"]
+
+
+@pytest.mark.parametrize("mode", ERAS)
+def test_a_changed_choice_of_toolsets_is_told(connect: Connect, mode: str, tmp_path: Path) -> None:
+    async def scenario() -> None:
+        changed = anyio.Event()
+
+        async def hear(message: object) -> None:
+            if getattr(message, "method", "") == "notifications/tools/list_changed":
+                changed.set()
+
+        async with connect(mode=mode, message_handler=hear) as client:
+            assert (await client.list_tools()).tools
+            if mode == "legacy":
+                (tmp_path / TOOLSETS_FILE).write_text("memory")
+                await changed.wait()
+            else:
+                async with client.listen(tools_list_changed=True) as subscription:
+                    (tmp_path / TOOLSETS_FILE).write_text("memory")
+                    await anext(aiter(subscription))
+            assert (await client.list_tools(cache_mode="bypass")).tools == []
+            (tmp_path / TOOLSETS_FILE).write_text("kitchen")  # not understood: the last choice stays
+            assert (await client.call_tool("echo", {"text": "x"})).is_error is True
+
+    anyio.run(scenario)
 
 
 def roots_callback(*folders: Path) -> Callable[[ClientRequestContext], Awaitable[types.ListRootsResult]]:

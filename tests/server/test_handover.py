@@ -155,6 +155,13 @@ def test_the_front_imports_nothing_heavy() -> None:
     assert heavy.isdisjoint(modules)
 
 
+def test_a_line_of_fifty_megabytes_is_taken(start_client: StartClient) -> None:
+    client = start_client()
+    client.initialize()
+    assert client.text("echo", text="x" * 50_000_000, times=0) == ""
+    assert client.request("ping")["result"] == {}
+
+
 def test_a_line_beyond_all_bounds_is_refused(start_client: StartClient) -> None:
     client = start_client()
     client.initialize()

@@ -17,6 +17,7 @@ from pinakes.server.conversation import Conversation
 from pinakes.server.greeter import Greeter
 from pinakes.server.manifest import Manifest, describe
 from pinakes.server.protocol import Surface, build_server, protocol_versions
+from pinakes.server.visitor import Visitor
 from pinakes.server.workbench import Workbench
 from pinakes.tool import Toolbox
 from tests.server.raw import initialize_params
@@ -59,7 +60,7 @@ def greeter_answers(manifest: Manifest, messages: list[JsonObject]) -> list[Json
 def sdk_answers(manifest: Manifest, messages: list[JsonObject], start: Path) -> list[JsonObject]:
     async def talk() -> list[JsonObject]:
         workbench = Workbench(lambda: Toolbox(TOOLS, close=lambda: None))
-        server = build_server(manifest, Surface(manifest, workbench, Conversation(start)))
+        server = build_server(manifest, Surface(manifest, workbench, lambda _: Visitor(Conversation(start))))
         to_server, from_client = anyio.create_memory_object_stream[SessionMessage | Exception]()
         to_client, from_server = anyio.create_memory_object_stream[SessionMessage]()
         answers: list[JsonObject] = []
@@ -98,6 +99,19 @@ def test_stateless_requests_get_the_answers_of_the_sdk(manifest: Manifest, versi
         ("tools/list", {"_meta": named}),
     )
     assert greeter_answers(manifest, messages) == sdk_answers(manifest, messages, tmp_path)
+
+
+@pytest.mark.parametrize(
+    "odd",
+    [
+        {"clientInfo": {"name": "x", "version": "1", "icons": "text"}},
+        {"clientInfo": {"name": "x", "version": "1", "websiteUrl": "text"}},
+        {"capabilities": {"tasks": {"requests": {"tools": "text"}}}},
+        {"capabilities": {"elicitation": {"form": {"x": 1}}}},
+    ],
+)
+def test_what_only_the_sdk_understands_is_left_to_it(manifest: Manifest, odd: JsonObject) -> None:
+    assert greeter_answers(manifest, requests(("initialize", {**initialize_params(), **odd}))) == [None]
 
 
 @pytest.mark.parametrize("toolsets", [("code",), ("unserved",), ("code", "unserved"), ()])

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
         (b'{"jsonrpc": "2.0", "id": 7, "method": 8}', 7, -32600),
         (b'{"jsonrpc": "2.0", "id": 7, "method": "ping", "params": [1]}', 7, -32600),
         (b'{"jsonrpc": "2.0", "id": 7, "method": "no/such"}', 7, -32601),
-        (b'{"jsonrpc": "2.0", "id": 7, "method": "resources/list"}', 7, -32601),
+        (b'{"jsonrpc": "2.0", "id": 7, "method": "resources/subscribe", "params": {"uri": "x:"}}', 7, -32601),
         (b'{"jsonrpc": "2.0", "id": 7, "method": "tools/list", "params": {"cursor": "2"}}', 7, -32602),
         (b'{"jsonrpc": "2.0", "id": 7, "method": "tools/call", "params": {"name": 8}}', 7, -32602),
         (

@@ -39,6 +39,15 @@ def wait_until_cancelled(call: Call) -> Answer:
     raise Cancelled("nobody waits")
 
 
+def hold(call: Call) -> Answer:
+    """Stay busy until a file appears."""
+    sys.stderr.write("holding\n")
+    pause = threading.Event()
+    while not Path(call.text("until")).exists():
+        pause.wait(0.01)
+    return Answer("let go")
+
+
 def never_end(call: Call) -> Answer:
     sys.stderr.write("never ending\n")
     threading.Event().wait()
@@ -144,6 +153,7 @@ TOOLS = (
         count,
     ),
     Tool("wait_until_cancelled", "code", "Wait", "Wait to be cancelled.", (), wait_until_cancelled),
+    Tool("hold", "code", "Hold", "Wait for a file.", (Parameter("until", "string", "Its path."),), hold),
     Tool("never_end", "code", "Never end", "Block for ever.", (), never_end),
     Tool("fail", "code", "Fail", "Fail.", (Parameter("how", "string", "In which way.", ""),), fail),
     Tool(
@@ -180,6 +190,7 @@ TOOLS = (
         where,
     ),
     Tool("shout", "code", "Shout", "Print all over the place.", (), shout, read_only=False, open_world=True),
+    Tool("erase", "code", "Erase", "Destroy nothing.", (), lambda _: Answer("gone"), read_only=False, destructive=True),
     Tool("open_descriptors", "code", "Descriptors", "List a child's open files.", (), open_descriptors),
     Tool("fork", "code", "Fork", "List a forked child's pipes.", (), fork),
     Tool("elsewhere", "unserved", "Elsewhere", "Belongs to another toolset.", (), echo),

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from pinakes.cli.command import Subparsers
     from pinakes.domains.graph.render import Page
     from pinakes.domains.graph.search import GraphSearch, References, Target
+    from pinakes.federation.links import Links
     from pinakes.store.graph_read import SymbolRow
     from pinakes.tool import JsonObject
 
@@ -53,7 +54,7 @@ def _find(arguments: argparse.Namespace) -> int:
     from pinakes.domains.graph.query import kinds_of  # deferred, as all domain imports here: `--help` needs none of it
     from pinakes.domains.graph.render import render_symbols
 
-    with _opened(arguments) as (search, page):
+    with _opened(arguments) as (search, page, _):
         rows = search.find(arguments.symbol, path=arguments.path, kinds=kinds_of(arguments.kind))
         if arguments.json:
             for row in rows[: arguments.limit]:
@@ -68,7 +69,7 @@ def _refs(arguments: argparse.Namespace) -> int:
 
     if not arguments.symbol and not arguments.at:
         raise BadArgument("There is no symbol", hint="Give a name, or --at FILE:LINE.")
-    with _opened(arguments) as (search, page):
+    with _opened(arguments) as (search, page, _):
         found = True
         for target in _chosen(search, arguments):
             if isinstance(target, _Nowhere):
@@ -116,7 +117,7 @@ def _chosen(search: GraphSearch, arguments: argparse.Namespace) -> Iterator[Targ
 def _impact(arguments: argparse.Namespace) -> int:
     from pinakes.domains.graph.render import render_impact
 
-    with _opened(arguments) as (search, page):
+    with _opened(arguments) as (search, page, _):
         for target in search.targets(arguments.symbol):
             impact = search.impact(target)
             if arguments.json:
@@ -131,7 +132,7 @@ def _cycles(arguments: argparse.Namespace) -> int:
     from pinakes.domains.graph.cycles import find_cycles
     from pinakes.domains.graph.render import render_cycles
 
-    with _opened(arguments) as (search, page):
+    with _opened(arguments) as (search, page, _):
         found = find_cycles(search.reader.imports())
         if arguments.json:
             for component in found:
@@ -144,7 +145,7 @@ def _cycles(arguments: argparse.Namespace) -> int:
 def _context(arguments: argparse.Namespace) -> int:
     from pinakes.domains.graph.render import render_context
 
-    with _opened(arguments) as (search, page):
+    with _opened(arguments) as (search, page, links):
         for target in search.targets(arguments.symbol):
             context = search.context(target)
             if arguments.json:
@@ -157,7 +158,8 @@ def _context(arguments: argparse.Namespace) -> int:
                     "members": [_symbol(row) for row in context.members],
                 })  # fmt: skip
             else:
-                print(render_context(context, (), page=page).text)
+                extras = links.mentions(target.first.name, search.root)
+                print(render_context(context, extras, page=page).text)
     return 0
 
 
@@ -166,7 +168,7 @@ def _stats(arguments: argparse.Namespace) -> int:
 
     from pinakes.domains.graph.render import render_stats
 
-    with _opened(arguments) as (search, page):
+    with _opened(arguments) as (search, page, _):
         counts = search.reader.counts()
         if arguments.json:
             print_json(asdict(counts))
@@ -176,8 +178,8 @@ def _stats(arguments: argparse.Namespace) -> int:
 
 
 @contextmanager
-def _opened(arguments: argparse.Namespace) -> Iterator[tuple[GraphSearch, Page]]:
-    """The project's graph, brought up to date however long that takes."""
+def _opened(arguments: argparse.Namespace) -> Iterator[tuple[GraphSearch, Page, Links]]:
+    """The project's graph, brought up to date however long that takes, and what is linked to it."""
     from pinakes.domains.graph.render import Page
 
     bar = ProgressBar()
@@ -185,7 +187,7 @@ def _opened(arguments: argparse.Namespace) -> Iterator[tuple[GraphSearch, Page]]
         index = app.projects.at(Path(arguments.project))
         index.freshen(progress=bar, wait_seconds=float("inf"))
         bar.clear()
-        yield app.graph_search(index), Page(token_budget=app.config.token_budget)
+        yield app.graph_search(index), Page(token_budget=app.config.token_budget), app.links
 
 
 def _symbol(row: SymbolRow) -> JsonObject:

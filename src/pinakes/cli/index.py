@@ -52,8 +52,8 @@ def _as_data(index: ProjectIndex, report: SyncReport, seconds: float) -> dict[st
 
 def _print(index: ProjectIndex, report: SyncReport, seconds: float) -> None:
     totals = index.store.totals()
-    if index.database.set_aside:
-        print(f"The old index was damaged; it was moved to {index.database.set_aside.name} and rebuilt.")
+    for note in report.notes:
+        print(note)
     print(f"{index.project.project_id}: {report.files_written} files parsed in {seconds:.1f} s")
     print(f"index: {totals.files} files, {totals.lines} lines")
     if report.skipped_by_reason:

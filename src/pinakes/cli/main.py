@@ -11,9 +11,28 @@ if TYPE_CHECKING:
 
 OK, FAILED, MISUSED = 0, 1, 2
 
+# In which module each command is: only that one is imported.
+_COMMANDS = {
+    "index": "index",
+    "search": "search",
+    "fetch": "search",
+    "code": "code",
+    "graph": "graph",
+    "docs": "docs",
+    "api": "api",
+    "memory": "memory",
+    "status": "status",
+    "doctor": "doctor",
+    "install": "install",
+    "uninstall": "install",
+    "token": "token",
+    "toolsets": "toolsets",
+}
+
 _EPILOG = """\
 start here:
   pinakes index                     index the current repository
+  pinakes search "rate limit"       search code, documentation, APIs and memory at once
   pinakes code search "rate limit"  find code by meaning, name, "literal" or /regex/
   pinakes install claude-code       connect an agent or editor; --list names them all
   pinakes mcp                       serve all of it to a coding agent over MCP
@@ -36,29 +55,29 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _run(words: list[str]) -> int:
-    from pinakes.errors import BadRequest, PinakesError
+    from pinakes.errors import BadRequest, Cancelled, PinakesError
 
-    arguments = parser().parse_args(words)
+    arguments = parser(words[0] if words else "").parse_args(words)
     try:
         code: int = arguments.run(arguments)
+    except (KeyboardInterrupt, Cancelled):
+        print("\nInterrupted. What was indexed before is unchanged.", file=sys.stderr)
+        return FAILED
     except PinakesError as exc:
         print(f"Error: {exc}", file=sys.stderr)
         return MISUSED if isinstance(exc, BadRequest) else FAILED
     except BrokenPipeError:  # the reader of our output has gone
         sys.stderr.close()
         return FAILED
-    except KeyboardInterrupt:
-        print("\nInterrupted. What was indexed before is unchanged.", file=sys.stderr)
-        return FAILED
     return code
 
 
-def parser() -> argparse.ArgumentParser:
-    """The whole command line."""
+def parser(command: str = "") -> argparse.ArgumentParser:
+    """The command line as far as `command` needs it; the whole where there is no such command."""
     import argparse
+    from importlib import import_module
 
     from pinakes import __version__
-    from pinakes.cli import api, code, docs, doctor, graph, index, install, memory, status
 
     top = argparse.ArgumentParser(
         prog="pinakes",
@@ -68,9 +87,9 @@ def parser() -> argparse.ArgumentParser:
     )
     top.add_argument("--version", action="version", version=f"pinakes {__version__}")
     commands = top.add_subparsers(metavar="COMMAND", required=True)
-    for module in (index, code, graph, docs, api, memory, status, doctor, install):
-        module.add_commands(commands)
-    commands.add_parser("mcp", help="serve a project to an MCP client over stdin and stdout", add_help=False)
+    for module in [_COMMANDS[command]] if command in _COMMANDS else dict.fromkeys(_COMMANDS.values()):
+        import_module(f"pinakes.cli.{module}").add_commands(commands)
+    commands.add_parser("mcp", help="serve projects to MCP clients over stdin and stdout, or HTTP", add_help=False)
     commands.add_parser("hook", help="keep what an agent's hook event tells; reads JSON on stdin", add_help=False)
     return top
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import sys
 import time
 
@@ -10,9 +11,14 @@ _REDRAW_SECONDS = 0.1
 
 
 class ProgressBar:
-    """Implements `progress.Progress` on standard error."""
+    """Implements `progress.Progress` on standard error.
+
+    Python loses a Ctrl-C that comes while a destructor runs: the bar remembers it, and work stops at its next step.
+    """
 
     def __init__(self) -> None:
+        self._interrupted = False
+        signal.signal(signal.SIGINT, self._interrupt)
         self._started = time.monotonic()
         self._drawn_at = 0.0
         self._visible = sys.stderr.isatty()
@@ -31,8 +37,12 @@ class ProgressBar:
         sys.stderr.flush()
 
     def cancelled(self) -> bool:
-        """Ctrl-C arrives as an exception instead."""
-        return False
+        """Whether Ctrl-C was pressed."""
+        return self._interrupted
+
+    def _interrupt(self, *_: object) -> None:
+        self._interrupted = True
+        raise KeyboardInterrupt
 
     def clear(self) -> None:
         """Remove the bar, so that the result stands alone."""

@@ -20,6 +20,8 @@ _EXPLICIT_ID = re.compile(r"\s*\{#([\w:.-]+)[^}]*\}\s*$")
 _ITEM = re.compile(r"^\s*(?:[-*+]|\d{1,9}[.)])\s+\S")
 _HTML_ID = re.compile(r"<[a-zA-Z][^>]*?\s(?:id|name)\s*=\s*[\"']([^\"']+)[\"']")
 _ONLY_TAGS = re.compile(r"^\s*(?:</?[A-Za-z][^>]*>\s*)+$")
+# A picture that is a link and stands among nothing else: build status, version, number of downloads.
+_ONLY_BADGES = re.compile(r"^\s*(?:\[!\[[^\]]*\](?:\([^)]*\)|\[[^\]]*\])\](?:\([^)]*\)|\[[^\]]*\])\s*)+$")
 _COMMENT = re.compile(r"<!--.*?(?:-->|\Z)|\{/\*.*?\*/\}", re.DOTALL)
 _HIDDEN = re.compile(
     r"<(\w+)\b[^>]*?(?:\shidden\b|display\s*:\s*none|visibility\s*:\s*hidden|font-size\s*:\s*0)[^>]*>.*?</\1\s*>",
@@ -128,7 +130,7 @@ class _Reader:
     def _text_line(self, line: str) -> None:
         for name in _HTML_ID.findall(line):
             self.outline.anchor(name)
-        if _ONLY_TAGS.match(line):
+        if _ONLY_TAGS.match(line) or _ONLY_BADGES.match(line):
             self._end()
             return
         kind: BlockKind = "row" if line.lstrip().startswith("|") else "item" if _ITEM.match(line) else "prose"

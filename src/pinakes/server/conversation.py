@@ -1,4 +1,4 @@
-"""What one client's conversation remembers: the folder it works in, and how much it wants to hear."""
+"""What one client's conversation remembers: its folder, what it was shown, and how much it wants to hear."""
 
 from __future__ import annotations
 
@@ -8,8 +8,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import unquote, urlsplit
 
+from pinakes.excerpts import Excerpts
+
 if TYPE_CHECKING:
     from collections.abc import Iterable
+
+    import anyio
 
 LOG_LEVELS = ("debug", "info", "notice", "warning", "error", "critical", "alert", "emergency")
 _DRIVE = re.compile(r"/[A-Za-z]:")
@@ -22,7 +26,9 @@ class Conversation:
         self._start = start
         self._root: Path | None = None
         self._chosen: Path | None = None
+        self.excerpts = Excerpts()
         self.log_level = "debug"
+        self.roots_settled: anyio.Event | None = None
 
     def project_root(self) -> Path:
         """The folder that calls mean when they name none."""

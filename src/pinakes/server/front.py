@@ -24,12 +24,13 @@ if TYPE_CHECKING:
     from pinakes.tool import Toolbox
 
 USAGE = f"""\
-usage: pinakes mcp [PATH] [--toolsets LIST]
+usage: pinakes mcp [PATH] [--toolsets LIST] [--http [HOST:PORT]]
 
 Serve a project to an MCP client over stdin and stdout: the client's root if it names one, else PATH,
 else the current folder.
 
   --toolsets LIST   serve only these toolsets, comma-separated; all of them: {",".join(TOOLSETS)}
+  --http [ADDRESS]  serve over HTTP instead; `pinakes mcp --http --help` tells its options
   -h, --help        show this help
 
 To connect a client, give it the command `pinakes` with the argument `mcp`.
@@ -50,6 +51,10 @@ def main(
     manifest_path: Path = MANIFEST_PATH,
 ) -> int:
     """Serve until the client hangs up; the toolbox is opened once the first answers are out."""
+    if any(word.partition("=")[0] == "--http" for word in argv):
+        from pinakes.server.http.listen import main as serve_http  # deferred: the SDK, which stdio imports later
+
+        return serve_http(argv, open_toolbox, manifest_path)
     try:
         options = parse_options(argv)
         config = Config.from_environment(toolsets=options.toolsets)
@@ -60,7 +65,7 @@ def main(
     if options.help:
         sys.stdout.write(USAGE)
         return 0
-    return serve(Manifest.load(config.toolsets, manifest_path), start, lambda: open_toolbox(config))
+    return serve(Manifest.load(config.toolsets, manifest_path), start, config, open_toolbox)
 
 
 def parse_options(argv: Sequence[str]) -> Options:
@@ -80,7 +85,7 @@ def parse_options(argv: Sequence[str]) -> Options:
     return options
 
 
-def serve(manifest: Manifest, start: Path, open_toolbox: Callable[[], Toolbox]) -> NoReturn:
+def serve(manifest: Manifest, start: Path, config: Config, open_toolbox: Callable[[Config], Toolbox]) -> NoReturn:
     """Greet the client, then import the SDK and hand over to it. Ends the process."""
     try:
         wire = claim()
@@ -94,7 +99,7 @@ def serve(manifest: Manifest, start: Path, open_toolbox: Callable[[], Toolbox]) 
         inbox.busy.wait()
         from pinakes.server.stdio import run  # deferred: the SDK takes a second to import
 
-        run(manifest, start, open_toolbox, inbox, wire)
+        run(manifest, start, config, open_toolbox, inbox, wire)
     except Exception:  # noqa: BLE001 - a surface: nothing above can report it
         traceback.print_exc()
         _leave(1)

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 _VERSION_KEY = "io.modelcontextprotocol/protocolVersion"
 _CLIENT_KEY = "io.modelcontextprotocol/clientInfo"
 _CAPABILITIES_KEY = "io.modelcontextprotocol/clientCapabilities"
+_FREE_FORM = {"experimental", "extensions"}
 _ENVELOPE_KEYS = {_VERSION_KEY, _CLIENT_KEY, _CAPABILITIES_KEY, "progressToken"}
 
 
@@ -89,16 +90,16 @@ def _is_label(value: object) -> bool:
 
 
 def _is_client(value: Any) -> bool:
-    """Whether `value` is a plain `clientInfo`: a name, a version and other texts."""
+    """Whether `value` is a plain `clientInfo`: a name, a version and perhaps a title."""
     return (
         isinstance(value, dict)
-        and {"name", "version"} <= value.keys()
+        and {"name", "version"} <= value.keys() <= {"name", "version", "title"}
         and all(isinstance(text, str) for text in value.values())
     )
 
 
 def _are_capabilities(value: Any) -> bool:
-    """Whether `value` is a plain set of client capabilities: objects whose settings are objects or flags."""
+    """Whether `value` is a plain set of client capabilities: nothing nested whose form only the SDK knows."""
     return isinstance(value, dict) and all(
         isinstance(settings, dict) and all(_is_setting(name, setting) for setting in settings.values())
         for name, settings in value.items()
@@ -106,4 +107,6 @@ def _are_capabilities(value: Any) -> bool:
 
 
 def _is_setting(capability: str, value: object) -> bool:
-    return isinstance(value, bool) if capability == "roots" else isinstance(value, dict)
+    if capability == "roots":
+        return isinstance(value, bool)
+    return isinstance(value, dict) and (capability in _FREE_FORM or not value)

@@ -8,23 +8,21 @@ if TYPE_CHECKING:
     from collections.abc import Collection
 
 _OPENING = (
-    "Pinakes answers from a local index of this project. Ask it before reading files one by one: "
-    "answers are ranked, fit a token budget, and name paths relative to the project root."
+    "Pinakes answers from a local index of this project; ask it before reading files one by one. "
+    "Answers fit a token budget; what was shown once is later only named by its id."
 )
 _BY_TOOLSET = {
-    "docs": (
-        "docs: search_docs finds the passage of documentation that answers, with its citation; add_source indexes a "
-        "website, a folder, or installed packages (pypi:NAME, npm:NAME, deps:)."
-    ),
-    "apis": "apis: get_api_endpoints shows an API's operations, whole when few are left; list_apis names the APIs.",
-    "code": (
-        "code: search_code finds code by meaning, name or pattern and indexes on first use; "
-        "set_working_directory switches project; index_repository re-indexes on demand."
-    ),
     "memory": (
-        "memory: search what earlier sessions learned before you decide again, then get_observations or timeline; "
-        "remember decisions, findings and preferences."
+        "Not sure where? `search` covers all of this at once; `fetch` shows the whole behind an id. "
+        "Search before deciding again; `remember` decisions, findings and preferences."
     ),
+    "code": "Code by meaning, name or pattern: `search_code`.",
+    "graph": (
+        "A symbol: `find_symbol` (where), `find_references` (who uses it), `get_impact` (what breaks), "
+        "`get_context` (everything around it)."
+    ),
+    "docs": "How-to and reference: `search_docs`, with citations; `add_source` indexes a site, folder or pypi:NAME.",
+    "apis": "Endpoints and schemas: `get_api_endpoints`.",
 }
 
 

@@ -34,6 +34,10 @@ class Manifest:
         """Read the generated file."""
         return cls(json.loads(path.read_text(encoding="utf-8")), toolsets)
 
+    def offer(self, toolsets: Collection[str]) -> None:
+        """Offer other toolsets from now on."""
+        self._toolsets = toolsets
+
     @property
     def instructions(self) -> str:
         """What an agent is told about the tools on offer."""
@@ -52,6 +56,10 @@ class Manifest:
     def listings(self) -> list[JsonObject]:
         """The tools on offer, as `tools/list` shows them."""
         return [tool["listing"] for tool in self._document["tools"] if tool["toolset"] in self._toolsets]
+
+    def input_schema(self, name: str) -> JsonObject | None:
+        """The schema of a tool's arguments; None for a tool that is not on offer."""
+        return next((listing["inputSchema"] for listing in self.listings() if listing["name"] == name), None)
 
     def initialize_result(self, requested_version: str) -> JsonObject:
         """The answer to `initialize`, in the requested version if we speak it, else in the newest."""
@@ -76,7 +84,7 @@ class Manifest:
         return self._modern(
             {
                 "supportedVersions": self.modern_versions,
-                "capabilities": self._document["capabilities"],
+                "capabilities": self._document["modern_capabilities"],
                 "instructions": self.instructions,
             }
         )
@@ -97,7 +105,8 @@ def describe(tools: Iterable[Tool], *, version: str) -> JsonObject:
         "modern_versions": modern_versions,
         "tools": [{"toolset": tool.toolset, "listing": tool.listing()} for tool in tools],
     }
-    return {**document, "capabilities": capabilities(Manifest(document, ()))}
+    handshake, modern = capabilities(Manifest(document, ()))
+    return {**document, "capabilities": handshake, "modern_capabilities": modern}
 
 
 def write(document: JsonObject, path: Path = MANIFEST_PATH) -> None:

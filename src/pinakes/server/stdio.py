@@ -14,38 +14,53 @@ import anyio.to_thread
 import mcp_types as types
 from mcp.shared.message import SessionMessage
 
+from pinakes.server.choice import Choice
 from pinakes.server.conversation import Conversation
 from pinakes.server.messages import Message, Refused, answered_id, read_message, write_message
 from pinakes.server.protocol import Surface, build_server
+from pinakes.server.visitor import Visitor
 from pinakes.server.workbench import Workbench
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
+    from pinakes.config import Config
     from pinakes.server.inbox import Inbox
     from pinakes.server.manifest import Manifest
     from pinakes.server.wire import Wire
-    from pinakes.server.workbench import OpenToolbox
+    from pinakes.tool import Toolbox
 
 GRACE_SECONDS = 1.25  # with DRAIN_SECONDS, below the two seconds that clients give a server to end
 DRAIN_SECONDS = 0.5
 CLOSE_SECONDS = 5.0
 
 
-def run(manifest: Manifest, start: Path, open_toolbox: OpenToolbox, inbox: Inbox, wire: Wire) -> None:
+def run(
+    manifest: Manifest,
+    start: Path,
+    config: Config,
+    open_toolbox: Callable[[Config], Toolbox],
+    inbox: Inbox,
+    wire: Wire,
+) -> None:
     """Take over from the greeter and serve until the client hangs up."""
-    workbench = Workbench(open_toolbox)
+    workbench = Workbench(lambda: open_toolbox(config))
     threading.Thread(target=workbench.warm_up, name="pinakes-warm-up", daemon=True).start()
-    anyio.run(_serve, manifest, workbench, start, inbox, wire)
+    choice = Choice(config, manifest, workbench, open_toolbox)
+    anyio.run(_serve, choice, start, inbox, wire)
     closing = threading.Thread(target=workbench.close, args=(DRAIN_SECONDS,), daemon=True)
     closing.start()
     closing.join(CLOSE_SECONDS)
 
 
-async def _serve(manifest: Manifest, workbench: Workbench, start: Path, inbox: Inbox, wire: Wire) -> None:
-    server = build_server(manifest, Surface(manifest, workbench, Conversation(start)))
+async def _serve(choice: Choice, start: Path, inbox: Inbox, wire: Wire) -> None:
+    visitor = Visitor(Conversation(start))
+    surface = Surface(choice.manifest, choice.workbench, lambda _: visitor)
+    server = build_server(choice.manifest, surface)
     exchange = Exchange(inbox, wire)
     async with anyio.create_task_group() as tasks:
+        tasks.start_soon(choice.follow, surface)
         tasks.start_soon(exchange.receive)
         tasks.start_soon(exchange.send, tasks.cancel_scope)
         await server.run(exchange.from_client, exchange.to_client, server.create_initialization_options())

@@ -1,4 +1,4 @@
-"""Opens the application's tools for a server. Light until it is called."""
+"""Opens what the application offers to a server. Light until it is called."""
 
 from __future__ import annotations
 
@@ -10,10 +10,16 @@ if TYPE_CHECKING:
 
 
 def open_toolbox(config: Config) -> Toolbox:
-    """The tools of the toolsets that `config` enables."""
+    """The tools, resources and prompts of the toolsets that `config` enables."""
     from pinakes.app import App  # deferred: the domains are not needed for the first answers
     from pinakes.tool import Toolbox  # deferred likewise
 
     app = App(config)
     app.resume()
-    return Toolbox(app.tools(), close=app.close)
+    return Toolbox(
+        app.tools(),
+        close=app.close,
+        resources=app.resources(),
+        prompts=app.prompts(),
+        repeat_excerpts=app.repeats_excerpts,
+    )

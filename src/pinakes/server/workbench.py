@@ -12,14 +12,17 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from pinakes.budget import MAX_ANSWER_CHARACTERS, cut
-from pinakes.errors import NotFound, PinakesError, SourceError
+from pinakes.confinement import confined
+from pinakes.errors import BadRequest, NotFound, PinakesError, SourceError
+from pinakes.server.access import check_level
 from pinakes.tool import Answer, Call, check_arguments, snake_case
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from pinakes.progress import Progress
-    from pinakes.tool import JsonObject, Session, Tool, Toolbox
+    from pinakes.server.visitor import Visitor
+    from pinakes.tool import JsonObject, Tool, Toolbox
 
     OpenToolbox = Callable[[], Toolbox]
 
@@ -33,6 +36,7 @@ class Outcome:
     text: str
     structured: JsonObject | None = None
     is_error: bool = False
+    is_bad_request: bool = False
     truncated: bool = False
     original_characters: int = 0
 
@@ -49,20 +53,39 @@ class Workbench:
     def warm_up(self) -> None:
         """Open the toolbox before it is needed. A failure is left to the first call, which can tell of it."""
         try:
-            self._open()
+            self.toolbox()
         except Exception as error:  # noqa: BLE001 - a surface: reported by the call that needs it
             sys.stderr.write(f"pinakes mcp: {error}\n")
 
-    def run(self, name: str, given: Mapping[str, Any], session: Session, progress: Progress) -> Outcome:
-        """Call the tool called `name`."""
+    def reopen(self, open_toolbox: OpenToolbox) -> None:
+        """Work with another toolbox from now on; the old one is closed once its calls have ended."""
+        with self._opening:
+            old, self._toolbox = self._toolbox, None
+            self._open_toolbox = open_toolbox
+            running = tuple(self._running)
+        if old:
+            threading.Thread(target=_close_after, args=(old, running), daemon=True).start()
+
+    def run(self, name: str, given: Mapping[str, Any], visitor: Visitor, progress: Progress) -> Outcome:
+        """Call the tool called `name` for `visitor`."""
+
+        def work(toolbox: Toolbox) -> Answer:
+            tool = find_tool(toolbox.tools, name)
+            check_level(tool, visitor.level)
+            arguments = check_arguments(tool.parameters, given)
+            return tool.run(Call(arguments, visitor.conversation, progress, repeat=toolbox.repeat_excerpts))
+
+        return self.attempt(work, visitor)
+
+    def attempt(self, work: Callable[[Toolbox], Answer], visitor: Visitor) -> Outcome:
+        """What comes of some work with the toolbox, held to what `visitor` may reach."""
         finished = threading.Event()
         self._running.add(finished)
         try:
-            tool = find_tool(self._open().tools, name)
-            answer = tool.run(Call(check_arguments(tool.parameters, given), session, progress))
-            return _outcome(answer)
+            with confined(visitor.confinement):
+                return _outcome(work(self.toolbox()))
         except PinakesError as error:
-            return _failure(str(error))
+            return _failure(str(error), is_bad_request=isinstance(error, BadRequest))
         except (Exception, SystemExit) as error:  # noqa: BLE001 - a surface: tools never throw through the protocol
             traceback.print_exc()
             return _failure(f"internal error ({type(error).__name__}). The server's log says more.")
@@ -79,11 +102,18 @@ class Workbench:
             if self._toolbox:
                 self._toolbox.close()
 
-    def _open(self) -> Toolbox:
+    def toolbox(self) -> Toolbox:
+        """What is on offer, opened."""
         with self._opening:
             if self._toolbox is None:
                 self._toolbox = self._open_toolbox()
             return self._toolbox
+
+
+def _close_after(toolbox: Toolbox, running: Sequence[threading.Event]) -> None:
+    for finished in running:
+        finished.wait()
+    toolbox.close()
 
 
 def find_tool(tools: Sequence[Tool], name: str) -> Tool:
@@ -108,8 +138,8 @@ def _outcome(answer: Answer) -> Outcome:
     )
 
 
-def _failure(message: str) -> Outcome:
-    return Outcome(_capped(_well_formed(f"Error: {message}")), is_error=True)
+def _failure(message: str, *, is_bad_request: bool = False) -> Outcome:
+    return Outcome(_capped(_well_formed(f"Error: {message}")), is_error=True, is_bad_request=is_bad_request)
 
 
 def _capped(text: str) -> str:

@@ -326,6 +326,15 @@ class CodeStore:
         )
         return [(row[0], DefinitionRecord(*row[1:])) for row in rows]
 
+    def definitions_in(self, file_id: int, first: int, last: int) -> list[DefinitionRecord]:
+        """What is defined between two lines of a file, in order; an inner definition comes after its outer one."""
+        rows = self.database.read().execute(
+            """SELECT name, kind, line, end_line, container FROM definition
+               WHERE file_id = ? AND line BETWEEN ? AND ? ORDER BY line, end_line DESC""",
+            (file_id, first, last),
+        )
+        return [DefinitionRecord(*row) for row in rows]
+
     def paths(self, scope: Scope) -> list[tuple[int, str]]:
         """All files in scope, by id and path."""
         condition, values = scope.condition()

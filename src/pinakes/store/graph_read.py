@@ -180,6 +180,13 @@ class GraphReader:
             found.update(rows.fetchall())
         return found
 
+    def users(self, *, limit: int) -> dict[int, int]:
+        """The symbols that most other files refer to, each with how many do; most used first."""
+        sql = """SELECT edge.target_id, COUNT(DISTINCT edge.place_id) FROM edge JOIN node ON node.id = edge.target_id
+                 WHERE edge.certain AND edge.place_id != node.place_id AND node.key != ''
+                 GROUP BY 1 ORDER BY 2 DESC, 1 LIMIT ?"""
+        return dict(self._rows(sql, (limit,)).fetchall())
+
     def mentions(self, name: str) -> list[ReferenceRow]:
         """Places that use a name on a value of unknown type."""
         sql = """SELECT place.path, mention.line, node.key, mention.kind, 'unknown receiver', 0, mention.source_id, 0

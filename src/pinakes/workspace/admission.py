@@ -19,6 +19,7 @@ MAX_CODE_BYTES = 4_000_000
 MAX_DATA_BYTES = 400_000
 _DATA_LANGUAGES = frozenset({"json", "yaml", "toml", "xml", "html", "css"})
 _HEAD_BYTES = 8_192
+_PART_BYTES = 65_536
 _MARK_BYTES = 2_000  # where a file says that it is generated
 _LONGEST_MEAN_LINE = 250
 _SMALLEST_MINIFIED = 2_000
@@ -99,12 +100,25 @@ def admit(root: Path, path: str, size: int) -> Admitted | str:
 def read_regular(path: str) -> bytes | None:
     """The content of a file, at most a little more than we index; None for a link, a pipe, or what cannot be read."""
     try:
-        with open(os.open(path, _OPEN_FLAGS), "rb") as file:  # noqa: PTH123 (a path cannot carry the flags)
-            if stat.S_ISREG(os.fstat(file.fileno()).st_mode):
-                return file.read(MAX_CODE_BYTES + 1)
+        descriptor = os.open(path, _OPEN_FLAGS)
+        try:
+            status = os.fstat(descriptor)
+            return _read(descriptor, status.st_size) if stat.S_ISREG(status.st_mode) else None
+        finally:
+            os.close(descriptor)
     except OSError:
-        pass
-    return None
+        return None
+
+
+def _read(descriptor: int, size: int) -> bytes:
+    """All of an open file, by the system's own calls: a file object would ask thrice what is known already."""
+    data = os.read(descriptor, min(size, MAX_CODE_BYTES + 1))
+    while len(data) != size and len(data) <= MAX_CODE_BYTES:  # it came in parts, or changes while it is read
+        piece = os.read(descriptor, min(_PART_BYTES, MAX_CODE_BYTES + 1 - len(data)))
+        if not piece:
+            break
+        data += piece
+    return data
 
 
 def refuse_by_content(data: bytes, language: Language | None) -> str | None:

@@ -6,11 +6,11 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-import pathspec
-
 if TYPE_CHECKING:
     from collections.abc import Iterable
     from pathlib import Path
+
+    import pathspec
 
 IGNORE_FILE = ".pinakesignore"
 
@@ -26,7 +26,7 @@ class GitIgnores:
         lines = _read_lines(root / folder / ".gitignore")
         if not lines:
             return self
-        return GitIgnores((*self.levels, (folder, pathspec.GitIgnoreSpec.from_lines(lines))))
+        return GitIgnores((*self.levels, (folder, _specification(lines))))
 
     def exclude(self, path: str, *, is_folder: bool) -> bool:
         """Whether the path is ignored; deeper files come later and win."""
@@ -45,7 +45,13 @@ def own_ignores(root: Path, files: Iterable[str]) -> pathspec.GitIgnoreSpec | No
     for path in sorted(files, key=lambda path: (path.count("/"), path)):
         folder = path[: -len(IGNORE_FILE)]
         lines += [_confine(line, folder) for line in _read_lines(root / path)]
-    return pathspec.GitIgnoreSpec.from_lines(lines) if lines else None
+    return _specification(lines) if lines else None
+
+
+def _specification(lines: list[str]) -> pathspec.GitIgnoreSpec:
+    import pathspec  # deferred: in a repository, git itself is asked
+
+    return pathspec.GitIgnoreSpec.from_lines(lines)
 
 
 def _confine(line: str, folder: str) -> str:

@@ -6,7 +6,8 @@ import threading
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pinakes.errors import BadArgument, NotFound
+from pinakes.confinement import check_folder
+from pinakes.errors import BadArgument, BadRequest
 from pinakes.store.sqlite import Database
 from pinakes.workspace.identity import find_root, identify
 from pinakes.workspace.project_index import FIRST_INDEX_SECONDS, ProjectIndex
@@ -39,6 +40,7 @@ class Projects:
 
     def at(self, folder: Path) -> ProjectIndex:
         """The index of the project in `folder`."""
+        check_folder(folder)
         root = find_root(folder)
         if root in (Path(root.anchor), Path.home()):
             raise BadArgument(
@@ -69,8 +71,9 @@ class Projects:
 
     def _has_id(self, folder: Path, project_id: str) -> bool:
         try:
+            check_folder(folder)
             root = find_root(folder)
-        except NotFound:
+        except BadRequest:
             return False
         index = self._open.get(root)
         project = index.project if index else identify(root)

@@ -7,6 +7,7 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
+from pinakes.confinement import may_read
 from pinakes.errors import NotFound
 from pinakes.store.project import glance
 
@@ -37,7 +38,7 @@ def known_indexes(home: Path) -> list[KnownIndex]:
 
 def root_of_project(home: Path, project_id: str) -> Path:
     """The folder that a project id means: of its worktrees and clones, the one indexed last."""
-    known = known_indexes(home)
+    known = [index for index in known_indexes(home) if may_read(index.root)]
     for index in known:
         if index.project_id == project_id and index.root.is_dir():
             return index.root

@@ -178,7 +178,8 @@ def _scan(root: Path) -> Walk:
             found.refused["unreadable"] += 1
             continue
         _note_folder(found, folder)
-        ignores = ignores.inside(root, folder)
+        if any(entry.name == ".gitignore" for entry in entries):
+            ignores = ignores.inside(root, folder)
         for entry in entries:
             path = f"{folder}/{entry.name}" if folder else entry.name
             is_folder = entry.is_dir(follow_symlinks=False)

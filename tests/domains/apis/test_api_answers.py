@@ -13,6 +13,7 @@ from pinakes.domains.apis.model import Api
 from pinakes.domains.apis.render import fence
 from pinakes.domains.apis.tools import api_tools
 from pinakes.errors import NotFound
+from pinakes.excerpts import Excerpts
 from pinakes.progress import Silent
 from pinakes.tool import Answer, Call, check_arguments
 
@@ -23,6 +24,10 @@ Add = Callable[..., Api]
 
 
 class _NoSession:
+    @property
+    def excerpts(self) -> Excerpts:
+        return Excerpts()
+
     def project_root(self) -> Any:
         raise NotImplementedError
 

@@ -145,10 +145,10 @@ def test_the_first_search_indexes_and_finds(desk: Desk) -> None:
 @pytest.mark.parametrize(
     ("query", "path", "symbol"),
     [
-        ("clear_cache", "src/cache.py", "Cache"),
-        ("Cache.clear_cache", "src/cache.py", "Cache"),
-        ("CLEAR_CACHE", "src/cache.py", "Cache"),
-        ("clearCache", "src/cache.py", "Cache"),
+        ("clear_cache", "src/cache.py", "Cache.clear_cache"),
+        ("Cache.clear_cache", "src/cache.py", "Cache.clear_cache"),
+        ("CLEAR_CACHE", "src/cache.py", "Cache.clear_cache"),
+        ("clearCache", "src/cache.py", "Cache.clear_cache"),
         ("startServer", "web/server.ts", "startServer"),
         ("start server", "web/server.ts", "startServer"),
         ("Panel", "web/panel.tsx", "Panel"),
@@ -324,6 +324,31 @@ def test_lines_of_windows_are_shown_without_their_carriage_returns(desk: Desk) -
     assert (first["content"], first["end_line"]) == ("def on_windows(path):\n    return path", 2)
 
 
+def test_a_name_that_nothing_has_is_said_not_to_be_defined(desk: Desk) -> None:
+    answer = desk.call("search_code", query="CacheRebuilder")
+    assert answer.text.startswith("Note: nothing named CacheRebuilder is defined here; closest by words:")
+    assert "Note" not in desk.call("search_code", query="clear_cache").text
+    assert "Note" not in desk.call("search_code", query="cache").text
+
+
+def test_a_concise_answer_shows_the_line_that_was_asked_for(desk: Desk, project: Path) -> None:
+    lines = [f"    step_{number}(state)" for number in range(60)]
+    lines[40] = '    raise Overflow("the pantry is full")'
+    (project / "src/pantry.py").write_text("def stow(state):\n" + "\n".join(lines) + "\n")
+    for query in ('"pantry is full"', "/pantry is f.ll/", "raise overflow pantry full"):
+        answer = desk.call("search_code", query=query, concise=True)
+        assert answer.structured is not None
+        assert 'Overflow("the pantry is full")' in answer.structured["results"][0]["content"], query
+
+
+def test_an_exact_match_in_code_comes_before_one_in_prose(desk: Desk, project: Path) -> None:
+    (project / "ABOUT.md").write_text("# About\n\nCall `brew_coffee()` first.\n")
+    (project / "src/zz_machine.py").write_text("X = 1\n\n\ndef brew_coffee():\n    return X\n")
+    first, second = search(desk, '"brew_coffee()"')["results"]
+    assert (first["file_path"], first["symbol"]) == ("src/zz_machine.py", "brew_coffee")
+    assert second["file_path"] == "ABOUT.md"
+
+
 @pytest.mark.parametrize("query", ["compute", "compute_7", "/compute/", "where is the first value computed"])
 def test_a_concise_answer_is_at_most_half_as_long(desk: Desk, project: Path, query: str) -> None:
     write_files(project, LONG_FUNCTIONS)
@@ -481,3 +506,43 @@ def test_another_project_is_searched_by_its_id(desk: Desk, tmp_path: Path) -> No
     assert desk.data("index_repository", project_id="example.org/team/tool")["status"] == "up_to_date"
     with pytest.raises(NotFound, match="No indexed project has the id 'nonsense'"):
         search(desk, "x", project_id="nonsense")
+
+
+# what a session was shown
+
+
+def test_code_that_was_shown_in_full_is_afterwards_named_by_id_and_lines(desk: Desk, project: Path) -> None:
+    agent = Desk(desk.tools.values(), project, repeat=False)
+    first = agent.call("search_code", query="clear the cache", limit=1)
+    again = agent.call("search_code", query="clear the cache", limit=1)
+    assert first.structured is not None
+    assert again.structured is not None
+    (shown,), (named,) = first.structured["results"], again.structured["results"]
+    where = f"{shown['file_path']}:{shown['start_line']}-{shown['end_line']} {shown['symbol']}".rstrip()
+    assert again.text.splitlines() == [f"{where} (shown before in this session: {named['shown_before']})"]
+    assert named["shown_before"].startswith(f"code:{shown['file_path']}")
+    assert (named["content"], named["start_line"]) == ("", shown["start_line"])
+    assert "context_before" not in named
+
+
+def test_code_that_changed_is_shown_again(desk: Desk, project: Path) -> None:
+    agent = Desk(desk.tools.values(), project, repeat=False)
+    write_files(project, {"fresh.py": "def quokka():\n    return 1\n"})
+    assert "return 1" in agent.call("search_code", query="quokka", limit=1).text
+    write_files(project, {"fresh.py": "def quokka():\n    return 1 + 1\n"})
+    assert "return 1 + 1" in agent.call("search_code", query="quokka", limit=1).text
+
+
+def test_concise_answers_and_sessions_that_want_it_repeat_code(desk: Desk, project: Path) -> None:
+    agent = Desk(desk.tools.values(), project, repeat=False)
+    for _ in range(2):
+        assert "shown before" not in agent.call("search_code", query="clear the cache", concise=True).text
+        assert "shown before" not in desk.call("search_code", query="clear the cache").text
+
+
+def test_code_that_was_cut_does_not_count_as_shown(tmp_path: Path) -> None:
+    root = write_files(tmp_path / "long", {"a.py": f"def compute_all():\n{BODY}"})
+    with closing(App(Config(tmp_path / "home", token_budget=200))) as app:
+        agent = Desk(app.tools(), root, repeat=False)
+        for _ in range(2):
+            assert "shown before" not in agent.call("search_code", query="compute_all", limit=1).text

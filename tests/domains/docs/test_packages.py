@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from pinakes.domains.docs.installed import direct_dependencies, find_python
+from pinakes.domains.docs.installed import direct_dependencies, distribution_of, find_python
 from pinakes.domains.docs.library import NewSource
+from pinakes.domains.docs.packages import find_definition
 from pinakes.domains.docs.python_api import module_name
 from pinakes.errors import NotFound, SourceError
 
@@ -278,3 +279,41 @@ def test_broken_files_of_dependencies_are_refused(tmp_path: Path, name: str, tex
     (tmp_path / name).write_text(text)
     with pytest.raises(SourceError):
         direct_dependencies(tmp_path)
+
+
+def test_a_public_name_of_an_installed_package_is_found_without_adding_it(tmp_path: Path) -> None:
+    web_kit(tmp_path)
+    install(tmp_path, {"odd_name.py": "def thing():\n    ..."}, name="Different", version="1")
+    found = find_definition("web_kit.Client.get", tmp_path)
+    assert found is not None
+    assert found.origin == "pypi:web-kit@2.1.0/web_kit/_client.py"
+    assert "timeout: float = 5.0" in found.text
+    shiny = find_definition("web_kit.shiny", tmp_path)
+    assert shiny is not None
+    assert "Exported by star" in shiny.text
+    assert distribution_of("odd_name", tmp_path) == "Different"
+    assert find_definition("odd_name.thing", tmp_path) is not None
+
+
+@pytest.mark.parametrize(
+    "name", ["web_kit", "web_kit._client._hidden", "web_kit.broken.x", "nothing.at_all", "web_kit.x"]
+)
+def test_a_name_that_no_package_documents_is_not_found(tmp_path: Path, name: str) -> None:
+    web_kit(tmp_path)
+    assert find_definition(name, tmp_path) is None
+
+
+def test_a_name_that_is_handed_on_by_private_packages_is_known_by_its_public_name(tmp_path: Path) -> None:
+    files = {
+        "core/__init__.py": "from ._sync import Pool as ConnectionPool\n",
+        "core/_sync/__init__.py": "from .pool import Pool\nfrom .hidden import Secret\n",
+        "core/_sync/pool.py": 'class Pool:\n    """Keeps connections."""\n\n    def close(self) -> None: ...\n',
+        "core/_sync/hidden.py": "class Secret: ...\n",
+    }
+    install(tmp_path, files, name="core", version="3")
+    found = find_definition("core.ConnectionPool", tmp_path)
+    assert found is not None
+    assert found.origin == "pypi:core@3/core/_sync/pool.py"
+    assert "Keeps connections." in found.text
+    assert find_definition("core.ConnectionPool.close", tmp_path) is not None
+    assert find_definition("core.Secret", tmp_path) is None

@@ -8,8 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from pinakes.domains.docs.render import render_passages
+from pinakes.domains.docs.search import Question
 from pinakes.domains.docs.tools import DocsTools, docs_tools
 from pinakes.errors import BadArgument, NotFound
+from pinakes.excerpts import Excerpts
 from pinakes.progress import Silent
 from pinakes.tool import Answer, Call, check_arguments
 
@@ -25,6 +28,10 @@ class Conversation:
     """A session that stays in one project."""
 
     root: Path
+
+    @property
+    def excerpts(self) -> Excerpts:
+        return Excerpts()
 
     def project_root(self) -> Path:
         return self.root
@@ -209,3 +216,29 @@ def test_the_tools_describe_themselves_honestly() -> None:
         "recrawl_source",
     ]
     assert [name for name, tool in tools.items() if tool.destructive] == ["remove_source"]
+
+
+def test_a_passage_that_was_shown_is_afterwards_named_by_its_id(agent: Agent) -> None:
+    write(agent.desk, guide="# Guide\n\n## Install\n\nUse pip to install the quokka.")
+    agent.desk.add(".", name="manual")
+    found = agent.desk.docs.search.search(Question("install")).passages
+    shown = Excerpts()
+    first, again = (
+        render_passages(found, project_root=agent.desk.root, token_budget=5_000, excerpts=shown).text for _ in range(2)
+    )
+    assert "Use pip" in first
+    assert "Use pip" not in again
+    assert (
+        f"## [1] Source: guide.md#install\nSection: Guide > Install\n\n(shown before in this session: {found[0].id})"
+        in again
+    )
+
+
+def test_a_passage_that_was_cut_does_not_count_as_shown(agent: Agent) -> None:
+    write(agent.desk, guide="# Guide\n\n" + "quokka words " * 300)
+    agent.desk.add(".", name="manual")
+    found = agent.desk.docs.search.search(Question("quokka")).passages
+    shown = Excerpts()
+    for _ in range(2):
+        text = render_passages(found, project_root=agent.desk.root, token_budget=200, excerpts=shown).text
+        assert "quokka words" in text

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from pinakes.domains.graph.languages import FAMILIES, Family
 from pinakes.domains.graph.query import (
     ends_with,
     is_of_kind,
@@ -109,3 +110,8 @@ def test_paths_outside_the_project_are_refused(text: str) -> None:
 
 def row(path: str, key: str, kind: str = "method") -> SymbolRow:
     return SymbolRow(1, path, key, key.rpartition(".")[2], kind, 1, 1, "", "")
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_a_family_names_the_languages_of_its_resolver(family: Family) -> None:
+    assert family.languages == family.resolver().languages

@@ -10,6 +10,7 @@ import pytest
 
 from pinakes.budget import estimate_tokens
 from pinakes.errors import PinakesError
+from pinakes.excerpts import Excerpts
 from pinakes.progress import Silent
 from pinakes.tool import Call, Tool, check_arguments
 
@@ -43,6 +44,10 @@ class Session:
     """A conversation about one folder."""
 
     root: Path
+
+    @property
+    def excerpts(self) -> Excerpts:
+        return Excerpts()
 
     def project_root(self) -> Path:
         return self.root

@@ -10,6 +10,10 @@ import pytest
 from pinakes.budget import estimate_tokens
 from pinakes.domains.memory.tools import memory_tools
 from pinakes.errors import BadArgument, NotFound
+from pinakes.excerpts import Excerpts
+from pinakes.federation.search import Federation
+from pinakes.federation.shelves.memory import MemoryShelf
+from pinakes.federation.tools import federation_tools
 from pinakes.model import Project
 from pinakes.progress import Silent
 from pinakes.tool import Answer, Call, check_arguments
@@ -27,6 +31,10 @@ class Session:
     def __init__(self, root: Path) -> None:
         self._root = root
 
+    @property
+    def excerpts(self) -> Excerpts:
+        return Excerpts()
+
     def project_root(self) -> Path:
         """The folder."""
         return self._root
@@ -40,13 +48,12 @@ class Client:
     """Calls tools by name."""
 
     def __init__(self, memory: Memory, root: Path, token_budget: int = 5_000) -> None:
-        made = memory_tools(
-            lambda: memory,
-            lambda folder: Project(folder, f"id:{folder.name}"),
-            token_budget=token_budget,
-            session_id="mcp-1",
-        )
-        self.tools = {tool.name: tool for tool in made}
+        def identify(folder: Path) -> Project:
+            return Project(folder, f"id:{folder.name}")
+
+        alone = Federation([MemoryShelf(lambda: memory, identify)], ("memory",))
+        made = memory_tools(lambda: memory, identify, token_budget=token_budget, session_id="mcp-1")
+        self.tools = {tool.name: tool for tool in (*federation_tools(alone, token_budget=token_budget), *made)}
         self.session = Session(root)
 
     def call(self, name: str, **given: Any) -> Answer:
@@ -105,7 +112,7 @@ def test_search_answers_a_compact_index_as_data_and_as_json(client: Client) -> N
     assert answer.structured["total_count"] == 1
     assert answer.structured["query"] == "why postgresql?"
     assert answer.structured["token_estimate"] > 0
-    assert "get_observations" in answer.structured["next"]
+    assert "fetch(id)" in answer.structured["next"]
 
 
 def test_an_empty_search_says_what_was_searched_and_where_more_is(client: Client) -> None:
@@ -149,7 +156,7 @@ def test_fetch_shows_the_full_text_with_its_citation(client: Client) -> None:
     assert answer.structured == json.loads(answer.text)
     assert answer.structured is not None
     assert answer.structured["text"] == "Line one\nLine two"
-    assert answer.structured["url"] == f"pinakes://memory/{kept.removeprefix('obs:')}"
+    assert answer.structured["url"] == f"pinakes://observation/{kept.removeprefix('obs:')}"
     assert answer.structured["metadata"]["files"] == ["a.py"]
     assert answer.structured["metadata"]["session_id"] == "mcp-1"
 

@@ -13,17 +13,17 @@ if TYPE_CHECKING:
     from pinakes.store.code import ChunkMatch, CodeStore, DefinitionRecord, Scope
 
 # Scoring a row costs twenty times as much as finding it. So a word alone makes a candidate only while such rows are few
-ALONE_ROWS = 600
+ALONE_ROWS = 300
 # and commoner words only where two of them meet, again while such rows are few.
-PAIR_ROWS = 600
+PAIR_ROWS = 300
 # Two words of one question meet so much likelier than chance has it.
 _AFFINITY = 3
 MATCH_TERMS = 8
-CHUNK_CANDIDATES = 300
+CHUNK_CANDIDATES = 150
 FILE_CANDIDATES = 60
 _NAME_CANDIDATES = 200
 # So many files are looked at more closely.
-KEPT_FILES = 32
+KEPT_FILES = 28
 
 
 def describe_candidates(

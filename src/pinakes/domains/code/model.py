@@ -20,7 +20,7 @@ class Chunk:
 
 @dataclass(frozen=True, slots=True)
 class CodeHit:
-    """A chunk that answers a query, with the lines as they are on disk now."""
+    """A chunk that answers a query, with the lines as they are on disk now; `line` is the one asked for, if any."""
 
     chunk_id: int
     path: str
@@ -32,6 +32,7 @@ class CodeHit:
     content: str
     context_before: str = ""
     context_after: str = ""
+    line: int = 0
 
 
 @dataclass(frozen=True, slots=True)

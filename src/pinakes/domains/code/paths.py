@@ -27,6 +27,8 @@ _SETTINGS = re.compile(
     re.IGNORECASE,
 )
 
+_PROSE_SUFFIXES = (".md", ".mdx", ".markdown", ".rst", ".adoc", ".txt")
+
 
 def path_words(path: str, words: Words) -> tuple[str, str]:
     """The words of a path: of its telling stem, and of its folders from the nearest outwards."""
@@ -50,6 +52,11 @@ def telling_stem(path: str) -> tuple[str, list[str]]:
 def is_aside(path: str) -> bool:
     """Whether the path looks like an example, vendored or superseded code."""
     return _ASIDE.search(path) is not None
+
+
+def is_prose(path: str) -> bool:
+    """Whether the path is that of a text for people."""
+    return path.lower().endswith(_PROSE_SUFFIXES)
 
 
 def is_built(path: str) -> bool:

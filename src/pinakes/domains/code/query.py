@@ -36,6 +36,11 @@ class CodeQuery:
     names: tuple[str, ...] = ()
     about_tests: bool = False
 
+    @property
+    def is_name(self) -> bool:
+        """Whether it can hardly be anything but the name of something."""
+        return self.kind == "symbol" and ("." in self.text or _MIXED_CASE.search(self.text) is not None)
+
 
 def understand(text: str, words: Words, *, exact: bool = True) -> CodeQuery:
     """Recognise what kind of query this is and take it apart; without `exact`, everything is read as words."""

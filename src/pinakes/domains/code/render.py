@@ -7,12 +7,13 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from pinakes.budget import characters_for, cut, fit
+from pinakes.domains.code.spot import spot_of
+from pinakes.excerpts import Excerpts
 from pinakes.tool import Answer, JsonObject
 
 if TYPE_CHECKING:
     from pinakes.domains.code.model import CodeAnswer, CodeHit
 
-CONCISE_CHARACTERS = 200
 _CUT_HINT = "narrow the query, lower limit or set concise"
 
 
@@ -25,11 +26,16 @@ def render_hits(
     latency_ms: int,
     concise: bool,
     token_budget: int,
+    excerpts: Excerpts | None = None,
 ) -> Answer:
-    """Hits as `path:start-end symbol` and code; the same as data. Both fit the budget, cut between hits."""
+    """Hits as `path:start-end symbol` and code; the same as data. Both fit the budget, cut between hits.
+
+    Code that `excerpts` knows is named, not repeated; concise answers show so little that they stay out of that.
+    """
     if not answer.hits:
         return _nothing_found(answer, query, project_id, latency_ms)
-    hits = [_shorten(hit) if concise else hit for hit in answer.hits]
+    known = excerpts or Excerpts()
+    hits = answer.hits if concise else tuple(_fold(hit, known) for hit in answer.hits)
     characters = characters_for(token_budget)
     blocks = [_block(hit) for hit in hits]
     shown = fit(blocks, characters=characters - 400, separator="\n\n")
@@ -45,6 +51,9 @@ def render_hits(
         "truncated": truncated,
         "original_size_chars": max(shown.original_characters, sizes.original_characters),
     }
+    if not concise:
+        whole = min(len(shown.pieces), len(sizes.pieces)) - (len(blocks[0]) > characters - 400)
+        known.note((_id(hit), hit.content) for hit in hits[: max(0, whole)] if hit.content)
     if len(sizes.pieces) == 1:
         _cut_content(structured["results"][0], characters=characters - 400)
     if concise:
@@ -77,15 +86,21 @@ def _nothing_found(answer: CodeAnswer, query: str, project_id: str, latency_ms: 
     return Answer("\n".join([*answer.notes, text]), structured)
 
 
-def _shorten(hit: CodeHit) -> CodeHit:
-    content = hit.content
-    if len(content) > CONCISE_CHARACTERS:
-        content = content[: CONCISE_CHARACTERS - 1].rstrip() + "…"
-    return replace(hit, content=content, context_before="", context_after="")
+def _fold(hit: CodeHit, excerpts: Excerpts) -> CodeHit:
+    """A hit without its code if that was shown before."""
+    if not excerpts.has(_id(hit), hit.content):
+        return hit
+    return replace(hit, content="", context_before="", context_after="")
+
+
+def _id(hit: CodeHit) -> str:
+    return spot_of(hit.path, hit.symbol, hit.start_line, hit.end_line).id
 
 
 def _block(hit: CodeHit) -> str:
     symbol = f" {hit.symbol}" if hit.symbol else ""
+    if not hit.content:
+        return f"{hit.path}:{hit.start_line}-{hit.end_line}{symbol} (shown before in this session: {_id(hit)})"
     return f"{hit.path}:{hit.start_line}-{hit.end_line}{symbol}\n{hit.content}"
 
 
@@ -99,6 +114,8 @@ def _as_data(hit: CodeHit, *, concise: bool) -> JsonObject:
         "content": hit.content,
         "similarity_score": hit.score,
     }
+    if not hit.content:
+        return data | {"shown_before": _id(hit)}
     if not concise:
         data["context_before"] = hit.context_before
         data["context_after"] = hit.context_after

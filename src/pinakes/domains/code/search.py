@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from pinakes.domains.code.excerpt import excerpted
 from pinakes.domains.code.features import BEST_CHUNKS, FEATURES
 from pinakes.domains.code.match import describe_candidates
 from pinakes.domains.code.model import CodeAnswer, CodeHit
-from pinakes.domains.code.paths import is_aside
+from pinakes.domains.code.paths import is_aside, is_prose
 from pinakes.domains.code.query import CodeQuery, understand
 from pinakes.domains.code.scan import Finder, Literal, Pattern, ScanReport, scan
 from pinakes.domains.code.source import SourceReader
@@ -24,19 +25,23 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from pinakes.domains.code.features import Candidate
-    from pinakes.store.code import ChunkRow, CodeStore
+    from pinakes.store.code import ChunkRow, CodeStore, DefinitionRecord
 
 WEIGHTS_FILE = Path(__file__).with_name("weights.json")
+# Beside the best answer, what convinces less than this share of it is noise; beside a name that was found, even more.
+_LEAST_SHARE, _LEAST_SHARE_BESIDE_NAME = 0.05, 0.1
+_LEAST_SHARE_OF_BEST_CHUNK = 0.5
 _SUGGESTED_FROM = 50_000
 _SHOWN_CHARACTERS = 100
 
 
 @dataclass(frozen=True, slots=True)
 class Ranked:
-    """A chunk chosen for the answer and how much it convinced."""
+    """A chunk chosen for the answer and how much it convinced; `line` is the one asked for, if any."""
 
     chunk: ChunkRow
     confidence: float
+    line: int = 0
 
 
 class CodeSearch:
@@ -47,22 +52,27 @@ class CodeSearch:
         self._root = root
         self._ranker = ranker or shared_ranker()
 
-    def search(self, text: str, scope: Scope | None = None, *, limit: int = 10) -> CodeAnswer:
-        """The best chunks for a query; one per file first."""
-        scope = scope or Scope()
+    def search(self, text: str, scope: Scope | None = None, *, limit: int = 10, concise: bool = False) -> CodeAnswer:
+        """The best chunks for a query, one per file first; when concise, only the telling part of each."""
         query = understand(text, shared_words())
         with self._store.database.snapshot():
-            if query.kind in ("literal", "pattern"):
-                return self._search_exactly(query, scope, limit=limit)
-            return self._search_by_words(query, scope, limit=limit)
+            exactly = query.kind in ("literal", "pattern")
+            search = self._search_exactly if exactly else self._search_by_words
+            answer = search(query, scope or Scope(), limit=limit)
+        if not concise:
+            return answer
+        return replace(answer, hits=tuple(excerpted(hit, query, shared_words()) for hit in answer.hits))
 
     def _search_by_words(
         self, query: CodeQuery, scope: Scope, *, limit: int, notes: tuple[str, ...] = ()
     ) -> CodeAnswer:
-        ranked = rank_files(self._store, query, scope, self._ranker, at_least=limit)
+        ranked = _worthwhile(rank_files(self._store, query, scope, self._ranker, at_least=limit), query)
         chosen = _chosen_chunks(self._store, ranked, query, at_once=limit)
-        hits = self._read(chosen, limit=limit)
+        hits = self._read(chosen, query, limit=limit)
         if hits:
+            if query.is_name and not any(candidate.definitions for candidate, _ in ranked):
+                shown = query.text[:_SHOWN_CHARACTERS]
+                notes = (*notes, f"Note: nothing named {shown} is defined here; closest by words:")
             return CodeAnswer(tuple(hits), len(ranked), notes=notes)
         return CodeAnswer((), 0, self._store.file_count(scope), notes, self._suggest(query))
 
@@ -70,21 +80,21 @@ class CodeSearch:
         finder: Finder = Literal(query.text) if query.kind == "literal" else Pattern(query.text)
         report = ScanReport()
         ids = {path: file_id for file_id, path in self._store.paths(scope)}
-        order = sorted(ids, key=lambda path: (is_test(path), is_aside(path), path))
-        chunks: list[ChunkRow] = []
-        for found in scan(self._root, order, finder, report):
-            chunks += _covering(self._store.chunks_of_file(ids[found.path]), found.lines)
+        order = sorted(ids, key=lambda path: (is_prose(path), is_test(path), is_aside(path), path))
+        found: list[Ranked] = []
+        for matches in scan(self._root, order, finder, report):
+            found += _covering(self._store.chunks_of_file(ids[matches.path]), matches.lines)
         stopped = f"Note: stopped after {report.files}/{len(ids)} files; narrow by directory."
         note = () if report.complete else (stopped,)
-        if not chunks:
+        if not found:
             shown = repr(query.text[:_SHOWN_CHARACTERS])
             missing = (f"No exact match for {query.kind} {shown} in {report.files} files; closest by words:",)
             words = understand(" ".join(query.text.split()) + " ", shared_words(), exact=False)
             return self._search_by_words(words, scope, limit=limit, notes=note + missing)
-        hits = self._read([Ranked(chunk, 1.0) for chunk in _one_per_file_first(chunks)], limit=limit)
-        return CodeAnswer(tuple(hits), len(chunks), len(ids), note)
+        hits = self._read(_one_per_file_first(found), query, limit=limit)
+        return CodeAnswer(tuple(hits), len(found), len(ids), note)
 
-    def _read(self, chosen: Iterable[Ranked], *, limit: int) -> list[CodeHit]:
+    def _read(self, chosen: Iterable[Ranked], query: CodeQuery, *, limit: int) -> list[CodeHit]:
         """The chosen chunks with their lines from disk; what is gone from disk is left out."""
         reader = SourceReader(self._root, ProjectStore(self._store.database))
         hits: list[CodeHit] = []
@@ -92,14 +102,33 @@ class CodeSearch:
             if len(hits) >= limit:
                 break
             if hit := reader.hit(ranked.chunk, ranked.confidence):
-                hits.append(hit)
+                hits.append(self._named(hit, ranked, query))
         return hits
+
+    def _named(self, hit: CodeHit, ranked: Ranked, query: CodeQuery) -> CodeHit:
+        """The hit named for the definition in it that was asked for: around a line, or by the words of its name."""
+        if hit.start_line != ranked.chunk.start_line:
+            return hit
+        inside = self._store.definitions_in(ranked.chunk.file_id, hit.start_line, hit.end_line)
+        if ranked.line:
+            around = [definition for definition in inside if definition.line <= ranked.line <= definition.end_line]
+            return replace(_called(hit, around[-1]) if around else hit, line=ranked.line)
+        terms = set(query.terms)
+        spoken = [len(terms.intersection(shared_words().of(definition.name).split())) for definition in inside]
+        if len(inside) < 2 or max(spoken) <= len(terms.intersection(shared_words().of(hit.symbol).split())):
+            return hit
+        return _called(hit, inside[spoken.index(max(spoken))])
 
     def _suggest(self, query: CodeQuery) -> tuple[str, ...]:
         from rapidfuzz import process  # deferred: only needed when nothing was found
 
         names = self._store.defined_names(limit=_SUGGESTED_FROM)
         return tuple(name for name, score, _ in process.extract(query.text, names, limit=3) if score > 60)
+
+
+def _called(hit: CodeHit, definition: DefinitionRecord) -> CodeHit:
+    name = f"{definition.container}.{definition.name}" if definition.container else definition.name
+    return replace(hit, symbol=name, kind=definition.kind)
 
 
 def rank_files(
@@ -112,6 +141,13 @@ def rank_files(
     return [(candidate, ranker.confidence(score)) for candidate, score in ordered]
 
 
+def _worthwhile(ranked: list[tuple[Candidate, float]], query: CodeQuery) -> list[tuple[Candidate, float]]:
+    """The files that are worth their tokens."""
+    share = _LEAST_SHARE_BESIDE_NAME if query.kind == "symbol" else _LEAST_SHARE
+    best = max((confidence for _, confidence in ranked), default=0.0)
+    return [(candidate, confidence) for candidate, confidence in ranked if confidence >= best * share]
+
+
 def _chosen_chunks(
     store: CodeStore, ranked: Sequence[tuple[Candidate, float]], query: CodeQuery, *, at_once: int
 ) -> Iterator[Ranked]:
@@ -122,14 +158,14 @@ def _chosen_chunks(
         matching = store.chunks([chunk_id for candidate, _ in part for chunk_id in candidate.chunk_ids[:BEST_CHUNKS]])
         for candidate, confidence in part:
             chunks = _chunks_of(store, candidate, query, matching)
-            yield from (Ranked(chunk, confidence) for chunk in chunks[:1])
-            others += [Ranked(chunk, confidence * 0.9) for chunk in chunks[1:]]
+            yield from (replace(first, confidence=confidence) for first in chunks[:1])
+            others += [replace(other, confidence=confidence * 0.9) for other in chunks[1:]]
     yield from others
 
 
 def _chunks_of(
     store: CodeStore, candidate: Candidate, query: CodeQuery, matching: Mapping[int, ChunkRow]
-) -> list[ChunkRow]:
+) -> list[Ranked]:
     """The chunks of a file worth showing, best first: the definition asked for, then what matches by words.
 
     There are none where a file holds nothing but blank lines.
@@ -137,27 +173,36 @@ def _chunks_of(
     file_id = candidate.file.id
     exact = [d.line for d in candidate.definitions if d.name in query.names] or [d.line for d in candidate.definitions]
     defining = _covering(store.chunks_at(file_id, exact[:2]), exact[:2]) if exact else []
-    best = [matching[chunk_id] for chunk_id in candidate.chunk_ids[:BEST_CHUNKS]]
-    return list({chunk.id: chunk for chunk in [*defining, *best]}.values()) or store.first_chunk(file_id)
+    best = [Ranked(matching[chunk_id], 1.0) for chunk_id in _best_chunks(candidate)]
+    shown: dict[int, Ranked] = {}
+    for ranked in [*defining, *best]:
+        shown.setdefault(ranked.chunk.id, ranked)
+    return list(shown.values()) or [Ranked(chunk, 1.0) for chunk in store.first_chunk(file_id)]
 
 
-def _covering(chunks: Sequence[ChunkRow], lines: Iterable[int]) -> list[ChunkRow]:
-    """The chunks that hold the lines, in order of the lines."""
-    found = {}
+def _best_chunks(candidate: Candidate) -> list[int]:
+    """The chunks that match about as well as the best one of the file."""
+    scored = zip(candidate.chunk_ids[:BEST_CHUNKS], candidate.chunk_scores, strict=False)
+    return [chunk_id for chunk_id, score in scored if score >= candidate.chunk_scores[0] * _LEAST_SHARE_OF_BEST_CHUNK]
+
+
+def _covering(chunks: Sequence[ChunkRow], lines: Iterable[int]) -> list[Ranked]:
+    """The chunks that hold the lines, in order of the lines, each with the first that it holds."""
+    found: dict[int, Ranked] = {}
     for line in lines:
         for chunk in chunks:
             if chunk.start_line <= line <= chunk.end_line:
-                found[chunk.id] = chunk
+                found.setdefault(chunk.id, Ranked(chunk, 1.0, line))
     return list(found.values())
 
 
-def _one_per_file_first(chunks: Sequence[ChunkRow]) -> list[ChunkRow]:
+def _one_per_file_first(found: Sequence[Ranked]) -> list[Ranked]:
     seen: dict[str, int] = {}
     order = []
-    for position, chunk in enumerate(chunks):
-        seen[chunk.path] = nth = seen.get(chunk.path, -1) + 1
-        order.append((nth, position, chunk))
-    return [chunk for _, _, chunk in sorted(order, key=lambda item: item[:2])]
+    for position, ranked in enumerate(found):
+        seen[ranked.chunk.path] = nth = seen.get(ranked.chunk.path, -1) + 1
+        order.append((nth, position, ranked))
+    return [ranked for _, _, ranked in sorted(order, key=lambda item: item[:2])]
 
 
 @cache

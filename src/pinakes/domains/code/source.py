@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass
-from functools import cached_property
 from typing import TYPE_CHECKING
 
 from pinakes.domains.code.chunk import chunk_lines, lines_of
 from pinakes.domains.code.index import definitions_of
 from pinakes.domains.code.model import CodeHit
-from pinakes.workspace.admission import Admitted, admit
+from pinakes.workspace.admission import admit, read_regular, to_utf8
 from pinakes.workspace.extract import parse_file
 from pinakes.workspace.sync import is_stale
 from pinakes.workspace.walk import stamp
@@ -22,33 +20,45 @@ if TYPE_CHECKING:
     from pinakes.domains.code.model import Chunk
     from pinakes.store.code import ChunkRow
     from pinakes.store.project import ProjectStore
+    from pinakes.workspace.admission import Admitted
 
 CONTEXT_LINES = 3
+_NEAR_LINES = 12  # among so many, those that are not blank are looked for
 CONTEXT_CHARACTERS = 200  # of each line
 
 
-@dataclass(frozen=True)
-class _Source:
-    """A file as it is now."""
+class _Unchanged:
+    """A file that is as it was indexed: chunks are where they were, and only lines near them are taken apart."""
 
-    path: str
-    admitted: Admitted
-    is_as_indexed: bool
+    def __init__(self, data: bytes) -> None:
+        self._data = data
 
-    @cached_property
-    def lines(self) -> list[str]:
-        return lines_of(self.admitted.data)
+    def successor(self, chunk: ChunkRow) -> ChunkRow:
+        """The chunk itself."""
+        return chunk
 
-    @cached_property
-    def chunks(self) -> list[Chunk]:
-        return chunk_lines(self.lines, definitions_of(parse_file(self.path, self.admitted)))
+    def around(self, start: int, end: int) -> tuple[list[str], list[str], list[str]]:
+        """The lines before, from `start` to `end`, and after; of the others as many as may be shown."""
+        first, last = max(0, start - 1 - _NEAR_LINES), end + _NEAR_LINES
+        near = lines_of(b"\n".join(self._data.split(b"\n", last)[first:last]) + b"\n")
+        return near[: start - 1 - first], near[start - 1 - first : end - first], near[end - first :]
 
-    def successor(self, chunk: ChunkRow) -> Chunk | ChunkRow | None:
+
+class _Changed:
+    """A file that changed after it was indexed, or may have: chunks are looked for anew."""
+
+    def __init__(self, path: str, admitted: Admitted) -> None:
+        self._lines = lines_of(admitted.data)
+        self._chunks = chunk_lines(self._lines, definitions_of(parse_file(path, admitted)))
+
+    def successor(self, chunk: ChunkRow) -> Chunk | None:
         """What the chunk is now: the chunk of the same symbol nearest to where it was; None when that is gone."""
-        if self.is_as_indexed:
-            return chunk
-        same = [now for now in self.chunks if now.symbol == chunk.symbol]
+        same = [now for now in self._chunks if now.symbol == chunk.symbol]
         return min(same, key=lambda now: abs(now.start_line - chunk.start_line), default=None)
+
+    def around(self, start: int, end: int) -> tuple[list[str], list[str], list[str]]:
+        """The lines before, from `start` to `end`, and after."""
+        return self._lines[: start - 1], self._lines[start - 1 : end], self._lines[end:]
 
 
 class SourceReader:
@@ -57,7 +67,7 @@ class SourceReader:
     def __init__(self, root: Path, store: ProjectStore) -> None:
         self._root = root
         self._store = store
-        self._sources: dict[str, _Source | None] = {}
+        self._sources: dict[str, _Unchanged | _Changed | None] = {}
 
     def hit(self, chunk: ChunkRow, confidence: float) -> CodeHit | None:
         """The chunk with its current lines; None when neither it nor its successor is on disk any more."""
@@ -65,34 +75,45 @@ class SourceReader:
         now = source.successor(chunk) if source else None
         if source is None or now is None:
             return None
-        lines, start, end = source.lines, now.start_line, now.end_line
+        before, lines, after = source.around(now.start_line, now.end_line)
         return CodeHit(
             chunk.id,
             chunk.path,
-            start,
-            end,
+            now.start_line,
+            now.end_line,
             now.symbol,
             now.kind,
             round(confidence, 4),
-            _content(now.signature, lines[start - 1 : end]),
-            "\n".join(_nearest(lines[: start - 1][::-1])[::-1]),
-            "\n".join(_nearest(lines[end:])),
+            _content(now.signature, lines),
+            "\n".join(_nearest(before[::-1])[::-1]),
+            "\n".join(_nearest(after)),
         )
 
-    def _source(self, path: str) -> _Source | None:
+    def lines(self, path: str) -> list[str] | None:
+        """All lines of a file as they are now; None when it cannot be shown."""
+        current = stamp(f"{self._root}/{path}")
+        admitted = admit(self._root, path, current.size) if current else ""
+        return None if isinstance(admitted, str) else lines_of(admitted.data)
+
+    def _source(self, path: str) -> _Unchanged | _Changed | None:
         if path not in self._sources:
             self._sources[path] = self._load(path)
         return self._sources[path]
 
-    def _load(self, path: str) -> _Source | None:
+    def _load(self, path: str) -> _Unchanged | _Changed | None:
         current, known = stamp(f"{self._root}/{path}"), self._store.file(path)
-        admitted = admit(self._root, path, current.size) if current else "vanished"
-        if current is None or isinstance(admitted, str):
+        if current is None:
             return None
         # The same stamp means the same content; only in doubt is all of it looked at.
-        same_stamp = known is not None and not is_stale(known.stamp, current)
-        same = same_stamp or (known is not None and hashlib.sha256(admitted.data).digest() == known.hash)
-        return _Source(path, admitted, is_as_indexed=same)
+        if known is not None and not is_stale(known.stamp, current):
+            data = read_regular(f"{self._root}/{path}")
+            return _Unchanged(to_utf8(data)) if data is not None else None
+        admitted = admit(self._root, path, current.size)
+        if isinstance(admitted, str):
+            return None
+        if known is not None and hashlib.sha256(admitted.data).digest() == known.hash:
+            return _Unchanged(admitted.data)
+        return _Changed(path, admitted)
 
 
 def _nearest(lines: Sequence[str]) -> Sequence[str]:

@@ -42,10 +42,10 @@ def _index_repository(run: Callable[[Call], Answer]) -> Tool:
         "index_repository",
         "code",
         "Index a repository",
-        "Index a repository or bring its index up to date. search_code does this by itself on first use.",
+        "Index a repository or update its index. search_code does so on first use.",
         (
             Parameter("repo_path", "string", "Folder; default: the session's project.", default=""),
-            Parameter("project_id", "string", "An indexed project instead of a path.", default=""),
+            Parameter("project_id", "string", "Or an indexed project.", default=""),
             Parameter("force_reindex", "boolean", "Parse every file again.", default=False),
             Parameter("concise", "boolean", "Counts only.", default=False),
         ),
@@ -108,7 +108,7 @@ class _CodeTools:
         search = CodeSearch(CodeStore(index.database), index.project.root)
 
         def work(freshness: Freshness) -> CodeAnswer:
-            answer = search.search(call.text("query"), scope, limit=call.number("limit"))
+            answer = search.search(call.text("query"), scope, limit=call.number("limit"), concise=call.flag("concise"))
             if not answer.hits and not answer.files_searched:
                 answer = answer.with_notes((_why_empty(index.store.totals(), scope),))
             return answer.with_notes(freshness.notes)
@@ -121,6 +121,7 @@ class _CodeTools:
             latency_ms=int((time.monotonic() - started) * 1000),
             concise=call.flag("concise"),
             token_budget=self._token_budget,
+            excerpts=call.excerpts,
         )
 
     def set_working_directory(self, call: Call) -> Answer:

@@ -60,6 +60,18 @@ def find_python(name: str, project_root: Path, environments: Sequence[Path] = ()
     raise NotFound(f"{name} is not installed in the project's environment", hint="Install it there, then try again.")
 
 
+def distribution_of(module: str, project_root: Path, environments: Sequence[Path] = ()) -> str:
+    """The installed distribution that brings a top-level module: `PyYAML` for `yaml`; empty when none does."""
+    first_files = (f"{module}/__init__.py,", f"{module}.py,", f"{module}/__init__.pyi,")
+    for folder in site_packages(project_root, environments):
+        for info in sorted(folder.glob("*.dist-info")):
+            record = info / "RECORD"
+            lines = record.read_text("utf-8", "replace").splitlines() if record.is_file() else []
+            if any(line.startswith(first_files) for line in lines):
+                return info.name.removesuffix(".dist-info").rpartition("-")[0]
+    return ""
+
+
 def site_packages(project_root: Path, environments: Sequence[Path] = ()) -> Iterable[Path]:
     """The folders of installed packages: of the project's own environments first, then of the given ones."""
     usual = [project_root / name for name in _USUAL_ENVIRONMENTS]

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import re
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
-from pinakes.domains.docs.installed import find_node, find_python
+from pinakes.domains.docs.installed import distribution_of, find_node, find_python
 from pinakes.domains.docs.model import Reading, ReadPage, Skipped, Unchanged
 from pinakes.domains.docs.node_api import describe_declarations, imported_files
 from pinakes.domains.docs.python_api import describe_module, module_name, public_modules
@@ -16,7 +17,9 @@ from pinakes.errors import SourceError
 from pinakes.fetch.files import read_file
 from pinakes.markup.formats import SUFFIXES, format_of, parse
 from pinakes.markup.markdown import parse_markdown
+from pinakes.markup.model import join_blocks
 from pinakes.markup.rst import parse_rst
+from pinakes.store.docs import SourceRow
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -24,7 +27,7 @@ if TYPE_CHECKING:
     from pinakes.domains.docs.installed import NodePackage, PythonDistribution
     from pinakes.domains.docs.python_api import Module
     from pinakes.markup.model import Document
-    from pinakes.store.docs import Place, SourceRow
+    from pinakes.store.docs import Place
     from pinakes.store.docs_index import KnownPage
 
 _README = "README"
@@ -32,6 +35,36 @@ _MOST_FILES = 400
 _NOT_DOCUMENTS = re.compile(
     r"(?:^|/)(?:licen[cs]e|copying|authors|notice|top_level|entry_points|sources|requirements)[^/]*$", re.IGNORECASE
 )
+
+
+@dataclass(frozen=True, slots=True)
+class Definition:
+    """Signature and docstring of a name, and the file of the package that they stand in."""
+
+    origin: str
+    text: str
+
+
+def find_definition(name: str, project_root: Path, environments: Sequence[Path] = ()) -> Definition | None:
+    """A public name of a Python package that is installed for the project; None when there is no such thing."""
+    if "." not in name:
+        return None
+    distribution = distribution_of(name.partition(".")[0], project_root, environments)
+    if not distribution:
+        return None
+    source = SourceRow("", distribution, "pypi", f"pypi:{distribution}", project_root=project_root.as_posix())
+    try:
+        return PythonPackage(source, environments).definition(name)
+    except SourceError:  # a file of the package cannot be read or parsed
+        return None
+
+
+def _may_define(module: Module, name: str) -> bool:
+    """Whether a module is where a public name comes from, told by what it exports."""
+    if module.is_public and name.startswith(f"{module.name}."):
+        return True
+    starts = (public.removesuffix("*") if public.endswith("*") else f"{public}." for public in module.exports.values())
+    return f"{name}.".startswith(tuple(starts))
 
 
 class PackageFiles:
@@ -97,6 +130,16 @@ class PythonPackage(PackageFiles):
         if known and known.hash == digest:
             return Unchanged()
         return Reading((ReadPage(place.url, self._document(path, text, place.url)),), hash=digest)
+
+    def definition(self, name: str) -> Definition | None:
+        """What is documented of a public name such as `httpx.Client.get`; None when it is not there."""
+        for path, module in self._modules.items():
+            if not _may_define(module, name):
+                continue
+            for section in describe_module(module, self._source(path)).sections:
+                if section.is_definition and name in section.anchors:
+                    return Definition(self._prefix + path, join_blocks(section.blocks))
+        return None
 
     def _document(self, path: str, text: str, url: str) -> Document:
         title = f"{self._distribution.name} {self._distribution.version}"

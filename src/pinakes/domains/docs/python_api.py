@@ -15,13 +15,14 @@ from pinakes.markup.outline import Outline
 from pinakes.markup.text import fenced
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
 
 _SKIPPED_PARTS = frozenset(
     ("tests", "test", "testing", "_vendor", "vendored", "vendor", "conftest", "__pycache__", "benchmarks")
 )
 _DEFINITION_RANK = 5
 _LONGEST_SIGNATURE = 1_200
+_LONGEST_CHAIN = 4
 _EXAMPLE = re.compile(r"^\s*>>> ", re.MULTILINE)
 
 Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
@@ -46,17 +47,30 @@ def public_modules(files: Iterable[str], sources: Mapping[str, str]) -> list[Mod
     """The modules among `files` that have public names: public ones, and private ones that are re-exported from."""
     modules = {name: path for path in files if (name := module_name(path))}
     exports: dict[str, dict[str, str]] = {}
-    for path, source in sources.items():
-        package = module_name(path)
-        if package and _is_public(package):
-            for origin, name, public in _reexports(source, package):
+    taken = {
+        package: list(_reexports(source, package)) for path, source in sources.items() if (package := module_name(path))
+    }
+    for package, names in taken.items():
+        if _is_public(package):
+            for origin, name, public in names:
                 exports.setdefault(origin, {}).setdefault(name, public)
+    _pass_on(exports, {package: names for package, names in taken.items() if not _is_public(package)})
     found = []
     for name, path in sorted(modules.items()):
         known_as = exports.get(name, {})
         if _is_public(name) or known_as:
             found.append(Module(path, name, _is_public(name), known_as))
     return found
+
+
+def _pass_on(exports: dict[str, dict[str, str]], private: Mapping[str, Sequence[tuple[str, str, str]]]) -> None:
+    """Names that public packages take from private ones, handed on to the modules where those took them from."""
+    for _ in range(_LONGEST_CHAIN):
+        for package, names in private.items():
+            known_as = exports.get(package, {})
+            for origin, name, own in names:
+                if public := known_as.get(own.rpartition(".")[2]):
+                    exports.setdefault(origin, {}).setdefault(name, public)
 
 
 def module_name(path: str) -> str:

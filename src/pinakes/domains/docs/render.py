@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from pinakes.budget import characters_for, cut, fit
+from pinakes.excerpts import Excerpts
 from pinakes.tool import Answer
 
 if TYPE_CHECKING:
@@ -24,13 +25,31 @@ _MOST_FAILURES = 50
 _TILDES = re.compile(r"^\s*(~{3,})", re.MULTILINE)
 
 
-def render_passages(passages: Sequence[Passage], *, project_root: Path, token_budget: int, note: str = "") -> Answer:
-    """Whole passages, best first, as many as fit; the first line says when some were left out, the next the note."""
-    pieces = [render_passage(number, passage, project_root) for number, passage in enumerate(passages, start=1)]
+def render_passages(
+    passages: Sequence[Passage],
+    *,
+    project_root: Path,
+    token_budget: int,
+    excerpts: Excerpts | None = None,
+    note: str = "",
+) -> Answer:
+    """Whole passages, best first, as many as fit; the first line says when some were left out, the next the note.
+
+    A passage that `excerpts` knows is named, not repeated.
+    """
+    shown = excerpts or Excerpts()
+    folded = {passage.id for passage in passages if shown.has(passage.id, passage.text)}
+    pieces = [
+        render_passage(number, passage, project_root, is_repeated=passage.id in folded)
+        for number, passage in enumerate(passages, start=1)
+    ]
     room = characters_for(token_budget) - len(QUOTED) - len(note) - 120
     if len(pieces[0]) > room:
         pieces[0] = _first_shortened(passages[0], project_root, room)
+        folded.add(passages[0].id)
     fitted = fit(pieces, characters=room)
+    new = (each for each in passages[: len(fitted.pieces)] if each.id not in folded)
+    shown.note((each.id, each.text) for each in new)
     head = f"{note}\n{QUOTED}" if note else QUOTED
     if len(fitted.pieces) < len(pieces):
         left_out = "narrow the query or raise PINAKES_TOKEN_BUDGET for more"
@@ -39,14 +58,17 @@ def render_passages(passages: Sequence[Passage], *, project_root: Path, token_bu
     return Answer(text, truncated=fitted.truncated, original_characters=fitted.original_characters)
 
 
-def render_passage(number: int, passage: Passage, project_root: Path) -> str:
+def render_passage(number: int, passage: Passage, project_root: Path, *, is_repeated: bool = False) -> str:
     """One result in the contract's form; its text cannot pretend to be another result."""
     fence = _fence(passage.text)
     section = passage.section or passage.title
     if passage.version and f"@{passage.version}/" not in passage.url:
         section = f"{passage.source} {passage.version} > {section}"
     citation = shown_path(passage.citation, project_root)
-    return f"## [{number}] Source: {citation}\nSection: {section}\n\n{fence}quoted\n{passage.text}\n{fence}\n---"
+    head = f"## [{number}] Source: {citation}\nSection: {section}\n\n"
+    if is_repeated:
+        return f"{head}(shown before in this session: {passage.id})\n---"
+    return f"{head}{fence}quoted\n{passage.text}\n{fence}\n---"
 
 
 def _first_shortened(passage: Passage, project_root: Path, room: int) -> str:

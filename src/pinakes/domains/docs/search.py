@@ -80,11 +80,12 @@ class DocsSearch:
 
     def search(self, question: Question) -> Found:
         """Passages that answer, best first, no text twice."""
-        ids = [source.id for source in self._sources(question)]
-        passages = interleave(self._documentation(question, ids), self._descriptions(question))[: question.limit]
         meaning = self._meaning()
-        note = meaning.trouble if meaning else ""
-        return Found(tuple(passages), None if passages else self._store.totals(ids), note)
+        with self._store.database.snapshot():
+            ids = [source.id for source in self._sources(question)]
+            passages = interleave(self._documentation(question, ids), self._descriptions(question))[: question.limit]
+            note = meaning.trouble if meaning else ""
+            return Found(tuple(passages), None if passages else self._store.totals(ids), note)
 
     def _sources(self, question: Question) -> list[SourceRow]:
         """The sources that the question is about; a name that does not exist is an error that says so."""
@@ -114,6 +115,11 @@ class DocsSearch:
             return anchors
         best = max(anchors, key=lambda anchor: len(wanted & set(self._words.of(anchor).split())))
         return (best, *(anchor for anchor in anchors if anchor != best))
+
+    def passage(self, chunk_id: int) -> Passage | None:
+        """One passage by the number in its id; None when it is gone."""
+        shown = self._store.chunks([chunk_id])
+        return _passage(shown[0], shown[0].anchors, 1.0) if shown else None
 
     def rank(self, query: str, source_ids: list[str]) -> list[tuple[float, Candidate]]:
         """Candidates for a query, best first."""

@@ -57,8 +57,13 @@ class DocsTools:
         found = self.docs.search.search(question)
         if found.searched is not None:
             return Answer(render_nothing(query, found.searched, self._library.statuses()))
-        root = call.session.project_root()
-        return render_passages(found.passages, project_root=root, token_budget=self.token_budget, note=found.note)
+        return render_passages(
+            found.passages,
+            project_root=call.session.project_root(),
+            token_budget=self.token_budget,
+            excerpts=call.excerpts,
+            note=found.note,
+        )
 
     def list_sources(self, _call: Call) -> Answer:
         """Every source and where it stands, API descriptions last."""
@@ -141,8 +146,7 @@ def docs_tools(open_tools: Callable[[], DocsTools]) -> tuple[Tool, ...]:
         ),
         Tool(
             "add_source", "docs", "Add a source",
-            "Add a website, folder, file, API description, pypi:NAME, npm:NAME or deps: (all dependencies); "
-            "indexed in the background.",
+            "Add a website, folder, file, API description, pypi:NAME, npm:NAME or deps: (all dependencies).",
             (
                 Parameter("url", "string", "Where it is."),
                 Parameter("name", "string", "What to call it."),

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pinakes.domains.graph.facts import StoredFacts, encode
-from pinakes.domains.graph.languages import DEFINITIONS_ONLY, LOOKED_UP_BY_NAME, RESOLVERS, resolver_of
+from pinakes.domains.graph.languages import DEFINITIONS_ONLY, FAMILIES, LOOKED_UP_BY_NAME, resolver_of
 from pinakes.domains.graph.second_tier.manifest import MANIFEST_LANGUAGE, is_manifest, manifest_facts
 from pinakes.store.graph import (
     APPEARED,
@@ -69,9 +69,9 @@ class GraphIndexer:
         affected = _affected(writer, changes.removed)
         facts = StoredFacts(connection, languages)
         with garbage_collection_off():
-            for resolver in RESOLVERS:
-                paths = [path for path in affected if languages.get(path) in resolver.languages]
-                for resolution in resolver.resolve(facts, paths) if paths else ():
+            for family in FAMILIES:
+                paths = [path for path in affected if languages.get(path) in family.languages]
+                for resolution in family.resolver().resolve(facts, paths) if paths else ():
                     writer.write_resolution(_resolution_record(resolution))
         writer.settle()
 

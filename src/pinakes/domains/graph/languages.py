@@ -1,29 +1,59 @@
-"""Which resolver serves which language: one line per family."""
+"""Which resolver serves which language: one line per family. A resolver is imported when a file first needs it."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING
 
 from pinakes.domains.graph.definitions import DefinitionsOnly
-from pinakes.domains.graph.python.resolver import PythonResolver
-from pinakes.domains.graph.second_tier.resolver import SecondTierResolver
-from pinakes.domains.graph.typescript.resolver import TypeScriptResolver
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from pinakes.domains.graph.model import Resolver
 
-_SECOND_TIER = SecondTierResolver()
-RESOLVERS: tuple[Resolver, ...] = (PythonResolver(), TypeScriptResolver(), _SECOND_TIER)
-LOOKED_UP_BY_NAME = _SECOND_TIER.languages
+
+@dataclass(frozen=True, slots=True)
+class Family:
+    """Languages that one resolver serves."""
+
+    languages: frozenset[str]
+    resolver: Callable[[], Resolver]
+
+
+@cache
+def _python() -> Resolver:
+    from pinakes.domains.graph.python.resolver import PythonResolver
+
+    return PythonResolver()
+
+
+@cache
+def _typescript() -> Resolver:
+    from pinakes.domains.graph.typescript.resolver import TypeScriptResolver
+
+    return TypeScriptResolver()
+
+
+@cache
+def _second_tier() -> Resolver:
+    from pinakes.domains.graph.second_tier.resolver import SecondTierResolver
+
+    return SecondTierResolver()
+
+
+LOOKED_UP_BY_NAME = frozenset("go java kotlin csharp rust c cpp php ruby".split())
 """Languages whose resolution depends on all definitions of a name, wherever they are."""
+FAMILIES = (
+    Family(frozenset({"python"}), _python),
+    Family(frozenset({"typescript", "tsx", "javascript", "jsx", "json"}), _typescript),
+    Family(LOOKED_UP_BY_NAME, _second_tier),
+)
 DEFINITIONS_ONLY = DefinitionsOnly()
 
 
 @cache
 def resolver_of(language: str) -> Resolver | None:
     """The resolver of a language; None where only definitions are known."""
-    for resolver in RESOLVERS:
-        if language in resolver.languages:
-            return resolver
-    return None
+    return next((family.resolver() for family in FAMILIES if language in family.languages), None)

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator
+    from collections.abc import Collection, Iterator, Sequence
+    from pathlib import Path
 
     from pinakes.workspace.indexer import ParsedFile
 
@@ -93,6 +94,28 @@ class NamedSymbol:
     path: str
     key: str
     kind: str
+
+
+class Surroundings(Protocol):
+    """What other domains know about a symbol, as sections of an answer."""
+
+    def mentions(self, name: str, root: Path, /) -> Sequence[str]:
+        """Documentation and observations that mention a symbol of the project."""
+
+    def outside(self, symbol: str, root: Path, /) -> Sequence[str]:
+        """What is known about a symbol that the project does not define; nothing when nobody knows it."""
+
+
+class NoSurroundings:
+    """Stands in where the graph is alone."""
+
+    def mentions(self, _name: str, _root: Path) -> Sequence[str]:
+        """Nothing is known."""
+        return ()
+
+    def outside(self, _symbol: str, _root: Path) -> Sequence[str]:
+        """Nothing is known."""
+        return ()
 
 
 class ProjectFacts(Protocol):

@@ -131,6 +131,12 @@ def render_impact(impact: Impact, *, limit: int, page: Page) -> Answer:
     return page.answer(header, lines)
 
 
+def render_outside(symbol: str, sections: Sequence[str], *, page: Page) -> Answer:
+    """A symbol of an installed package: what its documentation says, and where its name is used."""
+    head = f"'{symbol}' is not defined in this project but in an installed package:"
+    return page.answer(lambda _shown: head, sections)
+
+
 def render_cycles(found: Sequence[Component], files: int, *, page: Page) -> Answer:
     """Components with one shortest cycle each, by when they take effect."""
     lines = [_component(component) for component in found]

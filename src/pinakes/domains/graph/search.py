@@ -84,14 +84,14 @@ class GraphSearch:
 
     def __init__(self, reader: GraphReader, root: Path) -> None:
         self.reader = reader
-        self._root = root
+        self.root = root
 
     # --- symbols
 
     def find(self, symbol: str, *, path: str = "", kinds: frozenset[str] = frozenset()) -> list[SymbolRow]:
         """Definitions of a name or matching a pattern, best first; NotFound with suggestions when there are none."""
         query = understand(symbol)
-        in_path = path_filter(self._root, path)
+        in_path = path_filter(self.root, path)
         found = self._matching(query)
         if not found:
             raise self._not_found(symbol, query)
@@ -126,7 +126,9 @@ class GraphSearch:
             return []
         from rapidfuzz import fuzz, process  # deferred: only needed when nothing was found
 
-        near = process.extract(query.last, self.reader.names(), scorer=fuzz.WRatio, limit=_SUGGESTIONS)
+        # A short name is in many longer ones, which makes it like none of them.
+        names = [name for name in self.reader.names() if 2 * len(name) > len(query.last)]
+        near = process.extract(query.last, names, scorer=fuzz.WRatio, limit=_SUGGESTIONS)
         return [name for name, score, _ in near if score >= _LEAST_SIMILAR]
 
     def targets(self, symbol: str) -> list[Target]:

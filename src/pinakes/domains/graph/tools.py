@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pinakes.domains.graph.cycles import find_cycles
+from pinakes.domains.graph.model import NoSurroundings
 from pinakes.domains.graph.query import KINDS, kinds_of
 from pinakes.domains.graph.render import (
     Page,
@@ -14,30 +15,31 @@ from pinakes.domains.graph.render import (
     render_context,
     render_cycles,
     render_impact,
+    render_outside,
     render_references,
     render_stats,
     render_symbols,
 )  # fmt: skip
 from pinakes.domains.graph.search import GraphSearch
-from pinakes.errors import BadArgument
+from pinakes.errors import BadArgument, NotFound
 from pinakes.store.graph_read import GraphReader
 from pinakes.tool import Answer, Call, Parameter, Tool
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable
 
+    from pinakes.domains.graph.model import Surroundings
     from pinakes.domains.graph.search import Target
+    from pinakes.workspace.project_index import Freshness, ProjectIndex
     from pinakes.workspace.projects import Projects
 
 _PROJECT = Parameter("project_path", "string", "Default: the session's.", default="")
 _SYMBOL = Parameter("symbol", "string", "Name or regular expression.")
 
 
-def graph_tools(
-    projects: Projects, *, token_budget: int, mentions: Callable[[str], Sequence[str]] = lambda _symbol: ()
-) -> tuple[Tool, ...]:
-    """The tools of the graph toolset; `mentions` gives sections of other domains that mention a symbol."""
-    tools = _GraphTools(projects, token_budget, mentions)
+def graph_tools(projects: Projects, *, token_budget: int, surroundings: Surroundings | None = None) -> tuple[Tool, ...]:
+    """The tools of the graph toolset; `surroundings` is what other domains know about symbols."""
+    tools = _GraphTools(projects, token_budget, surroundings or NoSurroundings())
     return (
         _tool(
             "find_symbol",
@@ -49,42 +51,42 @@ def graph_tools(
                 Parameter("kind", "string", f"{', '.join(KINDS)}.", default=""),
                 _limit(20),
             ),
-            tools.find_symbol,
+            tools.served(tools.find_symbol),
         ),
         _tool(
             "find_references",
             "Find references",
             "List every use of a symbol: imports, calls, inheritance, type uses, decorators. Possible ones apart.",
             (_SYMBOL, _limit(30)),
-            tools.find_references,
+            tools.served(tools.find_references),
         ),
         _tool(
             "get_impact",
             "Impact",
             "List what a change of a symbol affects, by distance; tests apart.",
             (_SYMBOL, _limit(50)),
-            tools.get_impact,
+            tools.served(tools.get_impact),
         ),
         _tool(
             "detect_circular",
             "Circular imports",
             "List circular imports: at run time, type-only, deferred.",
             (),
-            tools.detect_circular,
+            tools.served(tools.detect_circular),
         ),
         _tool(
             "get_context",
             "Context",
-            "Show a symbol's definition, callers, callees, bases, subclasses and members.",
+            "Show a symbol's definition, callers, callees, bases, subclasses, members, docs and memories.",
             (_SYMBOL,),
-            tools.get_context,
+            tools.served(tools.get_context),
         ),
         _tool(
             "get_stats",
             "Statistics",
             "Show the size of the graph and how much is resolved.",
             (),
-            tools.get_stats,
+            tools.served(tools.get_stats),
         ),
     )
 
@@ -109,61 +111,73 @@ class _Opened:
 
 
 class _GraphTools:
-    def __init__(self, projects: Projects, token_budget: int, mentions: Callable[[str], Sequence[str]]) -> None:
+    def __init__(self, projects: Projects, token_budget: int, surroundings: Surroundings) -> None:
         self._projects = projects
         self._token_budget = token_budget
-        self._mentions = mentions
+        self._surroundings = surroundings
 
-    def find_symbol(self, call: Call) -> Answer:
+    def served(self, work: Callable[[_Opened, Call], Answer]) -> Callable[[Call], Answer]:
+        """The same work on the graph of the project that a call is about, brought up to date."""
+
+        def run(call: Call) -> Answer:
+            index = self._projects.at(_folder(call.text("project_path"), call.session.project_root()))
+            return index.answer(lambda freshness: work(self._opened(index, freshness), call), progress=call.progress)
+
+        return run
+
+    def find_symbol(self, graph: _Opened, call: Call) -> Answer:
         """Definitions by name or pattern."""
         kinds = kinds_of(call.text("kind"))
-        graph = self._opened(call)
         rows = graph.search.find(call.text("symbol"), path=call.text("path"), kinds=kinds)
         return render_symbols(rows, call.text("symbol"), limit=call.number("limit"), page=graph.page)
 
-    def find_references(self, call: Call) -> Answer:
+    def find_references(self, graph: _Opened, call: Call) -> Answer:
         """Uses of one symbol, or what an ambiguous name may mean."""
-        graph = self._opened(call)
-        targets = graph.search.targets(call.text("symbol"))
-        if len(targets) > 1:
-            return self._ambiguous(graph, targets, call)
-        return render_references(graph.search.references(targets[0]), limit=call.number("limit"), page=graph.page)
+        target = self._target(graph, call)
+        if isinstance(target, Answer):
+            return target
+        return render_references(graph.search.references(target), limit=call.number("limit"), page=graph.page)
 
-    def get_impact(self, call: Call) -> Answer:
+    def get_impact(self, graph: _Opened, call: Call) -> Answer:
         """Transitive dependants."""
-        graph = self._opened(call)
-        targets = graph.search.targets(call.text("symbol"))
-        if len(targets) > 1:
-            return self._ambiguous(graph, targets, call)
-        return render_impact(graph.search.impact(targets[0]), limit=call.number("limit"), page=graph.page)
+        target = self._target(graph, call)
+        if isinstance(target, Answer):
+            return target
+        return render_impact(graph.search.impact(target), limit=call.number("limit"), page=graph.page)
 
-    def detect_circular(self, call: Call) -> Answer:
+    def detect_circular(self, graph: _Opened, _call: Call) -> Answer:
         """Import cycles."""
-        graph = self._opened(call)
         reader = graph.search.reader
         return render_cycles(find_cycles(reader.imports()), len(reader.paths()), page=graph.page)
 
-    def get_context(self, call: Call) -> Answer:
+    def get_context(self, graph: _Opened, call: Call) -> Answer:
         """One symbol and its neighbourhood."""
-        graph = self._opened(call)
-        targets = graph.search.targets(call.text("symbol"))
-        if len(targets) > 1:
-            return self._ambiguous(graph, targets, call)
-        context = graph.search.context(targets[0])
-        return render_context(context, self._mentions(targets[0].first.name), page=graph.page)
+        target = self._target(graph, call)
+        if isinstance(target, Answer):
+            return target
+        context = graph.search.context(target)
+        extras = self._surroundings.mentions(target.first.name, graph.search.root)
+        return render_context(context, extras, page=graph.page)
 
-    def get_stats(self, call: Call) -> Answer:
+    def get_stats(self, graph: _Opened, _call: Call) -> Answer:
         """Sizes and shares."""
-        graph = self._opened(call)
         return render_stats(graph.search.reader.counts(), graph.freshness, page=graph.page)
 
-    def _ambiguous(self, graph: _Opened, targets: Sequence[Target], call: Call) -> Answer:
+    def _target(self, graph: _Opened, call: Call) -> Target | Answer:
+        """The one thing that is meant; an answer at once where a name is ambiguous or an installed package's."""
+        symbol = call.text("symbol")
+        try:
+            targets = graph.search.targets(symbol)
+        except NotFound:
+            if sections := self._surroundings.outside(symbol, graph.search.root):
+                return render_outside(symbol, sections, page=graph.page)
+            raise
+        if len(targets) == 1:
+            return targets[0]
         counts = graph.search.reader.reference_counts(node_id for target in targets for node_id in target.node_ids)
-        return render_candidates(targets, counts, call.text("symbol"), page=graph.page)
+        return render_candidates(targets, counts, symbol, page=graph.page)
 
-    def _opened(self, call: Call) -> _Opened:
-        index = self._projects.at(_folder(call.text("project_path"), call.session.project_root()))
-        freshness = index.freshen(progress=call.progress)
+    def _opened(self, index: ProjectIndex, freshness: Freshness) -> _Opened:
         page = Page(token_budget=self._token_budget, notes=freshness.notes)
         state = (
             "index complete and up to date" if freshness.complete and not freshness.notes else "index not complete yet"

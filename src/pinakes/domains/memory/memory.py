@@ -8,6 +8,7 @@ from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING, NamedTuple
 
+from pinakes.confinement import may_recall, may_recall_all
 from pinakes.domains.memory import anchors
 from pinakes.domains.memory.duplicates import find_duplicate
 from pinakes.domains.memory.model import (
@@ -22,7 +23,7 @@ from pinakes.domains.memory.model import (
 from pinakes.domains.memory.redact import redact
 from pinakes.domains.memory.times import micros
 from pinakes.domains.memory.words import identifiers, words_inside
-from pinakes.errors import BadArgument
+from pinakes.errors import BadArgument, Forbidden
 from pinakes.store.memory import NewObservation
 
 if TYPE_CHECKING:
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from pinakes.domains.memory.model import Clock
     from pinakes.domains.memory.search import Found
     from pinakes.store.memory import MemoryStore, Observation, Writer
+    from pinakes.store.memory.rows import Project
 
 _RECENT = 40
 _ID_LETTERS = "0123456789abcdefghjkmnpqrstvwxyz"
@@ -73,6 +75,8 @@ class Memory:
 
     def remember(self, draft: Draft, place: Place) -> Remembered:
         """Keep a draft; on disk when this returns. One that says what is known joins the older observation."""
+        if not may_recall(place.project_id):
+            raise Forbidden("Memories of that project are not yours to keep", hint="Leave out project_id.")
         prepared = self.prepare(draft, place.root)
         with self.store.writing() as writer:
             project, session = self.place_keys(writer, place)
@@ -158,12 +162,16 @@ class Memory:
         if not query:
             raise BadArgument("The query is empty", hint="Ask in a few words what you want to know.")
         with self.store.database.snapshot():
-            known = {project.project_id: project.key for project in self.store.projects()}
-            everything = project_id == ALL_PROJECTS
-            keys = (
-                tuple(known.values()) if everything else tuple(known[p] for p in (project_id, PERSONAL) if p in known)
+            known = {project.project_id: project.key for project in self._projects()}
+            wanted = tuple(known) if project_id == ALL_PROJECTS else (project_id, PERSONAL)
+            keys = tuple(known[p] for p in wanted if p in known)
+            found = search(
+                self.store,
+                query,
+                Scope(keys, project_id == ALL_PROJECTS and may_recall_all()),
+                limit=limit,
+                now=self.clock(),
             )
-            found = search(self.store, query, Scope(keys, everything), limit=limit, now=self.clock())
             elsewhere = self.store.count([key for key in known.values() if key not in keys]) if not found.hits else 0
         return replace(found, elsewhere=elsewhere)
 
@@ -172,7 +180,7 @@ class Memory:
         found: dict[int, Observation] = {}
         unknown: list[str] = []
         for given in dict.fromkeys(ids):
-            rows = self.store.by_ids(possible_ids(clean(given)))
+            rows = [row for row in self.store.by_ids(possible_ids(clean(given))) if may_recall(row.project_id)]
             if rows:
                 chosen = min(rows, key=lambda row: row.project_id != project_id)
                 found.setdefault(chosen.place, chosen)
@@ -203,6 +211,7 @@ class Memory:
         with self.store.writing() as writer:
             for given in dict.fromkeys(ids):
                 rows = [row for one in possible_ids(clean(given)) for row in writer.with_id(one)]
+                rows = [row for row in rows if may_recall(row.project_id)]
                 if not rows:
                     unknown.append(given)
                     continue
@@ -218,10 +227,18 @@ class Memory:
         with self.store.writing() as writer:
             return writer.purge(limit + 1)
 
+    def in_session(self, session_id: str, *, limit: int) -> list[Observation]:
+        """The last observations of a session, oldest first."""
+        return [row for row in self.store.in_session(session_id, limit=limit) if may_recall(row.project_id)]
+
     def project_keys(self, project_id: str) -> tuple[int, ...]:
         """The keys of a project and of the personal one, as far as they exist; of every project for `all`."""
         wanted = (project_id, PERSONAL)
-        return tuple(p.key for p in self.store.projects() if project_id == ALL_PROJECTS or p.project_id in wanted)
+        return tuple(p.key for p in self._projects() if project_id == ALL_PROJECTS or p.project_id in wanted)
+
+    def _projects(self) -> list[Project]:
+        """The projects whose memories this call may see."""
+        return [project for project in self.store.projects() if may_recall(project.project_id)]
 
     def changed_places(self, observations: Sequence[Observation], roots: dict[str, Path]) -> set[int]:
         """The places of observations whose code has changed since; `roots` tells where projects lie."""

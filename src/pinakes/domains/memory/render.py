@@ -3,11 +3,10 @@ marked as such."""
 
 from __future__ import annotations
 
-import json
 import re
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from pinakes.budget import characters_for, cut, estimate_tokens, fit
+from pinakes.budget import characters_for, cut, fit
 from pinakes.domains.memory.model import shown_id, title_of
 from pinakes.domains.memory.times import iso
 from pinakes.tool import Answer
@@ -17,7 +16,6 @@ if TYPE_CHECKING:
 
     from pinakes.domains.memory.memory import Lookup
     from pinakes.domains.memory.model import Remembered
-    from pinakes.domains.memory.search import Found, Hit
     from pinakes.store.memory import Observation
     from pinakes.tool import JsonObject
 
@@ -27,70 +25,7 @@ _LINE_CHARACTERS = 140
 
 def url_of(observation: Observation) -> str:
     """The address that cites an observation."""
-    return f"pinakes://memory/{observation.id}"
-
-
-def hit_json(hit: Hit, *, changed: bool) -> JsonObject:
-    """One line of the compact index."""
-    observation = hit.observation
-    mark = f" {CHANGED_MARK}" if changed else ""
-    return {
-        "id": shown_id(observation.id),
-        "title": title_of(observation.text) + mark,
-        "url": url_of(observation),
-        "score": hit.score,
-        "snippet": hit.snippet,
-        "source": observation.source or observation.kind,
-        "created_at": iso(observation.created_at),
-    }
-
-
-def search_answer(query: str, found: Found, changed: Collection[int], *, token_budget: int) -> Answer:
-    """The index of what was found, as data and as compact JSON text."""
-    if not found.hits:
-        return _nothing(query, found)
-    lines = [hit_json(hit, changed=hit.observation.place in changed) for hit in found.hits]
-    answer: JsonObject = {
-        "results": lines,
-        "total_count": found.matching,
-        "query": query,
-        "token_estimate": 0,
-    }
-    answer["next"] = "timeline(around=id) shows what came before and after; get_observations(ids) shows full text"
-    whole = len(compact(answer))
-    truncated = False
-    while len(compact(answer)) > characters_for(token_budget) - 100 and len(lines) > 1:
-        lines.pop()
-        truncated = True
-    if truncated:
-        answer |= {"truncated": True, "original_size_chars": whole}
-    answer["token_estimate"] = estimate_tokens(compact(answer))
-    return Answer(compact(answer), answer, truncated=truncated, original_characters=whole)
-
-
-def _nothing(query: str, found: Found) -> Answer:
-    text = f"No observations found matching '{query}'. Searched {found.searched} observations."
-    if found.elsewhere:
-        text += f" {found.elsewhere} more belong to other projects: project_id='all' searches them too."
-    return Answer(text, {"results": [], "total_count": 0, "query": query, "token_estimate": estimate_tokens(text)})
-
-
-def fetch_answer(observation: Observation, *, changed: bool, token_budget: int) -> Answer:
-    """One observation in full, with its citation, as data and as compact JSON text."""
-    answer: JsonObject = {
-        "id": shown_id(observation.id),
-        "title": title_of(observation.text),
-        "text": observation.text,
-        "url": url_of(observation),
-        "metadata": _metadata(observation, changed=changed),
-    }
-    whole = len(compact(answer))
-    room = characters_for(token_budget) - (whole - len(observation.text)) - 80
-    if whole <= characters_for(token_budget):
-        return Answer(compact(answer), answer, original_characters=whole)
-    answer["text"] = cut(observation.text, characters=max(100, room))
-    answer |= {"truncated": True, "original_size_chars": whole}
-    return Answer(compact(answer), answer, truncated=True, original_characters=whole)
+    return f"pinakes://observation/{observation.id}"
 
 
 def observations_answer(lookup: Lookup, changed: Collection[int], *, token_budget: int) -> Answer:
@@ -146,11 +81,6 @@ def set_aside_text(name: str) -> str:
     return f"The memory file was damaged and set aside as {name}; `pinakes memory check` brings back what can be read."
 
 
-def compact(value: Any) -> str:
-    """JSON without a wasted character."""
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
-
-
 def fence(text: str) -> str:
     """A text inside a fence that nothing in it can close."""
     longest = max((len(run) for run in re.findall(r"`{3,}", text)), default=2)
@@ -158,7 +88,8 @@ def fence(text: str) -> str:
     return f"{marks}\n{text}\n{marks}"
 
 
-def _metadata(observation: Observation, *, changed: bool) -> JsonObject:
+def metadata_of(observation: Observation, *, changed: bool) -> JsonObject:
+    """What is known about an observation beside its text."""
     metadata: JsonObject = {
         "kind": observation.kind,
         "source": observation.source,

@@ -1,4 +1,4 @@
-"""The memory toolset: what agents call. Reads arguments, asks Memory, hands the result to render.py."""
+"""The memory tools, save `search` and `fetch`, which span all domains. Asks Memory; leaves wording to render.py."""
 
 from __future__ import annotations
 
@@ -6,12 +6,9 @@ from typing import TYPE_CHECKING
 
 from pinakes.domains.memory.model import KINDS, Draft, Place, shown_id
 from pinakes.domains.memory.render import (
-    fetch_answer,
     forgotten_text,
     observations_answer,
     remembered_text,
-    search_answer,
-    set_aside_text,
     timeline_answer,
 )
 from pinakes.domains.memory.times import parse_iso
@@ -29,7 +26,6 @@ if TYPE_CHECKING:
 
 _SESSION_ROWS = 200
 
-_QUERY = Parameter("query", "string", "A question in plain words (1-500 characters)")
 _PROJECT = Parameter("project_id", "string", "Default: the session's; or 'personal'", default="")
 _IDS = Parameter("ids", "array", "Ids from search or timeline")
 
@@ -65,34 +61,13 @@ class _MemoryTools:
         return self._open_memory()
 
     def tools(self) -> tuple[Tool, ...]:
-        """All six, in the order of the contract."""
+        """All four, in the order of the contract."""
         return (
-            self._search_tool(),
-            self._fetch_tool(),
             self._get_tool(),
             self._timeline_tool(),
             self._remember_tool(),
             self._forget_tool(),
         )
-
-    def search(self, call: Call) -> Answer:
-        """The compact index of what matches a question."""
-        query = call.text("query")
-        found = self._memory.search(
-            query, call.text("project_id") or self._project(call).project_id, limit=call.number("limit")
-        )
-        changed = self._changed(call, [hit.observation for hit in found.hits])
-        answer = search_answer(query, found, changed, token_budget=self._token_budget)
-        aside = self._memory.store.database.set_aside
-        if found.hits or aside is None:
-            return answer
-        return Answer(f"{answer.text} {set_aside_text(aside.name)}", answer.structured)
-
-    def fetch(self, call: Call) -> Answer:
-        """The full text behind one id."""
-        lookup = self._look_up(call, [call.text("id")])
-        changed = self._changed(call, lookup.found)
-        return fetch_answer(lookup.found[0], changed=bool(changed), token_budget=self._token_budget)
 
     def get_observations(self, call: Call) -> Answer:
         """Full observations by id."""
@@ -136,7 +111,7 @@ class _MemoryTools:
         session_id, around = call.text("session_id"), call.text("around")
         before, after = call.number("before"), call.number("after")
         if session_id:
-            return None, self._memory.store.in_session(session_id, limit=_SESSION_ROWS)
+            return None, self._memory.in_session(session_id, limit=_SESSION_ROWS)
         if not around:
             raise BadArgument("Give `around` (an id or a time) or `session_id`", hint="Ids come from search.")
         if (moment := parse_iso(around)) is not None:
@@ -157,36 +132,6 @@ class _MemoryTools:
         project = self._project(call)
         return self._memory.changed_places(list(rows), {project.project_id: project.root})
 
-    def _search_tool(self) -> Tool:
-        return Tool(
-            "search",
-            "memory",
-            "Search memory",
-            "Search what earlier sessions learned: decisions, findings, changes, errors. "
-            "A compact index; fetch shows full text.",
-            (
-                _QUERY,
-                Parameter("limit", "integer", "Most results (1-20)", default=10, minimum=1, maximum=20),
-                Parameter(
-                    "project_id",
-                    "string",
-                    "Default: the session's and personal; or 'all'",
-                    default="",
-                ),
-            ),
-            self.search,
-        )
-
-    def _fetch_tool(self) -> Tool:
-        return Tool(
-            "fetch",
-            "memory",
-            "Fetch by id",
-            "Show the full text behind an id from search, with its citation.",
-            (Parameter("id", "string", "An id from search"),),
-            self.fetch,
-        )
-
     def _get_tool(self) -> Tool:
         return Tool(
             "get_observations",
@@ -202,7 +147,7 @@ class _MemoryTools:
             "timeline",
             "memory",
             "Timeline",
-            "Show what came before and after an observation or time, or one session.",
+            "Show what came before and after an observation or time.",
             (
                 Parameter("around", "string", "An id from search, or an ISO time", default=""),
                 Parameter("session_id", "string", "Show this session instead", default=""),

@@ -1,0 +1,84 @@
+"""Whether the search over everything brings the right kind of knowledge first.
+
+python -m benchmarks.federation
+
+The questions and the project that they are about are those of the goldens in tests/relevance. Two plain ways to merge
+the same lists stand beside ours: each shelf in turn, and by each shelf's own scores scaled to its best.
+"""
+
+from __future__ import annotations
+
+import statistics
+import tempfile
+import time
+from contextlib import closing
+from itertools import chain, pairwise, zip_longest
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tests.relevance.parcels import build_parcels, first_hits, goldens
+
+from pinakes.app import App
+from pinakes.config import Config
+from pinakes.federation.model import Asked
+from pinakes.progress import Silent
+
+if TYPE_CHECKING:
+    from tests.relevance.parcels import Golden
+
+    from pinakes.federation.model import Hit
+
+KINDS = {"code": "code", "doc": "documentation", "api": "API", "obs": "memory"}
+SHELVES = ("code", "docs", "apis", "memory")
+SHOWN = 10
+
+
+def main() -> None:
+    """Print the table."""
+    questions = goldens()
+    with tempfile.TemporaryDirectory() as folder, closing(App(Config(Path(folder) / "home"))) as app:
+        root = build_parcels(app, Path(folder) / "parcels")
+        apart = [_apart(app, root, golden.question) for golden in questions]
+        started = [time.perf_counter()]
+        ours = []
+        for golden in questions:
+            ours.append(first_hits(app, root, golden.question, limit=SHOWN))
+            started.append(time.perf_counter())
+    ways = {
+        "in turn": [_in_turn(lists) for lists in apart],
+        "by own scores": [_by_own_scores(lists) for lists in apart],
+        "ours": ours,
+    }
+    print(f"{len(questions)} questions; share with the right kind first (the right answer among the first three)\n")
+    print(f"| merged | {' | '.join(KINDS.values())} | all |")
+    print("|---|" + "--:|" * (len(KINDS) + 1))
+    for name, found in ways.items():
+        print(f"| {name} | {' | '.join(_shares(questions, found, kind) for kind in (*KINDS, ''))} |")
+    times = sorted(1_000 * (after - before) for before, after in pairwise(started))
+    slow = times[int(0.95 * len(times))]
+    print(f"\nA search took {statistics.median(times):.0f} ms at the median, {slow:.0f} ms at p95.")
+
+
+def _apart(app: App, root: Path, question: str) -> list[list[Hit]]:
+    asked = Asked(question, root, Silent(), limit=SHOWN)
+    return [[placed.hit for placed in app.federation.search(asked, [shelf]).placed] for shelf in SHELVES]
+
+
+def _in_turn(lists: list[list[Hit]]) -> list[Hit]:
+    return [hit for hit in chain.from_iterable(zip_longest(*lists)) if hit is not None]
+
+
+def _by_own_scores(lists: list[list[Hit]]) -> list[Hit]:
+    scaled = [(hit.own_score / (hits[0].own_score or 1.0), hit) for hits in lists for hit in hits]
+    return [hit for _, hit in sorted(scaled, key=lambda pair: -pair[0])]
+
+
+def _shares(questions: list[Golden], found: list[list[Hit]], kind: str) -> str:
+    pairs = [(g, hits) for g, hits in zip(questions, found, strict=True) if not kind or g.kind == kind]
+    first = sum(bool(hits) and hits[0].kind == golden.kind for golden, hits in pairs)
+    answered = sum(any(map(golden.is_answered_by, hits[:3])) for golden, hits in pairs)
+    return f"{first / len(pairs):.0%} ({answered / len(pairs):.0%})"
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,196 @@
+"""Many HTTP sessions that search at the same time: errors, latency, throughput, and whether memory stays flat."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import os
+import re
+import statistics
+import subprocess
+import sys
+import time
+from collections import Counter
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Iterator
+
+QUERIES = (
+    "where are answers cut to the token budget",
+    "how is a damaged database set aside",
+    "rate limit of callers",
+    "ProjectIndex",
+    "class Greeter",
+    "normalise_remote",
+    "parse OpenAPI references without following cycles",
+    "which files are worth indexing",
+    '"BEGIN IMMEDIATE"',
+    "how are secrets redacted before they are kept",
+    "sitemap",
+    "receiver types of method calls",
+)
+SAMPLE_SECONDS = 5.0
+
+
+@dataclass(slots=True)
+class Load:
+    """What the sessions saw."""
+
+    seconds: list[float] = field(default_factory=list)
+    problems: Counter[str] = field(default_factory=Counter)
+    resident_mb: list[float] = field(default_factory=list)
+    cpu_seconds: float = 0.0
+
+
+class Session:
+    """One client: a connection that is kept open, and the session that it opened."""
+
+    def __init__(self, host: str, port: int) -> None:
+        self._host, self._port = host, port
+        self._session_id = ""
+        self._next_id = 0
+
+    async def open(self) -> None:
+        """Connect and shake hands."""
+        self._reader, self._writer = await asyncio.open_connection(self._host, self._port)
+        client = {"name": "load", "version": "1"}
+        params = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": client}
+        headers, _ = await self._post({"method": "initialize", "params": params})
+        self._session_id = headers["mcp-session-id"]
+        await self._post({"method": "notifications/initialized"}, notification=True)
+
+    async def search(self, query: str) -> str:
+        """Search once; empty when all is well, else what is wrong."""
+        params = {"name": "search_code", "arguments": {"query": query, "limit": 5}}
+        headers, body = await self._post({"method": "tools/call", "params": params})
+        if headers["status"] != "200":
+            return f"status {headers['status']}"
+        found = re.findall(rb"^data: (.+?)\r?$", body, re.MULTILINE)
+        result: dict[str, Any] = json.loads(found[-1]).get("result", {}) if found else {}
+        return "" if result.get("structuredContent", {}).get("results") else "no result"
+
+    def close(self) -> None:
+        """Hang up."""
+        self._writer.close()
+
+    async def _post(self, message: dict[str, Any], *, notification: bool = False) -> tuple[dict[str, str], bytes]:
+        if not notification:
+            self._next_id += 1
+            message["id"] = self._next_id
+        body = json.dumps({"jsonrpc": "2.0", **message}).encode()
+        session = f"Mcp-Session-Id: {self._session_id}\r\n" if self._session_id else ""
+        self._writer.write(
+            f"POST /mcp HTTP/1.1\r\nHost: {self._host}:{self._port}\r\nContent-Type: application/json\r\n"
+            f"Accept: application/json, text/event-stream\r\n{session}Content-Length: {len(body)}\r\n\r\n".encode()
+            + body
+        )
+        return await self._answer()
+
+    async def _answer(self) -> tuple[dict[str, str], bytes]:
+        head = (await self._reader.readuntil(b"\r\n\r\n")).decode().split("\r\n")
+        headers = {name.lower(): value for name, _, value in (line.partition(": ") for line in head[1:] if line)}
+        headers["status"] = head[0].split()[1]
+        if headers.get("transfer-encoding") == "chunked":
+            return headers, b"".join([chunk async for chunk in self._chunks()])
+        return headers, await self._reader.readexactly(int(headers.get("content-length", 0)))
+
+    async def _chunks(self) -> AsyncIterator[bytes]:
+        while size := int(await self._reader.readline(), 16):
+            yield (await self._reader.readexactly(size + 2))[:-2]
+        await self._reader.readline()
+
+
+def main() -> None:
+    """Run and print a table."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--sessions", type=int, default=200)
+    parser.add_argument("--seconds", type=float, default=60.0)
+    parser.add_argument("--project", type=Path, default=Path(__file__).parents[1] / "src")
+    given = parser.parse_args()
+    with TemporaryDirectory() as home, serving(given.project, home) as (process, host, port):
+        load = asyncio.run(run(process.pid, host, port, given.sessions, given.seconds))
+    show(load, given.sessions, given.seconds)
+    sys.exit(1 if load.problems else 0)
+
+
+@contextmanager
+def serving(project: Path, home: str) -> Iterator[tuple[subprocess.Popen[str], str, int]]:
+    """A server of its own; it must end well when it is told to."""
+    command = [sys.executable, "-m", "pinakes", "mcp", str(project), "--http", "127.0.0.1:0", "--toolsets", "code"]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env={**os.environ, "PINAKES_HOME": home})
+    assert process.stdout
+    found = re.search(r"http://([\d.]+):(\d+)/", process.stdout.readline())
+    assert found
+    yield process, found[1], int(found[2])
+    process.terminate()
+    assert process.wait(60) == 0
+
+
+async def run(pid: int, host: str, port: int, count: int, seconds: float) -> Load:
+    """Let `count` sessions search for that long."""
+    first = Session(host, port)
+    await first.open()
+    await first.search(QUERIES[0])  # indexes the project
+    load = Load()
+    sessions = [Session(host, port) for _ in range(count)]
+    await asyncio.gather(*(session.open() for session in sessions))
+    ends_at = time.monotonic() + seconds
+    cpu_before = await ask_ps(pid, "cputimes")
+    watching = asyncio.create_task(watch_memory(pid, load))
+    await asyncio.gather(*(keep_searching(s, n, ends_at, load) for n, s in enumerate(sessions)))
+    watching.cancel()
+    load.cpu_seconds = await ask_ps(pid, "cputimes") - cpu_before
+    for session in (first, *sessions):
+        session.close()
+    return load
+
+
+async def keep_searching(session: Session, number: int, ends_at: float, load: Load) -> None:
+    """Ask one question after the other."""
+    while time.monotonic() < ends_at:
+        started = time.monotonic()
+        problem = await session.search(QUERIES[number % len(QUERIES)])
+        load.seconds.append(time.monotonic() - started)
+        if problem:
+            load.problems[problem] += 1
+        number += 1
+
+
+async def watch_memory(pid: int, load: Load) -> None:
+    """Note the server's resident memory every few seconds."""
+    while True:
+        await asyncio.sleep(SAMPLE_SECONDS)
+        load.resident_mb.append(await ask_ps(pid, "rss") / 1024)
+
+
+async def ask_ps(pid: int, column: str) -> int:
+    """What `ps` says of the server."""
+    asked = await asyncio.create_subprocess_exec("ps", "-o", f"{column}=", "-p", str(pid), stdout=subprocess.PIPE)
+    shown, _ = await asked.communicate()
+    return int(shown)
+
+
+def show(load: Load, sessions: int, seconds: float) -> None:
+    """Print what was seen."""
+    cuts = statistics.quantiles(load.seconds, n=100)
+    memory = ", ".join(f"{megabytes:.0f}" for megabytes in load.resident_mb)
+    print("| sessions | seconds | searches | per second | server CPU ms each | errors | p50 ms | p95 ms | p99 ms |")
+    print("|---|---|---|---|---|---|---|---|---|")
+    print(
+        f"| {sessions} | {seconds:.0f} | {len(load.seconds)} | {len(load.seconds) / seconds:.0f} "
+        f"| {load.cpu_seconds * 1000 / len(load.seconds):.1f} "
+        f"| {sum(load.problems.values())} | {cuts[49] * 1000:.0f} | {cuts[94] * 1000:.0f} | {cuts[98] * 1000:.0f} |"
+    )
+    print(f"\nServer memory every {SAMPLE_SECONDS:.0f} s, MB: {memory}")
+    for problem, count in load.problems.most_common():
+        print(f"- {count} × {problem}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,1 @@
+"""What spans the domains: one search over all of them, links between them, resources and prompts."""

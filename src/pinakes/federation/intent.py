@@ -1,0 +1,113 @@
+"""What kind of answer a question asks for, told by how it is put: a name, an address, a how-to, a recollection."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import cache
+from typing import NamedTuple
+
+_ADDRESS = re.compile(
+    r"(?:(?:GET|PUT|POST|DELETE|PATCH|HEAD|OPTIONS|QUERY|MUTATION|SUBSCRIPTION|RPC)\s+\S+|/[\w{}:.-]+(?:/[\w{}:.-]*)*)"
+)
+_NAME = re.compile(r"[A-Za-z_$][\w$]*(?:(?:\.|::|#|->)[A-Za-z_$][\w$]*)*(?:\(\))?[!?]?")
+_CODE_LIKE = re.compile(r"[a-z0-9][A-Z]|\w_\w|\w::\w|\w\.\w+\(|\w\(\)")
+_CODE_LIKE_NAME, _PLAIN_NAME, _NAME_INSIDE = 0.6, 0.35, 0.15
+# A sentence without any sign of code is about the project more often than about a line of it.
+_SENTENCE_WORDS, _SENTENCE = 3, 0.12
+
+
+class Cue(NamedTuple):
+    """Ways of putting a question that speak for a kind. Phrases are separated by `|`; `^` ties one to the beginning."""
+
+    kind: str
+    weight: float
+    phrases: str
+
+
+_WE = "(?:we|our|us|i|the team)"
+_LEARN = (
+    "(?:decid|chose|choos|agree|prefer|learn|discuss|tr(?:y|ied)|pick|settl|reject|switch|mov|stop|drop|chang|find|found"
+    "|fix|notic|want|abandon|keep|kept|introduc|plan|use|avoid|replac|said|say)"
+)
+_CUES = (
+    Cue(
+        "doc", 0.5, "^how (?:do|can|should|would|could|must|may) (?:i|you|one|users?)|^how to|^how (?:is|are) .* set up"
+    ),
+    Cue("doc", 0.4, "guides?|tutorials?|documentation|docs|manual|handbook|getting started|troubleshoot(?:ing)?"),
+    Cue("doc", 0.25, "set(?:ting)? up|install(?:ing|ation)?|configur(?:e|ed|ing|ation)|upgrad(?:e|ing)|migrating"),
+    Cue("doc", 0.2, "^(?:what|which|when|who) .+|explain|meaning|difference between|supported|options?|settings?"),
+    Cue("obs", 0.7, rf"{_WE}\W.{{0,40}}{_LEARN}\w*|^why (?:did|do|don't|are|is|was|were|have) {_WE}"),
+    Cue(
+        "obs", 0.5, "decisions?|decided|agreed|preferences?|preferred|lessons?|incident|outage|post-?mortem|root cause"
+    ),
+    Cue("obs", 0.5, "last (?:time|week|session|month|sprint|year)|yesterday|earlier|previously|remember(?:ed)?|recall"),
+    Cue(
+        "obs",
+        0.4,
+        "history of|went wrong|conventions?|our (?:policy|rule|reason)s?|rationale|reasons? (?:for|why|behind)",
+    ),
+    Cue("api", 0.5, "endpoints?|apis?|requests?|routes?|operations?|webhooks?|status codes?|responses?|payloads?"),
+    Cue("api", 0.5, "request body|query parameters?|schemas?|graphql|mutation|rpc|rest|http (?:call|method|verb)"),
+    Cue(
+        "api", 0.3, "^(?:create|add|list|get|retrieve|fetch|update|patch|edit|delete|remove|cancel|upload|download) .+"
+    ),
+    Cue(
+        "api",
+        0.3,
+        "^(?:revoke|register|subscribe|archive|restore|assign|approve|send|replace|refund) (?:an?|all|the) .+",
+    ),
+    Cue("code", 0.45, "functions?|methods?|class(?:es)?|modules?|implement\\w*|defin(?:ed|ition)|declared|constants?"),
+    Cue(
+        "code", 0.45, "source code|in the code|callers?|called|calls|subclass\\w*|import(?:s|ed)|decorators?|which file"
+    ),
+    Cue(
+        "code",
+        0.35,
+        "raises?|raised|thrown|parse[sd]?|computed?|validated?|algorithm|unit tests?|^where (?:is|are|do|does)",
+    ),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Intent:
+    """How much a question leans towards each kind; `name` is what it consists of, `names` are the names in it."""
+
+    leanings: dict[str, float]
+    name: str = ""
+    names: tuple[str, ...] = ()
+
+    def towards(self, kind: str) -> float:
+        """How much it leans towards a kind."""
+        return self.leanings.get(kind, 0.0)
+
+
+def intent_of(query: str) -> Intent:
+    """Read a question's intent off its form. Knows nothing of what can be found."""
+    text = " ".join(query.split())
+    if _ADDRESS.fullmatch(text):
+        return Intent({"api": 1.0})
+    if _NAME.fullmatch(text):
+        is_code = _CODE_LIKE.search(text) is not None
+        name = text.removesuffix("()")
+        return Intent({"code": _CODE_LIKE_NAME if is_code else _PLAIN_NAME}, name, (name,))
+    leanings: dict[str, float] = {}
+    for cue, pattern in _patterns():
+        if pattern.search(text):
+            leanings[cue.kind] = max(leanings.get(cue.kind, 0.0), cue.weight)
+    names = tuple(_bare(word) for word in text.split() if _CODE_LIKE.search(word))
+    if names:
+        leanings["code"] = leanings.get("code", 0.0) + _NAME_INSIDE
+    elif "code" not in leanings and len(text.split()) >= _SENTENCE_WORDS:
+        for kind in ("doc", "obs", "api"):
+            leanings[kind] = leanings.get(kind, 0.0) + _SENTENCE
+    return Intent(leanings, names=names)
+
+
+def _bare(word: str) -> str:
+    return word.strip("`'\".,;:?!").removesuffix("()")
+
+
+@cache
+def _patterns() -> tuple[tuple[Cue, re.Pattern[str]], ...]:
+    return tuple((cue, re.compile(rf"(?<!\w)(?:{cue.phrases})(?!\w)", re.IGNORECASE)) for cue in _CUES)

@@ -1,0 +1,1 @@
+"""The domains as shelves of the search over everything, one module each."""

@@ -1,0 +1,1 @@
+"""The MCP surface over streamable HTTP: one process that serves many clients."""

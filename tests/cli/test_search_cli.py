@@ -1,0 +1,84 @@
+"""`pinakes search` and `pinakes fetch` at a shell."""
+
+from __future__ import annotations
+
+import io
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+
+from pinakes.cli.main import main
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+@pytest.fixture
+def shell(project: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(project)
+    assert main(["memory", "add", "We clear the cache at midnight", "--kind", "decision"]) == 0
+    return project
+
+
+def run(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str, str]:
+    capsys.readouterr()
+    code = main(list(words))
+    captured = capsys.readouterr()
+    return code, captured.out, captured.err
+
+
+def test_a_search_shows_a_line_and_a_snippet_for_each_kind(shell: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, _ = run(capsys, "search", "when did we decide to clear the cache")
+    assert code == 0
+    assert out.startswith("1.00 obs:")
+    assert "We clear the cache at midnight" in out
+    assert " code:" in out
+
+
+def test_results_as_json_are_those_of_the_tool(shell: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, _ = run(capsys, "search", "clear_cache", "--json", "--limit", "1")
+    assert code == 0
+    (result,) = map(json.loads, out.splitlines())
+    assert set(result) == {"id", "title", "url", "score", "snippet", "source", "created_at"}
+    code, out, _ = run(capsys, "fetch", result["id"], "--json")
+    assert code == 0
+    whole = json.loads(out)
+    assert set(whole) == {"id", "title", "text", "url", "metadata"}
+    assert "clear_cache" in whole["text"]
+
+
+def test_fetch_shows_title_address_and_text(shell: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    _, out, _ = run(capsys, "search", "midnight", "--scope", "memory", "--json")
+    found = json.loads(out)
+    _, out, _ = run(capsys, "fetch", found["id"])
+    title, url, _, text = out.splitlines()
+    assert (title, url, text) == (found["title"], found["url"], "We clear the cache at midnight")
+
+
+def test_a_batch_is_answered_line_by_line(
+    shell: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sys.stdin", io.StringIO('{"id": "a", "query": "cache"}\n{"id": "b", "query": " "}\n'))
+    code, out, _ = run(capsys, "search", "--batch", "-")
+    first, second = map(json.loads, out.splitlines())
+    assert code == 0
+    assert first["id"] == "a"
+    assert first["results"]
+    assert second == {"id": "b", "results": []}
+
+
+def test_nothing_found_exits_with_one(shell: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, _ = run(capsys, "search", "xylophone")
+    assert code == 1
+    assert out.startswith("No observations found matching 'xylophone'.")
+    assert run(capsys, "search", "xylophone", "--json")[:2] == (1, "")
+
+
+@pytest.mark.parametrize(
+    "words", [("search",), ("search", "x", "--scope", "web"), ("fetch", "doc:0"), ("fetch", "code:../x.py#y")]
+)
+def test_misuse_is_told_on_stderr(shell: Path, capsys: pytest.CaptureFixture[str], words: tuple[str, ...]) -> None:
+    code, out, err = run(capsys, *words)
+    assert (code, out) == (2, "")
+    assert err.startswith("Error: ")

@@ -1,0 +1,76 @@
+"""`pinakes token` and `pinakes toolsets`."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+
+from pinakes.cli.main import main
+from pinakes.config import Config
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+@pytest.fixture(autouse=True)
+def _home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PINAKES_HOME", str(tmp_path / "home"))
+    monkeypatch.delenv("PINAKES_TOOLSETS", raising=False)
+
+
+def output(capsys: pytest.CaptureFixture[str], *words: str) -> str:
+    assert main(list(words)) == 0
+    return capsys.readouterr().out
+
+
+def test_a_token_is_shown_once_and_listed_without_its_secret(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    shown = output(capsys, "token", "create", "alice", "--scope", "write", "--project", str(tmp_path))
+    secret = next(line for line in shown.splitlines() if line.startswith("pnk_"))
+    listed = output(capsys, "token", "list")
+    assert f"alice  write  {tmp_path}  valid until 20" in listed
+    assert secret.split("_", 2)[2] not in listed
+
+
+def test_tokens_as_data(capsys: pytest.CaptureFixture[str]) -> None:
+    made = json.loads(output(capsys, "token", "create", "ci", "--expires", "never", "--json"))
+    assert made["token"].startswith(f"pnk_{made['id']}_")
+    assert (made["scope"], made["projects"], made["expires_at"], made["status"]) == ("read", [], None, "valid")
+    assert "for ever" in output(capsys, "token", "list")
+    assert json.loads(output(capsys, "token", "revoke", "ci", "--json")) == {"id": made["id"], "status": "revoked"}
+    assert json.loads(output(capsys, "token", "list", "--json"))["status"] == "revoked"
+    assert output(capsys, "token", "create", "short", "--expires", "1s")
+
+
+def test_revoking_names_what_was_revoked(capsys: pytest.CaptureFixture[str]) -> None:
+    assert "no tokens yet" in output(capsys, "token", "list")
+    made = json.loads(output(capsys, "token", "create", "ci", "--json"))
+    assert output(capsys, "token", "revoke", made["id"]) == f"revoked {made['id']}\n"
+    assert main(["token", "revoke", "ci"]) == 2
+    assert "No valid token is called 'ci'" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--expires", "soon"], "--expires is not understood: soon"),
+        (["--expires", "0d"], "--expires is not understood: 0d"),
+        (["--project", "no/such"], "No such folder: no/such"),
+    ],
+)
+def test_what_makes_no_token_is_refused(words: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["token", "create", "x", *words]) == 2
+    assert message in capsys.readouterr().err
+
+
+def test_toolsets_are_chosen_for_the_servers_to_come(capsys: pytest.CaptureFixture[str]) -> None:
+    assert output(capsys, "toolsets") == "servers offer: docs, apis, code, graph, memory\n"
+    assert output(capsys, "toolsets", "graph,code") == "servers offer: code, graph\n"
+    assert Config.from_environment().toolsets == ("code", "graph")
+    assert Config.from_environment(toolsets="memory").toolsets_may_change is False
+    assert json.loads(output(capsys, "toolsets", "all", "--json"))["toolsets"][0] == "docs"
+    assert main(["toolsets", "kitchen"]) == 2
+    assert "Unknown toolset: kitchen" in capsys.readouterr().err

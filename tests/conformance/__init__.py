@@ -1,0 +1,1 @@
+"""The scenarios of the MCP conformance suite, run by `make conformance`."""

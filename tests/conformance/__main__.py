@@ -1,0 +1,109 @@
+"""`make conformance`: runs the suite against the real server and the fixture server, prints a table, fails if one fails."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING
+
+from tests import node
+from tests.e2e.every_tool import write_project
+from tests.server.over_http.served import Served
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    Row = tuple[str, int, int, str]
+
+REVISIONS = ("2025-11-25", "2026-07-28")
+PATIENCE_SECONDS = 300
+# What asks nothing of the server that only a fixture has.
+WITHOUT_FIXTURES = {
+    "2025-11-25": (
+        "server-initialize",
+        "server-session-lifecycle",
+        "logging-set-level",
+        "ping",
+        "tools-list",
+        "resources-list",
+        "prompts-list",
+        "server-sse-multiple-streams",
+        "dns-rebinding-protection",
+    ),
+    "2026-07-28": (
+        "tools-list",
+        "resources-list",
+        "prompts-list",
+        "caching",
+        "server-sse-multiple-streams",
+        "sep-2164-resource-not-found",
+        "dns-rebinding-protection",
+        "http-header-validation",
+    ),
+}
+COUNTS = "yes"
+_SUMMARY = re.compile(r"^[✓✗] (\S+): (\d+) passed, (\d+) failed$", re.MULTILINE)
+_SINGLE = re.compile(r"^Passed: (\d+)/\d+, (\d+) failed", re.MULTILINE)
+_NOT_SCORED = re.compile(r"^  [✓✗] (\S+) \((\S+)\)$", re.MULTILINE)
+
+
+def main() -> int:
+    """Run everything; 1 when a scenario that counts fails."""
+    failed = 0
+    print("| server | revision | scenario | checks passed | failed | counts |\n|---|---|---|---|---|---|")
+    with TemporaryDirectory() as folder:
+        project = write_project(Path(folder, "project"))
+        for module, name in (("pinakes", "pinakes"), ("tests.conformance.server", "fixtures")):
+            words = ["mcp", str(project)] if module == "pinakes" else [str(project)]
+            served = Served([sys.executable, "-m", module, *words, "--http", "127.0.0.1:0"], Path(folder, "home"))
+            try:
+                failed += sum(_run(served.url, name))
+            finally:
+                served.dismiss()
+    return 1 if failed else 0
+
+
+def _run(url: str, name: str) -> Iterator[int]:
+    """Print the result of each scenario; how many checks failed that count."""
+    for revision in REVISIONS:
+        found = _whole_revision(url, revision) if name == "fixtures" else _without_fixtures(url, revision)
+        for scenario, passed, failed, counts in found:
+            print(f"| {name} | {revision} | {scenario} | {passed} | {failed} | {counts} |", flush=True)
+            yield failed if counts == COUNTS else 0
+
+
+def _whole_revision(url: str, revision: str) -> list[Row]:
+    """All scenarios that a revision requires, and those that it reports besides."""
+    output = _conformance("--url", url, "--requirements", revision)
+    excused = dict(_NOT_SCORED.findall(output))
+    found = [
+        (scenario, int(passed), int(failed), excused.get(scenario, COUNTS))
+        for scenario, passed, failed in _SUMMARY.findall(output)
+    ]
+    return found or [(f"nothing ran: {output[-500:]}", 0, 1, COUNTS)]
+
+
+def _without_fixtures(url: str, revision: str) -> Iterator[Row]:
+    for scenario in WITHOUT_FIXTURES[revision]:
+        output = _conformance("--url", url, "--spec-version", revision, "--scenario", scenario)
+        result = _SINGLE.search(output)
+        passed, failed = (int(result[1]), int(result[2])) if result else (0, 1)
+        yield scenario, passed, failed, COUNTS
+
+
+def _conformance(*words: str) -> str:
+    done = subprocess.run(
+        [node.program("conformance"), "server", *words],
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE_SECONDS,
+        env=node.environment(),
+    )
+    return done.stdout + done.stderr
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,30 @@
+"""The fixture server. Run as a module, with the arguments of `pinakes mcp --http`."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from pinakes import __version__
+from pinakes.server.http import listen
+from pinakes.server.manifest import describe, write
+from pinakes.tool import Toolbox
+from tests.conformance.fixtures import TOOLS, build
+from tests.conformance.schemas import IN_A_HEADER, KEYWORDS_OF_2020_12
+
+
+def main(words: list[str]) -> int:
+    """Serve the fixtures until a signal comes."""
+    document = describe(TOOLS, version=__version__)
+    special = {"json_schema_2020_12_tool": KEYWORDS_OF_2020_12, "test_x_mcp_header": IN_A_HEADER}
+    for listing in (tool["listing"] for tool in document["tools"]):
+        listing["inputSchema"] = special.get(listing["name"], listing["inputSchema"])
+    with TemporaryDirectory() as folder:
+        manifest = Path(folder, "manifest.json")
+        write(document, manifest)
+        return listen.main(words, lambda _: Toolbox(TOOLS, close=lambda: None), manifest, build)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,110 @@
+"""A small project and calls of every tool on it, for any client."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from pinakes.config import TOOLSETS
+from pinakes.server.manifest import Manifest
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    JsonObject = dict[str, Any]
+    Call = Callable[[str, JsonObject], JsonObject]
+
+CODE = '''\
+"""Billing."""
+
+
+class Ledger:
+    """Keeps entries."""
+
+    def add(self, amount: int) -> int:
+        return rounded(amount)
+
+
+def rounded(amount: int) -> int:
+    """Round to whole cents."""
+    return amount
+
+
+def report() -> int:
+    return Ledger().add(3)
+'''
+GUIDE = "# Ledger guide\n\n## Adding entries\n\nCall add on a ledger to keep an entry.\n"
+API = """\
+openapi: 3.0.0
+info: {title: Billing, version: "1"}
+paths:
+  /entries:
+    get: {operationId: listEntries, summary: List entries, responses: {"200": {description: All entries}}}
+"""
+
+
+def write_project(root: Path) -> Path:
+    """The project that the calls are about."""
+    (root / "docs").mkdir(parents=True)
+    (root / "billing.py").write_text(CODE)
+    (root / "docs" / "guide.md").write_text(GUIDE)
+    (root / "openapi.yaml").write_text(API)
+    return root
+
+
+def call_every_tool(call: Call, root: Path) -> set[str]:
+    """Call each tool once so that it succeeds; the names of all that were called."""
+    called: dict[str, JsonObject] = {}
+
+    def ok(name: str, /, **arguments: Any) -> JsonObject:
+        called[name] = call(name, arguments)
+        assert not called[name].get("isError"), (name, called[name])
+        return called[name]
+
+    _call_code_and_graph(ok, root)
+    _call_memory(ok)
+    _call_docs_and_apis(ok)
+    return set(called)
+
+
+def listed_tools() -> set[str]:
+    """The tools that the server lists."""
+    return {listing["name"] for listing in Manifest.load(TOOLSETS).listings()}
+
+
+def _call_code_and_graph(ok: Callable[..., JsonObject], root: Path) -> None:
+    ok("set_working_directory", directory=str(root))
+    assert ok("index_repository", concise=True)["structuredContent"]["files_indexed"] >= 1
+    assert "rounded" in _text(ok("search_code", query="round to cents"))
+    assert "def rounded billing.py:11 function" in _text(ok("find_symbol", symbol="rounded"))
+    assert "billing.py" in _text(ok("find_references", symbol="rounded"))
+    assert "add" in _text(ok("get_impact", symbol="rounded"))
+    assert "Ledger" in _text(ok("get_context", symbol="Ledger"))
+    ok("detect_circular")
+    ok("get_stats")
+
+
+def _call_memory(ok: Callable[..., JsonObject]) -> None:
+    kept = ok("remember", text="We decided to round to whole cents", kind="decision")["structuredContent"]["id"]
+    assert "round" in _text(ok("search", query="what did we decide about rounding"))
+    assert ok("fetch", id=kept)["structuredContent"]["id"] == kept
+    ok("get_observations", ids=[kept])
+    ok("timeline", around=kept)
+    ok("forget", ids=[kept])
+
+
+def _call_docs_and_apis(ok: Callable[..., JsonObject]) -> None:
+    ok("add_source", url="docs", name="guide")
+    assert "guide" in _text(ok("list_sources"))
+    ok("crawl_status", source_id="guide")
+    ok("search_docs", query="add an entry")
+    ok("recrawl_source", source_id="guide")
+    ok("remove_source", source_id="guide")
+    ok("add_source", url="openapi.yaml", name="billing")
+    assert "/entries" in _text(ok("get_api_endpoints", api_name="billing"))
+    assert "billing" in _text(ok("list_apis")).lower()
+
+
+def _text(result: JsonObject) -> str:
+    text: str = result["content"][0]["text"]
+    return text

@@ -1,0 +1,20 @@
+"""The MCP inspector drives every tool over stdio."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+from tests.e2e.every_tool import write_project
+from tests.e2e.inspector import Inspector
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def test_the_inspector_drives_every_tool_over_stdio(tmp_path: Path) -> None:
+    project = write_project(tmp_path / "project")
+    variables = {"PYTHONPATH": ":".join(sys.path), "PINAKES_HOME": str(tmp_path / "home")}
+    given = [word for name, value in variables.items() for word in ("-e", f"{name}={value}")]
+    target = [*given, "--", sys.executable, "-m", "pinakes", "mcp", str(project)]
+    Inspector(target, tmp_path).drive_every_tool(project)

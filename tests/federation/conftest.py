@@ -1,0 +1,34 @@
+"""The shipping service of the relevance goldens, opened once for all tests that only read it."""
+
+from __future__ import annotations
+
+from contextlib import closing
+from typing import TYPE_CHECKING, NamedTuple
+
+import pytest
+
+from pinakes.app import App
+from pinakes.config import Config
+from tests.calling import Desk
+from tests.relevance.parcels import build_parcels
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+
+class Parcels(NamedTuple):
+    """The application, the project and a session in it."""
+
+    app: App
+    root: Path
+    desk: Desk
+
+
+@pytest.fixture(scope="session")
+def parcels(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Parcels]:
+    """The service with all its knowledge."""
+    folder = tmp_path_factory.mktemp("federation")
+    with closing(App(Config(folder / "home"))) as app:
+        root = build_parcels(app, folder / "parcels")
+        yield Parcels(app, root, Desk(app.tools(), root))

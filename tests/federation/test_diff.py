@@ -1,0 +1,115 @@
+"""From `git diff` to the definitions that a change touches."""
+
+from __future__ import annotations
+
+from contextlib import closing
+from typing import TYPE_CHECKING
+
+import pytest
+
+from pinakes.app import App
+from pinakes.config import Config
+from pinakes.errors import BadArgument
+from pinakes.federation.diff import ChangedFile, changed_files, read_diff, touched_by
+from tests.calling import Desk
+from tests.federation.test_offers import written
+from tests.repositories import git, make_repository, write_files
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+CODE = """class Basket:
+    def add(self, item):
+        return item
+
+    def total(self):
+        return 1
+
+
+def checkout(basket: Basket):
+    return basket.total()
+"""
+TEST = """from shop import Basket, checkout
+
+
+def test_total():
+    assert Basket().total() == 1
+"""
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    return make_repository(tmp_path / "shop", {"shop.py": CODE, "test_shop.py": TEST, "notes.md": "# Notes\n"})
+
+
+def test_a_diff_without_context_gives_the_lines_that_changed() -> None:
+    lines = [
+        "diff --git a/a.py b/a.py",
+        "--- a/a.py",
+        "+++ b/a.py",
+        "@@ -1,2 +3,2 @@ def f():",
+        "@@ -9,4 +12,0 @@",
+        "--- a/gone.py",
+        "+++ /dev/null",
+        "@@ -1,9 +0,0 @@",
+    ]
+    assert read_diff(lines) == [ChangedFile("a.py", frozenset({3, 4, 12}))]
+
+
+def test_the_innermost_definitions_on_changed_lines_are_touched(tmp_path: Path, root: Path) -> None:
+    write_files(
+        root, {"shop.py": CODE.replace("return 1", "return 2"), "new.py": "def fresh():\n    def inner(): ...\n"}
+    )
+    (root / "notes.md").write_text("# Notes\n\nMore\n")
+    files = changed_files(root, "")
+    assert {file.path for file in files} == {"shop.py", "notes.md", "new.py"}
+    with closing(App(Config(tmp_path / "home"))) as app:
+        index = app.projects.at(root)
+        index.index()
+        touched = touched_by(app.graph_search(index), files)
+    assert [impact.target.first.key for impact in touched.impacts] == ["Basket.total", "fresh"]
+    assert touched.bare_files == ("notes.md",)
+    assert "test_total" in [row.key for row in touched.impacts[0].tests]
+
+
+def test_a_change_can_be_compared_with_another_revision(root: Path) -> None:
+    git(root, "checkout", "--quiet", "-b", "work")
+    write_files(root, {"shop.py": CODE.replace("return item", "return [item]")})
+    git(root, "commit", "--quiet", "--all", "--message=second")
+    assert changed_files(root, "HEAD") == []
+    assert changed_files(root, "main") == [ChangedFile("shop.py", frozenset({3}))]
+
+
+@pytest.mark.parametrize("base", ["--output=stolen", "-x", "no such", "missing", "a\nb", "$(touch x)"])
+def test_what_is_no_revision_is_refused(root: Path, base: str) -> None:
+    with pytest.raises(BadArgument):
+        changed_files(root, base)
+    assert not (root / "stolen").exists()
+
+
+def test_a_folder_without_git_has_nothing_to_compare_with(tmp_path: Path) -> None:
+    with pytest.raises(BadArgument, match="git cannot compare"):
+        changed_files(write_files(tmp_path / "plain", {"a.py": "x = 1\n"}), "")
+
+
+def test_many_touched_definitions_are_counted(tmp_path: Path) -> None:
+    root = make_repository(tmp_path / "many", {"a.py": ""})
+    write_files(root, {"b.py": "".join(f"def f{n}(): ...\n" for n in range(30))})
+    with closing(App(Config(tmp_path / "home"))) as app:
+        (prompt,) = [each for each in app.prompts() if each.name == "review_impact"]
+        text = written(prompt, Desk(app.tools(), root))
+    assert "and 5 more definitions" in text
+
+
+def test_what_is_used_most_comes_first_and_tests_last(tmp_path: Path) -> None:
+    root = make_repository(tmp_path / "p", {"README.md": "# P\n"})
+    users = "".join(f"def user_{n}():\n    return popular()\n\n\n" for n in range(3))
+    write_files(
+        root, {"a.py": f"def lonely(): ...\n\n\ndef popular(): ...\n\n\n{users}", "test_a.py": "def test_it(): ...\n"}
+    )
+    with closing(App(Config(tmp_path / "home"))) as app:
+        index = app.projects.at(root)
+        index.index()
+        touched = touched_by(app.graph_search(index), changed_files(root, ""))
+    keys = [impact.target.first.key for impact in touched.impacts]
+    assert (keys[0], keys[-1]) == ("popular", "test_it")

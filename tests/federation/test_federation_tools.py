@@ -1,0 +1,243 @@
+"""`search` and `fetch` over everything, as an agent calls them."""
+
+from __future__ import annotations
+
+import json
+from contextlib import closing
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from pinakes.app import App
+from pinakes.config import Config
+from pinakes.errors import BadArgument, Cancelled, NotFound
+from pinakes.federation.model import Asked, Findings, Whole
+from pinakes.federation.search import Federation
+from pinakes.progress import Silent
+from tests.calling import Desk
+from tests.repositories import write_files
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from tests.federation.conftest import Parcels
+
+
+def results(desk: Desk, query: str, **given: Any) -> list[dict[str, Any]]:
+    return list(desk.data("search", query=query, **given)["results"])
+
+
+def test_a_search_answers_a_compact_index_in_both_forms(parcels: Parcels) -> None:
+    answer = parcels.desk.call("search", query="label")
+    assert json.loads(answer.text) == answer.structured
+    assert answer.structured is not None
+    assert list(answer.structured["results"][0]) == ["id", "title", "url", "score", "snippet", "source", "created_at"]
+    assert all(len(result["snippet"]) <= 100 for result in answer.structured["results"])
+    assert all(result["url"] for result in answer.structured["results"])
+    assert answer.structured["results"][0]["score"] == 1.0
+    assert answer.structured["query"] == "label"
+    assert answer.structured["total_count"] >= len(answer.structured["results"])
+    assert {result["id"].partition(":")[0] for result in answer.structured["results"]} == {"code", "doc", "api", "obs"}
+
+
+@pytest.mark.parametrize(
+    ("query", "part"),
+    [
+        ("quote_shipment", "def quote_shipment"),
+        ("how do I back up the database", "parcels backup TARGET"),
+        ("cancel a pickup", "/v1/pickups/{pickup_id}"),
+        ("why did we reject GraphQL", "plain REST"),
+    ],
+)
+def test_the_whole_behind_every_kind_of_id_can_be_fetched(parcels: Parcels, query: str, part: str) -> None:
+    first = results(parcels.desk, query)[0]
+    answer = parcels.desk.call("fetch", id=first["id"])
+    assert answer.structured is not None
+    assert json.loads(answer.text) == answer.structured
+    assert list(answer.structured) == ["id", "title", "text", "url", "metadata"]
+    assert (answer.structured["id"], answer.structured["url"]) == (first["id"], first["url"])
+    assert part in answer.structured["text"]
+
+
+def test_paths_are_relative_to_the_project(parcels: Parcels) -> None:
+    for query in ("label", "quote_shipment", "how do I back up the database"):
+        assert str(parcels.root) not in parcels.desk.call("search", query=query).text
+
+
+def test_a_scope_leaves_the_other_kinds_out(parcels: Parcels) -> None:
+    for scope, kind in (("docs", "doc"), ("apis", "api"), ("memory", "obs"), ("code", "code"), ("graph", "code")):
+        query = "LabelPrinter" if scope == "graph" else "label"
+        assert {result["id"].partition(":")[0] for result in results(parcels.desk, query, scope=[scope])} == {kind}
+    with pytest.raises(BadArgument, match="cannot be 'web'"):
+        parcels.desk.call("search", query="label", scope=["web"])
+
+
+def test_the_graph_alone_finds_definitions_by_name_and_nothing_by_words(parcels: Parcels) -> None:
+    assert results(parcels.desk, "check_digit", scope="graph")[0]["id"] == "code:src/parcels/labels.py#check_digit"
+    assert results(parcels.desk, "digits of numbers", scope="graph") == []
+    assert results(parcels.desk, "no_such_symbol_anywhere", scope="graph") == []
+
+
+def test_a_file_that_documentation_was_made_from_is_shown_once(parcels: Parcels) -> None:
+    found = results(parcels.desk, "how do I get four PDF labels on one sheet", limit=20)
+    assert any(result["url"].startswith("docs/labels.md") for result in found)
+    assert not any(result["id"].startswith(("code:docs/", "code:openapi.yaml")) for result in found)
+
+
+def test_nothing_found_says_what_was_searched(parcels: Parcels) -> None:
+    answer = parcels.desk.call("search", query="xylophone")
+    assert answer.text.startswith("No observations found matching 'xylophone'. Nothing else matches either.")
+    assert "files of code" in answer.text
+    assert "sections of documentation" in answer.text
+    assert "18 observations" in answer.text
+    assert answer.structured is not None
+    assert answer.structured["results"] == []
+
+
+def test_an_empty_query_and_a_scope_that_is_off_are_refused(tmp_path: Path) -> None:
+    with closing(App(Config(tmp_path / "home", toolsets=("docs", "memory")))) as app:
+        desk = Desk(app.tools(), tmp_path)
+        with pytest.raises(BadArgument, match="The query is empty"):
+            desk.call("search", query=" \0 ")
+        with pytest.raises(BadArgument, match="'code' is not an enabled toolset"):
+            desk.call("search", query="x", scope=["code"])
+        assert "observations" in desk.call("search", query="anything").text
+
+
+def test_memory_alone_searches_observations(tmp_path: Path) -> None:
+    with closing(App(Config(tmp_path / "home", toolsets=("memory",)))) as app:
+        desk = Desk(app.tools(), tmp_path)
+        assert desk.call("search", query="x").text == "No observations found matching 'x'. Searched 0 observations."
+        with pytest.raises(NotFound, match="No observation with id code:a"):
+            desk.call("fetch", id="code:a.py#f")
+
+
+@pytest.mark.parametrize(
+    "identifier",
+    [
+        "doc:0",
+        "doc:99999999999999999999",
+        "doc:x",
+        "api:parcels:GET /nothing",
+        "api:nothing",
+        "obs:none",
+        "code:",
+        "code:../../etc/passwd:1-9",
+        "code:/etc/passwd:1-9",
+        "code:src/parcels/labels.py#Nothing",
+        "code:src/parcels/labels.py:900-950",
+        "code:README.md",
+        "code:no/such!src/parcels/labels.py#check_digit",
+        "",
+        "nonsense",
+    ],
+)
+def test_an_id_that_leads_nowhere_is_an_error_that_says_so(parcels: Parcels, identifier: str) -> None:
+    with pytest.raises(NotFound):
+        parcels.desk.call("fetch", id=identifier)
+
+
+def test_lines_can_be_fetched_where_nothing_is_defined(parcels: Parcels) -> None:
+    data = parcels.desk.data("fetch", id="code:README.md:1-2000")
+    assert data["text"].startswith("# Parcels")
+    assert data["metadata"]["end_line"] == 3
+
+
+def test_what_is_too_long_is_cut_and_says_so(tmp_path: Path) -> None:
+    body = "\n".join(f"    value_{n} = {n}" for n in range(900))
+    root = write_files(tmp_path / "long", {"long.py": f"def very_long():\n{body}\n"})
+    with closing(App(Config(tmp_path / "home", token_budget=500))) as app:
+        desk = Desk(app.tools(), root)
+        answer = desk.call("fetch", id="code:long.py#very_long")
+        assert answer.truncated
+        assert answer.structured is not None
+        assert list(answer.structured)[:2] == ["truncated", "original_size_chars"]
+        assert answer.structured["text"].endswith("… (cut)")
+        assert len(answer.text) <= 2_000
+        for number in range(30):
+            desk.call(
+                "remember", text=f"observation number {number} {chr(97 + number % 26) * 9} about labels {number * 77}"
+            )
+        many = desk.call("search", query="observation about labels", limit=20)
+        assert many.truncated
+        assert many.structured is not None
+        assert many.structured["truncated"] is True
+        assert len(many.text) <= 2_000
+
+
+def test_an_edited_definition_is_fetched_as_it_is_now(tmp_path: Path) -> None:
+    root = write_files(tmp_path / "p", {"a.py": "def first():\n    return 1\n\n\ndef second():\n    return 2\n"})
+    with closing(App(Config(tmp_path / "home"))) as app:
+        desk = Desk(app.tools(), root)
+        (found,) = [each for each in results(desk, "second") if each["id"] == "code:a.py#second"]
+        assert found["url"] == "a.py#L5-L6"
+        write_files(root, {"a.py": "X = 1\nY = 2\n\n\ndef second():\n    return 'changed'\n\n\ndef first(): ...\n"})
+        assert "changed" in desk.data("fetch", id="code:a.py#second")["text"]
+
+
+def test_code_of_another_project_is_named_with_that_project(tmp_path: Path) -> None:
+    here = write_files(tmp_path / "here", {"a.py": "def here(): ...\n"})
+    there = write_files(tmp_path / "there", {"b.py": "def quokka():\n    return 7\n"})
+    with closing(App(Config(tmp_path / "home"))) as app:
+        desk = Desk(app.tools(), here)
+        project_id = app.projects.at(there).project.project_id
+        app.projects.at(there).index()
+        first = results(desk, "quokka", project_id=project_id)[0]
+        assert first["id"] == f"code:{project_id}!b.py#quokka"
+        assert "return 7" in desk.data("fetch", id=first["id"])["text"]
+        assert "no code" in desk.call("search", query="quokka", project_id="nowhere").text
+
+
+class Failing:
+    """A shelf that cannot be read."""
+
+    kind = "doc"
+    toolsets: tuple[str, ...] = ("docs",)
+
+    def __init__(self, problem: Exception) -> None:
+        self.problem = problem
+
+    def search(self, _asked: Asked, _scope: Sequence[str]) -> Findings:
+        raise self.problem
+
+    def fetch(self, identifier: str, asked: Asked) -> Whole:
+        raise self.problem
+
+
+class Empty(Failing):
+    """A shelf with nothing on it."""
+
+    kind = "api"
+    toolsets: tuple[str, ...] = ("apis",)
+
+    def __init__(self) -> None:
+        super().__init__(NotFound("nothing"))
+
+    def search(self, _asked: Asked, _scope: Sequence[str]) -> Findings:
+        return Findings(searched="0 parts")
+
+
+def test_a_shelf_that_fails_is_named_and_stops_the_search_only_when_it_is_alone(tmp_path: Path) -> None:
+    asked = Asked("anything", tmp_path, Silent())
+    broken = NotFound("the library is gone")
+    found = Federation([Failing(broken), Empty()], ("docs", "apis")).search(asked)
+    assert found.notes == ("docs not searched: the library is gone",)
+    with pytest.raises(NotFound, match="the library is gone"):
+        Federation([Failing(broken)], ("docs",)).search(asked)
+    with pytest.raises(Cancelled):
+        Federation([Failing(Cancelled("enough")), Empty()], ("docs", "apis")).search(asked)
+    with pytest.raises(NotFound, match="Ids begin with api"):
+        Federation([Empty()], ("apis",)).fetch("x:1", asked)
+
+
+def test_notes_about_the_index_are_part_of_the_answer(tmp_path: Path) -> None:
+    root = write_files(tmp_path / "p", {"a.py": "def quokka(): ...\n"})
+    with closing(App(Config(tmp_path / "home"))) as app:
+        desk = Desk(app.tools(), root)
+        results(desk, "quokka")
+        database = app.projects.at(root).database.path
+        app.projects.close()
+        for path in database.parent.glob(f"{database.name}*"):
+            path.write_bytes(b"damaged" * 999)
+        assert "moved to" in desk.data("search", query="quokka")["notes"][0]

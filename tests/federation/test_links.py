@@ -1,0 +1,114 @@
+"""Symbols know the documentation and the memories that mention them, and packages that the project uses."""
+
+from __future__ import annotations
+
+from contextlib import closing
+from typing import TYPE_CHECKING
+
+import pytest
+
+from pinakes.app import App
+from pinakes.config import Config
+from pinakes.errors import NotFound
+from pinakes.federation.links import mention_of
+from tests.calling import Desk
+from tests.domains.docs.test_packages import web_kit
+from tests.relevance.parcels import add_documentation
+from tests.repositories import write_files
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+FILES = {
+    "src/shop.py": "def total_price(items):\n    return sum(items)\n\n\ndef run():\n    return total_price([1])\n",
+    "src/web.py": "import web_kit\n\n\ndef load():\n    return web_kit.Client().get('/')\n",
+    "docs/guide.md": "# Guide\n\n## Prices\n\nCall `total_price` for a sum.\n\n## Running\n\nrun the shop. Use `shop.run()` in code.\n",
+    "docs/other.md": "# Other\n\nWe run and run and sum up prices.\n",
+}
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    return write_files(tmp_path / "shop", FILES)
+
+
+@pytest.fixture
+def desk(tmp_path: Path, root: Path) -> Iterator[Desk]:
+    with closing(App(Config(tmp_path / "home"))) as app:
+        add_documentation(app, root, "docs", "manual")
+        yield Desk(app.tools(), root)
+
+
+def test_context_names_the_documentation_that_mentions_a_symbol(desk: Desk) -> None:
+    text = desk.call("get_context", symbol="total_price").text
+    assert "--- documentation (1, quoted) ---" in text
+    assert "Guide > Prices (docs/guide.md#prices)" in text
+    assert "Call `total_price` for a sum." in text
+
+
+def test_a_plain_word_is_a_mention_only_where_it_is_written_as_code(desk: Desk) -> None:
+    text = desk.call("get_context", symbol="run").text
+    assert "docs/guide.md#running" in text
+    assert "docs/other.md" not in text
+    assert mention_of("total_price").search("see total_price here")
+    assert not mention_of("total_price").search("see total_prices here")
+    assert mention_of("run").search("call run() now")
+    assert not mention_of("run").search("run now")
+
+
+def test_context_names_the_memories_that_mention_a_symbol_and_whether_its_code_changed(desk: Desk, root: Path) -> None:
+    desk.call("remember", text="total_price ignores taxes on purpose", files=["src/shop.py"], kind="decision")
+    text = desk.call("get_context", symbol="total_price").text
+    assert "--- memory (1, quoted) ---" in text
+    assert "decision: total_price ignores taxes on purpose" in text
+    assert "code changed since" not in text
+    write_files(root, {"src/shop.py": FILES["src/shop.py"].replace("sum(items)", "sum(items) * 2")})
+    assert "on purpose (code changed since)" in desk.call("get_context", symbol="total_price").text
+
+
+def test_without_the_other_toolsets_context_is_the_graph_alone(tmp_path: Path, root: Path) -> None:
+    with closing(App(Config(tmp_path / "other", toolsets=("graph",)))) as app:
+        alone = Desk(app.tools(), root)
+        assert "quoted" not in alone.call("get_context", symbol="total_price").text
+        assert app.links.observation_lines([], root) == []
+        with pytest.raises(NotFound):
+            alone.call("find_references", symbol="web_kit.Client.get")
+
+
+@pytest.mark.parametrize("tool", ["find_references", "get_impact", "get_context"])
+def test_a_symbol_of_an_installed_package_shows_its_documented_signature(desk: Desk, root: Path, tool: str) -> None:
+    web_kit(root)
+    text = desk.call(tool, symbol="web_kit.Client.get").text
+    assert text.startswith("'web_kit.Client.get' is not defined in this project but in an installed package:")
+    assert "documented in pypi:web-kit@2.1.0/web_kit/_client.py (quoted)" in text
+    assert "timeout: float = 5.0" in text
+    assert "Fetch a url with a timeout." in text
+    assert "src/web.py: 5" in text
+
+
+def test_a_package_that_was_added_as_a_source_is_known_by_short_names_too(tmp_path: Path, root: Path) -> None:
+    web_kit(root)
+    with closing(App(Config(tmp_path / "other"))) as app:
+        agent = Desk(app.tools(), root)
+        agent.call("add_source", url="pypi:web-kit", name="kit")
+        (source,) = app.docs.library.sources()
+        app.docs.library.crawls.wait(source.id)
+        assert "timeout: float = 5.0" in agent.call("find_references", symbol="Client.get").text
+
+
+@pytest.mark.parametrize("symbol", ["web_kit.Nothing", "web_kit.broken.x", "no_such_package.thing", "nowhere"])
+def test_what_no_package_documents_stays_not_found(desk: Desk, root: Path, symbol: str) -> None:
+    web_kit(root)
+    with pytest.raises(NotFound, match="not found"):
+        desk.call("find_references", symbol=symbol)
+
+
+def test_a_damaged_library_costs_the_links_not_the_graph(tmp_path: Path, root: Path) -> None:
+    (tmp_path / "other").mkdir()
+    (tmp_path / "other" / "memory.db").mkdir()  # nothing can be opened there
+    with closing(App(Config(tmp_path / "other"))) as app:
+        agent = Desk(app.tools(), root)
+        text = agent.call("get_context", symbol="total_price").text
+        assert "--- callers (1) ---" in text
+        assert "documentation and memory could not be read" in text

@@ -1,0 +1,70 @@
+"""A small shipping service with code, documentation, an API and memories, and questions about it with their answers."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pinakes.domains.docs.library import NewSource
+from pinakes.domains.memory.model import Draft, Place
+from pinakes.federation.model import Asked
+from pinakes.progress import Silent
+from pinakes.workspace.identity import identify
+from tests.repositories import write_files
+
+if TYPE_CHECKING:
+    from pinakes.app import App
+    from pinakes.federation.model import Hit
+
+HERE = Path(__file__).parent
+
+
+@dataclass(frozen=True)
+class Golden:
+    """A question, the kind that should come first, and a part of the id, title or text that answers."""
+
+    kind: str
+    answer: str
+    question: str
+
+    def is_answered_by(self, hit: Hit) -> bool:
+        return hit.kind == self.kind and any(self.answer in text for text in (hit.id, hit.title, hit.url, hit.text))
+
+
+def goldens() -> list[Golden]:
+    lines = (HERE / "parcels_questions.txt").read_text("utf-8").splitlines()
+    return [Golden(*line.split(" | ", 2)) for line in lines if not line.startswith("#")]
+
+
+def unpack(archive: Path, root: Path) -> Path:
+    """Write the files of an archive below `root`."""
+    _, *rest = re.split(r"^-- (.+) --\n", archive.read_text("utf-8"), flags=re.MULTILINE)
+    return write_files(root, dict(zip(rest[::2], rest[1::2], strict=True)))
+
+
+def build_parcels(app: App, root: Path) -> Path:
+    """Write the project, index it, add its documentation and API, remember what was learned; its root."""
+    unpack(HERE / "parcels.txtar", root)
+    app.projects.at(root).index()
+    add_documentation(app, root, "docs", "parcels-docs")
+    app.apis.indexer.add((root / "openapi.yaml").as_posix(), "parcels")
+    place = Place(identify(root).project_id, root)
+    for line in (HERE / "parcels_memories.txt").read_text("utf-8").splitlines():
+        kind, text = line.split(" | ", 1)
+        app.memory.remember(Draft(text, kind=kind), place)
+    return root
+
+
+def add_documentation(app: App, root: Path, folder: str, name: str) -> None:
+    """Add a folder of the project as a source and read all of it."""
+    library = app.docs.library
+    for source in library.add(NewSource(str(root / folder), name, root, (root,))).sources:
+        library.crawls.run(source.id)
+
+
+def first_hits(app: App, root: Path, question: str, limit: int = 10) -> list[Hit]:
+    """What the search over everything finds."""
+    found = app.federation.search(Asked(question, root, Silent(), limit=limit))
+    return [placed.hit for placed in found.placed]

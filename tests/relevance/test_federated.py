@@ -1,0 +1,49 @@
+"""Federated goldens: the right kind of knowledge comes first, whatever the others have to say."""
+
+from __future__ import annotations
+
+from contextlib import closing
+from typing import TYPE_CHECKING, NamedTuple
+
+import pytest
+
+from pinakes.app import App
+from pinakes.config import Config
+from tests.relevance.parcels import build_parcels, first_hits, goldens
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from pinakes.federation.model import Hit
+    from tests.relevance.parcels import Golden
+
+
+class Asked(NamedTuple):
+    golden: Golden
+    hits: list[Hit]
+
+
+@pytest.fixture(scope="module")
+def asked(tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[Asked]]:
+    """All questions with what was found."""
+    folder: Path = tmp_path_factory.mktemp("federated")
+    with closing(App(Config(folder / "home"))) as app:
+        root = build_parcels(app, folder / "parcels")
+        yield [Asked(golden, first_hits(app, root, golden.question)) for golden in goldens()]
+
+
+def test_there_are_at_least_sixty_questions_of_four_kinds(asked: list[Asked]) -> None:
+    assert len(asked) >= 60
+    counts = {kind: sum(each.golden.kind == kind for each in asked) for kind in ("code", "doc", "api", "obs")}
+    assert min(counts.values()) >= 15
+
+
+def test_the_right_kind_comes_first_for_nine_of_ten_questions(asked: list[Asked]) -> None:
+    wrong = [each.golden.question for each in asked if not each.hits or each.hits[0].kind != each.golden.kind]
+    assert len(wrong) <= len(asked) / 10, wrong
+
+
+def test_the_answer_itself_is_among_the_first_three_for_nine_of_ten_questions(asked: list[Asked]) -> None:
+    wrong = [each.golden.question for each in asked if not any(map(each.golden.is_answered_by, each.hits[:3]))]
+    assert len(wrong) <= len(asked) / 10, wrong

@@ -1,0 +1,1 @@
+"""Tests of `pinakes.server.http`. Not called so: `toyserver.py`, a script beside it, would take it for the library."""

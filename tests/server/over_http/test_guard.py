@@ -1,0 +1,157 @@
+"""The guards before the protocol, with applications that say that they were reached."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+from typing import TYPE_CHECKING, Any
+
+import anyio
+import pytest
+import uvicorn
+from starlette.responses import PlainTextResponse
+
+from pinakes.server.http.connection import impatient
+from pinakes.server.http.guard import Gate
+from pinakes.server.http.options import Limits
+from pinakes.server.http.rate import RateLimit
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from starlette.types import ASGIApp, Message
+
+PING = b'{"jsonrpc":"2.0","id":1,"method":"ping"}'
+REACHED = PlainTextResponse("reached")
+
+
+def gate(app: ASGIApp = REACHED, rate: float = 0.0, **limits: Any) -> Gate:
+    return Gate(app, Limits(**limits), RateLimit(rate, lambda: 0.0), lambda _scope, _body: None)
+
+
+async def ask(app: ASGIApp, *parts: bytes | None, more: bool = False, method: str = "POST") -> list[int]:
+    """The statuses that an application answers to a body in parts; None is a client that hangs up."""
+    messages: list[Message] = [
+        {"type": "http.disconnect"}
+        if part is None
+        else {"type": "http.request", "body": part, "more_body": more or number < len(parts)}
+        for number, part in enumerate(parts, 1)
+    ]
+    statuses: list[int] = []
+
+    async def receive() -> Message:
+        if not messages:
+            await anyio.sleep_forever()
+        return messages.pop(0)
+
+    async def send(message: Message) -> None:
+        if message["type"] == "http.response.start":
+            statuses.append(message["status"])
+
+    scope = {"type": "http", "method": method, "path": "/mcp", "headers": [], "client": ("127.0.0.1", 1)}
+    await app(scope, receive, send)
+    return statuses
+
+
+def test_a_body_in_parts_is_put_together() -> None:
+    assert anyio.run(ask, gate(), PING[:9], PING[9:]) == [200]
+
+
+def test_a_body_that_never_ends_is_given_up() -> None:
+    async def scenario() -> list[int]:
+        return await ask(gate(body_seconds=0.01), PING[:9], more=True)
+
+    assert anyio.run(scenario) == [408]
+
+
+def test_a_client_that_hangs_up_gets_no_answer() -> None:
+    assert anyio.run(ask, gate(), PING[:9], None) == []
+
+
+def test_a_body_that_grows_too_large_is_refused() -> None:
+    assert anyio.run(ask, gate(body_bytes=40), PING, b" ", b"x" * 999) == [413]
+
+
+def test_no_more_requests_at_once_than_allowed() -> None:
+    async def scenario() -> list[list[int]]:
+        inner: list[list[int]] = []
+
+        async def busy(*_: object) -> None:
+            inner.append(await ask(narrow, PING))
+            inner.append(await ask(narrow, method="GET"))
+
+        narrow = gate(busy, concurrent_requests=1)
+        await ask(narrow, PING)
+        return inner
+
+    assert anyio.run(scenario) == [[503], [503]]
+
+
+def test_an_empty_gate_drains_at_once_and_stays_closed() -> None:
+    async def scenario() -> list[int]:
+        closed = gate()
+        await closed.drain(600)
+        return await ask(closed, PING)
+
+    assert anyio.run(scenario) == [503]
+
+
+def test_the_rate_counts_for_each_address() -> None:
+    async def scenario() -> list[list[int]]:
+        slow = gate(rate=0.25)
+        return [await ask(slow, PING), await ask(slow, PING)]
+
+    assert anyio.run(scenario) == [[200], [429]]
+
+
+def test_connections_that_never_finish_a_head_are_closed() -> None:
+    async def scenario() -> list[bytes]:
+        listening = socket.create_server(("127.0.0.1", 0))
+        config = uvicorn.Config(REACHED, http=impatient(0.05), log_level="critical", lifespan="off")
+        server = uvicorn.Server(config)
+        serving = asyncio.create_task(server._serve([listening]))
+        port = listening.getsockname()[1]
+        whole = b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n"
+        received = [await _talk(port, part) for part in (b"", b"GET / HT", whole + b"GET / HT")]
+        server.should_exit = True
+        await serving
+        return received
+
+    silent, partial, second = anyio.run(scenario)
+    assert silent == partial == b""
+    assert second.count(b"HTTP/1.1 200") == 1
+
+
+async def _talk(port: int, data: bytes) -> bytes:
+    reader, writer = await asyncio.open_connection("127.0.0.1", port)
+    writer.write(data)
+    received = await reader.read()
+    writer.close()
+    return received
+
+
+@pytest.fixture
+def clock() -> list[float]:
+    """A clock that a test moves."""
+    return [0.0]
+
+
+@pytest.fixture
+def ticking(clock: list[float]) -> Callable[[], float]:
+    return lambda: clock[0]
+
+
+def test_a_bucket_refills_with_time(clock: list[float], ticking: Callable[[], float]) -> None:
+    limit = RateLimit(2.0, ticking)
+    assert [limit.wait_seconds("a") for _ in range(9)] == [0] * 8 + [1]
+    assert limit.wait_seconds("b") == 0
+    clock[0] = 0.5
+    assert [limit.wait_seconds("a"), limit.wait_seconds("a")] == [0, 1]
+
+
+def test_no_more_callers_are_remembered_than_allowed(ticking: Callable[[], float]) -> None:
+    limit = RateLimit(0.25, ticking)
+    for number in range(10_001):
+        assert limit.wait_seconds(str(number)) == 0
+    assert limit.wait_seconds("0") == 0  # forgotten, so its bucket is full
+    assert limit.wait_seconds("10000") == 4

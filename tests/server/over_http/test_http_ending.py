@@ -1,0 +1,109 @@
+"""How an HTTP server ends: calls that run are answered, new ones turned away."""
+
+from __future__ import annotations
+
+import http.client
+import signal
+import socket
+import subprocess
+import threading
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.server.over_http.served import rpc
+from tests.server.raw import environment, initialize_params, toy_command
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from tests.server.over_http.conftest import Serve
+
+OPENING = rpc("initialize", initialize_params("2025-11-25"))
+
+
+def abandon(ask: Callable[[], object]) -> None:
+    """Ask in a thread of its own; the answer may be cut off."""
+
+    def run() -> None:
+        with suppress(http.client.HTTPException, OSError):
+            ask()
+
+    threading.Thread(target=run).start()
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_an_idle_server_ends_at_once_and_closes_its_files(serve: Serve, number: signal.Signals, tmp_path: Path) -> None:
+    server = serve()
+    server.text("echo", server.open_session(), text="x")
+    server.process.send_signal(number)
+    assert server.process.wait() == 0
+    assert (tmp_path / "closed").exists()
+
+
+def test_a_running_call_is_answered_and_new_ones_are_turned_away(serve: Serve, tmp_path: Path) -> None:
+    server = serve()
+    session = server.open_session()
+    texts: list[str] = []
+    holding = threading.Thread(target=lambda: texts.append(server.text("hold", session, until=str(tmp_path / "go"))))
+    holding.start()
+    server.wait_for_log("holding")
+    server.process.terminate()
+    while server.request(path="/healthz").status != 503:
+        pass
+    turned_away = server.post(OPENING)
+    assert turned_away.status == 503
+    assert turned_away.headers["retry-after"] == "1"
+    (tmp_path / "go").touch()
+    holding.join()
+    assert texts == ["let go"]
+    assert server.process.wait() == 0
+
+
+def test_grace_has_an_end(serve: Serve) -> None:
+    server = serve("--grace", "0.2")
+    session = server.open_session()
+    abandon(lambda: server.request("GET", headers={**session, "Accept": "text/event-stream"}))
+    abandon(lambda: server.post(rpc("tools/call", {"name": "wait_until_cancelled"}), session))
+    server.wait_for_log("waiting")
+    assert server.stop() == 0
+
+
+def test_a_second_signal_ends_the_wait(serve: Serve, tmp_path: Path) -> None:
+    server = serve("--grace", "600")
+    session = server.open_session()
+    abandon(lambda: server.post(rpc("tools/call", {"name": "wait_until_cancelled"}), session))
+    server.wait_for_log("waiting")
+    server.process.terminate()
+    while server.request(path="/healthz").status != 503:
+        pass
+    server.process.terminate()
+    assert server.process.wait() == 0
+
+
+def test_a_taken_port_is_told(manifest_path: Path, tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        address = f"127.0.0.1:{taken.getsockname()[1]}"
+        command = toy_command(manifest_path, str(tmp_path), "--http", address)
+        done = subprocess.run(command, capture_output=True, text=True, env=environment(tmp_path))
+    assert done.returncode == 1
+    assert f"cannot listen on {address}: Address already in use" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["--http", "nowhere:x"], "not an address: nowhere:x"),
+        (["--http", "0", "--root", "no/such"], "not a folder"),
+        (["--http", "0", "--tls-cert", "no.pem"], "no such file: no.pem"),
+        (["--http", "0", "--oauth-issuer", "https://a.example"], "--oauth-issuer and --oauth-resource belong together"),
+        (["--http", "0", "--toolsets", "kitchen"], "Unknown toolset: kitchen"),
+    ],
+)
+def test_what_cannot_be_served_is_told(arguments: list[str], words: str, manifest_path: Path, tmp_path: Path) -> None:
+    command = toy_command(manifest_path, *arguments)
+    done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, env=environment(tmp_path))
+    assert done.returncode == 2
+    assert words in done.stderr

@@ -1,0 +1,107 @@
+"""The command line of `pinakes mcp --http`, and whom a server believes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from pinakes.errors import BadArgument
+from pinakes.server.http.metrics import Metrics
+from pinakes.server.http.options import HttpOptions, parse_address, parse_options
+from pinakes.server.http.origin import OriginPolicy
+
+
+@pytest.mark.parametrize(
+    ("text", "address"),
+    [
+        ("127.0.0.1:9", ("127.0.0.1", 9)),
+        ("9000", ("127.0.0.1", 9000)),
+        ("localhost", ("localhost", 8731)),
+        ("[::1]:9", ("::1", 9)),
+        ("0.0.0.0:0", ("0.0.0.0", 0)),
+    ],
+)
+def test_addresses_are_read(text: str, address: tuple[str, int]) -> None:
+    assert parse_address(text) == address
+
+
+@pytest.mark.parametrize("text", ["", ":9", "a:b", "a:99999", "http://a", "u@a:1", "a/b", "["])
+def test_what_is_no_address_is_refused(text: str) -> None:
+    with pytest.raises(BadArgument, match="not an address"):
+        parse_address(text)
+
+
+def test_the_defaults_are_those_of_one_person_on_one_machine(tmp_path: Path) -> None:
+    options = parse_options([str(tmp_path), "--http"])
+    assert (options.host, options.port, options.scheme) == ("127.0.0.1", 8731, "http")
+    assert options.roots == (tmp_path.resolve(),)
+    assert options.demands_token is False
+    assert options.limits.calls_per_second == 0
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["--http", "0.0.0.0"],
+        ["--http", "192.0.2.1:1"],
+        ["--http", "--allow-host", "a.example"],
+        ["--http", "--require-token"],
+    ],
+)
+def test_whoever_serves_others_demands_tokens(words: list[str], tmp_path: Path) -> None:
+    assert parse_options([str(tmp_path), *words]).demands_token is True
+
+
+def test_a_rate_is_set_for_others_by_default(tmp_path: Path) -> None:
+    assert parse_options([str(tmp_path), "--http", "0.0.0.0"]).limits.calls_per_second == 50
+    assert parse_options([str(tmp_path), "--http", "0.0.0.0", "--rate", "0"]).limits.calls_per_second == 0
+
+
+def policy(host: str, *hosts: str, origins: tuple[str, ...] = ()) -> OriginPolicy:
+    return OriginPolicy.of(HttpOptions(host, 1, Path(), allowed_hosts=hosts, allowed_origins=origins))
+
+
+@pytest.mark.parametrize(
+    ("bind", "header", "admitted"),
+    [
+        ("127.0.0.1", "LOCALHOST:1", True),
+        ("127.0.0.1", "192.0.2.1", False),
+        ("0.0.0.0", "192.0.2.1:80", True),
+        ("::", "[2001:db8::1]:80", True),
+        ("0.0.0.0", "evil.example", False),
+        ("192.0.2.1", "192.0.2.1:1", True),
+        ("192.0.2.1", "192.0.2.2:1", False),
+        ("0.0.0.0", "pinakes.example", True),
+        ("0.0.0.0", "other.example:8443", True),
+        ("0.0.0.0", "other.example", False),
+    ],
+)
+def test_hosts_are_those_of_the_bind_and_those_allowed(bind: str, header: str, *, admitted: bool) -> None:
+    assert policy(bind, "pinakes.example", "other.example:8443").admits_host(header) is admitted
+
+
+def test_an_allowed_origin_may_call() -> None:
+    allowing = policy("127.0.0.1", origins=("https://app.example",))
+    assert allowing.admits_origin("https://APP.example/")
+    assert not allowing.admits_origin("http://app.example")
+    assert not allowing.admits_origin("https://app.example.evil.example")
+    assert not allowing.admits_origin("ftp://localhost")
+
+
+def test_labels_are_escaped() -> None:
+    metrics = Metrics()
+    metrics.count("c", name='a"b\\c\nd')
+    assert metrics.text() == '# TYPE c counter\nc{name="a\\"b\\\\c\\nd"} 1\n'
+
+
+def test_durations_are_counted_in_steps() -> None:
+    metrics = Metrics()
+    for seconds in (0.001, 0.02, 99.0):
+        metrics.observe("t", seconds)
+    text = metrics.text()
+    assert 't_bucket{le="0.005"} 1\n' in text
+    assert 't_bucket{le="0.025"} 2\n' in text
+    assert 't_bucket{le="30.0"} 2\n' in text
+    assert 't_bucket{le="+Inf"} 3\n' in text
+    assert text.endswith("t_sum 99.021000\nt_count 3\n")

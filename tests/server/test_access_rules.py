@@ -1,0 +1,65 @@
+"""Tokens: how they are made, kept and told apart."""
+
+from __future__ import annotations
+
+import sqlite3
+import stat
+from typing import TYPE_CHECKING
+
+import pytest
+
+from pinakes.server.access import Level, Tokens
+from pinakes.store.tokens import FILE_NAME, TokenStore
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[TokenStore]:
+    """Tokens on disk."""
+    opened = TokenStore(tmp_path)
+    yield opened
+    opened.close()
+
+
+def test_a_token_stands_for_what_it_was_made_for(store: TokenStore) -> None:
+    tokens = Tokens(store, lambda: 100.0)
+    token_id, text = tokens.create("ci", Level.WRITE, ["/srv/app"], 50)
+    grant = tokens.verify(text)
+    assert grant
+    assert (grant.token_id, grant.level, grant.projects, grant.expires_at) == (
+        token_id,
+        Level.WRITE,
+        ("/srv/app",),
+        150,
+    )
+
+
+def test_the_secret_is_kept_nowhere(store: TokenStore, tmp_path: Path) -> None:
+    _, text = Tokens(store, lambda: 0.0).create("ci", Level.READ, [], None)
+    secret = text.split("_", 2)[2].encode()
+    assert not any(secret in path.read_bytes() for path in tmp_path.iterdir())
+    assert stat.S_IMODE((tmp_path / FILE_NAME).stat().st_mode) == 0o600
+    with sqlite3.connect(tmp_path / FILE_NAME) as connection:
+        assert len(connection.execute("SELECT secret_hash FROM token").fetchone()[0]) == 32
+
+
+def test_a_token_ends_when_it_expires_or_is_revoked(store: TokenStore) -> None:
+    now = [100.0]
+    tokens = Tokens(store, lambda: now[0])
+    token_id, text = tokens.create("ci", Level.READ, [], 50)
+    now[0] = 149.9
+    assert tokens.verify(text)
+    now[0] = 150.0
+    assert tokens.verify(text) is None
+    now[0] = 120.0
+    assert store.revoke("ci", 120) == [token_id]
+    assert tokens.verify(text) is None
+    assert store.revoke(token_id, 121) == []
+
+
+@pytest.mark.parametrize("text", ["", "_", "pnk", "pnk__", "pnk_nobody_x", "pnk_\xff_\xff", "x" * 10_000])
+def test_what_is_no_token_is_none(store: TokenStore, text: str) -> None:
+    assert Tokens(store, lambda: 0.0).verify(text) is None

@@ -1,0 +1,98 @@
+"""What a confined call can reach: folders, indexes, memories."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from pinakes.app import App
+from pinakes.config import Config
+from pinakes.confinement import Confinement, check_folder, confined, may_read
+from pinakes.errors import AddressRefused, Forbidden, NotFound
+from pinakes.workspace.identity import identify
+from tests.calling import Desk
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+
+@pytest.fixture
+def desk(tmp_path: Path) -> Iterator[Desk]:
+    """All tools, at a project beside which another one lies."""
+    for name in ("mine", "theirs"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "a.py").write_text(f"def of_{name}(): pass\n")
+    app = App(Config(tmp_path / "home"))
+    yield Desk(app.tools(), tmp_path / "mine")
+    app.close()
+
+
+def only(root: Path) -> Confinement:
+    return Confinement((root.resolve(),), frozenset({identify(root).project_id}))
+
+
+def test_links_and_dots_lead_nowhere(tmp_path: Path) -> None:
+    inside = tmp_path / "inside"
+    inside.mkdir()
+    (inside / "out").symlink_to(tmp_path)
+    (inside / "loop").symlink_to(inside / "loop")
+    with confined(Confinement((inside.resolve(),))):
+        assert may_read(inside / "new" / "folder")
+        for path in (tmp_path, inside / "..", inside / "out", inside / "out" / "inside" / "..", inside / "loop" / "x"):
+            assert not may_read(path)
+    check_folder(tmp_path)  # nobody is confined any more
+
+
+def test_folders_outside_are_refused_alike_whether_they_exist_or_not(desk: Desk) -> None:
+    refusals = set()
+    with confined(only(desk.root)):
+        for name, argument in (
+            ("get_stats", "project_path"),
+            ("index_repository", "repo_path"),
+            ("set_working_directory", "directory"),
+        ):
+            for path in ("../theirs", "../missing", "/etc", "~"):
+                with pytest.raises(Forbidden) as refused:
+                    desk.call(name, progress=None, **{argument: path})
+                refusals.add(str(refused.value))
+        assert "of_mine" in desk.call("search_code", query="of_mine").text
+    assert len(refusals) == 1
+
+
+def test_projects_outside_cannot_be_named_by_id(desk: Desk) -> None:
+    theirs = desk.root.with_name("theirs")
+    desk.call("index_repository", repo_path=str(theirs))
+    project_id = identify(theirs).project_id
+    with confined(only(desk.root)), pytest.raises(NotFound) as unknown:
+        desk.call("search_code", query="of_theirs", project_id=project_id)
+    assert "theirs" not in str(unknown.value).replace(project_id, "")
+    assert "of_theirs" in desk.call("search_code", query="of_theirs", project_id=project_id).text
+
+
+def test_documentation_outside_cannot_be_added(desk: Desk) -> None:
+    (desk.root.parent / "secret.md").write_text("# Secret\n\ntext")
+    with confined(only(desk.root)), pytest.raises(AddressRefused, match="outside"):
+        desk.call("add_source", url="../secret.md", name="s")
+
+
+def test_memories_of_other_projects_are_neither_seen_nor_changed(desk: Desk) -> None:
+    theirs = identify(desk.root.with_name("theirs")).project_id
+    hidden = desk.data("remember", text="They chose PostgreSQL for billing", project_id=theirs)["id"]
+    personal = desk.data("remember", text="I prefer PostgreSQL", project_id="personal")["id"]
+    own = desk.data("remember", text="We chose PostgreSQL for orders")["id"]
+    with confined(only(desk.root)):
+        for scope in ("", "all", theirs, "personal"):
+            assert {hit["id"] for hit in desk.data("search", query="PostgreSQL", project_id=scope)["results"]} <= {own}
+        for identifier in (hidden, personal):
+            with pytest.raises(NotFound):
+                desk.call("fetch", id=identifier)
+            with pytest.raises(NotFound):
+                desk.call("forget", ids=[identifier])
+            with pytest.raises(NotFound):
+                desk.call("timeline", around=identifier)
+        assert desk.data("fetch", id=own)["id"] == own
+        with pytest.raises(Forbidden):
+            desk.call("remember", text="Overwritten", project_id=theirs)
+    assert desk.data("fetch", id=hidden)["id"] == hidden
