@@ -6,10 +6,12 @@ import numpy as np
 import pytest
 
 from pinakes.embed.protocol import Passage, Vectors
+from pinakes.embed.static import shared_model
 from pinakes.errors import EmbedderUnavailable
-from pinakes.meaning import Meaning, standardised
+from pinakes.meaning import Comparison, Meaning, standardised
 from pinakes.store.sqlite import Database, Migration
 from pinakes.store.vectors import Owner, VectorStore, migration
+from pinakes.text import Words
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -123,3 +125,10 @@ def test_a_question_that_says_nothing_is_like_nothing(database: Database, meanin
 def test_values_that_do_not_differ_say_nothing() -> None:
     assert standardised(np.array([0.5, 0.5, np.nan], np.float32)) == [0.0, 0.0, 0.0]
     assert standardised(np.array([0.5], np.float32)) == [0.0]
+
+
+def test_a_few_texts_are_compared_on_the_spot() -> None:
+    compare = Comparison(shared_model(), Words())
+    near, far = compare("delete a user", ["remove the user account", "draw a circle"])
+    assert near > far
+    assert compare("delete a user", []) == []
