@@ -70,8 +70,8 @@ class Comparison:
 
     def __call__(self, question: str, texts: Sequence[str]) -> list[float]:
         """How alike each text is to the question, standardised."""
-        vector, *others = self._model.of_words([self._words.of(text) for text in (question, *texts)])
-        return standardised(np.array(others, np.float32).reshape(len(texts), -1) @ vector)
+        vectors = self._model.of_words([self._words.of(text) for text in (question, *texts)])
+        return standardised(vectors[1:] @ vectors[0])
 
 
 class Meaning:
