@@ -86,7 +86,7 @@ def docs_corpus(home: Path) -> Corpus:
 
 def memory_corpora() -> Iterator[Corpus]:
     """One corpus for each conversation; the right answers are turns."""
-    conversations = list(memory_benchmark.score_module().conversations(SHARED / "memory" / "locomo_dev.json"))
+    conversations = memory_benchmark.locomo()
     for turns, questions in conversations:
         with tempfile.TemporaryDirectory() as folder:
             memory = Memory(MemoryStore(Path(folder) / "memory.db"))

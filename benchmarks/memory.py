@@ -52,21 +52,25 @@ def main() -> None:
 
 def recall(_: argparse.Namespace) -> None:
     """R@5 and R@10, fractional by turn, of our search and of porter-stemmed OR search with BM25."""
-    conversations = list(score_module().conversations(SHARED / "memory" / "locomo_dev.json"))
+    conversations = locomo()
     with tempfile.TemporaryDirectory() as folder:
         memory = Memory(MemoryStore(Path(folder) / "memory.db"))
         for turns, _ in conversations:
             import_lines(memory, map(turn_line, turns), project_id="")
-        ours = _recall_of(conversations, lambda _, question: _asked(memory, question))
-    baseline = _recall_of(conversations, _porter_or)
-    _table(
+        ours = recall_of(conversations, lambda _, question: asked(memory, question))
+    baseline = recall_of(conversations, _porter_or)
+    table(
         ("questions", "n", "porter OR R@5", "porter OR R@10", "pinakes R@5", "pinakes R@10"),
         ((group, len(ours[group]), *_means(baseline[group]), *_means(ours[group])) for group in sorted(ours)),
     )
 
 
-def score_module() -> Any:
-    """The benchmark's own scorer."""
+def locomo() -> list[Any]:
+    """The shared conversations: turns, and questions with the turns that answer them."""
+    return list(_score_module().conversations(SHARED / "memory" / "locomo_dev.json"))
+
+
+def _score_module() -> Any:
     spec = importlib.util.spec_from_file_location("score", SHARED / "memory" / "score.py")
     assert spec is not None
     assert spec.loader is not None
@@ -88,7 +92,7 @@ def turn_line(turn: dict[str, Any]) -> str:
     )
 
 
-def _asked(memory: Memory, question: dict[str, Any]) -> list[str]:
+def asked(memory: Memory, question: dict[str, Any]) -> list[str]:
     found = memory.search(question["question"], question["conversation"], limit=10)
     return [hit.observation.id for hit in found.hits]
 
@@ -115,7 +119,7 @@ def _fts(turns: list[dict[str, Any]]) -> sqlite3.Connection:
     return _TABLES[conversation]
 
 
-def _recall_of(
+def recall_of(
     conversations: list[tuple[list[dict[str, Any]], list[dict[str, Any]]]],
     answer: Callable[[list[dict[str, Any]], dict[str, Any]], list[str]],
 ) -> dict[str, list[tuple[float, float]]]:
@@ -147,7 +151,7 @@ def durability(_: argparse.Namespace) -> None:
             counts = (len(outcome.acknowledged), outcome.kills, outcome.errors, lost)
             rows.append((contender.name, *counts, f"{outcome.seconds:.0f}"))
         integrity = check_file(Path(folder) / "memory.db") or ["ok"]
-    _table(("server", "acknowledged", "kills", "errors", "lost", "seconds"), rows)
+    table(("server", "acknowledged", "kills", "errors", "lost", "seconds"), rows)
     print(f"\nintegrity of pinakes' file: {', '.join(integrity)}")
 
 
@@ -196,7 +200,7 @@ def latency(args: argparse.Namespace) -> None:
         place = Place("bench", session_id="now")
         writes = [_timed(lambda: memory.remember(Draft(prose.words(25)), place)) for _ in range(300)]
         flushes = [_timed(lambda: _flush(Path(folder) / "probe")) for _ in range(100)]
-    _table(
+    table(
         ("at " + f"{args.observations:,} observations", "p50 ms", "p95 ms", "p95 CPU ms"),
         (
             ("search, 60-word questions", *_percentiles(searches)),
@@ -290,7 +294,7 @@ def hook(_: argparse.Namespace) -> None:
                 2:
             ]
             rows.append((name, f"{statistics.median(times):.0f}", f"{max(times):.0f}"))
-    _table(("hook", "median CPU ms", "worst"), rows)
+    table(("hook", "median CPU ms", "worst"), rows)
 
 
 def _cpu(command: list[str], data: str, environment: dict[str, str]) -> float:
@@ -310,7 +314,7 @@ def redaction(args: argparse.Namespace) -> None:
         caught[sample.kind].append(not _is_left(sample.secret, redact(sample.text).text))
     results = [result for kind in caught.values() for result in kind]
     files, hit_files, lines, hit_lines = _false_hits(args.source or _django())
-    _table(
+    table(
         ("measure", "figure"),
         (
             ("secrets", f"{len(results)} of {len(caught)} kinds"),
@@ -352,7 +356,7 @@ def _false_hits(source: Path) -> tuple[int, int, int, int]:
     return len(files), hit_files, lines, hit_lines
 
 
-def _table(head: Iterable[str], rows: Iterable[Iterable[object]]) -> None:
+def table(head: Iterable[str], rows: Iterable[Iterable[object]]) -> None:
     for row in _markdown(list(head), rows):
         print(row)
 

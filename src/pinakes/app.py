@@ -16,6 +16,7 @@ from pinakes.workspace.projects import Projects
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from pathlib import Path
 
     from pinakes.config import Config
     from pinakes.domains.apis.apis import Apis
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from pinakes.federation.links import Links
     from pinakes.federation.search import Federation
     from pinakes.meaning import Comparison
+    from pinakes.model import Project
     from pinakes.store.sqlite import Database
     from pinakes.tool import Prompt, Resource, Tool
     from pinakes.workspace.project_index import ProjectIndex
@@ -107,13 +109,12 @@ class App:
         from pinakes.federation.shelves.code import CodeShelf
         from pinakes.federation.shelves.docs import DocsShelf
         from pinakes.federation.shelves.memory import MemoryShelf
-        from pinakes.workspace.identity import identify
 
         shelves = (
             CodeShelf(self.projects),
             DocsShelf(lambda: self.docs),
             ApiShelf(lambda: self.apis),
-            MemoryShelf(lambda: self.memory, identify),
+            MemoryShelf(lambda: self.memory, self._remembered_project),
         )
         return Federation(shelves, self.config.toolsets)
 
@@ -121,15 +122,20 @@ class App:
     def links(self) -> Links:
         """What the enabled domains know about each other's things."""
         from pinakes.federation.links import Links
-        from pinakes.workspace.identity import identify
 
         return Links(
             self.projects,
-            identify,
+            self._remembered_project,
             open_docs=(lambda: self.docs) if "docs" in self.config.toolsets else None,
             open_memory=(lambda: self.memory) if "memory" in self.config.toolsets else None,
             environments=self.config.environments,
         )
+
+    def _remembered_project(self, folder: Path) -> Project:
+        """The project at a folder, under the identity that memory has for it."""
+        from pinakes.workspace.identity import identify
+
+        return self.memory.as_known(identify(folder))
 
     @cached_property
     def memory(self) -> Memory:

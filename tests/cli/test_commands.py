@@ -180,6 +180,16 @@ def test_doctor_names_a_damaged_index(project: Path, home: Path, capsys: pytest.
     assert [finding["what"] for finding in findings if not finding["ok"]] == [f"index {database.name}"]
 
 
+def test_doctor_looks_at_memory_and_names_the_way_to_mend_it(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    run(capsys, "memory", "add", "quokkas need water")
+    assert run(capsys, "doctor")[0] == 0
+    (home / "memory.db").write_bytes(b"not a database" * 1000)
+    code, out, _ = run(capsys, "doctor")
+    assert code == 1
+    assert "BAD  index memory.db" in out
+    assert "pinakes memory check" in out
+
+
 def test_a_damaged_index_is_set_aside_rebuilt_and_said_so(
     project: Path, home: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -15,6 +15,7 @@ import pytest
 from pinakes.cli import hook
 from pinakes.cli.memory import add_commands
 from pinakes.errors import BadArgument, NotFound, SourceError
+from tests.repositories import git, make_repository
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -219,3 +220,24 @@ class TestHook:
     def test_without_an_event_the_input_tells(self, tmp_path: Path) -> None:
         raw = b'{"hook_event_name": "SessionStart", "session_id": "s"}'
         assert hook.main([], stdin=io.BytesIO(raw), stdout=io.StringIO(), environ={"PINAKES_HOME": str(tmp_path)}) == 0
+
+
+def test_a_hook_and_the_commands_mean_the_same_project_in_a_clone_without_a_remote(
+    shell: Shell, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    make_repository(tmp_path / "origin", {"a.txt": "a"})
+    git(tmp_path, "clone", "-q", "origin", "clone")
+    git(tmp_path / "clone", "remote", "remove", "origin")
+    monkeypatch.chdir(tmp_path / "clone")
+
+    def say(prompt: str) -> None:
+        event = {"session_id": "s", "cwd": str(tmp_path / "clone"), "prompt": prompt}
+        raw = io.BytesIO(json.dumps(event).encode())
+        assert hook.main(["UserPromptSubmit"], stdin=raw, environ={"PINAKES_HOME": str(shell.home)}) == 0
+
+    say("Always use tabs in the quokka module")
+    assert len(shell.json("search", "quokka")) == 1
+    shell.run("add", "The wombat module has spaces")
+    say("Never rename the numbat module")
+    for word in ("quokka", "wombat", "numbat"):
+        assert word in shell.json("search", word)[0]["snippet"]

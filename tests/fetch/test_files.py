@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 import pytest
 
 from pinakes.errors import AddressRefused, NotFound, SourceError
-from pinakes.fetch import files
 from pinakes.fetch.files import allowed_path, read_file, walk_files
 
 if TYPE_CHECKING:
@@ -49,12 +48,11 @@ def test_walking_finds_documents_in_order_and_never_leaves_the_folder(tmp_path: 
     assert list(walk_files(root / "code.py", {".md"})) == [root / "code.py"]
 
 
-def test_large_and_vanished_files_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_large_and_vanished_files_are_refused(tmp_path: Path) -> None:
     large = tmp_path / "large.md"
     large.write_text("12345")
     assert read_file(large) == b"12345"
-    monkeypatch.setattr(files, "MAX_FILE_BYTES", 4)
     with pytest.raises(SourceError, match="larger than"):
-        read_file(large)
+        read_file(large, 4)
     with pytest.raises(SourceError, match="Cannot read"):
         read_file(tmp_path / "nothing.md")

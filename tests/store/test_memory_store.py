@@ -109,6 +109,19 @@ def test_a_project_known_by_its_commit_is_found_by_its_folder(store: MemoryStore
     assert [project.project_id for project in store.projects()] == ["git:123"]
 
 
+def test_what_a_clone_kept_under_its_folders_name_moves_to_the_project_it_belongs_to(store: MemoryStore) -> None:
+    with store.writing() as writer:
+        shared = writer.project("git:123", root="/work/first", now=1)
+        writer.session(shared, "s", agent="", now=1)
+        alone = writer.project("path:abc", root="/work/second", now=2)
+        session = writer.session(alone, "s", agent="", now=2)
+        writer.insert(alone, session, NewObservation("one", "quokka", "finding", "", 2))
+        assert writer.project("git:123", root="/work/second", now=3) == shared
+    assert [project.project_id for project in store.projects()] == ["git:123"]
+    assert [row.project_id for row in store.all()] == ["git:123"]
+    assert store.session_keys([shared]) == {session_of(store.places_with(["quokka"], at_most=9)[0]), 1}
+
+
 def test_another_repository_in_the_same_folder_is_another_project(store: MemoryStore) -> None:
     with store.writing() as writer:
         first = writer.project("host/one", root="/work/app", now=1)

@@ -94,7 +94,7 @@ def _add(app: App, arguments: argparse.Namespace) -> int:
     local = Path(arguments.url).expanduser()
     added = app.docs.library.add(
         NewSource(
-            url=str(local.absolute()) if local.exists() else arguments.url,
+            url=str(local.absolute()) if arguments.url and local.exists() else arguments.url,
             name=arguments.name,
             project_root=root,
             roots=(Path(root.anchor),),  # whoever sits at the keyboard may read what they can read
@@ -195,11 +195,13 @@ def _search(app: App, arguments: argparse.Namespace) -> int:
         return 0
     if not arguments.query.strip():
         raise BadArgument("What should be searched for?", hint="pinakes docs search 'how to set a timeout'")
-    found = app.docs.search.search(_question(arguments, arguments.query))
+    question = _question(arguments, arguments.query)
+    found = app.docs.search.search(question)
     for number, passage in enumerate(found.passages, start=1):
         print_json(_passage_json(passage)) if arguments.json else print(render_passage(number, passage, Path.cwd()))
     if found.searched is not None and not arguments.json:
-        print(render_nothing(arguments.query, found.searched, app.docs.library.statuses()))
+        apis = app.docs.search.apis_of(question)
+        print(render_nothing(arguments.query, found.searched, app.docs.library.statuses(), apis))
     return 0 if found.passages else 1
 
 

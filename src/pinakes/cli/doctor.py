@@ -19,6 +19,12 @@ if TYPE_CHECKING:
 
     from pinakes.cli.command import Subparsers
 
+_REBUILT = "It is set aside and built again when it is next used."
+_ADVICE = {
+    "library.db": "It is set aside when it is next used; then add the sources again.",
+    "memory.db": "Run `pinakes memory check`: it sets the file aside and brings back what can still be read.",
+}
+
 
 @dataclass(frozen=True, slots=True)
 class Finding:
@@ -98,12 +104,15 @@ def _indexes(home: Path) -> Iterator[Finding]:
     from pinakes.errors import PinakesError
     from pinakes.store.sqlite import check_file
 
-    for path in sorted((home / "projects").glob("*.db")):
+    files = [(path, _REBUILT) for path in sorted((home / "projects").glob("*.db"))]
+    files += [(home / name, advice) for name, advice in _ADVICE.items() if (home / name).exists()]
+    for path, advice in files:
         try:
             problems = check_file(path)
         except PinakesError as exc:
-            problems = [str(exc)]
-        yield Finding(f"index {path.name}", ok=not problems, detail="; ".join(problems) or "sound")
+            problems = [exc.message]
+        detail = f"{'; '.join(problems)}. {advice}" if problems else "sound"
+        yield Finding(f"index {path.name}", ok=not problems, detail=detail)
     for path in sorted(home.glob("**/*.corrupt-*")):
         if not path.name.endswith(("-wal", "-shm")):
             yield Finding(f"set aside {path.name}", ok=True, detail="damaged and replaced; delete it when you like")

@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from typing import BinaryIO, TextIO
 
+_LONGEST_WAIT_SECONDS = 2.0  # for another writer: the agent stands still meanwhile
+
 
 def main(
     arguments: Sequence[str],
@@ -42,7 +44,8 @@ def _handle(event_name: str, stdin: BinaryIO, environ: Mapping[str, str]) -> str
     from pinakes.workspace.identity import identify
 
     raw = stdin.read(LARGEST_INPUT + 1)
-    store = MemoryStore(Config.from_environment(environ).home / "memory.db")
+    home = Config.from_environment(environ).home
+    store = MemoryStore(home / "memory.db", busy_timeout_seconds=_LONGEST_WAIT_SECONDS)
     try:
         return capture(
             Memory(store),

@@ -108,9 +108,9 @@ def _add(args: argparse.Namespace) -> int:
 
 
 def _search(args: argparse.Namespace) -> int:
-    project_id = args.project_id or _project().project_id
     limit = max(1, min(args.limit, _MOST_RESULTS))
     with _memory() as memory:
+        project_id = args.project_id or memory.as_known(_project()).project_id
         if args.batch:
             return _answer_batch(memory, args.batch, project_id, limit)
         found = memory.search(args.query, project_id, limit=limit)
@@ -143,8 +143,8 @@ def _print_found(query: str, found: Found, *, as_json_lines: bool) -> None:
 
 
 def _show(args: argparse.Namespace) -> int:
-    project = _project()
     with _memory() as memory:
+        project = memory.as_known(_project())
         lookup = memory.look_up(args.ids, args.project_id or project.project_id)
         if not lookup.found:
             raise NotFound(f"No observation with id {', '.join(args.ids)}", hint="`pinakes memory search` finds ids.")
@@ -158,8 +158,8 @@ def _show(args: argparse.Namespace) -> int:
 
 
 def _timeline(args: argparse.Namespace) -> int:
-    project = _project()
     with _memory() as memory:
+        project = memory.as_known(_project())
         middle, rows = _timeline_rows(memory, args, args.project_id or project.project_id)
         changed = memory.changed_places(rows, {project.project_id: project.root})
     if args.json:
@@ -197,7 +197,8 @@ def _restore(args: argparse.Namespace) -> int:
 
 def _hide(args: argparse.Namespace, *, restore: bool) -> int:
     with _memory() as memory:
-        lookup = memory.forget(args.ids, restore=restore, project_id=args.project_id or _project().project_id)
+        project_id = args.project_id or memory.as_known(_project()).project_id
+        lookup = memory.forget(args.ids, restore=restore, project_id=project_id)
     if not lookup.found:
         raise NotFound(f"No observation with id {', '.join(args.ids)}", hint="`pinakes memory search` finds ids.")
     if args.json:

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
 
 MAX_FILE_BYTES = 20_000_000
+MAX_DESCRIPTION_BYTES = 100_000_000  # an API description is one file, however large the API
 _SKIPPED_FOLDERS = frozenset(("node_modules", "__pycache__", "venv", ".venv", "site-packages", "_sources", "_static"))
 
 
@@ -41,12 +42,12 @@ def walk_files(root: Path, suffixes: Collection[str]) -> Iterator[Path]:
                 yield path
 
 
-def read_file(path: Path) -> bytes:
+def read_file(path: Path, max_bytes: int = MAX_FILE_BYTES) -> bytes:
     """The bytes of a file; refuses what is too large, vanished or unreadable."""
     try:
         size = path.stat().st_size
-        if size > MAX_FILE_BYTES:
-            raise SourceError(f"The file is larger than {MAX_FILE_BYTES // 1_000_000} MB")
+        if size > max_bytes:
+            raise SourceError(f"The file is larger than {max_bytes // 1_000_000} MB")
         return path.read_bytes()
     except OSError as exc:
         raise SourceError(f"Cannot read the file ({exc.strerror})") from exc

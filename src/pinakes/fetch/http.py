@@ -13,6 +13,7 @@ import httpcore2
 
 from pinakes.errors import FetchFailed
 from pinakes.fetch.address import checked_addresses, require_web_address
+from pinakes.fetch.files import MAX_DESCRIPTION_BYTES
 from pinakes.fetch.robots import USER_AGENT
 
 if TYPE_CHECKING:
@@ -37,6 +38,21 @@ class Limits:
     connect_seconds: float = 10.0
     read_seconds: float = 20.0
     total_seconds: float = 60.0
+
+
+DESCRIPTION_LIMITS = Limits(max_bytes=MAX_DESCRIPTION_BYTES, total_seconds=300.0)
+"""For an API description, which is one file however large the API is."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Request:
+    """What is asked of every address that a request is redirected to."""
+
+    method: str
+    headers: dict[str, str]
+    body: bytes | None
+    limits: Limits
+    deadline: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,32 +85,41 @@ class HttpClient:
             network_backend=_CheckedNetwork(allow_private=allow_private_hosts),
         )
 
-    def get(self, url: str, *, accept: str = ACCEPT_PAGES, etag: str = "", last_modified: str = "") -> Response:
+    def get(
+        self,
+        url: str,
+        *,
+        accept: str = ACCEPT_PAGES,
+        etag: str = "",
+        last_modified: str = "",
+        limits: Limits | None = None,
+    ) -> Response:
         """The answer to a GET, redirects followed; anything but success or 304 raises FetchFailed."""
         headers = {"Accept": accept}
         if etag:
             headers["If-None-Match"] = etag
         if last_modified:
             headers["If-Modified-Since"] = last_modified
-        return self._request("GET", url, headers, None)
+        return self._request("GET", url, headers, None, limits or self._limits)
 
     def post(self, url: str, body: bytes, content_type: str) -> Response:
         """The answer to a POST; the body goes along with redirects."""
-        return self._request("POST", url, {"Accept": "application/json", "Content-Type": content_type}, body)
+        headers = {"Accept": "application/json", "Content-Type": content_type}
+        return self._request("POST", url, headers, body, self._limits)
 
-    def _request(self, method: str, url: str, headers: dict[str, str], body: bytes | None) -> Response:
+    def _request(self, method: str, url: str, headers: dict[str, str], body: bytes | None, limits: Limits) -> Response:
         headers = {"User-Agent": USER_AGENT, "Accept-Encoding": "gzip, deflate", **headers}
-        deadline = time.monotonic() + self._limits.total_seconds
+        request = _Request(method, headers, body, limits, time.monotonic() + limits.total_seconds)
         seen = {url}
-        for _ in range(self._limits.max_redirects + 1):
-            target, response = self._hop(method, url, headers, body, deadline)
+        for _ in range(limits.max_redirects + 1):
+            target, response = self._hop(url, request)
             if response is not None:
                 return response
             url = target
             if url in seen:
                 raise FetchFailed(f"The address redirects in a circle: {url}")
             seen.add(url)
-        raise FetchFailed(f"More than {self._limits.max_redirects} redirects")
+        raise FetchFailed(f"More than {limits.max_redirects} redirects")
 
     def check(self, url: str) -> None:
         """Refuse an address that must not be asked or whose host does not exist, without asking it."""
@@ -107,20 +132,22 @@ class HttpClient:
         """Close idle connections."""
         self._pool.close()
 
-    def _hop(
-        self, method: str, url: str, headers: dict[str, str], content: bytes | None, deadline: float
-    ) -> tuple[str, Response | None]:
+    def _hop(self, url: str, request: _Request) -> tuple[str, Response | None]:
         """One request: either where it redirects to, or its answer."""
         require_web_address(url)
         try:
             with self._pool.stream(
-                method, url, headers=_encoded(headers, url), content=content, extensions=self._timeouts()
+                request.method,
+                url,
+                headers=_encoded(request.headers, url),
+                content=request.body,
+                extensions=_timeouts(request.limits),
             ) as answer:
                 received = _Headers(answer.headers)
                 if answer.status in _REDIRECTS and (location := received.get("location")):
                     return _redirect_target(url, location), None
                 _refuse_failure(answer.status, received)
-                body = b"" if answer.status == 304 else self._body(answer.iter_stream(), received, deadline)
+                body = b"" if answer.status == 304 else _body(answer.iter_stream(), received, request)
                 return url, _response(url, answer.status, received, body)
         except httpcore2.TimeoutException as exc:
             raise FetchFailed("The server took too long to answer", retryable=True) from exc
@@ -128,33 +155,6 @@ class HttpClient:
             raise FetchFailed(f"Not an address that can be asked: {exc}") from exc
         except _TRANSFER_ERRORS as exc:
             raise FetchFailed(f"The connection failed ({exc or type(exc).__name__})", retryable=True) from exc
-
-    def _timeouts(self) -> dict[str, dict[str, float]]:
-        limits = self._limits
-        return {
-            "timeout": {
-                "connect": limits.connect_seconds,
-                "read": limits.read_seconds,
-                "write": limits.read_seconds,
-                "pool": limits.total_seconds,
-            }
-        }
-
-    def _body(self, chunks: Iterable[bytes], headers: _Headers, deadline: float) -> bytes:
-        declared = headers.get("content-length")
-        if declared.isdigit() and int(declared) > self._limits.max_bytes:
-            raise self._too_large()
-        parts: list[bytes] = []
-        size = 0
-        for part in _decompressed(_before(chunks, deadline), headers.get("content-encoding"), self._limits.max_bytes):
-            size += len(part)
-            if size > self._limits.max_bytes:
-                raise self._too_large()
-            parts.append(part)
-        return b"".join(parts)
-
-    def _too_large(self) -> FetchFailed:
-        return FetchFailed(f"The page is larger than {self._limits.max_bytes // 1_000_000} MB")
 
 
 class _CheckedNetwork(httpcore2.SyncBackend):
@@ -201,6 +201,36 @@ class _Headers:
 
     def get(self, name: str) -> str:
         return self._values.get(name, "")
+
+
+def _timeouts(limits: Limits) -> dict[str, dict[str, float]]:
+    return {
+        "timeout": {
+            "connect": limits.connect_seconds,
+            "read": limits.read_seconds,
+            "write": limits.read_seconds,
+            "pool": limits.total_seconds,
+        }
+    }
+
+
+def _body(chunks: Iterable[bytes], headers: _Headers, request: _Request) -> bytes:
+    max_bytes = request.limits.max_bytes
+    declared = headers.get("content-length")
+    if declared.isdigit() and int(declared) > max_bytes:
+        raise _too_large(max_bytes)
+    parts: list[bytes] = []
+    size = 0
+    for part in _decompressed(_before(chunks, request.deadline), headers.get("content-encoding"), max_bytes):
+        size += len(part)
+        if size > max_bytes:
+            raise _too_large(max_bytes)
+        parts.append(part)
+    return b"".join(parts)
+
+
+def _too_large(max_bytes: int) -> FetchFailed:
+    return FetchFailed(f"The page is larger than {max_bytes // 1_000_000} MB")
 
 
 def _redirect_target(url: str, location: str) -> str:

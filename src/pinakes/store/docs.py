@@ -222,6 +222,19 @@ class DocsStore:
         )
         return [Place(*row) for row in rows]
 
+    def first_reason(self, source_id: str) -> str:
+        """Why the first place, failures before others, gave no page; empty when no place says."""
+        row = (
+            self.database.read()
+            .execute(
+                "SELECT reason FROM docs_place WHERE source_id = ? AND reason <> ''"
+                " ORDER BY state IN ('failed', 'missing') DESC, depth, url LIMIT 1",
+                (source_id,),
+            )
+            .fetchone()
+        )
+        return str(row[0]).partition("\n")[0] if row else ""
+
 
 def insert_places(connection: sqlite3.Connection, source_id: str, places: Iterable[Place]) -> None:
     """Add places that the crawl has not met; known ones stay as they are."""

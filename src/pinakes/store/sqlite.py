@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from pathlib import Path
 
+WHEN_DAMAGED = "Run `pinakes doctor`; the index can be rebuilt."
 BUSY_TIMEOUT_SECONDS = 15.0
 GLANCE_TIMEOUT_SECONDS = 2.0
 _UNWRITABLE = frozenset(
@@ -52,6 +53,7 @@ class Database:
         durability: Literal["NORMAL", "FULL"] = "NORMAL",
         busy_timeout_seconds: float = BUSY_TIMEOUT_SECONDS,
         backup_before_migration: bool = False,
+        when_damaged: str = WHEN_DAMAGED,
     ) -> None:
         self.path = path
         self.set_aside: Path | None = None
@@ -59,6 +61,7 @@ class Database:
         self._durability = durability
         self._busy_timeout_seconds = busy_timeout_seconds
         self._backup_before_migration = backup_before_migration
+        self._when_damaged = when_damaged
         self._local = threading.local()
         self._connections: list[sqlite3.Connection] = []
         self._connections_lock = threading.Lock()
@@ -81,7 +84,7 @@ class Database:
     @contextmanager
     def snapshot(self) -> Iterator[sqlite3.Connection]:
         """Queries that see one and the same state, whatever is written meanwhile."""
-        with named_errors(self.path):
+        with named_errors(self.path, self._when_damaged):
             connection = self.read()
             if connection.in_transaction:
                 yield connection
@@ -95,7 +98,7 @@ class Database:
     @contextmanager
     def write(self) -> Iterator[sqlite3.Connection]:
         """One transaction that takes the write lock at once; all of it or nothing is kept."""
-        with named_errors(self.path):
+        with named_errors(self.path, self._when_damaged):
             connection = self.read()
             connection.execute("BEGIN IMMEDIATE")
             try:
@@ -169,7 +172,7 @@ class Database:
         """Create the file and bring its schema up to date; a file that needs nothing is not written to."""
         _create_private(self.path)
         with (
-            named_errors(self.path),
+            named_errors(self.path, self._when_damaged),
             closing(sqlite3.connect(self.path, timeout=self._busy_timeout_seconds, isolation_level=None)) as connection,
         ):
             missing = self._missing_steps(connection)
@@ -231,21 +234,21 @@ def move_aside(path: Path) -> Path:
 
 
 @contextmanager
-def named_errors(path: Path) -> Iterator[None]:
+def named_errors(path: Path, when_damaged: str = WHEN_DAMAGED) -> Iterator[None]:
     """Turn SQLite's errors into ours."""
     try:
         yield
     except sqlite3.Error as exc:
-        raise _translate(exc, path) from exc
+        raise _translate(exc, path, when_damaged) from exc
 
 
-def _translate(exc: sqlite3.Error, path: Path) -> StoreError:
+def _translate(exc: sqlite3.Error, path: Path, when_damaged: str) -> StoreError:
     text = str(exc)
     code = getattr(exc, "sqlite_errorcode", 0) & 0xFF
     if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
         return StoreBusy(f"{path.name} is in use by another process", hint="Try again in a moment.")
     if code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB):
-        return StoreCorrupt(f"{path.name} is damaged ({text})", hint="Run `pinakes doctor`; the index can be rebuilt.")
+        return StoreCorrupt(f"{path.name} is damaged ({text})", hint=when_damaged)
     if code in _UNWRITABLE:
         return StoreUnwritable(
             f"Cannot write {path.name} ({text})",

@@ -317,3 +317,17 @@ def test_a_name_that_is_handed_on_by_private_packages_is_known_by_its_public_nam
     assert "Keeps connections." in found.text
     assert find_definition("core.ConnectionPool.close", tmp_path) is not None
     assert find_definition("core.Secret", tmp_path) is None
+
+
+def test_a_name_that_a_private_package_takes_with_all_others_is_known_by_its_public_name(tmp_path: Path) -> None:
+    files = {
+        "arrays/__init__.py": "from ._core import sort\n",
+        "arrays/_core/__init__.py": "from .numeric import *\nfrom .other import *\n",
+        "arrays/_core/numeric.py": 'def sort(a):\n    """Sorts."""\n\ndef helper(a): ...\n',
+        "arrays/_core/other.py": "def more(a): ...\n",
+    }
+    install(tmp_path, files, name="arrays", version="2")
+    found = find_definition("arrays.sort", tmp_path)
+    assert found is not None
+    assert found.origin == "pypi:arrays@2/arrays/_core/numeric.py"
+    assert find_definition("arrays.helper", tmp_path) is None

@@ -10,7 +10,7 @@ import pytest
 from pinakes.domains.docs.domain import open_docs
 from pinakes.domains.docs.rank import features, order, score, understand
 from pinakes.domains.docs.render import render_passages
-from pinakes.domains.docs.search import Question, choose_terms, interleave, same_version
+from pinakes.domains.docs.search import Question, choose_terms, merge, same_version
 from pinakes.domains.docs.weights import WEIGHTS
 from pinakes.embed.remote import Endpoint, RemoteModel
 from pinakes.embed.static import shared_model
@@ -101,7 +101,7 @@ def test_api_descriptions_answer_beside_documentation(desk: Desk) -> None:
     write(desk, a="# A\n\nquokka text", b="# B\n\nmore quokka text")
     (desk.root / "shop.yaml").write_text("openapi: 3.1.0")
     desk.recrawl("manual")
-    assert [p.source for p in desk.search("quokka")] == ["manual", "shop", "manual"]
+    assert [p.source for p in desk.search("quokka")] == ["manual", "manual", "shop"]
     assert [p.source for p in desk.search("quokka", api_name="shop")] == ["shop"]
     assert [p.source for p in desk.search("quokka", types=("endpoint",))] == ["shop"]
     assert [p.source for p in desk.search("quokka", source="manual")] == ["manual", "manual"]
@@ -126,12 +126,12 @@ def test_a_release_is_of_its_version() -> None:
     assert not same_version("3.110", "3.11")
 
 
-def test_ranked_lists_take_turns(desk: Desk) -> None:
+def test_apis_take_turns_when_they_are_clearly_meant_and_come_last_otherwise(desk: Desk) -> None:
     write(desk, a="# A\n\nquokka one", b="# B\n\nquokka two")
     first, second = desk.search("quokka")
-    other = replace(first, text="other")
-    merged = interleave([first, second], [other, first])
-    assert [passage.text for passage in merged] == [first.text, "other", second.text]
+    meant, vague = replace(first, text="meant", is_clear=True), replace(first, text="vague")
+    merged = merge([first, second], [meant, vague, first])
+    assert [passage.text for passage in merged] == ["meant", first.text, second.text, "vague"]
 
 
 def test_features_say_what_speaks_for_a_candidate() -> None:

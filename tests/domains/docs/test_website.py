@@ -243,3 +243,15 @@ def test_hostile_pages_are_counted_and_the_rest_is_indexed(desk: Desk, site: Sit
     assert "larger than" in reasons["bomb.html"]
     assert desk.cited("größe") == [f"{site.url}/latin.html"]
     assert desk.cited("still readable") == [f"{site.url}/mess.html"]
+
+
+def test_a_page_without_text_is_no_success_and_says_why(desk: Desk, site: Site) -> None:
+    site.html("/", "<html><head><script src='app.js'></script></head><body><div id='root'></div></body></html>")
+    status = desk.add(f"{site.url}/")
+    assert status.state == "FAILED"
+    assert "has no text" in status.reason
+
+
+def test_a_start_page_that_is_no_text_is_named_in_the_reason(desk: Desk, site: Site) -> None:
+    site.text("/", "\0\1", "application/octet-stream")
+    assert desk.add(f"{site.url}/").reason == "not text (application/octet-stream)"

@@ -108,6 +108,19 @@ class TestAdmission:
         agent.run("ls nowhere", "No such file", fails=True)
         assert agent.kept() == []
 
+    def test_an_error_that_was_fixed_is_no_open_error(self, agent: Agent, clock: Clock) -> None:
+        agent.run("make", "error: no rule", fails=True)
+        agent.run("pytest -q", "E  NameError: foo", fails=True)
+        clock.pass_time(minutes=1)
+        agent.run("pytest -q", "3 passed")
+        context = agent.tell("SessionStart", source="startup")
+        _, _, open_errors = context.partition("Open errors:")
+        assert "`make` failed" in open_errors
+        assert "`pytest -q` failed" not in open_errors
+        clock.pass_time(minutes=1)
+        agent.run("pytest -q", "E  TypeError: bar", fails=True)
+        assert "TypeError" in agent.tell("SessionStart", source="startup").partition("Open errors:")[2]
+
     def test_an_error_is_kept_with_its_fix(self, agent: Agent) -> None:
         agent.run("pytest -q", "E  NameError: foo", fails=True)
         agent.tell(

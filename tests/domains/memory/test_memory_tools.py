@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from pinakes.budget import estimate_tokens
+from pinakes.domains.memory.model import Draft, Place
 from pinakes.domains.memory.tools import memory_tools
 from pinakes.errors import BadArgument, NotFound
 from pinakes.excerpts import Excerpts
@@ -52,7 +53,7 @@ class Client:
             return Project(folder, f"id:{folder.name}")
 
         alone = Federation([MemoryShelf(lambda: memory, identify)], ("memory",))
-        made = memory_tools(lambda: memory, identify, token_budget=token_budget, session_id="mcp-1")
+        made = memory_tools(lambda: memory, identify, token_budget=token_budget)
         self.tools = {tool.name: tool for tool in (*federation_tools(alone, token_budget=token_budget), *made)}
         self.session = Session(root)
 
@@ -158,7 +159,7 @@ def test_fetch_shows_the_full_text_with_its_citation(client: Client) -> None:
     assert answer.structured["text"] == "Line one\nLine two"
     assert answer.structured["url"] == f"pinakes://observation/{kept.removeprefix('obs:')}"
     assert answer.structured["metadata"]["files"] == ["a.py"]
-    assert answer.structured["metadata"]["session_id"] == "mcp-1"
+    assert answer.structured["metadata"]["session_id"].startswith("mcp-")
 
 
 def test_fetch_cuts_a_text_that_exceeds_the_budget_and_says_so(memory: Memory, root: Path) -> None:
@@ -220,13 +221,34 @@ def test_the_timeline_shows_what_came_before_and_after(client: Client, clock: Cl
     assert lines[-1].startswith("Next: get_observations")
 
 
-def test_the_timeline_of_a_time_and_of_a_session(client: Client, clock: Clock) -> None:
+def test_the_timeline_of_a_time_and_of_a_session(client: Client, memory: Memory, clock: Clock) -> None:
     client.remember("early bird")
     clock.pass_time(hours=2)
     client.remember("late owl")
     around = client.call("timeline", around="2025-05-14T13:00:00+00:00").text
     assert around.index("early bird") < around.index("late owl")
-    assert "early bird" in client.call("timeline", session_id="mcp-1").text
+    (session,) = {row.session_id for row in memory.store.all()}
+    assert "early bird" in client.call("timeline", session_id=session).text
+
+
+def test_each_conversation_is_a_session_of_its_own(client: Client, memory: Memory, clock: Clock) -> None:
+    client.remember("first of one")
+    clock.pass_time(minutes=1)
+    client.remember("second of one")
+    client.session = Session(client.session.project_root())
+    client.remember("first of another")
+    sessions = [row.session_id for row in memory.store.all()]
+    assert sessions[0] == sessions[1] != sessions[2]
+    assert None not in sessions
+
+
+def test_what_a_hook_kept_under_the_folders_name_is_found_and_taken_over(client: Client, memory: Memory) -> None:
+    root = client.session.project_root()
+    memory.remember(Draft("the hook saw a quokka"), Place("path:123", root, "hooked"))
+    assert "quokka" in client.call("timeline", around="2025-05-14T12:00:00+00:00").text
+    client.remember("the tool saw a wombat")
+    assert [project.project_id for project in memory.store.projects()] == ["id:app"]
+    assert len(list(memory.store.all())) == 2
 
 
 def test_a_timeline_of_nothing_is_an_error(client: Client) -> None:

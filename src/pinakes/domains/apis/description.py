@@ -17,6 +17,7 @@ from pinakes.domains.apis.parse.swagger import parse_swagger
 from pinakes.domains.apis.refs import References, find_references
 from pinakes.domains.apis.tree import decode_text, load_tree
 from pinakes.errors import SourceError
+from pinakes.fetch.files import MAX_DESCRIPTION_BYTES
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
     from pinakes.domains.apis.model import ApiDescription, Json
     from pinakes.domains.apis.refs import ReadDocument
 
-MAX_BYTES = 100_000_000
 MAX_IMPORT_LEVELS = 8
 _NOT_SCHEMAS = (
     "/parameters/",
@@ -51,8 +51,10 @@ class Document:
 def read_description(document: Document) -> ApiDescription:
     """Parse a document of any known kind; raises SourceError when it is none or cannot be read at all."""
     data = document.data
-    if len(data) > MAX_BYTES:
-        raise SourceError(f"The description has {len(data):,} bytes", hint=f"At most {MAX_BYTES:,} are read.")
+    if len(data) > MAX_DESCRIPTION_BYTES:
+        raise SourceError(
+            f"The description has {len(data):,} bytes", hint=f"At most {MAX_DESCRIPTION_BYTES:,} are read."
+        )
     if not (data[:1_000].strip() or data.strip()):
         raise SourceError("The file is empty", hint=_KNOWN)
     try:

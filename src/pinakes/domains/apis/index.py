@@ -6,6 +6,7 @@ import gc
 import re
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from itertools import chain
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
@@ -178,7 +179,7 @@ class ApiIndexer:
         wanted = source_name if source_name and alone else "-".join(filter(None, (source_name, own)))
         version = slug(reading.description.overview.version)
         numbered = (f"{wanted}-{number}" for number in range(2, 1_000))
-        for name in (wanted, *([f"{wanted}-{version}"] if version else []), *numbered):
+        for name in chain((wanted,), [f"{wanted}-{version}"] if version else (), numbered):
             taken = self._store.api(name)
             if taken is None or (taken.source, taken.citation) == (location, reading.document.citation):
                 warning = f"Another API is called '{wanted}'; this one was named '{name}'."

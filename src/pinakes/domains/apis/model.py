@@ -1,16 +1,20 @@
-"""The nouns of an API description, the same for every format. Schemas stay the JSON they were written in."""
+"""The nouns of an API description, the same for every format. Schemas stay the JSON they were written in.
+
+Those that a description has thousands of are msgspec structs: made and encoded several times faster than dataclasses.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from msgspec import Struct
+
 Json = Any
 """A JSON value exactly as the specification holds it; `$ref`s inside are not resolved."""
 
 
-@dataclass(frozen=True, slots=True)
-class Parameter:
+class Parameter(Struct, frozen=True, omit_defaults=True):
     """One named input of an operation."""
 
     name: str
@@ -20,8 +24,7 @@ class Parameter:
     description: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Content:
+class Content(Struct, frozen=True, omit_defaults=True):
     """A body in one media type."""
 
     media_type: str
@@ -29,8 +32,7 @@ class Content:
     example: Json = None
 
 
-@dataclass(frozen=True, slots=True)
-class Response:
+class Response(Struct, frozen=True, omit_defaults=True):
     """What comes back under one status."""
 
     status: str
@@ -38,8 +40,7 @@ class Response:
     contents: tuple[Content, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Operation:
+class Operation(Struct, frozen=True, omit_defaults=True):
     """Something that can be called; known by its method and path."""
 
     method: str
@@ -64,8 +65,7 @@ class Operation:
         return f"{self.method} {self.path}"
 
 
-@dataclass(frozen=True, slots=True)
-class Schema:
+class Schema(Struct, frozen=True, omit_defaults=True):
     """A named type of an API."""
 
     name: str

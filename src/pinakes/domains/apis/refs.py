@@ -47,6 +47,7 @@ class References:
     refused: list[str] = field(default_factory=list)
     dangling: list[str] = field(default_factory=list)
     _documents: dict[str, Json] = field(default_factory=dict)
+    _resolved: dict[str, Json] = field(default_factory=dict)
 
     def follow(self, value: Json) -> Json:
         """`value`, or what it refers to; an empty mapping when that leads nowhere or in a circle."""
@@ -58,12 +59,15 @@ class References:
 
     def resolve(self, target: str) -> Json:
         """The value at a reference; an empty mapping when there is none."""
+        if target in self._resolved:
+            return self._resolved[target]
         path, _, pointer = target.partition("#")
         document = self._document(path)
         found = walk_pointer(document, pointer) if document is not None else None
-        if found is None and document is not None and target not in self.dangling:
+        if found is None and document is not None:
             self.dangling.append(target)
-        return {} if found is None else found
+        self._resolved[target] = {} if found is None else found
+        return self._resolved[target]
 
     def warnings(self) -> list[str]:
         """What was refused and what led nowhere, for a person."""

@@ -10,10 +10,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 from urllib.parse import urljoin, urlsplit
 
-from pinakes.domains.apis.description import MAX_BYTES, Document
+from pinakes.domains.apis.description import Document
 from pinakes.domains.apis.detect import sniff
 from pinakes.domains.apis.parse.graphql_introspection import INTROSPECTION_QUERY
 from pinakes.errors import NotFound, NothingToIndex, SourceError
+from pinakes.fetch.files import MAX_DESCRIPTION_BYTES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -124,8 +125,10 @@ def read_regular(path: Path) -> bytes:
         status = path.stat()
         if not stat.S_ISREG(status.st_mode):
             raise SourceError(f"{path.name} is not a regular file")
-        if status.st_size > MAX_BYTES:
-            raise SourceError(f"{path.name} has {status.st_size:,} bytes", hint=f"At most {MAX_BYTES:,} are read.")
+        if status.st_size > MAX_DESCRIPTION_BYTES:
+            raise SourceError(
+                f"{path.name} has {status.st_size:,} bytes", hint=f"At most {MAX_DESCRIPTION_BYTES:,} are read."
+            )
         return path.read_bytes()
     except OSError as exc:
         raise SourceError(f"Cannot read {path.name}: {exc.strerror}") from exc

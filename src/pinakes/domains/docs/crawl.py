@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 MOST_ATTEMPTS = 3
 _BATCH_PAGES = 25
 _BATCH_SECONDS = 1.0
+_NO_TEXT = "the page has no text; pages that a script fills in the browser cannot be read"
 _LONGEST_NAP_SECONDS = 0.5  # how long a stop request can go unnoticed
 
 
@@ -170,8 +171,9 @@ class Crawl:
     def _take_in(self, place: Place, outcome: Outcome) -> None:
         match outcome:
             case Reading():
-                self._pages.extend(page_rows(place.url, outcome))
-                self._settle(place, "done", "", outcome.leads_to)
+                pages = [page for page in page_rows(place.url, outcome) if page.chunks]
+                self._pages.extend(pages)
+                self._settle(place, "done" if pages else "skipped", "" if pages else _NO_TEXT, outcome.leads_to)
             case Unchanged():
                 self._settle(place, "unchanged", "")
             case Skipped():
@@ -208,8 +210,7 @@ class Crawl:
     def _finish(self) -> None:
         counts = self._store.place_counts(self._source.id)
         if not counts.get("done") and not counts.get("unchanged"):
-            failures = self._store.failed_places(self._source.id)
-            reason = failures[0].reason if failures else "no readable page was found"
+            reason = self._store.first_reason(self._source.id) or "no readable page was found"
             self._index.discard(self._source.id)
             self._store.end_crawl(self._source.id, "failed", reason, self._clock.now())
             return

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from pinakes.domains.docs.model import ApiShelf, FoundDescription, Reading, ReadPage, Skipped, Unchanged
 from pinakes.errors import NotFound, SourceError
-from pinakes.fetch.files import read_file, walk_files
+from pinakes.fetch.files import MAX_DESCRIPTION_BYTES, MAX_FILE_BYTES, read_file, walk_files
 from pinakes.markup.formats import SUFFIXES, format_of, parse
 
 if TYPE_CHECKING:
@@ -51,12 +51,12 @@ class Folder:
             facts = path.stat()
         except OSError as exc:
             raise SourceError(f"Cannot read the file ({exc.strerror})") from exc
+        form = format_of(place.url)
         stamp = f"{facts.st_mtime_ns}-{facts.st_size}"
         if known and known.etag == stamp:
             return Unchanged()
-        data = read_file(path)
+        data = read_file(path, MAX_FILE_BYTES if form else MAX_DESCRIPTION_BYTES)
         digest = hashlib.blake2b(data, digest_size=16).digest()
-        form = format_of(place.url)
         if form is None:
             return self._not_a_page(path, data)
         title = path.stem if form in ("text", "pdf") else ""

@@ -13,7 +13,7 @@ from pinakes.domains.docs.installed import direct_dependencies
 from pinakes.domains.docs.model import FoundDescription, SourceStatus
 from pinakes.domains.docs.source import understand
 from pinakes.errors import BadArgument, NotFound, PinakesError, SourceError
-from pinakes.fetch.files import read_file
+from pinakes.fetch.files import MAX_DESCRIPTION_BYTES, MAX_FILE_BYTES, read_file
 from pinakes.store.docs import SourceRow
 
 if TYPE_CHECKING:
@@ -27,7 +27,10 @@ if TYPE_CHECKING:
     from pinakes.store.docs_search import DocsSearchStore
 
 DEPENDENCIES = "deps:"
-_API_FILE = re.compile(r"\.(?:json|ya?ml|graphqls?|gql|proto)$", re.IGNORECASE)
+_API_FILE = re.compile(
+    r"\.(?:json|ya?ml|graphqls?|gql|proto)$|/(?:open-?api|swagger|async-?api|api-?docs|api-?spec|spec)/?$",
+    re.IGNORECASE,
+)
 MOST_PAGES = 100_000
 
 
@@ -135,13 +138,17 @@ class Library:
         url = address.url
         if address.kind == "folder":
             path = Path(url)
-            if path.is_file() and self._apis.recognises(data := read_file(path)):
+            most = MAX_DESCRIPTION_BYTES if _API_FILE.search(url) else MAX_FILE_BYTES
+            if path.is_file() and self._apis.recognises(data := read_file(path, most)):
                 return self._apis.add(FoundDescription(request.name, url, request.version, data))
         elif address.kind == "website":
+            from pinakes.fetch.http import DESCRIPTION_LIMITS  # deferred: only now a network is needed
+
+            may_be_api = _API_FILE.search(url.partition("?")[0])
             client = self._opener.client()
             try:
                 client.check(url)
-                data = client.get(url).body if _API_FILE.search(url) else b""
+                data = client.get(url, limits=DESCRIPTION_LIMITS).body if may_be_api else b""
             finally:
                 client.close()
             if data and self._apis.recognises(data):

@@ -15,7 +15,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Passage:
-    """A found piece of documentation, ready to show. The first of `anchors` opens it."""
+    """A found piece of documentation, ready to show. The first of `anchors` opens it.
+
+    `is_clear` marks part of an API that the question is plainly about.
+    """
 
     id: str
     url: str
@@ -26,6 +29,7 @@ class Passage:
     version: str
     text: str
     score: float
+    is_clear: bool = False
 
     @property
     def citation(self) -> str:

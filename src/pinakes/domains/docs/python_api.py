@@ -69,8 +69,12 @@ def _pass_on(exports: dict[str, dict[str, str]], private: Mapping[str, Sequence[
         for package, names in private.items():
             known_as = exports.get(package, {})
             for origin, name, own in names:
-                if public := known_as.get(own.rpartition(".")[2]):
-                    exports.setdefault(origin, {}).setdefault(name, public)
+                wanted = own.rpartition(".")[2]
+                # `import *` may be where any of them comes from: a module describes only what it defines
+                handed_on = known_as.items() if name == "*" else [(name, known_as.get(wanted, ""))]
+                for one, public in list(handed_on):
+                    if public:
+                        exports.setdefault(origin, {}).setdefault(one, public)
 
 
 def module_name(path: str) -> str:

@@ -83,7 +83,7 @@ class DocsSearch:
         meaning = self._meaning()
         with self._store.database.snapshot():
             ids = [source.id for source in self._sources(question)]
-            passages = interleave(self._documentation(question, ids), self._descriptions(question))[: question.limit]
+            passages = merge(self._documentation(question, ids), self._descriptions(question))[: question.limit]
             note = meaning.trouble if meaning else ""
             return Found(tuple(passages), None if passages else self._store.totals(ids), note)
 
@@ -150,6 +150,12 @@ class DocsSearch:
             meanings=likeness.of([candidate.chunk_id for candidate in candidates]) if likeness else [],
         )
 
+    def apis_of(self, question: Question) -> list[str]:
+        """The names of the API descriptions that a question is asked of."""
+        if question.source or question.version:
+            return []
+        return [question.api_name] if question.api_name else list(self._apis.names())
+
     def _descriptions(self, question: Question) -> list[Passage]:
         if question.source or question.version:
             return []
@@ -162,10 +168,12 @@ def same_version(have: str, wanted: str) -> bool:
     return have == wanted or have.startswith(f"{wanted}.")
 
 
-def interleave(first: Sequence[Passage], second: Sequence[Passage]) -> list[Passage]:
-    """Two ranked lists as one, in turns: their scores cannot be compared."""
+def merge(documentation: Sequence[Passage], descriptions: Sequence[Passage]) -> list[Passage]:
+    """Both ranked lists as one, no text twice: in turns while APIs are clearly meant, then documentation first."""
+    clear = [passage for passage in descriptions if passage.is_clear]
+    in_turns = chain.from_iterable(zip_longest(clear, documentation))
     merged: dict[str, Passage] = {}
-    for passage in chain.from_iterable(zip_longest(first, second)):
+    for passage in chain(in_turns, descriptions):
         if passage is not None:
             merged.setdefault(passage.text, passage)
     return list(merged.values())

@@ -56,7 +56,8 @@ class DocsTools:
         )
         found = self.docs.search.search(question)
         if found.searched is not None:
-            return Answer(render_nothing(query, found.searched, self._library.statuses()))
+            apis = self.docs.search.apis_of(question)
+            return Answer(render_nothing(query, found.searched, self._library.statuses(), apis))
         return render_passages(
             found.passages,
             project_root=call.session.project_root(),
@@ -65,9 +66,10 @@ class DocsTools:
             note=found.note,
         )
 
-    def list_sources(self, _call: Call) -> Answer:
+    def list_sources(self, call: Call) -> Answer:
         """Every source and where it stands, API descriptions last."""
-        apis = [f"- {line}" for line in self.docs.apis.names().values()]
+        root = f"({call.session.project_root().as_posix().rstrip('/')}/"
+        apis = [f"- {line.replace(root, '(', 1)}" for line in self.docs.apis.names().values()]
         return render_sources(self._library.statuses(), apis, token_budget=self.token_budget)
 
     def add_source(self, call: Call) -> Answer:

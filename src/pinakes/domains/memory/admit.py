@@ -92,6 +92,14 @@ def fix_of(event: Event, earlier: Sequence[Observation]) -> Draft | None:
     return None
 
 
+def is_fixed(error: Observation, findings: Iterable[Observation]) -> bool:
+    """Whether a finding that came later says that the command of an error works again."""
+    command = error.text.partition(" failed")[0]
+    return any(
+        finding.text.startswith(f"Fixed: {command}") and finding.created_at >= error.created_at for finding in findings
+    )
+
+
 def error_excerpt(output: str, *, characters: int = _OUTPUT_CHARACTERS) -> str:
     """Long output cut around its errors: the lines that tell what went wrong, with a little of what stands
     beside them."""

@@ -6,6 +6,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pinakes.budget import CHARACTERS_PER_TOKEN
+from pinakes.domains.memory.admit import is_fixed
 from pinakes.domains.memory.model import PERSONAL, shown_id, title_of
 from pinakes.domains.memory.times import day
 
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
 CONTEXT_TOKENS = 1_500
 _LINE_CHARACTERS = 150
 _SUMMARY_CHARACTERS = 900
+_ERRORS_LOOKED_AT = 12
+_FINDINGS_LOOKED_AT = 60
 # What is shown, most lasting first: heading, kinds, how many at most.
 _SECTIONS = (
     ("Preferences and decisions", ("preference", "decision"), 10),
@@ -40,11 +43,20 @@ def session_context(memory: Memory, project: int, root: Path | None) -> str:
         *_summary(memory.store.recent(keys, limit=1, kinds=("summary",))),
     ]
     for heading, kinds, limit in _SECTIONS:
-        rows = memory.store.recent(keys, limit=limit, kinds=kinds)
+        rows = _newest(memory, keys, kinds, limit)
         if rows:
             lines += [f"{heading}:", *_rows(memory, rows, root)]
     lines.append("The tool `search` finds more, `get_observations` shows notes in full.")
     return _within(lines, CONTEXT_TOKENS * CHARACTERS_PER_TOKEN)
+
+
+def _newest(memory: Memory, keys: Sequence[int], kinds: Sequence[str], limit: int) -> list[Observation]:
+    """The newest observations of some kinds; errors only as long as they are open."""
+    if kinds != ("error",):
+        return memory.store.recent(keys, limit=limit, kinds=kinds)
+    errors = memory.store.recent(keys, limit=_ERRORS_LOOKED_AT, kinds=kinds)
+    findings = memory.store.recent(keys, limit=_FINDINGS_LOOKED_AT, kinds=("finding",)) if errors else []
+    return [error for error in errors if not is_fixed(error, findings)][:limit]
 
 
 def _summary(rows: Sequence[Observation]) -> list[str]:

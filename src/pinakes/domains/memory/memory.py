@@ -32,8 +32,9 @@ if TYPE_CHECKING:
 
     from pinakes.domains.memory.model import Clock
     from pinakes.domains.memory.search import Found
+    from pinakes.model import Project
     from pinakes.store.memory import MemoryStore, Observation, Writer
-    from pinakes.store.memory.rows import Project
+    from pinakes.store.memory.rows import Project as KnownProject
 
 _RECENT = 40
 _ID_LETTERS = "0123456789abcdefghjkmnpqrstvwxyz"
@@ -117,8 +118,17 @@ class Memory:
         if place.project_id == ALL_PROJECTS:
             raise BadArgument(f"'{ALL_PROJECTS}' is no project", hint=f"Use '{PERSONAL}' for what holds everywhere.")
         now = micros(self.clock())
-        project = writer.project(place.project_id, root=str(place.root or ""), now=now)
+        root = "" if place.root is None else str(place.root.resolve())
+        project = writer.project(place.project_id, root=root, now=now)
         return project, writer.session(project, place.session_id, agent=place.agent, now=now)
+
+    def as_known(self, project: Project) -> Project:
+        """The project under the identity that its memory has: an older one, until something new is written.
+
+        A hook starts no git, so it may know a repository by its folder only, where tools know its first commit.
+        """
+        known = self.store.known_identity(project.project_id, str(project.root))
+        return project if known is None else replace(project, project_id=known)
 
     def add(self, writer: Writer, project: int, session: int, prepared: Prepared) -> Remembered:
         """Insert a prepared draft, or merge it into the recent observation that says the same."""
@@ -236,7 +246,7 @@ class Memory:
         wanted = (project_id, PERSONAL)
         return tuple(p.key for p in self._projects() if project_id == ALL_PROJECTS or p.project_id in wanted)
 
-    def _projects(self) -> list[Project]:
+    def _projects(self) -> list[KnownProject]:
         """The projects whose memories this call may see."""
         return [project for project in self.store.projects() if may_recall(project.project_id)]
 

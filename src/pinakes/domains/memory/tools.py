@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
+from weakref import WeakKeyDictionary
 
+from pinakes.domains.memory.memory import random_id
 from pinakes.domains.memory.model import KINDS, Draft, Place, shown_id
 from pinakes.domains.memory.render import (
     forgotten_text,
@@ -22,7 +24,7 @@ if TYPE_CHECKING:
     from pinakes.domains.memory.memory import Lookup, Memory
     from pinakes.model import Project
     from pinakes.store.memory import Observation
-    from pinakes.tool import Call
+    from pinakes.tool import Call, Session
 
 _SESSION_ROWS = 200
 
@@ -35,10 +37,20 @@ def memory_tools(
     identify: Callable[[Path], Project],
     *,
     token_budget: int,
-    session_id: str | None = None,
 ) -> tuple[Tool, ...]:
     """The tools of the memory toolset. Memory is opened by the first call: a broken file breaks no other tool."""
-    return _MemoryTools(open_memory, identify, token_budget, session_id).tools()
+    return _MemoryTools(open_memory, identify, token_budget).tools()
+
+
+class _SessionIds:
+    """An id for each client's conversation, given when it first keeps something; MCP itself has none over stdio."""
+
+    def __init__(self) -> None:
+        self._ids: WeakKeyDictionary[Session, str] = WeakKeyDictionary()
+
+    def of(self, session: Session) -> str:
+        """The id of a conversation; the same as long as it lasts."""
+        return self._ids.setdefault(session, f"mcp-{random_id()}")
 
 
 class _MemoryTools:
@@ -49,12 +61,11 @@ class _MemoryTools:
         open_memory: Callable[[], Memory],
         identify: Callable[[Path], Project],
         token_budget: int,
-        session_id: str | None,
     ) -> None:
         self._open_memory = open_memory
         self._identify = identify
         self._token_budget = token_budget
-        self._session_id = session_id
+        self._session_ids = _SessionIds()
 
     @property
     def _memory(self) -> Memory:
@@ -83,10 +94,11 @@ class _MemoryTools:
 
     def remember(self, call: Call) -> Answer:
         """Keep something; on disk when this answers."""
-        project = self._project(call)
+        project = self._identify(call.session.project_root())
         given = call.text("project_id")
         here = given in ("", project.project_id)
-        place = Place(given or project.project_id, project.root if here else None, self._session_id if here else None)
+        session_id = self._session_ids.of(call.session) if here else None
+        place = Place(given or project.project_id, project.root if here else None, session_id)
         draft = Draft(
             call.text("text"),
             kind=call.text("kind"),
@@ -126,7 +138,7 @@ class _MemoryTools:
         return lookup
 
     def _project(self, call: Call) -> Project:
-        return self._identify(call.session.project_root())
+        return self._memory.as_known(self._identify(call.session.project_root()))
 
     def _changed(self, call: Call, rows: Iterable[Observation]) -> set[int]:
         project = self._project(call)

@@ -20,18 +20,27 @@ from pinakes.store.memory.rows import (
 )
 from pinakes.store.memory.schema import MIGRATIONS
 from pinakes.store.memory.writer import Writer
-from pinakes.store.sqlite import Database
+from pinakes.store.sqlite import BUSY_TIMEOUT_SECONDS, Database
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from pathlib import Path
 
+_WHEN_DAMAGED = "Run `pinakes memory check`: it brings back what can still be read."
+
 
 class MemoryStore:
     """Reads of `memory.db`, and the one way to write to it."""
 
-    def __init__(self, path: Path) -> None:
-        self.database = Database(path, MIGRATIONS, durability="FULL", backup_before_migration=True)
+    def __init__(self, path: Path, *, busy_timeout_seconds: float = BUSY_TIMEOUT_SECONDS) -> None:
+        self.database = Database(
+            path,
+            MIGRATIONS,
+            durability="FULL",
+            busy_timeout_seconds=busy_timeout_seconds,
+            backup_before_migration=True,
+            when_damaged=_WHEN_DAMAGED,
+        )
 
     def close(self) -> None:
         """Close the file."""
@@ -76,6 +85,15 @@ class MemoryStore:
         with self.database.snapshot() as connection:
             rows = connection.execute("SELECT key, project_id, root, created_at FROM project ORDER BY key")
             return [Project(*row) for row in rows]
+
+    def known_identity(self, project_id: str, root: str) -> str | None:
+        """The identity under which a project is kept: its own, or an older one that its folder had."""
+        sql = """SELECT project_id FROM project
+                 WHERE project_id = ? OR (root = ? AND (project_id LIKE 'path:%' OR project_id LIKE 'git:%'))
+                 ORDER BY project_id = ? DESC LIMIT 1"""
+        with self.database.snapshot() as connection:
+            row = connection.execute(sql, (project_id, root, project_id)).fetchone()
+        return None if row is None else str(row[0])
 
     def sessions(self) -> list[Session]:
         """Every session, in the order of their first write."""

@@ -38,8 +38,22 @@ class Writer:
             sql = "INSERT INTO project (project_id, root, created_at) VALUES (?, ?, ?) RETURNING key"
             return int(self._connection.execute(sql, (project_id, root, now)).fetchone()[0])
         if root and row[1] != root:
+            self._take_over(row[0], root)
             self._connection.execute("UPDATE project SET root = ? WHERE key = ?", (root, row[0]))
         return int(row[0])
+
+    def _take_over(self, key: int, root: str) -> None:
+        """Move what was kept under a folder's own name to the project that the folder turned out to belong to."""
+        sql = "SELECT key FROM project WHERE root = ? AND project_id LIKE 'path:%' AND key <> ?"
+        for (other,) in self._connection.execute(sql, (root, key)).fetchall():
+            taken = "session_id IN (SELECT session_id FROM session WHERE project = ?)"
+            renamed = f"CASE WHEN {taken} THEN session_id || ' ' || key ELSE session_id END"
+            self._connection.execute(
+                f"UPDATE session SET session_id = {renamed}, project = ? WHERE project = ?", (key, key, other)
+            )
+            self._connection.execute("UPDATE OR IGNORE observation SET project = ? WHERE project = ?", (key, other))
+            empty = "NOT EXISTS (SELECT 1 FROM observation WHERE project = ?)"
+            self._connection.execute(f"DELETE FROM project WHERE key = ? AND {empty}", (other, other))
 
     def _adopt(self, project_id: str, root: str) -> tuple[int, str] | None:
         """The project of this folder from before it had a remote or a commit, renamed when its new identity

@@ -27,17 +27,20 @@ class Dialect:
     response: Callable[[PathReader, str, dict[str, Json], dict[str, Json]], Response]
     parameter_schema: Callable[[dict[str, Json]], Json]
     body_locations: frozenset[str] = frozenset()
+    responses_vary: bool = False  # with the operation, even where they are written once
 
 
 @dataclass(slots=True)
 class PathReader:
-    """Reads every operation below a mapping of paths; parameters that are shared are read once."""
+    """Reads every operation below a mapping of paths; what several of them share is read once."""
 
     references: References
     dialect: Dialect
     security: tuple[tuple[str, ...], ...] = ()
     warnings: list[str] = field(default_factory=list)
-    _parameters: dict[int, Parameter] = field(default_factory=dict)  # by identity: the document outlives the reader
+    # by identity: the document outlives the reader
+    _parameters: dict[int, Parameter] = field(default_factory=dict)
+    _shared_responses: dict[tuple[int, str], Response] = field(default_factory=dict)
 
     def operations(self, paths: Json, section: str, *, webhook: bool = False) -> Iterator[Operation]:
         """The operations of one section, in the order of the document."""
@@ -109,8 +112,16 @@ class PathReader:
         for status, given in mapping(raw.get("responses")).items():
             response = self.references.follow(given)
             if isinstance(response, dict) and not status.startswith("x-"):
-                found.append(self.dialect.response(self, status, response, raw))
+                found.append(self._response(status, response, raw))
         return tuple(found)
+
+    def _response(self, status: str, response: dict[str, Json], raw: dict[str, Json]) -> Response:
+        if self.dialect.responses_vary or not response:
+            return self.dialect.response(self, status, response, raw)
+        known = self._shared_responses.get((id(response), status))
+        if known is None:
+            known = self._shared_responses[id(response), status] = self.dialect.response(self, status, response, raw)
+        return known
 
 
 def mapping(value: Json) -> dict[str, Json]:

@@ -73,7 +73,7 @@ def _dialect(media: dict[str, list[Json]]) -> Dialect:
         content = Content((produces or ["application/json"])[0], response.get("schema"))
         return Response(status, text_of(response.get("description")), (content,) if "schema" in response else ())
 
-    return Dialect(bodies, response, _parameter_schema, frozenset(("body", "formData")))
+    return Dialect(bodies, response, _parameter_schema, frozenset(("body", "formData")), responses_vary=True)
 
 
 def _form(fields: list[dict[str, Json]], consumes: list[str]) -> Content:

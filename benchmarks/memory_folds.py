@@ -1,0 +1,101 @@
+"""Are the weights of memory's ranking fitted to the conversations they were chosen on? Leaves each one out in turn.
+
+    python -m benchmarks.memory_folds
+
+Every weight is tried at half, once and twice its size. `chosen without it` takes, for each conversation, the setting
+that is best on the other four; if the shipped weights were fitted, that would score clearly lower than they do.
+"""
+
+from __future__ import annotations
+
+import statistics
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from benchmarks.memory import asked, locomo, recall_of, table, turn_line
+from pinakes.domains.memory import search
+from pinakes.domains.memory.memory import Memory
+from pinakes.domains.memory.transfer import import_lines
+from pinakes.store.memory import MemoryStore
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+WEIGHTS = (
+    "_WORTH_BESIDE",
+    "_SESSION_WEIGHT",
+    "_NAME_WEIGHT",
+    "_DATE_WEIGHT",
+    "_AFTER_DATE_WEIGHT",
+    "_RECENCY_WEIGHT",
+    "_LENGTH_WEIGHT",
+)
+FACTORS = (0.0, 0.5, 2.0)
+
+
+def main() -> None:
+    """R@10 of every setting on every conversation, then the two tables."""
+    conversations = locomo()
+    settings = ["as shipped", *(f"{name.strip('_').lower()} × {factor:g}" for name in WEIGHTS for factor in FACTORS)]
+    with tempfile.TemporaryDirectory() as folder:
+        memory = Memory(MemoryStore(Path(folder) / "memory.db"))
+        for turns, _ in conversations:
+            import_lines(memory, map(turn_line, turns), project_id="")
+        figures = [recall_by_conversation(memory, conversations) for _ in each_setting()]
+    table(
+        ("setting", "R@10, all", "worst change in one conversation"),
+        (
+            (
+                name,
+                f"{statistics.fmean(row):.3f}",
+                f"{min(now - was for now, was in zip(row, figures[0], strict=True)):+.3f}",
+            )
+            for name, row in zip(settings, figures, strict=True)
+        ),
+    )
+    print()
+    table(
+        ("conversation left out", "R@10 as shipped", "chosen without it", "which"),
+        (left_out(number, settings, figures) for number in range(len(conversations))),
+    )
+
+
+def each_setting() -> Iterator[None]:
+    """The shipped weights, then each weight changed alone."""
+    yield
+    for name in WEIGHTS:
+        shipped = getattr(search, name)
+        for factor in FACTORS:
+            setattr(search, name, scaled(shipped, factor))
+            yield
+        setattr(search, name, shipped)
+
+
+def scaled(weight: Any, factor: float) -> Any:
+    """A weight, or a row of weights by distance, times a factor."""
+    if isinstance(weight, tuple):
+        return tuple((step, min(1.0, share * factor)) for step, share in weight)
+    return weight * factor
+
+
+def recall_by_conversation(memory: Memory, conversations: list[Any]) -> list[float]:
+    """R@10 of each conversation by itself."""
+    rows = (recall_of([one], lambda _, question: asked(memory, question))["all"] for one in conversations)
+    return [statistics.fmean(ten for _, ten in row) for row in rows]
+
+
+def worst_change(row: list[float], shipped: list[float]) -> float:
+    """How much the conversation loses that loses most."""
+    return min(now - was for now, was in zip(row, shipped, strict=True))
+
+
+def left_out(number: int, settings: list[str], figures: list[list[float]]) -> tuple[str, str, str, str]:
+    """What one conversation scores with the setting that the others would have chosen."""
+    others = [statistics.fmean(row[:number] + row[number + 1 :]) for row in figures]
+    best = others.index(max(others))
+    return str(number + 1), f"{figures[0][number]:.3f}", f"{figures[best][number]:.3f}", settings[best]
+
+
+if __name__ == "__main__":
+    main()
