@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
 HELD_OUT_SHARE = 40  # one package in so many is never trained on
-MOST_QUERY_WORDS, MOST_TEXT_WORDS = 24, 128
+MOST_QUERY_WORDS, MOST_TEXT_WORDS = 24, 112
 BLOCK = 128  # so many pairs of one package meet in a batch: they are each other's hard negatives
 
 
