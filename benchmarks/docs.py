@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import re
 import shutil
 import sqlite3
@@ -29,6 +30,7 @@ from pinakes.domains.docs.domain import Docs, open_docs
 from pinakes.domains.docs.library import NewSource
 from pinakes.domains.docs.render import render_passage
 from pinakes.domains.docs.search import Question
+from pinakes.embed.static import shared_model
 from pinakes.store.docs_index import MIGRATIONS
 from pinakes.store.library import open_library
 
@@ -59,7 +61,12 @@ def main() -> None:
 
 
 def opened(home: Path) -> Docs:
-    return open_docs(open_library(home, MIGRATIONS), allow_private_hosts=True)
+    is_off = os.environ.get("PINAKES_EMBED") == "off"
+    embedder = (lambda: None) if is_off else shared_model
+    docs = open_docs(open_library(home, MIGRATIONS), allow_private_hosts=True, embedder=embedder)
+    if meaning := docs.library.crawls.meaning():
+        meaning.catch_up()
+    return docs
 
 
 # ---------------------------------------------------------------------- crawling

@@ -28,6 +28,7 @@ from pinakes.domains.docs.domain import Docs, open_docs
 from pinakes.domains.docs.library import NewSource
 from pinakes.domains.docs.rank import features
 from pinakes.domains.docs.weights import WEIGHTS
+from pinakes.embed.static import shared_model
 from pinakes.store.docs_index import MIGRATIONS
 from pinakes.store.library import open_library
 
@@ -66,6 +67,7 @@ PRIOR = {
     "definition": 0.3,
     "first": 0.3,
     "depth": -0.2,
+    "meaning": 0.3,
     "secondary": -1.0,
 }
 PENALTY = 0.2  # of 0.01, 0.05, 0.2 and 1 the best by cross-validation
@@ -181,7 +183,9 @@ def examples_of_group(number: int, sites: tuple[Site, ...], work: Path) -> list[
         if not (group / site.name).exists():
             lay_out(site, work, group)
     home = work / f"home{number}"
-    docs = open_docs(open_library(home, MIGRATIONS))
+    docs = open_docs(open_library(home, MIGRATIONS), embedder=shared_model)
+    if meaning := docs.library.crawls.meaning():
+        meaning.catch_up()
     for site in sites:
         if site.name not in {source.name for source in docs.library.sources()}:
             index_site(docs, group / site.name / "pages", site.name)
@@ -317,7 +321,11 @@ def describe(docs: Docs, group: Path, asked: Asked) -> Example | None:
     if found is None:
         return None
     best = max(found.page_scores.values(), default=1.0)
-    rows = [features(found.asked, c, found.page_scores.get(c.page_id, 0.0) / best) for c in found.candidates]
+    meanings = found.meanings or [0.0] * len(found.candidates)
+    rows = [
+        features(found.asked, c, found.page_scores.get(c.page_id, 0.0) / best, meaning)
+        for c, meaning in zip(found.candidates, meanings, strict=True)
+    ]
     urls = {(group / asked.site / "pages" / page).as_posix(): anchor for page, anchor in asked.answers if page}
     exact = np.array(
         [c.url in urls and is_place(urls[c.url], c.anchors, c.position) for c in found.candidates], dtype=float

@@ -80,6 +80,7 @@ def _score_module() -> Any:
 
 
 def turn_line(turn: dict[str, Any]) -> str:
+    """A turn of a conversation as a line to import."""
     return json.dumps(
         {
             "id": turn["turn"],

@@ -49,3 +49,17 @@ def test_toolsets_come_in_their_fixed_order() -> None:
 def test_an_unknown_toolset_is_refused_with_the_known_ones() -> None:
     with pytest.raises(BadArgument, match=r"Unknown toolset: kitchen\. Choose from"):
         parse_toolsets("code,kitchen")
+
+
+def test_the_model_in_the_wheel_compares_by_meaning_unless_the_user_wants_another_or_none() -> None:
+    assert Config.from_environment({"PINAKES_HOME": "/x"}).embedding.kind == "static"
+    assert Config.from_environment({"PINAKES_HOME": "/x", "PINAKES_EMBED": "Off"}).embedding.kind == "off"
+    chosen = {"PINAKES_EMBED": "ollama", "PINAKES_EMBED_URL": "http://host", "PINAKES_EMBED_MODEL": "m"}
+    embedding = Config.from_environment({"PINAKES_HOME": "/x", **chosen, "PINAKES_EMBED_KEY": "k"}).embedding
+    assert (embedding.kind, embedding.url, embedding.model, embedding.key) == ("ollama", "http://host", "m", "k")
+    assert "'k'" not in repr(embedding)
+
+
+def test_an_unknown_model_is_an_error_that_names_the_known_ones() -> None:
+    with pytest.raises(BadArgument, match="ollama"):
+        Config.from_environment({"PINAKES_HOME": "/x", "PINAKES_EMBED": "magic"})

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from pinakes.app import App
-from pinakes.config import Config
+from pinakes.config import Config, Embedding
 from pinakes.domains.docs.library import NewSource
 from pinakes.errors import AddressRefused
 from pinakes.shelf import GuardedNetwork
@@ -133,3 +133,9 @@ def test_a_live_endpoint_is_asked_and_an_ordinary_page_of_that_name_is_crawled(s
     assert (endpoint.sources, "live" in endpoint.api_line) == ((), True)
     assert [source.name for source in page.sources] == ["page"]
     app.close()
+
+
+@pytest.mark.parametrize(("kind", "identity"), [("off", None), ("ollama", "ollama:m"), ("static", "pinakes-static-1")])
+def test_the_model_is_the_one_that_the_user_chose(tmp_path: Path, kind: str, identity: str | None) -> None:
+    embedder = App(Config(tmp_path, embedding=Embedding(kind, model="m"))).embedder
+    assert (embedder.identity if embedder else None) == identity

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import time
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from pinakes.domains.code.index import CodeIndexer
 from pinakes.domains.graph.index import GraphIndexer
@@ -15,6 +15,7 @@ from pinakes.store.migrations import LIBRARY, PROJECT
 from pinakes.workspace.projects import Projects
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
 
     from pinakes.config import Config
@@ -23,8 +24,11 @@ if TYPE_CHECKING:
     from pinakes.domains.docs.domain import Docs
     from pinakes.domains.graph.search import GraphSearch
     from pinakes.domains.memory.memory import Memory
+    from pinakes.embed.protocol import Embedder
+    from pinakes.embed.remote import Kind
     from pinakes.federation.links import Links
     from pinakes.federation.search import Federation
+    from pinakes.meaning import Comparison
     from pinakes.model import Project
     from pinakes.store.sqlite import Database
     from pinakes.tool import Prompt, Resource, Tool
@@ -155,7 +159,34 @@ class App:
         from pinakes.shelf import GuardedNetwork
 
         network = GuardedNetwork(allow_private_hosts=self.config.allow_private_hosts)
-        return open_apis(self.library, network=network, clock=time.time)
+        compare = self._compare if self.config.embedding.kind == "static" else None
+        return open_apis(self.library, network=network, clock=time.time, compare=compare)
+
+    def _compare(self, question: str, texts: Sequence[str]) -> list[float]:
+        """How alike texts are to a question; the model is opened when first asked."""
+        return self._comparison(question, texts)
+
+    @cached_property
+    def _comparison(self) -> Comparison:
+        from pinakes.embed.static import shared_model  # deferred: numpy takes a while to import
+        from pinakes.meaning import Comparison
+        from pinakes.text import Words
+
+        return Comparison(shared_model(), Words())
+
+    @cached_property
+    def embedder(self) -> Embedder | None:
+        """The model that compares by meaning; None when the user wants words alone."""
+        chosen = self.config.embedding
+        if chosen.kind == "off":
+            return None
+        if chosen.kind == "static":
+            from pinakes.embed.static import shared_model  # deferred: numpy takes a while to import
+
+            return shared_model()
+        from pinakes.embed.remote import Endpoint, RemoteModel  # deferred: few have one
+
+        return RemoteModel(Endpoint(cast("Kind", chosen.kind), chosen.url, chosen.model, chosen.key))
 
     @cached_property
     def docs(self) -> Docs:
@@ -168,6 +199,7 @@ class App:
             allow_private_hosts=self.config.allow_private_hosts,
             environments=self.config.environments,
             apis=SharedApis(lambda: self.apis),
+            embedder=lambda: self.embedder,
         )
 
     def resume(self) -> None:

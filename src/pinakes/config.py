@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,10 +12,21 @@ from pinakes.errors import BadArgument
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+EMBEDDERS = ("static", "off", "openai", "ollama", "voyage")
 TOOLSETS = ("docs", "apis", "code", "graph", "memory")
 DEFAULT_TOKEN_BUDGET = 5_000
 SMALLEST_TOKEN_BUDGET = 200
 TOOLSETS_FILE = "toolsets"
+
+
+@dataclass(frozen=True, slots=True)
+class Embedding:
+    """Which model compares by meaning, and where it is when it is not the one in the wheel."""
+
+    kind: str = "static"
+    url: str = ""
+    model: str = ""
+    key: str = field(default="", repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +39,7 @@ class Config:
     allow_private_hosts: bool = False
     docs_roots: tuple[Path, ...] = ()
     environments: tuple[Path, ...] = ()
+    embedding: Embedding = Embedding()
     repeat_excerpts: bool = False
     toolsets_may_change: bool = False  # neither a flag nor the environment fixes them
 
@@ -43,6 +55,7 @@ class Config:
             allow_private_hosts=_is_on(environ.get("PINAKES_ALLOW_PRIVATE_HOSTS", "")),
             docs_roots=_paths(environ.get("PINAKES_DOCS_ROOTS", "")),
             environments=_paths(environ.get("VIRTUAL_ENV", "")),
+            embedding=_embedding(environ),
             repeat_excerpts=_is_on(environ.get("PINAKES_REPEAT_EXCERPTS", "")),
             toolsets_may_change=not fixed,
         )
@@ -63,6 +76,14 @@ def parse_toolsets(text: str) -> tuple[str, ...]:
     if unknown:
         raise BadArgument(f"Unknown toolset: {', '.join(sorted(unknown))}", hint=f"Choose from {', '.join(TOOLSETS)}.")
     return tuple(name for name in TOOLSETS if not wanted or name in wanted)
+
+
+def _embedding(environ: Mapping[str, str]) -> Embedding:
+    kind = environ.get("PINAKES_EMBED", "").strip().lower() or "static"
+    if kind not in EMBEDDERS:
+        raise BadArgument(f"PINAKES_EMBED is not understood: {kind!r}", hint=f"Choose from {', '.join(EMBEDDERS)}.")
+    values = (environ.get(f"PINAKES_EMBED_{name}", "").strip() for name in ("URL", "MODEL", "KEY"))
+    return Embedding(kind, *values)
 
 
 def _home(environ: Mapping[str, str]) -> Path:

@@ -9,6 +9,7 @@ PinakesError
 │   ├── NothingToIndex  a folder without a single readable source file
 │   ├── AddressRefused  a request to a place that must not be asked
 │   ├── FetchFailed     an answer that did not come, or not as asked for
+│   ├── EmbedderUnavailable nobody turns texts into vectors now; words go on working
 │   └── BadConfiguration a client's configuration file that cannot be understood; it is left as it is
 ├── StoreError          the index on disk
 │   ├── StoreTooNew     written by a newer Pinakes
@@ -80,6 +81,14 @@ class FetchFailed(SourceError):
         self.status = status
         self.retryable = retryable
         self.retry_after_seconds = retry_after_seconds
+
+
+class EmbedderUnavailable(SourceError):
+    """Nobody turns texts into vectors now; words go on working."""
+
+    def __init__(self, message: str, hint: str = "", *, retryable: bool = False) -> None:
+        super().__init__(message, hint)
+        self.retryable = retryable
 
 
 class BadConfiguration(SourceError):

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from pinakes.store.docs import DOCS_001, Place, close_crawl, crawl_is_open, insert_places, settle_places
 from pinakes.store.sqlite import Database, Migration
+from pinakes.store.vectors import DOCS_VECTORS
 
 if TYPE_CHECKING:
     import sqlite3
@@ -49,7 +50,7 @@ DOCS_002 = Migration(
     CREATE VIRTUAL TABLE docs_vocabulary USING fts5vocab (docs_words, row);
     """,
 )
-MIGRATIONS = (DOCS_001, DOCS_002)
+MIGRATIONS = (DOCS_001, DOCS_002, DOCS_VECTORS)
 
 # A page is seen by readers from the generation that added it until the one that dropped it.
 _VISIBLE = "p.added <= s.generation AND (p.dropped IS NULL OR p.dropped > s.generation)"

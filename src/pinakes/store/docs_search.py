@@ -12,6 +12,12 @@ if TYPE_CHECKING:
 
     from pinakes.store.sqlite import Database
 
+_CANDIDATE = (
+    "SELECT c.id, p.id, s.name, p.url, p.title, c.section, c.position, c.is_definition, c.anchors, w.links_in,"
+    " p.links_in, w.heading, w.trail, w.anchors, w.links, w.body, LENGTH(c.text)"
+    " FROM docs_words w JOIN docs_chunk c ON c.id = w.rowid JOIN docs_page p ON p.id = c.page_id"
+    " JOIN docs_source s ON s.id = p.source_id"
+)
 # Only to choose candidates: heading, trail, anchors, links, body.
 _CHUNK_WEIGHTS = "bm25(2.0, 1.0, 1.0, 1.0, 1.0)"
 _PAGE_WEIGHTS = "bm25(3.0, 2.0, 1.0)"
@@ -104,12 +110,18 @@ class DocsSearchStore:
         """The chunks that share most with the words, in no order that matters."""
         condition, values = visible_sources(source_ids)
         rows = self.database.read().execute(
-            "SELECT c.id, p.id, s.name, p.url, p.title, c.section, c.position, c.is_definition, c.anchors, w.links_in,"
-            " p.links_in, w.heading, w.trail, w.anchors, w.links, w.body, LENGTH(c.text)"
-            " FROM docs_words w JOIN docs_chunk c ON c.id = w.rowid JOIN docs_page p ON p.id = c.page_id"
-            " JOIN docs_source s ON s.id = p.source_id"
-            f" WHERE docs_words MATCH ? AND rank MATCH '{_CHUNK_WEIGHTS}' AND {condition} ORDER BY rank LIMIT ?",
+            f"{_CANDIDATE} WHERE docs_words MATCH ? AND rank MATCH '{_CHUNK_WEIGHTS}' AND {condition}"
+            " ORDER BY rank LIMIT ?",
             (_any_of(words), *values, limit),
+        )
+        return [Candidate(*row) for row in rows]
+
+    def candidates_with(self, chunk_ids: Collection[int], source_ids: Collection[str]) -> list[Candidate]:
+        """Those of the chunks that readers may see in the sources."""
+        condition, values = visible_sources(source_ids)
+        rows = self.database.read().execute(
+            f"{_CANDIDATE} WHERE w.rowid IN ({', '.join('?' * len(chunk_ids))}) AND {condition}",
+            (*chunk_ids, *values),
         )
         return [Candidate(*row) for row in rows]
 

@@ -7,9 +7,13 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from pinakes.domains.docs.domain import open_docs
 from pinakes.domains.docs.rank import features, order, score, understand
+from pinakes.domains.docs.render import render_passages
 from pinakes.domains.docs.search import Question, choose_terms, merge, same_version
 from pinakes.domains.docs.weights import WEIGHTS
+from pinakes.embed.remote import Endpoint, RemoteModel
+from pinakes.embed.static import shared_model
 from pinakes.errors import NotFound
 from pinakes.store.docs_search import Candidate
 from pinakes.text import Words
@@ -147,3 +151,38 @@ def test_a_question_without_neighbours_or_names_has_no_phrases() -> None:
     asked = understand("file", Words(), {"file": 1}, 10)
     found = features(asked, CANDIDATE, 0.0)
     assert (found["phrases"], found["exact_name"]) == (0.0, 0.0)
+
+
+def test_a_section_in_other_words_is_found_by_meaning(desk: Desk) -> None:
+    write(
+        desk,
+        remove="# Accounts\n\n## Deleting a user\n\nDeletes the user and all memberships of it.",
+        paint="# Paint\n\n## Colours\n\nHow to fill an account of shapes with colours.",
+    )
+    docs = open_docs(desk.docs.library.crawls.store.database, embedder=shared_model)
+    docs.library.crawls.resume()
+    docs.library.crawls.wait("docs-meaning")
+    (first, *_) = docs.search.search(Question("erase users and all memberships")).passages
+    assert first.citation.endswith("remove.md#deleting-a-user")
+    assert [p.section for p in docs.search.search(Question("colours")).passages] == ["Paint > Colours"]
+
+
+def test_a_model_that_is_down_leaves_words_and_is_said(desk: Desk) -> None:
+    write(desk, use="# Use\n\nA quokka is fed twice.")
+    database = desk.docs.library.crawls.store.database
+    down = RemoteModel(Endpoint("ollama", "http://127.0.0.1:1"), sleep=lambda _: None)
+    docs = open_docs(database, embedder=lambda: down)
+    docs.library.crawls.resume()
+    docs.library.crawls.wait("docs-meaning")
+    found = docs.search.search(Question("quokka"))
+    assert [passage.title for passage in found.passages] == ["Use"]
+    assert "words alone" in found.note
+    rendered = render_passages(found.passages, project_root=desk.root, token_budget=500, note=found.note)
+    assert rendered.text.startswith("Searched by words alone")
+
+
+def test_without_a_model_words_search_alone(desk: Desk) -> None:
+    write(desk, use="# Use\n\nA quokka is fed twice.")
+    docs = open_docs(desk.docs.library.crawls.store.database)
+    assert docs.search.search(Question("quokka")).note == ""
+    assert len(docs.search.search(Question("quokka")).passages) == 1

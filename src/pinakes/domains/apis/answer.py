@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from pinakes.domains.apis.outline import Resolve
+    from pinakes.domains.apis.search import Compare
     from pinakes.store.apis import ApiRow, UnitRow
 
 HIT_CHARACTERS = 2_400
@@ -25,8 +26,9 @@ OPERATIONS_OF_TAG = 40
 class ApiSearcher:
     """Searches operations and schemas, and fetches one by its id."""
 
-    def __init__(self, library: ApiLibrary) -> None:
+    def __init__(self, library: ApiLibrary, compare: Compare | None = None) -> None:
         self._library = library
+        self._compare = compare
 
     def search(self, query: str, *, api_name: str = "", types: Sequence[str] = (), limit: int = 10) -> list[ApiHit]:
         """The parts of one API, or of all, that answer `query` best; an unknown `api_name` is an error."""
@@ -36,7 +38,9 @@ class ApiSearcher:
         with self._library.store.snapshot():
             row = self._library.row(api_name) if api_name else None
             api_id = row.id if row else None
-            found = search_units(self._library.store, query, api_id=api_id, kinds=kinds, limit=limit)
+            found = search_units(
+                self._library.store, query, api_id=api_id, kinds=kinds, limit=limit, compare=self._compare
+            )
             shown = _Shown(self._library)
             return [shown.hit(unit, HIT_CHARACTERS) for unit in found]
 

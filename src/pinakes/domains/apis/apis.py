@@ -13,6 +13,7 @@ from pinakes.store.apis import ApiStore
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from pinakes.domains.apis.search import Compare
     from pinakes.domains.apis.source import Network
     from pinakes.store.sqlite import Database
 
@@ -26,8 +27,10 @@ class Apis:
     searcher: ApiSearcher
 
 
-def open_apis(database: Database, *, network: Network | None, clock: Callable[[], float]) -> Apis:
+def open_apis(
+    database: Database, *, network: Network | None, clock: Callable[[], float], compare: Compare | None = None
+) -> Apis:
     """The domain over a library file; without a network only local descriptions can be added."""
     store = ApiStore(database)
     library = ApiLibrary(store)
-    return Apis(ApiIndexer(store, network=network, clock=clock), library, ApiSearcher(library))
+    return Apis(ApiIndexer(store, network=network, clock=clock), library, ApiSearcher(library, compare))

@@ -11,10 +11,12 @@ from pinakes.domains.apis.prose import is_parameter_segment, path_segments
 from pinakes.domains.apis.query import analyse, stems_of, verb_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from pinakes.domains.apis.query import Concept, Question
     from pinakes.store.apis import ApiStore, FoundUnit, UnitRow
+
+    Compare = Callable[[str, Sequence[str]], list[float]]
 
 COLUMN_WEIGHTS = (6.0, 8.0, 2.0, 1.5, 0.5)
 CANDIDATES = 120
@@ -32,6 +34,8 @@ TYPE_OF_KIND = {
     "overview": "overview",
     "tag": "overview",
 }
+# What a standard deviation of likeness to the question is worth.
+MEANING_WEIGHT = 0.1
 _SEARCHED_APART = (("operation",), ("webhook", "schema", "message", "tag", "overview"))
 _KIND_PRIOR = {
     "operation": 0.25,
@@ -62,9 +66,9 @@ def kinds_of(types: Iterable[str]) -> tuple[str, ...]:
 
 
 def search_units(
-    store: ApiStore, query: str, *, api_id: int | None, kinds: Sequence[str], limit: int
+    store: ApiStore, query: str, *, api_id: int | None, kinds: Sequence[str], limit: int, compare: Compare | None = None
 ) -> list[RankedUnit]:
-    """The units that answer `query` best."""
+    """The units that answer `query` best; `compare` says how alike texts are to it in meaning."""
     question = analyse(query)
     if not question.concepts:
         return []
@@ -73,9 +77,18 @@ def search_units(
         return []
     weights = _concept_weights(store, question)
     best = max(unit.score for unit in found)
-    ranked = [RankedUnit(unit.row, unit.api_name, _score(unit, question, weights, best)) for unit in found]
+    meanings = compare(query, [_spoken(unit) for unit in found]) if compare else [0.0] * len(found)
+    ranked = [
+        RankedUnit(unit.row, unit.api_name, _score(unit, question, weights, best) + MEANING_WEIGHT * meaning)
+        for unit, meaning in zip(found, meanings, strict=True)
+    ]
     ranked.sort(key=lambda unit: (-unit.score, len(unit.row.path), unit.row.id))
     return ranked[:limit]
+
+
+def _spoken(unit: FoundUnit) -> str:
+    """What a unit says of itself, in short."""
+    return f"{unit.row.method} {unit.row.path} {unit.words.title} {unit.words.names}"
 
 
 def _candidates(

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from pinakes.domains.docs.source import Opener
+    from pinakes.meaning import Meaning
     from pinakes.store.docs import DocsStore
     from pinakes.store.docs_index import DocsIndex
 
@@ -34,6 +35,7 @@ class Crawls:
     opener: Opener
     lock_folder: Path
     clock: Clock = field(default_factory=Clock)
+    meaning: Callable[[], Meaning | None] = lambda: None
     _threads: dict[str, threading.Thread] = field(default_factory=dict)
     _guard: threading.Lock = field(default_factory=threading.Lock)
     _stop: threading.Event = field(default_factory=threading.Event)
@@ -55,6 +57,10 @@ class Crawls:
         unfinished = self.store.open_crawls()
         for source_id in unfinished:
             self.start(source_id)
+        thread = threading.Thread(target=self._catch_up, name="docs-meaning", daemon=True)
+        with self._guard:
+            self._threads[thread.name] = thread
+        thread.start()
         return unfinished
 
     def run(self, source_id: str, report: Callable[[], None] = lambda: None) -> bool:
@@ -74,6 +80,7 @@ class Crawls:
                     ).run()  # fmt: skip
                 finally:
                     origin.close()
+            self._catch_up()
             return True
 
     def is_running(self, source_id: str) -> bool:
@@ -95,6 +102,14 @@ class Crawls:
             threads = list(self._threads.values())
         for thread in threads:
             thread.join(_STOP_SECONDS)
+
+    def _catch_up(self) -> None:
+        """Vectors for what has none of the present model; words are found meanwhile and without them."""
+        try:
+            if meaning := self.meaning():
+                meaning.catch_up(self._stop.is_set)
+        except PinakesError as exc:  # nobody to ask, or the store is busy: the next crawl or start goes on
+            _log.warning("Vectors of documentation are not complete: %s", exc)
 
     def _run_quietly(self, source_id: str) -> None:
         try:

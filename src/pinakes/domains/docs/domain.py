@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
 from typing import TYPE_CHECKING
 
 from pinakes.domains.docs.background import Crawls
@@ -14,12 +15,16 @@ from pinakes.domains.docs.source import Opener
 from pinakes.store.docs import DocsStore
 from pinakes.store.docs_index import DocsIndex
 from pinakes.store.docs_search import DocsSearchStore
+from pinakes.store.vectors import DOCS_CHUNKS, VectorStore
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
     from pinakes.domains.docs.model import ApiShelf
+    from pinakes.embed.protocol import Embedder
     from pinakes.fetch.http import HttpClient
+    from pinakes.meaning import Meaning
     from pinakes.store.sqlite import Database
 
 
@@ -39,6 +44,7 @@ def open_docs(
     environments: tuple[Path, ...] = (),
     apis: ApiShelf | None = None,
     clock: Clock | None = None,
+    embedder: Callable[[], Embedder | None] = lambda: None,
 ) -> Docs:
     """The domain over one library file; locks of running crawls lie beside that file."""
     shelf = apis or NoApis()
@@ -51,6 +57,16 @@ def open_docs(
 
     opener = Opener(client, shelf, environments, clock.monotonic)
     store, index, search_store = DocsStore(database), DocsIndex(database), DocsSearchStore(database)
-    crawls = Crawls(store, index, opener, database.path.parent / "locks", clock)
+
+    @cache
+    def meaning() -> Meaning | None:
+        model = embedder()
+        if model is None:
+            return None
+        from pinakes.meaning import Meaning  # deferred: numpy takes a while to import
+
+        return Meaning(model, VectorStore(database, DOCS_CHUNKS))
+
+    crawls = Crawls(store, index, opener, database.path.parent / "locks", clock, meaning)
     library = Library(store, index, search_store, crawls, opener, apis=shelf, now=clock.now)
-    return Docs(library, DocsSearch(library, search_store, shelf), shelf)
+    return Docs(library, DocsSearch(library, search_store, shelf, meaning), shelf)

@@ -86,13 +86,13 @@ def _identifiers(query: str) -> frozenset[str]:
 
 
 def order(
-    asked: Asked, candidates: Sequence[Candidate], page_scores: Mapping[int, float]
+    asked: Asked, candidates: Sequence[Candidate], page_scores: Mapping[int, float], meanings: Sequence[float] = ()
 ) -> list[tuple[float, Candidate]]:
-    """The candidates with their scores, best first."""
+    """The candidates with their scores, best first; `meanings` says how alike each is to the question, if anything."""
     best_page = max(page_scores.values(), default=1.0)
     scored = [
-        (score(features(asked, candidate, page_scores.get(candidate.page_id, 0.0) / best_page)), candidate)
-        for candidate in candidates
+        (score(features(asked, candidate, page_scores.get(candidate.page_id, 0.0) / best_page, meaning)), candidate)
+        for candidate, meaning in zip(candidates, meanings or [0.0] * len(candidates), strict=True)
     ]
     scored.sort(key=lambda pair: (-pair[0], pair[1].chunk_id))
     return scored
@@ -103,7 +103,7 @@ def score(values: Mapping[str, float]) -> float:
     return sum(WEIGHTS[name] * value for name, value in values.items())
 
 
-def features(asked: Asked, candidate: Candidate, page_score: float) -> dict[str, float]:
+def features(asked: Asked, candidate: Candidate, page_score: float, meaning: float = 0.0) -> dict[str, float]:
     """Everything that speaks for or against a candidate; words count by their share of the question's weight."""
     heading, trail = _Words.of(asked, candidate.heading_words), _Words.of(asked, candidate.trail_words)
     anchors, links = _Words.of(asked, candidate.anchor_words), _Words.of(asked, candidate.link_words)
@@ -129,6 +129,7 @@ def features(asked: Asked, candidate: Candidate, page_score: float) -> dict[str,
         "definition": float(candidate.is_definition),
         "first": float(candidate.position == 0),
         "depth": float(candidate.section.count(" > ")),
+        "meaning": meaning,
         "secondary": float(_SECONDARY.search(f"{candidate.url} {candidate.title}") is not None),
     }
 

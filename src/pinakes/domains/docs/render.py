@@ -27,9 +27,14 @@ _TILDES = re.compile(r"^\s*(~{3,})", re.MULTILINE)
 
 
 def render_passages(
-    passages: Sequence[Passage], *, project_root: Path, token_budget: int, excerpts: Excerpts | None = None
+    passages: Sequence[Passage],
+    *,
+    project_root: Path,
+    token_budget: int,
+    excerpts: Excerpts | None = None,
+    note: str = "",
 ) -> Answer:
-    """Whole passages, best first, as many as fit; the first line says when some were left out.
+    """Whole passages, best first, as many as fit; the first line says when some were left out, the next the note.
 
     A passage that `excerpts` knows is named, not repeated.
     """
@@ -39,17 +44,17 @@ def render_passages(
         render_passage(number, passage, project_root, is_repeated=passage.id in folded)
         for number, passage in enumerate(passages, start=1)
     ]
-    room = characters_for(token_budget) - len(QUOTED) - 120
+    room = characters_for(token_budget) - len(QUOTED) - len(note) - 120
     if len(pieces[0]) > room:
         pieces[0] = _first_shortened(passages[0], project_root, room)
         folded.add(passages[0].id)
     fitted = fit(pieces, characters=room)
     new = (each for each in passages[: len(fitted.pieces)] if each.id not in folded)
     shown.note((each.id, each.text) for each in new)
-    head = QUOTED
+    head = f"{note}\n{QUOTED}" if note else QUOTED
     if len(fitted.pieces) < len(pieces):
         left_out = "narrow the query or raise PINAKES_TOKEN_BUDGET for more"
-        head = f"showing {len(fitted.pieces)}/{len(pieces)} results ({left_out})\n{QUOTED}"
+        head = f"showing {len(fitted.pieces)}/{len(pieces)} results ({left_out})\n{head}"
     text = "\n".join((head, *fitted.pieces))
     return Answer(text, truncated=fitted.truncated, original_characters=fitted.original_characters)
 

@@ -8,20 +8,26 @@ from typing import TYPE_CHECKING
 
 from pinakes.domains.docs.model import Passage
 from pinakes.domains.docs.rank import order, understand
+from pinakes.embed.protocol import Passage as Spoken
 from pinakes.text import Words
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from pinakes.domains.docs.library import Library
     from pinakes.domains.docs.model import ApiShelf
     from pinakes.domains.docs.rank import Asked
+    from pinakes.meaning import Meaning
     from pinakes.store.docs import SourceRow
     from pinakes.store.docs_search import Candidate, DocsSearchStore, ShownChunk, Totals
 
 MOST_CANDIDATES = 300
 MOST_TERMS = 12
 COMMON_SHARE = 0.3
+# So many chunks come in by meaning alone: what explains a thing in other words shares none with the question.
+NEAREST = 60
+# Less alike than that is nothing that a person would call alike.
+ALIKE = 0.35
 _DOCUMENTATION_TYPES = frozenset(("overview", "guide", "glossary", "use-case", "reference"))
 
 
@@ -39,10 +45,11 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """The passages, best first; when there are none, how much was searched."""
+    """The passages, best first; when there are none, how much was searched; what went wrong, if anything."""
 
     passages: tuple[Passage, ...]
     searched: Totals | None = None
+    note: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,23 +59,33 @@ class Candidates:
     asked: Asked
     candidates: list[Candidate]
     page_scores: dict[int, float]
+    meanings: list[float]  # how alike each candidate is to the question; empty when that is not known
 
 
 class DocsSearch:
     """Searches documentation and, where somebody keeps them, API descriptions."""
 
-    def __init__(self, library: Library, store: DocsSearchStore, apis: ApiShelf) -> None:
+    def __init__(
+        self,
+        library: Library,
+        store: DocsSearchStore,
+        apis: ApiShelf,
+        meaning: Callable[[], Meaning | None] = lambda: None,
+    ) -> None:
         self._library = library
+        self._meaning = meaning
         self._store = store
         self._apis = apis
         self._words = Words()
 
     def search(self, question: Question) -> Found:
         """Passages that answer, best first, no text twice."""
+        meaning = self._meaning()
         with self._store.database.snapshot():
             ids = [source.id for source in self._sources(question)]
             passages = merge(self._documentation(question, ids), self._descriptions(question))[: question.limit]
-            return Found(tuple(passages), None if passages else self._store.totals(ids))
+            note = meaning.trouble if meaning else ""
+            return Found(tuple(passages), None if passages else self._store.totals(ids), note)
 
     def _sources(self, question: Question) -> list[SourceRow]:
         """The sources that the question is about; a name that does not exist is an error that says so."""
@@ -107,21 +124,30 @@ class DocsSearch:
     def rank(self, query: str, source_ids: list[str]) -> list[tuple[float, Candidate]]:
         """Candidates for a query, best first."""
         found = self.candidates(query, source_ids)
-        return order(found.asked, found.candidates, found.page_scores) if found else []
+        return order(found.asked, found.candidates, found.page_scores, found.meanings) if found else []
 
     def candidates(self, query: str, source_ids: list[str]) -> Candidates | None:
         """What may answer a query, not yet ordered; None when none of its words is known."""
-        terms = list(dict.fromkeys(self._words.of(query).split()))
+        words = self._words.of(query)
+        terms = list(dict.fromkeys(words.split()))
         frequencies = self._store.document_frequencies(terms)
         if not frequencies:
             return None
         total = self._store.chunk_count()
         asked = understand(query, self._words, frequencies, total)
         rarest = choose_terms(frequencies, total)
+        candidates = self._store.candidates(rarest, source_ids, limit=MOST_CANDIDATES)
+        meaning = self._meaning()
+        likeness = meaning.likeness(Spoken(query, words)) if meaning else None
+        if likeness:
+            known = {candidate.chunk_id for candidate in candidates}
+            new = [chunk_id for chunk_id in likeness.nearest(NEAREST, at_least=ALIKE) if chunk_id not in known]
+            candidates += self._store.candidates_with(new, source_ids)
         return Candidates(
             asked=asked,
-            candidates=self._store.candidates(rarest, source_ids, limit=MOST_CANDIDATES),
+            candidates=candidates,
             page_scores=self._store.page_scores(rarest, source_ids, limit=MOST_CANDIDATES),
+            meanings=likeness.of([candidate.chunk_id for candidate in candidates]) if likeness else [],
         )
 
     def apis_of(self, question: Question) -> list[str]:

@@ -63,6 +63,7 @@ class DocsTools:
             project_root=call.session.project_root(),
             token_budget=self.token_budget,
             excerpts=call.excerpts,
+            note=found.note,
         )
 
     def list_sources(self, call: Call) -> Answer:

@@ -1,0 +1,1 @@
+"""Meaning as vectors: the model in the wheel, or one behind an address."""

@@ -1,0 +1,36 @@
+"""What every embedder promises: unit vectors, and an identity that says which ones may be compared."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol, TypeAlias
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import numpy as np
+    import numpy.typing as npt
+
+Vectors: TypeAlias = "npt.NDArray[np.float32]"
+
+
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """A text as people read it, and as index words, which are at hand wherever something is indexed or asked."""
+
+    text: str
+    words: str
+
+
+class Embedder(Protocol):
+    """Turns passages into unit vectors; a passage that says nothing becomes zeros."""
+
+    @property
+    def identity(self) -> str:
+        """Names the model and its version; vectors of different identities cannot be compared."""
+
+    def texts(self, passages: Sequence[Passage]) -> Vectors:
+        """One row for each text that is searched. Raises EmbedderUnavailable when there is nobody to ask."""
+
+    def question(self, passage: Passage) -> Vectors:
+        """The vector of what somebody asks. Raises EmbedderUnavailable when there is nobody to ask."""

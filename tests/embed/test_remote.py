@@ -1,0 +1,129 @@
+from __future__ import annotations
+
+import json
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from threading import Thread
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from pinakes.embed.protocol import Passage
+from pinakes.embed.remote import BATCH_TEXTS, QUIET_SECONDS, Endpoint, Kind, RemoteModel
+from pinakes.errors import EmbedderUnavailable
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+Reply = tuple[int, Any]
+
+
+class Server:
+    """A loopback server that answers each request with the next reply, or with vectors of the texts' lengths."""
+
+    def __init__(self) -> None:
+        self.replies: list[Reply] = []
+        self.requests: list[tuple[str, dict[str, Any], str]] = []
+        server = self
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_POST(self) -> None:
+                body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+                server.requests.append((self.path, body, self.headers.get("Authorization", "")))
+                status, reply = server.replies.pop(0) if server.replies else (200, server.vectors(self.path, body))
+                self.send_response(status)
+                self.end_headers()
+                self.wfile.write(reply if isinstance(reply, bytes) else json.dumps(reply).encode())
+
+            def log_message(self, *_: object) -> None:
+                pass
+
+        self._http = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.url = f"http://127.0.0.1:{self._http.server_port}"
+        Thread(target=self._http.serve_forever, daemon=True).start()
+
+    @staticmethod
+    def vectors(path: str, body: dict[str, Any]) -> Any:
+        rows = [[float(len(text)), 1.0] for text in body["input"]]
+        if path == "/api/embed":
+            return {"embeddings": rows}
+        return {"data": [{"index": number, "embedding": row} for number, row in enumerate(rows)][::-1]}
+
+    def close(self) -> None:
+        self._http.shutdown()
+        self._http.server_close()
+
+
+@pytest.fixture
+def server() -> Iterator[Server]:
+    server = Server()
+    yield server
+    server.close()
+
+
+def model(server: Server, kind: Kind = "openai", clock: Callable[[], float] = lambda: 0.0) -> RemoteModel:
+    return RemoteModel(Endpoint(kind, server.url, "m", "secret"), sleep=lambda _: None, clock=clock)
+
+
+def passages(*texts: str) -> list[Passage]:
+    return [Passage(text, "") for text in texts]
+
+
+@pytest.mark.parametrize("kind", ["openai", "ollama", "voyage"])
+def test_texts_become_unit_vectors_in_their_order(server: Server, kind: Kind) -> None:
+    vectors = model(server, kind).texts(passages("a", "abc"))
+    assert (vectors[:, 0] / vectors[:, 1]).tolist() == pytest.approx([1, 3])
+    assert (vectors**2).sum(1).tolist() == pytest.approx([1, 1])
+    path, body, authorization = server.requests[0]
+    assert path == ("/api/embed" if kind == "ollama" else "/embeddings")
+    assert (body["model"], authorization) == ("m", "Bearer secret")
+    assert body.get("input_type") == ("document" if kind == "voyage" else None)
+
+
+def test_many_texts_are_sent_in_batches_and_empty_ones_as_blanks(server: Server) -> None:
+    assert len(model(server).texts(passages(*["x"] * BATCH_TEXTS, ""))) == BATCH_TEXTS + 1
+    assert [len(body["input"]) for _, body, _ in server.requests] == [BATCH_TEXTS, 1]
+    assert server.requests[1][1]["input"] == [" "]
+
+
+def test_a_busy_server_is_asked_again(server: Server) -> None:
+    server.replies = [(503, {}), (429, {})]
+    assert len(model(server).texts(passages("x"))) == 1
+    assert len(server.requests) == 3
+
+
+def test_a_refusal_is_not_repeated(server: Server) -> None:
+    server.replies = [(401, {})]
+    with pytest.raises(EmbedderUnavailable, match="HTTP 401"):
+        model(server).texts(passages("x"))
+    assert len(server.requests) == 1
+
+
+@pytest.mark.parametrize("reply", [b"not json", {"data": [{}]}, {"data": []}])
+def test_an_answer_that_is_none_is_said_to_be(server: Server, reply: Any) -> None:
+    server.replies = [(200, reply)]
+    with pytest.raises(EmbedderUnavailable):
+        model(server).question(Passage("x", ""))
+
+
+def test_after_a_failed_question_nobody_is_asked_for_a_while(server: Server) -> None:
+    now = [0.0]
+    remote = model(server, clock=lambda: now[0])
+    server.replies = [(500, {})]
+    with pytest.raises(EmbedderUnavailable):
+        remote.question(Passage("x", ""))
+    with pytest.raises(EmbedderUnavailable, match="a moment ago"):
+        remote.question(Passage("x", ""))
+    assert len(server.requests) == 1
+    now[0] = QUIET_SECONDS
+    assert remote.question(Passage("x", "")).shape == (2,)
+
+
+def test_a_server_that_is_down_is_unavailable() -> None:
+    remote = RemoteModel(Endpoint("ollama", "http://127.0.0.1:1"), sleep=lambda _: None)
+    with pytest.raises(EmbedderUnavailable):
+        remote.texts(passages("x"))
+    assert remote.identity == "ollama:nomic-embed-text"
+
+
+def test_the_key_is_not_shown() -> None:
+    assert "secret" not in repr(Endpoint("openai", key="secret"))

@@ -1,0 +1,57 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from pinakes.embed.protocol import Passage
+from pinakes.embed.static import MODEL_FOLDER, MOST_WORDS, StaticModel, shared_model
+from pinakes.text import Words
+
+
+@pytest.fixture
+def tiny() -> StaticModel:
+    rows = np.array([[127, 0, 0], [0, 127, 0], [0, 0, 127]], np.int8)
+    return StaticModel("tiny", ["red", "green", "blue"], rows, np.array([1, 1, 2], np.float32))
+
+
+def test_a_text_is_the_direction_of_its_words(tiny: StaticModel) -> None:
+    (vector,) = tiny.texts([Passage("", "red green")])
+    assert vector == pytest.approx([0.7071, 0.7071, 0], abs=1e-3)
+
+
+def test_a_word_counts_once_and_by_its_scale(tiny: StaticModel) -> None:
+    once, thrice = tiny.of_words(["red blue", "red red red blue"])
+    assert once == pytest.approx(thrice)
+    assert once[2] == pytest.approx(2 * once[0])
+
+
+def test_a_text_without_known_words_is_zeros_also_among_others(tiny: StaticModel) -> None:
+    vectors = tiny.of_words(["", "red", "mauve", "blue"])
+    assert vectors.any(axis=1).tolist() == [False, True, False, True]
+    assert not tiny.of_words(["", "mauve"]).any()
+    assert tiny.of_words([]).shape == (0, 3)
+
+
+def test_many_texts_come_out_as_each_would_alone(tiny: StaticModel) -> None:
+    texts = [("red", "green blue", "")[number % 3] for number in range(200)]
+    assert tiny.of_words(texts) == pytest.approx(np.concatenate([tiny.of_words([text]) for text in texts]))
+
+
+def test_only_the_first_words_of_a_very_long_text_count() -> None:
+    words = [f"w{number}" for number in range(MOST_WORDS + 1)]
+    model = StaticModel("long", words, np.eye(len(words), dtype=np.int8), np.ones(len(words), np.float32))
+    (vector,) = model.of_words([" ".join(words)])
+    assert vector[MOST_WORDS] == 0
+    assert vector[MOST_WORDS - 1] > 0
+
+
+def test_the_model_in_the_wheel_is_small_and_knows_what_is_alike() -> None:
+    model, words = shared_model(), Words()
+    assert sum(file.stat().st_size for file in MODEL_FOLDER.iterdir()) <= 20_000_000
+    assert model.identity
+    question = model.question(Passage("", words.of("how do I delete a user account")))
+    near, far = model.texts(
+        [Passage("", words.of("def remove_member(login)")), Passage("", words.of("draw a circle with antialiasing"))]
+    )
+    assert question @ near > question @ far
+    assert question.shape == (model.dimensions,)

@@ -1,0 +1,134 @@
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+
+from pinakes.embed.protocol import Passage, Vectors
+from pinakes.embed.static import shared_model
+from pinakes.errors import EmbedderUnavailable
+from pinakes.meaning import Comparison, Meaning, standardised
+from pinakes.store.sqlite import Database, Migration
+from pinakes.store.vectors import Owner, VectorStore, migration
+from pinakes.text import Words
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+NOTES = Owner("note", "id", "SELECT id, text, text FROM note")
+TABLE = Migration("notes", "CREATE TABLE note (id INTEGER PRIMARY KEY, text TEXT NOT NULL);")
+
+
+class Letters:
+    """Counts the letters a, b and c."""
+
+    def __init__(self, identity: str = "letters") -> None:
+        self.identity = identity
+        self.is_down = False
+
+    def texts(self, passages: Sequence[Passage]) -> Vectors:
+        counts = np.array([[p.text.count(letter) for letter in "abc"] for p in passages], np.float32)
+        vectors: Vectors = counts / (np.linalg.norm(counts, axis=1, keepdims=True) + np.float32(1e-9))
+        return vectors
+
+    def question(self, passage: Passage) -> Vectors:
+        if self.is_down:
+            raise EmbedderUnavailable("letters are out")
+        vector: Vectors = self.texts([passage])[0]
+        return vector
+
+
+@pytest.fixture
+def database(tmp_path: Path) -> Database:
+    return Database(tmp_path / "notes.db", (TABLE, migration(NOTES)))
+
+
+@pytest.fixture
+def meaning(database: Database) -> Meaning:
+    return Meaning(Letters(), VectorStore(database, NOTES))
+
+
+def add(database: Database, *texts: str) -> None:
+    with database.write() as connection:
+        connection.executemany("INSERT INTO note (text) VALUES (?)", [(text,) for text in texts])
+
+
+def nearest(meaning: Meaning, text: str, count: int = 10) -> list[int]:
+    likeness = meaning.likeness(Passage(text, text))
+    return likeness.nearest(count) if likeness else []
+
+
+def test_the_nearest_things_come_first(database: Database, meaning: Meaning) -> None:
+    add(database, "aaab", "bbb", "abc")
+    assert meaning.catch_up() == 3
+    assert nearest(meaning, "a") == [1, 3, 2]
+    assert nearest(meaning, "b", 1) == [2]
+
+
+def test_what_has_no_vector_yet_is_not_found_and_does_no_harm(database: Database, meaning: Meaning) -> None:
+    add(database, "a", "ab")
+    assert meaning.likeness(Passage("a", "a")) is None
+    meaning.catch_up()
+    add(database, "aa")
+    likeness = meaning.likeness(Passage("a", "a"))
+    assert likeness is not None
+    assert likeness.of([1, 2, 3]) == pytest.approx([1, -1, 0])
+
+
+def test_a_thing_that_goes_takes_its_vector_along(database: Database, meaning: Meaning) -> None:
+    add(database, "a", "b", "c")
+    meaning.catch_up()
+    assert len(nearest(meaning, "abc")) == 3
+    with database.write() as connection:
+        connection.execute("DELETE FROM note WHERE id = 2")
+    add(database, "bb")
+    meaning.catch_up()
+    assert sorted(nearest(meaning, "abc")) == [1, 3, 4]
+
+
+def test_another_model_makes_all_vectors_anew(database: Database, meaning: Meaning) -> None:
+    add(database, "a", "b")
+    meaning.catch_up()
+    other = Meaning(Letters("other"), VectorStore(database, NOTES))
+    assert nearest(other, "a") == []
+    assert other.catch_up() == 2
+    assert nearest(other, "a")[0] == 1
+    assert nearest(meaning, "a") == []
+
+
+def test_it_stops_when_asked_to(database: Database, meaning: Meaning) -> None:
+    add(database, "a")
+    assert meaning.catch_up(lambda: True) == 0
+
+
+def test_a_model_that_is_down_is_said_and_forgotten_when_it_is_back(database: Database) -> None:
+    letters = Letters()
+    meaning = Meaning(letters, VectorStore(database, NOTES))
+    add(database, "a", "b")
+    meaning.catch_up()
+    letters.is_down = True
+    assert meaning.likeness(Passage("a", "a")) is None
+    assert "letters are out" in meaning.trouble
+    letters.is_down = False
+    assert nearest(meaning, "a")
+    assert not meaning.trouble
+
+
+def test_a_question_that_says_nothing_is_like_nothing(database: Database, meaning: Meaning) -> None:
+    add(database, "a")
+    meaning.catch_up()
+    assert meaning.likeness(Passage("xyz", "xyz")) is None
+
+
+def test_values_that_do_not_differ_say_nothing() -> None:
+    assert standardised(np.array([0.5, 0.5, np.nan], np.float32)) == [0.0, 0.0, 0.0]
+    assert standardised(np.array([0.5], np.float32)) == [0.0]
+
+
+def test_a_few_texts_are_compared_on_the_spot() -> None:
+    compare = Comparison(shared_model(), Words())
+    near, far = compare("delete a user", ["remove the user account", "draw a circle"])
+    assert near > far
+    assert compare("delete a user", []) == []

@@ -1,0 +1,78 @@
+"""Open what package managers download (wheels, npm tarballs, Debian packages, source archives) as files in memory."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import re
+import subprocess
+import tarfile
+import zipfile
+import zlib
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+LARGEST_FILE = 300_000
+LARGEST_DESCRIPTION = 4_000_000  # an API described in JSON is one file, however large
+_PROJECT = re.compile(r"^(.+?)[-_]v?\d")
+_TARBALL = re.compile(r"\.(?:tgz|tar\.(?:gz|xz|bz2))$")
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """One file of a package."""
+
+    path: str
+    data: bytes
+
+
+def project_of(archive: Path) -> str:
+    """The name of the project that an archive holds, without its version."""
+    if archive.suffix == ".deb":
+        return archive.name.partition("_")[0]
+    match = _PROJECT.match(archive.name)
+    return (match[1] if match else archive.stem).lower()
+
+
+def members(archive: Path) -> Iterator[Member]:
+    """The regular files of an archive that are no larger than what is worth reading."""
+    if archive.suffix == ".whl":
+        yield from _zipped(archive)
+    elif archive.suffix == ".deb":
+        unpacked = subprocess.run(["dpkg-deb", "--fsys-tarfile", str(archive)], capture_output=True, check=True)
+        with tarfile.open(fileobj=io.BytesIO(unpacked.stdout)) as tar:
+            yield from _tarred(tar)
+    elif _TARBALL.search(archive.name):
+        with tarfile.open(archive) as tar:
+            yield from _tarred(tar)
+
+
+def _zipped(archive: Path) -> Iterator[Member]:
+    with zipfile.ZipFile(archive) as bundle:
+        for info in bundle.infolist():
+            if 0 < info.file_size <= _largest(info.filename):
+                yield _plain(info.filename, bundle.read(info))
+
+
+def _tarred(tar: tarfile.TarFile) -> Iterator[Member]:
+    for info in tar:
+        if info.isreg() and 0 < info.size <= _largest(info.name) and (file := tar.extractfile(info)):
+            yield _plain(info.name.removeprefix("./"), file.read())
+
+
+def _largest(path: str) -> int:
+    return LARGEST_DESCRIPTION if path.endswith(".json") else LARGEST_FILE
+
+
+def _plain(path: str, data: bytes) -> Member:
+    """The file as it was before somebody packed it by itself, as Debian and AWS do."""
+    if not path.endswith(".gz"):
+        return Member(path, data)
+    try:
+        return Member(path.removesuffix(".gz"), gzip.decompress(data))
+    except (OSError, EOFError, zlib.error):
+        return Member(path, b"")

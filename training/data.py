@@ -1,0 +1,143 @@
+"""The pairs as training sees them: ids of index words for the student, text for the teacher, packages kept apart."""
+
+from __future__ import annotations
+
+import json
+import lzma
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass
+from hashlib import blake2b
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from training.wording import ListedWords
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    import numpy.typing as npt
+
+HELD_OUT_SHARE = 40  # one package in so many is never trained on
+MOST_QUERY_WORDS, MOST_TEXT_WORDS = 24, 112
+BLOCK = 128  # so many pairs of one package meet in a batch: they are each other's hard negatives
+
+
+@dataclass(frozen=True, slots=True)
+class Bags:
+    """Texts as ragged rows of word ids."""
+
+    ids: npt.NDArray[np.int64]
+    starts: npt.NDArray[np.int64]
+
+    @classmethod
+    def of(cls, rows: list[list[int]]) -> Bags:
+        """Rows of ids end to end; `starts` has one more entry than there are rows."""
+        lengths = np.array([0, *map(len, rows)])
+        return cls(np.array([number for row in rows for number in row], np.int64), np.cumsum(lengths))
+
+    def __len__(self) -> int:
+        return len(self.starts) - 1
+
+    def take(self, rows: npt.NDArray[np.int64]) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+        """The ids of some rows end to end, and where each row begins."""
+        places, offsets = self.places(rows)
+        return self.ids[places], offsets
+
+    def places(self, rows: npt.NDArray[np.int64]) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+        """Where in `ids` some rows lie, end to end, and where each begins among these."""
+        lengths = self.starts[rows + 1] - self.starts[rows]
+        offsets = np.concatenate([[0], np.cumsum(lengths)[:-1]])
+        return np.repeat(self.starts[rows] - offsets, lengths) + np.arange(lengths.sum()), offsets
+
+
+@dataclass(frozen=True, slots=True)
+class Pairs:
+    """Questions and texts by row, with where they come from."""
+
+    packages: npt.NDArray[np.int64]
+    kinds: list[str]
+    queries: list[str]
+    texts: list[str]
+    query_bags: Bags
+    text_bags: Bags
+    shared: npt.NDArray[np.bool_]  # for each id of text_bags: whether the question has that word too
+
+    def __len__(self) -> int:
+        return len(self.kinds)
+
+
+_WORDS: list[ListedWords] = []  # one per worker process
+
+
+def _start(folder: Path) -> None:
+    _WORDS.append(listed_words(folder))
+
+
+def _ids(pair: tuple[str, str]) -> tuple[list[int], list[int]]:
+    return _WORDS[0].ids(pair[0], MOST_QUERY_WORDS), _WORDS[0].ids(pair[1], MOST_TEXT_WORDS)
+
+
+def vocabulary(folder: Path) -> list[str]:
+    """The words that have a vector, in order of their ids."""
+    return (folder / "vocabulary.txt").read_text("utf-8").split("\n")
+
+
+def listed_words(folder: Path) -> ListedWords:
+    """The analyser that prepare.py described."""
+    settings = json.loads(lzma.decompress((folder / "words.json.xz").read_bytes()))
+    numbered = {word: number for number, word in enumerate(vocabulary(folder))}
+    return ListedWords(numbered, settings["stems"], frozenset(settings["stop_words"]))
+
+
+def load(folder: Path, *, most: int, workers: int) -> tuple[Pairs, Pairs]:
+    """Pairs to train on and pairs held out, by package."""
+    lines = [line for part in sorted(folder.glob("pairs-*.xz")) for line in _lines(part)][:most]
+    rows = [json.loads(line) for line in lines]
+    with ProcessPoolExecutor(workers, initializer=_start, initargs=(folder,)) as pool:
+        bags = list(pool.map(_ids, [(row[2], row[3]) for row in rows], chunksize=2_000))
+    usable = [number for number, (query, text) in enumerate(bags) if len(query) > 1 and len(text) > 2]
+    held_out = {number for number in usable if _is_held_out(rows[number][0])}
+    training = [number for number in usable if number not in held_out]
+    return _select(rows, bags, training), _select(rows, bags, sorted(held_out))
+
+
+def _lines(part: Path) -> Iterator[str]:
+    yield from lzma.decompress(part.read_bytes()).decode("utf-8", "replace").split("\n")
+
+
+def _is_held_out(package: str) -> bool:
+    return package != "glossary" and blake2b(package.encode(), digest_size=4).digest()[0] % HELD_OUT_SHARE == 0
+
+
+def _select(rows: list[list[str]], bags: list[tuple[list[int], list[int]]], chosen: list[int]) -> Pairs:
+    numbers: dict[str, int] = {}
+    return Pairs(
+        packages=np.array([numbers.setdefault(rows[n][0], len(numbers)) for n in chosen], np.int64),
+        kinds=[rows[n][1] for n in chosen],
+        queries=[rows[n][2] for n in chosen],
+        texts=[rows[n][3] for n in chosen],
+        query_bags=Bags.of([bags[n][0] for n in chosen]),
+        text_bags=Bags.of([bags[n][1] for n in chosen]),
+        shared=np.array(
+            [number in words for n in chosen for words in [set(bags[n][0])] for number in bags[n][1]], bool
+        ),
+    )
+
+
+def batches(pairs: Pairs, size: int, random: np.random.Generator) -> Iterator[npt.NDArray[np.int64]]:
+    """One pass over the pairs: blocks of one package each, many blocks to a batch."""
+    order = random.permutation(len(pairs))
+    order = order[np.argsort(pairs.packages[order], kind="stable")]
+    edges = np.flatnonzero(np.diff(pairs.packages[order])) + 1
+    blocks = [group[start : start + BLOCK] for group in np.split(order, edges) for start in range(0, len(group), BLOCK)]
+    random.shuffle(blocks)
+    held: list[npt.NDArray[np.int64]] = []
+    count = 0
+    for block in blocks:
+        held.append(block)
+        count += len(block)
+        if count >= size:
+            yield np.concatenate(held)[:size]
+            held, count = [], 0

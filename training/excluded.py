@@ -1,0 +1,38 @@
+"""Projects that no training text may come from: those that the benchmarks measure on, in any packaging.
+
+So are the documentation packages that benchmarks/docs_train.py learns ranking weights from: a model that had seen them
+would be trusted too much.
+"""
+
+from __future__ import annotations
+
+import re
+
+_WHOLE = """axios chi circe click dapper ecto exposed express fastapi flask gin guzzle httpx ktor libuv monolog pandoc
+plug rack redis serde sinatra starlette telescope tokio trpc vitest xmonad zig ziglang zls zod django git sqlite sqlite3
+nodejs node bitbucket circleci gitlab docker notion jira kubernetes stripe slack netlify openai spotify context7
+firestore pubsub"""
+_PARTS = """bash-it bats abseil nlohmann messagepack commons-lang jackson-databind lazy.nvim aiohttp http4s alamofire
+snapkit postgresql python3. django_ python-django django-doc""".split()
+_RANKER_SITES = frozenset(
+    """python-sqlalchemy-doc rust-doc python-celery-doc apache2-doc python-flask-doc exim4-doc-html cmake-doc python-
+    scrapy-doc python-pytest-doc borgbackup-doc sphinx-doc python-tornado-doc buildbot-doc ghc-doc python-dask-
+    doc python-werkzeug-doc python-djangorestframework-doc varnish-doc python-aiohttp-doc python-setuptools-doc
+    postfix-doc gimp-help-en debian-handbook zsh-doc libvirt-doc slurm-wlm-doc libglib2.0-doc
+    qtbase5-doc-html""".split()
+)
+_NAMES = frozenset(_WHOLE.split())
+_FRAME = re.compile(
+    r"^(?:golang-(?:github|google|gopkg)-[^-]+-|python3?-|ruby-|php-|node-|librust-|haskell-|lua-|lib|@[\w-]+/)"
+    r"|(?:-dev|-doc|-java|-perl|-rs|-cpp|\.js)$"
+)
+
+
+def is_excluded(project: str) -> bool:
+    """Whether a project is one of the benchmarks' own, or a part or packaging of it."""
+    if project in _RANKER_SITES:
+        return True
+    bare = project
+    for _ in range(3):
+        bare = _FRAME.sub("", bare)
+    return bare in _NAMES or project in _NAMES or any(part in project for part in _PARTS)

@@ -1,0 +1,36 @@
+"""Write a trained table as the files that the wheel carries.
+
+python -m training.export RUN.npz VOCABULARY.txt IDENTITY [FOLDER]
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+import sys
+from pathlib import Path
+
+import numpy as np
+
+from pinakes.embed.static import MODEL_FOLDER
+
+
+def export(run: Path, vocabulary: Path, identity: str, folder: Path) -> None:
+    """The table, its scales, the words and the name of the model."""
+    folder.mkdir(parents=True, exist_ok=True)
+    arrays = np.load(run)
+    np.save(folder / "rows.npy", arrays["rows"])
+    np.save(folder / "scales.npy", arrays["scales"].astype(np.float32))
+    shutil.copyfile(vocabulary, folder / "words.txt")
+    about = {"identity": identity, "dimensions": int(arrays["rows"].shape[1]), "words": len(arrays["rows"])}
+    (folder / "model.json").write_text(json.dumps(about, indent=1) + "\n", "utf-8")
+
+
+def main() -> None:
+    """Export what the command line names; into the package unless told otherwise."""
+    run, vocabulary, identity, *folder = sys.argv[1:]
+    export(Path(run), Path(vocabulary), identity, Path(folder[0]) if folder else MODEL_FOLDER)
+
+
+if __name__ == "__main__":
+    main()

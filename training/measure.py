@@ -1,0 +1,48 @@
+"""How well vectors find the right text on packages that were held out: among all texts of the same package."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from typing import TYPE_CHECKING
+
+import numpy as np
+import torch
+
+if TYPE_CHECKING:
+    from training.data import Pairs
+
+    Words = dict[int, torch.Tensor]  # by package: BM25 of each of its questions with each of its texts
+
+GROUPS = {
+    "code": ("doc", "comment", "test"),
+    "docs": ("heading", "sentence", "link"),
+    "apis": ("operation",),
+}
+
+
+def mean_reciprocal_ranks(
+    pairs: Pairs, queries: torch.Tensor, texts: torch.Tensor, words: Words | None = None, weight: float = 0.5
+) -> dict[str, float]:
+    """MRR by group of kinds; together with what words say where that is given."""
+    found: dict[str, list[float]] = defaultdict(list)
+    for package in np.unique(pairs.packages):
+        rows = torch.from_numpy(np.flatnonzero(pairs.packages == package)).to(queries.device)
+        scores = queries[rows].float() @ texts[rows].float().T
+        if words is not None:
+            scores = standard(words[int(package)]) + weight * standard(scores)
+        ranks = (scores > scores.diagonal()[:, None]).sum(1) + 1
+        for row, rank in zip(rows.tolist(), ranks.tolist(), strict=True):
+            for group, kinds in GROUPS.items():
+                if pairs.kinds[row] in kinds:
+                    found[group].append(1 / rank)
+    return {group: float(np.mean(values)) for group, values in sorted(found.items())}
+
+
+def standard(scores: torch.Tensor) -> torch.Tensor:
+    """Each row with mean 0 and spread 1."""
+    return (scores - scores.mean(1, keepdim=True)) / (scores.std(1, keepdim=True) + 1e-6)
+
+
+def line(name: str, figures: dict[str, float]) -> str:
+    """One row of the log's table."""
+    return f"| {name} | " + " | ".join(f"{figures.get(group, 0):.4f}" for group in GROUPS) + " |"

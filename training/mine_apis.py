@@ -1,0 +1,64 @@
+"""Pairs out of API descriptions that packages carry: summary → operation, in AWS', Google's and OpenAPI's formats."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from training.pairs import Pair, pair
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from training.archives import Member
+
+_METHODS = frozenset({"get", "put", "post", "delete", "patch", "head", "options"})
+
+
+def api_pairs(member: Member) -> Iterator[Pair]:
+    """The pairs of a JSON file that describes an API; nothing for any other."""
+    try:
+        tree = json.loads(member.data)
+    except (ValueError, RecursionError):
+        return
+    if not isinstance(tree, dict):
+        return
+    if isinstance(tree.get("operations"), dict) and "metadata" in tree:
+        yield from _of_aws(tree)
+    elif tree.get("kind") == "discovery#restDescription":
+        yield from _of_google(tree)
+    elif isinstance(tree.get("paths"), dict):
+        yield from _of_openapi(tree)
+
+
+def _of_aws(tree: dict[str, Any]) -> Iterator[Pair]:
+    service = tree["metadata"].get("serviceFullName", "")
+    for name, operation in tree["operations"].items():
+        http = operation.get("http", {})
+        shape = tree.get("shapes", {}).get(operation.get("input", {}).get("shape", ""), {})
+        lines = [service, f"{http.get('method', '')} {http.get('requestUri', '')}", name, *shape.get("members", {})]
+        if found := pair("operation", operation.get("documentation", ""), "\n".join(lines)):
+            yield found
+
+
+def _of_google(resource: dict[str, Any], title: str = "") -> Iterator[Pair]:
+    title = title or resource.get("title", "")
+    for method in resource.get("methods", {}).values():
+        lines = [title, f"{method.get('httpMethod', '')} {method.get('path', '')}", method.get("id", "")]
+        lines += [*method.get("parameters", {}), str(method.get("response", {}).get("$ref", ""))]
+        if found := pair("operation", method.get("description", ""), "\n".join(lines)):
+            yield found
+    for inner in resource.get("resources", {}).values():
+        yield from _of_google(inner, title)
+
+
+def _of_openapi(tree: dict[str, Any]) -> Iterator[Pair]:
+    for path, item in tree["paths"].items():
+        for method, operation in item.items() if isinstance(item, dict) else ():
+            if method not in _METHODS or not isinstance(operation, dict):
+                continue
+            names = [p.get("name", "") for p in operation.get("parameters", []) if isinstance(p, dict)]
+            lines = [f"{method.upper()} {path}", str(operation.get("operationId", "")), *names]
+            asked = operation.get("summary") or operation.get("description") or ""
+            if found := pair("operation", str(asked), "\n".join(lines)):
+                yield found

@@ -1,0 +1,98 @@
+"""Pairs out of source files: doc → definition, comment → the code below it, test name → test."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from pinakes.domains.code.chunk import lines_of
+from pinakes.domains.code.index import definitions_of
+from pinakes.languages.table import detect
+from pinakes.text import split_identifier
+from pinakes.workspace.admission import Admitted, refuse_by_content, refuse_by_name, to_utf8
+from pinakes.workspace.extract import parse_file
+from training.pairs import Pair, pair
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from pinakes.languages.model import Definition
+    from training.archives import Member
+
+_COMMENT_LINE = re.compile(r"^\s*(?://+|#+|--+|;+|\*)\s?(.*)$")
+_DOC_START = re.compile(
+    r"^\s*(?:/\*|\*|\"\"\"|'''|[rub]?\"\"\"|//|#(?!\[|include|define|if|endif)|--|@doc|@moduledoc|\{-)"
+)
+_TEST = re.compile(r"^(?:test[_A-Z]|it_|should_?)\w+|\w+Test$")
+_SHOWN_DEFINITION_LINES, _SHOWN_COMMENT_LINES = 45, 14
+_CODE_KINDS = frozenset({"function", "method", "class", "interface", "enum", "type", "component", "module"})
+
+
+def code_pairs(member: Member, path: str) -> Iterator[Pair]:
+    """The pairs of one source file; nothing where it is not source written by a person."""
+    if refuse_by_name(path, len(member.data)):
+        return
+    language = detect(path, member.data[:2000])
+    if language is None or refuse_by_content(member.data, language):
+        return
+    file = parse_file(path, Admitted(to_utf8(member.data), language))
+    definitions = definitions_of(file)
+    lines = lines_of(file.data)
+    for definition in definitions:
+        if definition.kind in _CODE_KINDS:
+            yield from _of_definition(definition, lines, path)
+    yield from _of_comments(lines, definitions, path)
+
+
+def _of_definition(definition: Definition, lines: Sequence[str], path: str) -> Iterator[Pair]:
+    shown = lines[definition.start_line - 1 : min(definition.end_line, definition.start_line + _SHOWN_DEFINITION_LINES)]
+    if definition.doc:
+        body = "\n".join(without_doc(shown))
+        if found := pair("doc", definition.doc, f"{path}\n{definition.qualified_name}\n{body}"):
+            yield found
+    elif _TEST.match(definition.name):
+        name = " ".join(word for word in split_identifier(definition.name) if word != "test")
+        if found := pair("test", name, "\n".join(shown[1:])):
+            yield found
+
+
+def without_doc(lines: Sequence[str]) -> list[str]:
+    """The lines of a definition without comment lines and without its docstring."""
+    kept, inside = [], ""
+    for line in lines:
+        if inside:
+            inside = "" if inside in line else inside
+            continue
+        bare = line.lstrip()
+        opening = next((mark for mark in ('"""', "'''") if bare.lstrip("rubRUB").startswith(mark)), "")
+        if opening:
+            inside = "" if bare.count(opening) > 1 else opening
+            continue
+        if bare.startswith("/*"):
+            inside = "" if "*/" in bare else "*/"
+            continue
+        if not _DOC_START.match(line):
+            kept.append(line)
+    return kept
+
+
+def _of_comments(lines: Sequence[str], definitions: Sequence[Definition], path: str) -> Iterator[Pair]:
+    """Comments inside definitions with the code that follows them."""
+    inside = {n for d in definitions if d.kind in ("function", "method") for n in range(d.line + 1, d.end_line)}
+    number = 1
+    while number <= len(lines):
+        comment, after = _comment_at(lines, number)
+        if comment and number in inside:
+            code = "\n".join(without_doc(lines[after - 1 : after - 1 + _SHOWN_COMMENT_LINES]))
+            if found := pair("comment", comment, f"{path}\n{code}"):
+                yield found
+        number = max(after, number + 1)
+
+
+def _comment_at(lines: Sequence[str], number: int) -> tuple[str, int]:
+    """The words of the line comments that start here, and the first line after them."""
+    words = []
+    while number <= len(lines) and (match := _COMMENT_LINE.match(lines[number - 1])):
+        words.append(match[1].strip())
+        number += 1
+    return " ".join(words), number

@@ -1,0 +1,114 @@
+"""Turn mined pairs into what training reads: packed pairs, the vocabulary of index words, a list of stems.
+
+python -m training.prepare OUT PAIRS_FOLDER... [--glossary FOLDER]
+"""
+
+from __future__ import annotations
+
+import argparse
+import gzip
+import json
+import lzma
+import random
+from collections import Counter
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pinakes.text import STOP_WORDS, Words, plain_words, split_identifier
+from training.mine_glossary import glossary_pairs
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+VOCABULARY = 65_000
+COUNTED_EVERY = 5  # a sample of the texts says well enough which words are common
+_PART_CHARACTERS = 120_000_000
+
+
+def rows(folders: list[Path], glossary: Path | None) -> Iterator[tuple[str, str, str, str]]:
+    """Every pair once: package, kind, question, text."""
+    seen: set[int] = set()
+    for folder in folders:
+        for part in sorted(folder.glob("*.jsonl.gz")):
+            with gzip.open(part, "rt", encoding="utf-8") as lines:
+                for line in lines:
+                    row = json.loads(line)
+                    key = hash((row["query"].lower(), row["text"][:200]))
+                    if key not in seen:
+                        seen.add(key)
+                        yield row["package"], row["kind"], row["query"], row["text"]
+    for pair in glossary_pairs(glossary) if glossary else ():
+        yield "glossary", pair.kind, pair.query, pair.text
+
+
+class Counting:
+    """Counts index words, and learns which parts of identifiers they stem from."""
+
+    def __init__(self) -> None:
+        self._words = Words()
+        self._seen: set[str] = set()
+        self.texts_with: Counter[str] = Counter()
+        self.stems: dict[str, str] = {}
+
+    def add(self, text: str) -> None:
+        """Count the words of one text once each."""
+        self.texts_with.update(set(self._words.of(text).split()))
+        for word in set(plain_words(text)) - self._seen:
+            self._seen.add(word)
+            for part in split_identifier(word):
+                if part not in self.stems:
+                    self.stems[part] = self._words.of(part)
+
+    def vocabulary(self) -> list[str]:
+        """The words that most texts have, most common first."""
+        return [word for word, _ in self.texts_with.most_common(VOCABULARY)]
+
+
+def write(out: Path, pairs: list[tuple[str, str, str, str]], counting: Counting) -> None:
+    """Everything that training reads."""
+    out.mkdir(parents=True, exist_ok=True)
+    vocabulary = counting.vocabulary()
+    known = set(vocabulary)
+    stems = {part: stem for part, stem in counting.stems.items() if stem != part and stem in known}
+    (out / "vocabulary.txt").write_text("\n".join(vocabulary), "utf-8")
+    settings = {"stems": stems, "stop_words": sorted(STOP_WORDS)}
+    (out / "words.json.xz").write_bytes(lzma.compress(json.dumps(settings).encode()))
+    lines, size, number = [], 0, 0
+    for row in pairs:
+        lines.append(json.dumps(row, ensure_ascii=False))
+        size += len(lines[-1])
+        if size > _PART_CHARACTERS:
+            _write_part(out / f"pairs-{number}.xz", lines)
+            lines, size, number = [], 0, number + 1
+    _write_part(out / f"pairs-{number}.xz", lines)
+
+
+def _write_part(path: Path, lines: list[str]) -> None:
+    filters = [{"id": lzma.FILTER_LZMA2, "preset": 2, "dict_size": 64 << 20}]
+    path.write_bytes(lzma.compress("\n".join(lines).encode("utf-8", "replace"), filters=filters))
+    print(path.name, len(lines), path.stat().st_size, flush=True)
+
+
+def main() -> None:
+    """Read, count, write; texts of one package stay together, packages come in random order."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("out", type=Path)
+    parser.add_argument("folders", type=Path, nargs="+")
+    parser.add_argument("--glossary", type=Path)
+    arguments = parser.parse_args()
+    counting = Counting()
+    pairs = []
+    for number, row in enumerate(rows(arguments.folders, arguments.glossary)):
+        pairs.append(row)
+        if number % COUNTED_EVERY == 0:
+            counting.add(f"{row[2]}\n{row[3]}")
+    packages = sorted({row[0] for row in pairs})
+    random.Random(8).shuffle(packages)
+    place = {package: number for number, package in enumerate(packages)}
+    pairs.sort(key=lambda row: place[row[0]])
+    print(len(pairs), "pairs", len(packages), "packages", Counter(row[1] for row in pairs), flush=True)
+    write(arguments.out, pairs, counting)
+
+
+if __name__ == "__main__":
+    main()
