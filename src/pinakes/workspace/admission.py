@@ -147,6 +147,8 @@ def _marked_encoding(data: bytes) -> str | None:
 
 def to_utf8(data: bytes) -> bytes:
     """Any encoding as UTF-8, line for line."""
+    if data.isascii():
+        return data
     if encoding := _marked_encoding(data):
         return data.decode(encoding, "replace").encode("utf-8", "replace")
     try:

@@ -22,8 +22,9 @@ MATCH_TERMS = 8
 CHUNK_CANDIDATES = 150
 FILE_CANDIDATES = 60
 _NAME_CANDIDATES = 200
-# So many files are looked at more closely.
-KEPT_FILES = 28
+# So many files are looked at more closely; a name may be defined in many that look alike so far.
+KEPT_FILES = 20
+KEPT_FILES_FOR_NAME = 28
 
 
 def describe_candidates(
@@ -37,7 +38,7 @@ def describe_candidates(
     chunk_count = store.highest_chunk_id()
     weights = Weights(query, frequencies, chunk_count)
     candidates = _candidates(store, query, scope, frequencies, chunk_count, weights.total)
-    kept = max(KEPT_FILES, at_least)
+    kept = max(KEPT_FILES_FOR_NAME if query.names else KEPT_FILES, at_least)
     if len(candidates) > kept:
         candidates = sorted(candidates, key=lambda candidate: -promise(candidate, query, weights))[:kept]
     return candidates, describe(candidates, query, weights, _read_words(store, candidates))

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from pinakes.workspace.admission import Admitted
 
 CONTEXT_LINES = 3
+_BLOCKS = (8192, 256)  # bytes that are passed over at once while there are lines to pass
 _NEAR_LINES = 12  # among so many, those that are not blank are looked for
 CONTEXT_CHARACTERS = 200  # of each line
 
@@ -39,8 +40,9 @@ class _Unchanged:
 
     def around(self, start: int, end: int) -> tuple[list[str], list[str], list[str]]:
         """The lines before, from `start` to `end`, and after; of the others as many as may be shown."""
-        first, last = max(0, start - 1 - _NEAR_LINES), end + _NEAR_LINES
-        near = lines_of(b"\n".join(self._data.split(b"\n", last)[first:last]) + b"\n")
+        first = max(0, start - 1 - _NEAR_LINES)
+        count = end + _NEAR_LINES - first
+        near = lines_of(b"\n".join(self._data[_offset(self._data, first) :].split(b"\n", count)[:count]) + b"\n")
         return near[: start - 1 - first], near[start - 1 - first : end - first], near[end - first :]
 
 
@@ -114,6 +116,18 @@ class SourceReader:
         if known is not None and hashlib.sha256(admitted.data).digest() == known.hash:
             return _Unchanged(admitted.data)
         return _Changed(path, admitted)
+
+
+def _offset(data: bytes, lines: int) -> int:
+    """Where the line begins that so many others come before."""
+    at = 0
+    for block in _BLOCKS:
+        while (passed := data.count(b"\n", at, at + block)) < lines and at < len(data):
+            lines -= passed
+            at += block
+    for _ in range(lines):
+        at = data.find(b"\n", at) + 1
+    return at
 
 
 def _nearest(lines: Sequence[str]) -> Sequence[str]:
