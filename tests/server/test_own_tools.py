@@ -11,10 +11,14 @@ import pytest
 from pinakes import __version__
 from pinakes.budget import estimate_tokens
 from pinakes.config import TOOLSETS, Config
+from pinakes.errors import StoreTooNew
 from pinakes.server import manifest
 from pinakes.server.instructions import instructions
 from pinakes.server.manifest import MANIFEST_PATH, Manifest
 from pinakes.server.toolbox import open_toolbox
+from pinakes.store.migrations import LIBRARY
+from pinakes.store.sqlite import Database, Migration
+from tests.calling import Desk
 from tests.server.raw import RawClient
 
 if TYPE_CHECKING:
@@ -71,3 +75,19 @@ def test_the_instructions_are_short_and_name_only_what_is_served() -> None:
     assert len(instructions(TOOLSETS).split()) <= 120
     assert "search_code" in instructions(("code",))
     assert "search_code" not in instructions(())
+
+
+def test_a_library_that_cannot_be_opened_leaves_the_other_tools_working(tmp_path: Path) -> None:
+    project = tmp_path / "project"
+    project.mkdir()
+    (project / "kettle.py").write_text("def boil_water():\n    return 100\n")
+    Database(tmp_path / "home" / "library.db", (*LIBRARY, Migration("of-a-later-version", ""))).close()
+    toolbox = open_toolbox(Config(tmp_path / "home"))
+    try:
+        desk = Desk(toolbox.tools, project)
+        assert "boil_water" in desk.call("search_code", query="boil water").text
+        assert "boil_water" in desk.call("search", query="boil_water").text
+        with pytest.raises(StoreTooNew, match="of-a-later-version"):
+            desk.call("list_sources")
+    finally:
+        toolbox.close()

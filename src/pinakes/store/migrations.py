@@ -1,12 +1,14 @@
-"""The schema of each kind of file as an ordered, append-only list of named steps."""
+"""The schema of each kind of file as an ordered list of named steps. New ones are appended, whatever they belong to."""
 
 from __future__ import annotations
 
 from pinakes.store.apis import MIGRATIONS as APIS
 from pinakes.store.code import CODE_001
-from pinakes.store.docs_index import MIGRATIONS as DOCS
+from pinakes.store.docs import DOCS_001
+from pinakes.store.docs_index import DOCS_002
 from pinakes.store.graph import GRAPH_001
 from pinakes.store.project import PROJECT_001
+from pinakes.store.vectors import DOCS_VECTORS
 
 PROJECT = (PROJECT_001, CODE_001, GRAPH_001)
-LIBRARY = (*DOCS, *APIS)
+LIBRARY = (DOCS_001, DOCS_002, *APIS, DOCS_VECTORS)

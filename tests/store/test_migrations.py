@@ -1,0 +1,12 @@
+"""Files of every published version can be opened: steps are appended, never moved."""
+
+from __future__ import annotations
+
+from pinakes.store.memory import MIGRATIONS as MEMORY
+from pinakes.store.migrations import LIBRARY, PROJECT
+
+
+def test_the_steps_of_each_kind_of_file_keep_their_order() -> None:
+    assert [step.name for step in PROJECT] == ["project-001-files", "code-001-chunks", "graph-001-symbols-and-edges"]
+    assert [step.name for step in LIBRARY] == ["docs-001-sources", "docs-002-index", "apis-1", "docs_chunk-vectors-001"]
+    assert [step.name for step in MEMORY] == ["001-observations"]
