@@ -326,14 +326,19 @@ class CodeStore:
         )
         return [(row[0], DefinitionRecord(*row[1:])) for row in rows]
 
-    def definitions_in(self, file_id: int, first: int, last: int) -> list[DefinitionRecord]:
-        """What is defined between two lines of a file, in order; an inner definition comes after its outer one."""
+    def definitions_in(self, places: Sequence[tuple[int, int, int]]) -> list[list[DefinitionRecord]]:
+        """What is defined in each place (file, first and last line), in order; inner definitions after outer ones."""
+        found: list[list[DefinitionRecord]] = [[] for _ in places]
         rows = self.database.read().execute(
-            """SELECT name, kind, line, end_line, container FROM definition
-               WHERE file_id = ? AND line BETWEEN ? AND ? ORDER BY line, end_line DESC""",
-            (file_id, first, last),
+            f"""WITH place (number, file, first, last) AS (VALUES {", ".join(["(?, ?, ?, ?)"] * len(places))})
+                SELECT number, name, kind, line, end_line, container
+                FROM place CROSS JOIN definition ON file_id = file AND line BETWEEN first AND last
+                ORDER BY number, line, end_line DESC""",
+            [value for number, place in enumerate(places) for value in (number, *place)],
         )
-        return [DefinitionRecord(*row) for row in rows]
+        for number, *definition in rows:
+            found[number].append(DefinitionRecord(*definition))
+        return found
 
     def paths(self, scope: Scope) -> list[tuple[int, str]]:
         """All files in scope, by id and path."""

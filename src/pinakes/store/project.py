@@ -113,10 +113,8 @@ class ProjectStore:
 
     def file(self, path: str) -> StoredFile | None:
         """One indexed file."""
-        with self.database.snapshot() as connection:
-            row = connection.execute(
-                "SELECT id, path, hash, size, mtime_ns, seen_at_ns FROM file WHERE path = ?", (path,)
-            ).fetchone()
+        sql = "SELECT id, path, hash, size, mtime_ns, seen_at_ns FROM file WHERE path = ?"
+        row = self.database.read().execute(sql, (path,)).fetchone()
         return StoredFile(row[0], row[1], row[2], SeenStamp(*row[3:])) if row else None
 
     def skipped(self) -> dict[str, SkippedFile]:

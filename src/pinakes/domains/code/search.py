@@ -97,33 +97,41 @@ class CodeSearch:
     def _read(self, chosen: Iterable[Ranked], query: CodeQuery, *, limit: int) -> list[CodeHit]:
         """The chosen chunks with their lines from disk; what is gone from disk is left out."""
         reader = SourceReader(self._root, ProjectStore(self._store.database))
-        hits: list[CodeHit] = []
+        found: list[tuple[Ranked, CodeHit]] = []
         for ranked in chosen:
-            if len(hits) >= limit:
+            if len(found) >= limit:
                 break
             if hit := reader.hit(ranked.chunk, ranked.confidence):
-                hits.append(self._named(hit, ranked, query))
-        return hits
+                found.append((ranked, hit))
+        return self._named(found, query) if found else []
 
-    def _named(self, hit: CodeHit, ranked: Ranked, query: CodeQuery) -> CodeHit:
-        """The hit named for the definition in it that was asked for: around a line, or by the words of its name."""
-        if hit.start_line != ranked.chunk.start_line:
-            return hit
-        inside = self._store.definitions_in(ranked.chunk.file_id, hit.start_line, hit.end_line)
-        if ranked.line:
-            around = [definition for definition in inside if definition.line <= ranked.line <= definition.end_line]
-            return replace(_called(hit, around[-1]) if around else hit, line=ranked.line)
+    def _named(self, found: Sequence[tuple[Ranked, CodeHit]], query: CodeQuery) -> list[CodeHit]:
+        """The hits, each named for the definition in it that was asked for; those in changed files keep their names."""
+        places = [(ranked.chunk.file_id, hit.start_line, hit.end_line) for ranked, hit in found]
         terms = set(query.terms)
-        spoken = [len(terms.intersection(shared_words().of(definition.name).split())) for definition in inside]
-        if len(inside) < 2 or max(spoken) <= len(terms.intersection(shared_words().of(hit.symbol).split())):
-            return hit
-        return _called(hit, inside[spoken.index(max(spoken))])
+        return [
+            _named(hit, ranked.line, inside, terms) if hit.start_line == ranked.chunk.start_line else hit
+            for (ranked, hit), inside in zip(found, self._store.definitions_in(places), strict=True)
+        ]
 
     def _suggest(self, query: CodeQuery) -> tuple[str, ...]:
         from rapidfuzz import process  # deferred: only needed when nothing was found
 
         names = self._store.defined_names(limit=_SUGGESTED_FROM)
         return tuple(name for name, score, _ in process.extract(query.text, names, limit=3) if score > 60)
+
+
+def _named(hit: CodeHit, line: int, inside: Sequence[DefinitionRecord], terms: set[str]) -> CodeHit:
+    """The hit named for one of the definitions inside: the innermost around a line, or by the words of its name."""
+    if line:
+        around = [definition for definition in inside if definition.line <= line <= definition.end_line]
+        return replace(_called(hit, around[-1]) if around else hit, line=line)
+    if len(inside) < 2:
+        return hit
+    spoken = [len(terms.intersection(shared_words().of(definition.name).split())) for definition in inside]
+    if max(spoken) <= len(terms.intersection(shared_words().of(hit.symbol).split())):
+        return hit
+    return _called(hit, inside[spoken.index(max(spoken))])
 
 
 def _called(hit: CodeHit, definition: DefinitionRecord) -> CodeHit:
@@ -158,8 +166,8 @@ def _chosen_chunks(
         matching = store.chunks([chunk_id for candidate, _ in part for chunk_id in candidate.chunk_ids[:BEST_CHUNKS]])
         for candidate, confidence in part:
             chunks = _chunks_of(store, candidate, query, matching)
-            yield from (replace(first, confidence=confidence) for first in chunks[:1])
-            others += [replace(other, confidence=confidence * 0.9) for other in chunks[1:]]
+            yield from (Ranked(first.chunk, confidence, first.line) for first in chunks[:1])
+            others += [Ranked(other.chunk, confidence * 0.9, other.line) for other in chunks[1:]]
     yield from others
 
 
