@@ -22,7 +22,7 @@ from pinakes.domains.apis.apis import open_apis
 from pinakes.domains.apis.search import search_units
 from pinakes.domains.code.match import describe_candidates
 from pinakes.domains.code.query import understand
-from pinakes.domains.code.search import shared_ranker, shared_words
+from pinakes.domains.code.search import shared_ranker
 from pinakes.domains.memory.memory import Memory
 from pinakes.domains.memory.transfer import import_lines
 from pinakes.embed.protocol import Passage
@@ -30,12 +30,12 @@ from pinakes.store.apis import MIGRATIONS
 from pinakes.store.code import Scope
 from pinakes.store.memory import MemoryStore
 from pinakes.store.sqlite import Database
-from pinakes.text import Words
+from pinakes.text import shared_words
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-WORDS = Words()
+WORDS = shared_words()
 SPECS = ("stripe", "slack", "gitlab", "jira", "bitbucket")
 
 

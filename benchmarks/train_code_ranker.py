@@ -20,8 +20,9 @@ from benchmarks.code_material import Query, hits, index_of, lay_out, ndcg, queri
 from pinakes.domains.code.features import FEATURES
 from pinakes.domains.code.match import describe_candidates
 from pinakes.domains.code.query import understand
-from pinakes.domains.code.search import WEIGHTS_FILE, shared_words
+from pinakes.domains.code.search import WEIGHTS_FILE
 from pinakes.store.code import Scope
+from pinakes.text import shared_words
 
 FOLDS = 6
 HARD_NEGATIVES = 15

@@ -170,9 +170,9 @@ class App:
     def _comparison(self) -> Comparison:
         from pinakes.embed.static import shared_model  # deferred: numpy takes a while to import
         from pinakes.meaning import Comparison
-        from pinakes.text import Words
+        from pinakes.text import shared_words
 
-        return Comparison(shared_model(), Words())
+        return Comparison(shared_model(), shared_words())
 
     @cached_property
     def embedder(self) -> Embedder | None:

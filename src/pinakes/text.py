@@ -76,6 +76,12 @@ class Words:
         return " ".join(stems + pairs)
 
 
+@cache
+def shared_words() -> Words:
+    """One memory of analysed words per process."""
+    return Words()
+
+
 def _pairs(run: str) -> list[str]:
     """Neighbouring characters, two at a time: what stands in for words where no space parts them."""
     return [run[start : start + 2] for start in range(len(run) - 1)]

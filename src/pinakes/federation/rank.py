@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import math
 import re
-from collections import Counter, defaultdict
+from collections import Counter
 from dataclasses import dataclass
-from functools import cache
-from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
-from pinakes.text import QUESTION_WORDS, Words, plain_words
+from pinakes.domains.code.paths import is_prose
+from pinakes.text import QUESTION_WORDS, plain_words, shared_words
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -23,7 +22,6 @@ _DEFINES_WEIGHT, _MENTIONS_WEIGHT, _NAME_INSIDE = 0.8, 0.4, 0.5
 _LOOK_AHEAD = 3
 TRUE_MATCH = 0.5
 _READ_CHARACTERS = 3_000
-_PROSE = frozenset((".md", ".mdx", ".rst", ".txt", ".adoc"))
 # A hit is noise when it is this much worse than the best and says this little of what was asked.
 _NOISE_SCORE, _NOISE_COVERED = 0.25, 0.34
 _STEP = 0.99
@@ -55,7 +53,7 @@ def _without_noise(every: Sequence[Placed]) -> list[Placed]:
 
 
 def _place(hit: Hit, best: Hit, asked: _Question, intent: Intent) -> Placed:
-    in_title, covered = asked.covered_by(hit.title), asked.covered_by(f"{hit.title} {hit.text[:_READ_CHARACTERS]}")
+    in_title, covered = asked.covered_by_title(hit), asked.covered_by(hit)
     exact = max((_exactness(hit, name) for name in intent.names), default=0.0)
     own = hit.own_score / best.own_score if best.own_score > 0 else 1.0
     leaning = intent.towards(_nature(hit))
@@ -71,8 +69,7 @@ def _place(hit: Hit, best: Hit, asked: _Question, intent: Intent) -> Placed:
 
 def _nature(hit: Hit) -> str:
     """What a hit is good for: prose that lies among code is documentation."""
-    is_prose = hit.kind == "code" and PurePosixPath(hit.path).suffix.lower() in _PROSE
-    return "doc" if is_prose else hit.kind
+    return "doc" if hit.kind == "code" and is_prose(hit.path) else hit.kind
 
 
 def _exactness(hit: Hit, name: str) -> float:
@@ -114,25 +111,25 @@ class _Question:
 
     def __init__(self, query: str, candidates: Sequence[Hit]) -> None:
         asked = [word for word in plain_words(query) if word.lower() not in QUESTION_WORDS] or plain_words(query)
-        self._terms = dict.fromkeys(_words().of(" ".join(asked)).split())
-        counts: defaultdict[str, int] = defaultdict(int)
-        for hit in candidates:
-            for term in self._terms.keys() & set(_words().of(f"{hit.title} {hit.text[:_READ_CHARACTERS]}").split()):
-                counts[term] += 1
+        self._terms = dict.fromkeys(shared_words().of(" ".join(asked)).split())
+        self._said = {hit.id: self._terms_in(f"{hit.title} {hit.text[:_READ_CHARACTERS]}") for hit in candidates}
+        counts = Counter(term for terms in self._said.values() for term in terms)
         known = {term: math.log(1 + (len(candidates) + 1) / (count + 0.5)) for term, count in counts.items()}
         # What no candidate has tells none from another; it counts like any other word of the question.
         usual = sum(known.values()) / len(known) if known else 1.0
         self._weights = {term: known.get(term, usual) for term in self._terms}
         self._total = sum(self._weights.values()) or 1.0
 
-    def covered_by(self, text: str) -> float:
-        """The share of the question that a text has words for."""
-        return self._weigh(self._terms.keys() & set(_words().of(text).split()))
+    def covered_by(self, hit: Hit) -> float:
+        """The share of the question that a candidate has words for."""
+        return self._weigh(self._said[hit.id])
+
+    def covered_by_title(self, hit: Hit) -> float:
+        """The share of the question that its title alone has words for."""
+        return self._weigh(self._terms_in(hit.title))
+
+    def _terms_in(self, text: str) -> set[str]:
+        return self._terms.keys() & set(shared_words().of(text).split())
 
     def _weigh(self, terms: Iterable[str]) -> float:
         return sum(self._weights[term] for term in terms) / self._total
-
-
-@cache
-def _words() -> Words:
-    return Words()

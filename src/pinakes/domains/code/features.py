@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from pinakes.domains.code.paths import is_aside, is_built, is_settings, telling_stem
+from pinakes.domains.code.paths import is_aside, is_built, is_prose, is_settings, telling_stem
 from pinakes.workspace.purpose import is_test
 
 if TYPE_CHECKING:
@@ -72,7 +72,6 @@ _BY_LENGTH_COLUMNS = tuple(OWN_FEATURES.index(name) for name in BY_LENGTH)
 _LONG_QUERY_TERMS = 8
 _PREFIX = 4
 _PROSE = frozenset({"markdown", "rst", "asciidoc", "text"})
-_PROSE_SUFFIXES = (".txt", ".rst", ".adoc", ".md")
 _DATA = frozenset({"json", "yaml", "toml", "xml", "html", "css", "sql"})
 _TOP_KINDS = frozenset({"function", "class", "interface", "enum", "type", "component", "module"})
 _NAMES_PER_TERM = 100
@@ -297,7 +296,7 @@ def _path_facts(path: str) -> _PathFacts:
 
 def _file_priors(file: FileRow) -> tuple[float, float, float, float]:
     return (
-        float(file.language in _PROSE or file.path.endswith(_PROSE_SUFFIXES)),
+        float(file.language in _PROSE or is_prose(file.path)),
         float(file.language in _DATA),
         float(not file.language),
         math.log(1 + file.lines) / 10,

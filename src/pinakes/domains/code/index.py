@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cache
 from typing import TYPE_CHECKING
 
 from pinakes.domains.code.chunk import chunk_lines, lines_of
 from pinakes.domains.code.paths import path_words
 from pinakes.store.code import ChunkRecord, CodeStore, DefinitionRecord, FileWords
-from pinakes.text import Words, unique
+from pinakes.text import shared_words, unique
 
 if TYPE_CHECKING:
     import sqlite3
@@ -17,6 +16,7 @@ if TYPE_CHECKING:
 
     from pinakes.domains.code.model import Chunk
     from pinakes.languages.model import Definition
+    from pinakes.text import Words
     from pinakes.workspace.indexer import Changes, ParsedFile
 
 # The word indexes are tidied when at least one in so many files was written.
@@ -40,7 +40,7 @@ class CodeIndexer:
 
     def extract(self, file: ParsedFile) -> CodeFacts:
         """Cut the file along its definitions and turn the pieces into words."""
-        words = _words()
+        words = shared_words()
         lines = lines_of(file.data)
         definitions = definitions_of(file)
         chunks = chunk_lines(lines, definitions)
@@ -64,12 +64,6 @@ class CodeIndexer:
         """Tidy up when a good part of the project was written; nothing else spans files here."""
         if len(changes.written) * TIDY_SHARE >= CodeStore.indexed_files(connection):
             CodeStore.tidy(connection)
-
-
-@cache
-def _words() -> Words:
-    """One memory of analysed identifiers per process."""
-    return Words()
 
 
 def definitions_of(file: ParsedFile) -> Sequence[Definition]:

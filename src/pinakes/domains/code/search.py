@@ -18,7 +18,7 @@ from pinakes.domains.code.source import SourceReader
 from pinakes.ranking import LinearRanker
 from pinakes.store.code import Scope
 from pinakes.store.project import ProjectStore
-from pinakes.text import Words
+from pinakes.text import shared_words
 from pinakes.workspace.purpose import is_test
 
 if TYPE_CHECKING:
@@ -211,12 +211,6 @@ def _one_per_file_first(found: Sequence[Ranked]) -> list[Ranked]:
         seen[ranked.chunk.path] = nth = seen.get(ranked.chunk.path, -1) + 1
         order.append((nth, position, ranked))
     return [ranked for _, _, ranked in sorted(order, key=lambda item: item[:2])]
-
-
-@cache
-def shared_words() -> Words:
-    """One memory of analysed words per process."""
-    return Words()
 
 
 @cache

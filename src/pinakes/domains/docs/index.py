@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING
 
 from pinakes.domains.docs.chunk import chunk_document
 from pinakes.store.docs_index import ChunkRow, ChunkWords, PageRow, PageWords
-from pinakes.text import Words
+from pinakes.text import shared_words
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from pinakes.domains.docs.model import Reading
     from pinakes.store.docs_index import DocsIndex, StoredChunk, StoredPage
+    from pinakes.text import Words
 
 SECTION_SEPARATOR = " > "
 _CHUNKS_PER_WRITE = 500
@@ -54,7 +55,7 @@ def index_words(index: DocsIndex, source_id: str, *, stopping: Callable[[], bool
     pages = index.coming_pages(source_id)
     by_chunk, by_page = _inbound(index, source_id, pages)
     _correct_links(index, source_id, pages, by_chunk, by_page)
-    words = Words()
+    words = shared_words()
     page_batch: list[PageWords] = []
     chunk_batch: list[ChunkWords] = []
     for page in pages:
@@ -109,7 +110,7 @@ def _correct_links(
     kept = [page for page in pages if page.is_indexed]
     if not kept:
         return
-    words = Words()
+    words = shared_words()
     chunks = []
     for chunk_id, (link_words, links_in) in index.indexed_links(source_id).items():
         found = by_chunk.get(chunk_id)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from pinakes.domains.docs.model import Passage
 from pinakes.domains.docs.rank import order, understand
 from pinakes.embed.protocol import Passage as Spoken
-from pinakes.text import Words
+from pinakes.text import shared_words
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -76,7 +76,7 @@ class DocsSearch:
         self._meaning = meaning
         self._store = store
         self._apis = apis
-        self._words = Words()
+        self._words = shared_words()
 
     def search(self, question: Question) -> Found:
         """Passages that answer, best first, no text twice."""
