@@ -4,19 +4,17 @@ from __future__ import annotations
 
 import re
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from pinakes.errors import BadArgument
-from pinakes.excerpts import Excerpts
 from pinakes.progress import Silent
 from pinakes.tool import Answer, Arguments, Call, Parameter, Tool, check_arguments, snake_case
-
-if TYPE_CHECKING:
-    from pathlib import Path
+from tests.calling import Desk
 
 QUERY = Parameter("query", "string", "What to look for.")
 MAX_RESULTS = Parameter("max_results", "integer", "How many.", 10, minimum=1, maximum=50)
@@ -25,20 +23,6 @@ TYPES = Parameter("types", "array", "Kinds of section.", None, choices=("guide",
 IDS = Parameter("ids", "array", "Which ones.", None)
 KIND = Parameter("kind", "string", "What it is.", "any", choices=("any", "class"))
 PARAMETERS = (QUERY, MAX_RESULTS, CONCISE, TYPES, IDS, KIND)
-
-
-class Nowhere:
-    """A session that is about no folder."""
-
-    @property
-    def excerpts(self) -> Excerpts:
-        return Excerpts()
-
-    def project_root(self) -> Path:
-        raise NotImplementedError
-
-    def set_project_root(self, root: Path) -> None:
-        raise NotImplementedError
 
 
 def check(**given: object) -> Arguments:
@@ -161,7 +145,7 @@ def test_every_spelling_of_a_name_comes_back_to_it(name: str) -> None:
 
 
 def test_a_call_hands_out_its_arguments_by_type() -> None:
-    call = Call({"a": "text", "b": 3, "c": True, "d": ["x"], "e": None}, Nowhere(), Silent())
+    call = Call({"a": "text", "b": 3, "c": True, "d": ["x"], "e": None}, Desk((), Path("nowhere")), Silent())
     assert (call.text("a"), call.number("b"), call.flag("c"), call.texts("d")) == ("text", 3, True, ["x"])
     assert (call.text("e"), call.number("e"), call.flag("e"), call.texts("e")) == ("", 0, False, [])
 

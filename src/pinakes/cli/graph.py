@@ -191,7 +191,7 @@ def _opened(arguments: argparse.Namespace) -> Iterator[tuple[GraphSearch, Page, 
 
 
 def _symbol(row: SymbolRow) -> JsonObject:
-    return {"symbol": row.key, "file": row.path, "line": row.line, "kind": row.kind}
+    return {"symbol": row.label, "file": row.path, "line": row.line, "kind": row.kind}
 
 
 def _references(references: References) -> JsonObject:

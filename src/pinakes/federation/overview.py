@@ -115,7 +115,7 @@ def _outermost(reader: GraphReader, path: str) -> list[SymbolRow]:
 def _block(file: CentralFile) -> str:
     lines = [file.path]
     for row in sorted(file.symbols, key=lambda row: row.line):
-        signature = " ".join((row.signature or f"{row.kind} {row.key}").split())
+        signature = " ".join((row.signature or f"{row.kind} {row.label}").split())
         used = file.users.get(row.node_id)
         lines.append(f"  {row.line} {_shortened(signature, row.key)}{f' ({used})' if used else ''}")
     return "\n".join(lines)

@@ -163,7 +163,7 @@ def _touched_line(impact: Impact) -> str:
     row = impact.target.first
     dependants = _once(row for level in impact.levels for row in level)
     reached = f"dependants {len(dependants)}, tests {len(_once(impact.tests))}"
-    return f"{row.key} {row.path}:{row.line} {row.kind} ({reached})"
+    return f"{row.label} {row.path}:{row.line} {row.kind} ({reached})"
 
 
 def _once(rows: Iterable[SymbolRow]) -> list[SymbolRow]:
@@ -174,5 +174,5 @@ def _once(rows: Iterable[SymbolRow]) -> list[SymbolRow]:
 
 
 def _places(rows: Sequence[SymbolRow]) -> list[str]:
-    lines = [f"{row.path}:{row.line} {row.key}".rstrip() for row in rows[:_LINES_SHOWN]]
+    lines = [f"{row.path}:{row.line} {row.label}".rstrip() for row in rows[:_LINES_SHOWN]]
     return lines + ([f"and {len(rows) - len(lines)} more"] if len(rows) > len(lines) else [])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -13,6 +14,13 @@ if TYPE_CHECKING:
 
 _VARIABLES = 500
 """SQLite allows a limited number of bound values; longer lists are asked for in parts."""
+# `feed#2`, `Shape#interface`; but `Shape.#area` is a private name of JavaScript.
+_REPETITION = re.compile(r"(?<=\w)#\w+")
+
+
+def bare_key(key: str) -> str:
+    """A key without what tells repeated definitions apart."""
+    return _REPETITION.sub("", key)
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +36,11 @@ class SymbolRow:
     end_line: int
     signature: str
     doc: str
+
+    @property
+    def label(self) -> str:
+        """Its qualified name for a reader: repeated definitions (`feed#2`) are told apart by their lines."""
+        return bare_key(self.key)
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -13,31 +14,18 @@ from pinakes.domains.apis.model import Api
 from pinakes.domains.apis.render import fence
 from pinakes.domains.apis.tools import api_tools
 from pinakes.errors import NotFound
-from pinakes.excerpts import Excerpts
-from pinakes.progress import Silent
-from pinakes.tool import Answer, Call, check_arguments
+from tests.calling import Desk
 
 if TYPE_CHECKING:
     from pinakes.domains.apis.apis import Apis
+    from pinakes.tool import Answer
 
 Add = Callable[..., Api]
 
 
-class _NoSession:
-    @property
-    def excerpts(self) -> Excerpts:
-        return Excerpts()
-
-    def project_root(self) -> Any:
-        raise NotImplementedError
-
-    def set_project_root(self, root: Any) -> None:
-        raise NotImplementedError
-
-
 def call(apis: Apis, name: str, *, token_budget: int = 5_000, **arguments: Any) -> Answer:
-    (tool,) = [tool for tool in api_tools(lambda: apis.library, token_budget=token_budget) if tool.name == name]
-    return tool.run(Call(check_arguments(tool.parameters, arguments), _NoSession(), Silent()))
+    tools = api_tools(lambda: apis.library, token_budget=token_budget)
+    return Desk(tools, Path("nowhere")).call(name, **arguments)
 
 
 def big(operations: int, tags: int) -> dict[str, Any]:

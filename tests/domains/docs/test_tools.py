@@ -13,31 +13,12 @@ from pinakes.domains.docs.search import Question
 from pinakes.domains.docs.tools import DocsTools, docs_tools
 from pinakes.errors import BadArgument, NotFound
 from pinakes.excerpts import Excerpts
-from pinakes.progress import Silent
-from pinakes.tool import Answer, Call, check_arguments
+from tests import calling
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
+    from pinakes.tool import Answer
     from tests.domains.docs.conftest import Desk
     from tests.loopback import Site
-
-
-@dataclass(slots=True)
-class Conversation:
-    """A session that stays in one project."""
-
-    root: Path
-
-    @property
-    def excerpts(self) -> Excerpts:
-        return Excerpts()
-
-    def project_root(self) -> Path:
-        return self.root
-
-    def set_project_root(self, root: Path) -> None:
-        self.root = root
 
 
 @dataclass(slots=True)
@@ -48,9 +29,8 @@ class Agent:
     token_budget: int = 5_000
 
     def call(self, tool_name: str, /, **arguments: Any) -> Answer:
-        tools = {tool.name: tool for tool in docs_tools(lambda: DocsTools(self.desk.docs, self.token_budget))}
-        tool = tools[tool_name]
-        return tool.run(Call(check_arguments(tool.parameters, arguments), Conversation(self.desk.root), Silent()))
+        tools = docs_tools(lambda: DocsTools(self.desk.docs, self.token_budget))
+        return calling.Desk(tools, self.desk.root).call(tool_name, **arguments)
 
     def text(self, tool_name: str, /, **arguments: Any) -> str:
         return self.call(tool_name, **arguments).text

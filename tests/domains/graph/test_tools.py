@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from pinakes.budget import estimate_tokens
 from pinakes.errors import PinakesError
-from pinakes.excerpts import Excerpts
-from pinakes.progress import Silent
-from pinakes.tool import Call, Tool, check_arguments
+from tests.calling import Desk
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -39,34 +36,15 @@ FILES = {
 }
 
 
-@dataclass(slots=True)
-class Session:
-    """A conversation about one folder."""
-
-    root: Path
-
-    @property
-    def excerpts(self) -> Excerpts:
-        return Excerpts()
-
-    def project_root(self) -> Path:
-        return self.root
-
-    def set_project_root(self, root: Path) -> None:
-        self.root = root
-
-
 class Tools:
     """Calls tools as a server does."""
 
     def __init__(self, project: SmallProject) -> None:
-        self._project = project
-        self.by_name: dict[str, Tool] = {t.name: t for t in project.app.tools() if t.toolset == "graph"}
+        self._desk = Desk([tool for tool in project.app.tools() if tool.toolset == "graph"], project.root)
+        self.by_name = self._desk.tools
 
     def call(self, name: str, **given: Any) -> str:
-        tool = self.by_name[name]
-        call = Call(check_arguments(tool.parameters, given), Session(self._project.root), Silent())
-        return tool.run(call).text
+        return self._desk.call(name, **given).text
 
     def error(self, name: str, **given: Any) -> str:
         with pytest.raises(PinakesError) as caught:
@@ -147,6 +125,17 @@ def test_context_shows_definition_and_neighbourhood(tools: Tools) -> None:
     text = tools.call("get_context", symbol="Cart")
     assert "What is going to be bought." in text
     assert "add" in text
+
+
+def test_repeated_definitions_are_told_apart_by_their_lines(project: SmallProject) -> None:
+    both = "import os\n\nif os.name == 'nt':\n    def lock():\n        pass\nelse:\n    def lock():\n        pass\n"
+    project.write({"shop/lock.py": both + "\n\ndef hold():\n    lock()\n"})
+    tools = Tools(project)
+    assert "def lock shop/lock.py:4 function\ndef lock shop/lock.py:7 function" in tools.call(
+        "find_symbol", symbol="lock"
+    )
+    assert "lock shop/lock.py:7" in tools.call("get_context", symbol="hold")
+    assert "#" not in tools.call("get_context", symbol="hold")
 
 
 def test_stats_tell_how_much_is_resolved(tools: Tools) -> None:

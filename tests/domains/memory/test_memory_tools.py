@@ -11,38 +11,18 @@ from pinakes.budget import estimate_tokens
 from pinakes.domains.memory.model import Draft, Place
 from pinakes.domains.memory.tools import memory_tools
 from pinakes.errors import BadArgument, NotFound
-from pinakes.excerpts import Excerpts
 from pinakes.federation.search import Federation
 from pinakes.federation.shelves.memory import MemoryShelf
 from pinakes.federation.tools import federation_tools
 from pinakes.model import Project
-from pinakes.progress import Silent
-from pinakes.tool import Answer, Call, check_arguments
+from tests.calling import Desk
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from pinakes.domains.memory.memory import Memory
+    from pinakes.tool import Answer
     from tests.domains.memory.conftest import Clock
-
-
-class Session:
-    """A client's conversation in one folder."""
-
-    def __init__(self, root: Path) -> None:
-        self._root = root
-
-    @property
-    def excerpts(self) -> Excerpts:
-        return Excerpts()
-
-    def project_root(self) -> Path:
-        """The folder."""
-        return self._root
-
-    def set_project_root(self, root: Path) -> None:
-        """Move to another."""
-        self._root = root
 
 
 class Client:
@@ -54,13 +34,12 @@ class Client:
 
         alone = Federation([MemoryShelf(lambda: memory, identify)], ("memory",))
         made = memory_tools(lambda: memory, identify, token_budget=token_budget)
-        self.tools = {tool.name: tool for tool in (*federation_tools(alone, token_budget=token_budget), *made)}
-        self.session = Session(root)
+        self.session = Desk((*federation_tools(alone, token_budget=token_budget), *made), root)
+        self.tools = self.session.tools
 
     def call(self, name: str, **given: Any) -> Answer:
         """The tool's answer."""
-        tool = self.tools[name]
-        return tool.run(Call(check_arguments(tool.parameters, given), self.session, Silent()))
+        return self.session.call(name, **given)
 
     def remember(self, text: str, **given: Any) -> str:
         """The id of what was remembered."""
@@ -235,7 +214,7 @@ def test_each_conversation_is_a_session_of_its_own(client: Client, memory: Memor
     client.remember("first of one")
     clock.pass_time(minutes=1)
     client.remember("second of one")
-    client.session = Session(client.session.project_root())
+    client.session = Desk(client.tools.values(), client.session.root)
     client.remember("first of another")
     sessions = [row.session_id for row in memory.store.all()]
     assert sessions[0] == sessions[1] != sessions[2]
@@ -243,7 +222,7 @@ def test_each_conversation_is_a_session_of_its_own(client: Client, memory: Memor
 
 
 def test_what_a_hook_kept_under_the_folders_name_is_found_and_taken_over(client: Client, memory: Memory) -> None:
-    root = client.session.project_root()
+    root = client.session.root
     memory.remember(Draft("the hook saw a quokka"), Place("path:123", root, "hooked"))
     assert "quokka" in client.call("timeline", around="2025-05-14T12:00:00+00:00").text
     client.remember("the tool saw a wombat")

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import TYPE_CHECKING, Protocol
 
-from pinakes.errors import BadArgument
+from pinakes.pattern import compiled
 from pinakes.workspace.admission import read_regular
 
 if TYPE_CHECKING:
@@ -59,17 +59,7 @@ class Pattern:
     """Finds a regular expression in time linear in the file, whatever the pattern."""
 
     def __init__(self, pattern: str) -> None:
-        import re2  # deferred: a compiled library that most queries do not need
-
-        options = re2.Options()
-        options.log_errors = False
-        options.max_mem = 32 << 20
-        try:
-            self._pattern = re2.compile(("(?m)" + pattern).encode("utf-8"), options)
-        except re2.error as exc:
-            raise BadArgument(
-                f"Invalid regular expression: {_reason(exc)}", hint='Put it in "quotes" to search for the text itself.'
-            ) from None
+        self._pattern = compiled(pattern, hint='Put it in "quotes" to search for the text itself.')
 
     def positions(self, data: bytes) -> Iterator[int]:
         """Byte offsets of matches."""
@@ -100,8 +90,3 @@ def _lines(data: bytes, finder: Finder) -> tuple[int, ...]:
         counted_to = position
         lines[line] = None
     return tuple(lines)
-
-
-def _reason(exc: Exception) -> str:
-    reason = exc.args[0] if exc.args else ""
-    return reason.decode("utf-8", "replace") if isinstance(reason, bytes) else str(reason)

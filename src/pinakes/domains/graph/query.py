@@ -9,6 +9,7 @@ from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
 
 from pinakes.errors import BadArgument
+from pinakes.pattern import compiled
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -57,19 +58,8 @@ def understand(symbol: str) -> SymbolQuery:
 
 def pattern_matcher(pattern: str) -> Callable[[str], bool]:
     """A test for names; runs in linear time whatever the pattern."""
-    import re2  # deferred: most questions name a symbol
-
-    options = re2.Options()
-    options.log_errors = False
-    options.max_mem = 16 << 20
-    try:
-        compiled = re2.compile(pattern, options)
-    except re2.error as exc:
-        raise BadArgument(
-            f"'{pattern[:80]}' is neither a name nor a valid regular expression ({exc})",
-            hint="RE2 syntax: no look-around, no back-references.",
-        ) from None
-    return lambda name: compiled.search(name) is not None
+    found = compiled(pattern)
+    return lambda name: found.search(name.encode("utf-8")) is not None
 
 
 def qualified_name(row: SymbolRow) -> str:

@@ -6,6 +6,7 @@ from collections import defaultdict
 from typing import TYPE_CHECKING
 
 from pinakes.budget import characters_for, fit
+from pinakes.store.graph_read import bare_key
 from pinakes.tool import Answer
 
 if TYPE_CHECKING:
@@ -38,7 +39,7 @@ class Page:
 
 def render_symbols(rows: Sequence[SymbolRow], symbol: str, *, limit: int, page: Page) -> Answer:
     """`def name file:line kind`, one line each."""
-    lines = [f"def {row.key} {row.path}:{row.line} {row.kind}" for row in rows[:limit]]
+    lines = [f"def {row.label} {row.path}:{row.line} {row.kind}" for row in rows[:limit]]
 
     def header(shown: int) -> str:
         if shown < len(rows):
@@ -178,7 +179,7 @@ def render_context(context: Context, extras: Sequence[str], *, page: Page) -> An
     def header(shown: int) -> str:
         kept = [section for section in sections if section]
         cut = f"showing {shown}/{len(kept)} sections\n" if shown < len(kept) else ""
-        return f"{cut}{first.key or context.target.name} {first.path}:{first.line}-{first.end_line} {first.kind}"
+        return f"{cut}{first.label or context.target.name} {first.path}:{first.line}-{first.end_line} {first.kind}"
 
     return page.answer(header, [section for section in sections if section], always=definition)
 
@@ -193,7 +194,7 @@ def _reference_section(title: str, rows: Sequence[ReferenceRow]) -> str:
 def _symbol_section(title: str, rows: Sequence[SymbolRow]) -> str:
     if not rows:
         return ""
-    lines = [f"{row.key} {row.path}:{row.line}" for row in rows[:_CONTEXT_SHOWN]]
+    lines = [f"{row.label} {row.path}:{row.line}" for row in rows[:_CONTEXT_SHOWN]]
     return "\n".join([_title(title, len(rows), len(lines)), *lines])
 
 
@@ -234,7 +235,7 @@ def _imports(counts: Counts) -> str:
 
 
 def _head(target: Target) -> str:
-    return f"{target.first.key or target.name} {_where(target.first)}"
+    return f"{target.first.label or target.name} {_where(target.first)}"
 
 
 def _where(row: SymbolRow) -> str:
@@ -254,7 +255,7 @@ def _by_file(rows: Sequence[ReferenceRow]) -> Iterator[tuple[str, int]]:
     files: dict[str, dict[tuple[str, str], list[int]]] = defaultdict(lambda: defaultdict(list))
     sizes: dict[str, int] = defaultdict(int)
     for row in rows:
-        files[row.path][(row.kind, row.source_key)].append(row.line)
+        files[row.path][(row.kind, bare_key(row.source_key))].append(row.line)
         sizes[row.path] += 1
     for path, groups in files.items():
         lines = [path]
@@ -269,5 +270,5 @@ def _symbols_by_file(rows: Iterable[SymbolRow]) -> Iterator[tuple[str, int]]:
     for row in rows:
         files[row.path].append(row)
     for path, inside in files.items():
-        named = [f" {row.line} {row.key}" for row in inside if row.key]
+        named = [f" {row.line} {row.label}" for row in inside if row.key]
         yield "\n".join([path, *named]), len(inside)

@@ -294,4 +294,4 @@ def _nearest(symbols: Sequence[SymbolRow], line: int) -> str:
     if not symbols:
         return "The file is not indexed, or defines nothing."
     near = sorted(symbols, key=lambda row: abs(row.line - line))[:_SUGGESTIONS]
-    return "Nearest: " + ", ".join(f"{row.key} on line {row.line}" for row in near) + "."
+    return "Nearest: " + ", ".join(f"{row.label} on line {row.line}" for row in near) + "."
