@@ -27,6 +27,7 @@ COMMANDS = (
     "memory latency",
     "memory hook",
     "memory redaction",
+    "memory_folds",
 )
 
 

@@ -1,6 +1,6 @@
 """Checks what parsing keeps of real pages against their raw HTML, as a Markdown table.
 
-    python -m benchmarks.docs_fidelity SITES
+    python -m benchmarks.docs_fidelity [SITES]
 
 `SITES` is a folder with one site in each subfolder, as shared/bench/docs/lay_out.py makes it. The raw side is read by
 other means than the product: a page's own content element, every <pre>, every heading, every word, and its navigation.
@@ -9,6 +9,7 @@ other means than the product: a page's own content element, every <pre>, every h
 from __future__ import annotations
 
 import re
+import subprocess
 import sys
 from collections import Counter
 from dataclasses import dataclass
@@ -17,6 +18,7 @@ from typing import TYPE_CHECKING
 
 from selectolax.lexbor import LexborHTMLParser
 
+from benchmarks.places import SCRATCH, SHARED
 from pinakes.domains.docs.chunk import chunk_document
 from pinakes.markup.html import parse_html
 
@@ -56,7 +58,9 @@ class Kept:
 
 
 def main() -> None:
-    sites = Path(sys.argv[1])
+    sites = Path(sys.argv[1]) if sys.argv[1:] else SCRATCH / "docs-sites"
+    if not sites.exists():
+        subprocess.run([sys.executable, SHARED / "docs/lay_out.py", sites], check=True)
     total = Kept()
     print("| site | pages | code blocks verbatim | headings | words | pages with navigation left in |")
     print("|---|---|---|---|---|---|")

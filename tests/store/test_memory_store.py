@@ -96,27 +96,27 @@ def test_rebuilding_brings_a_broken_word_index_back(store: MemoryStore) -> None:
 
 def test_a_folder_that_got_a_remote_keeps_its_memory(store: MemoryStore) -> None:
     with store.writing() as writer:
-        before = writer.project("path:abc", root="/work/app", now=1)
-        after = writer.project("host/app", root="/work/app", now=2)
+        before = writer.project("path:abc", root="/home/ada/app", now=1)
+        after = writer.project("host/app", root="/home/ada/app", now=2)
     assert after == before
     assert [project.project_id for project in store.projects()] == ["host/app"]
 
 
 def test_a_project_known_by_its_commit_is_found_by_its_folder(store: MemoryStore) -> None:
     with store.writing() as writer:
-        known = writer.project("git:123", root="/work/app", now=1)
-        assert writer.project("path:abc", root="/work/app", now=2) == known
+        known = writer.project("git:123", root="/home/ada/app", now=1)
+        assert writer.project("path:abc", root="/home/ada/app", now=2) == known
     assert [project.project_id for project in store.projects()] == ["git:123"]
 
 
 def test_what_a_clone_kept_under_its_folders_name_moves_to_the_project_it_belongs_to(store: MemoryStore) -> None:
     with store.writing() as writer:
-        shared = writer.project("git:123", root="/work/first", now=1)
+        shared = writer.project("git:123", root="/home/ada/first", now=1)
         writer.session(shared, "s", agent="", now=1)
-        alone = writer.project("path:abc", root="/work/second", now=2)
+        alone = writer.project("path:abc", root="/home/ada/second", now=2)
         session = writer.session(alone, "s", agent="", now=2)
         writer.insert(alone, session, NewObservation("one", "quokka", "finding", "", 2))
-        assert writer.project("git:123", root="/work/second", now=3) == shared
+        assert writer.project("git:123", root="/home/ada/second", now=3) == shared
     assert [project.project_id for project in store.projects()] == ["git:123"]
     assert [row.project_id for row in store.all()] == ["git:123"]
     assert store.session_keys([shared]) == {session_of(store.places_with(["quokka"], at_most=9)[0]), 1}
@@ -124,8 +124,8 @@ def test_what_a_clone_kept_under_its_folders_name_moves_to_the_project_it_belong
 
 def test_another_repository_in_the_same_folder_is_another_project(store: MemoryStore) -> None:
     with store.writing() as writer:
-        first = writer.project("host/one", root="/work/app", now=1)
-        assert writer.project("host/two", root="/work/app", now=2) != first
+        first = writer.project("host/one", root="/home/ada/app", now=1)
+        assert writer.project("host/two", root="/home/ada/app", now=2) != first
 
 
 def test_the_file_is_copied_before_it_is_migrated(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Sequence
 
-OK, FAILED, MISUSED = 0, 1, 2
+FAILED, MISUSED = 1, 2
 
 # In which module each command is: only that one is imported.
 _COMMANDS = {

@@ -19,7 +19,6 @@ MAX_CODE_BYTES = 4_000_000
 MAX_DATA_BYTES = 400_000
 _DATA_LANGUAGES = frozenset({"json", "yaml", "toml", "xml", "html", "css"})
 _HEAD_BYTES = 8_192
-_PART_BYTES = 65_536
 _MARK_BYTES = 2_000  # where a file says that it is generated
 _LONGEST_MEAN_LINE = 250
 _SMALLEST_MINIFIED = 2_000
@@ -112,11 +111,9 @@ def read_regular(path: str) -> bytes | None:
 
 def _read(descriptor: int, size: int) -> bytes:
     """All of an open file, by the system's own calls: a file object would ask thrice what is known already."""
-    data = os.read(descriptor, min(size, MAX_CODE_BYTES + 1))
-    while len(data) != size and len(data) <= MAX_CODE_BYTES:  # it came in parts, or changes while it is read
-        piece = os.read(descriptor, min(_PART_BYTES, MAX_CODE_BYTES + 1 - len(data)))
-        if not piece:
-            break
+    wanted = min(size, MAX_CODE_BYTES + 1)
+    data = os.read(descriptor, wanted)
+    while len(data) < wanted and (piece := os.read(descriptor, wanted - len(data))):
         data += piece
     return data
 

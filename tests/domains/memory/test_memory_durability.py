@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import random
 import signal
 import sqlite3
@@ -95,7 +94,6 @@ def test_threads_of_one_process_write_at_once(notes: Notes, memory: Memory) -> N
     assert len(notes.texts()) == 12
 
 
-@pytest.mark.skipif(os.name != "posix", reason="needs a limit on file size")
 def test_a_full_disk_is_an_error_and_what_was_kept_stays(tmp_path: Path) -> None:
     path = tmp_path / "memory.db"
     code = f"""

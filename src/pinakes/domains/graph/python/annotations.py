@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from typing import TYPE_CHECKING
 
 from pinakes.domains.graph.python import ir
@@ -103,9 +104,9 @@ class Annotations(Lookup):
                     inherited.update(self.solution_of(parent, arguments))
         return tuple(own), inherited
 
+    @abstractmethod
     def annotated(self, scope: Scope, node: Expression) -> Types:
         """What an annotation in an interface declares."""
-        raise NotImplementedError
 
 
 def _index_parts(node: Expression) -> tuple[Expression, ...]:

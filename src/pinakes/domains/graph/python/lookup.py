@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from pinakes.domains.graph.python import ir
@@ -73,7 +74,7 @@ class Memory:
         return answer
 
 
-class Lookup(Memory):
+class Lookup(Memory, ABC):
     """Finds entities by name."""
 
     def __init__(self, project: ProjectFacts) -> None:
@@ -306,9 +307,9 @@ class Lookup(Memory):
                     return True
         return False
 
+    @abstractmethod
     def evaluated(self, scope: Scope, node: Any) -> Types:
         """What an expression of an interface may be."""
-        raise NotImplementedError
 
 
 def _merged(sequences: list[list[ClassInfo]]) -> list[ClassInfo]:

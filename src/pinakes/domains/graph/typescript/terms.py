@@ -39,7 +39,6 @@ PARAMETER = "param"  # (function, position): what a callback's parameter is expe
 ARGUMENT = "arg"  # (callee, position, earlier arguments, type arguments): what a call expects there
 RESULT = "result"  # (function,): what a function is expected to return
 NARROW = "narrow"  # (value, guard, whether the guard held)
-FORWARD = "forward"  # (locals,): alternatives assigned later
 
 # Types
 ANY = ("any",)  # stated, but without members that matter: a number, any, unknown
