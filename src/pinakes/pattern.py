@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     import re
 
 _MOST_MEMORY = 32 << 20
+_BY_LINES = "(?m)"
 _HINT = "RE2 syntax: no look-around, no back-references."
 
 
@@ -21,7 +22,7 @@ def compiled(pattern: str, *, hint: str = _HINT) -> re.Pattern[bytes]:
     options.log_errors = False
     options.max_mem = _MOST_MEMORY
     try:
-        found: re.Pattern[bytes] = re2.compile(("(?m)" + pattern).encode("utf-8"), options)
+        found: re.Pattern[bytes] = re2.compile((_BY_LINES + pattern).encode("utf-8"), options)
     except re2.error as exc:
         raise BadArgument(f"Invalid regular expression: {_reason(exc)}", hint=hint) from None
     return found
@@ -29,4 +30,5 @@ def compiled(pattern: str, *, hint: str = _HINT) -> re.Pattern[bytes]:
 
 def _reason(exc: Exception) -> str:
     reason = exc.args[0] if exc.args else ""
-    return reason.decode("utf-8", "replace") if isinstance(reason, bytes) else str(reason)
+    text = reason.decode("utf-8", "replace") if isinstance(reason, bytes) else str(reason)
+    return text.replace(_BY_LINES, "", 1)

@@ -166,7 +166,7 @@ def _listing_head(api: Api, count: int, wanted: Filter, pages: Sequence[Page], n
             f"{_title(api)}: showing {first}-{last}/{count} operations{of}, page {number}/{len(pages)} "
             f"({more}filter by tag, path or method)."
         )
-    return f"{head} Filter down to {FEW} or fewer for full detail. {_QUOTED}"
+    return f"{head} Filter by path, method or tag down to {FEW} or fewer for full detail. {_QUOTED}"
 
 
 def paginate(groups: dict[str, list[UnitRow]], characters: int) -> list[Page]:

@@ -99,12 +99,16 @@ class PathReader:
         return known
 
     def _read_parameter(self, raw: dict[str, Json]) -> Parameter:
+        schema = self.dialect.parameter_schema(raw)
+        described = text_of(raw.get("description"))
+        if not described and isinstance(schema, dict):  # some say there what the parameter is
+            described = text_of(schema.get("description"))
         return Parameter(
             name=text_of(raw.get("name")),
             location=text_of(raw.get("in")),
             required=is_true(raw.get("required")) or raw.get("in") == "path",
-            schema=self.dialect.parameter_schema(raw),
-            description=text_of(raw.get("description")),
+            schema=schema,
+            description=described,
         )
 
     def _responses(self, raw: dict[str, Json]) -> tuple[Response, ...]:
