@@ -53,7 +53,9 @@ def test_a_parameter_that_its_schema_describes_is_described(apis: Apis, add: Add
         "openapi: 3.0.0\ninfo: {title: P}\npaths:\n  /albums/{id}:\n    get:\n      parameters:\n"
         "      - {in: path, name: id, schema: {type: string, description: Which album.}}\n"
     )
-    assert "| id* | path | string | Which album. |" in call(apis, "get_api_endpoints", api_name="p", path="/albums").text
+    assert (
+        "| id* | path | string | Which album. |" in call(apis, "get_api_endpoints", api_name="p", path="/albums").text
+    )
 
 
 def test_untagged_operations_are_grouped_by_their_path(apis: Apis, add: Add) -> None:
