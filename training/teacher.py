@@ -1,8 +1,9 @@
-"""The teacher: all-MiniLM-L6-v2 (Apache-2.0), fine-tuned on the pairs; only on the machine that trains."""
+"""The teacher: all-MiniLM-L6-v2 (Apache-2.0), as it is or fine-tuned on the pairs; only on the machine that trains."""
 
 from __future__ import annotations
 
 import time
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -11,6 +12,7 @@ import torch.nn.functional as F  # noqa: N812 (everybody calls it so)
 from tokenizers import Tokenizer
 
 from training.data import batches
+from training.table import DIMENSIONS, strongest_directions
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -20,6 +22,16 @@ if TYPE_CHECKING:
 
 QUERY_TOKENS, TEXT_TOKENS = 48, 160
 ENCODED_TOKENS = {"cuda": 400_000, "cpu": 10_000}  # in one forward pass
+_MOST_WEIGHED = 200_000  # so many vectors say well enough which directions matter
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """A teacher's unit vectors of questions, texts and single words, in as many dimensions as the table has."""
+
+    queries: torch.Tensor
+    texts: torch.Tensor
+    words: torch.Tensor
 
 
 class Teacher:
@@ -75,6 +87,13 @@ class Teacher:
             start += size
         return out
 
+    def view(self, pairs: Pairs, words: Sequence[str]) -> View:
+        """Everything a student may learn from, in the directions that keep most of the dot products."""
+        queries, texts = self.encode(pairs.queries, QUERY_TOKENS), self.encode(pairs.texts, TEXT_TOKENS)
+        directions = _directions(queries, texts)
+        spoken = self.encode(words, QUERY_TOKENS)
+        return View(*(F.normalize(found.float() @ directions, dim=-1).half() for found in (queries, texts, spoken)))
+
     def fine_tune(self, pairs: Pairs, *, seconds: float, size: int = 1_024, rate: float = 1e-4) -> None:
         """Contrastive training on the pairs for as long as it may take."""
         self.model.train()
@@ -103,3 +122,10 @@ class Teacher:
         scores = self.forward(queries) @ self.forward(texts).T / 0.05
         right = torch.arange(len(queries), device=self.device)
         return (F.cross_entropy(scores, right) + F.cross_entropy(scores.T, right)) / 2
+
+
+def _directions(queries: torch.Tensor, texts: torch.Tensor) -> torch.Tensor:
+    some = torch.randperm(len(queries), device=queries.device)[:_MOST_WEIGHED]
+    weighed = torch.cat([queries[some], texts[some]]).float()
+    directions = strongest_directions((weighed.T @ weighed).double().cpu().numpy(), DIMENSIONS)
+    return torch.from_numpy(directions.copy()).float().to(queries.device)
