@@ -2,8 +2,8 @@
 
     python -m training.train DATA OUT [--most N] [--teacher-seconds S] [--seconds S] [--runs a,b,...]
 
-DATA is what prepare.py wrote, with the teacher's files in DATA/teacher. Writes OUT/run-N.npz for each run. Runs on a
-GPU; on a CPU with few pairs as well.
+DATA is what prepare.py wrote, with the teacher's files in DATA/teacher if nothing else is said. Writes OUT/run-N.npz for
+each run. Runs on a GPU; on a CPU with few pairs as well.
 """
 
 from __future__ import annotations
@@ -80,6 +80,7 @@ def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("data", type=Path)
     parser.add_argument("out", type=Path)
+    parser.add_argument("--teacher", type=Path, help="where the teacher's files are")
     parser.add_argument("--most", type=int, default=10_000_000, help="pairs that are read")
     parser.add_argument("--teacher-seconds", type=float, default=180, help="how long the teacher is fine-tuned")
     parser.add_argument("--seconds", type=float, default=35, help="how long each table is trained")
@@ -112,7 +113,7 @@ def view_of(
     kept = arguments.views and arguments.views / f"{kind.replace(' ', '-')}.pt"
     if kept and kept.exists():
         return View(*(part.to(device) for part in torch.load(kept)))
-    teacher = Teacher(arguments.data / "teacher", device)
+    teacher = Teacher(arguments.teacher or arguments.data / "teacher", device)
     if kind == "tuned":
         teacher.fine_tune(pairs, seconds=arguments.teacher_seconds)
     print(line(f"teacher {kind}", judge_teacher(teacher, held_out)), flush=True)
