@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 import torch
 import torch.nn.functional as F  # noqa: N812 (everybody calls it so)
-from torch import nn
 
 from training.data import batches
 from training.table import Table
@@ -44,27 +43,24 @@ class Settings:
     mask_margin: float = 0.05  # a text that the teacher likes better than the right one is no negative
 
 
-class Student(nn.Module):
+class Student:
     """Weighted sum of the vectors of a text's words, each as often as it stands there; made one long."""
 
-    def __init__(self, start: torch.Tensor, rarity: torch.Tensor, dropout: float) -> None:
-        super().__init__()
-        self.table = nn.Parameter(start.clone())
-        self.weights = nn.Parameter(rarity.clone())
-        self._dropout = dropout
+    def __init__(self, start: torch.Tensor, rarity: torch.Tensor) -> None:
+        self.table = start.clone().requires_grad_()
+        self.weights = rarity.clone().requires_grad_()
 
-    def forward(self, ids: torch.Tensor, offsets: torch.Tensor) -> torch.Tensor:
-        """Unit vectors of bags of words, end to end."""
+    def vectors(self, ids: torch.Tensor, offsets: torch.Tensor, dropout: float = 0.0) -> torch.Tensor:
+        """Unit vectors of bags of words that lie end to end, without some of the words where chance has it so."""
         share = torch.exp(self.weights[ids])
-        if self.training:
-            share = share * (torch.rand_like(share) >= self._dropout)
+        if dropout:
+            share = share * (torch.rand_like(share) >= dropout)
         sums = F.embedding_bag(ids, self.table, offsets, mode="sum", per_sample_weights=share)
         return F.normalize(sums + 1e-9, dim=-1)
 
-    @torch.no_grad()
     def stored(self) -> Table:
         """The table with its weights inside."""
-        return Table.of((self.table * torch.exp(self.weights)[:, None]).cpu().numpy())
+        return Table.of((self.table * torch.exp(self.weights)[:, None]).detach().cpu().numpy())
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,9 +92,8 @@ def on(device: torch.device, bags: Bags, rows: Rows) -> tuple[torch.Tensor, torc
 
 def train(student: Student, lessons: Lessons, settings: Settings) -> None:
     """Train within the configuration's time, the rate falling to nothing."""
-    optimizer = torch.optim.Adam(student.parameters(), lr=settings.rate)
+    optimizer = torch.optim.Adam([student.table, student.weights], lr=settings.rate)
     random = np.random.default_rng(1)
-    student.train()
     started, step, epoch, done = time.monotonic(), 0, 0, False
     loss = torch.zeros(())
     while not done:
@@ -114,7 +109,6 @@ def train(student: Student, lessons: Lessons, settings: Settings) -> None:
             loss.backward()
             optimizer.step()
             step += 1
-    student.eval()
     print(f"{settings.name}: {step} steps, {epoch} epochs, last loss {loss.item():.3f}", flush=True)
 
 
@@ -125,8 +119,8 @@ def _batch(student: Student, lessons: Lessons, rows: Rows, settings: Settings, r
     repeated = asked[:, None] == given[None, :]
     repeated.fill_diagonal_(fill_value=False)
     return Batch(
-        student(*on(device, pairs.query_bags, rows)),
-        student(*on(device, pairs.text_bags, columns)),
+        student.vectors(*on(device, pairs.query_bags, rows), settings.dropout),
+        student.vectors(*on(device, pairs.text_bags, columns), settings.dropout),
         view.queries[asked].float(),
         view.texts[given].float(),
         torch.from_numpy(~pairs.joined[rows]).to(device).float(),

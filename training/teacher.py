@@ -72,7 +72,6 @@ class Teacher:
         pooled = (states.float() * mask[..., None]).sum(1) / mask.sum(1, keepdim=True)
         return F.normalize(pooled, dim=-1)
 
-    @torch.no_grad()
     def encode(self, texts: Sequence[str], most: int) -> torch.Tensor:
         """Unit vectors of any number of texts, in half precision."""
         self.model.eval()
@@ -83,7 +82,9 @@ class Teacher:
         while start < len(order):
             size = max(1, ENCODED_TOKENS[self.device.type] // len(rows[order[min(len(order) - 1, start + 2_000)]]))
             chosen = order[start : start + size]
-            out[torch.from_numpy(chosen).to(self.device)] = self.forward([rows[n] for n in chosen]).half()
+            with torch.no_grad():
+                vectors = self.forward([rows[n] for n in chosen])
+            out[torch.from_numpy(chosen).to(self.device)] = vectors.half()
             start += size
         return out
 
@@ -116,7 +117,7 @@ class Teacher:
                 step += 1
                 if step % 100 == 0:
                     print(f"teacher step {step} loss {loss.item():.3f} {time.monotonic() - started:.0f}s", flush=True)
-        print(f"teacher: {step} steps of {size}", flush=True)
+        print(f"teacher: {step} steps", flush=True)
 
     def _loss(self, queries: list[list[int]], texts: list[list[int]]) -> torch.Tensor:
         scores = self.forward(queries) @ self.forward(texts).T / 0.05

@@ -2,8 +2,8 @@
 
     python -m training.train DATA OUT [--most N] [--teacher-seconds S] [--seconds S] [--runs a,b,...]
 
-DATA is what prepare.py wrote, with the teacher's files in DATA/teacher if nothing else is said. Writes OUT/run-N.npz for
-each run. Runs on a GPU; on a CPU with few pairs as well.
+DATA is what prepare.py wrote, with the teacher's files in DATA/teacher unless told otherwise. Writes OUT/run-N.npz
+for each run. Runs on a GPU; on a CPU with few pairs as well.
 """
 
 from __future__ import annotations
@@ -132,8 +132,9 @@ def judge_teacher(teacher: Teacher, held_out: Pairs) -> dict[str, float]:
 
 def trained(lessons: Lessons, settings: Settings) -> Student:
     """A student that began with the teacher's view of single words, weighted by how rare they are."""
+    torch.manual_seed(0)
     start = lessons.view.words.float()
-    student = Student(start, word_rarity(lessons.pairs.text_bags, start), settings.dropout).to(start.device)
+    student = Student(start, word_rarity(lessons.pairs.text_bags, start))
     train(student, lessons, settings)
     return student
 
@@ -144,12 +145,12 @@ def word_rarity(bags: Bags, table: torch.Tensor) -> torch.Tensor:
     return torch.from_numpy(np.log(1e-3 / (1e-3 + frequency)) * 0.7).to(table)
 
 
-@torch.no_grad()
 def judge(student: Student, held_out: Pairs, spoken: Words | None = None) -> dict[str, float]:
     """A student's figures; with words where `spoken` says what they find."""
     rows, device = np.arange(len(held_out)), student.table.device
-    queries = student(*on(device, held_out.query_bags, rows))
-    texts = student(*on(device, held_out.text_bags, rows))
+    with torch.no_grad():
+        queries = student.vectors(*on(device, held_out.query_bags, rows))
+        texts = student.vectors(*on(device, held_out.text_bags, rows))
     return mean_reciprocal_ranks(held_out, queries, texts, spoken)
 
 
