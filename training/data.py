@@ -7,6 +7,7 @@ import lzma
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, replace
 from hashlib import blake2b
+from itertools import chain
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -36,7 +37,7 @@ class Bags:
     def of(cls, rows: list[list[int]]) -> Bags:
         """Rows of ids end to end; `starts` has one more entry than there are rows."""
         lengths = np.array([0, *map(len, rows)])
-        return cls(np.array([number for row in rows for number in row], np.int64), np.cumsum(lengths))
+        return cls(np.fromiter(chain.from_iterable(rows), np.int64, lengths.sum()), np.cumsum(lengths))
 
     def __len__(self) -> int:
         return len(self.starts) - 1
