@@ -16,15 +16,20 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections import defaultdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from benchmarks.count_apis import count
 from benchmarks.places import REPOSITORY, SHARED
+from pinakes.domains.apis.answer import ApiSearcher
 from pinakes.domains.apis.apis import Apis, open_apis
 from pinakes.domains.apis.endpoints import Filter, show_endpoints
+from pinakes.embed.static import shared_model
+from pinakes.meaning import Comparison
 from pinakes.store.apis import MIGRATIONS, UnitRow
 from pinakes.store.sqlite import Database
+from pinakes.text import shared_words
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -174,34 +179,41 @@ def parse_alone(data: bytes, suffix: str) -> None:
 
 
 def print_search(apis: Apis, names: list[str]) -> None:
-    """Share of questions whose operation is first, or among the first three."""
-    print("\n| API | questions | n | first | first 3 | first 3, all types | ms |\n|---|---|--:|--:|--:|--:|--:|")
+    """Share of questions whose operation is first, or among the first three; by words alone, and with the model."""
+    searchers = {"words": apis.searcher, "model": ApiSearcher(apis.library, Comparison(shared_model(), shared_words()))}
+    print(
+        "\n| API | questions | n | by | first | first 3 | first 3, all types | ms |\n|---|---|--:|---|--:|--:|--:|--:|"
+    )
     names = [name for name in SEARCHED if name in names] + [name for name in names if name not in SEARCHED]
+    found: dict[tuple[str, str], list[list[int]]] = defaultdict(list)
     for name in names:
         units = apis.library.store.units(apis.library.row(name).id, ("operation",))
-        if len(units) >= 50:
-            print_questions(apis, name, "summaries", [(unit.title, unit) for unit in units])
-            print_questions(apis, name, "paraphrases", list(paraphrases(apis, units)))
+        asked = {"summaries": [(unit.title, unit) for unit in units], "paraphrases": list(paraphrases(apis, units))}
+        for kind, questions in asked.items() if len(units) >= 50 else ():
+            for by, searcher in searchers.items():
+                found[kind, by].append(print_questions(searcher, name, kind, by, questions))
+    for (kind, by), counts in found.items():
+        total, *places = map(sum, zip(*counts, strict=True))
+        print(f"| all | {kind} | {total} | {by} | " + " | ".join(f"{place / total:.3f}" for place in places) + " | |")
 
 
-def print_questions(apis: Apis, name: str, kind: str, questions: list[tuple[str, UnitRow]]) -> None:
-    """One line of the search table."""
-    first = three = three_any = 0
+def print_questions(
+    searcher: ApiSearcher, name: str, kind: str, by: str, questions: list[tuple[str, UnitRow]]
+) -> list[int]:
+    """One line of the search table; returns its counts."""
     started = time.process_time()
-    for question, unit in questions:
-        place = rank(apis, name, question, unit, ["endpoint"])
-        first += place == 0
-        three += place < 3
+    places = [rank(searcher, name, question, unit, ["endpoint"]) for question, unit in questions]
     spent = 1_000 * (time.process_time() - started) / len(questions)
-    for question, unit in questions:
-        three_any += rank(apis, name, question, unit, []) < 3
-    shares = " | ".join(f"{found / len(questions):.3f}" for found in (first, three, three_any))
-    print(f"| {name} | {kind} | {len(questions)} | {shares} | {spent:.0f} |")
+    of_any_type = [rank(searcher, name, question, unit, []) for question, unit in questions]
+    counts = [sum(place < 1 for place in places), sum(place < 3 for place in places), sum(p < 3 for p in of_any_type)]
+    shares = " | ".join(f"{count / len(questions):.3f}" for count in counts)
+    print(f"| {name} | {kind} | {len(questions)} | {by} | {shares} | {spent:.0f} |", flush=True)
+    return [len(questions), *counts]
 
 
-def rank(apis: Apis, name: str, question: str, unit: UnitRow, types: list[str]) -> int:
+def rank(searcher: ApiSearcher, name: str, question: str, unit: UnitRow, types: list[str]) -> int:
     """Where the operation stands among the results; a large number when it is not there."""
-    found = apis.searcher.search(question, api_name=name, types=types, limit=3)
+    found = searcher.search(question, api_name=name, types=types, limit=3)
     wanted = f"api:{name}:{unit.key}"
     return next((place for place, hit in enumerate(found) if hit.id == wanted), 99)
 

@@ -19,10 +19,10 @@ def test_a_text_is_the_direction_of_its_words(tiny: StaticModel) -> None:
     assert vector == pytest.approx([0.7071, 0.7071, 0], abs=1e-3)
 
 
-def test_a_word_counts_once_and_by_its_scale(tiny: StaticModel) -> None:
-    once, thrice = tiny.of_words(["red blue", "red red red blue"])
-    assert once == pytest.approx(thrice)
+def test_a_word_counts_as_often_as_it_stands_there_and_by_its_scale(tiny: StaticModel) -> None:
+    once, often = tiny.of_words(["red blue", "red blue red red red mauve"])
     assert once[2] == pytest.approx(2 * once[0])
+    assert often[0] == pytest.approx(2 * often[2])
 
 
 def test_a_text_without_known_words_is_zeros_also_among_others(tiny: StaticModel) -> None:

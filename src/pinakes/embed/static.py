@@ -3,29 +3,33 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from functools import cache
-from itertools import chain
+from itertools import chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
 
     import numpy.typing as npt
 
     from pinakes.embed.protocol import Passage, Vectors
 
 MODEL_FOLDER = Path(__file__).with_name("model")
-# More words than that say little new about a text, and cost time.
+# More different words than that say little new about a text, and cost time.
 MOST_WORDS = 160
 # So many texts at a time stay within the processor's cache.
 _TEXTS_AT_ONCE = 64
 
 
 class StaticModel:
-    """Each text is the sum of its different words' vectors, made one long; weights are inside the vectors."""
+    """Each text is the sum of its words' vectors, made one long; how much a word weighs is in its vector's length.
+
+    A word counts as often as it stands in the text: what a text is about, it says more than once.
+    """
 
     def __init__(self, identity: str, words: Sequence[str], rows: npt.NDArray[np.int8], scales: Vectors) -> None:
         self.identity = identity
@@ -63,21 +67,23 @@ class StaticModel:
         return out
 
     def _fill(self, out: Vectors, texts: Sequence[str]) -> None:
-        known = [self._known(text.split()) for text in texts]
-        lengths = [len(numbers) for numbers in known]
-        filled = [place for place, length in enumerate(lengths) if length]
+        known = [self._known(text) for text in texts]
+        filled = [place for place, counts in enumerate(known) if counts]
         if not filled:
             return
+        lengths = [len(known[place]) for place in filled]
         numbers = np.fromiter(chain.from_iterable(known), np.intp, sum(lengths))
+        counts = np.fromiter(chain.from_iterable(counts.values() for counts in known), np.float32, len(numbers))
         vectors = self._rows[numbers].astype(np.float32)
-        vectors *= self._scales[numbers, None]
-        ends = np.cumsum([lengths[place] for place in filled])
-        sums = np.add.reduceat(vectors, [0, *ends[:-1]], axis=0)
+        vectors *= (self._scales[numbers] * counts)[:, None]
+        sums = np.add.reduceat(vectors, np.cumsum([0, *lengths[:-1]]), axis=0)
         out[filled] = sums / (np.linalg.norm(sums, axis=1, keepdims=True) + np.float32(1e-9))
 
-    def _known(self, words: Iterable[str]) -> list[int]:
-        found = dict.fromkeys(map(self._numbers.get, words))
-        return [number for number in found if number is not None][:MOST_WORDS]
+    def _known(self, text: str) -> dict[int, int]:
+        """How often each known word stands in a text."""
+        numbers = self._numbers
+        counts = {numbers[word]: count for word, count in Counter(text.split()).items() if word in numbers}
+        return dict(islice(counts.items(), MOST_WORDS)) if len(counts) > MOST_WORDS else counts
 
 
 @cache
