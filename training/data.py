@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 import lzma
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from hashlib import blake2b
+from itertools import chain
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -20,8 +21,9 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
 HELD_OUT_SHARE = 40  # one package in so many is never trained on
-MOST_QUERY_WORDS, MOST_TEXT_WORDS = 24, 112
+MOST_QUERY_WORDS, MOST_TEXT_WORDS = 24, 200
 BLOCK = 128  # so many pairs of one package meet in a batch: they are each other's hard negatives
+_ROWS_AT_ONCE = 10_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,21 +37,30 @@ class Bags:
     def of(cls, rows: list[list[int]]) -> Bags:
         """Rows of ids end to end; `starts` has one more entry than there are rows."""
         lengths = np.array([0, *map(len, rows)])
-        return cls(np.array([number for row in rows for number in row], np.int64), np.cumsum(lengths))
+        return cls(np.fromiter(chain.from_iterable(rows), np.int64, lengths.sum()), np.cumsum(lengths))
 
     def __len__(self) -> int:
         return len(self.starts) - 1
 
     def take(self, rows: npt.NDArray[np.int64]) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
         """The ids of some rows end to end, and where each row begins."""
-        places, offsets = self.places(rows)
-        return self.ids[places], offsets
-
-    def places(self, rows: npt.NDArray[np.int64]) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-        """Where in `ids` some rows lie, end to end, and where each begins among these."""
         lengths = self.starts[rows + 1] - self.starts[rows]
         offsets = np.concatenate([[0], np.cumsum(lengths)[:-1]])
-        return np.repeat(self.starts[rows] - offsets, lengths) + np.arange(lengths.sum()), offsets
+        return self.ids[np.repeat(self.starts[rows] - offsets, lengths) + np.arange(lengths.sum())], offsets
+
+    def row(self, number: int) -> list[int]:
+        """The ids of one row."""
+        ids: list[int] = self.ids[self.starts[number] : self.starts[number + 1]].tolist()
+        return ids
+
+    def rows_with(self, words: int) -> npt.NDArray[np.int64]:
+        """For each of so many words, how many rows have it, however often."""
+        counts = np.zeros(words, np.int64)
+        for first in range(0, len(self), _ROWS_AT_ONCE):
+            ids, offsets = self.take(np.arange(first, min(first + _ROWS_AT_ONCE, len(self))))
+            owners = np.repeat(np.arange(len(offsets)), np.diff([*offsets, len(ids)]))
+            counts += np.bincount(np.unique(owners * words + ids) % words, minlength=words)
+        return counts
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,10 +73,23 @@ class Pairs:
     texts: list[str]
     query_bags: Bags
     text_bags: Bags
-    shared: npt.NDArray[np.bool_]  # for each id of text_bags: whether the question has that word too
+    joined: npt.NDArray[np.bool_]  # which texts have their question in front
 
     def __len__(self) -> int:
         return len(self.kinds)
+
+    def with_questions(self, random: np.random.Generator) -> Pairs:
+        """The same pairs, half of the texts with their question in front, as a section has its heading."""
+        joined = random.random(len(self)) < 0.5
+        texts = [
+            f"{query}\n{text}" if front else text
+            for query, text, front in zip(self.queries, self.texts, joined, strict=True)
+        ]
+        rows = [
+            (self.query_bags.row(n) + self.text_bags.row(n))[:MOST_TEXT_WORDS] if front else self.text_bags.row(n)
+            for n, front in enumerate(joined)
+        ]
+        return replace(self, texts=texts, text_bags=Bags.of(rows), joined=joined)
 
 
 _WORDS: list[ListedWords] = []  # one per worker process
@@ -76,7 +100,8 @@ def _start(folder: Path) -> None:
 
 
 def _ids(pair: tuple[str, str]) -> tuple[list[int], list[int]]:
-    return _WORDS[0].ids(pair[0], MOST_QUERY_WORDS), _WORDS[0].ids(pair[1], MOST_TEXT_WORDS)
+    """A question's different words; a text's words as often as they stand there, as the runtime counts them."""
+    return _WORDS[0].distinct(pair[0], MOST_QUERY_WORDS), _WORDS[0].counted(pair[1], MOST_TEXT_WORDS)
 
 
 def vocabulary(folder: Path) -> list[str]:
@@ -120,9 +145,7 @@ def _select(rows: list[list[str]], bags: list[tuple[list[int], list[int]]], chos
         texts=[rows[n][3] for n in chosen],
         query_bags=Bags.of([bags[n][0] for n in chosen]),
         text_bags=Bags.of([bags[n][1] for n in chosen]),
-        shared=np.array(
-            [number in words for n in chosen for words in [set(bags[n][0])] for number in bags[n][1]], bool
-        ),
+        joined=np.zeros(len(chosen), bool),
     )
 
 

@@ -13,7 +13,7 @@ plug rack redis serde sinatra starlette telescope tokio trpc vitest xmonad zig z
 nodejs node bitbucket circleci gitlab docker notion jira kubernetes stripe slack netlify openai spotify context7
 firestore pubsub"""
 _PARTS = """bash-it bats abseil nlohmann messagepack commons-lang jackson-databind lazy.nvim aiohttp http4s alamofire
-snapkit postgresql python3. django_ python-django django-doc""".split()
+snapkit postgresql python3. django- gin-gonic go-chi trpc vitest slack stripe gitlab pubsub firestore""".split()
 _RANKER_SITES = frozenset(
     """python-sqlalchemy-doc rust-doc python-celery-doc apache2-doc python-flask-doc exim4-doc-html cmake-doc python-
     scrapy-doc python-pytest-doc borgbackup-doc sphinx-doc python-tornado-doc buildbot-doc ghc-doc python-dask-
@@ -29,7 +29,8 @@ _FRAME = re.compile(
 
 
 def is_excluded(project: str) -> bool:
-    """Whether a project is one of the benchmarks' own, or a part or packaging of it."""
+    """Whether a project is one of the benchmarks' own, or a part or packaging of it; wheels write - as _."""
+    project = project.lower().replace("_", "-")
     if project in _RANKER_SITES:
         return True
     bare = project

@@ -13,16 +13,17 @@ from pathlib import Path
 import numpy as np
 
 from pinakes.embed.static import MODEL_FOLDER
+from training.table import Table
 
 
 def export(run: Path, vocabulary: Path, identity: str, folder: Path) -> None:
     """The table, its scales, the words and the name of the model."""
     folder.mkdir(parents=True, exist_ok=True)
-    arrays = np.load(run)
-    np.save(folder / "rows.npy", arrays["rows"])
-    np.save(folder / "scales.npy", arrays["scales"].astype(np.float32))
+    table = Table.read(run)
+    np.save(folder / "rows.npy", table.rows)
+    np.save(folder / "scales.npy", table.scales)
     shutil.copyfile(vocabulary, folder / "words.txt")
-    about = {"identity": identity, "dimensions": int(arrays["rows"].shape[1]), "words": len(arrays["rows"])}
+    about = {"identity": identity, "dimensions": table.rows.shape[1], "words": len(table.rows)}
     (folder / "model.json").write_text(json.dumps(about, indent=1) + "\n", "utf-8")
 
 

@@ -38,6 +38,12 @@ def mean_reciprocal_ranks(
     return {group: float(np.mean(values)) for group, values in sorted(found.items())}
 
 
+def words_alone(pairs: Pairs, words: Words) -> dict[str, float]:
+    """MRR by group of kinds of what words say, without any vectors."""
+    nothing = torch.zeros(len(pairs), 1, device=next(iter(words.values())).device if words else None)
+    return mean_reciprocal_ranks(pairs, nothing, nothing, words)
+
+
 def standard(scores: torch.Tensor) -> torch.Tensor:
     """Each row with mean 0 and spread 1."""
     return (scores - scores.mean(1, keepdim=True)) / (scores.std(1, keepdim=True) + 1e-6)
@@ -45,4 +51,4 @@ def standard(scores: torch.Tensor) -> torch.Tensor:
 
 def line(name: str, figures: dict[str, float]) -> str:
     """One row of the log's table."""
-    return f"| {name} | " + " | ".join(f"{figures.get(group, 0):.4f}" for group in GROUPS) + " |"
+    return f"| {name} | " + " | ".join(f"{figures[group]:.4f}" if group in figures else "–" for group in GROUPS) + " |"

@@ -34,6 +34,7 @@ MOST_PAGES = 200
 MOST_PAIRS = 2_000
 MOST_OPERATIONS = 8_000  # few packages describe APIs at all
 _PROSE = (".md", ".rst", ".html", ".htm", ".adoc", ".markdown", ".mdx")
+_SHORTEST_DESCRIPTION = 2_000
 _PACKAGES_PER_PART = 100
 UNREADABLE = (
     OSError,
@@ -84,7 +85,8 @@ def _from_code(files: Iterable[Member]) -> Iterator[Pair]:
 
 def _from_descriptions(files: Iterable[Member]) -> Iterator[Pair]:
     for file in files:
-        if file.path.endswith(".json") and len(file.data) > 2000:
+        service = file.path.rpartition("/")[2].partition(".")[0]
+        if file.path.endswith(".json") and len(file.data) > _SHORTEST_DESCRIPTION and not is_excluded(service):
             yield from api_pairs(file)
 
 

@@ -50,14 +50,17 @@ class Counting:
         self.texts_with: Counter[str] = Counter()
         self.stems: dict[str, str] = {}
 
-    def add(self, text: str) -> None:
+    def count(self, text: str) -> None:
         """Count the words of one text once each."""
         self.texts_with.update(set(self._words.of(text).split()))
+
+    def learn(self, text: str) -> None:
+        """Remember the stems of the words of one text."""
         for word in set(plain_words(text)) - self._seen:
             self._seen.add(word)
             for part in split_identifier(word):
                 if part not in self.stems:
-                    self.stems[part] = self._words.of(part)
+                    self.stems[part] = self._words.of(part).partition(" ")[0]
 
     def vocabulary(self) -> list[str]:
         """The words that most texts have, most common first."""
@@ -69,7 +72,7 @@ def write(out: Path, pairs: list[tuple[str, str, str, str]], counting: Counting)
     out.mkdir(parents=True, exist_ok=True)
     vocabulary = counting.vocabulary()
     known = set(vocabulary)
-    stems = {part: stem for part, stem in counting.stems.items() if stem != part and stem in known}
+    stems = {part: stem for part, stem in counting.stems.items() if stem != part and (stem in known or part in known)}
     (out / "vocabulary.txt").write_text("\n".join(vocabulary), "utf-8")
     settings = {"stems": stems, "stop_words": sorted(STOP_WORDS)}
     (out / "words.json.xz").write_bytes(lzma.compress(json.dumps(settings).encode()))
@@ -89,25 +92,32 @@ def _write_part(path: Path, lines: list[str]) -> None:
     print(path.name, len(lines), path.stat().st_size, flush=True)
 
 
-def main() -> None:
+def prepare(out: Path, folders: list[Path], glossary: Path | None) -> None:
     """Read, count, write; texts of one package stay together, packages come in random order."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("out", type=Path)
-    parser.add_argument("folders", type=Path, nargs="+")
-    parser.add_argument("--glossary", type=Path)
-    arguments = parser.parse_args()
     counting = Counting()
     pairs = []
-    for number, row in enumerate(rows(arguments.folders, arguments.glossary)):
+    for number, row in enumerate(rows(folders, glossary)):
         pairs.append(row)
+        text = f"{row[2]}\n{row[3]}"
+        counting.learn(text)
         if number % COUNTED_EVERY == 0:
-            counting.add(f"{row[2]}\n{row[3]}")
+            counting.count(text)
     packages = sorted({row[0] for row in pairs})
     random.Random(8).shuffle(packages)
     place = {package: number for number, package in enumerate(packages)}
     pairs.sort(key=lambda row: place[row[0]])
     print(len(pairs), "pairs", len(packages), "packages", Counter(row[1] for row in pairs), flush=True)
-    write(arguments.out, pairs, counting)
+    write(out, pairs, counting)
+
+
+def main() -> None:
+    """Prepare what the command line names."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("out", type=Path)
+    parser.add_argument("folders", type=Path, nargs="+")
+    parser.add_argument("--glossary", type=Path)
+    arguments = parser.parse_args()
+    prepare(arguments.out, arguments.folders, arguments.glossary)
 
 
 if __name__ == "__main__":

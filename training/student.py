@@ -1,22 +1,28 @@
-"""The model that ships: a table of word vectors, a weight per word, and what a run adds to the query's side."""
+"""The model that ships: a table of word vectors with a weight per word, and how it learns from pairs and a teacher."""
 
 from __future__ import annotations
 
 import time
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 import torch
 import torch.nn.functional as F  # noqa: N812 (everybody calls it so)
-from torch import nn
 
 from training.data import batches
+from training.table import Table
 
 if TYPE_CHECKING:
     import numpy.typing as npt
 
     from training.data import Bags, Pairs
+    from training.teacher import View
+
+    Rows = npt.NDArray[np.int64]
+
+TeacherKind = Literal["tuned", "as it is"]
+_TEACHER_TEMPERATURE = 0.05
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,108 +30,72 @@ class Settings:
     """One configuration; the log keeps what each gave."""
 
     name: str
-    dimensions: int = 256
+    teacher: TeacherKind = "tuned"
+    contrast: float = 1.0  # how much finding the right text of the batch counts
+    distil: float = 0.0  # how much the teacher's view of the batch counts
+    regress: float = 0.0  # how much being near the teacher's own vectors counts
+    hard: bool = False  # negatives by BM25 beside those of the batch
     seconds: float = 40.0
     size: int = 8_192
     rate: float = 2e-3
     temperature: float = 0.05
     dropout: float = 0.2
-    distil: float = 0.0  # how much the teacher's view of a batch counts
-    hard: bool = False  # negatives by BM25 beside those of the batch
-    query: str = "same"  # same | weights | map | table | transformer: what the query's side has of its own
-    from_teacher: bool = True  # where the table starts: the teacher's view of each word, or nothing
-    overlap: float = 0.0  # for so many texts, the words that they share with their question are taken away
     mask_margin: float = 0.05  # a text that the teacher likes better than the right one is no negative
 
 
-class Student(nn.Module):
-    """Weighted mean of word vectors, normalised."""
+class Student:
+    """Weighted sum of the vectors of a text's words, each as often as it stands there; made one long."""
 
-    def __init__(self, start: torch.Tensor, rarity: torch.Tensor, settings: Settings) -> None:
-        super().__init__()
-        _, dimensions = start.shape
-        self.settings = settings
-        self.table = nn.Parameter(start.clone())
-        self.weights = nn.Parameter(rarity.clone())
-        if settings.query != "same":
-            self.query_weights = nn.Parameter(rarity.clone())
-        if settings.query == "map":
-            self.map = nn.Parameter(torch.eye(dimensions, device=start.device))
-        if settings.query == "table":
-            self.query_table = nn.Parameter(start.clone())
-        if settings.query == "transformer":
-            layer = nn.TransformerEncoderLayer(dimensions, 8, 2 * dimensions, 0.1, batch_first=True, norm_first=True)
-            self.layers = nn.TransformerEncoder(layer, 2, enable_nested_tensor=False)
-            self.scale = nn.Parameter(torch.tensor(0.1))
+    def __init__(self, start: torch.Tensor, rarity: torch.Tensor) -> None:
+        self.table = start.clone().requires_grad_()
+        self.weights = rarity.clone().requires_grad_()
 
-    def texts(self, ids: torch.Tensor, offsets: torch.Tensor, kept: torch.Tensor | None = None) -> torch.Tensor:
-        """Unit vectors of texts; `kept` is 0 for words that do not count."""
-        return self._bag(self.table, self.weights, ids, offsets, kept)
+    def vectors(self, ids: torch.Tensor, offsets: torch.Tensor, dropout: float = 0.0) -> torch.Tensor:
+        """Unit vectors of bags of words that lie end to end, without some of the words where chance has it so."""
+        share = torch.exp(self.weights[ids])
+        if dropout:
+            share = share * (torch.rand_like(share) >= dropout)
+        sums = F.embedding_bag(ids, self.table, offsets, mode="sum", per_sample_weights=share)
+        return F.normalize(sums + 1e-9, dim=-1)
 
-    def queries(self, ids: torch.Tensor, offsets: torch.Tensor) -> torch.Tensor:
-        """Unit vectors of questions."""
-        kind = self.settings.query
-        if kind == "same":
-            return self.texts(ids, offsets)
-        bag = self._bag(self.query_table if kind == "table" else self.table, self.query_weights, ids, offsets)
-        if kind == "map":
-            return F.normalize(bag @ self.map, dim=-1)
-        if kind == "transformer":
-            return F.normalize(bag + self.scale * self._context(ids, offsets), dim=-1)
-        return bag
-
-    def _bag(
-        self,
-        table: torch.Tensor,
-        weights: torch.Tensor,
-        ids: torch.Tensor,
-        offsets: torch.Tensor,
-        kept: torch.Tensor | None = None,
-    ) -> torch.Tensor:
-        share = torch.exp(weights[ids])
-        if kept is not None:
-            share = share * kept
-        if self.training and self.settings.dropout:
-            share = share * (torch.rand_like(share) >= self.settings.dropout)
-        return F.normalize(F.embedding_bag(ids, table, offsets, mode="sum", per_sample_weights=share) + 1e-9, dim=-1)
-
-    def _context(self, ids: torch.Tensor, offsets: torch.Tensor) -> torch.Tensor:
-        ends = torch.cat([offsets[1:], torch.tensor([len(ids)], device=ids.device)])
-        lengths = ends - offsets
-        longest = int(lengths.max())
-        grid = torch.arange(longest, device=ids.device)[None] < lengths[:, None]
-        padded = torch.zeros(len(offsets), longest, dtype=torch.long, device=ids.device)
-        padded[grid] = ids
-        states = self.layers(self.table[padded] * 8, src_key_padding_mask=~grid)
-        share = torch.exp(self.query_weights[padded]) * grid
-        return (states * share[..., None]).sum(1) / share.sum(1, keepdim=True)
+    def stored(self) -> Table:
+        """The table with its weights inside."""
+        return Table.of((self.table * torch.exp(self.weights)[:, None]).detach().cpu().numpy())
 
 
 @dataclass(frozen=True, slots=True)
 class Lessons:
-    """What a student learns from: pairs, the teacher's vectors of both sides, hard negatives by row."""
+    """What a student learns from: pairs, the teacher's view of them, hard negatives by row (-1: none)."""
 
     pairs: Pairs
+    view: View
+    negatives: Rows
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """Vectors of questions and texts by the student and by the teacher; the first texts are the questions' own."""
+
+    queries: torch.Tensor
+    texts: torch.Tensor
     teacher_queries: torch.Tensor
     teacher_texts: torch.Tensor
-    negatives: npt.NDArray[np.int64]
+    plain: torch.Tensor  # 1 for a question that does not stand in its text
+    repeated: torch.Tensor  # by question and text: the question's own text, again among the negatives
 
 
-def on(device: torch.device, bags: Bags, rows: npt.NDArray[np.int64]) -> tuple[torch.Tensor, torch.Tensor]:
+def on(device: torch.device, bags: Bags, rows: Rows) -> tuple[torch.Tensor, torch.Tensor]:
     """Some rows as tensors for `embedding_bag`."""
     ids, offsets = bags.take(rows)
     return torch.from_numpy(ids).to(device), torch.from_numpy(offsets).to(device)
 
 
-def train(student: Student, lessons: Lessons, device: torch.device) -> None:
-    """Contrastive training within the configuration's time."""
-    settings = student.settings
-    tables = [p for name, p in student.named_parameters() if "layers" not in name]
-    others = [p for name, p in student.named_parameters() if "layers" in name]
-    optimizer = torch.optim.Adam([{"params": tables, "scale": 1.0}, {"params": others, "scale": 0.2}], lr=settings.rate)
+def train(student: Student, lessons: Lessons, settings: Settings) -> None:
+    """Train within the configuration's time, the rate falling to nothing."""
+    optimizer = torch.optim.Adam([student.table, student.weights], lr=settings.rate)
     random = np.random.default_rng(1)
-    student.train()
     started, step, epoch, done = time.monotonic(), 0, 0, False
+    loss = torch.zeros(())
     while not done:
         epoch += 1
         for rows in batches(lessons.pairs, min(settings.size, len(lessons.pairs) // 2), random):
@@ -133,50 +103,68 @@ def train(student: Student, lessons: Lessons, device: torch.device) -> None:
             if done := share >= 1:
                 break
             for group in optimizer.param_groups:
-                group["lr"] = settings.rate * group["scale"] * (1 - share)
-            loss = _loss(student, lessons, rows, random, device)
+                group["lr"] = settings.rate * (1 - share)
+            loss = loss_of(_batch(student, lessons, rows, settings, random), settings)
             optimizer.zero_grad(set_to_none=True)
             loss.backward()
             optimizer.step()
             step += 1
-    student.eval()
     print(f"{settings.name}: {step} steps, {epoch} epochs, last loss {loss.item():.3f}", flush=True)
 
 
-def _loss(
-    student: Student, lessons: Lessons, rows: npt.NDArray[np.int64], random: np.random.Generator, device: torch.device
-) -> torch.Tensor:
-    settings, pairs = student.settings, lessons.pairs
-    columns = rows
-    if settings.hard:
-        some = random.choice(len(rows), len(rows) // 2, replace=False)
-        picked = lessons.negatives[rows[some], random.integers(0, lessons.negatives.shape[1], len(some))]
-        columns = np.concatenate([rows, picked[picked >= 0]])
-    queries = student.queries(*on(device, pairs.query_bags, rows))
-    kept = torch.from_numpy(_kept(pairs, columns, settings.overlap, random)).to(device)
-    texts = student.texts(*on(device, pairs.text_bags, columns), kept)
-    scores = queries @ texts.T / settings.temperature
-    where = torch.from_numpy(rows).to(device), torch.from_numpy(columns).to(device)
-    view = (lessons.teacher_queries[where[0]] @ lessons.teacher_texts[where[1]].T).float()
-    right = torch.arange(len(rows), device=device)
-    own = view[right, right][:, None]
-    # The same text may stand in a batch twice, and another may answer as well: neither is a negative.
-    other = (view > own + settings.mask_margin) | (where[0][:, None] == where[1][None, :])
-    other[right, right] = False
-    scores = scores.masked_fill(other, -1e4)
-    square = scores[:, : len(rows)]
-    loss = (F.cross_entropy(scores, right) + F.cross_entropy(square.T, right)) / 2
+def _batch(student: Student, lessons: Lessons, rows: Rows, settings: Settings, random: np.random.Generator) -> Batch:
+    columns = np.concatenate([rows, _some_negatives(lessons, rows, random)]) if settings.hard else rows
+    device, pairs, view = student.table.device, lessons.pairs, lessons.view
+    asked, given = torch.from_numpy(rows).to(device), torch.from_numpy(columns).to(device)
+    repeated = asked[:, None] == given[None, :]
+    repeated.fill_diagonal_(fill_value=False)
+    return Batch(
+        student.vectors(*on(device, pairs.query_bags, rows), settings.dropout),
+        student.vectors(*on(device, pairs.text_bags, columns), settings.dropout),
+        view.queries[asked].float(),
+        view.texts[given].float(),
+        torch.from_numpy(~pairs.joined[rows]).to(device).float(),
+        repeated,
+    )
+
+
+def _some_negatives(lessons: Lessons, rows: Rows, random: np.random.Generator) -> Rows:
+    """One hard negative each for half of the questions, where they have any."""
+    some = random.choice(len(rows), len(rows) // 2, replace=False)
+    picked = lessons.negatives[rows[some], random.integers(0, lessons.negatives.shape[1], len(some))]
+    return picked[picked >= 0]
+
+
+def loss_of(batch: Batch, settings: Settings) -> torch.Tensor:
+    """What is wrong with a batch, by the three measures that the configuration weighs."""
+    scores = batch.queries @ batch.texts.T / settings.temperature
+    view = batch.teacher_queries @ batch.teacher_texts.T
+    loss = scores.new_zeros(())
+    if settings.contrast:
+        loss = loss + settings.contrast * _contrast(batch, scores, view, settings.mask_margin)
     if settings.distil:
-        wanted = F.softmax(view / 0.05, dim=-1)
-        given = F.log_softmax(queries @ texts.T / settings.temperature, dim=-1)
-        loss = loss + settings.distil * F.kl_div(given, wanted, reduction="batchmean")
+        wanted = F.softmax(view / _TEACHER_TEMPERATURE, dim=-1)
+        loss = loss + settings.distil * F.kl_div(F.log_softmax(scores, dim=-1), wanted, reduction="batchmean")
+    if settings.regress:
+        loss = loss + settings.regress * (
+            _distance(batch.queries, batch.teacher_queries) + _distance(batch.texts, batch.teacher_texts)
+        )
     return loss
 
 
-def _kept(
-    pairs: Pairs, rows: npt.NDArray[np.int64], overlap: float, random: np.random.Generator
-) -> npt.NDArray[np.float32]:
-    """Which words of the texts count: not those that a question shares, where chance has it so."""
-    places, offsets = pairs.text_bags.places(rows)
-    chosen = np.repeat(random.random(len(rows)) < overlap, np.diff([*offsets, len(places)]))
-    return (~(chosen & pairs.shared[places])).astype(np.float32)
+def _contrast(batch: Batch, scores: torch.Tensor, view: torch.Tensor, margin: float) -> torch.Tensor:
+    """How far the right text is from first for a question, and the question for its text.
+
+    The same text may stand in a batch twice, and another may answer as well: neither is a negative. A text that has
+    its question inside teaches nothing here.
+    """
+    right = torch.arange(len(scores), device=scores.device)
+    also_right = (view > view.diagonal()[:, None] + margin) | batch.repeated
+    scores = scores.masked_fill(also_right, -1e4)
+    by_question = F.cross_entropy(scores, right, reduction="none")
+    by_text = F.cross_entropy(scores[:, : len(scores)].T, right, reduction="none")
+    return ((by_question + by_text) / 2 * batch.plain).sum() / batch.plain.sum().clamp(min=1)
+
+
+def _distance(ours: torch.Tensor, wanted: torch.Tensor) -> torch.Tensor:
+    return (1 - (ours * wanted).sum(dim=-1)).mean()

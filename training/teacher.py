@@ -1,8 +1,9 @@
-"""The teacher: all-MiniLM-L6-v2 (Apache-2.0), fine-tuned on the pairs; only on the machine that trains."""
+"""The teacher: all-MiniLM-L6-v2 (Apache-2.0), as it is or fine-tuned on the pairs; only on the machine that trains."""
 
 from __future__ import annotations
 
 import time
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -11,6 +12,7 @@ import torch.nn.functional as F  # noqa: N812 (everybody calls it so)
 from tokenizers import Tokenizer
 
 from training.data import batches
+from training.table import DIMENSIONS, strongest_directions
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -20,6 +22,16 @@ if TYPE_CHECKING:
 
 QUERY_TOKENS, TEXT_TOKENS = 48, 160
 ENCODED_TOKENS = {"cuda": 400_000, "cpu": 10_000}  # in one forward pass
+_MOST_WEIGHED = 200_000  # so many vectors say well enough which directions matter
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """A teacher's unit vectors of questions, texts and single words, in as many dimensions as the table has."""
+
+    queries: torch.Tensor
+    texts: torch.Tensor
+    words: torch.Tensor
 
 
 class Teacher:
@@ -60,7 +72,6 @@ class Teacher:
         pooled = (states.float() * mask[..., None]).sum(1) / mask.sum(1, keepdim=True)
         return F.normalize(pooled, dim=-1)
 
-    @torch.no_grad()
     def encode(self, texts: Sequence[str], most: int) -> torch.Tensor:
         """Unit vectors of any number of texts, in half precision."""
         self.model.eval()
@@ -71,9 +82,18 @@ class Teacher:
         while start < len(order):
             size = max(1, ENCODED_TOKENS[self.device.type] // len(rows[order[min(len(order) - 1, start + 2_000)]]))
             chosen = order[start : start + size]
-            out[torch.from_numpy(chosen).to(self.device)] = self.forward([rows[n] for n in chosen]).half()
+            with torch.no_grad():
+                vectors = self.forward([rows[n] for n in chosen])
+            out[torch.from_numpy(chosen).to(self.device)] = vectors.half()
             start += size
         return out
+
+    def view(self, pairs: Pairs, words: Sequence[str]) -> View:
+        """Everything a student may learn from, in the directions that keep most of the dot products."""
+        queries, texts = self.encode(pairs.queries, QUERY_TOKENS), self.encode(pairs.texts, TEXT_TOKENS)
+        directions = _directions(queries, texts)
+        spoken = self.encode(words, QUERY_TOKENS)
+        return View(*(F.normalize(found.float() @ directions, dim=-1).half() for found in (queries, texts, spoken)))
 
     def fine_tune(self, pairs: Pairs, *, seconds: float, size: int = 1_024, rate: float = 1e-4) -> None:
         """Contrastive training on the pairs for as long as it may take."""
@@ -97,9 +117,16 @@ class Teacher:
                 step += 1
                 if step % 100 == 0:
                     print(f"teacher step {step} loss {loss.item():.3f} {time.monotonic() - started:.0f}s", flush=True)
-        print(f"teacher: {step} steps of {size}", flush=True)
+        print(f"teacher: {step} steps", flush=True)
 
     def _loss(self, queries: list[list[int]], texts: list[list[int]]) -> torch.Tensor:
         scores = self.forward(queries) @ self.forward(texts).T / 0.05
         right = torch.arange(len(queries), device=self.device)
         return (F.cross_entropy(scores, right) + F.cross_entropy(scores.T, right)) / 2
+
+
+def _directions(queries: torch.Tensor, texts: torch.Tensor) -> torch.Tensor:
+    some = torch.randperm(len(queries), device=queries.device)[:_MOST_WEIGHED]
+    weighed = torch.cat([queries[some], texts[some]]).float()
+    directions = strongest_directions((weighed.T @ weighed).double().cpu().numpy(), DIMENSIONS)
+    return torch.from_numpy(directions.copy()).float().to(queries.device)

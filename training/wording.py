@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import re
+from itertools import chain, islice
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping
+    from collections.abc import Collection, Iterator, Mapping
 
 _WORD = re.compile(r"\w+")
 _PART = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|\d+|[^\W\d_A-Za-z]+")
+_UNSPACED = re.compile(
+    r"[\u0e00-\u0eff\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003134f]+"
+)
 _LONGEST_WORD = 64
 
 
@@ -22,23 +26,32 @@ class ListedWords:
         self._stop_words = stop_words
         self._memo: dict[str, tuple[int, ...]] = {}
 
-    def ids(self, text: str, most: int) -> list[int]:
-        """The first so many different words of a text, as ids."""
-        found: dict[int, None] = {}
-        for word in _WORD.findall(text):
-            known = self._memo.get(word)
-            if known is None:
-                known = self._memo[word] = self._analyse(word)
-            for number in known:
-                found[number] = None
-        return list(found)[:most]
+    def counted(self, text: str, most: int) -> list[int]:
+        """The first so many words of a text, as often as each stands there."""
+        return list(islice(self._all(text), most))
 
-    def _analyse(self, word: str) -> tuple[int, ...]:
+    def distinct(self, text: str, most: int) -> list[int]:
+        """The first so many different words of a text."""
+        return list(dict.fromkeys(self._all(text)))[:most]
+
+    def _all(self, text: str) -> Iterator[int]:
+        return chain.from_iterable(map(self._known, _WORD.findall(text)))
+
+    def _known(self, word: str) -> tuple[int, ...]:
+        known = self._memo.get(word)
+        if known is None:
+            known = self._memo[word] = tuple(
+                self._vocabulary[stem] for stem in self._analyse(word) if stem in self._vocabulary
+            )
+        return known
+
+    def _analyse(self, word: str) -> list[str]:
+        pairs = [run[start : start + 2] for run in _UNSPACED.findall(word) for start in range(len(run) - 1)]
         if len(word) > _LONGEST_WORD:
-            return ()
+            return pairs
         parts = [part.lower() for part in _PART.findall(word)]
         useful = [part for part in parts if part not in self._stop_words and (len(part) > 1 or not part.isascii())]
         stems = [self._stems.get(part, part) for part in useful]
         if len(parts) > 1:
             stems.append("".join(parts))
-        return tuple(self._vocabulary[stem] for stem in stems if stem in self._vocabulary)
+        return stems + pairs

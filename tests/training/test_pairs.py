@@ -1,0 +1,30 @@
+from __future__ import annotations
+
+import pytest
+from training.pairs import TEXT_CHARACTERS, as_query, pair
+
+
+@pytest.mark.parametrize(
+    ("raw", "query"),
+    [
+        ("Compute the area. Slow for large shapes.", "Compute the area"),
+        ("  # Install `the` *package*  ", "Install the package"),
+        ("<b>Draw</b> many circles\n  at once", "Draw many circles at once"),
+    ],
+)
+def test_a_question_is_the_first_sentence_without_markup(raw: str, query: str) -> None:
+    assert as_query(raw) == query
+
+
+@pytest.mark.parametrize(
+    "raw", ["", "x", "Notes", "Copyright 2020 by somebody else", "TODO make this fast", "a 1 2 3 4 5 = + - 6 7 8 9 10"]
+)
+def test_what_says_too_little_or_belongs_to_a_licence_is_no_question(raw: str) -> None:
+    assert as_query(raw) is None
+
+
+def test_a_pair_needs_a_text_and_cuts_a_long_one() -> None:
+    assert pair("doc", "compute the area", "too short") is None
+    found = pair("doc", "compute the area", "word " * 1000)
+    assert found is not None
+    assert len(found.text) <= TEXT_CHARACTERS

