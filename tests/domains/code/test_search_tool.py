@@ -1,13 +1,10 @@
-"""The code tools, as an agent calls them."""
+"""What the code search finds, what it refuses and what it shows, as an agent calls it."""
 
 from __future__ import annotations
 
 import json
-import os
-import threading
-from contextlib import closing, suppress
+from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -15,116 +12,11 @@ from hypothesis import strategies as st
 
 from pinakes.app import App
 from pinakes.config import Config
-from pinakes.domains.code.index import CodeFacts, CodeIndexer
-from pinakes.domains.code.tools import code_tools
-from pinakes.errors import BadArgument, NotFound, NothingToIndex
-from pinakes.store.migrations import PROJECT
-from pinakes.workspace.project_index import SMALL_CHANGE_FILES
-from pinakes.workspace.projects import Projects
+from pinakes.errors import BadArgument, NotFound
 from tests.calling import Desk
+from tests.domains.code.asking import LONG_FUNCTIONS, paths, search
 from tests.domains.code.conftest import FILES
-from tests.repositories import git, make_repository, write_files
-
-if TYPE_CHECKING:
-    from pinakes.tool import JsonObject
-    from pinakes.workspace.indexer import ParsedFile
-
-
-BODY = "".join(f"    first_value_{n} = compute(first_value_{n})\n" for n in range(30))
-LONG_FUNCTIONS = {f"many/f{n}.py": f"def compute_{n}():\n{BODY}" for n in range(40)}
-
-
-def paths(answer: JsonObject) -> list[str]:
-    return [result["file_path"] for result in answer["results"]]
-
-
-def search(desk: Desk, query: str, **arguments: Any) -> JsonObject:
-    return desk.data("search_code", query=query, **arguments)
-
-
-# index_repository
-
-
-def test_indexing_tells_what_was_indexed_and_skipped(desk: Desk, project: Path) -> None:
-    write_files(project, {"photo.png": b"x", "empty.py": ""})
-    answer = desk.call("index_repository")
-    data = answer.structured
-    assert data is not None
-    assert data["status"] == "indexed"
-    assert data["files_indexed"] == len(FILES)
-    assert data["files_skipped"] == 2
-    assert data["chunks_created"] >= len(FILES)
-    assert data["languages"]["python"] == 4
-    assert data["errors"] == []
-    assert data["database_name"] == f"{data['repository_id']}.db"
-    assert set(data) == {
-        "repository_id", "project_id", "status", "files_indexed", "files_skipped", "chunks_created", "languages",
-        "errors", "duration_ms", "database_name",
-    }  # fmt: skip
-    assert "skipped: binary 1, empty 1" in answer.text
-    assert "languages: python 4" in answer.text
-
-
-def test_indexing_again_does_nothing_unless_forced(desk: Desk, project: Path) -> None:
-    desk.call("index_repository")
-    again = desk.data("index_repository")
-    assert (again["status"], again["files_indexed"], again["chunks_created"]) == ("up_to_date", 0, 0)
-    write_files(project, {"src/new.py": "def brand_new():\n    pass\n"})
-    changed = desk.data("index_repository")
-    assert (changed["status"], changed["files_indexed"], changed["chunks_created"]) == ("indexed", 1, 1)
-    assert desk.data("index_repository", force_reindex=True)["files_indexed"] == len(FILES) + 1
-
-
-def test_a_concise_answer_about_indexing_is_at_most_half_as_long(desk: Desk) -> None:
-    full = desk.call("index_repository")
-    concise = desk.call("index_repository", concise=True, force_reindex=True)
-    assert len(concise.text) < len(full.text) / 2
-    assert len(json.dumps(concise.structured)) < len(json.dumps(full.structured)) / 2
-
-
-@pytest.mark.parametrize("path", ["missing", "src/cache.py", "x" * 10_000])
-def test_a_path_that_is_no_folder_is_an_error(desk: Desk, path: str) -> None:
-    with pytest.raises(NotFound):
-        desk.call("index_repository", repo_path=path)
-
-
-@pytest.mark.parametrize("path", ["  ", "a\0b"])
-def test_a_path_that_can_be_none_is_an_error(desk: Desk, path: str) -> None:
-    with pytest.raises(BadArgument):
-        desk.call("index_repository", repo_path=path)
-
-
-def test_a_repository_with_nothing_in_it_is_an_error(desk: Desk, tmp_path: Path) -> None:
-    (tmp_path / "empty").mkdir()
-    desk.root = tmp_path / "empty"
-    with pytest.raises(NothingToIndex, match="No files to index"):
-        desk.call("index_repository")
-    with pytest.raises(NothingToIndex, match="No files to index"):
-        desk.call("search_code", query="anything")
-
-
-def test_a_repository_without_code_says_what_it_has_instead(desk: Desk, tmp_path: Path) -> None:
-    desk.root = write_files(tmp_path / "photos", {"a.png": b"x", "b.png": b"x", "c.csv": "1,2\n"})
-    assert desk.data("index_repository")["files_skipped"] == 3
-    text = desk.call("search_code", query="sunset").text
-    assert "nothing in this project could be indexed; skipped: binary 2, data 1" in text
-
-
-def test_many_errors_are_shown_in_part_and_counted(tmp_path: Path) -> None:
-    class Failing(CodeIndexer):
-        def extract(self, file: object) -> Any:
-            raise ValueError("no")
-
-    root = write_files(tmp_path / "root", {f"f{n}.py": "x = 1\n" for n in range(30)})
-    with closing(Projects(tmp_path / "home", PROJECT, [Failing()])) as projects:
-        answer = Desk(code_tools(projects, token_budget=5_000), root).call("index_repository")
-    assert answer.structured is not None
-    assert len(answer.structured["errors"]) == 20
-    assert answer.text.count("error: ") == 20
-    assert answer.text.endswith("and 10 more errors")
-
-
-# search_code: what is found
+from tests.repositories import write_files
 
 
 def test_the_first_search_indexes_and_finds(desk: Desk) -> None:
@@ -226,9 +118,6 @@ def test_limits_out_of_range_are_clamped(desk: Desk, project: Path, limit: int, 
     assert len(search(desk, "clear cache", limit=limit)["results"]) == expected
 
 
-# search_code: bad input
-
-
 @pytest.mark.parametrize("query", ["", "   ", "\0\x01", "\ud800"])
 def test_an_empty_query_is_an_error(desk: Desk, query: str) -> None:
     with pytest.raises(BadArgument, match="empty"):
@@ -290,9 +179,6 @@ def test_nothing_found_says_what_was_searched_and_what_is_near(desk: Desk) -> No
 def test_no_file_of_a_kind_says_which_kinds_there_are(desk: Desk) -> None:
     text = desk.call("search_code", query="cache", file_type="rs", directory="src").text
     assert "no indexed file below src that ends in .rs; the project has python 4" in text
-
-
-# search_code: what is shown
 
 
 def test_context_shows_what_stands_before_and_after(desk: Desk) -> None:
@@ -395,154 +281,3 @@ def test_one_giant_result_is_cut_to_the_budget(tmp_path: Path, project: Path, to
     assert len(json.dumps(answer.structured, ensure_ascii=False)) <= token_budget * 4
     assert "gigantic" in answer.text
     assert answer.text.splitlines()[0].startswith("showing 1/1")
-
-
-# search_code: freshness
-
-
-def test_an_edit_a_new_file_and_a_deletion_are_seen_at_once(desk: Desk, project: Path) -> None:
-    assert paths(search(desk, "quicksilver"))[:1] != ["src/cache.py"]
-    write_files(project, {"src/cache.py": "\n\n\ndef quicksilver():\n    return 42\n"})
-    [first, *_] = search(desk, "quicksilver")["results"]
-    assert (first["file_path"], first["start_line"], first["content"]) == (
-        "src/cache.py",
-        4,
-        "def quicksilver():\n    return 42",
-    )
-    write_files(project, {"lib/metal.py": "def mercury_alloy():\n    return 1\n"})
-    assert paths(search(desk, "mercury_alloy"))[0] == "lib/metal.py"
-    (project / "lib" / "metal.py").unlink()
-    assert "lib/metal.py" not in paths(search(desk, "mercury_alloy"))
-
-
-def test_many_changes_are_answered_with_a_note_or_whole(desk: Desk, project: Path) -> None:
-    search(desk, "cache")
-    write_files(project, {f"many/f{n}.py": f"def added_{n}():\n    pass\n" for n in range(SMALL_CHANGE_FILES + 60)})
-    answer = desk.call("search_code", query="added_77")
-    assert "being re-indexed" in answer.text or "many/f77.py" in answer.text
-    desk.call("index_repository")
-    assert paths(search(desk, "added_77"))[0] == "many/f77.py"
-
-
-class GatedIndexer(CodeIndexer):
-    """Extracts nothing while its gate is closed."""
-
-    def __init__(self) -> None:
-        self.gate = threading.Event()
-
-    def extract(self, file: ParsedFile) -> CodeFacts:
-        self.gate.wait(60)
-        return super().extract(file)
-
-
-def test_a_first_search_that_cannot_wait_says_that_it_is_not_complete(tmp_path: Path, project: Path) -> None:
-    indexer = GatedIndexer()
-    with closing(Projects(tmp_path / "home", PROJECT, [indexer], first_index_seconds=0.0)) as projects:
-        desk = Desk(code_tools(projects, token_budget=5_000), project)
-        answer = desk.call("search_code", query="clear_cache")
-        assert "first index is still being built; this answer knows 0 files" in answer.text
-        assert "No results found" in answer.text
-        indexer.gate.set()
-        desk.call("index_repository")
-        assert desk.call("search_code", query="clear_cache").text.startswith("src/cache.py")
-
-
-def test_a_damaged_index_is_rebuilt_within_the_search_and_the_answer_says_so(tmp_path: Path, project: Path) -> None:
-    with closing(App(Config(tmp_path / "home"))) as app:
-        search(Desk(app.tools(), project), "cache")
-    [database] = (tmp_path / "home" / "projects").glob("*.db")
-    content = database.read_bytes()
-    database.write_bytes(content[:16_384] + os.urandom(len(content) - 16_384))
-    with closing(App(Config(tmp_path / "home"))) as app:
-        answer = Desk(app.tools(), project).call("search_code", query="clear_cache")
-    assert "Note: the index was damaged; it was moved to" in answer.text
-    assert answer.structured is not None
-    assert paths(answer.structured)[0] == "src/cache.py"
-    assert len(list((tmp_path / "home" / "projects").glob("*.corrupt-*"))) >= 1
-
-
-def test_a_garbage_index_is_rebuilt_by_indexing_and_the_answer_says_so(tmp_path: Path, project: Path) -> None:
-    with closing(App(Config(tmp_path / "home"))) as app:
-        search(Desk(app.tools(), project), "cache")
-    [database] = (tmp_path / "home" / "projects").glob("*.db")
-    database.write_bytes(b"garbage" * 1_000)
-    with closing(App(Config(tmp_path / "home"))) as app:
-        answer = Desk(app.tools(), project).call("index_repository", concise=True)
-    assert answer.text.startswith("Note: the index was damaged; it was moved to")
-    assert answer.structured is not None
-    assert answer.structured["files_indexed"] == len(FILES)
-
-
-# projects and sessions
-
-
-def test_the_working_directory_is_the_project_of_later_calls(desk: Desk, tmp_path: Path) -> None:
-    other = write_files(tmp_path / "other", {"o.py": "def other_place():\n    pass\n"})
-    answer = desk.call("set_working_directory", directory="../other")
-    assert answer.structured is not None
-    assert answer.structured["directory"] == str(other)
-    assert "not indexed yet" in answer.text
-    assert paths(search(desk, "other_place")) == ["o.py"]
-    assert "(project path:" in desk.call("set_working_directory", directory=str(other)).text
-    assert ", indexed)" in desk.call("set_working_directory", directory=str(other)).text
-
-
-@pytest.mark.parametrize("directory", ["missing", "src/cache.py", "", "/", "~"])
-def test_a_working_directory_that_is_no_project_is_refused_and_changes_nothing(
-    desk: Desk, project: Path, directory: str
-) -> None:
-    with pytest.raises((BadArgument, NotFound)):
-        desk.call("set_working_directory", directory=directory)
-    assert desk.project_root() == project
-
-
-def test_another_project_is_searched_by_its_id(desk: Desk, tmp_path: Path) -> None:
-    root = make_repository(tmp_path / "tool", {"t.py": "def tool_only():\n    pass\n"})
-    git(root, "remote", "add", "origin", "git@example.org:team/tool.git")
-    indexed = desk.data("index_repository", repo_path=str(root))
-    assert indexed["project_id"] == "example.org/team/tool"
-    answer = search(desk, "tool_only", project_id="example.org/team/tool")
-    assert (paths(answer), answer["project_id"]) == (["t.py"], "example.org/team/tool")
-    assert desk.data("index_repository", project_id="example.org/team/tool")["status"] == "up_to_date"
-    with pytest.raises(NotFound, match="No indexed project has the id 'nonsense'"):
-        search(desk, "x", project_id="nonsense")
-
-
-# what a session was shown
-
-
-def test_code_that_was_shown_in_full_is_afterwards_named_by_id_and_lines(desk: Desk, project: Path) -> None:
-    agent = Desk(desk.tools.values(), project, repeat=False)
-    first = agent.call("search_code", query="clear the cache", limit=1)
-    again = agent.call("search_code", query="clear the cache", limit=1)
-    assert first.structured is not None
-    assert again.structured is not None
-    (shown,), (named,) = first.structured["results"], again.structured["results"]
-    where = f"{shown['file_path']}:{shown['start_line']}-{shown['end_line']} {shown['symbol']}".rstrip()
-    assert again.text.splitlines() == [f"{where} (shown before in this session: {named['shown_before']})"]
-    assert named["shown_before"].startswith(f"code:{shown['file_path']}")
-    assert (named["content"], named["start_line"]) == ("", shown["start_line"])
-    assert "context_before" not in named
-
-
-def test_code_that_changed_is_shown_again(desk: Desk, project: Path) -> None:
-    agent = Desk(desk.tools.values(), project, repeat=False)
-    write_files(project, {"fresh.py": "def quokka():\n    return 1\n"})
-    assert "return 1" in agent.call("search_code", query="quokka", limit=1).text
-    write_files(project, {"fresh.py": "def quokka():\n    return 1 + 1\n"})
-    assert "return 1 + 1" in agent.call("search_code", query="quokka", limit=1).text
-
-
-def test_concise_answers_and_sessions_that_want_it_repeat_code(desk: Desk, project: Path) -> None:
-    agent = Desk(desk.tools.values(), project, repeat=False)
-    for _ in range(2):
-        assert "shown before" not in agent.call("search_code", query="clear the cache", concise=True).text
-        assert "shown before" not in desk.call("search_code", query="clear the cache").text
-
-
-def test_code_that_was_cut_does_not_count_as_shown(tmp_path: Path) -> None:
-    root = write_files(tmp_path / "long", {"a.py": f"def compute_all():\n{BODY}"})
-    with closing(App(Config(tmp_path / "home", token_budget=200))) as app:
-        agent = Desk(app.tools(), root, repeat=False)
-        for _ in range(2):
-            assert "shown before" not in agent.call("search_code", query="compute_all", limit=1).text

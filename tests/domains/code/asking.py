@@ -1,0 +1,22 @@
+"""Asking for code in tests, and files with much of it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from pinakes.tool import JsonObject
+    from tests.calling import Desk
+
+BODY = "".join(f"    first_value_{n} = compute(first_value_{n})\n" for n in range(30))
+LONG_FUNCTIONS = {f"many/f{n}.py": f"def compute_{n}():\n{BODY}" for n in range(40)}
+
+
+def paths(answer: JsonObject) -> list[str]:
+    """The files of the results, best first."""
+    return [result["file_path"] for result in answer["results"]]
+
+
+def search(desk: Desk, query: str, **arguments: Any) -> JsonObject:
+    """The structured answer of a search."""
+    return desk.data("search_code", query=query, **arguments)

@@ -1,0 +1,100 @@
+"""The tool that indexes a repository, as an agent calls it."""
+
+from __future__ import annotations
+
+import json
+from contextlib import closing
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from pinakes.domains.code.index import CodeIndexer
+from pinakes.domains.code.tools import code_tools
+from pinakes.errors import BadArgument, NotFound, NothingToIndex
+from pinakes.store.migrations import PROJECT
+from pinakes.workspace.projects import Projects
+from tests.calling import Desk
+from tests.domains.code.conftest import FILES
+from tests.repositories import write_files
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def test_indexing_tells_what_was_indexed_and_skipped(desk: Desk, project: Path) -> None:
+    write_files(project, {"photo.png": b"x", "empty.py": ""})
+    answer = desk.call("index_repository")
+    data = answer.structured
+    assert data is not None
+    assert data["status"] == "indexed"
+    assert data["files_indexed"] == len(FILES)
+    assert data["files_skipped"] == 2
+    assert data["chunks_created"] >= len(FILES)
+    assert data["languages"]["python"] == 4
+    assert data["errors"] == []
+    assert data["database_name"] == f"{data['repository_id']}.db"
+    assert set(data) == {
+        "repository_id", "project_id", "status", "files_indexed", "files_skipped", "chunks_created", "languages",
+        "errors", "duration_ms", "database_name",
+    }  # fmt: skip
+    assert "skipped: binary 1, empty 1" in answer.text
+    assert "languages: python 4" in answer.text
+
+
+def test_indexing_again_does_nothing_unless_forced(desk: Desk, project: Path) -> None:
+    desk.call("index_repository")
+    again = desk.data("index_repository")
+    assert (again["status"], again["files_indexed"], again["chunks_created"]) == ("up_to_date", 0, 0)
+    write_files(project, {"src/new.py": "def brand_new():\n    pass\n"})
+    changed = desk.data("index_repository")
+    assert (changed["status"], changed["files_indexed"], changed["chunks_created"]) == ("indexed", 1, 1)
+    assert desk.data("index_repository", force_reindex=True)["files_indexed"] == len(FILES) + 1
+
+
+def test_a_concise_answer_about_indexing_is_at_most_half_as_long(desk: Desk) -> None:
+    full = desk.call("index_repository")
+    concise = desk.call("index_repository", concise=True, force_reindex=True)
+    assert len(concise.text) < len(full.text) / 2
+    assert len(json.dumps(concise.structured)) < len(json.dumps(full.structured)) / 2
+
+
+@pytest.mark.parametrize("path", ["missing", "src/cache.py", "x" * 10_000])
+def test_a_path_that_is_no_folder_is_an_error(desk: Desk, path: str) -> None:
+    with pytest.raises(NotFound):
+        desk.call("index_repository", repo_path=path)
+
+
+@pytest.mark.parametrize("path", ["  ", "a\0b"])
+def test_a_path_that_can_be_none_is_an_error(desk: Desk, path: str) -> None:
+    with pytest.raises(BadArgument):
+        desk.call("index_repository", repo_path=path)
+
+
+def test_a_repository_with_nothing_in_it_is_an_error(desk: Desk, tmp_path: Path) -> None:
+    (tmp_path / "empty").mkdir()
+    desk.root = tmp_path / "empty"
+    with pytest.raises(NothingToIndex, match="No files to index"):
+        desk.call("index_repository")
+    with pytest.raises(NothingToIndex, match="No files to index"):
+        desk.call("search_code", query="anything")
+
+
+def test_a_repository_without_code_says_what_it_has_instead(desk: Desk, tmp_path: Path) -> None:
+    desk.root = write_files(tmp_path / "photos", {"a.png": b"x", "b.png": b"x", "c.csv": "1,2\n"})
+    assert desk.data("index_repository")["files_skipped"] == 3
+    text = desk.call("search_code", query="sunset").text
+    assert "nothing in this project could be indexed; skipped: binary 2, data 1" in text
+
+
+def test_many_errors_are_shown_in_part_and_counted(tmp_path: Path) -> None:
+    class Failing(CodeIndexer):
+        def extract(self, file: object) -> Any:
+            raise ValueError("no")
+
+    root = write_files(tmp_path / "root", {f"f{n}.py": "x = 1\n" for n in range(30)})
+    with closing(Projects(tmp_path / "home", PROJECT, [Failing()])) as projects:
+        answer = Desk(code_tools(projects, token_budget=5_000), root).call("index_repository")
+    assert answer.structured is not None
+    assert len(answer.structured["errors"]) == 20
+    assert answer.text.count("error: ") == 20
+    assert answer.text.endswith("and 10 more errors")
