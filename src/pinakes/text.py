@@ -25,9 +25,11 @@ STOP_WORDS = frozenset(
     under up us very was we were will with would you your
     self return else elif end let const var def fn func""".split()
 )
+# Words that open a question: few texts have them, and those that do are not the ones meant.
+INTERROGATIVES = frozenset("how what where when which who why whose whom".split())
 # Words that turn a sentence into a question. Rare in code, they would weigh heavily: dropped from questions only.
-QUESTION_WORDS = frozenset(
-    """how what where when which who why whose whom can could should shall may might must does happen happens find show
+QUESTION_WORDS = INTERROGATIVES | frozenset(
+    """can could should shall may might must does happen happens find show
     explain tell look need want used using use uses code implementation implement implements implemented implementing
     handle handles handled handling logic part defined definition responsible work works file files""".split()
 )

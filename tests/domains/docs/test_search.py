@@ -58,6 +58,17 @@ def test_the_section_that_answers_comes_first(desk: Desk) -> None:
     assert desk.cited("proxy")[0].endswith("install.md#proxies")
 
 
+def test_the_words_that_make_a_question_do_not_answer_it(desk: Desk) -> None:
+    write(
+        desk,
+        cues="# Cues\n\nHow, why, when and what: a question that begins so is about documentation.",
+        settings="# Settings\n\nQUOKKA_EMBED=none turns embedding off.",
+    )
+    for question in ("how do I switch embeddings off", "why is nothing embedded, and when"):
+        assert desk.search(question)[0].title == "Settings"
+    assert desk.search("what")[0].title == "Cues"
+
+
 def test_code_names_find_their_definition(desk: Desk) -> None:
     write(
         desk,
@@ -135,8 +146,8 @@ def test_apis_take_turns_when_they_are_clearly_meant_and_come_last_otherwise(des
 
 
 def test_features_say_what_speaks_for_a_candidate() -> None:
-    words = Words()
-    asked = understand("how does os.open() open a file in the manual", words, {"open": 5, "file": 50, "osopen": 1}, 100)
+    question = "how does os.open() open a file in the manual"
+    asked = understand(question, Words().of(question).split(), {"open": 5, "file": 50, "osopen": 1}, 100)
     found = features(asked, CANDIDATE, 0.5)
     assert set(found) == set(WEIGHTS)
     assert (found["exact_name"], found["source_named"], found["page"], found["secondary"]) == (1.0, 1.0, 0.5, 0.0)
@@ -148,7 +159,7 @@ def test_features_say_what_speaks_for_a_candidate() -> None:
 
 
 def test_a_question_without_neighbours_or_names_has_no_phrases() -> None:
-    asked = understand("file", Words(), {"file": 1}, 10)
+    asked = understand("file", ["file"], {"file": 1}, 10)
     found = features(asked, CANDIDATE, 0.0)
     assert (found["phrases"], found["exact_name"]) == (0.0, 0.0)
 

@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from pinakes.store.docs_search import Candidate
-    from pinakes.text import Words
 
 _K1 = 1.2
 _IDENTIFIER = re.compile(r"[A-Za-z_]\w*(?:(?:\.|::)\w+)*(?:\(\)?)?")
@@ -58,9 +57,8 @@ class Asked:
     total: float  # the weight of all words together
 
 
-def understand(query: str, words: Words, frequencies: Mapping[str, int], chunks: int) -> Asked:
-    """Weigh the words of a question by how rare they are among `chunks`."""
-    terms = list(dict.fromkeys(words.of(query).split()))
+def understand(query: str, terms: Sequence[str], frequencies: Mapping[str, int], chunks: int) -> Asked:
+    """Weigh the words of a question, its `terms`, by how rare they are among `chunks`."""
     weights = {
         term: math.log(1 + (chunks - frequencies[term] + 0.5) / (frequencies[term] + 0.5))
         for term in terms

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
 from itertools import chain, zip_longest
 from typing import TYPE_CHECKING
 
 from pinakes.domains.docs.model import Passage
 from pinakes.domains.docs.rank import order, understand
 from pinakes.embed.protocol import Passage as Spoken
-from pinakes.text import shared_words
+from pinakes.text import INTERROGATIVES, shared_words
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -129,12 +130,12 @@ class DocsSearch:
     def candidates(self, query: str, source_ids: list[str]) -> Candidates | None:
         """What may answer a query, not yet ordered; None when none of its words is known."""
         words = self._words.of(query)
-        terms = list(dict.fromkeys(words.split()))
+        terms = asked_terms(words)
         frequencies = self._store.document_frequencies(terms)
         if not frequencies:
             return None
         total = self._store.chunk_count()
-        asked = understand(query, self._words, frequencies, total)
+        asked = understand(query, terms, frequencies, total)
         rarest = choose_terms(frequencies, total)
         candidates = self._store.candidates(rarest, source_ids, limit=MOST_CANDIDATES)
         meaning = self._meaning()
@@ -177,6 +178,18 @@ def merge(documentation: Sequence[Passage], descriptions: Sequence[Passage]) -> 
         if passage is not None:
             merged.setdefault(passage.text, passage)
     return list(merged.values())
+
+
+def asked_terms(words: str) -> list[str]:
+    """The different words of a question without those that only make it one; all of them where nothing else is said."""
+    terms = list(dict.fromkeys(words.split()))
+    return [term for term in terms if term not in _interrogatives()] or terms
+
+
+@cache
+def _interrogatives() -> frozenset[str]:
+    """As index words: `why` is stemmed like any other."""
+    return frozenset(shared_words().of(" ".join(INTERROGATIVES)).split())
 
 
 def choose_terms(frequencies: Mapping[str, int], total: int) -> list[str]:
