@@ -107,7 +107,9 @@ class DocsSearchStore:
         return count
 
     def candidates(self, words: Sequence[str], source_ids: Collection[str], *, limit: int) -> list[Candidate]:
-        """The chunks that share most with the words, in no order that matters."""
+        """The chunks that share most with the words, in no order that matters; none for no words."""
+        if not words:
+            return []
         condition, values = visible_sources(source_ids)
         rows = self.database.read().execute(
             f"{_CANDIDATE} WHERE docs_words MATCH ? AND rank MATCH '{_CHUNK_WEIGHTS}' AND {condition}"
@@ -126,7 +128,9 @@ class DocsSearchStore:
         return [Candidate(*row) for row in rows]
 
     def page_scores(self, words: Sequence[str], source_ids: Collection[str], *, limit: int) -> dict[int, float]:
-        """The pages that share most with the words, each with its score."""
+        """The pages that share most with the words, each with its score; none for no words."""
+        if not words:
+            return {}
         condition, values = visible_sources(source_ids)
         rows = self.database.read().execute(
             "SELECT p.id, -rank FROM docs_page_words w JOIN docs_page p ON p.id = w.rowid"

@@ -175,6 +175,9 @@ def test_a_section_in_other_words_is_found_by_meaning(desk: Desk) -> None:
     docs.library.crawls.wait("docs-meaning")
     (first, *_) = docs.search.search(Question("erase users and all memberships")).passages
     assert first.citation.endswith("remove.md#deleting-a-user")
+    (alone, *_) = docs.search.search(Question("removal of somebody's login")).passages
+    assert alone.citation.endswith("remove.md#deleting-a-user"), "no word of this question is in the library"
+    assert docs.search.search(Question("xyzzy quux")).passages == ()
     assert [p.section for p in docs.search.search(Question("colours")).passages] == ["Paint > Colours"]
 
 

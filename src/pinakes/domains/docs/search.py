@@ -128,12 +128,10 @@ class DocsSearch:
         return order(found.asked, found.candidates, found.page_scores, found.meanings) if found else []
 
     def candidates(self, query: str, source_ids: list[str]) -> Candidates | None:
-        """What may answer a query, not yet ordered; None when none of its words is known."""
+        """What may answer a query, not yet ordered; None when nothing shares a word or the meaning with it."""
         words = self._words.of(query)
         terms = asked_terms(words)
         frequencies = self._store.document_frequencies(terms)
-        if not frequencies:
-            return None
         total = self._store.chunk_count()
         asked = understand(query, terms, frequencies, total)
         rarest = choose_terms(frequencies, total)
@@ -144,6 +142,8 @@ class DocsSearch:
             known = {candidate.chunk_id for candidate in candidates}
             new = [chunk_id for chunk_id in likeness.nearest(NEAREST, at_least=ALIKE) if chunk_id not in known]
             candidates += self._store.candidates_with(new, source_ids)
+        if not candidates:
+            return None
         return Candidates(
             asked=asked,
             candidates=candidates,
