@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING
 
-from pinakes.text import STOP_WORDS, split_identifier
+from pinakes.text import INTERROGATIVES, STOP_WORDS, split_identifier
 
 if TYPE_CHECKING:
     import Stemmer
@@ -17,27 +17,7 @@ _METHOD = re.compile(
     r"^\s*(GET|PUT|POST|DELETE|PATCH|HEAD|OPTIONS|QUERY|MUTATION|SUBSCRIPTION|RPC|SEND|RECEIVE)\s+(\S+)\s*$"
 )
 _PATH = re.compile(r"^\s*(/\S+)\s*$")
-_QUESTION_WORDS = frozenset(
-    [
-        "how",
-        "what",
-        "where",
-        "when",
-        "which",
-        "who",
-        "why",
-        "can",
-        "could",
-        "should",
-        "i",
-        "do",
-        "does",
-        "api",
-        "endpoint",
-        "call",
-        "operation",
-    ]
-)
+_QUESTION_WORDS = INTERROGATIVES | frozenset("can could should i do does api endpoint call operation".split())
 SYNONYM_WEIGHT = 0.85
 MAX_WORDS = 40
 
