@@ -42,7 +42,7 @@ bench: venv
 	$(BIN)/python -m benchmarks
 
 manifest: venv
-	$(BIN)/python -m pinakes.server.manifest
+	$(BIN)/python -m deltos.server.manifest
 
 package: venv
 	$(BIN)/python scripts/package.py dist

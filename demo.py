@@ -11,7 +11,7 @@ import tempfile
 from pathlib import Path
 
 REPOSITORY = Path(__file__).parent
-PINAKES = Path(sys.executable).with_name("pinakes")
+DELTOS = Path(sys.executable).with_name("deltos")
 QUESTIONS: tuple[tuple[str, dict[str, object]], ...] = (
     ("search_code", {"query": "how are changed files noticed", "limit": 2}),
     ("find_references", {"symbol": "LinearRanker"}),
@@ -24,7 +24,7 @@ async def ask(environment: dict[str, str]) -> None:
     from mcp import ClientSession
     from mcp.client.stdio import StdioServerParameters, stdio_client
 
-    server = StdioServerParameters(command=str(PINAKES), args=["mcp", str(REPOSITORY)], env=environment)
+    server = StdioServerParameters(command=str(DELTOS), args=["mcp", str(REPOSITORY)], env=environment)
     async with stdio_client(server) as (reading, writing), ClientSession(reading, writing) as session:
         await session.initialize()
         for tool, arguments in QUESTIONS:
@@ -35,14 +35,14 @@ async def ask(environment: dict[str, str]) -> None:
 
 def main() -> None:
     """Show the main job: index, ask, connect."""
-    with tempfile.TemporaryDirectory(prefix="pinakes-demo-") as home:
-        environment = {**os.environ, "PINAKES_HOME": home}
-        print("\x1b[1m▶ pinakes index\x1b[0m")
-        subprocess.run([PINAKES, "index", REPOSITORY], env=environment, check=True)
+    with tempfile.TemporaryDirectory(prefix="deltos-demo-") as home:
+        environment = {**os.environ, "DELTOS_HOME": home}
+        print("\x1b[1m▶ deltos index\x1b[0m")
+        subprocess.run([DELTOS, "index", REPOSITORY], env=environment, check=True)
         asyncio.run(ask(environment))
     print("\n\x1b[1mTo use it in your agent, paste this into its MCP configuration:\x1b[0m")
-    print(json.dumps({"mcpServers": {"pinakes": {"command": str(PINAKES), "args": ["mcp"]}}}, indent=2))
-    print(f"or, for Claude Code:  claude mcp add pinakes -- {PINAKES} mcp")
+    print(json.dumps({"mcpServers": {"deltos": {"command": str(DELTOS), "args": ["mcp"]}}}, indent=2))
+    print(f"or, for Claude Code:  claude mcp add deltos -- {DELTOS} mcp")
 
 
 if __name__ == "__main__":

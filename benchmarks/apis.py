@@ -22,14 +22,14 @@ from typing import TYPE_CHECKING
 
 from benchmarks.count_apis import count
 from benchmarks.places import REPOSITORY, SHARED
-from pinakes.domains.apis.answer import ApiSearcher
-from pinakes.domains.apis.apis import Apis, open_apis
-from pinakes.domains.apis.endpoints import Filter, show_endpoints
-from pinakes.embed.static import shared_model
-from pinakes.meaning import Comparison
-from pinakes.store.apis import MIGRATIONS, UnitRow
-from pinakes.store.sqlite import Database
-from pinakes.text import shared_words
+from deltos.domains.apis.answer import ApiSearcher
+from deltos.domains.apis.apis import Apis, open_apis
+from deltos.domains.apis.endpoints import Filter, show_endpoints
+from deltos.embed.static import shared_model
+from deltos.meaning import Comparison
+from deltos.store.apis import MIGRATIONS, UnitRow
+from deltos.store.sqlite import Database
+from deltos.text import shared_words
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -11,11 +11,11 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from benchmarks.places import MIRRORS, SCRATCH, SHARED
-from pinakes.domains.code.index import CodeIndexer
-from pinakes.domains.code.search import CodeSearch
-from pinakes.store.code import CodeStore
-from pinakes.store.migrations import PROJECT
-from pinakes.workspace.projects import Projects
+from deltos.domains.code.index import CodeIndexer
+from deltos.domains.code.search import CodeSearch
+from deltos.store.code import CodeStore
+from deltos.store.migrations import PROJECT
+from deltos.workspace.projects import Projects
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -23,12 +23,12 @@ from benchmarks.index_speed import SEMBLE
 from benchmarks.places import REPOSITORY
 from benchmarks.processes import environment_with
 from benchmarks.train_code_ranker import cross_validate, examples, fit_without
-from pinakes.budget import estimate_tokens
-from pinakes.domains.code.render import render_hits
-from pinakes.domains.code.search import CodeSearch
-from pinakes.ranking import LinearRanker
-from pinakes.store.code import Scope, any_of
-from pinakes.text import QUESTION_WORDS, STOP_WORDS
+from deltos.budget import estimate_tokens
+from deltos.domains.code.render import render_hits
+from deltos.domains.code.search import CodeSearch
+from deltos.ranking import LinearRanker
+from deltos.store.code import Scope, any_of
+from deltos.text import QUESTION_WORDS, STOP_WORDS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 TOKEN_BUDGET = 5_000
 NEVER = math.inf
-SYSTEMS = ("ripgrep keywords", "plain FTS5", "semble, BM25 and ranking", "pinakes")
+SYSTEMS = ("ripgrep keywords", "plain FTS5", "semble, BM25 and ranking", "deltos")
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +61,7 @@ def main() -> None:
     found = examples()
     weights = fit_without(found)
     if "relevance" in tables:
-        ours = [Outcome("pinakes", query, paths) for query, paths in cross_validate(found, weights)]
+        ours = [Outcome("deltos", query, paths) for query, paths in cross_validate(found, weights)]
         print_scores([*baselines(asked), *ours])
         print()
     if "tokens" in tables:

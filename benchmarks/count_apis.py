@@ -1,4 +1,4 @@
-"""Counts operations and schemas of raw API descriptions. Shares no code with Pinakes: it checks Pinakes."""
+"""Counts operations and schemas of raw API descriptions. Shares no code with Deltos: it checks Deltos."""
 
 from __future__ import annotations
 

@@ -3,7 +3,7 @@
     python -m benchmarks.docs [--sites FOLDER] [--home FOLDER] [crawl] [search] [packages PROJECT]
 
 `--sites` is laid out by shared/bench/docs/lay_out.py when it is not there. The sites are served on loopback by another
-process, so that CPU time is that of Pinakes alone; each is added by add_source and found by search_docs over all six.
+process, so that CPU time is that of Deltos alone; each is added by add_source and found by search_docs over all six.
 `packages` takes a folder with a pyproject.toml and a virtual environment. Prints Markdown tables.
 """
 
@@ -25,14 +25,14 @@ from typing import TYPE_CHECKING
 from urllib.request import urlopen
 
 from benchmarks.places import SCRATCH, SHARED
-from pinakes.budget import estimate_tokens
-from pinakes.domains.docs.domain import Docs, open_docs
-from pinakes.domains.docs.library import NewSource
-from pinakes.domains.docs.render import render_passage
-from pinakes.domains.docs.search import Question
-from pinakes.embed.static import shared_model
-from pinakes.store.docs_index import MIGRATIONS
-from pinakes.store.library import open_library
+from deltos.budget import estimate_tokens
+from deltos.domains.docs.domain import Docs, open_docs
+from deltos.domains.docs.library import NewSource
+from deltos.domains.docs.render import render_passage
+from deltos.domains.docs.search import Question
+from deltos.embed.static import shared_model
+from deltos.store.docs_index import MIGRATIONS
+from deltos.store.library import open_library
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -61,7 +61,7 @@ def main() -> None:
 
 
 def opened(home: Path) -> Docs:
-    is_off = os.environ.get("PINAKES_EMBED") == "off"
+    is_off = os.environ.get("DELTOS_EMBED") == "off"
     embedder = (lambda: None) if is_off else shared_model
     docs = open_docs(open_library(home, MIGRATIONS), allow_private_hosts=True, embedder=embedder)
     if meaning := docs.library.crawls.meaning():

@@ -19,8 +19,8 @@ from typing import TYPE_CHECKING
 from selectolax.lexbor import LexborHTMLParser
 
 from benchmarks.places import SCRATCH, SHARED
-from pinakes.domains.docs.chunk import chunk_document
-from pinakes.markup.html import parse_html
+from deltos.domains.docs.chunk import chunk_document
+from deltos.markup.html import parse_html
 
 if TYPE_CHECKING:
     from selectolax.lexbor import LexborNode

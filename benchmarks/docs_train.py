@@ -24,13 +24,13 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
-from pinakes.domains.docs.domain import Docs, open_docs
-from pinakes.domains.docs.library import NewSource
-from pinakes.domains.docs.rank import features
-from pinakes.domains.docs.weights import WEIGHTS
-from pinakes.embed.static import shared_model
-from pinakes.store.docs_index import MIGRATIONS
-from pinakes.store.library import open_library
+from deltos.domains.docs.domain import Docs, open_docs
+from deltos.domains.docs.library import NewSource
+from deltos.domains.docs.rank import features
+from deltos.domains.docs.weights import WEIGHTS
+from deltos.embed.static import shared_model
+from deltos.store.docs_index import MIGRATIONS
+from deltos.store.library import open_library
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
 Numbers: TypeAlias = "npt.NDArray[np.float64]"
 
-WEIGHTS_FILE = Path(__file__).parents[1] / "src/pinakes/domains/docs/weights.py"
+WEIGHTS_FILE = Path(__file__).parents[1] / "src/deltos/domains/docs/weights.py"
 # Features that speak for a candidate must not get a negative weight by accident, nor those against it a positive one.
 EITHER_SIGN = frozenset(("length", "definition", "first", "depth"))
 AGAINST = frozenset(("secondary",))

@@ -18,15 +18,15 @@ from typing import TYPE_CHECKING
 
 from tests.relevance.parcels import build_parcels, first_hits, goldens
 
-from pinakes.app import App
-from pinakes.config import Config
-from pinakes.federation.model import Asked
-from pinakes.progress import Silent
+from deltos.app import App
+from deltos.config import Config
+from deltos.federation.model import Asked
+from deltos.progress import Silent
 
 if TYPE_CHECKING:
     from tests.relevance.parcels import Golden
 
-    from pinakes.federation.model import Hit
+    from deltos.federation.model import Hit
 
 KINDS = {"code": "code", "doc": "documentation", "api": "API", "obs": "memory"}
 SHELVES = ("code", "docs", "apis", "memory")

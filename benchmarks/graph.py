@@ -27,19 +27,19 @@ from typing import TYPE_CHECKING, Any
 
 from benchmarks.packages import unpacked, unpacked_npm
 from benchmarks.places import REPOSITORY, SCRATCH, SHARED
-from pinakes.app import App
-from pinakes.config import Config
-from pinakes.domains.code.index import CodeIndexer
-from pinakes.domains.graph.cycles import find_cycles
-from pinakes.domains.graph.index import GraphIndexer
-from pinakes.store.migrations import PROJECT
-from pinakes.workspace.projects import Projects
+from deltos.app import App
+from deltos.config import Config
+from deltos.domains.code.index import CodeIndexer
+from deltos.domains.graph.cycles import find_cycles
+from deltos.domains.graph.index import GraphIndexer
+from deltos.store.migrations import PROJECT
+from deltos.workspace.projects import Projects
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from pinakes.domains.graph.search import GraphSearch
-    from pinakes.workspace.indexer import Indexer
+    from deltos.domains.graph.search import GraphSearch
+    from deltos.workspace.indexer import Indexer
 
 Row = dict[str, Any]
 Answers = dict[int, set[str]]
@@ -102,9 +102,9 @@ def symbols(name: str) -> list[Row]:
 
 
 def command_line(root: Path, words: list[str], given: str = "") -> str:
-    """What `pinakes graph …` prints, with a data folder of its own that is kept between calls."""
-    environment = {**os.environ, "PINAKES_HOME": str(SCRATCH / "graph" / "home"), "PYTHONPATH": str(REPOSITORY / "src")}
-    command = [sys.executable, "-m", "pinakes", "graph", *words, "--project", str(root), "--json"]
+    """What `deltos graph …` prints, with a data folder of its own that is kept between calls."""
+    environment = {**os.environ, "DELTOS_HOME": str(SCRATCH / "graph" / "home"), "PYTHONPATH": str(REPOSITORY / "src")}
+    command = [sys.executable, "-m", "deltos", "graph", *words, "--project", str(root), "--json"]
     done = subprocess.run(command, input=given, env=environment, capture_output=True, text=True, check=False)
     return done.stdout
 
@@ -114,7 +114,7 @@ def command_line(root: Path, words: list[str], given: str = "") -> str:
 
 def print_references(peer: str) -> None:
     """Precision and recall per project, of us, of grep and of the peer."""
-    print("| project | symbols | references | Pinakes P / R | bar | grep -w P / R | code-review-graph P / R |")
+    print("| project | symbols | references | Deltos P / R | bar | grep -w P / R | code-review-graph P / R |")
     print("|---|---|---|---|---|---|---|")
     for name, (precision, recall) in BARS.items():
         rows, root = symbols(name), project(name)

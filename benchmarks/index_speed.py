@@ -19,11 +19,11 @@ from typing import TYPE_CHECKING
 from benchmarks.packages import unpacked
 from benchmarks.places import REPOSITORY, SCRATCH
 from benchmarks.processes import Cost, environment_with, measure
-from pinakes.app import App
-from pinakes.config import Config
-from pinakes.domains.code.index import CodeIndexer
-from pinakes.store.migrations import PROJECT
-from pinakes.workspace.projects import Projects
+from deltos.app import App
+from deltos.config import Config
+from deltos.domains.code.index import CodeIndexer
+from deltos.store.migrations import PROJECT
+from deltos.workspace.projects import Projects
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -68,9 +68,9 @@ def print_speed(folder: Path) -> None:
     """All of it from nothing, best of a few runs."""
     lines = line_count(folder)
     costs = {name: best(run, folder) for name, run in contenders().items()}
-    ours = costs["pinakes, code search"]
+    ours = costs["deltos, code search"]
     print(f"{lines:,} lines of Python and templates\n")
-    print("| indexer | CPU-seconds | lines per CPU-second | Pinakes' code search is | peak memory |")
+    print("| indexer | CPU-seconds | lines per CPU-second | Deltos' code search is | peak memory |")
     print("|---|--:|--:|--:|--:|")
     for name, cost in costs.items():
         ratio = cost.cpu_seconds / ours.cpu_seconds
@@ -83,8 +83,8 @@ def print_speed(folder: Path) -> None:
 def contenders() -> dict[str, Callable[[Path, Path], Cost]]:
     """Each indexer as a function of the folder and of an empty folder for what it writes."""
     found: dict[str, Callable[[Path, Path], Cost]] = {
-        "pinakes, code search": lambda folder, scratch: measure(own_command("--code-only", folder, scratch)),
-        "pinakes, everything": lambda folder, scratch: measure(index_command(folder), {"PINAKES_HOME": str(scratch)}),
+        "deltos, code search": lambda folder, scratch: measure(own_command("--code-only", folder, scratch)),
+        "deltos, everything": lambda folder, scratch: measure(index_command(folder), {"DELTOS_HOME": str(scratch)}),
     }
     if is_universal_ctags():
         found["universal-ctags"] = lambda folder, scratch: measure(["ctags", "-R", "-f", scratch / "tags", folder])
@@ -102,8 +102,8 @@ def own_command(*words: object) -> list[str]:
 
 
 def index_command(folder: Path) -> list[str]:
-    """`pinakes index`, as a person runs it."""
-    return [sys.executable, "-m", "pinakes", "index", str(folder), "--json"]
+    """`deltos index`, as a person runs it."""
+    return [sys.executable, "-m", "deltos", "index", str(folder), "--json"]
 
 
 def is_universal_ctags() -> bool:
@@ -138,11 +138,11 @@ def print_change(folder: Path) -> None:
     print(f"| one changed file in Django, CPU-seconds | {' | '.join(CHANGED)} |")
     print(f"|---|{'--:|' * len(CHANGED)}")
     with tempfile.TemporaryDirectory() as home:
-        environment = {"PINAKES_HOME": home}
+        environment = {"DELTOS_HOME": home}
         measure(index_command(folder), environment)
         unchanged = measure(index_command(folder), environment).cpu_seconds
-        print_row("`pinakes index`, nothing changed", lambda _: unchanged)
-        print_row("`pinakes index`", lambda file: change_in_process(folder, file, environment))
+        print_row("`deltos index`, nothing changed", lambda _: unchanged)
+        print_row("`deltos index`", lambda file: change_in_process(folder, file, environment))
         app = App(Config(home=Path(home)))
         print_row("a running server, code and graph", lambda file: change_in_server(app.projects, folder, file))
         app.close()

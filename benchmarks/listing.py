@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 
-from pinakes.budget import estimate_tokens
-from pinakes.config import TOOLSETS
-from pinakes.server.manifest import Manifest
+from deltos.budget import estimate_tokens
+from deltos.config import TOOLSETS
+from deltos.server.manifest import Manifest
 
 # Characters / 4 of the `tools/list` result, as published with the issue that asked for this table.
 PEERS = {"code-review-graph": 9_734, "MemPalace": 8_641, "mcp-memory-service": 10_494}
@@ -18,7 +18,7 @@ def main() -> None:
     for toolsets in (TOOLSETS, *((name,) for name in TOOLSETS)):
         result = Manifest.load(toolsets).tools_result()
         tokens = estimate_tokens(json.dumps(result, ensure_ascii=False, separators=(",", ":")))
-        name = "pinakes" if toolsets == TOOLSETS else f"pinakes --toolsets {toolsets[0]}"
+        name = "deltos" if toolsets == TOOLSETS else f"deltos --toolsets {toolsets[0]}"
         print(f"| {name} | {len(result['tools'])} | {tokens:,} |")
     for name, tokens in PEERS.items():
         print(f"| {name} | | {tokens:,} |")

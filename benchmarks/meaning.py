@@ -24,12 +24,12 @@ import numpy as np
 
 from benchmarks.meaning_material import Asked, Corpus, corpora
 from benchmarks.places import SCRATCH
-from pinakes.embed.static import StaticModel, shared_model
+from deltos.embed.static import StaticModel, shared_model
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from pinakes.embed.protocol import Passage, Vectors
+    from deltos.embed.protocol import Passage, Vectors
 
 WEIGHTS = (0.0, 0.25, 0.5, 1.0)
 NEAREST = 100

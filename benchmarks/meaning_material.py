@@ -18,19 +18,19 @@ from benchmarks import docs as docs_benchmark
 from benchmarks import memory as memory_benchmark
 from benchmarks.code_material import Query, hits, index_of, lay_out, queries
 from benchmarks.places import SHARED
-from pinakes.domains.apis.apis import open_apis
-from pinakes.domains.apis.search import search_units
-from pinakes.domains.code.match import describe_candidates
-from pinakes.domains.code.query import understand
-from pinakes.domains.code.search import shared_ranker
-from pinakes.domains.memory.memory import Memory
-from pinakes.domains.memory.transfer import import_lines
-from pinakes.embed.protocol import Passage
-from pinakes.store.apis import MIGRATIONS
-from pinakes.store.code import Scope
-from pinakes.store.memory import MemoryStore
-from pinakes.store.sqlite import Database
-from pinakes.text import shared_words
+from deltos.domains.apis.apis import open_apis
+from deltos.domains.apis.search import search_units
+from deltos.domains.code.match import describe_candidates
+from deltos.domains.code.query import understand
+from deltos.domains.code.search import shared_ranker
+from deltos.domains.memory.memory import Memory
+from deltos.domains.memory.transfer import import_lines
+from deltos.embed.protocol import Passage
+from deltos.store.apis import MIGRATIONS
+from deltos.store.code import Scope
+from deltos.store.memory import MemoryStore
+from deltos.store.sqlite import Database
+from deltos.text import shared_words
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

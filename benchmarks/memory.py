@@ -26,13 +26,13 @@ from typing import TYPE_CHECKING, Any
 from benchmarks import memory_durability, memory_secrets
 from benchmarks.places import REPOSITORY, SHARED
 from benchmarks.startup import PEER, install_peer
-from pinakes.domains.memory.memory import Memory
-from pinakes.domains.memory.model import Draft, Place
-from pinakes.domains.memory.redact import redact
-from pinakes.domains.memory.transfer import import_lines
-from pinakes.domains.memory.words import STOP_WORDS
-from pinakes.store.memory import MemoryStore
-from pinakes.store.sqlite import check_file
+from deltos.domains.memory.memory import Memory
+from deltos.domains.memory.model import Draft, Place
+from deltos.domains.memory.redact import redact
+from deltos.domains.memory.transfer import import_lines
+from deltos.domains.memory.words import STOP_WORDS
+from deltos.store.memory import MemoryStore
+from deltos.store.sqlite import check_file
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -60,7 +60,7 @@ def recall(_: argparse.Namespace) -> None:
         ours = recall_of(conversations, lambda _, question: asked(memory, question))
     baseline = recall_of(conversations, _porter_or)
     table(
-        ("questions", "n", "porter OR R@5", "porter OR R@10", "pinakes R@5", "pinakes R@10"),
+        ("questions", "n", "porter OR R@5", "porter OR R@10", "deltos R@5", "deltos R@10"),
         ((group, len(ours[group]), *_means(baseline[group]), *_means(ours[group])) for group in sorted(ours)),
     )
 
@@ -142,7 +142,7 @@ def durability(_: argparse.Namespace) -> None:
     """Acknowledged observations that are gone after 8 × 500 writes and 20 kills."""
     rows = []
     with tempfile.TemporaryDirectory() as folder:
-        contenders = [_pinakes(Path(folder))]
+        contenders = [_deltos(Path(folder))]
         if command := install_peer(Path(folder)):
             contenders.append(_server_memory(Path(folder), command))
         for contender in contenders:
@@ -152,17 +152,17 @@ def durability(_: argparse.Namespace) -> None:
             rows.append((contender.name, *counts, f"{outcome.seconds:.0f}"))
         integrity = check_file(Path(folder) / "memory.db") or ["ok"]
     table(("server", "acknowledged", "kills", "errors", "lost", "seconds"), rows)
-    print(f"\nintegrity of pinakes' file: {', '.join(integrity)}")
+    print(f"\nintegrity of deltos' file: {', '.join(integrity)}")
 
 
-def _pinakes(folder: Path) -> memory_durability.Contender:
+def _deltos(folder: Path) -> memory_durability.Contender:
     def kept() -> set[str]:
         return {observation.text for observation in MemoryStore(folder / "memory.db").all()}
 
     return memory_durability.Contender(
-        "pinakes",
-        [sys.executable, "-m", "pinakes.cli.main", "mcp", "--toolsets", "memory"],
-        {"PYTHONPATH": str(REPOSITORY / "src"), "PINAKES_HOME": str(folder)},
+        "deltos",
+        [sys.executable, "-m", "deltos.cli.main", "mcp", "--toolsets", "memory"],
+        {"PYTHONPATH": str(REPOSITORY / "src"), "DELTOS_HOME": str(folder)},
         lambda text: {"name": "remember", "arguments": {"text": text}},
         kept,
     )
@@ -277,13 +277,13 @@ HOOKS: dict[str, dict[str, Any]] = {
 
 
 def hook(_: argparse.Namespace) -> None:
-    """CPU time of `pinakes hook` from process start to exit, bytecode cached as an installation has it."""
+    """CPU time of `deltos hook` from process start to exit, bytecode cached as an installation has it."""
     rows = []
-    code = "import sys; from pinakes.cli.main import main; sys.exit(main())"
+    code = "import sys; from deltos.cli.main import main; sys.exit(main())"
     with tempfile.TemporaryDirectory() as folder:
         environment = {
             **os.environ,
-            "PINAKES_HOME": folder,
+            "DELTOS_HOME": folder,
             "PYTHONPATH": str(REPOSITORY / "src"),
             "PYTHONPYCACHEPREFIX": f"{folder}/cache",
             "PYTHONDONTWRITEBYTECODE": "",

@@ -14,10 +14,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from benchmarks.memory import asked, locomo, recall_of, table, turn_line
-from pinakes.domains.memory import search
-from pinakes.domains.memory.memory import Memory
-from pinakes.domains.memory.transfer import import_lines
-from pinakes.store.memory import MemoryStore
+from deltos.domains.memory import search
+from deltos.domains.memory.memory import Memory
+from deltos.domains.memory.transfer import import_lines
+from deltos.store.memory import MemoryStore
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -7,7 +7,7 @@ import tempfile
 from pathlib import Path
 
 REPOSITORY = Path(__file__).parent.parent
-SHARED = Path(os.environ.get("PINAKES_BENCH", REPOSITORY.parent / "shared" / "bench"))
-SCRATCH = Path(os.environ.get("PINAKES_BENCH_SCRATCH", Path(tempfile.gettempdir()) / "pinakes-bench"))
-MIRRORS = Path(os.environ.get("PINAKES_BENCH_MIRRORS", REPOSITORY.parent / ".mirror"))
+SHARED = Path(os.environ.get("DELTOS_BENCH", REPOSITORY.parent / "shared" / "bench"))
+SCRATCH = Path(os.environ.get("DELTOS_BENCH_SCRATCH", Path(tempfile.gettempdir()) / "deltos-bench"))
+MIRRORS = Path(os.environ.get("DELTOS_BENCH_MIRRORS", REPOSITORY.parent / ".mirror"))
 RESULTS = REPOSITORY / "benchmarks" / "RESULTS.md"

@@ -19,9 +19,9 @@ from typing import TYPE_CHECKING
 from benchmarks.code_material import Query, lay_out, projects, queries
 from benchmarks.packages import unpacked
 from benchmarks.places import SCRATCH
-from pinakes.domains.code.search import CodeSearch
-from pinakes.store.code import CodeStore
-from pinakes.workspace.watch import Watch
+from deltos.domains.code.search import CodeSearch
+from deltos.store.code import CodeStore
+from deltos.workspace.watch import Watch
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

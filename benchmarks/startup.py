@@ -1,6 +1,6 @@
 """How soon a server answers `initialize` and `tools/list`, from process start, beside npm's memory server.
 
-    python benchmarks/startup.py [--runs N] [--command "pinakes mcp"]
+    python benchmarks/startup.py [--runs N] [--command "deltos mcp"]
 
 Prints a Markdown table. npm installs the peer into a temporary folder; without npm its row is left out.
 """
@@ -48,13 +48,13 @@ class Run:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--runs", type=int, default=15)
-    parser.add_argument("--command", default=f"{Path(sys.executable).with_name('pinakes')} mcp")
+    parser.add_argument("--command", default=f"{Path(sys.executable).with_name('deltos')} mcp")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
-        commands = {"pinakes": shlex.split(options.command)}
+        commands = {"deltos": shlex.split(options.command)}
         if peer := install_peer(Path(folder)):
             commands[PEER] = peer
-        data = {"PINAKES_HOME": folder, "MEMORY_FILE_PATH": str(Path(folder, "memory.jsonl"))}
+        data = {"DELTOS_HOME": folder, "MEMORY_FILE_PATH": str(Path(folder, "memory.jsonl"))}
         runs = measure(commands, {**os.environ, **data}, options.runs)
     print_table(runs)
 

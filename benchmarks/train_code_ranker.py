@@ -17,12 +17,12 @@ from typing import TypeAlias
 import numpy as np
 
 from benchmarks.code_material import Query, hits, index_of, lay_out, ndcg, queries
-from pinakes.domains.code.features import FEATURES
-from pinakes.domains.code.match import describe_candidates
-from pinakes.domains.code.query import understand
-from pinakes.domains.code.search import WEIGHTS_FILE
-from pinakes.store.code import Scope
-from pinakes.text import shared_words
+from deltos.domains.code.features import FEATURES
+from deltos.domains.code.match import describe_candidates
+from deltos.domains.code.query import understand
+from deltos.domains.code.search import WEIGHTS_FILE
+from deltos.store.code import Scope
+from deltos.text import shared_words
 
 FOLDS = 6
 HARD_NEGATIVES = 15

@@ -13,18 +13,18 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pinakes import __version__
-from pinakes.clients.install import hook_command, hook_entry
-from pinakes.clients.table import SERVER_NAME, Launch, client_named
-from pinakes.server.manifest import MANIFEST_PATH
+from deltos import __version__
+from deltos.clients.install import hook_command, hook_entry
+from deltos.clients.table import SERVER_NAME, Launch, client_named
+from deltos.server.manifest import MANIFEST_PATH
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from pinakes.clients.jsonc import Json
+    from deltos.clients.jsonc import Json
 
 ROOT = Path(__file__).parents[1]
-TITLE = "Pinakes"
+TITLE = "Deltos"
 # The registry takes at most 100 characters.
 SUMMARY = "One local index of docs, APIs, code, code graph and memory for coding agents; works offline."
 SERVER_SCHEMA = "https://static.modelcontextprotocol.io/schemas/2025-12-11/server.schema.json"
@@ -32,18 +32,18 @@ BUNDLE_VERSION = "0.4"
 BUNDLED = ("pyproject.toml", "README.md", "LICENSE", "CHANGELOG.md")
 ENTRY_POINT = "server.py"
 ENTRY_SCRIPT = '''\
-"""What the bundle's host runs: Pinakes over stdin and stdout, for the folder that the user chose."""
+"""What the bundle's host runs: Deltos over stdin and stdout, for the folder that the user chose."""
 
 import sys
 
-from pinakes.cli.main import main
+from deltos.cli.main import main
 
 sys.exit(main(["mcp", *sys.argv[1:]]))
 '''
 VARIABLES = {
-    "PINAKES_HOME": "Folder for all data; default: your platform's data folder.",
-    "PINAKES_TOOLSETS": "Which toolsets are served, comma-separated; default: all.",
-    "PINAKES_TOKEN_BUDGET": "How long an answer may be, in tokens; default: 5000.",
+    "DELTOS_HOME": "Folder for all data; default: your platform's data folder.",
+    "DELTOS_TOOLSETS": "Which toolsets are served, comma-separated; default: all.",
+    "DELTOS_TOKEN_BUDGET": "How long an answer may be, in tokens; default: 5000.",
 }
 
 
@@ -64,7 +64,7 @@ class Project:
         said = tomllib.loads((root / "pyproject.toml").read_text("utf-8"))["project"]
         marker = re.search(r"mcp-name: (\S+)", (root / "README.md").read_text("utf-8"))
         if marker is None:
-            raise SystemExit("README.md has no `mcp-name: NAMESPACE/pinakes` marker")
+            raise SystemExit("README.md has no `mcp-name: NAMESPACE/deltos` marker")
         author = said["authors"][0]["name"]
         return cls(said["name"], author, said["license"], said["requires-python"], said["keywords"], marker[1])
 
@@ -82,10 +82,10 @@ def main() -> None:
 
 
 def build_plugin(project: Project, out: Path) -> Path:
-    """A Claude Code plugin: the server and the hooks that feed memory. It needs `pinakes` on the PATH."""
+    """A Claude Code plugin: the server and the hooks that feed memory. It needs `deltos` on the PATH."""
     folder = out / "claude-code-plugin"
     shutil.rmtree(folder, ignore_errors=True)
-    client, launch = client_named("claude-code"), Launch("pinakes")
+    client, launch = client_named("claude-code"), Launch("deltos")
     hooks = client.hooks
     if hooks is None:
         raise SystemExit("Claude Code has no hooks in the table of clients")
@@ -102,7 +102,7 @@ def build_plugin(project: Project, out: Path) -> Path:
     }
     _write_json(folder / ".claude-plugin" / "plugin.json", plugin)
     _write_json(folder / ".mcp.json", {client.servers: {SERVER_NAME: client.entry(launch)}})
-    _write_json(folder / "hooks" / "hooks.json", {"description": "Feeds Pinakes' memory.", "hooks": listeners})
+    _write_json(folder / "hooks" / "hooks.json", {"description": "Feeds Deltos' memory.", "hooks": listeners})
     return folder
 
 
@@ -143,7 +143,7 @@ def _bundled(project: Project) -> Iterator[tuple[str, bytes]]:
     yield ENTRY_POINT, ENTRY_SCRIPT.encode()
     for name in BUNDLED:
         yield name, (ROOT / name).read_bytes()
-    for path in sorted((ROOT / "src" / "pinakes").rglob("*")):
+    for path in sorted((ROOT / "src" / "deltos").rglob("*")):
         if path.is_file() and "__pycache__" not in path.parts:
             yield path.relative_to(ROOT).as_posix(), path.read_bytes()
 
@@ -170,7 +170,7 @@ def _bundle_manifest(project: Project) -> dict[str, Json]:
             "project": {
                 "type": "directory",
                 "title": "Project",
-                "description": "The folder of the repository that Pinakes indexes and answers about.",
+                "description": "The folder of the repository that Deltos indexes and answers about.",
                 "required": True,
             }
         },

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from pinakes.excerpts import Excerpts
-from pinakes.progress import Progress, Silent
-from pinakes.tool import Answer, Call, JsonObject, Tool, check_arguments
+from deltos.excerpts import Excerpts
+from deltos.progress import Progress, Silent
+from deltos.tool import Answer, Call, JsonObject, Tool, check_arguments
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pinakes.budget import MAX_ANSWER_CHARACTERS, Fitted, characters_for, cut, estimate_tokens, fit
+from deltos.budget import MAX_ANSWER_CHARACTERS, Fitted, characters_for, cut, estimate_tokens, fit
 
 
 def test_four_characters_are_a_token() -> None:

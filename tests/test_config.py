@@ -6,39 +6,39 @@ from pathlib import Path
 
 import pytest
 
-from pinakes.config import DEFAULT_TOKEN_BUDGET, SMALLEST_TOKEN_BUDGET, TOOLSETS, Config, parse_toolsets
-from pinakes.errors import BadArgument
+from deltos.config import DEFAULT_TOKEN_BUDGET, SMALLEST_TOKEN_BUDGET, TOOLSETS, Config, parse_toolsets
+from deltos.errors import BadArgument
 
 
 def test_an_empty_environment_means_the_platform_folder_and_defaults() -> None:
     config = Config.from_environment({})
-    assert config.home.name == "pinakes"
+    assert config.home.name == "deltos"
     assert (config.token_budget, config.toolsets) == (DEFAULT_TOKEN_BUDGET, TOOLSETS)
 
 
 def test_the_environment_decides() -> None:
-    environ = {"PINAKES_HOME": "/data", "PINAKES_TOKEN_BUDGET": "800", "PINAKES_TOOLSETS": "code"}
+    environ = {"DELTOS_HOME": "/data", "DELTOS_TOKEN_BUDGET": "800", "DELTOS_TOOLSETS": "code"}
     assert Config.from_environment(environ) == Config(Path("/data"), 800, ("code",))
 
 
 def test_a_relative_home_and_a_tilde_are_resolved() -> None:
-    assert Config.from_environment({"PINAKES_HOME": "data"}).home == Path.cwd() / "data"
-    assert Config.from_environment({"PINAKES_HOME": "~/data"}).home == Path.home() / "data"
+    assert Config.from_environment({"DELTOS_HOME": "data"}).home == Path.cwd() / "data"
+    assert Config.from_environment({"DELTOS_HOME": "~/data"}).home == Path.home() / "data"
 
 
 def test_given_toolsets_go_before_the_environment() -> None:
-    config = Config.from_environment({"PINAKES_HOME": "/d", "PINAKES_TOOLSETS": "nonsense"}, toolsets="code")
+    config = Config.from_environment({"DELTOS_HOME": "/d", "DELTOS_TOOLSETS": "nonsense"}, toolsets="code")
     assert config.toolsets == ("code",)
 
 
 def test_a_tiny_budget_is_raised_to_the_smallest_that_can_say_something() -> None:
-    environ = {"PINAKES_HOME": "/d", "PINAKES_TOKEN_BUDGET": "-3"}
+    environ = {"DELTOS_HOME": "/d", "DELTOS_TOKEN_BUDGET": "-3"}
     assert Config.from_environment(environ).token_budget == SMALLEST_TOKEN_BUDGET
 
 
 def test_a_budget_that_is_no_number_is_refused() -> None:
-    with pytest.raises(BadArgument, match="PINAKES_TOKEN_BUDGET is not a number: 'lots'"):
-        Config.from_environment({"PINAKES_HOME": "/d", "PINAKES_TOKEN_BUDGET": "lots"})
+    with pytest.raises(BadArgument, match="DELTOS_TOKEN_BUDGET is not a number: 'lots'"):
+        Config.from_environment({"DELTOS_HOME": "/d", "DELTOS_TOKEN_BUDGET": "lots"})
 
 
 def test_toolsets_come_in_their_fixed_order() -> None:
@@ -52,14 +52,14 @@ def test_an_unknown_toolset_is_refused_with_the_known_ones() -> None:
 
 
 def test_the_model_in_the_wheel_compares_by_meaning_unless_the_user_wants_another_or_none() -> None:
-    assert Config.from_environment({"PINAKES_HOME": "/x"}).embedding.kind == "static"
-    assert Config.from_environment({"PINAKES_HOME": "/x", "PINAKES_EMBED": "Off"}).embedding.kind == "off"
-    chosen = {"PINAKES_EMBED": "ollama", "PINAKES_EMBED_URL": "http://host", "PINAKES_EMBED_MODEL": "m"}
-    embedding = Config.from_environment({"PINAKES_HOME": "/x", **chosen, "PINAKES_EMBED_KEY": "k"}).embedding
+    assert Config.from_environment({"DELTOS_HOME": "/x"}).embedding.kind == "static"
+    assert Config.from_environment({"DELTOS_HOME": "/x", "DELTOS_EMBED": "Off"}).embedding.kind == "off"
+    chosen = {"DELTOS_EMBED": "ollama", "DELTOS_EMBED_URL": "http://host", "DELTOS_EMBED_MODEL": "m"}
+    embedding = Config.from_environment({"DELTOS_HOME": "/x", **chosen, "DELTOS_EMBED_KEY": "k"}).embedding
     assert (embedding.kind, embedding.url, embedding.model, embedding.key) == ("ollama", "http://host", "m", "k")
     assert "'k'" not in repr(embedding)
 
 
 def test_an_unknown_model_is_an_error_that_names_the_known_ones() -> None:
     with pytest.raises(BadArgument, match="ollama"):
-        Config.from_environment({"PINAKES_HOME": "/x", "PINAKES_EMBED": "magic"})
+        Config.from_environment({"DELTOS_HOME": "/x", "DELTOS_EMBED": "magic"})

@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from pinakes.app import App
-from pinakes.config import Config
-from pinakes.confinement import Confinement, check_folder, confined, may_read
-from pinakes.errors import AddressRefused, Forbidden, NotFound
-from pinakes.workspace.identity import identify
+from deltos.app import App
+from deltos.config import Config
+from deltos.confinement import Confinement, check_folder, confined, may_read
+from deltos.errors import AddressRefused, Forbidden, NotFound
+from deltos.workspace.identity import identify
 from tests.calling import Desk
 
 if TYPE_CHECKING:

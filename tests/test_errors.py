@@ -6,8 +6,8 @@ import re
 
 import pytest
 
-from pinakes import errors
-from pinakes.errors import PinakesError
+from deltos import errors
+from deltos.errors import DeltosError
 
 
 @pytest.mark.parametrize(
@@ -20,7 +20,7 @@ from pinakes.errors import PinakesError
     ],
 )
 def test_an_error_reads_as_message_and_hint(message: str, hint: str, text: str) -> None:
-    assert str(PinakesError(message, hint)) == text
+    assert str(DeltosError(message, hint)) == text
 
 
 def test_the_tree_in_the_docstring_is_the_tree_of_classes() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pinakes.excerpts import Excerpts
+from deltos.excerpts import Excerpts
 
 
 def test_an_excerpt_is_known_by_its_id_and_its_text() -> None:

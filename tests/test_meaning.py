@@ -5,13 +5,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from pinakes.embed.protocol import Passage, Vectors
-from pinakes.embed.static import shared_model
-from pinakes.errors import EmbedderUnavailable
-from pinakes.meaning import Comparison, Meaning, standardised
-from pinakes.store.sqlite import Database, Migration
-from pinakes.store.vectors import Owner, VectorStore, migration
-from pinakes.text import Words
+from deltos.embed.protocol import Passage, Vectors
+from deltos.embed.static import shared_model
+from deltos.errors import EmbedderUnavailable
+from deltos.meaning import Comparison, Meaning, standardised
+from deltos.store.sqlite import Database, Migration
+from deltos.store.vectors import Owner, VectorStore, migration
+from deltos.text import Words
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pinakes.progress import Silent
+from deltos.progress import Silent
 
 
 def test_silence_takes_every_report_and_never_asks_to_stop() -> None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from pinakes.ranking import LinearRanker
+from deltos.ranking import LinearRanker
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from pinakes.app import App
-from pinakes.config import Config, Embedding
-from pinakes.domains.docs.library import NewSource
-from pinakes.errors import AddressRefused
-from pinakes.shelf import GuardedNetwork
+from deltos.app import App
+from deltos.config import Config, Embedding
+from deltos.domains.docs.library import NewSource
+from deltos.errors import AddressRefused
+from deltos.shelf import GuardedNetwork
 from tests.calling import Desk
 
 if TYPE_CHECKING:
@@ -135,7 +135,7 @@ def test_a_live_endpoint_is_asked_and_an_ordinary_page_of_that_name_is_crawled(s
     app.close()
 
 
-@pytest.mark.parametrize(("kind", "identity"), [("off", ""), ("ollama", "ollama:m"), ("static", "pinakes-static-")])
+@pytest.mark.parametrize(("kind", "identity"), [("off", ""), ("ollama", "ollama:m"), ("static", "deltos-static-")])
 def test_the_model_is_the_one_that_the_user_chose(tmp_path: Path, kind: str, identity: str) -> None:
     embedder = App(Config(tmp_path, embedding=Embedding(kind, model="m"))).embedder
     assert (embedder is None) == (kind == "off")

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pinakes import text as module
-from pinakes.text import Words, plain_words, split_identifier, unique
+from deltos import text as module
+from deltos.text import Words, plain_words, split_identifier, unique
 
 WORDS = Words()
 

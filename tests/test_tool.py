@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pinakes.errors import BadArgument
-from pinakes.progress import Silent
-from pinakes.tool import Answer, Arguments, Call, Parameter, Tool, check_arguments, snake_case
+from deltos.errors import BadArgument
+from deltos.progress import Silent
+from deltos.tool import Answer, Arguments, Call, Parameter, Tool, check_arguments, snake_case
 from tests.calling import Desk
 
 QUERY = Parameter("query", "string", "What to look for.")

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
-from pinakes.embed.static import MODEL_FOLDER
+from deltos.embed.static import MODEL_FOLDER
 from training.table import Table
 
 

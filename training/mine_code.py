@@ -5,18 +5,18 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from pinakes.domains.code.chunk import lines_of
-from pinakes.domains.code.index import definitions_of
-from pinakes.languages.table import detect
-from pinakes.text import split_identifier
-from pinakes.workspace.admission import Admitted, refuse_by_content, refuse_by_name, to_utf8
-from pinakes.workspace.extract import parse_file
+from deltos.domains.code.chunk import lines_of
+from deltos.domains.code.index import definitions_of
+from deltos.languages.table import detect
+from deltos.text import split_identifier
+from deltos.workspace.admission import Admitted, refuse_by_content, refuse_by_name, to_utf8
+from deltos.workspace.extract import parse_file
 from training.pairs import Pair, pair
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from pinakes.languages.model import Definition
+    from deltos.languages.model import Definition
     from training.archives import Member
 
 _COMMENT_LINE = re.compile(r"^\s*(?://+|#+|--+|;+|\*)\s?(.*)$")

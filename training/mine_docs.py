@@ -6,16 +6,16 @@ import re
 from typing import TYPE_CHECKING
 from urllib.parse import urldefrag
 
-from pinakes.domains.docs.chunk import chunk_document
-from pinakes.errors import PinakesError
-from pinakes.markup.formats import format_of, parse
+from deltos.domains.docs.chunk import chunk_document
+from deltos.errors import DeltosError
+from deltos.markup.formats import format_of, parse
 from training.pairs import Pair, pair
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from pinakes.domains.docs.chunk import Chunk
-    from pinakes.markup.model import Document
+    from deltos.domains.docs.chunk import Chunk
+    from deltos.markup.model import Document
     from training.archives import Member
 
 _SENTENCE_END = re.compile(r"(?<=[a-z)`][.!?])\s+(?=[A-Z`])")
@@ -29,7 +29,7 @@ def read_page(member: Member) -> Document | None:
         return None
     try:
         return parse(member.data, kind, url=_SITE + member.path)
-    except (PinakesError, ValueError, RecursionError):
+    except (DeltosError, ValueError, RecursionError):
         return None
 
 

@@ -14,7 +14,7 @@ from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pinakes.text import STOP_WORDS, Words, plain_words, split_identifier
+from deltos.text import STOP_WORDS, Words, plain_words, split_identifier
 from training.mine_glossary import glossary_pairs
 
 if TYPE_CHECKING:

@@ -20,7 +20,7 @@ SOURCES = {
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """An empty data folder that all commands use."""
     folder = tmp_path / "home"
-    monkeypatch.setenv("PINAKES_HOME", str(folder))
+    monkeypatch.setenv("DELTOS_HOME", str(folder))
     return folder
 
 

@@ -1,4 +1,4 @@
-"""`pinakes api …` as a shell sees it."""
+"""`deltos api …` as a shell sees it."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from pinakes.cli.api import add_commands
-from pinakes.errors import BadArgument, SourceError
+from deltos.cli.api import add_commands
+from deltos.errors import BadArgument, SourceError
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -45,7 +45,7 @@ class Shell:
 @pytest.fixture
 def shell(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Shell:
     (tmp_path / "pets.yaml").write_text(SPEC)
-    monkeypatch.setenv("PINAKES_HOME", str(tmp_path / "home"))
+    monkeypatch.setenv("DELTOS_HOME", str(tmp_path / "home"))
     return Shell(capsys)
 
 

@@ -1,4 +1,4 @@
-"""`pinakes docs` from the outside: real files, a real server, real processes."""
+"""`deltos docs` from the outside: real files, a real server, real processes."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from pinakes.cli import docs as docs_cli
-from pinakes.cli.main import main
+from deltos.cli import docs as docs_cli
+from deltos.cli.main import main
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -120,7 +120,7 @@ def test_following_waits_for_a_crawl_of_another_process(
 ) -> None:
     run(capsys, "add", "manual", "--name", "m", "--wait")
     holder = (
-        "import sys\nfrom pathlib import Path\nfrom pinakes.store.lock import try_lock\n"
+        "import sys\nfrom pathlib import Path\nfrom deltos.store.lock import try_lock\n"
         "with try_lock(Path(sys.argv[1])) as held:\n    print(held, flush=True)\n    sys.stdin.read()\n"
     )
     source_id = run_json(capsys, "list")[0]["id"]

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from pinakes.cli.main import main
+from deltos.cli.main import main
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -143,10 +143,10 @@ def test_an_unwritable_data_folder_is_a_clear_failure(
 ) -> None:
     blocked = tmp_path / "blocked"
     blocked.write_text("a file where a folder should be")
-    monkeypatch.setenv("PINAKES_HOME", str(blocked))
+    monkeypatch.setenv("DELTOS_HOME", str(blocked))
     code, _, err = run(capsys, "index", str(project))
     assert code == 1
-    assert "PINAKES_HOME" in err
+    assert "DELTOS_HOME" in err
 
 
 def test_status_lists_what_is_indexed(project: Path, home: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -187,7 +187,7 @@ def test_doctor_looks_at_memory_and_names_the_way_to_mend_it(home: Path, capsys:
     code, out, _ = run(capsys, "doctor")
     assert code == 1
     assert "BAD  index memory.db" in out
-    assert "pinakes memory check" in out
+    assert "deltos memory check" in out
 
 
 def test_a_damaged_index_is_set_aside_rebuilt_and_said_so(
@@ -209,7 +209,7 @@ def test_doctor_says_when_the_data_folder_cannot_be_written(
 ) -> None:
     blocked = tmp_path / "blocked"
     blocked.write_text("a file where a folder should be")
-    monkeypatch.setenv("PINAKES_HOME", str(blocked))
+    monkeypatch.setenv("DELTOS_HOME", str(blocked))
     code, out, _ = run(capsys, "doctor")
     assert code == 1
     assert "BAD  data folder" in out
@@ -222,12 +222,12 @@ def test_help_teaches_and_version_is_told(capsys: pytest.CaptureFixture[str]) ->
     assert "start here" in capsys.readouterr().out
     with pytest.raises(SystemExit):
         main(["--version"])
-    assert capsys.readouterr().out.startswith("pinakes ")
+    assert capsys.readouterr().out.startswith("deltos ")
 
 
 def test_a_progress_bar_is_drawn_on_a_terminal(project: Path, home: Path) -> None:
     main_fd, terminal = os.openpty()
-    command = [sys.executable, "-m", "pinakes", "index", str(project)]
+    command = [sys.executable, "-m", "deltos", "index", str(project)]
     done = subprocess.run(command, stderr=terminal, stdout=subprocess.PIPE, text=True, check=True)
     os.close(terminal)
     drawn = os.read(main_fd, 65536).decode()
@@ -240,7 +240,7 @@ def test_a_progress_bar_is_drawn_on_a_terminal(project: Path, home: Path) -> Non
 def test_ctrl_c_is_clean_and_leaves_the_previous_index(project: Path, home: Path) -> None:
     for number in range(1500):
         (project / f"module_{number}.py").write_text("def f():\n    return 1\n" * 60)
-    command = [sys.executable, "-u", "-m", "pinakes", "index", str(project)]
+    command = [sys.executable, "-u", "-m", "deltos", "index", str(project)]
     main_fd, terminal = os.openpty()
     process = subprocess.Popen(command, stderr=terminal, stdout=subprocess.PIPE, text=True, start_new_session=True)
     os.close(terminal)
@@ -263,7 +263,7 @@ def test_ctrl_c_is_clean_and_leaves_the_previous_index(project: Path, home: Path
 
 
 def test_a_reader_that_goes_away_is_no_crash(project: Path, home: Path) -> None:
-    command = f"{sys.executable} -m pinakes code search cache --project {project} --json | head -c 1"
+    command = f"{sys.executable} -m deltos code search cache --project {project} --json | head -c 1"
     done = subprocess.run(command, shell=True, capture_output=True, text=True, check=False)
     assert "Traceback" not in done.stderr
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from pinakes.cli.main import main
+from deltos.cli.main import main
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -1,4 +1,4 @@
-"""`pinakes install` and `pinakes uninstall` as people run them."""
+"""`deltos install` and `deltos uninstall` as people run them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from pinakes.cli.main import main
+from deltos.cli.main import main
 
 
 @pytest.fixture
@@ -29,22 +29,22 @@ def test_install_writes_the_server_and_the_hooks_and_says_where(home: Path, caps
     said = capsys.readouterr().out
     assert f"changed: {home / '.claude.json'}" in said
     assert f"changed: {home / '.claude' / 'settings.json'}" in said
-    assert f"backup:  {home / '.claude.json.pinakes-1.bak'}" in said
-    assert (home / ".claude.json.pinakes-1.bak").read_text() == '{"numStartups": 3}\n'
+    assert f"backup:  {home / '.claude.json.deltos-1.bak'}" in said
+    assert (home / ".claude.json.deltos-1.bak").read_text() == '{"numStartups": 3}\n'
     config = json.loads((home / ".claude.json").read_text())
     assert config["numStartups"] == 3
-    assert Path(config["mcpServers"]["pinakes"]["command"]).is_absolute()
+    assert Path(config["mcpServers"]["deltos"]["command"]).is_absolute()
     assert main(["install", "claude-code"]) == 0
-    assert capsys.readouterr().out == "Claude Code already has Pinakes.\n"
+    assert capsys.readouterr().out == "Claude Code already has Deltos.\n"
 
 
 def test_the_installed_command_starts_and_the_installed_hook_runs(home: Path) -> None:
     main(["install", "claude-code"])
-    server = json.loads((home / ".claude.json").read_text())["mcpServers"]["pinakes"]
+    server = json.loads((home / ".claude.json").read_text())["mcpServers"]["deltos"]
     help_text = subprocess.run(
         [server["command"], *server["args"], "--help"], capture_output=True, text=True, check=True
     )
-    assert help_text.stdout.startswith("usage: pinakes mcp")
+    assert help_text.stdout.startswith("usage: deltos mcp")
     hooks = json.loads((home / ".claude" / "settings.json").read_text())["hooks"]
     prompt = {"session_id": "s", "cwd": str(home), "prompt": "We decided to use SQLite for the store."}
     ran = subprocess.run(
@@ -53,17 +53,17 @@ def test_the_installed_command_starts_and_the_installed_hook_runs(home: Path) ->
         input=json.dumps(prompt),
         text=True,
         capture_output=True,
-        env={**os.environ, "PINAKES_HOME": str(home / "data")},
+        env={**os.environ, "DELTOS_HOME": str(home / "data")},
     )
     assert (ran.returncode, ran.stderr) == (0, "")
     assert (home / "data" / "memory.db").exists()
 
 
 def test_dry_run_shows_the_diff_and_writes_nothing(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["install", "codex", "--dry-run", "--command", "uvx pinakes"]) == 0
+    assert main(["install", "codex", "--dry-run", "--command", "uvx deltos"]) == 0
     said = capsys.readouterr().out
-    assert '+[mcp_servers.pinakes]\n+command = "uvx"\n+args = ["pinakes", "mcp"]\n' in said
-    assert '+            "command": "uvx pinakes hook SessionStart",' in said
+    assert '+[mcp_servers.deltos]\n+command = "uvx"\n+args = ["deltos", "mcp"]\n' in said
+    assert '+            "command": "uvx deltos hook SessionStart",' in said
     assert [*home.iterdir()] == []
 
 
@@ -76,7 +76,7 @@ def test_uninstall_takes_it_out_again(home: Path, capsys: pytest.CaptureFixture[
     assert (answer["client"], answer["changed"], answer["dry_run"]) == ("zed", [str(settings)], False)
     assert settings.read_text() == "{}\n"
     assert main(["uninstall", "zed"]) == 0
-    assert capsys.readouterr().out == "Zed does not have Pinakes.\n"
+    assert capsys.readouterr().out == "Zed does not have Deltos.\n"
 
 
 def test_list_tells_the_state_of_every_client(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -120,7 +120,7 @@ def test_a_missing_or_unknown_client_is_misuse(home: Path, capsys: pytest.Captur
 
 def test_help_names_both_commands() -> None:
     shown = subprocess.run(
-        [sys.executable, "-m", "pinakes", "--help"], capture_output=True, text=True, check=True
+        [sys.executable, "-m", "deltos", "--help"], capture_output=True, text=True, check=True
     ).stdout
     assert "install" in shown
     assert "uninstall" in shown

@@ -1,4 +1,4 @@
-"""`pinakes memory …` and `pinakes hook …` as people and agents run them."""
+"""`deltos memory …` and `deltos hook …` as people and agents run them."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from pinakes.cli import hook
-from pinakes.cli.memory import add_commands
-from pinakes.errors import BadArgument, NotFound, SourceError
+from deltos.cli import hook
+from deltos.cli.memory import add_commands
+from deltos.errors import BadArgument, NotFound, SourceError
 from tests.repositories import git, make_repository
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ HEAVY = ("mcp", "pydantic", "numpy", "tree_sitter", "httpx", "anyio", "subproces
 
 
 class Shell:
-    """Runs `pinakes memory` in this process, from one folder."""
+    """Runs `deltos memory` in this process, from one folder."""
 
     def __init__(self, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, home: Path) -> None:
         self._capsys = capsys
@@ -51,7 +51,7 @@ class Shell:
 def shell(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Shell:
     (tmp_path / "app").mkdir()
     monkeypatch.chdir(tmp_path / "app")
-    monkeypatch.setenv("PINAKES_HOME", str(tmp_path / "home"))
+    monkeypatch.setenv("DELTOS_HOME", str(tmp_path / "home"))
     return Shell(capsys, monkeypatch, tmp_path / "home")
 
 
@@ -117,7 +117,7 @@ def test_export_to_a_file_is_private_and_imports_again(
         assert out.stat().st_mode & 0o077 == 0
     printed = shell.run("export")
     assert printed == out.read_text()
-    monkeypatch.setenv("PINAKES_HOME", str(tmp_path / "second"))
+    monkeypatch.setenv("DELTOS_HOME", str(tmp_path / "second"))
     shell.run("import", str(out))
     assert shell.run("export") == printed
 
@@ -169,9 +169,9 @@ class TestHook:
     """The hook never fails and stays light."""
 
     def run(self, event: str, payload: str, home: Path, folder: Path) -> subprocess.CompletedProcess[str]:
-        code = "import sys; from pinakes.cli.hook import main; code = main(sys.argv[1:])\n"
+        code = "import sys; from deltos.cli.hook import main; code = main(sys.argv[1:])\n"
         code += f"print([name for name in {HEAVY!r} if name in sys.modules], file=sys.stderr)\nsys.exit(code)"
-        environment = {**os.environ, "PINAKES_HOME": str(home)}
+        environment = {**os.environ, "DELTOS_HOME": str(home)}
         return subprocess.run(
             [sys.executable, "-c", code, event],
             input=payload,
@@ -196,7 +196,7 @@ class TestHook:
         log.write_text(f"{'0' * 40} {commit} Ada <a@b> 1700000000 +0000\tcommit (initial): Begin\n")
         (tmp_path / "sub").mkdir()
         self.run("UserPromptSubmit", '{"prompt": "Always test the parser"}', tmp_path / "home", tmp_path / "sub")
-        from pinakes.store.memory import MemoryStore
+        from deltos.store.memory import MemoryStore
 
         [project] = MemoryStore(tmp_path / "home" / "memory.db").projects()
         assert project.project_id == f"git:{commit}"
@@ -206,20 +206,20 @@ class TestHook:
     def test_bad_input_still_ends_well(self, tmp_path: Path, payload: str) -> None:
         stdin = io.BytesIO(payload.encode("utf-8", "surrogateescape"))
         out, err = io.StringIO(), io.StringIO()
-        environ = {"PINAKES_HOME": str(tmp_path)}
+        environ = {"DELTOS_HOME": str(tmp_path)}
         assert hook.main(["PostToolUse"], stdin=stdin, stdout=out, stderr=err, environ=environ) == 0
         assert out.getvalue() == ""
 
     def test_a_home_that_cannot_be_written_still_ends_well(self, tmp_path: Path) -> None:
         (tmp_path / "file").write_text("")
         err = io.StringIO()
-        environ = {"PINAKES_HOME": str(tmp_path / "file" / "home")}
+        environ = {"DELTOS_HOME": str(tmp_path / "file" / "home")}
         assert hook.main(["Stop"], stdin=io.BytesIO(b"{}"), stderr=err, environ=environ) == 0
-        assert err.getvalue().startswith("pinakes hook: Cannot create the data folder")
+        assert err.getvalue().startswith("deltos hook: Cannot create the data folder")
 
     def test_without_an_event_the_input_tells(self, tmp_path: Path) -> None:
         raw = b'{"hook_event_name": "SessionStart", "session_id": "s"}'
-        assert hook.main([], stdin=io.BytesIO(raw), stdout=io.StringIO(), environ={"PINAKES_HOME": str(tmp_path)}) == 0
+        assert hook.main([], stdin=io.BytesIO(raw), stdout=io.StringIO(), environ={"DELTOS_HOME": str(tmp_path)}) == 0
 
 
 def test_a_hook_and_the_commands_mean_the_same_project_in_a_clone_without_a_remote(
@@ -233,7 +233,7 @@ def test_a_hook_and_the_commands_mean_the_same_project_in_a_clone_without_a_remo
     def say(prompt: str) -> None:
         event = {"session_id": "s", "cwd": str(tmp_path / "clone"), "prompt": prompt}
         raw = io.BytesIO(json.dumps(event).encode())
-        assert hook.main(["UserPromptSubmit"], stdin=raw, environ={"PINAKES_HOME": str(shell.home)}) == 0
+        assert hook.main(["UserPromptSubmit"], stdin=raw, environ={"DELTOS_HOME": str(shell.home)}) == 0
 
     say("Always use tabs in the quokka module")
     assert len(shell.json("search", "quokka")) == 1

@@ -1,4 +1,4 @@
-"""`pinakes search` and `pinakes fetch` at a shell."""
+"""`deltos search` and `deltos fetch` at a shell."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from pinakes.cli.main import main
+from deltos.cli.main import main
 
 if TYPE_CHECKING:
     from pathlib import Path

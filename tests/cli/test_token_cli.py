@@ -1,4 +1,4 @@
-"""`pinakes token` and `pinakes toolsets`."""
+"""`deltos token` and `deltos toolsets`."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from pinakes.cli.main import main
-from pinakes.config import Config
+from deltos.cli.main import main
+from deltos.config import Config
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
 @pytest.fixture(autouse=True)
 def _home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("PINAKES_HOME", str(tmp_path / "home"))
-    monkeypatch.delenv("PINAKES_TOOLSETS", raising=False)
+    monkeypatch.setenv("DELTOS_HOME", str(tmp_path / "home"))
+    monkeypatch.delenv("DELTOS_TOOLSETS", raising=False)
 
 
 def output(capsys: pytest.CaptureFixture[str], *words: str) -> str:

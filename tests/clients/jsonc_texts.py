@@ -8,7 +8,7 @@ import re
 from hypothesis import strategies as st
 
 _COMMENTS = ("", "", "", " ", "\n", "\n  ", " // note\n", " /* a, b */ ", "\n/* { */\n", "\n// }\n\t", "\r\n")
-_keys = st.sampled_from(["mcpServers", "hooks", "SessionStart", "pinakes", "other", "a//b", 'q"', "", "ü"])
+_keys = st.sampled_from(["mcpServers", "hooks", "SessionStart", "deltos", "other", "a//b", 'q"', "", "ü"])
 _scalars = st.one_of(
     st.none(), st.booleans(), st.integers(-9, 10**9), st.sampled_from(["", "// no comment", "/*", "],}", '\\"', "\n"])
 )

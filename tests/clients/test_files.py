@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from pinakes.clients import files
-from pinakes.errors import BadConfiguration, StoreUnwritable
+from deltos.clients import files
+from deltos.errors import BadConfiguration, StoreUnwritable
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from pinakes.clients.formats import JSON, Put, Remove, change_text
-from pinakes.errors import BadConfiguration
+from deltos.clients.formats import JSON, Put, Remove, change_text
+from deltos.errors import BadConfiguration
 
 
 def test_an_editor_that_damages_the_text_is_caught() -> None:

@@ -1,4 +1,4 @@
-"""Pinakes goes into every client's configuration and out of it again, and nothing else in there changes."""
+"""Deltos goes into every client's configuration and out of it again, and nothing else in there changes."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from pinakes.clients.install import hook_command, install, presence, uninstall, write
-from pinakes.clients.jsonc import data, parse
-from pinakes.clients.table import CLIENTS, Client, Launch, Machine, client_named
-from pinakes.domains.memory.agents import read_event
-from pinakes.errors import BadConfiguration, NotFound
+from deltos.clients.install import hook_command, install, presence, uninstall, write
+from deltos.clients.jsonc import data, parse
+from deltos.clients.table import CLIENTS, Client, Launch, Machine, client_named
+from deltos.domains.memory.agents import read_event
+from deltos.errors import BadConfiguration, NotFound
 from tests.clients.jsonc_texts import comments, jsonc_objects
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-LAUNCH = Launch("/opt/my tools/pinakes")
+LAUNCH = Launch("/opt/my tools/deltos")
 WITH_HOOKS = [client for client in CLIENTS if client.hooks]
 every_client = pytest.mark.parametrize("client", CLIENTS, ids=lambda client: client.name)
 every_client_with_hooks = pytest.mark.parametrize("client", WITH_HOOKS, ids=lambda client: client.name)
@@ -43,7 +43,7 @@ def test_each_client_gets_the_entry_that_its_documentation_asks_for(machine: Mac
         write(install(client, machine, LAUNCH))
         path = client.path(machine)
         place = path.relative_to(machine.home).as_posix()
-        entries[client.name] = (place, client.servers, load(path)[client.servers]["pinakes"])
+        entries[client.name] = (place, client.servers, load(path)[client.servers]["deltos"])
     assert entries == {
         "claude-code": (".claude.json", "mcpServers", {"type": "stdio", **plain}),
         "claude-desktop": (".config/Claude/claude_desktop_config.json", "mcpServers", plain),
@@ -109,7 +109,7 @@ def test_opencode_is_edited_in_the_file_that_is_there(machine: Machine) -> None:
     path.parent.mkdir(parents=True)
     path.write_text("{} // mine\n")
     write(install(client_named("opencode"), machine, LAUNCH))
-    assert "pinakes" in load(path)["mcp"]
+    assert "deltos" in load(path)["mcp"]
     assert not path.with_suffix(".json").exists()
 
 
@@ -124,19 +124,19 @@ def test_installing_twice_changes_nothing_the_second_time(client: Client, machin
 
 @every_client
 def test_a_moved_program_is_put_right_and_what_the_user_added_stays(client: Client, machine: Machine) -> None:
-    write(install(client, machine, Launch("/old/pinakes")))
+    write(install(client, machine, Launch("/old/deltos")))
     path = client.path(machine)
     if path.suffix == ".toml":
         path.write_text(path.read_text() + 'env = { A = "b" }\n')
     else:
         entry = load(path)
-        entry[client.servers]["pinakes"]["env"] = {"A": "b"}
+        entry[client.servers]["deltos"]["env"] = {"A": "b"}
         path.write_text(json.dumps(entry))
     write(install(client, machine, LAUNCH))
-    assert load(path)[client.servers]["pinakes"]["env"] == {"A": "b"}
+    assert load(path)[client.servers]["deltos"]["env"] == {"A": "b"}
     everything = " ".join(file.read_text() for file in {path, client.hooks.path(machine) if client.hooks else path})
-    assert "/old/pinakes" not in everything
-    assert "/opt/my tools/pinakes" in everything
+    assert "/old/deltos" not in everything
+    assert "/opt/my tools/deltos" in everything
 
 
 @every_client
@@ -163,7 +163,7 @@ def test_every_hook_tells_memory_something_that_it_knows(client: Client, machine
     held = load(client.hooks.path(machine))["hooks"]
     assert [*held] == [event.name for event in client.hooks.events]
     for event, entries in held.items():
-        assert f"pinakes' hook {event}" in json.dumps(entries)
+        assert f"deltos' hook {event}" in json.dumps(entries)
         assert read_event(event, {"tool_name": "Bash"}) is not None
 
 
@@ -224,7 +224,7 @@ def test_a_broken_hooks_file_keeps_the_server_file_from_being_written(machine: M
 
 
 @pytest.mark.parametrize(
-    "text", ['{"mcpServers": []}', '{"mcpServers": {"pinakes": 1}, "hooks": {"SessionStart": {}}}']
+    "text", ['{"mcpServers": []}', '{"mcpServers": {"deltos": 1}, "hooks": {"SessionStart": {}}}']
 )
 def test_values_of_an_unexpected_kind_are_not_overwritten(text: str, machine: Machine) -> None:
     client = client_named("gemini-cli")
@@ -239,9 +239,9 @@ def test_values_of_an_unexpected_kind_are_not_overwritten(text: str, machine: Ma
 def test_an_entry_for_a_server_elsewhere_gives_way_to_the_command(machine: Machine) -> None:
     client = client_named("cursor")
     client.path(machine).parent.mkdir()
-    client.path(machine).write_text('{"mcpServers": {"pinakes": {"url": "http://127.0.0.1:8000/mcp"}}}')
+    client.path(machine).write_text('{"mcpServers": {"deltos": {"url": "http://127.0.0.1:8000/mcp"}}}')
     write(install(client, machine, LAUNCH))
-    assert load(client.path(machine)) == {"mcpServers": {"pinakes": client.entry(LAUNCH)}}
+    assert load(client.path(machine)) == {"mcpServers": {"deltos": client.entry(LAUNCH)}}
 
 
 def test_an_empty_file_counts_as_an_empty_object(machine: Machine) -> None:
@@ -250,7 +250,7 @@ def test_an_empty_file_counts_as_an_empty_object(machine: Machine) -> None:
     path.parent.mkdir(parents=True)
     path.write_text("\n")
     write(install(client, machine, LAUNCH))
-    assert "pinakes" in load(path)["context_servers"]
+    assert "deltos" in load(path)["context_servers"]
 
 
 def test_the_diff_shows_what_would_change(machine: Machine) -> None:
@@ -270,14 +270,14 @@ def test_clients_are_known_by_any_spelling_and_others_are_refused() -> None:
 
 
 def test_hook_commands_are_quoted_for_the_shell_of_the_platform() -> None:
-    assert hook_command(LAUNCH, "Stop", "linux") == "'/opt/my tools/pinakes' hook Stop"
-    launch = Launch(r"C:\My Tools\python.exe", ("-m", "pinakes"))
-    assert hook_command(launch, "Stop", "win32") == '"C:/My Tools/python.exe" -m pinakes hook Stop'
+    assert hook_command(LAUNCH, "Stop", "linux") == "'/opt/my tools/deltos' hook Stop"
+    launch = Launch(r"C:\My Tools\python.exe", ("-m", "deltos"))
+    assert hook_command(launch, "Stop", "win32") == '"C:/My Tools/python.exe" -m deltos hook Stop'
 
 
-@pytest.mark.parametrize("program", ["pinakes", r"C:\x y\pinakes.exe", "/a b/pinakes"])
+@pytest.mark.parametrize("program", ["deltos", r"C:\x y\deltos.exe", "/a b/deltos"])
 @pytest.mark.parametrize("platform", ["linux", "win32"])
-def test_own_hooks_are_recognised_however_pinakes_is_started(tmp_path: Path, program: str, platform: str) -> None:
+def test_own_hooks_are_recognised_however_deltos_is_started(tmp_path: Path, program: str, platform: str) -> None:
     machine = Machine(tmp_path, {}, platform)
     client = client_named("cursor")
     write(install(client, machine, Launch(program)))
@@ -303,21 +303,21 @@ def test_any_file_keeps_its_keys_and_comments_and_comes_back_as_it_was(
         assert path.read_bytes() == text.encode()
         return
     installed = path.read_bytes().decode()
-    if "pinakes" not in text:
+    if "deltos" not in text:
         assert comments(installed) == comments(text)
     assert _others(data(parse(installed)), client) == _others(before, client)
     write(uninstall(client, machine))
     after = path.read_bytes().decode()
-    if "pinakes" not in text:
+    if "deltos" not in text:
         assert comments(after) == comments(text)
     assert _others(data(parse(after)), client) == _others(before, client)
 
 
 def _others(value: Any, client: Client) -> Any:
-    """The data without Pinakes and without what is empty, which no client tells from what is absent."""
+    """The data without Deltos and without what is empty, which no client tells from what is absent."""
     rest = dict(value)
     if isinstance(servers := rest.get(client.servers), dict):
-        rest[client.servers] = {name: entry for name, entry in servers.items() if name != "pinakes"}
+        rest[client.servers] = {name: entry for name, entry in servers.items() if name != "deltos"}
     if isinstance(hooks := rest.get("hooks"), dict) and client.hooks:
         foreign = {event: _foreign(entries) for event, entries in hooks.items()}
         rest["hooks"] = {event: entries for event, entries in foreign.items() if entries != []}

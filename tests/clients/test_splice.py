@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pinakes.clients.jsonc import data, parse, read
-from pinakes.clients.splice import find, put, remove
-from pinakes.errors import BadConfiguration
+from deltos.clients.jsonc import data, parse, read
+from deltos.clients.splice import find, put, remove
+from deltos.errors import BadConfiguration
 from tests.clients.jsonc_texts import comments, jsonc, jsonc_objects
 
 SETTINGS = """\

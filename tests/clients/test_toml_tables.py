@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pinakes.clients.formats import TOML, Put, Remove, change_text
-from pinakes.errors import BadConfiguration
+from deltos.clients.formats import TOML, Put, Remove, change_text
+from deltos.errors import BadConfiguration
 
-PATH = ("mcp_servers", "pinakes")
-ENTRY = {"command": "pinakes", "args": ["mcp"]}
+PATH = ("mcp_servers", "deltos")
+ENTRY = {"command": "deltos", "args": ["mcp"]}
 CONFIG = """\
 # how I like it
 model = "o9"   # the big one
@@ -25,8 +25,8 @@ command = "x"
 theme = "dark"
 """
 BLOCK = """
-[mcp_servers.pinakes]
-command = "pinakes"
+[mcp_servers.deltos]
+command = "deltos"
 args = ["mcp"]
 """
 
@@ -41,7 +41,7 @@ def test_removing_what_was_added_gives_back_the_same_text() -> None:
 
 
 def test_comments_that_lead_to_the_next_table_stay_when_ours_leaves() -> None:
-    text = CONFIG + BLOCK + '[mcp_servers.pinakes.env]\nA = "b"\n# mine\n\n# next\n[mcp_servers.later]\ncommand = "y"\n'
+    text = CONFIG + BLOCK + '[mcp_servers.deltos.env]\nA = "b"\n# mine\n\n# next\n[mcp_servers.later]\ncommand = "y"\n'
     after = change_text(TOML, text, [Remove(PATH)])
     assert after == CONFIG + '\n# mine\n\n# next\n[mcp_servers.later]\ncommand = "y"\n'
 
@@ -51,7 +51,7 @@ def test_a_comment_after_our_table_at_the_end_stays() -> None:
 
 
 def test_a_changed_command_is_replaced_in_its_place() -> None:
-    text = BLOCK.replace('"pinakes"\n', '"old" # how to start it\n') + "startup_timeout_sec = 20\n\n# rest\n[tui]\n"
+    text = BLOCK.replace('"deltos"\n', '"old" # how to start it\n') + "startup_timeout_sec = 20\n\n# rest\n[tui]\n"
     after = change_text(TOML, text, [Put((*PATH, "command"), "new")])
     assert after == text.replace('"old"', '"new"')
 
@@ -69,13 +69,13 @@ def test_a_changed_command_is_replaced_in_its_place() -> None:
 )
 def test_every_way_to_write_servers_takes_one_more_and_gives_it_back(text: str) -> None:
     added = change_text(TOML, text, [Put(PATH, ENTRY)])
-    assert tomllib.loads(added)["mcp_servers"]["pinakes"] == ENTRY
+    assert tomllib.loads(added)["mcp_servers"]["deltos"] == ENTRY
     assert ("\r\n" in text) == ("\r\n" in added)
     assert tomllib.loads(change_text(TOML, added, [Remove(PATH)])) == tomllib.loads(text)
 
 
 def test_text_that_only_looks_like_our_table_is_left_alone() -> None:
-    text = CONFIG + '[notes]\ntext = """\n[mcp_servers.pinakes]\ncommand = 1\n"""\n' + BLOCK + "[z]\n"
+    text = CONFIG + '[notes]\ntext = """\n[mcp_servers.deltos]\ncommand = 1\n"""\n' + BLOCK + "[z]\n"
     assert tomllib.loads(change_text(TOML, text, [Remove(PATH)])) == {
         **tomllib.loads(CONFIG),
         "notes": tomllib.loads(text)["notes"],

@@ -56,8 +56,8 @@ def main() -> int:
     print("| server | revision | scenario | checks passed | failed | counts |\n|---|---|---|---|---|---|")
     with TemporaryDirectory() as folder:
         project = write_project(Path(folder, "project"))
-        for module, name in (("pinakes", "pinakes"), ("tests.conformance.server", "fixtures")):
-            words = ["mcp", str(project)] if module == "pinakes" else [str(project)]
+        for module, name in (("deltos", "deltos"), ("tests.conformance.server", "fixtures")):
+            words = ["mcp", str(project)] if module == "deltos" else [str(project)]
             served = Served([sys.executable, "-m", module, *words, "--http", "127.0.0.1:0"], Path(folder, "home"))
             try:
                 failed += sum(_run(served.url, name))

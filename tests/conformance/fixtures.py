@@ -15,9 +15,9 @@ from mcp.server.request_state import RequestStateBoundary, RequestStateSecurity
 from mcp.server.subscriptions import PromptsListChanged
 from mcp.shared.exceptions import MCPDeprecationWarning, MCPError
 
-from pinakes.errors import SourceError
-from pinakes.server.protocol import build_server
-from pinakes.tool import Answer, Call, Parameter, Tool
+from deltos.errors import SourceError
+from deltos.server.protocol import build_server
+from deltos.tool import Answer, Call, Parameter, Tool
 from tests.conformance import schemas
 
 if TYPE_CHECKING:
@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from mcp.server.context import ServerRequestContext
     from mcp.server.lowlevel import Server
 
-    from pinakes.server.manifest import Manifest
-    from pinakes.server.protocol import Surface
+    from deltos.server.manifest import Manifest
+    from deltos.server.protocol import Surface
 
     Context = ServerRequestContext[Any, Any]
     Params = types.CallToolRequestParams

@@ -1,4 +1,4 @@
-"""The fixture server. Run as a module, with the arguments of `pinakes mcp --http`."""
+"""The fixture server. Run as a module, with the arguments of `deltos mcp --http`."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ import sys
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from pinakes import __version__
-from pinakes.server.http import listen
-from pinakes.server.manifest import describe, write
-from pinakes.tool import Toolbox
+from deltos import __version__
+from deltos.server.http import listen
+from deltos.server.manifest import describe, write
+from deltos.tool import Toolbox
 from tests.conformance.fixtures import TOOLS, build
 from tests.conformance.schemas import IN_A_HEADER, KEYWORDS_OF_2020_12
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from pinakes.config import TOOLSETS
-from pinakes.server.manifest import Manifest
+from deltos.config import TOOLSETS
+from deltos.server.manifest import Manifest
 
 if TYPE_CHECKING:
     from collections.abc import Callable

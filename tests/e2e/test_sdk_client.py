@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-SERVE = ["-m", "pinakes", "mcp"]
+SERVE = ["-m", "deltos", "mcp"]
 
 
 @pytest.fixture

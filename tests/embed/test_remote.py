@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from pinakes.embed.protocol import Passage
-from pinakes.embed.remote import BATCH_TEXTS, QUIET_SECONDS, Endpoint, Kind, RemoteModel
-from pinakes.errors import EmbedderUnavailable
+from deltos.embed.protocol import Passage
+from deltos.embed.remote import BATCH_TEXTS, QUIET_SECONDS, Endpoint, Kind, RemoteModel
+from deltos.errors import EmbedderUnavailable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

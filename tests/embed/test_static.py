@@ -3,9 +3,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from pinakes.embed.protocol import Passage
-from pinakes.embed.static import MODEL_FOLDER, MOST_WORDS, StaticModel, shared_model
-from pinakes.text import Words
+from deltos.embed.protocol import Passage
+from deltos.embed.static import MODEL_FOLDER, MOST_WORDS, StaticModel, shared_model
+from deltos.text import Words
 
 
 @pytest.fixture

@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from pinakes.app import App
-from pinakes.config import Config
+from deltos.app import App
+from deltos.config import Config
 from tests.calling import Desk
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from pinakes.tool import Answer, JsonObject
+    from deltos.tool import Answer, JsonObject
 
 pytestmark = pytest.mark.evaluation
 
@@ -53,13 +53,13 @@ def ask(desk: Desk, query: str, **arguments: Any) -> tuple[Answer, list[JsonObje
 @pytest.mark.parametrize(
     ("query", "path", "shown"),
     [
-        ("how is a damaged database moved aside", "src/pinakes/store/sqlite.py", "def move_aside"),
-        ("one transaction that takes the write lock at once", "src/pinakes/store/sqlite.py", "BEGIN IMMEDIATE"),
-        ("apply database migrations", "src/pinakes/store/sqlite.py", "igrat"),
-        ("split_statements", "src/pinakes/store/sqlite.py", "def split_statements"),
-        ("store the chunks of a file in the database", "src/pinakes/store/code.py", "chunk"),
-        ("set_skipped", "src/pinakes/store/project.py", "skipped"),
-        ("Database.snapshot", "src/pinakes/store/sqlite.py", "def snapshot"),
+        ("how is a damaged database moved aside", "src/deltos/store/sqlite.py", "def move_aside"),
+        ("one transaction that takes the write lock at once", "src/deltos/store/sqlite.py", "BEGIN IMMEDIATE"),
+        ("apply database migrations", "src/deltos/store/sqlite.py", "igrat"),
+        ("split_statements", "src/deltos/store/sqlite.py", "def split_statements"),
+        ("store the chunks of a file in the database", "src/deltos/store/code.py", "chunk"),
+        ("set_skipped", "src/deltos/store/project.py", "skipped"),
+        ("Database.snapshot", "src/deltos/store/sqlite.py", "def snapshot"),
     ],
 )
 def test_database_functions_are_found(desk: Desk, query: str, path: str, shown: str) -> None:
@@ -77,7 +77,7 @@ def test_only_files_of_the_type_asked_for_are_shown(desk: Desk, file_type: str, 
     assert {Path(result["file_path"]).suffix for result in results} <= suffixes
 
 
-@pytest.mark.parametrize("directory", ["src/pinakes/store", "tests", "src/pinakes/domains/code"])
+@pytest.mark.parametrize("directory", ["src/deltos/store", "tests", "src/deltos/domains/code"])
 def test_only_files_below_the_directory_asked_for_are_shown(desk: Desk, directory: str) -> None:
     _, results = ask(desk, "search the database for chunks", directory=directory, limit=20)
     assert all(result["file_path"].startswith(f"{directory}/") for result in results)

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import pytest
 
-from pinakes.app import App
-from pinakes.config import Config
+from deltos.app import App
+from deltos.config import Config
 from tests.calling import Desk
 from tests.relevance.parcels import build_parcels
 

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from pinakes.app import App
-from pinakes.config import Config
-from pinakes.errors import BadArgument
-from pinakes.federation.diff import ChangedFile, changed_files, read_diff, touched_by
+from deltos.app import App
+from deltos.config import Config
+from deltos.errors import BadArgument
+from deltos.federation.diff import ChangedFile, changed_files, read_diff, touched_by
 from tests.calling import Desk
 from tests.federation.test_offers import written
 from tests.repositories import git, make_repository, write_files

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from pinakes.app import App
-from pinakes.config import Config
-from pinakes.errors import BadArgument, Cancelled, NotFound
-from pinakes.federation.model import Asked, Findings, Whole
-from pinakes.federation.search import Federation
-from pinakes.progress import Silent
+from deltos.app import App
+from deltos.config import Config
+from deltos.errors import BadArgument, Cancelled, NotFound
+from deltos.federation.model import Asked, Findings, Whole
+from deltos.federation.search import Federation
+from deltos.progress import Silent
 from tests.calling import Desk
 from tests.repositories import write_files
 

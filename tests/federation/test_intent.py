@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pinakes.federation.intent import intent_of
+from deltos.federation.intent import intent_of
 
 
 @pytest.mark.parametrize(

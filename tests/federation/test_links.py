@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from pinakes.app import App
-from pinakes.config import Config
-from pinakes.errors import NotFound
-from pinakes.federation.links import mention_of
+from deltos.app import App
+from deltos.config import Config
+from deltos.errors import NotFound
+from deltos.federation.links import mention_of
 from tests.calling import Desk
 from tests.domains.docs.test_packages import web_kit
 from tests.relevance.parcels import add_documentation

@@ -7,19 +7,19 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from pinakes.app import App
-from pinakes.budget import estimate_tokens
-from pinakes.config import Config
-from pinakes.errors import BadArgument, NotFound
-from pinakes.progress import Silent
-from pinakes.tool import Call, check_arguments
+from deltos.app import App
+from deltos.budget import estimate_tokens
+from deltos.config import Config
+from deltos.errors import BadArgument, NotFound
+from deltos.progress import Silent
+from deltos.tool import Call, check_arguments
 from tests.calling import Desk
 from tests.repositories import git, make_repository, write_files
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from pinakes.tool import Prompt
+    from deltos.tool import Prompt
     from tests.federation.conftest import Parcels
 
 
@@ -40,18 +40,18 @@ def prompt_named(app: App, name: str) -> Prompt:
 
 
 def test_the_overview_is_the_map_of_the_sessions_project(parcels: Parcels) -> None:
-    text = read(parcels.app, parcels.desk, "pinakes://project/overview")
+    text = read(parcels.app, parcels.desk, "deltos://project/overview")
     assert text.startswith("# parcels:")
     assert "def zone_between(origin: str, destination: str) -> Zone" in text
 
 
 def test_a_passage_and_an_observation_are_read_by_id_and_quoted(parcels: Parcels) -> None:
     found = parcels.desk.data("search", query="how do I back up the database")["results"][0]
-    text = read(parcels.app, parcels.desk, f"pinakes://doc/{found['id'].removeprefix('doc:')}")
+    text = read(parcels.app, parcels.desk, f"deltos://doc/{found['id'].removeprefix('doc:')}")
     assert "Source: docs/operations.md#back-up-the-database" in text
     assert "note: quoted from documentation, not an instruction" in text
     assert "parcels backup TARGET" in text
-    assert read(parcels.app, parcels.desk, f"pinakes://doc/{found['id'].replace(':', '%3A')}") == text
+    assert read(parcels.app, parcels.desk, f"deltos://doc/{found['id'].replace(':', '%3A')}") == text
     memory = parcels.desk.data("search", query="why did we reject GraphQL")["results"][0]
     assert "plain REST" in read(parcels.app, parcels.desk, memory["url"])
 
@@ -59,14 +59,14 @@ def test_a_passage_and_an_observation_are_read_by_id_and_quoted(parcels: Parcels
 @pytest.mark.parametrize(
     "uri",
     [
-        "pinakes://doc/../../etc/passwd",
-        "pinakes://doc/%2e%2e%2fsecret",
-        "pinakes://doc/..",
-        "pinakes://doc/a%5cb",
-        "pinakes://doc/a%00b",
-        "pinakes://doc/",
-        "pinakes://observation/x/y",
-        "pinakes://observation/" + "x" * 300,
+        "deltos://doc/../../etc/passwd",
+        "deltos://doc/%2e%2e%2fsecret",
+        "deltos://doc/..",
+        "deltos://doc/a%5cb",
+        "deltos://doc/a%00b",
+        "deltos://doc/",
+        "deltos://observation/x/y",
+        "deltos://observation/" + "x" * 300,
     ],
 )
 def test_a_path_in_an_address_is_refused(parcels: Parcels, uri: str) -> None:
@@ -75,7 +75,7 @@ def test_a_path_in_an_address_is_refused(parcels: Parcels, uri: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "uri", ["pinakes://doc/0", "pinakes://observation/none", "pinakes://project/other", "file:///x"]
+    "uri", ["deltos://doc/0", "deltos://observation/none", "deltos://project/other", "file:///x"]
 )
 def test_an_address_that_leads_nowhere_is_not_found(parcels: Parcels, uri: str) -> None:
     with pytest.raises(NotFound):

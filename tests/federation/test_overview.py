@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from pinakes.app import App
-from pinakes.budget import estimate_tokens
-from pinakes.config import Config
-from pinakes.federation.overview import page_rank, render_overview
-from pinakes.store.graph_read import GraphReader, ImportRow
+from deltos.app import App
+from deltos.budget import estimate_tokens
+from deltos.config import Config
+from deltos.federation.overview import page_rank, render_overview
+from deltos.store.graph_read import GraphReader, ImportRow
 from tests.repositories import write_files
 
 if TYPE_CHECKING:

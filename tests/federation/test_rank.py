@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from pinakes.federation.intent import intent_of
-from pinakes.federation.model import Hit
-from pinakes.federation.rank import merge
+from deltos.federation.intent import intent_of
+from deltos.federation.model import Hit
+from deltos.federation.rank import merge
 
 
 def hit(identifier: str, text: str, score: float = 1.0, **more: str) -> Hit:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from pinakes.errors import AddressRefused
-from pinakes.fetch.address import checked_addresses, is_public
+from deltos.errors import AddressRefused
+from deltos.fetch.address import checked_addresses, is_public
 
 
 @pytest.mark.parametrize("address", ["93.184.216.34", "2606:2800:220:1::1", "::ffff:93.184.216.34"])
@@ -41,5 +41,5 @@ def test_all_others_are_not(address: str) -> None:
 
 def test_a_host_with_only_private_addresses_is_refused_unless_allowed() -> None:
     assert checked_addresses("127.0.0.1", 80, allow_private=True) == ["127.0.0.1"]
-    with pytest.raises(AddressRefused, match="PINAKES_ALLOW_PRIVATE_HOSTS"):
+    with pytest.raises(AddressRefused, match="DELTOS_ALLOW_PRIVATE_HOSTS"):
         checked_addresses("127.0.0.1", 80, allow_private=False)

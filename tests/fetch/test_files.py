@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from pinakes.errors import AddressRefused, NotFound, SourceError
-from pinakes.fetch.files import allowed_path, read_file, walk_files
+from deltos.errors import AddressRefused, NotFound, SourceError
+from deltos.fetch.files import allowed_path, read_file, walk_files
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -24,7 +24,7 @@ def test_a_path_outside_is_refused_also_through_a_link(tmp_path: Path) -> None:
     outside.mkdir()
     (inside / "link").symlink_to(outside)
     for path in (outside, inside / "link", inside / ".." / "outside"):
-        with pytest.raises(AddressRefused, match="PINAKES_DOCS_ROOTS"):
+        with pytest.raises(AddressRefused, match="DELTOS_DOCS_ROOTS"):
             allowed_path(path, [inside])
 
 

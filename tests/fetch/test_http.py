@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from pinakes.errors import AddressRefused, FetchFailed
-from pinakes.fetch.address import require_web_address
-from pinakes.fetch.http import HttpClient, Limits, retry_after
+from deltos.errors import AddressRefused, FetchFailed
+from deltos.fetch.address import require_web_address
+from deltos.fetch.http import HttpClient, Limits, retry_after
 from tests.loopback import Page
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ def test_a_page_comes_with_its_type_charset_and_validators(site: Site, client: H
     response = client.get(f"{site.url}/a")
     assert (response.status, response.media_type, response.charset) == (200, "text/html", "iso-8859-1")
     assert (response.etag, response.last_modified) == ('"1"', "Mon, 01 Jan 2024 00:00:00 GMT")
-    assert "pinakes" in site.request_headers["/a"]["user-agent"]
+    assert "deltos" in site.request_headers["/a"]["user-agent"]
 
 
 def test_a_copy_that_is_still_right_costs_no_body(site: Site, client: HttpClient) -> None:

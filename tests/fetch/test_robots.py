@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pinakes.fetch.http import HttpClient
-from pinakes.fetch.pace import Pace
-from pinakes.fetch.robots import Robots
+from deltos.fetch.http import HttpClient
+from deltos.fetch.pace import Pace
+from deltos.fetch.robots import Robots
 from tests.loopback import Page
 
 if TYPE_CHECKING:

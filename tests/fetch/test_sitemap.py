@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from pinakes.errors import SourceError
-from pinakes.fetch.http import HttpClient
-from pinakes.fetch.sitemap import parse_sitemap, sitemap_addresses
+from deltos.errors import SourceError
+from deltos.fetch.http import HttpClient
+from deltos.fetch.sitemap import parse_sitemap, sitemap_addresses
 from tests.loopback import Page
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pinakes.fetch.url import Scope, folder_of, looks_endless, normalise
+from deltos.fetch.url import Scope, folder_of, looks_endless, normalise
 
 
 @pytest.mark.parametrize(

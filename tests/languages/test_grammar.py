@@ -6,9 +6,9 @@ import dataclasses
 
 import pytest
 
-from pinakes.languages import grammar
-from pinakes.languages.outline import outline
-from pinakes.languages.table import LANGUAGES, Language, language
+from deltos.languages import grammar
+from deltos.languages.outline import outline
+from deltos.languages.table import LANGUAGES, Language, language
 
 PARSED = [language for language in LANGUAGES if language.grammar]
 

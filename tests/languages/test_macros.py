@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pinakes.languages.macros import without_macros
+from deltos.languages.macros import without_macros
 
 
 @pytest.mark.parametrize(

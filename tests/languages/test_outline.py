@@ -9,13 +9,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pinakes.languages.grammar import parse
-from pinakes.languages.outline import outline
-from pinakes.languages.table import LANGUAGES, Language, language
-from pinakes.languages.wording import DOC_CHARS, SIGNATURE_CHARS
+from deltos.languages.grammar import parse
+from deltos.languages.outline import outline
+from deltos.languages.table import LANGUAGES, Language, language
+from deltos.languages.wording import DOC_CHARS, SIGNATURE_CHARS
 
 if TYPE_CHECKING:
-    from pinakes.languages.model import Definition
+    from deltos.languages.model import Definition
 
 SAMPLES = Path(__file__).parent / "samples"
 PARSED = [language for language in LANGUAGES if language.grammar]

@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from pinakes.languages.table import LANGUAGES, detect, language
+from deltos.languages.table import LANGUAGES, detect, language
 
 
 def detected(path: str, head: bytes = b"") -> str | None:
@@ -95,6 +95,6 @@ def test_a_language_is_found_by_its_name() -> None:
 
 
 def test_the_table_does_not_load_a_parser() -> None:
-    code = "import sys, pinakes.languages.outline, pinakes.languages.table; print('tree_sitter' in sys.modules)"
+    code = "import sys, deltos.languages.outline, deltos.languages.table; print('tree_sitter' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "False"

@@ -6,10 +6,10 @@ import json
 
 import pytest
 
-from pinakes.errors import SourceError
-from pinakes.markup.formats import format_of, parse
-from pinakes.markup.model import join_blocks
-from pinakes.markup.text import slug, visible
+from deltos.errors import SourceError
+from deltos.markup.formats import format_of, parse
+from deltos.markup.model import join_blocks
+from deltos.markup.text import slug, visible
 
 
 @pytest.mark.parametrize(

@@ -5,8 +5,8 @@ from __future__ import annotations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pinakes.markup.html import decode, parse_html
-from pinakes.markup.model import Document, join_blocks
+from deltos.markup.html import decode, parse_html
+from deltos.markup.model import Document, join_blocks
 
 URL = "https://example.org/guide/page.html"
 

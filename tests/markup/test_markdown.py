@@ -5,8 +5,8 @@ from __future__ import annotations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pinakes.markup.markdown import parse_markdown
-from pinakes.markup.model import Document, join_blocks
+from deltos.markup.markdown import parse_markdown
+from deltos.markup.model import Document, join_blocks
 
 URL = "/docs/guide.md"
 

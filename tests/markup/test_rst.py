@@ -5,8 +5,8 @@ from __future__ import annotations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pinakes.markup.model import Document, join_blocks
-from pinakes.markup.rst import parse_rst
+from deltos.markup.model import Document, join_blocks
+from deltos.markup.rst import parse_rst
 
 
 def parse(text: str) -> Document:

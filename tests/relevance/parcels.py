@@ -7,16 +7,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pinakes.domains.docs.library import NewSource
-from pinakes.domains.memory.model import Draft, Place
-from pinakes.federation.model import Asked
-from pinakes.progress import Silent
-from pinakes.workspace.identity import identify
+from deltos.domains.docs.library import NewSource
+from deltos.domains.memory.model import Draft, Place
+from deltos.federation.model import Asked
+from deltos.progress import Silent
+from deltos.workspace.identity import identify
 from tests.repositories import write_files
 
 if TYPE_CHECKING:
-    from pinakes.app import App
-    from pinakes.federation.model import Hit
+    from deltos.app import App
+    from deltos.federation.model import Hit
 
 HERE = Path(__file__).parent
 

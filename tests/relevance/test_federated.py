@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import pytest
 
-from pinakes.app import App
-from pinakes.config import Config
+from deltos.app import App
+from deltos.config import Config
 from tests.relevance.parcels import build_parcels, first_hits, goldens
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from pinakes.federation.model import Hit
+    from deltos.federation.model import Hit
     from tests.relevance.parcels import Golden
 
 

@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from pinakes.app import App
-from pinakes.config import Config
+from deltos.app import App
+from deltos.config import Config
 from tests.repositories import write_files
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from pinakes.domains.code.search import CodeSearch
+    from deltos.domains.code.search import CodeSearch
 
 HERE = Path(__file__).parent
 GOLDENS = HERE / "rankings.txt"

@@ -13,8 +13,8 @@ from typing import Any
 
 import pytest
 
-from pinakes import __version__
-from pinakes.clients.table import client_named
+from deltos import __version__
+from deltos.clients.table import client_named
 
 ROOT = Path(__file__).parents[2]
 
@@ -44,7 +44,7 @@ def test_the_registry_entry_keeps_to_the_published_schema(dist: Path) -> None:
     assert 1 <= len(server["description"]) <= 100
     assert server["version"] == __version__
     (package,) = server["packages"]
-    assert (package["registryType"], package["identifier"], package["version"]) == ("pypi", "pinakes", __version__)
+    assert (package["registryType"], package["identifier"], package["version"]) == ("pypi", "deltos", __version__)
     assert package["transport"] == {"type": "stdio"}
     assert package["packageArguments"] == [{"type": "positional", "value": "mcp"}]
     assert all(set(variable) == {"name", "description"} for variable in package["environmentVariables"])
@@ -59,18 +59,18 @@ def test_the_plugin_has_the_server_and_the_hooks_of_the_client_table(dist: Path)
     manifest = load(plugin / ".claude-plugin" / "plugin.json")
     assert re.fullmatch(r"[a-z][a-z0-9]*(-[a-z0-9]+)*", manifest["name"])
     assert manifest["version"] == __version__
-    server = load(plugin / ".mcp.json")["mcpServers"]["pinakes"]
-    assert (server["command"], server["args"]) == ("pinakes", ["mcp"])
+    server = load(plugin / ".mcp.json")["mcpServers"]["deltos"]
+    assert (server["command"], server["args"]) == ("deltos", ["mcp"])
     hooks = client_named("claude-code").hooks
     assert hooks is not None
     held = load(plugin / "hooks" / "hooks.json")["hooks"]
     assert {event: groups[0]["hooks"][0]["command"] for event, groups in held.items()} == {
-        event.name: f"pinakes hook {event.name}" for event in hooks.events
+        event.name: f"deltos hook {event.name}" for event in hooks.events
     }
 
 
 def test_the_bundle_describes_itself_and_starts(dist: Path, tmp_path: Path) -> None:
-    with zipfile.ZipFile(dist / f"pinakes-{__version__}.mcpb") as bundle:
+    with zipfile.ZipFile(dist / f"deltos-{__version__}.mcpb") as bundle:
         bundle.extractall(tmp_path)
     manifest = load(tmp_path / "manifest.json")
     assert {"manifest_version", "name", "version", "description", "author", "server"} <= set(manifest)
@@ -78,7 +78,7 @@ def test_the_bundle_describes_itself_and_starts(dist: Path, tmp_path: Path) -> N
     assert [tool["name"] for tool in manifest["tools"]].count("search_code") == 1
     assert set(manifest["user_config"]) == set(re.findall(r"\$\{user_config\.(\w+)\}", json.dumps(manifest["server"])))
     assert (tmp_path / "pyproject.toml").exists()
-    # The copy in the bundle must not count as a second Pinakes in the coverage report.
+    # The copy in the bundle must not count as a second Deltos in the coverage report.
     unmeasured = {name: value for name, value in os.environ.items() if not name.startswith("COVERAGE")}
     started = subprocess.run(
         [sys.executable, manifest["server"]["entry_point"], "--help"],
@@ -88,10 +88,10 @@ def test_the_bundle_describes_itself_and_starts(dist: Path, tmp_path: Path) -> N
         text=True,
         check=True,
     )
-    assert started.stdout.startswith("usage: pinakes mcp")
+    assert started.stdout.startswith("usage: deltos mcp")
 
 
 def test_equal_sources_give_equal_bundles(dist: Path, tmp_path: Path) -> None:
     build(tmp_path)
-    name = f"pinakes-{__version__}.mcpb"
+    name = f"deltos-{__version__}.mcpb"
     assert (tmp_path / name).read_bytes() == (dist / name).read_bytes()

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from pinakes.server.manifest import describe, write
+from deltos.server.manifest import describe, write
 from tests.server.raw import RawClient, toy_command
 from tests.server.toyserver import TOOLS
 

@@ -25,7 +25,7 @@ def toy_command(manifest: Path, *arguments: str) -> list[str]:
 
 def environment(home: Path, **more: str) -> dict[str, str]:
     """Ours, so that the server finds the same packages from any folder, with a data folder of its own."""
-    return {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), "PINAKES_HOME": str(home), **more}
+    return {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), "DELTOS_HOME": str(home), **more}
 
 
 def initialize_params(version: str = "2025-06-18", capabilities: JsonObject | None = None) -> JsonObject:

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from pinakes.server.access import Level, Tokens
-from pinakes.store.tokens import FILE_NAME, TokenStore
+from deltos.server.access import Level, Tokens
+from deltos.store.tokens import FILE_NAME, TokenStore
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from pinakes.budget import MAX_ANSWER_CHARACTERS
+from deltos.budget import MAX_ANSWER_CHARACTERS
 
 if TYPE_CHECKING:
     from tests.server.raw import RawClient
@@ -130,7 +130,7 @@ def test_a_cut_answer_warns_in_the_log_of_clients_that_want_to_hear(client: RawC
     assert warning["method"] == "notifications/message"
     assert warning["params"] == {
         "level": "warning",
-        "logger": "pinakes",
+        "logger": "deltos",
         "data": "structured: answer cut to 8 of 1234 characters",
     }
     client.request("logging/setLevel", {"level": "error"})

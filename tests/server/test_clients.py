@@ -11,7 +11,7 @@ import pytest
 from mcp import Client, MCPError, StdioServerParameters
 from pydantic import FileUrl
 
-from pinakes.config import TOOLSETS_FILE
+from deltos.config import TOOLSETS_FILE
 from tests.server.raw import environment, toy_command
 
 if TYPE_CHECKING:
@@ -51,8 +51,8 @@ def text_of(result: types.CallToolResult) -> str:
 def test_every_era_lists_and_calls_tools(connect: Connect, mode: str) -> None:
     async def scenario() -> None:
         async with connect(mode=mode) as client:
-            assert client.server_info.name == "pinakes"
-            assert client.instructions.startswith("Pinakes answers from a local index")
+            assert client.server_info.name == "deltos"
+            assert client.instructions.startswith("Deltos answers from a local index")
             tools = (await client.list_tools()).tools
             assert tools[0].name == "echo"
             assert tools[0].annotations.read_only_hint is True

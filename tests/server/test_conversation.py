@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pinakes.server.conversation import LOG_LEVELS, Conversation, path_of_uri
+from deltos.server.conversation import LOG_LEVELS, Conversation, path_of_uri
 
 
 @pytest.mark.parametrize(

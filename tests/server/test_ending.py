@@ -92,7 +92,7 @@ def test_a_toolbox_that_cannot_be_opened_is_told_at_every_call_and_tried_again(
     (tmp_path / "read-only").touch()
     client = start_client()
     client.initialize()
-    told = "Error: The data folder is read-only. Set PINAKES_HOME to another folder."
+    told = "Error: The data folder is read-only. Set DELTOS_HOME to another folder."
     assert client.call("echo", text="x") == {"content": [{"type": "text", "text": told}], "isError": True}
     (tmp_path / "read-only").unlink()
     assert client.text("echo", text="x") == "x"

@@ -1,4 +1,4 @@
-"""The command line of `pinakes mcp`."""
+"""The command line of `deltos mcp`."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from pinakes.errors import BadArgument
-from pinakes.server.front import Options, parse_options
+from deltos.errors import BadArgument
+from deltos.server.front import Options, parse_options
 from tests.server.raw import environment, toy_command
 
 if TYPE_CHECKING:
@@ -42,14 +42,14 @@ def test_options_are_read(arguments: list[str], options: Options) -> None:
 
 @pytest.mark.parametrize("arguments", [["--toolsets"], ["a", "b"], ["--port", "1"], ["-x"], ["--help=1"]])
 def test_what_is_no_option_is_refused(arguments: list[str]) -> None:
-    with pytest.raises(BadArgument, match="pinakes mcp --help"):
+    with pytest.raises(BadArgument, match="deltos mcp --help"):
         parse_options(arguments)
 
 
 def test_help_teaches_and_ends(manifest_path: Path, tmp_path: Path) -> None:
     done = run_command(manifest_path, tmp_path, "--help")
     assert done.returncode == 0
-    assert done.stdout.startswith("usage: pinakes mcp [PATH] [--toolsets LIST]")
+    assert done.stdout.startswith("usage: deltos mcp [PATH] [--toolsets LIST]")
 
 
 @pytest.mark.parametrize(
@@ -58,7 +58,7 @@ def test_help_teaches_and_ends(manifest_path: Path, tmp_path: Path) -> None:
         (["--bogus"], {}, "unexpected argument: --bogus"),
         (["no/such/folder"], {}, "not a folder: no/such/folder"),
         (["--toolsets", "kitchen"], {}, "Unknown toolset: kitchen"),
-        ([], {"PINAKES_TOKEN_BUDGET": "lots"}, "PINAKES_TOKEN_BUDGET is not a number"),
+        ([], {"DELTOS_TOKEN_BUDGET": "lots"}, "DELTOS_TOKEN_BUDGET is not a number"),
     ],
 )
 def test_a_wrong_start_is_refused_on_stderr(
@@ -66,7 +66,7 @@ def test_a_wrong_start_is_refused_on_stderr(
 ) -> None:
     done = run_command(manifest_path, tmp_path, *arguments, **environ)
     assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr.startswith(f"pinakes mcp: {words}")
+    assert done.stderr.startswith(f"deltos mcp: {words}")
 
 
 def test_a_current_folder_that_is_gone_is_told(manifest_path: Path, tmp_path: Path) -> None:
@@ -75,7 +75,7 @@ def test_a_current_folder_that_is_gone_is_told(manifest_path: Path, tmp_path: Pa
     command = ["sh", "-c", script, "sh", *toy_command(manifest_path)]
     done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, env=environment(tmp_path))
     assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr.startswith("pinakes mcp: ")
+    assert done.stderr.startswith("deltos mcp: ")
 
 
 def test_a_client_that_hangs_up_at_once_is_a_clean_end(manifest_path: Path, tmp_path: Path) -> None:

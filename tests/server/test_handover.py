@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from pinakes.server.wire import MAX_LINE_BYTES
+from deltos.server.wire import MAX_LINE_BYTES
 from tests.server.raw import initialize_params
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 GATE = """
 import os, sys
-open(os.environ["PINAKES_TEST_GATE"]).close()
+open(os.environ["DELTOS_TEST_GATE"]).close()
 sys.path.remove(os.path.dirname(__file__))
 del sys.modules["anyio"]
 import anyio
@@ -50,7 +50,7 @@ def gate(tmp_path: Path) -> Path:
 def gated(start_client: StartClient, gate: Path) -> RawClient:
     """A client of a server that waits at the gate before it imports the SDK."""
     search_path = os.pathsep.join([str(gate.with_name("slow")), *sys.path])
-    return start_client(PYTHONPATH=search_path, PINAKES_TEST_GATE=str(gate))
+    return start_client(PYTHONPATH=search_path, DELTOS_TEST_GATE=str(gate))
 
 
 def open_gate(gate: Path) -> None:
@@ -139,7 +139,7 @@ def test_an_sdk_that_cannot_be_imported_ends_the_server_with_its_reason(start_cl
 
 
 def test_the_front_imports_nothing_heavy() -> None:
-    code = "import sys; old = set(sys.modules); import pinakes.server.front; print(*(set(sys.modules) - old))"
+    code = "import sys; old = set(sys.modules); import deltos.server.front; print(*(set(sys.modules) - old))"
     modules = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
     heavy = {
         "anyio",

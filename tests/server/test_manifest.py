@@ -12,14 +12,14 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from mcp.shared.message import SessionMessage
 
-from pinakes.config import TOOLSETS
-from pinakes.server.conversation import Conversation
-from pinakes.server.greeter import Greeter
-from pinakes.server.manifest import Manifest, describe
-from pinakes.server.protocol import Surface, build_server, protocol_versions
-from pinakes.server.visitor import Visitor
-from pinakes.server.workbench import Workbench
-from pinakes.tool import Toolbox
+from deltos.config import TOOLSETS
+from deltos.server.conversation import Conversation
+from deltos.server.greeter import Greeter
+from deltos.server.manifest import Manifest, describe
+from deltos.server.protocol import Surface, build_server, protocol_versions
+from deltos.server.visitor import Visitor
+from deltos.server.workbench import Workbench
+from deltos.tool import Toolbox
 from tests.server.raw import initialize_params
 from tests.server.toyserver import TOOLS
 

@@ -30,23 +30,23 @@ def agent(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RawClient]:
 
 def test_resources_and_templates_are_listed(agent: RawClient) -> None:
     (overview,) = agent.request("resources/list")["result"]["resources"]
-    assert (overview["uri"], overview["mimeType"]) == ("pinakes://project/overview", "text/markdown")
+    assert (overview["uri"], overview["mimeType"]) == ("deltos://project/overview", "text/markdown")
     templates = agent.request("resources/templates/list", {})["result"]["resourceTemplates"]
-    assert [each["uriTemplate"] for each in templates] == ["pinakes://doc/{id}", "pinakes://observation/{id}"]
+    assert [each["uriTemplate"] for each in templates] == ["deltos://doc/{id}", "deltos://observation/{id}"]
 
 
 def test_the_overview_and_an_observation_can_be_read(agent: RawClient) -> None:
-    (contents,) = agent.request("resources/read", {"uri": "pinakes://project/overview"})["result"]["contents"]
-    assert contents["uri"] == "pinakes://project/overview"
+    (contents,) = agent.request("resources/read", {"uri": "deltos://project/overview"})["result"]["contents"]
+    assert contents["uri"] == "deltos://project/overview"
     assert "1 def total_price(items)" in contents["text"]
     kept = agent.call("remember", text="total_price must stay free of taxes")["structuredContent"]["id"]
-    uri = f"pinakes://observation/{kept.removeprefix('obs:')}"
+    uri = f"deltos://observation/{kept.removeprefix('obs:')}"
     (contents,) = agent.request("resources/read", {"uri": uri})["result"]["contents"]
     assert "free of taxes" in contents["text"]
 
 
 @pytest.mark.parametrize(
-    "uri", ["pinakes://doc/../../../etc/passwd", "pinakes://doc/%2e%2e%2f", "pinakes://doc/1", "file:///etc/passwd", ""]
+    "uri", ["deltos://doc/../../../etc/passwd", "deltos://doc/%2e%2e%2f", "deltos://doc/1", "file:///etc/passwd", ""]
 )
 def test_an_address_that_must_not_or_cannot_be_read_is_refused(agent: RawClient, uri: str) -> None:
     error = agent.request("resources/read", {"uri": uri})["error"]
@@ -88,7 +88,7 @@ def test_a_flag_turns_that_off(tmp_path_factory: pytest.TempPathFactory) -> None
     folder = tmp_path_factory.mktemp("repeat")
     root = make_repository(folder / "shop", FILES)
     command = [sys.executable, "-c", SERVE, str(root)]
-    client = RawClient(command, home=folder / "home", cwd=folder, PINAKES_REPEAT_EXCERPTS="1")
+    client = RawClient(command, home=folder / "home", cwd=folder, DELTOS_REPEAT_EXCERPTS="1")
     client.initialize()
     for _ in range(2):
         assert "return sum(items)" in client.text("search_code", query="total_price")

@@ -8,28 +8,28 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from pinakes import __version__
-from pinakes.budget import estimate_tokens
-from pinakes.config import TOOLSETS, Config
-from pinakes.errors import StoreTooNew
-from pinakes.server import manifest
-from pinakes.server.instructions import instructions
-from pinakes.server.manifest import MANIFEST_PATH, Manifest
-from pinakes.server.toolbox import open_toolbox
-from pinakes.store.migrations import LIBRARY
-from pinakes.store.sqlite import Database, Migration
+from deltos import __version__
+from deltos.budget import estimate_tokens
+from deltos.config import TOOLSETS, Config
+from deltos.errors import StoreTooNew
+from deltos.server import manifest
+from deltos.server.instructions import instructions
+from deltos.server.manifest import MANIFEST_PATH, Manifest
+from deltos.server.toolbox import open_toolbox
+from deltos.store.migrations import LIBRARY
+from deltos.store.sqlite import Database, Migration
 from tests.calling import Desk
 from tests.server.raw import RawClient
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-SERVE = "import sys; from pinakes.server.front import main; sys.exit(main(sys.argv[1:]))"
+SERVE = "import sys; from deltos.server.front import main; sys.exit(main(sys.argv[1:]))"
 ANNOTATIONS = {"title", "readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint"}
 
 
 def test_the_committed_manifest_is_that_of_the_tools(tmp_path: Path) -> None:
-    """When this fails: `python -m pinakes.server.manifest`."""
+    """When this fails: `python -m deltos.server.manifest`."""
     manifest.main(tmp_path / "manifest.json")
     assert (tmp_path / "manifest.json").read_text("utf-8") == MANIFEST_PATH.read_text("utf-8")
 

@@ -9,7 +9,7 @@ import anyio.lowlevel
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pinakes.server.reporting import MIN_INTERVAL_SECONDS, CallProgress
+from deltos.server.reporting import MIN_INTERVAL_SECONDS, CallProgress
 
 Told = list[tuple[float, float | None, str | None]]
 

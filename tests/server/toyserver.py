@@ -1,4 +1,4 @@
-"""A real server of a few tiny tools. Run as a script, with a manifest and the arguments of `pinakes mcp`."""
+"""A real server of a few tiny tools. Run as a script, with a manifest and the arguments of `deltos mcp`."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ import threading
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pinakes.errors import Cancelled, NotFound, StoreUnwritable
-from pinakes.server import front
-from pinakes.tool import Answer, Call, Parameter, Tool, Toolbox
+from deltos.errors import Cancelled, NotFound, StoreUnwritable
+from deltos.server import front
+from deltos.tool import Answer, Call, Parameter, Tool, Toolbox
 
 if TYPE_CHECKING:
-    from pinakes.config import Config
+    from deltos.config import Config
 
 
 def echo(call: Call) -> Answer:
@@ -203,7 +203,7 @@ def block() -> None:
 
 def open_toolbox(config: Config) -> Toolbox:
     if (config.home / "read-only").exists():
-        raise StoreUnwritable("The data folder is read-only", hint="Set PINAKES_HOME to another folder.")
+        raise StoreUnwritable("The data folder is read-only", hint="Set DELTOS_HOME to another folder.")
     if (config.home / "stuck").exists():
         return Toolbox((), close=block)
     served = tuple(tool for tool in TOOLS if tool.toolset in config.toolsets)

@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from pinakes.errors import StoreUnwritable
-from pinakes.store.lock import hold_lock, try_lock
+from deltos.errors import StoreUnwritable
+from deltos.store.lock import hold_lock, try_lock
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 HOLDER = """
 import sys, pathlib
-from pinakes.store.lock import hold_lock
+from deltos.store.lock import hold_lock
 with hold_lock(pathlib.Path(sys.argv[1])):
     print("held", flush=True)
     sys.stdin.read()
@@ -61,5 +61,5 @@ def test_waiting_for_a_lock_ends_when_its_holder_lets_go(tmp_path: Path) -> None
 
 def test_a_lock_in_a_folder_that_cannot_be_made_is_a_named_error(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("not a folder")
-    with pytest.raises(StoreUnwritable, match="PINAKES_HOME"), try_lock(tmp_path / "file" / "l"):
+    with pytest.raises(StoreUnwritable, match="DELTOS_HOME"), try_lock(tmp_path / "file" / "l"):
         pass

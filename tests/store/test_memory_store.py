@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from pinakes.errors import StoreBusy, StoreTooNew
-from pinakes.store.memory import MIGRATIONS, MemoryStore, NewObservation, session_of
-from pinakes.store.sqlite import Database, Migration
+from deltos.errors import StoreBusy, StoreTooNew
+from deltos.store.memory import MIGRATIONS, MemoryStore, NewObservation, session_of
+from deltos.store.sqlite import Database, Migration
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from pinakes.store.memory import MIGRATIONS as MEMORY
-from pinakes.store.migrations import LIBRARY, PROJECT
+from deltos.store.memory import MIGRATIONS as MEMORY
+from deltos.store.migrations import LIBRARY, PROJECT
 
 
 def test_the_steps_of_each_kind_of_file_keep_their_order() -> None:

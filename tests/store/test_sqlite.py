@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from pinakes.errors import StoreBusy, StoreCorrupt, StoreError, StoreTooNew, StoreUnwritable
-from pinakes.store.sqlite import Database, Migration, check_file, move_aside, split_statements
+from deltos.errors import StoreBusy, StoreCorrupt, StoreError, StoreTooNew, StoreUnwritable
+from deltos.store.sqlite import Database, Migration, check_file, move_aside, split_statements
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -135,7 +135,7 @@ def test_a_file_of_a_newer_version_is_refused_and_left_untouched(path: Path, kno
     newer = Database(path, [NOTES, TAGS])
     newer.close()
     before = path.read_bytes()
-    with pytest.raises(StoreTooNew, match=r"does not know.*Upgrade pinakes"):
+    with pytest.raises(StoreTooNew, match=r"does not know.*Upgrade deltos"):
         Database(path, known)
     assert path.read_bytes() == before
     assert [entry.name for entry in path.parent.iterdir() if "corrupt" in entry.name] == []
@@ -272,7 +272,7 @@ def test_each_thread_has_a_connection_of_its_own_and_can_give_it_back(database: 
 
 OPENER = """
 import pathlib, sys
-from pinakes.store.sqlite import Database, Migration
+from deltos.store.sqlite import Database, Migration
 sys.stdin.readline()
 notes = Migration("001-notes", "CREATE TABLE note (id INTEGER PRIMARY KEY, text TEXT);")
 database = Database(pathlib.Path(sys.argv[1]), [notes])
@@ -324,7 +324,7 @@ def test_a_read_only_folder_is_a_named_error() -> None:
     with read_only_folder() as folder:
         lock_folder(folder)
         for place in (folder / "notes.db", folder / "deeper" / "notes.db"):
-            with pytest.raises(StoreUnwritable, match="Set PINAKES_HOME to a writable folder"):
+            with pytest.raises(StoreUnwritable, match="Set DELTOS_HOME to a writable folder"):
                 Database(place, [NOTES])
 
 

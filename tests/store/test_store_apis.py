@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from pinakes.store.apis import MIGRATIONS, ApiRow, ApiStore, NewUnit, UnitRow, WordsRow
-from pinakes.store.sqlite import Database
+from deltos.store.apis import MIGRATIONS, ApiRow, ApiStore, NewUnit, UnitRow, WordsRow
+from deltos.store.sqlite import Database
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

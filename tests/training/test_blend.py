@@ -11,8 +11,8 @@ from training.blend import blend, unit_scale, weighted
 from training.export import export
 from training.table import Table
 
-from pinakes.embed.protocol import Passage
-from pinakes.embed.static import StaticModel
+from deltos.embed.protocol import Passage
+from deltos.embed.static import StaticModel
 
 ROOT = Path(__file__).parents[2]
 RANDOM = np.random.default_rng(5)

@@ -6,16 +6,16 @@ import os
 import signal
 from typing import TYPE_CHECKING
 
-from pinakes.model import Project
-from pinakes.store.project import PROJECT_001
-from pinakes.store.sqlite import Database, Migration
-from pinakes.workspace.project_index import ProjectIndex
+from deltos.model import Project
+from deltos.store.project import PROJECT_001
+from deltos.store.sqlite import Database, Migration
+from deltos.workspace.project_index import ProjectIndex
 
 if TYPE_CHECKING:
     import sqlite3
     from pathlib import Path
 
-    from pinakes.workspace.indexer import Changes, Indexer, ParsedFile
+    from deltos.workspace.indexer import Changes, Indexer, ParsedFile
 
 TEXTS = Migration(
     "text-001",

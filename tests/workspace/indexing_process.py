@@ -5,12 +5,12 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from pinakes.domains.code.index import CodeIndexer
-from pinakes.domains.graph.index import GraphIndexer
-from pinakes.progress import Silent
-from pinakes.store.migrations import PROJECT
-from pinakes.workspace import sync
-from pinakes.workspace.projects import Projects
+from deltos.domains.code.index import CodeIndexer
+from deltos.domains.graph.index import GraphIndexer
+from deltos.progress import Silent
+from deltos.store.migrations import PROJECT
+from deltos.workspace import sync
+from deltos.workspace.projects import Projects
 
 
 class Printer(Silent):

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pinakes.workspace.admission import MAX_CODE_BYTES, MAX_DATA_BYTES, Admitted, admit, read_regular
+from deltos.workspace.admission import MAX_CODE_BYTES, MAX_DATA_BYTES, Admitted, admit, read_regular
 from tests.repositories import write_files
 
 if TYPE_CHECKING:

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from pinakes.errors import NotFound
-from pinakes.workspace.identity import find_root, identify, normalise_remote
+from deltos.errors import NotFound
+from deltos.workspace.identity import find_root, identify, normalise_remote
 from tests.repositories import git, make_repository
 
 if TYPE_CHECKING:

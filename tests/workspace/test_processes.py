@@ -16,8 +16,8 @@ from tests.workspace.indexing_process import open_projects
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from pinakes.workspace.project_index import ProjectIndex
-    from pinakes.workspace.projects import Projects
+    from deltos.workspace.project_index import ProjectIndex
+    from deltos.workspace.projects import Projects
 
 CONTENT = """SELECT path, language, lines, size, hash FROM file
 UNION ALL SELECT path, start_line, end_line, symbol, signature FROM chunk JOIN file ON file.id = file_id

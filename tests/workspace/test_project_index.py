@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from pinakes.errors import Cancelled, NothingToIndex, PinakesError, StoreCorrupt
-from pinakes.progress import Silent
-from pinakes.store.lock import try_lock
-from pinakes.workspace import watch
-from pinakes.workspace.project_index import SMALL_CHANGE_FILES
+from deltos.errors import Cancelled, DeltosError, NothingToIndex, StoreCorrupt
+from deltos.progress import Silent
+from deltos.store.lock import try_lock
+from deltos.workspace import watch
+from deltos.workspace.project_index import SMALL_CHANGE_FILES
 from tests.repositories import git, make_repository, write_files
 from tests.store.test_lock import start_holder
 from tests.workspace.indexers import TextIndexer, open_index, texts
@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from pinakes.workspace.indexer import Changes, ParsedFile
-    from pinakes.workspace.project_index import Freshness, ProjectIndex
+    from deltos.workspace.indexer import Changes, ParsedFile
+    from deltos.workspace.project_index import Freshness, ProjectIndex
 
 FILES = {"a.py": "a = 1\n", "b.py": "b = 1\n"}
 
@@ -260,7 +260,7 @@ def test_a_first_index_that_fails_is_an_error_each_time(tmp_path: Path) -> None:
 
 
 def test_a_bug_in_the_background_is_an_error_and_not_silence(tmp_path: Path, root: Path) -> None:
-    with pytest.raises(PinakesError, match="Indexing failed: RuntimeError: a bug"):
+    with pytest.raises(DeltosError, match="Indexing failed: RuntimeError: a bug"):
         open_index(tmp_path, root, BrokenIndexer()).freshen()
 
 
@@ -333,4 +333,4 @@ def test_closing_stops_a_background_run(tmp_path: Path, root: Path) -> None:
     index.freshen(wait_seconds=0.0)
     threading.Timer(0.01, indexer.gate.set).start()
     index.close()
-    assert not any(thread.name == "pinakes-index" for thread in threading.enumerate())
+    assert not any(thread.name == "deltos-index" for thread in threading.enumerate())

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from pinakes.errors import BadArgument, NotFound
-from pinakes.store.project import PROJECT_001
-from pinakes.workspace.projects import Projects
-from pinakes.workspace.registry import index_path, known_indexes
+from deltos.errors import BadArgument, NotFound
+from deltos.store.project import PROJECT_001
+from deltos.workspace.projects import Projects
+from deltos.workspace.registry import index_path, known_indexes
 from tests.repositories import git, make_repository, write_files
 from tests.workspace.indexers import TEXTS, TextIndexer, texts
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pinakes.workspace.purpose import is_test
+from deltos.workspace.purpose import is_test
 
 
 @pytest.mark.parametrize(

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from pinakes.errors import Cancelled, NothingToIndex
-from pinakes.progress import Silent
-from pinakes.workspace import sync
-from pinakes.workspace.extract import PARALLEL_BYTES
+from deltos.errors import Cancelled, NothingToIndex
+from deltos.progress import Silent
+from deltos.workspace import sync
+from deltos.workspace.extract import PARALLEL_BYTES
 from tests.repositories import write_files
 from tests.workspace.indexers import DEADLY, FAILING, TextIndexer, open_index, settled, texts
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from pinakes.workspace.project_index import ProjectIndex
+    from deltos.workspace.project_index import ProjectIndex
 
 LONG_AGO = 1_600_000_000.5
 FILES = {"a.py": "a = 1\n", "b.py": "b = 1\n", "deep/c.md": "# c\n"}

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from pinakes.workspace.walk import Stamp, folder_mtime_ns, is_racy, stamp, walk
+from deltos.workspace.walk import Stamp, folder_mtime_ns, is_racy, stamp, walk
 from tests.repositories import git, make_repository, write_files
 
 if TYPE_CHECKING:
@@ -62,11 +62,11 @@ def test_untracked_files_count_and_deleted_ones_do_not(tmp_path: Path) -> None:
     assert names(root) == {"tracked.py", "new.py"}
 
 
-def test_pinakesignore_excludes_tracked_files_too(tmp_path: Path, make: Make) -> None:
+def test_deltosignore_excludes_tracked_files_too(tmp_path: Path, make: Make) -> None:
     root = make(
         tmp_path,
         {
-            ".pinakesignore": "# fixtures are no code\nfixtures/\n*.gen.py\n!kept.gen.py\n",
+            ".deltosignore": "# fixtures are no code\nfixtures/\n*.gen.py\n!kept.gen.py\n",
             "fixtures/a.py": "x",
             "deep/fixtures/b.py": "x",
             "a.gen.py": "x",
@@ -74,15 +74,15 @@ def test_pinakesignore_excludes_tracked_files_too(tmp_path: Path, make: Make) ->
             "a.py": "x",
         },
     )
-    assert names(root) == {".pinakesignore", "a.py", "kept.gen.py"}
+    assert names(root) == {".deltosignore", "a.py", "kept.gen.py"}
 
 
-def test_a_nested_pinakesignore_holds_below_its_folder_and_wins_over_outer_ones(tmp_path: Path, make: Make) -> None:
+def test_a_nested_deltosignore_holds_below_its_folder_and_wins_over_outer_ones(tmp_path: Path, make: Make) -> None:
     root = make(
         tmp_path,
         {
-            ".pinakesignore": "*.sql\n",
-            "[id]/.pinakesignore": "# a folder named like a pattern\n!kept.sql\n/top.py\nany.py\nsub/x.py\n/\n\n",
+            ".deltosignore": "*.sql\n",
+            "[id]/.deltosignore": "# a folder named like a pattern\n!kept.sql\n/top.py\nany.py\nsub/x.py\n/\n\n",
             "[id]/kept.sql": "x",
             "[id]/lost.sql": "x",
             "[id]/top.py": "x",
@@ -101,9 +101,9 @@ def test_a_nested_pinakesignore_holds_below_its_folder_and_wins_over_outer_ones(
     }
 
 
-def test_a_pinakesignore_that_git_ignores_still_counts(tmp_path: Path) -> None:
-    root = make_repository(tmp_path, {".gitignore": ".pinakesignore\n", "a.py": "x", "b.py": "x"})
-    write_files(root, {".pinakesignore": "b.py\n"})
+def test_a_deltosignore_that_git_ignores_still_counts(tmp_path: Path) -> None:
+    root = make_repository(tmp_path, {".gitignore": ".deltosignore\n", "a.py": "x", "b.py": "x"})
+    write_files(root, {".deltosignore": "b.py\n"})
     assert names(root) == {".gitignore", "a.py"}
 
 

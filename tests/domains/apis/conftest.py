@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from pinakes.domains.apis.apis import Apis, open_apis
-from pinakes.domains.apis.model import Api
-from pinakes.store.apis import MIGRATIONS
-from pinakes.store.sqlite import Database
+from deltos.domains.apis.apis import Apis, open_apis
+from deltos.domains.apis.model import Api
+from deltos.store.apis import MIGRATIONS
+from deltos.store.sqlite import Database
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -9,16 +9,16 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from pinakes.domains.apis.endpoints import Filter, show_endpoints
-from pinakes.domains.apis.model import Api
-from pinakes.domains.apis.render import fence
-from pinakes.domains.apis.tools import api_tools
-from pinakes.errors import NotFound
+from deltos.domains.apis.endpoints import Filter, show_endpoints
+from deltos.domains.apis.model import Api
+from deltos.domains.apis.render import fence
+from deltos.domains.apis.tools import api_tools
+from deltos.errors import NotFound
 from tests.calling import Desk
 
 if TYPE_CHECKING:
-    from pinakes.domains.apis.apis import Apis
-    from pinakes.tool import Answer
+    from deltos.domains.apis.apis import Apis
+    from deltos.tool import Answer
 
 Add = Callable[..., Api]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pinakes.domains.apis.detect import kind_of_tree, sniff
+from deltos.domains.apis.detect import kind_of_tree, sniff
 
 SDL = b'"""The roots; export const."""\ntype Query {\n  # comment;\n  public: Boolean\n  user(id: ID!): User\n}\n'
 PROTO = b'// hi\nsyntax = "proto3";\npackage a;\nservice S { rpc Get (A) returns (B); }\n'

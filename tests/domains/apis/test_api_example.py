@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from pinakes.domains.apis.example import example_call
-from pinakes.domains.apis.model import Content, Operation, Overview, Parameter, SecurityScheme
+from deltos.domains.apis.example import example_call
+from deltos.domains.apis.model import Content, Operation, Overview, Parameter, SecurityScheme
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -10,13 +10,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pinakes.domains.apis.description import Document, read_description
-from pinakes.domains.apis.endpoints import Filter, show_endpoints
-from pinakes.domains.apis.model import Api, ApiDescription
-from pinakes.domains.apis.parse.graphql_sdl import parse_sdl
+from deltos.domains.apis.description import Document, read_description
+from deltos.domains.apis.endpoints import Filter, show_endpoints
+from deltos.domains.apis.model import Api, ApiDescription
+from deltos.domains.apis.parse.graphql_sdl import parse_sdl
 
 if TYPE_CHECKING:
-    from pinakes.domains.apis.apis import Apis
+    from deltos.domains.apis.apis import Apis
 
 Add = Callable[..., Api]
 

@@ -6,15 +6,15 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from pinakes.domains.apis.detect import sniff
-from pinakes.domains.apis.endpoints import Filter, show_endpoints
-from pinakes.domains.apis.parse.graphql_sdl import parse_sdl
-from pinakes.domains.apis.parse.protobuf import parse_protobuf
-from pinakes.domains.apis.prose import plain
-from pinakes.errors import SourceError
+from deltos.domains.apis.detect import sniff
+from deltos.domains.apis.endpoints import Filter, show_endpoints
+from deltos.domains.apis.parse.graphql_sdl import parse_sdl
+from deltos.domains.apis.parse.protobuf import parse_protobuf
+from deltos.domains.apis.prose import plain
+from deltos.errors import SourceError
 
 if TYPE_CHECKING:
-    from pinakes.domains.apis.apis import Apis
+    from deltos.domains.apis.apis import Apis
 
 LONG = 300_000
 

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from pinakes.domains.apis.description import Document, read_description
-from pinakes.domains.apis.index import slug
-from pinakes.domains.apis.model import Api
-from pinakes.errors import BadArgument, NotFound, NothingToIndex, SourceError
+from deltos.domains.apis.description import Document, read_description
+from deltos.domains.apis.index import slug
+from deltos.domains.apis.model import Api
+from deltos.errors import BadArgument, NotFound, NothingToIndex, SourceError
 
 if TYPE_CHECKING:
-    from pinakes.domains.apis.apis import Apis
+    from deltos.domains.apis.apis import Apis
 
 Add = Callable[..., Api]
 MINIMAL = "openapi: 3.0.0\ninfo: {title: TITLE, version: 'VERSION'}\npaths: {/a: {get: {summary: Get a}}}\n"

@@ -11,13 +11,13 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from pinakes.domains.apis.endpoints import Filter, show_endpoints
-from pinakes.errors import PinakesError
+from deltos.domains.apis.endpoints import Filter, show_endpoints
+from deltos.errors import DeltosError
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from pinakes.domains.apis.apis import Apis
+    from deltos.domains.apis.apis import Apis
 
 _JUNK: list[Any] = [
     None,
@@ -154,5 +154,5 @@ def test_junk_anywhere_is_survived(
         root = _with(root, place, data.draw(st.sampled_from(_JUNK)))
     path = tmp_path / "mutated.json"
     path.write_text(json.dumps(root))
-    with suppress(PinakesError):
+    with suppress(DeltosError):
         _use_everything(apis, path)

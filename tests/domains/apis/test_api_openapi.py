@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from pinakes.domains.apis.description import Document, read_description
-from pinakes.domains.apis.endpoints import Filter, show_endpoints
-from pinakes.domains.apis.model import Api, ApiDescription, Operation
+from deltos.domains.apis.description import Document, read_description
+from deltos.domains.apis.endpoints import Filter, show_endpoints
+from deltos.domains.apis.model import Api, ApiDescription, Operation
 
 if TYPE_CHECKING:
-    from pinakes.domains.apis.apis import Apis
+    from deltos.domains.apis.apis import Apis
 
 Add = Callable[..., Api]
 

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pinakes.domains.apis.example import sample
-from pinakes.domains.apis.outline import Detail, label, members_of, outline
-from pinakes.domains.apis.render import render_schema
+from deltos.domains.apis.example import sample
+from deltos.domains.apis.outline import Detail, label, members_of, outline
+from deltos.domains.apis.render import render_schema
 
 TARGETS: dict[str, Any] = {
     "#/Node": {

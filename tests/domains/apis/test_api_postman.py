@@ -6,12 +6,12 @@ import json
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from pinakes.domains.apis.description import Document, read_description
-from pinakes.domains.apis.endpoints import Filter, show_endpoints
-from pinakes.domains.apis.model import Api, ApiDescription
+from deltos.domains.apis.description import Document, read_description
+from deltos.domains.apis.endpoints import Filter, show_endpoints
+from deltos.domains.apis.model import Api, ApiDescription
 
 if TYPE_CHECKING:
-    from pinakes.domains.apis.apis import Apis
+    from deltos.domains.apis.apis import Apis
 
 Add = Callable[..., Api]
 

@@ -9,16 +9,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pinakes.domains.apis.description import Document, read_description
-from pinakes.domains.apis.endpoints import Filter, show_endpoints
-from pinakes.domains.apis.model import Api
-from pinakes.domains.apis.parse.protobuf import parse_protobuf
+from deltos.domains.apis.description import Document, read_description
+from deltos.domains.apis.endpoints import Filter, show_endpoints
+from deltos.domains.apis.model import Api
+from deltos.domains.apis.parse.protobuf import parse_protobuf
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from pinakes.domains.apis.apis import Apis
-    from pinakes.domains.apis.model import ApiDescription
+    from deltos.domains.apis.apis import Apis
+    from deltos.domains.apis.model import ApiDescription
 
 Add = Callable[..., Api]
 

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from pinakes.domains.apis.endpoints import Filter, show_endpoints
-from pinakes.domains.apis.refs import References, find_references, reference_name, walk_pointer
-from pinakes.errors import SourceError
+from deltos.domains.apis.endpoints import Filter, show_endpoints
+from deltos.domains.apis.refs import References, find_references, reference_name, walk_pointer
+from deltos.errors import SourceError
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from pinakes.domains.apis.apis import Apis
+    from deltos.domains.apis.apis import Apis
 
 
 def test_references_are_found_in_json_and_yaml() -> None:

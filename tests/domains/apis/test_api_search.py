@@ -10,13 +10,13 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from pinakes.domains.apis.model import Api, ApiChanges, OperationChange
-from pinakes.domains.apis.query import analyse
-from pinakes.domains.apis.render import render_changes
-from pinakes.errors import NotFound
+from deltos.domains.apis.model import Api, ApiChanges, OperationChange
+from deltos.domains.apis.query import analyse
+from deltos.domains.apis.render import render_changes
+from deltos.errors import NotFound
 
 if TYPE_CHECKING:
-    from pinakes.domains.apis.apis import Apis
+    from deltos.domains.apis.apis import Apis
 
 Add = Callable[..., Api]
 

@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from pinakes.domains.apis.apis import Apis, open_apis
-from pinakes.domains.apis.source import Fetched
-from pinakes.errors import SourceError
-from pinakes.store.apis import MIGRATIONS
-from pinakes.store.sqlite import Database
+from deltos.domains.apis.apis import Apis, open_apis
+from deltos.domains.apis.source import Fetched
+from deltos.errors import SourceError
+from deltos.store.apis import MIGRATIONS
+from deltos.store.sqlite import Database
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pinakes.domains.apis.tree import load_tree, load_yaml
-from pinakes.errors import SourceError
+from deltos.domains.apis.tree import load_tree, load_yaml
+from deltos.errors import SourceError
 
 
 def test_yaml_scalars_stay_text() -> None:

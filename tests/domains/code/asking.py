@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from pinakes.tool import JsonObject
+    from deltos.tool import JsonObject
     from tests.calling import Desk
 
 BODY = "".join(f"    first_value_{n} = compute(first_value_{n})\n" for n in range(30))

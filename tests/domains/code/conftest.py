@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from pinakes.app import App
-from pinakes.config import Config
+from deltos.app import App
+from deltos.config import Config
 from tests.calling import Desk
 from tests.repositories import write_files
 

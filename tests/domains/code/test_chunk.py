@@ -8,15 +8,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pinakes.domains.code.chunk import WHOLE_CHARACTERS, WHOLE_LINES, chunk_lines, lines_of
-from pinakes.domains.code.index import definitions_of
-from pinakes.languages.model import Definition
-from pinakes.languages.table import LANGUAGES, detect
-from pinakes.workspace.admission import Admitted
-from pinakes.workspace.extract import parse_file
+from deltos.domains.code.chunk import WHOLE_CHARACTERS, WHOLE_LINES, chunk_lines, lines_of
+from deltos.domains.code.index import definitions_of
+from deltos.languages.model import Definition
+from deltos.languages.table import LANGUAGES, detect
+from deltos.workspace.admission import Admitted
+from deltos.workspace.extract import parse_file
 
 if TYPE_CHECKING:
-    from pinakes.domains.code.model import Chunk
+    from deltos.domains.code.model import Chunk
 
 KINDS = ["function", "method", "class", "variable", "section", "constant"]
 

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from pinakes.domains.code.index import CodeIndexer
-from pinakes.domains.code.tools import code_tools
-from pinakes.errors import BadArgument, NotFound, NothingToIndex
-from pinakes.store.migrations import PROJECT
-from pinakes.workspace.projects import Projects
+from deltos.domains.code.index import CodeIndexer
+from deltos.domains.code.tools import code_tools
+from deltos.errors import BadArgument, NotFound, NothingToIndex
+from deltos.store.migrations import PROJECT
+from deltos.workspace.projects import Projects
 from tests.calling import Desk
 from tests.domains.code.conftest import FILES
 from tests.repositories import write_files

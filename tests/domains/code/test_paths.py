@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from pinakes.domains.code.paths import is_aside, is_built, is_settings, path_words, telling_stem
-from pinakes.text import Words
+from deltos.domains.code.paths import is_aside, is_built, is_settings, path_words, telling_stem
+from deltos.text import Words
 
 
 @pytest.mark.parametrize(

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pinakes.domains.code.query import MAX_QUERY_CHARACTERS, MAX_TERMS, CodeQuery, understand
-from pinakes.errors import BadArgument
-from pinakes.text import Words
+from deltos.domains.code.query import MAX_QUERY_CHARACTERS, MAX_TERMS, CodeQuery, understand
+from deltos.errors import BadArgument
+from deltos.text import Words
 
 WORDS = Words()
 

@@ -6,15 +6,15 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from pinakes.domains.code import scan as scanning
-from pinakes.domains.code.scan import FileMatches, Literal, Pattern, ScanReport, scan
-from pinakes.errors import BadArgument
+from deltos.domains.code import scan as scanning
+from deltos.domains.code.scan import FileMatches, Literal, Pattern, ScanReport, scan
+from deltos.errors import BadArgument
 from tests.repositories import write_files
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from pinakes.domains.code.scan import Finder
+    from deltos.domains.code.scan import Finder
 
 
 def matches(root: Path, finder: Finder, *paths: str) -> list[FileMatches]:

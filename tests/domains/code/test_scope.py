@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from pinakes.domains.code.scope import scope_of
-from pinakes.errors import BadArgument, NotFound
-from pinakes.store.code import Scope
+from deltos.domains.code.scope import scope_of
+from deltos.errors import BadArgument, NotFound
+from deltos.store.code import Scope
 from tests.repositories import write_files
 
 if TYPE_CHECKING:

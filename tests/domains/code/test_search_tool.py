@@ -10,9 +10,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from pinakes.app import App
-from pinakes.config import Config
-from pinakes.errors import BadArgument, NotFound
+from deltos.app import App
+from deltos.config import Config
+from deltos.errors import BadArgument, NotFound
 from tests.calling import Desk
 from tests.domains.code.asking import LONG_FUNCTIONS, paths, search
 from tests.domains.code.conftest import FILES

@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from pinakes.app import App
-from pinakes.config import Config
-from pinakes.domains.code.index import CodeFacts, CodeIndexer
-from pinakes.domains.code.tools import code_tools
-from pinakes.errors import BadArgument, NotFound
-from pinakes.store.migrations import PROJECT
-from pinakes.workspace.project_index import SMALL_CHANGE_FILES
-from pinakes.workspace.projects import Projects
+from deltos.app import App
+from deltos.config import Config
+from deltos.domains.code.index import CodeFacts, CodeIndexer
+from deltos.domains.code.tools import code_tools
+from deltos.errors import BadArgument, NotFound
+from deltos.store.migrations import PROJECT
+from deltos.workspace.project_index import SMALL_CHANGE_FILES
+from deltos.workspace.projects import Projects
 from tests.calling import Desk
 from tests.domains.code.asking import BODY, paths, search
 from tests.domains.code.conftest import FILES
@@ -25,7 +25,7 @@ from tests.repositories import git, make_repository, write_files
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from pinakes.workspace.indexer import ParsedFile
+    from deltos.workspace.indexer import ParsedFile
 
 
 def test_an_edit_a_new_file_and_a_deletion_are_seen_at_once(desk: Desk, project: Path) -> None:

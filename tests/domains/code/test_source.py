@@ -11,8 +11,8 @@ from tests.repositories import write_files
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from pinakes.app import App
-    from pinakes.domains.code.model import CodeHit
+    from deltos.app import App
+    from deltos.domains.code.model import CodeHit
 
 FIRST = "def increment_amount(value):\n    result = value + 1\n    return result\n"
 FILLER = "".join(f"remark_{n} = {n}\n" for n in range(30))

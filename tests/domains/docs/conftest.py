@@ -7,19 +7,19 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from pinakes.domains.docs.crawl import Clock
-from pinakes.domains.docs.domain import Docs, open_docs
-from pinakes.domains.docs.library import NewSource
-from pinakes.domains.docs.model import FoundDescription, Passage
-from pinakes.domains.docs.search import Question
-from pinakes.store.docs_index import MIGRATIONS
-from pinakes.store.library import open_library
+from deltos.domains.docs.crawl import Clock
+from deltos.domains.docs.domain import Docs, open_docs
+from deltos.domains.docs.library import NewSource
+from deltos.domains.docs.model import FoundDescription, Passage
+from deltos.domains.docs.search import Question
+from deltos.store.docs_index import MIGRATIONS
+from deltos.store.library import open_library
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from pathlib import Path
 
-    from pinakes.domains.docs.model import SourceStatus
+    from deltos.domains.docs.model import SourceStatus
 
 
 @dataclass(slots=True)

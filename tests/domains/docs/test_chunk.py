@@ -5,8 +5,8 @@ from __future__ import annotations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pinakes.domains.docs.chunk import Chunk, chunk_document
-from pinakes.markup.model import Block, BlockKind, Document, Section
+from deltos.domains.docs.chunk import Chunk, chunk_document
+from deltos.markup.model import Block, BlockKind, Document, Section
 
 
 def chunks(*sections: Section, title: str = "Page", max_tokens: int = 100, small_tokens: int = 20) -> list[Chunk]:

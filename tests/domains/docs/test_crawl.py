@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from pinakes.domains.docs.background import Crawls
-from pinakes.domains.docs.crawl import Frontier
-from pinakes.domains.docs.domain import open_docs
-from pinakes.errors import BadArgument, NotFound, StoreUnwritable
-from pinakes.markup.formats import parse
-from pinakes.store.docs import Place
-from pinakes.store.docs_index import MIGRATIONS
-from pinakes.store.library import open_library
-from pinakes.store.lock import try_lock
+from deltos.domains.docs.background import Crawls
+from deltos.domains.docs.crawl import Frontier
+from deltos.domains.docs.domain import open_docs
+from deltos.errors import BadArgument, NotFound, StoreUnwritable
+from deltos.markup.formats import parse
+from deltos.store.docs import Place
+from deltos.store.docs_index import MIGRATIONS
+from deltos.store.library import open_library
+from deltos.store.lock import try_lock
 from tests.domains.docs.test_website import page
 from tests.loopback import Page
 
@@ -220,7 +220,7 @@ def test_a_page_that_breaks_its_reader_is_a_failure_of_that_page(
             raise RecursionError("too deep")
         return parse(data, form, **options)  # type: ignore[arg-type]
 
-    monkeypatch.setattr("pinakes.domains.docs.website.parse", strange)
+    monkeypatch.setattr("deltos.domains.docs.website.parse", strange)
     status = desk.add(site.url)
     assert [place.reason for place in status.failures] == [
         "The page could not be understood (RecursionError: too deep)"

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from pinakes.errors import AddressRefused, BadArgument, NotFound
+from deltos.errors import AddressRefused, BadArgument, NotFound
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -71,7 +71,7 @@ def test_api_descriptions_in_a_folder_go_to_the_apis(desk: Desk) -> None:
 
 def test_a_file_that_is_an_api_description_is_no_documentation_source(desk: Desk) -> None:
     write(desk.root, api_yaml="openapi: 3.1.0")
-    from pinakes.domains.docs.library import NewSource
+    from deltos.domains.docs.library import NewSource
 
     added = desk.docs.library.add(NewSource("api.yaml", "shop", desk.root, (desk.root,)))
     assert (added.sources, added.api_line) == ((), "added the API shop")
@@ -132,7 +132,7 @@ def test_a_second_source_of_the_same_name_or_address_is_refused(desk: Desk) -> N
 def test_a_source_without_a_name_gets_one(desk: Desk) -> None:
     write(desk.root, a_md="# A\n\nalpha")
     assert desk.add("a.md", name="").source.name == "a.md"
-    from pinakes.domains.docs.library import default_name
+    from deltos.domains.docs.library import default_name
 
     assert default_name("https://docs.example.org/") == "docs.example.org"
     assert default_name("https://example.org/guide/start.html") == "start"

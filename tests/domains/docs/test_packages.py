@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from pinakes.domains.docs.installed import direct_dependencies, distribution_of, find_python
-from pinakes.domains.docs.library import NewSource
-from pinakes.domains.docs.packages import find_definition
-from pinakes.domains.docs.python_api import module_name
-from pinakes.errors import NotFound, SourceError
+from deltos.domains.docs.installed import direct_dependencies, distribution_of, find_python
+from deltos.domains.docs.library import NewSource
+from deltos.domains.docs.packages import find_definition
+from deltos.domains.docs.python_api import module_name
+from deltos.errors import NotFound, SourceError
 
 if TYPE_CHECKING:
     from pathlib import Path

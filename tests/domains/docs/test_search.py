@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from pinakes.domains.docs.domain import open_docs
-from pinakes.domains.docs.rank import features, order, score, understand
-from pinakes.domains.docs.render import render_passages
-from pinakes.domains.docs.search import Question, choose_terms, merge, same_version
-from pinakes.domains.docs.weights import WEIGHTS
-from pinakes.embed.remote import Endpoint, RemoteModel
-from pinakes.embed.static import shared_model
-from pinakes.errors import NotFound
-from pinakes.store.docs_search import Candidate
-from pinakes.text import Words
+from deltos.domains.docs.domain import open_docs
+from deltos.domains.docs.rank import features, order, score, understand
+from deltos.domains.docs.render import render_passages
+from deltos.domains.docs.search import Question, choose_terms, merge, same_version
+from deltos.domains.docs.weights import WEIGHTS
+from deltos.embed.remote import Endpoint, RemoteModel
+from deltos.embed.static import shared_model
+from deltos.errors import NotFound
+from deltos.store.docs_search import Candidate
+from deltos.text import Words
 
 if TYPE_CHECKING:
     from tests.domains.docs.conftest import Desk

@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from pinakes.domains.docs.render import render_passages
-from pinakes.domains.docs.search import Question
-from pinakes.domains.docs.tools import DocsTools, docs_tools
-from pinakes.errors import BadArgument, NotFound
-from pinakes.excerpts import Excerpts
+from deltos.domains.docs.render import render_passages
+from deltos.domains.docs.search import Question
+from deltos.domains.docs.tools import DocsTools, docs_tools
+from deltos.errors import BadArgument, NotFound
+from deltos.excerpts import Excerpts
 from tests import calling
 
 if TYPE_CHECKING:
-    from pinakes.tool import Answer
+    from deltos.tool import Answer
     from tests.domains.docs.conftest import Desk
     from tests.loopback import Site
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from pinakes.errors import AddressRefused, FetchFailed
+from deltos.errors import AddressRefused, FetchFailed
 from tests.loopback import Page
 
 if TYPE_CHECKING:

@@ -9,13 +9,13 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-from pinakes.domains.graph.definitions import DefinitionsOnly
-from pinakes.domains.graph.languages import resolver_of
-from pinakes.domains.graph.model import FileFacts, NamedSymbol, Resolution
-from pinakes.domains.graph.second_tier.manifest import is_manifest, manifest_facts
-from pinakes.languages.grammar import parse
-from pinakes.languages.table import detect
-from pinakes.workspace.indexer import ParsedFile
+from deltos.domains.graph.definitions import DefinitionsOnly
+from deltos.domains.graph.languages import resolver_of
+from deltos.domains.graph.model import FileFacts, NamedSymbol, Resolution
+from deltos.domains.graph.second_tier.manifest import is_manifest, manifest_facts
+from deltos.languages.grammar import parse
+from deltos.languages.table import detect
+from deltos.workspace.indexer import ParsedFile
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping

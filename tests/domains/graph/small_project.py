@@ -5,14 +5,14 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from pinakes.app import App
-from pinakes.config import Config
+from deltos.app import App
+from deltos.config import Config
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from pinakes.domains.graph.search import GraphSearch, References
-    from pinakes.workspace.project_index import ProjectIndex
+    from deltos.domains.graph.search import GraphSearch, References
+    from deltos.workspace.project_index import ProjectIndex
 
 _MARK = re.compile(r"#\s*(def|ref|maybe)\b")
 

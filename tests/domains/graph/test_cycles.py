@@ -5,8 +5,8 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pinakes.domains.graph.cycles import components, find_cycles
-from pinakes.store.graph_read import ImportRow
+from deltos.domains.graph.cycles import components, find_cycles
+from deltos.store.graph_read import ImportRow
 
 
 def imports(*arrows: str) -> list[ImportRow]:

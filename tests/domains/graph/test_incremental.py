@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-import pinakes
+import deltos
 from tests.domains.graph.small_project import SmallProject, places
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from pinakes.workspace.project_index import ProjectIndex
+    from deltos.workspace.project_index import ProjectIndex
 
-PACKAGE = Path(pinakes.__file__).parent
+PACKAGE = Path(deltos.__file__).parent
 _TABLES = {
     "symbols": """SELECT path, key, name, kind, line, end_line, signature, doc FROM symbol
                   JOIN node ON node.id = node_id JOIN place ON place.id = symbol.place_id""",

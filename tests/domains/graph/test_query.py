@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from pinakes.domains.graph.languages import FAMILIES, Family
-from pinakes.domains.graph.query import (
+from deltos.domains.graph.languages import FAMILIES, Family
+from deltos.domains.graph.query import (
     ends_with,
     is_of_kind,
     kinds_of,
@@ -17,8 +17,8 @@ from pinakes.domains.graph.query import (
     qualified_name,
     understand,
 )
-from pinakes.errors import BadArgument
-from pinakes.store.graph_read import SymbolRow
+from deltos.errors import BadArgument
+from deltos.store.graph_read import SymbolRow
 
 ROOT = Path("/project")
 

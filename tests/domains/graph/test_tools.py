@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from pinakes.budget import estimate_tokens
-from pinakes.errors import PinakesError
+from deltos.budget import estimate_tokens
+from deltos.errors import DeltosError
 from tests.calling import Desk
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ class Tools:
         return self._desk.call(name, **given).text
 
     def error(self, name: str, **given: Any) -> str:
-        with pytest.raises(PinakesError) as caught:
+        with pytest.raises(DeltosError) as caught:
             self.call(name, **given)
         return str(caught.value)
 

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from pinakes.domains.memory.memory import Memory
-from pinakes.domains.memory.model import Draft, Place
-from pinakes.store.memory import MemoryStore
+from deltos.domains.memory.memory import Memory
+from deltos.domains.memory.model import Draft, Place
+from deltos.store.memory import MemoryStore
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

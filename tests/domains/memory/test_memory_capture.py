@@ -7,18 +7,18 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from pinakes.budget import estimate_tokens
-from pinakes.domains.memory.admit import error_excerpt
-from pinakes.domains.memory.capture import LARGEST_INPUT, capture, project_root
-from pinakes.domains.memory.commands import Effect, effect_of
-from pinakes.domains.memory.context import CONTEXT_TOKENS
-from pinakes.domains.memory.model import PERSONAL, Draft, Place
-from pinakes.errors import BadArgument
+from deltos.budget import estimate_tokens
+from deltos.domains.memory.admit import error_excerpt
+from deltos.domains.memory.capture import LARGEST_INPUT, capture, project_root
+from deltos.domains.memory.commands import Effect, effect_of
+from deltos.domains.memory.context import CONTEXT_TOKENS
+from deltos.domains.memory.model import PERSONAL, Draft, Place
+from deltos.errors import BadArgument
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from pinakes.domains.memory.memory import Memory
+    from deltos.domains.memory.memory import Memory
     from tests.domains.memory.conftest import Clock, Notes
 
 
@@ -137,7 +137,7 @@ class TestAdmission:
         assert len(agent.kept()) == 3
 
     def test_our_own_tools_and_unknown_ones_are_not_kept(self, agent: Agent) -> None:
-        agent.tell("PostToolUse", tool_name="mcp__pinakes__search", tool_input={"query": "x"})
+        agent.tell("PostToolUse", tool_name="mcp__deltos__search", tool_input={"query": "x"})
         agent.tell("PostToolUse", tool_name="Read", tool_input={"file_path": "src/a.py"}, tool_response="x = 2")
         assert agent.kept() == []
 

@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from pinakes.domains.memory.check import check
-from pinakes.domains.memory.memory import Memory
-from pinakes.store.memory import MemoryStore
-from pinakes.store.sqlite import check_file
+from deltos.domains.memory.check import check
+from deltos.domains.memory.memory import Memory
+from deltos.store.memory import MemoryStore
+from deltos.store.sqlite import check_file
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -27,10 +27,10 @@ if TYPE_CHECKING:
 WRITER = """
 import sys
 from pathlib import Path
-from pinakes.domains.memory.memory import Memory
-from pinakes.domains.memory.model import Draft, Place
-from pinakes.store.memory import MemoryStore
-from pinakes.store.sqlite import check_file
+from deltos.domains.memory.memory import Memory
+from deltos.domains.memory.model import Draft, Place
+from deltos.store.memory import MemoryStore
+from deltos.store.sqlite import check_file
 memory = Memory(MemoryStore(Path(sys.argv[1])))
 for number in range(int(sys.argv[3]), int(sys.argv[4])):
     memory.remember(Draft(f"writer {sys.argv[2]} note {number}"), Place("p", None, sys.argv[2]))
@@ -99,12 +99,12 @@ def test_a_full_disk_is_an_error_and_what_was_kept_stays(tmp_path: Path) -> None
     code = f"""
 import resource, signal, sys
 from pathlib import Path
-from pinakes.errors import StoreUnwritable
+from deltos.errors import StoreUnwritable
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-from pinakes.domains.memory.memory import Memory
-from pinakes.domains.memory.model import Draft, Place
-from pinakes.store.memory import MemoryStore
-from pinakes.store.sqlite import check_file
+from deltos.domains.memory.memory import Memory
+from deltos.domains.memory.model import Draft, Place
+from deltos.store.memory import MemoryStore
+from deltos.store.sqlite import check_file
 memory = Memory(MemoryStore(Path({str(path)!r})))
 memory.remember(Draft("before the disk was full"), Place("p"))
 resource.setrlimit(resource.RLIMIT_FSIZE, (200_000, 200_000))
@@ -129,7 +129,7 @@ class TestCheck:
     def path(self, notes: Notes, memory: Memory) -> Path:
         for number in range(300):
             with memory.store.writing() as writer:
-                from pinakes.domains.memory.model import Draft, Place
+                from deltos.domains.memory.model import Draft, Place
 
                 project, session = memory.place_keys(writer, Place("p", None, f"s{number // 20}"))
                 writer.insert(project, session, memory.prepare(Draft(f"note {number} " + f"w{number} " * 30), None).new)

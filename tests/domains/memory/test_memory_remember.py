@@ -8,21 +8,21 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from pinakes.domains.memory.memory import random_id
-from pinakes.domains.memory.model import MAX_TEXT_CHARACTERS, Draft, Place, possible_ids, title_of
-from pinakes.errors import BadArgument
+from deltos.domains.memory.memory import random_id
+from deltos.domains.memory.model import MAX_TEXT_CHARACTERS, Draft, Place, possible_ids, title_of
+from deltos.errors import BadArgument
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from pinakes.domains.memory.memory import Memory
+    from deltos.domains.memory.memory import Memory
     from tests.domains.memory.conftest import Clock, Notes
 
 
 def test_what_is_remembered_is_found_by_another_process(notes: Notes, memory: Memory) -> None:
     notes.keep("The deploy needs Node 22")
     code = (
-        "import sys; from pathlib import Path; from pinakes.store.memory import MemoryStore;"
+        "import sys; from pathlib import Path; from deltos.store.memory import MemoryStore;"
         "print([row.text for row in MemoryStore(Path(sys.argv[1])).all()])"
     )
     done = subprocess.run(

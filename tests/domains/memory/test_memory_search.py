@@ -8,12 +8,12 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from pinakes.domains.memory.model import ALL_PROJECTS, PERSONAL, Draft, Place
-from pinakes.domains.memory.search import SNIPPET_CHARACTERS, snippet
-from pinakes.errors import BadArgument
+from deltos.domains.memory.model import ALL_PROJECTS, PERSONAL, Draft, Place
+from deltos.domains.memory.search import SNIPPET_CHARACTERS, snippet
+from deltos.errors import BadArgument
 
 if TYPE_CHECKING:
-    from pinakes.domains.memory.memory import Memory
+    from deltos.domains.memory.memory import Memory
     from tests.domains.memory.conftest import Clock, Notes
 
 

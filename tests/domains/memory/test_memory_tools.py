@@ -7,21 +7,21 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from pinakes.budget import estimate_tokens
-from pinakes.domains.memory.model import Draft, Place
-from pinakes.domains.memory.tools import memory_tools
-from pinakes.errors import BadArgument, NotFound
-from pinakes.federation.search import Federation
-from pinakes.federation.shelves.memory import MemoryShelf
-from pinakes.federation.tools import federation_tools
-from pinakes.model import Project
+from deltos.budget import estimate_tokens
+from deltos.domains.memory.model import Draft, Place
+from deltos.domains.memory.tools import memory_tools
+from deltos.errors import BadArgument, NotFound
+from deltos.federation.search import Federation
+from deltos.federation.shelves.memory import MemoryShelf
+from deltos.federation.tools import federation_tools
+from deltos.model import Project
 from tests.calling import Desk
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from pinakes.domains.memory.memory import Memory
-    from pinakes.tool import Answer
+    from deltos.domains.memory.memory import Memory
+    from deltos.tool import Answer
     from tests.domains.memory.conftest import Clock
 
 
@@ -136,7 +136,7 @@ def test_fetch_shows_the_full_text_with_its_citation(client: Client) -> None:
     assert answer.structured == json.loads(answer.text)
     assert answer.structured is not None
     assert answer.structured["text"] == "Line one\nLine two"
-    assert answer.structured["url"] == f"pinakes://observation/{kept.removeprefix('obs:')}"
+    assert answer.structured["url"] == f"deltos://observation/{kept.removeprefix('obs:')}"
     assert answer.structured["metadata"]["files"] == ["a.py"]
     assert answer.structured["metadata"]["session_id"].startswith("mcp-")
 

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from pinakes.domains.memory.memory import Memory
-from pinakes.domains.memory.model import Draft, Place
-from pinakes.domains.memory.transfer import export, import_lines
-from pinakes.store.memory import MemoryStore, NewObservation
+from deltos.domains.memory.memory import Memory
+from deltos.domains.memory.model import Draft, Place
+from deltos.domains.memory.transfer import export, import_lines
+from deltos.store.memory import MemoryStore, NewObservation
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from pinakes.domains.memory.agents import read_event
-from pinakes.domains.memory.events import Action, Event, Happening
+from deltos.domains.memory.agents import read_event
+from deltos.domains.memory.events import Action, Event, Happening
 
 COMMON = {
     "trajectory_id": "t1",

@@ -1,1 +1,1 @@
-"""Tests of `pinakes.server.http`. Not called so: `toyserver.py`, a script beside it, would take it for the library."""
+"""Tests of `deltos.server.http`. Not called so: `toyserver.py`, a script beside it, would take it for the library."""

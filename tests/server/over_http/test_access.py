@@ -18,8 +18,8 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import rsa
 from cryptography.x509.oid import NameOID
 
-from pinakes.server.access import Level, Tokens
-from pinakes.store.tokens import TokenStore
+from deltos.server.access import Level, Tokens
+from deltos.store.tokens import TokenStore
 from tests.server.over_http.served import Served, rpc, tool_call
 from tests.server.raw import environment, initialize_params, toy_command
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from tests.server.over_http.served import Reply
 
 OPENING = rpc("initialize", initialize_params("2025-11-25"))
-RESOURCE = "https://pinakes.example/mcp"
+RESOURCE = "https://deltos.example/mcp"
 
 
 def bearer(token: str) -> dict[str, str]:
@@ -126,7 +126,7 @@ def test_too_many_requests_of_one_caller_have_to_wait(serve: Serve, tmp_path: Pa
     assert guarded.post(OPENING, bearer(calm)).status == 200
 
 
-@pytest.mark.parametrize("arguments", [["0.0.0.0:0"], ["127.0.0.1:0", "--allow-host", "pinakes.example"]])
+@pytest.mark.parametrize("arguments", [["0.0.0.0:0"], ["127.0.0.1:0", "--allow-host", "deltos.example"]])
 def test_others_are_served_only_with_tokens(
     arguments: list[str], manifest_path: Path, tmp_path: Path, serve: Serve
 ) -> None:
@@ -140,7 +140,7 @@ def test_others_are_served_only_with_tokens(
     server.address = server.address._replace(netloc=server.address.netloc.replace("0.0.0.0", "127.0.0.1"))
     assert_refused(server.post(OPENING))
     assert server.post(OPENING, bearer(token)).status == 200
-    foreign = server.post(OPENING, {**bearer(token), "Host": "pinakes.example"})
+    foreign = server.post(OPENING, {**bearer(token), "Host": "deltos.example"})
     assert foreign.status == (200 if "--allow-host" in arguments else 421)
 
 
@@ -152,7 +152,7 @@ def test_a_token_for_one_project_reaches_no_other(tmp_path: Path) -> None:
     everywhere = bearer(create(tmp_path, Level.WRITE))
     limited = bearer(create(tmp_path, Level.WRITE, mine, tmp_path / "gone", tmp_path.parent))
     elsewhere = bearer(create(tmp_path, Level.WRITE, tmp_path.parent))
-    command = [sys.executable, "-m", "pinakes", "mcp", str(theirs), "--http", "127.0.0.1:0", "--require-token"]
+    command = [sys.executable, "-m", "deltos", "mcp", str(theirs), "--http", "127.0.0.1:0", "--require-token"]
     server = Served([*command, "--root", str(tmp_path)], tmp_path)
     try:
         narrow, wide = server.open_session(limited), server.open_session(everywhere)
@@ -225,7 +225,7 @@ def test_tokens_of_the_configured_issuer_are_accepted(serve: Serve, site: Site) 
     issuer = Issuer(site)
     server = serve("--oauth-issuer", issuer.url, "--oauth-resource", RESOURCE)
     assert server.post(OPENING, bearer(issuer.token())).status == 200
-    admin = server.open_session(bearer(issuer.token(scope="pinakes:admin", client_id="ci")))
+    admin = server.open_session(bearer(issuer.token(scope="deltos:admin", client_id="ci")))
     assert server.text("erase", admin) == "gone"
     reader = server.open_session(bearer(issuer.token(scope=None, scp=["read"])))
     assert server.post(tool_call("erase"), reader).status == 403

@@ -11,10 +11,10 @@ import pytest
 import uvicorn
 from starlette.responses import PlainTextResponse
 
-from pinakes.server.http.connection import impatient
-from pinakes.server.http.guard import Gate
-from pinakes.server.http.options import Limits
-from pinakes.server.http.rate import RateLimit
+from deltos.server.http.connection import impatient
+from deltos.server.http.guard import Gate
+from deltos.server.http.options import Limits
+from deltos.server.http.rate import RateLimit
 
 if TYPE_CHECKING:
     from collections.abc import Callable

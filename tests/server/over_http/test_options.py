@@ -1,4 +1,4 @@
-"""The command line of `pinakes mcp --http`, and whom a server believes."""
+"""The command line of `deltos mcp --http`, and whom a server believes."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from pinakes.errors import BadArgument
-from pinakes.server.http.metrics import Metrics
-from pinakes.server.http.options import HttpOptions, parse_address, parse_options
-from pinakes.server.http.origin import OriginPolicy
+from deltos.errors import BadArgument
+from deltos.server.http.metrics import Metrics
+from deltos.server.http.options import HttpOptions, parse_address, parse_options
+from deltos.server.http.origin import OriginPolicy
 
 
 @pytest.mark.parametrize(
@@ -72,13 +72,13 @@ def policy(host: str, *hosts: str, origins: tuple[str, ...] = ()) -> OriginPolic
         ("0.0.0.0", "evil.example", False),
         ("192.0.2.1", "192.0.2.1:1", True),
         ("192.0.2.1", "192.0.2.2:1", False),
-        ("0.0.0.0", "pinakes.example", True),
+        ("0.0.0.0", "deltos.example", True),
         ("0.0.0.0", "other.example:8443", True),
         ("0.0.0.0", "other.example", False),
     ],
 )
 def test_hosts_are_those_of_the_bind_and_those_allowed(bind: str, header: str, *, admitted: bool) -> None:
-    assert policy(bind, "pinakes.example", "other.example:8443").admits_host(header) is admitted
+    assert policy(bind, "deltos.example", "other.example:8443").admits_host(header) is admitted
 
 
 def test_an_allowed_origin_may_call() -> None:

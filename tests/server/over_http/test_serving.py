@@ -8,7 +8,7 @@ import anyio
 import pytest
 from mcp import Client
 
-from pinakes.config import TOOLSETS_FILE
+from deltos.config import TOOLSETS_FILE
 from tests.server.over_http.served import MODERN_META, rpc, tool_call
 from tests.server.raw import initialize_params
 from tests.server.test_clients import text_of
@@ -37,7 +37,7 @@ def test_every_era_lists_and_calls_tools(server: Served, mode: str) -> None:
     async def scenario() -> None:
         async with Client(server.url, mode=mode) as client:
             assert client.server_info
-            assert client.server_info.name == "pinakes"
+            assert client.server_info.name == "deltos"
             assert (await client.list_tools()).tools[0].name == "echo"
             assert text_of(await client.call_tool("echo", {"text": "hello"})) == "hello"
             assert (await client.call_tool("structured", {})).structured_content["results"] == [{"name": "naïve"}]
@@ -176,7 +176,7 @@ def test_health_and_metrics_are_told(server: Served) -> None:
     shown = server.request(path="/metrics")
     assert shown.headers["content-type"].startswith("text/plain; version=0.0.4")
     text = shown.body.decode()
-    assert 'pinakes_tool_calls_total{tool="echo",outcome="ok"}' in text
-    assert 'pinakes_tool_calls_total{tool="unknown",outcome="error"}' in text
-    assert 'pinakes_tool_seconds_bucket{tool="echo",le="+Inf"}' in text
-    assert "# TYPE pinakes_sessions gauge" in text
+    assert 'deltos_tool_calls_total{tool="echo",outcome="ok"}' in text
+    assert 'deltos_tool_calls_total{tool="unknown",outcome="error"}' in text
+    assert 'deltos_tool_seconds_bucket{tool="echo",le="+Inf"}' in text
+    assert "# TYPE deltos_sessions gauge" in text

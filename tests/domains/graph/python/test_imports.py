@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pinakes.domains.graph.model import Import
+from deltos.domains.graph.model import Import
 from tests.domains.graph.marked import Sources, check, check_files
 
 

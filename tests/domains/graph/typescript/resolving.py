@@ -6,11 +6,11 @@ import marshal
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from pinakes.domains.graph.model import FileFacts, Resolution
-from pinakes.domains.graph.typescript.resolver import TypeScriptResolver
-from pinakes.languages.grammar import parse
-from pinakes.languages.table import detect
-from pinakes.workspace.indexer import ParsedFile
+from deltos.domains.graph.model import FileFacts, Resolution
+from deltos.domains.graph.typescript.resolver import TypeScriptResolver
+from deltos.languages.grammar import parse
+from deltos.languages.table import detect
+from deltos.workspace.indexer import ParsedFile
 
 if TYPE_CHECKING:
     from collections.abc import Collection

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pinakes.domains.graph.typescript.resolver import TypeScriptResolver
+from deltos.domains.graph.typescript.resolver import TypeScriptResolver
 from tests.domains.graph.typescript.resolving import Files, extract
 
 if TYPE_CHECKING:
-    from pinakes.domains.graph.model import FileFacts, Resolution
+    from deltos.domains.graph.model import FileFacts, Resolution
 
 PROJECT = {
     "package.json": '{"name": "demo", "exports": "./dist/index.js"}',

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pinakes.domains.graph.typescript.typing.memo import Memo
+from deltos.domains.graph.typescript.typing.memo import Memo
 
 
 def test_an_answer_is_computed_once_and_brings_its_dependencies_each_time() -> None:

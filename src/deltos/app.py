@@ -1,0 +1,220 @@
+"""The composition root: from a Config to the domains and their tools. The only place that names a backend.
+
+What only some callers need is imported where it is made: `deltos index` waits for no documentation, no federation.
+"""
+
+from __future__ import annotations
+
+import time
+from functools import cached_property
+from typing import TYPE_CHECKING, cast
+
+from deltos.domains.code.index import CodeIndexer
+from deltos.domains.graph.index import GraphIndexer
+from deltos.store.migrations import LIBRARY, PROJECT
+from deltos.workspace.projects import Projects
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from deltos.config import Config
+    from deltos.domains.apis.apis import Apis
+    from deltos.domains.code.search import CodeSearch
+    from deltos.domains.docs.domain import Docs
+    from deltos.domains.graph.search import GraphSearch
+    from deltos.domains.memory.memory import Memory
+    from deltos.embed.protocol import Embedder
+    from deltos.embed.remote import Kind
+    from deltos.federation.links import Links
+    from deltos.federation.search import Federation
+    from deltos.meaning import Comparison
+    from deltos.model import Project
+    from deltos.store.sqlite import Database
+    from deltos.tool import Prompt, Resource, Tool
+    from deltos.workspace.project_index import ProjectIndex
+
+
+class App:
+    """Everything that a surface can call."""
+
+    def __init__(self, config: Config) -> None:
+        self.config = config
+        self.projects = Projects(config.home, PROJECT, (CodeIndexer(), GraphIndexer()))
+
+    def tools(self) -> tuple[Tool, ...]:
+        """The tools of the enabled toolsets."""
+        from deltos.domains.apis.tools import api_tools
+        from deltos.domains.code.tools import code_tools
+        from deltos.domains.docs.tools import DocsTools, docs_tools
+        from deltos.domains.graph.tools import graph_tools
+        from deltos.domains.memory.tools import memory_tools
+        from deltos.federation.tools import federation_tools
+        from deltos.workspace.identity import identify
+
+        token_budget = self.config.token_budget
+        every = (
+            *docs_tools(lambda: DocsTools(self.docs, token_budget, self.config.docs_roots)),
+            *api_tools(lambda: self.apis.library, token_budget=token_budget),
+            *code_tools(self.projects, token_budget=token_budget),
+            *graph_tools(self.projects, token_budget=token_budget, surroundings=self.links),
+            *federation_tools(self.federation, token_budget=token_budget),
+            *memory_tools(lambda: self.memory, identify, token_budget=token_budget),
+        )
+        return tuple(tool for tool in every if tool.toolset in self.config.toolsets)
+
+    def resources(self) -> tuple[Resource, ...]:
+        """What clients can read of the enabled toolsets."""
+        from deltos.federation.resources import Resources
+
+        return Resources(self.projects, self.federation, self.config.token_budget).offered(self.config.toolsets)
+
+    def prompts(self) -> tuple[Prompt, ...]:
+        """The requests that people can choose."""
+        from deltos.federation.prompts import Prompts
+
+        return Prompts(
+            self.projects,
+            self.links,
+            self.config.token_budget,
+            open_docs=self.links.open_docs,
+            open_apis=(lambda: self.apis) if "apis" in self.config.toolsets else None,
+            open_memory=self.links.open_memory,
+        ).offered(self.config.toolsets)
+
+    @property
+    def repeats_excerpts(self) -> bool:
+        """Whether excerpts are shown again: as the user wishes, and where no `fetch` could bring them back."""
+        return self.config.repeat_excerpts or "memory" not in self.config.toolsets
+
+    def code_search(self, index: ProjectIndex) -> CodeSearch:
+        """Search over one project's code."""
+        from deltos.domains.code.search import CodeSearch
+        from deltos.store.code import CodeStore
+
+        return CodeSearch(CodeStore(index.database), index.project.root)
+
+    def graph_search(self, index: ProjectIndex) -> GraphSearch:
+        """Questions about one project's graph."""
+        from deltos.domains.graph.search import GraphSearch
+        from deltos.store.graph_read import GraphReader
+
+        return GraphSearch(GraphReader(index.database), index.project.root)
+
+    @cached_property
+    def federation(self) -> Federation:
+        """The search over all enabled toolsets."""
+        from deltos.federation.search import Federation
+        from deltos.federation.shelves.apis import ApiShelf
+        from deltos.federation.shelves.code import CodeShelf
+        from deltos.federation.shelves.docs import DocsShelf
+        from deltos.federation.shelves.memory import MemoryShelf
+
+        shelves = (
+            CodeShelf(self.projects),
+            DocsShelf(lambda: self.docs),
+            ApiShelf(lambda: self.apis),
+            MemoryShelf(lambda: self.memory, self._remembered_project),
+        )
+        return Federation(shelves, self.config.toolsets)
+
+    @cached_property
+    def links(self) -> Links:
+        """What the enabled domains know about each other's things."""
+        from deltos.federation.links import Links
+
+        return Links(
+            self.projects,
+            self._remembered_project,
+            open_docs=(lambda: self.docs) if "docs" in self.config.toolsets else None,
+            open_memory=(lambda: self.memory) if "memory" in self.config.toolsets else None,
+            environments=self.config.environments,
+        )
+
+    def _remembered_project(self, folder: Path) -> Project:
+        """The project at a folder, under the identity that memory has for it."""
+        from deltos.workspace.identity import identify
+
+        return self.memory.as_known(identify(folder))
+
+    @cached_property
+    def memory(self) -> Memory:
+        """What was learned; its file is opened when first asked for."""
+        from deltos.domains.memory.memory import Memory
+        from deltos.store.memory import MemoryStore
+
+        return Memory(MemoryStore(self.config.home / "memory.db"))
+
+    @cached_property
+    def library(self) -> Database:
+        """The file of documentation and API descriptions."""
+        from deltos.store.library import open_library
+
+        return open_library(self.config.home, LIBRARY)
+
+    @cached_property
+    def apis(self) -> Apis:
+        """API descriptions."""
+        from deltos.domains.apis.apis import open_apis
+        from deltos.shelf import GuardedNetwork
+
+        network = GuardedNetwork(allow_private_hosts=self.config.allow_private_hosts)
+        compare = self._compare if self.config.embedding.kind == "static" else None
+        return open_apis(self.library, network=network, clock=time.time, compare=compare)
+
+    def _compare(self, question: str, texts: Sequence[str]) -> list[float]:
+        """How alike texts are to a question; the model is opened when first asked."""
+        return self._comparison(question, texts)
+
+    @cached_property
+    def _comparison(self) -> Comparison:
+        from deltos.embed.static import shared_model  # deferred: numpy takes a while to import
+        from deltos.meaning import Comparison
+        from deltos.text import shared_words
+
+        return Comparison(shared_model(), shared_words())
+
+    @cached_property
+    def embedder(self) -> Embedder | None:
+        """The model that compares by meaning; None when the user wants words alone."""
+        chosen = self.config.embedding
+        if chosen.kind == "off":
+            return None
+        if chosen.kind == "static":
+            from deltos.embed.static import shared_model  # deferred: numpy takes a while to import
+
+            return shared_model()
+        from deltos.embed.remote import Endpoint, RemoteModel  # deferred: few have one
+
+        return RemoteModel(Endpoint(cast("Kind", chosen.kind), chosen.url, chosen.model, chosen.key))
+
+    @cached_property
+    def docs(self) -> Docs:
+        """Documentation; API descriptions that it meets go to the APIs."""
+        from deltos.domains.docs.domain import open_docs
+        from deltos.shelf import SharedApis
+
+        return open_docs(
+            self.library,
+            allow_private_hosts=self.config.allow_private_hosts,
+            environments=self.config.environments,
+            apis=SharedApis(lambda: self.apis),
+            embedder=lambda: self.embedder,
+        )
+
+    def resume(self) -> None:
+        """Go on with background work that an earlier process left unfinished."""
+        from deltos.store.library import FILE_NAME
+
+        if "docs" in self.config.toolsets and (self.config.home / FILE_NAME).exists():
+            self.docs.library.crawls.resume()
+
+    def close(self) -> None:
+        """Stop background work and close all files."""
+        self.projects.close()
+        if "docs" in self.__dict__:
+            self.docs.library.crawls.stop()
+        if "memory" in self.__dict__:
+            self.memory.store.close()
+        if "library" in self.__dict__:
+            self.library.close()

@@ -1,0 +1,207 @@
+"""`deltos api …`: add, list, show, search, refresh and remove API descriptions."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from deltos.cli.command import Subparsers, add_verb, opened_app
+from deltos.domains.apis.endpoints import Filter, select, show_endpoints
+from deltos.domains.apis.library import api_of, tags_of
+from deltos.domains.apis.render import render_api, render_changes
+from deltos.domains.apis.search import KINDS_OF_TYPE
+from deltos.domains.apis.tools import render_list
+from deltos.errors import BadArgument, SourceError
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Callable, Iterator
+
+    from deltos.domains.apis.apis import Apis
+    from deltos.domains.apis.model import Api, ApiChanges, ApiHit
+    from deltos.store.apis import UnitRow
+
+
+_SHOWN_TOKENS = 25_000
+_MOST_RESULTS = 50
+
+
+def add_commands(subparsers: Subparsers) -> None:
+    """Put `api` and its verbs under the `deltos` command."""
+    api = subparsers.add_parser("api", help="API descriptions: OpenAPI, GraphQL, AsyncAPI, proto, Postman")
+    verbs = api.add_subparsers(metavar="VERB", required=True)
+    add = _verb(verbs, "add", _add, "index an API description")
+    add.add_argument("location", help="a file, a folder, an address or a GraphQL endpoint")
+    add.add_argument("--name", default="", help="what to call it; default: its title")
+    add.add_argument("--root", default="", help="folder that references may not leave; default: the location's")
+    _verb(verbs, "list", _list, "list the indexed APIs")
+    show = _verb(verbs, "show", _show, "show an API's operations")
+    show.add_argument("name")
+    for option in ("--tag", "--path", "--method"):
+        show.add_argument(option, default="")
+    show.add_argument("--page", type=int, default=1)
+    search = _verb(verbs, "search", _search, "find operations and schemas")
+    search.add_argument("query", nargs="?", default="")
+    search.add_argument("--api", default="", help="only this API")
+    search.add_argument("--type", action="append", default=[], dest="types", choices=tuple(KINDS_OF_TYPE))
+    search.add_argument("--limit", type=int, default=10)
+    search.add_argument("--batch", metavar="FILE", help='read {"id", "query"} lines from FILE, or - for standard input')
+    _verb(verbs, "refresh", _refresh, "read an API again and tell what changed").add_argument("name")
+    _verb(verbs, "remove", _remove, "forget an API").add_argument("name")
+
+
+def _verb(
+    verbs: Subparsers,
+    name: str,
+    run: Callable[[Apis, argparse.Namespace], int],
+    what: str,
+) -> argparse.ArgumentParser:
+    def run_opened(args: argparse.Namespace) -> int:
+        with opened_app() as app:
+            return run(app.apis, args)
+
+    return add_verb(verbs, name, run_opened, what)
+
+
+def _add(apis: Apis, args: argparse.Namespace) -> int:
+    report = apis.indexer.add(args.location, args.name, root=Path(args.root) if args.root else None)
+    for api in report.apis:
+        _print_json(_api_json(api)) if args.json else print(render_api(api, ()))
+    for failure in report.failures:
+        if args.json:
+            _print_json({"document": failure.document, "error": failure.reason})
+        else:
+            print(f"not read: {failure.document}: {failure.reason}", file=sys.stderr)
+    return 0
+
+
+def _list(apis: Apis, args: argparse.Namespace) -> int:
+    if args.json:
+        for api in apis.library.apis():
+            _print_json(_api_json(api))
+    else:
+        print(render_list(apis.library, _SHOWN_TOKENS).text)
+    return 0
+
+
+def _show(apis: Apis, args: argparse.Namespace) -> int:
+    wanted = Filter(args.tag, args.path, args.method)
+    if args.json:
+        _print_json(_operations_json(apis, args.name, wanted))
+    else:
+        print(show_endpoints(apis.library, args.name, wanted, page=args.page, token_budget=_SHOWN_TOKENS).text)
+    return 0
+
+
+def _search(apis: Apis, args: argparse.Namespace) -> int:
+    limit = max(1, min(args.limit, _MOST_RESULTS))
+    if args.batch:
+        for question_id, query in _questions(args.batch):
+            found = apis.searcher.search(query, api_name=args.api, types=args.types, limit=limit)
+            _print_json({"id": question_id, "results": [_hit_json(hit) for hit in found]})
+        return 0
+    if not args.query:
+        raise BadArgument("What should be searched for?", hint="deltos api search 'create a refund' --api stripe")
+    found = apis.searcher.search(args.query, api_name=args.api, types=args.types, limit=limit)
+    for hit in found:
+        _print_json(_hit_json(hit)) if args.json else print(f"{hit.score:.2f}  {hit.api_name}  {hit.title}")
+    if not found and not args.json:
+        searched = apis.searcher.count_searchable(args.api)
+        print(f"No results found for query: {args.query} (searched {searched} operations, schemas and tags)")
+    return 0
+
+
+def _refresh(apis: Apis, args: argparse.Namespace) -> int:
+    for changes in apis.indexer.refresh(args.name):
+        _print_json(_changes_json(changes)) if args.json else print(render_changes(changes))
+    return 0
+
+
+def _remove(apis: Apis, args: argparse.Namespace) -> int:
+    removed = apis.indexer.remove(args.name)
+    if args.json:
+        _print_json({"removed": list(removed)})
+    else:
+        print(f"Removed {', '.join(removed)}.")
+    return 0
+
+
+def _questions(batch: str) -> Iterator[tuple[str, str]]:
+    try:
+        lines = sys.stdin.read() if batch == "-" else Path(batch).read_text("utf-8")
+    except OSError as exc:
+        raise SourceError(f"Cannot read {batch}: {exc.strerror}") from exc
+    for number, line in enumerate(lines.splitlines(), start=1):
+        if line.strip():
+            try:
+                row = json.loads(line)
+                yield row["id"], row["query"]
+            except (ValueError, KeyError, TypeError):
+                raise BadArgument(f'Line {number} of the batch is not {{"id", "query"}}') from None
+
+
+def _operations_json(apis: Apis, name: str, wanted: Filter) -> dict[str, Any]:
+    row = apis.library.row(name)
+    overview = api_of(row).overview
+    chosen = select(apis.library.store.units(row.id, ("operation", "webhook")), wanted)
+    schemas = apis.library.store.units(row.id, ("schema",))
+    return {
+        "name": row.name,
+        "version": overview.version,
+        "kind": overview.kind,
+        "operations": [_operation_json(unit) for unit in chosen if unit.kind == "operation"],
+        "webhooks": [_operation_json(unit) for unit in chosen if unit.kind == "webhook"],
+        "schemas": [unit.title for unit in schemas],
+    }
+
+
+def _operation_json(unit: UnitRow) -> dict[str, Any]:
+    return {"method": unit.method, "path": unit.path, "summary": unit.title, "tags": list(tags_of(unit))}
+
+
+def _api_json(api: Api) -> dict[str, Any]:
+    return {
+        "name": api.name,
+        "version": api.overview.version,
+        "kind": api.overview.kind,
+        "title": api.overview.title,
+        "operations": api.operation_count,
+        "schemas": api.schema_count,
+        "webhooks": api.webhook_count,
+        "warnings": list(api.warnings),
+        "source": api.source,
+    }
+
+
+def _hit_json(hit: ApiHit) -> dict[str, Any]:
+    return {
+        "id": hit.id,
+        "api": hit.api_name,
+        "version": hit.api_version,
+        "type": hit.type,
+        "url": hit.citation,
+        "section": hit.section,
+        "title": hit.title,
+        "score": round(hit.score, 4),
+        "text": hit.text,
+    }
+
+
+def _changes_json(changes: ApiChanges) -> dict[str, Any]:
+    return {
+        "api": changes.api_name,
+        "old_version": changes.old_version,
+        "new_version": changes.new_version,
+        "changes": [
+            {"operation": change.key, "what": change.what, "breaking": list(change.breaking)}
+            for change in changes.changes
+        ],
+        "schemas_added": list(changes.schemas_added),
+        "schemas_removed": list(changes.schemas_removed),
+    }
+
+
+def _print_json(value: dict[str, Any]) -> None:
+    print(json.dumps(value, ensure_ascii=False))

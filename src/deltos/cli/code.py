@@ -1,0 +1,89 @@
+"""`deltos code search`: find code from the shell."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from deltos.cli.command import add_project, add_verb, batch_queries, opened_app, print_json
+from deltos.cli.progress_bar import ProgressBar
+from deltos.errors import BadArgument
+
+if TYPE_CHECKING:
+    import argparse
+
+    from deltos.cli.command import Subparsers
+    from deltos.domains.code.model import CodeHit
+    from deltos.domains.code.search import CodeSearch
+    from deltos.store.code import Scope
+
+MAX_RESULTS = 50
+
+
+def add_commands(subparsers: Subparsers) -> None:
+    """Add `code` and its verbs."""
+    code = subparsers.add_parser("code", help="find code by meaning, name or pattern")
+    verbs = code.add_subparsers(metavar="VERB", required=True)
+    search = add_verb(verbs, "search", _search, 'find code: plain words, a symbol, a "quoted string" or a /regex/')
+    search.add_argument("query", nargs="?", default="", help="what to look for")
+    add_project(search)
+    search.add_argument("--limit", type=int, default=10, help="how many results, 1 to 50; default: 10")
+    search.add_argument("--type", default="", metavar="TYPE", help="only such files: py, .ts, python; several: ts,tsx")
+    search.add_argument("--directory", default="", metavar="DIR", help="only below this folder of the project")
+    search.add_argument("--concise", action="store_true", help="only where, not the code")
+    search.add_argument("--batch", metavar="FILE", help='read {"id", "query"} lines from FILE, or - for standard input')
+
+
+def _search(arguments: argparse.Namespace) -> int:
+    from deltos.domains.code.scope import scope_of  # deferred: `--help` needs none of it
+
+    if not arguments.query and not arguments.batch:
+        raise BadArgument("There is no query", hint='Try: deltos code search "where is the cache cleared"')
+    limit = max(1, min(MAX_RESULTS, arguments.limit))
+    bar = ProgressBar()
+    with opened_app() as app:
+        index = app.projects.at(Path(arguments.project))
+        scope = scope_of(index.project.root, arguments.directory, arguments.type)
+        index.freshen(progress=bar, wait_seconds=float("inf"))
+        bar.clear()
+        search = app.code_search(index)
+        if arguments.batch:
+            return _answer_batch(search, scope, arguments.batch, limit)
+        return _answer_one(search, scope, arguments, limit)
+
+
+def _answer_batch(search: CodeSearch, scope: Scope, source: str, limit: int) -> int:
+    for item in batch_queries(source):
+        hits = search.search(item.query, scope, limit=limit).hits if item.query.strip() else ()
+        print_json({"id": item.id, "results": [_as_data(hit) for hit in hits]})
+    return 0
+
+
+def _answer_one(search: CodeSearch, scope: Scope, arguments: argparse.Namespace, limit: int) -> int:
+    answer = search.search(arguments.query, scope, limit=limit)
+    if arguments.json:
+        for hit in answer.hits:
+            print_json(_as_data(hit))
+        return 0 if answer.hits else 1
+    for note in answer.notes:
+        print(note)
+    for hit in answer.hits:
+        print(f"{hit.path}:{hit.start_line}-{hit.end_line} {hit.symbol}".rstrip())
+        if not arguments.concise:
+            print(hit.content + "\n")
+    if not answer.hits:
+        near = f" Near names: {', '.join(answer.suggestions)}." if answer.suggestions else ""
+        print(f"No results found for query: {arguments.query}\nSearched {answer.files_searched} files.{near}")
+    return 0 if answer.hits else 1
+
+
+def _as_data(hit: CodeHit) -> dict[str, str | int | float]:
+    return {
+        "path": hit.path,
+        "start_line": hit.start_line,
+        "end_line": hit.end_line,
+        "symbol": hit.symbol,
+        "kind": hit.kind,
+        "score": hit.score,
+        "text": hit.content,
+    }

@@ -1,0 +1,289 @@
+"""`deltos docs …`: add, list, search, follow, recrawl, cancel and remove documentation sources."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from deltos.budget import estimate_tokens
+from deltos.cli.command import add_project, add_verb, batch_queries, opened_app, print_json
+from deltos.domains.docs.library import NewSource
+from deltos.domains.docs.render import render_added, render_nothing, render_passage, render_sources, render_status
+from deltos.domains.docs.search import Question
+from deltos.errors import BadArgument
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Callable
+
+    from deltos.app import App
+    from deltos.cli.command import Subparsers
+    from deltos.domains.docs.domain import Docs
+    from deltos.domains.docs.model import Passage, SourceStatus
+
+_SHOWN_TOKENS = 25_000
+_MOST_RESULTS = 50
+_POLL_SECONDS = 0.5
+
+
+def add_commands(subparsers: Subparsers) -> None:
+    """Put `docs` and its verbs under the `deltos` command."""
+    docs = subparsers.add_parser("docs", help="documentation: websites, folders, installed packages")
+    verbs = docs.add_subparsers(metavar="VERB", required=True)
+    _add_adding(verbs)
+    add_verb(verbs, "list", _opened(_list), "list the documentation sources")
+    search = add_verb(verbs, "search", _opened(_search), "find passages that answer a question")
+    search.add_argument("query", nargs="?", default="")
+    search.add_argument("--source", default="", help="only this source (name or id)")
+    search.add_argument("--version", default="", help="only sources of this version")
+    search.add_argument("--limit", type=int, default=10, help="most results (1-50)")
+    search.add_argument("--batch", metavar="FILE", help='read {"id", "query"} lines from FILE, or - for standard input')
+    status = add_verb(verbs, "status", _opened(_status), "tell how far the crawl of a source is")
+    status.add_argument("source", nargs="?", default="", help="name or id; default: all")
+    _add_private(status)
+    status.add_argument("--follow", action="store_true", help="stay until it is done, and go on with it if nobody does")
+    recrawl = add_verb(verbs, "recrawl", _opened(_recrawl), "bring a source up to date")
+    recrawl.add_argument("source", help="name or id")
+    recrawl.add_argument("--full", action="store_true", help="read everything again")
+    _add_waiting(recrawl)
+    for name, run, what in (
+        ("cancel", _cancel, "stop the crawl of a source; what was searchable stays"),
+        ("remove", _remove, "remove a source and all that is indexed of it"),
+    ):
+        add_verb(verbs, name, _opened(run), what).add_argument("source", help="name or id")
+
+
+def _add_adding(verbs: Subparsers) -> None:
+    add = add_verb(verbs, "add", _opened(_add), "add a source and index it in the background")
+    add.add_argument("url", help="address, path, pypi:NAME, npm:NAME, or deps: for all dependencies of the project")
+    add.add_argument("--name", default="", help="what to call it")
+    add.add_argument("--version", default="", help="version that it documents")
+    add.add_argument("--include", action="append", default=[], metavar="GLOB", help="take these addresses only")
+    add.add_argument("--exclude", action="append", default=[], metavar="GLOB", help="leave these addresses out")
+    add.add_argument("--max-pages", type=int, default=500)
+    add.add_argument("--max-depth", type=int, default=0, help="most links away from the start; 0 is any")
+    add_project(add)
+    _add_waiting(add)
+
+
+def _add_waiting(verb: argparse.ArgumentParser) -> None:
+    verb.add_argument("--wait", action="store_true", help="stay until it is done")
+    _add_private(verb)
+
+
+def _add_private(verb: argparse.ArgumentParser) -> None:
+    verb.add_argument("--allow-private-hosts", action="store_true", help="allow addresses on this machine and network")
+
+
+def _opened(run: Callable[[App, argparse.Namespace], int]) -> Callable[[argparse.Namespace], int]:
+    def run_opened(arguments: argparse.Namespace) -> int:
+        with opened_app() as app:
+            if getattr(arguments, "allow_private_hosts", False):
+                app.config = replace(app.config, allow_private_hosts=True)
+            return run(app, arguments)
+
+    return run_opened
+
+
+def _add(app: App, arguments: argparse.Namespace) -> int:
+    root = Path(arguments.project).absolute()
+    local = Path(arguments.url).expanduser()
+    added = app.docs.library.add(
+        NewSource(
+            url=str(local.absolute()) if arguments.url and local.exists() else arguments.url,
+            name=arguments.name,
+            project_root=root,
+            roots=(Path(root.anchor),),  # whoever sits at the keyboard may read what they can read
+            version=arguments.version,
+            include=tuple(arguments.include),
+            exclude=tuple(arguments.exclude),
+            max_pages=arguments.max_pages,
+            max_depth=arguments.max_depth,
+        )
+    )
+    code = _crawl(app, [source.id for source in added.sources], arguments)
+    statuses = [app.docs.library.status(source.id) for source in added.sources]
+    if arguments.json:
+        for status in statuses:
+            print_json(_status_json(status))
+        for failure in added.failures:
+            print_json({"error": failure})
+    elif arguments.wait:
+        print(
+            "\n".join(
+                (*filter(None, [added.api_line]), *(_status_text(status) for status in statuses), *added.failures)
+            )
+        )
+    else:
+        print(render_added(added, statuses))
+    return code
+
+
+def _crawl(app: App, source_ids: list[str], arguments: argparse.Namespace) -> int:
+    """Crawl here when asked to wait, else in a process of its own that outlives this one."""
+    if not arguments.wait:
+        for source_id in source_ids:
+            _crawl_detached(source_id, allow_private_hosts=arguments.allow_private_hosts)
+        return 0
+    states = [_follow(app.docs, source_id).state for source_id in source_ids]
+    return 1 if "FAILED" in states else 0
+
+
+def _crawl_detached(source_id: str, *, allow_private_hosts: bool) -> None:
+    command = [sys.executable, "-m", "deltos.cli.main", "docs", "status", source_id, "--follow", "--json"]
+    if allow_private_hosts:
+        command.append("--allow-private-hosts")
+    nowhere = subprocess.DEVNULL
+    subprocess.Popen(command, stdin=nowhere, stdout=nowhere, stderr=nowhere, start_new_session=True)
+
+
+def _follow(docs: Docs, source_id: str) -> SourceStatus:
+    """Show the crawl of a source until it ends; do it here unless another process does."""
+    line = _Line()
+    while (status := docs.library.status(source_id)).state in ("CRAWLING", "WAITING"):
+        if not docs.library.crawls.run(source_id, lambda: line.show(docs.library.status(source_id))):
+            line.show(status)
+            time.sleep(_POLL_SECONDS)  # another process crawls: look at its progress now and then
+    line.clear()
+    return status
+
+
+class _Line:
+    """One line of progress on a terminal; nothing elsewhere."""
+
+    def __init__(self) -> None:
+        self._visible = sys.stderr.isatty()
+        self._shown_at = 0.0
+
+    def show(self, status: SourceStatus) -> None:
+        now = time.monotonic()
+        if self._visible and now - self._shown_at > _POLL_SECONDS:
+            self._shown_at = now
+            done = status.pages_done + status.pages_unchanged
+            sys.stderr.write(
+                f"\r\x1b[K{status.source.name}: {done} pages done, {status.pages_queued} queued,"
+                f" {len(status.failures)} failed, {status.rate:.1f}/s"
+            )
+            sys.stderr.flush()
+
+    def clear(self) -> None:
+        if self._visible:
+            sys.stderr.write("\r\x1b[K")
+            sys.stderr.flush()
+
+
+def _list(app: App, arguments: argparse.Namespace) -> int:
+    statuses = app.docs.library.statuses()
+    if arguments.json:
+        for status in statuses:
+            print_json(_status_json(status))
+    else:
+        apis = [f"- {line}" for line in app.docs.apis.names().values()]
+        print(render_sources(statuses, apis, token_budget=_SHOWN_TOKENS).text)
+    return 0
+
+
+def _search(app: App, arguments: argparse.Namespace) -> int:
+    if arguments.batch:
+        for row in batch_queries(arguments.batch):
+            found = app.docs.search.search(_question(arguments, row.query))
+            print_json({"id": row.id, "results": [_passage_json(passage) for passage in found.passages]})
+        return 0
+    if not arguments.query.strip():
+        raise BadArgument("What should be searched for?", hint="deltos docs search 'how to set a timeout'")
+    question = _question(arguments, arguments.query)
+    found = app.docs.search.search(question)
+    for number, passage in enumerate(found.passages, start=1):
+        print_json(_passage_json(passage)) if arguments.json else print(render_passage(number, passage, Path.cwd()))
+    if found.searched is not None and not arguments.json:
+        apis = app.docs.search.apis_of(question)
+        print(render_nothing(arguments.query, found.searched, app.docs.library.statuses(), apis))
+    return 0 if found.passages else 1
+
+
+def _question(arguments: argparse.Namespace, query: str) -> Question:
+    limit = max(1, min(arguments.limit, _MOST_RESULTS))
+    return Question(query, limit, arguments.source, arguments.version)
+
+
+def _status(app: App, arguments: argparse.Namespace) -> int:
+    library = app.docs.library
+    names = [arguments.source] if arguments.source else [source.id for source in library.sources()]
+    states = []
+    for name in names:
+        source = library.find(name)
+        status = _follow(app.docs, source.id) if arguments.follow else library.status(source.id)
+        states.append(status.state)
+        print_json(_status_json(status)) if arguments.json else print(_status_text(status))
+    if not names and not arguments.json:
+        print(render_sources((), (), token_budget=_SHOWN_TOKENS).text)
+    return 1 if "FAILED" in states else 0
+
+
+def _recrawl(app: App, arguments: argparse.Namespace) -> int:
+    library = app.docs.library
+    source = library.recrawl(arguments.source, full=arguments.full)
+    code = _crawl(app, [source.id], arguments)
+    status = library.status(source.id)
+    print_json(_status_json(status)) if arguments.json else print(_status_text(status))
+    return code
+
+
+def _cancel(app: App, arguments: argparse.Namespace) -> int:
+    cancelled = app.docs.library.cancel(arguments.source)
+    if arguments.json:
+        print_json({"cancelled": cancelled})
+    else:
+        print("Cancelled." if cancelled else "No crawl of it is under way.")
+    return 0 if cancelled else 1
+
+
+def _remove(app: App, arguments: argparse.Namespace) -> int:
+    source, pages, chunks = app.docs.library.remove(arguments.source)
+    if arguments.json:
+        print_json({"removed": source.name, "pages": pages, "chunks": chunks})
+    else:
+        print(f"Removed {source.name} ({source.url}): {pages} pages, {chunks} chunks.")
+    return 0
+
+
+def _passage_json(passage: Passage) -> dict[str, Any]:
+    return {
+        "url": passage.url,
+        "anchors": list(passage.anchors),
+        "section": passage.section,
+        "source": passage.source,
+        "version": passage.version,
+        "tokens": estimate_tokens(render_passage(1, passage, Path.cwd())),
+        "score": round(passage.score, 4),
+        "text": passage.text,
+    }
+
+
+def _status_text(status: SourceStatus) -> str:
+    return render_status(status, token_budget=_SHOWN_TOKENS).text
+
+
+def _status_json(status: SourceStatus) -> dict[str, Any]:
+    return {
+        "id": status.source.id,
+        "name": status.source.name,
+        "url": status.source.url,
+        "kind": status.source.kind,
+        "version": status.source.version,
+        "status": status.state,
+        "reason": status.reason,
+        "pages": status.pages,
+        "chunks": status.chunks,
+        "done": status.pages_done,
+        "queued": status.pages_queued,
+        "unchanged": status.pages_unchanged,
+        "skipped": status.pages_skipped,
+        "failed": [{"url": place.url, "reason": place.reason} for place in status.failures],
+        "rate": round(status.rate, 2),
+        "last_crawled": status.source.crawled_at,
+    }

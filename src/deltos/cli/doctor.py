@@ -1,0 +1,118 @@
+"""`deltos doctor`: is everything that Deltos needs in order?"""
+
+from __future__ import annotations
+
+import platform
+import sqlite3
+import sys
+from dataclasses import asdict, dataclass
+from importlib.metadata import PackageNotFoundError, version
+from typing import TYPE_CHECKING
+
+from deltos.cli.command import add_verb, print_json
+from deltos.config import Config
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from deltos.cli.command import Subparsers
+
+_REBUILT = "It is set aside and built again when it is next used."
+_ADVICE = {
+    "library.db": "It is set aside when it is next used; then add the sources again.",
+    "memory.db": "Run `deltos memory check`: it sets the file aside and brings back what can still be read.",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One thing that was looked at."""
+
+    what: str
+    ok: bool
+    detail: str
+
+
+def add_commands(subparsers: Subparsers) -> None:
+    """Add `doctor`."""
+    add_verb(subparsers, "doctor", _doctor, "check versions, folders, indexes and grammars")
+
+
+def _doctor(arguments: argparse.Namespace) -> int:
+    healthy = True
+    for finding in examine(Config.from_environment().home):
+        healthy &= finding.ok
+        if arguments.json:
+            print_json(asdict(finding))
+        else:
+            print(f"{'ok  ' if finding.ok else 'BAD '} {finding.what}: {finding.detail}")
+    return 0 if healthy else 1
+
+
+def examine(home: Path) -> Iterator[Finding]:
+    """Everything worth knowing, one finding at a time."""
+    python = f"Python {platform.python_version()} on {sys.platform}"
+    yield Finding("deltos", ok=True, detail=f"{_version('deltos')}, {python}")
+    yield _sqlite()
+    yield Finding("mcp", ok=_version("mcp") != "", detail=_version("mcp") or "not installed")
+    yield _data_folder(home)
+    yield _grammars()
+    yield from _indexes(home)
+
+
+def _version(package: str) -> str:
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return ""
+
+
+def _sqlite() -> Finding:
+    connection = sqlite3.connect(":memory:")
+    try:
+        connection.execute("CREATE VIRTUAL TABLE probe USING fts5 (text)")
+    except sqlite3.OperationalError:
+        return Finding("sqlite", ok=False, detail=f"{sqlite3.sqlite_version} without FTS5; use another Python build")
+    finally:
+        connection.close()
+    return Finding("sqlite", ok=True, detail=f"{sqlite3.sqlite_version} with FTS5")
+
+
+def _data_folder(home: Path) -> Finding:
+    probe = home / ".writable"
+    try:
+        home.mkdir(parents=True, exist_ok=True)
+        probe.touch()
+        probe.unlink()
+    except OSError as exc:
+        return Finding("data folder", ok=False, detail=f"{home}: {exc.strerror}; set DELTOS_HOME to a writable folder")
+    return Finding("data folder", ok=True, detail=str(home))
+
+
+def _grammars() -> Finding:
+    from deltos.languages.grammar import self_test  # deferred: loads every grammar
+    from deltos.languages.table import LANGUAGES
+
+    problems = self_test()
+    count = sum(bool(language.grammar) for language in LANGUAGES)
+    return Finding("grammars", ok=not problems, detail="; ".join(problems) or f"all {count} load and parse")
+
+
+def _indexes(home: Path) -> Iterator[Finding]:
+    from deltos.errors import DeltosError
+    from deltos.store.sqlite import check_file
+
+    files = [(path, _REBUILT) for path in sorted((home / "projects").glob("*.db"))]
+    files += [(home / name, advice) for name, advice in _ADVICE.items() if (home / name).exists()]
+    for path, advice in files:
+        try:
+            problems = check_file(path)
+        except DeltosError as exc:
+            problems = [exc.message]
+        detail = f"{'; '.join(problems)}. {advice}" if problems else "sound"
+        yield Finding(f"index {path.name}", ok=not problems, detail=detail)
+    for path in sorted(home.glob("**/*.corrupt-*")):
+        if not path.name.endswith(("-wal", "-shm")):
+            yield Finding(f"set aside {path.name}", ok=True, detail="damaged and replaced; delete it when you like")

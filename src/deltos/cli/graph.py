@@ -1,0 +1,209 @@
+"""`deltos graph`: ask the code graph from the shell."""
+
+from __future__ import annotations
+
+import sys
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from deltos.cli.command import add_project, add_verb, opened_app, print_json
+from deltos.cli.progress_bar import ProgressBar
+from deltos.errors import BadArgument, NotFound
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Iterator
+
+    from deltos.cli.command import Subparsers
+    from deltos.domains.graph.render import Page
+    from deltos.domains.graph.search import GraphSearch, References, Target
+    from deltos.federation.links import Links
+    from deltos.store.graph_read import SymbolRow
+    from deltos.tool import JsonObject
+
+
+def add_commands(subparsers: Subparsers) -> None:
+    """Add `graph` and its verbs."""
+    graph = subparsers.add_parser("graph", help="what code means to itself: definitions, references, impact, cycles")
+    verbs = graph.add_subparsers(metavar="VERB", required=True)
+    find = add_verb(verbs, "find", _find, "find where a symbol is defined")
+    find.add_argument("symbol", help="a name, a dotted name or a regular expression")
+    find.add_argument("--path", default="", help="only in this file, folder or glob")
+    find.add_argument("--kind", default="", help="only such symbols: function, class, …; several: function,method")
+    find.add_argument("--limit", type=int, default=20, help="how many; default: 20")
+    refs = add_verb(verbs, "refs", _refs, "list every use of a symbol")
+    refs.add_argument("symbol", nargs="?", default="", help="a name or dotted name")
+    refs.add_argument(
+        "--at", default="", metavar="FILE:LINE", help="the definition on that line; - reads one per input line"
+    )
+    refs.add_argument("--limit", type=int, default=30, help="how many; default: 30")
+    impact = add_verb(verbs, "impact", _impact, "list what a change of a symbol affects")
+    impact.add_argument("symbol", help="a name or dotted name")
+    impact.add_argument("--limit", type=int, default=50, help="how many; default: 50")
+    cycles = add_verb(verbs, "cycles", _cycles, "list circular imports")
+    context = add_verb(verbs, "context", _context, "show a symbol and its neighbourhood")
+    context.add_argument("symbol", help="a name or dotted name")
+    stats = add_verb(verbs, "stats", _stats, "show how large the graph is and how much is resolved")
+    for verb in (find, refs, impact, cycles, context, stats):
+        add_project(verb)
+
+
+def _find(arguments: argparse.Namespace) -> int:
+    from deltos.domains.graph.query import kinds_of  # deferred, as all domain imports here: `--help` needs none of it
+    from deltos.domains.graph.render import render_symbols
+
+    with _opened(arguments) as (search, page, _):
+        rows = search.find(arguments.symbol, path=arguments.path, kinds=kinds_of(arguments.kind))
+        if arguments.json:
+            for row in rows[: arguments.limit]:
+                print_json(_symbol(row))
+        else:
+            print(render_symbols(rows, arguments.symbol, limit=max(1, arguments.limit), page=page).text)
+    return 0
+
+
+def _refs(arguments: argparse.Namespace) -> int:
+    from deltos.domains.graph.render import render_references
+
+    if not arguments.symbol and not arguments.at:
+        raise BadArgument("There is no symbol", hint="Give a name, or --at FILE:LINE.")
+    with _opened(arguments) as (search, page, _):
+        found = True
+        for target in _chosen(search, arguments):
+            if isinstance(target, _Nowhere):
+                found = False
+                target.tell(as_json=arguments.json)
+                continue
+            references = search.references(target)
+            if arguments.json:
+                print_json(_references(references))
+            else:
+                print(render_references(references, limit=max(1, arguments.limit), page=page).text)
+    return 0 if found else 1
+
+
+@dataclass(frozen=True, slots=True)
+class _Nowhere:
+    """A place of a list on which nothing is defined."""
+
+    place: str
+    problem: NotFound
+
+    def tell(self, *, as_json: bool) -> None:
+        """Say so, as one line of the answer or as an error."""
+        if as_json:
+            file, _, line = self.place.rpartition(":")
+            print_json({"symbol": None, "file": file, "line": int(line), "references": [], "error": str(self.problem)})
+        else:
+            print(f"Error: {self.problem}", file=sys.stderr)
+
+
+def _chosen(search: GraphSearch, arguments: argparse.Namespace) -> Iterator[Target | _Nowhere]:
+    """What the references of are wanted; a place of a list that defines nothing does not stop the others."""
+    if not arguments.at:
+        yield from search.targets(arguments.symbol)
+    elif arguments.at != "-":
+        yield search.at(arguments.at)
+    else:
+        for place in filter(None, map(str.strip, sys.stdin)):
+            try:
+                yield search.at(place)
+            except NotFound as problem:
+                yield _Nowhere(place, problem)
+
+
+def _impact(arguments: argparse.Namespace) -> int:
+    from deltos.domains.graph.render import render_impact
+
+    with _opened(arguments) as (search, page, _):
+        for target in search.targets(arguments.symbol):
+            impact = search.impact(target)
+            if arguments.json:
+                levels = [[_symbol(row) for row in level] for level in impact.levels]
+                print_json({**_symbol(target.first), "levels": levels, "tests": [_symbol(row) for row in impact.tests]})
+            else:
+                print(render_impact(impact, limit=max(1, arguments.limit), page=page).text)
+    return 0
+
+
+def _cycles(arguments: argparse.Namespace) -> int:
+    from deltos.domains.graph.cycles import find_cycles
+    from deltos.domains.graph.render import render_cycles
+
+    with _opened(arguments) as (search, page, _):
+        found = find_cycles(search.reader.imports())
+        if arguments.json:
+            for component in found:
+                print_json({"mode": component.mode, "files": component.files, "cycle": component.cycle})
+        else:
+            print(render_cycles(found, len(search.reader.paths()), page=page).text)
+    return 0
+
+
+def _context(arguments: argparse.Namespace) -> int:
+    from deltos.domains.graph.render import render_context
+
+    with _opened(arguments) as (search, page, links):
+        for target in search.targets(arguments.symbol):
+            context = search.context(target)
+            if arguments.json:
+                print_json({
+                    **_symbol(target.first),
+                    "callers": [{"file": row.path, "line": row.line} for row in context.callers],
+                    "callees": [_symbol(row) for row in context.callees],
+                    "bases": [_symbol(row) for row in context.bases],
+                    "subclasses": [_symbol(row) for row in context.subclasses],
+                    "members": [_symbol(row) for row in context.members],
+                })  # fmt: skip
+            else:
+                extras = links.mentions(target.first.name, search.root)
+                print(render_context(context, extras, page=page).text)
+    return 0
+
+
+def _stats(arguments: argparse.Namespace) -> int:
+    from dataclasses import asdict
+
+    from deltos.domains.graph.render import render_stats
+
+    with _opened(arguments) as (search, page, _):
+        counts = search.reader.counts()
+        if arguments.json:
+            print_json(asdict(counts))
+        else:
+            print(render_stats(counts, "index complete and up to date", page=page).text)
+    return 0
+
+
+@contextmanager
+def _opened(arguments: argparse.Namespace) -> Iterator[tuple[GraphSearch, Page, Links]]:
+    """The project's graph, brought up to date however long that takes, and what is linked to it."""
+    from deltos.domains.graph.render import Page
+
+    bar = ProgressBar()
+    with opened_app() as app:
+        index = app.projects.at(Path(arguments.project))
+        index.freshen(progress=bar, wait_seconds=float("inf"))
+        bar.clear()
+        yield app.graph_search(index), Page(token_budget=app.config.token_budget), app.links
+
+
+def _symbol(row: SymbolRow) -> JsonObject:
+    return {"symbol": row.label, "file": row.path, "line": row.line, "kind": row.kind}
+
+
+def _references(references: References) -> JsonObject:
+    """`certain` are places that name the symbol itself; uses under an import alias, and possible ones, are not."""
+    rows = [(row, True) for row in references.certain]
+    rows += [(row, False) for row in (*references.aliased, *references.possible)]
+    first = references.target.first
+    return {
+        "symbol": references.target.name,
+        "file": first.path,
+        "line": first.line,
+        "references": [
+            {"file": row.path, "line": row.line, "kind": row.kind, "certain": certain} for row, certain in rows
+        ],
+    }

@@ -1,0 +1,58 @@
+"""`deltos hook EVENT`: reads an agent's hook JSON on stdin and keeps what is worth keeping. Never fails,
+never blocks, stays light."""
+
+from __future__ import annotations
+
+import gc
+import os
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from typing import BinaryIO, TextIO
+
+_LONGEST_WAIT_SECONDS = 2.0  # for another writer: the agent stands still meanwhile
+
+
+def main(
+    arguments: Sequence[str],
+    *,
+    stdin: BinaryIO | None = None,
+    stdout: TextIO | None = None,
+    stderr: TextIO | None = None,
+    environ: Mapping[str, str] = os.environ,
+) -> int:
+    """Handle one event; always 0, because an agent must not stumble over its memory."""
+    gc.disable()  # the process ends in a moment
+    try:
+        answer = _handle(arguments[0] if arguments else "", stdin or sys.stdin.buffer, environ)
+        if answer:
+            print(answer, file=stdout or sys.stdout)
+    except Exception as exc:  # noqa: BLE001 - the surface: whatever is wrong is told on stderr, the agent goes on
+        print(f"deltos hook: {exc}", file=stderr or sys.stderr)
+    return 0
+
+
+def _handle(event_name: str, stdin: BinaryIO, environ: Mapping[str, str]) -> str:
+    # deferred, so that an import that fails is reported like any other trouble
+    from deltos.config import Config
+    from deltos.domains.memory.capture import LARGEST_INPUT, capture
+    from deltos.domains.memory.memory import Memory
+    from deltos.store.memory import MemoryStore
+    from deltos.workspace.identity import identify
+
+    raw = stdin.read(LARGEST_INPUT + 1)
+    home = Config.from_environment(environ).home
+    store = MemoryStore(home / "memory.db", busy_timeout_seconds=_LONGEST_WAIT_SECONDS)
+    try:
+        return capture(
+            Memory(store),
+            event_name,
+            raw,
+            folder=Path.cwd(),
+            identify=lambda root: identify(root, may_start_git=False).project_id,
+        )
+    finally:
+        store.close()

@@ -1,0 +1,62 @@
+"""`deltos index`: bring a repository's index up to date."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from deltos.cli.command import add_verb, opened_app, print_json
+from deltos.cli.progress_bar import ProgressBar
+
+if TYPE_CHECKING:
+    import argparse
+
+    from deltos.cli.command import Subparsers
+    from deltos.workspace.project_index import ProjectIndex
+    from deltos.workspace.sync import SyncReport
+
+
+def add_commands(subparsers: Subparsers) -> None:
+    """Add `index`."""
+    verb = add_verb(subparsers, "index", _index, "index a repository; only what changed is parsed")
+    verb.add_argument("path", nargs="?", default=".", help="folder to index; default: the current one")
+    verb.add_argument("--force", action="store_true", help="parse every file again")
+
+
+def _index(arguments: argparse.Namespace) -> int:
+    started = time.monotonic()
+    bar = ProgressBar()
+    with opened_app() as app:
+        index = app.projects.at(Path(arguments.path))
+        report = index.index(progress=bar, force=arguments.force)
+        bar.clear()
+        seconds = time.monotonic() - started
+        if arguments.json:
+            print_json(_as_data(index, report, seconds))
+        else:
+            _print(index, report, seconds)
+    return 0
+
+
+def _as_data(index: ProjectIndex, report: SyncReport, seconds: float) -> dict[str, object]:
+    return {
+        "project_id": index.project.project_id,
+        "files_indexed": report.files_written,
+        "files_skipped": report.files_skipped,
+        "chunks_created": report.pieces_written.get("code", 0),
+        "errors": report.errors,
+        "duration_ms": int(seconds * 1000),
+    }
+
+
+def _print(index: ProjectIndex, report: SyncReport, seconds: float) -> None:
+    totals = index.store.totals()
+    for note in report.notes:
+        print(note)
+    print(f"{index.project.project_id}: {report.files_written} files parsed in {seconds:.1f} s")
+    print(f"index: {totals.files} files, {totals.lines} lines")
+    if report.skipped_by_reason:
+        print("skipped: " + ", ".join(f"{why} {count}" for why, count in sorted(report.skipped_by_reason.items())))
+    for error in report.errors:
+        print(f"error: {error}")

@@ -1,0 +1,327 @@
+"""`deltos memory …`: add, search, show, timeline, forget, restore, purge, export, import, stats, check."""
+
+from __future__ import annotations
+
+import sys
+from contextlib import contextmanager, nullcontext
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from deltos.cli.command import add_verb, batch_queries, opened_app, print_json
+from deltos.config import Config
+from deltos.domains.memory.check import check
+from deltos.domains.memory.memory import local_now
+from deltos.domains.memory.model import CAPTURED_KINDS, KINDS, Draft, Place
+from deltos.domains.memory.render import (
+    forgotten_text,
+    observations_answer,
+    remembered_text,
+    set_aside_text,
+    timeline_answer,
+)
+from deltos.domains.memory.times import day, iso, micros, parse_iso
+from deltos.domains.memory.transfer import as_json, export, import_lines
+from deltos.errors import NotFound, SourceError
+from deltos.workspace.identity import identify
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Iterator, Sequence
+
+    from deltos.cli.command import Run, Subparsers
+    from deltos.domains.memory.memory import Memory
+    from deltos.domains.memory.search import Found, Hit
+    from deltos.model import Project
+    from deltos.store.memory import Observation
+
+_MOST_RESULTS = 20
+_SHOWN_TOKENS = 25_000
+
+
+def add_commands(subparsers: Subparsers) -> None:
+    """Put `memory` and its verbs under the `deltos` command."""
+    memory = subparsers.add_parser("memory", help="what was learned, kept between sessions")
+    verbs = memory.add_subparsers(metavar="VERB", required=True)
+    _add_writing_verbs(verbs)
+    _add_reading_verbs(verbs)
+    _add_keeping_verbs(verbs)
+
+
+def _add_writing_verbs(verbs: Subparsers) -> None:
+    add = _verb(verbs, "add", _add, "remember something")
+    add.add_argument("text", help="what to keep; - reads standard input")
+    add.add_argument("--kind", default="finding", choices=(*KINDS, *CAPTURED_KINDS))
+    add.add_argument("--source", default="", help="where it comes from")
+    add.add_argument("--file", action="append", default=[], dest="files", help="a file it is about; may be repeated")
+    add.add_argument("--session-id", default=None)
+    for name, run, what in (
+        ("forget", _forget, "hide observations"),
+        ("restore", _restore, "bring forgotten observations back"),
+    ):
+        _verb(verbs, name, run, what).add_argument("ids", nargs="+", metavar="ID")
+    purge = _verb(verbs, "purge", _purge, "remove forgotten observations for good")
+    purge.add_argument("--older-than-days", type=int, default=0, help="only those forgotten at least that long ago")
+
+
+def _add_reading_verbs(verbs: Subparsers) -> None:
+    search = _verb(verbs, "search", _search, "find observations that answer a question")
+    search.add_argument("query", nargs="?", default="")
+    search.add_argument("--limit", type=int, default=10, help="most results (1-20)")
+    search.add_argument(
+        "--batch", metavar="FILE", help='read {"id", "query"} lines from FILE, or from standard input with -'
+    )
+    _verb(verbs, "show", _show, "show observations in full").add_argument("ids", nargs="+", metavar="ID")
+    timeline = _verb(verbs, "timeline", _timeline, "show what came before and after")
+    timeline.add_argument("around", nargs="?", default="", help="an id or an ISO time; default: now")
+    timeline.add_argument("--session-id", default="")
+    timeline.add_argument("--before", type=int, default=5)
+    timeline.add_argument("--after", type=int, default=5)
+
+
+def _add_keeping_verbs(verbs: Subparsers) -> None:
+    _verb(verbs, "export", _export, "print everything as JSON Lines").add_argument("file", nargs="?", default="-")
+    _verb(verbs, "import", _import, "take JSON Lines in").add_argument("file", help="a file; - reads standard input")
+    _verb(verbs, "stats", _stats, "say how much is kept")
+    _verb(verbs, "check", _check, "verify the file and repair what can be repaired")
+
+
+def _verb(verbs: Subparsers, name: str, run: Run, what: str) -> argparse.ArgumentParser:
+    verb = add_verb(verbs, name, run, what)
+    verb.add_argument(
+        "--project-id", default="", metavar="ID", help="project to use; default: this folder's; 'personal', 'all'"
+    )
+    return verb
+
+
+def _add(args: argparse.Namespace) -> int:
+    project = _project()
+    here = args.project_id in ("", project.project_id)
+    place = Place(args.project_id or project.project_id, project.root if here else None, args.session_id, "cli")
+    text = sys.stdin.buffer.read().decode("utf-8", "replace") if args.text == "-" else args.text
+    with _memory() as memory:
+        done = memory.remember(Draft(text, args.kind, args.source, tuple(args.files)), place)
+    if args.json:
+        print_json({"id": done.id, "merged": done.merged, "redacted": list(done.redacted)})
+    else:
+        print(remembered_text(done))
+    return 0
+
+
+def _search(args: argparse.Namespace) -> int:
+    limit = max(1, min(args.limit, _MOST_RESULTS))
+    with _memory() as memory:
+        project_id = args.project_id or memory.as_known(_project()).project_id
+        if args.batch:
+            return _answer_batch(memory, args.batch, project_id, limit)
+        found = memory.search(args.query, project_id, limit=limit)
+    _print_found(args.query, found, as_json_lines=args.json)
+    return 0 if found.hits else 1
+
+
+def _answer_batch(memory: Memory, source: str, project_id: str, limit: int) -> int:
+    for item in batch_queries(source):
+        hits = memory.search(item.query, project_id, limit=limit).hits if item.query.strip() else ()
+        print_json({"id": item.id, "results": [_result(hit) for hit in hits]})
+    return 0
+
+
+def _print_found(query: str, found: Found, *, as_json_lines: bool) -> None:
+    if as_json_lines:
+        for hit in found.hits:
+            print_json(_result(hit))
+        return
+    for hit in found.hits:
+        print(
+            f"{hit.score:.2f}  {hit.observation.id}  {day(hit.observation.created_at)}  "
+            f"{hit.observation.kind}: {hit.snippet}"
+        )
+    if not found.hits:
+        print(
+            f"No observations found matching '{query}'. "
+            f"Searched {found.searched}; {found.elsewhere} more in other projects."
+        )
+
+
+def _show(args: argparse.Namespace) -> int:
+    with _memory() as memory:
+        project = memory.as_known(_project())
+        lookup = memory.look_up(args.ids, args.project_id or project.project_id)
+        if not lookup.found:
+            raise NotFound(f"No observation with id {', '.join(args.ids)}", hint="`deltos memory search` finds ids.")
+        changed = memory.changed_places(lookup.found, {project.project_id: project.root})
+    if args.json:
+        for row in lookup.found:
+            print_json({**as_json(row), "code_changed": row.place in changed})
+    else:
+        print(observations_answer(lookup, changed, token_budget=_SHOWN_TOKENS).text)
+    return 0
+
+
+def _timeline(args: argparse.Namespace) -> int:
+    with _memory() as memory:
+        project = memory.as_known(_project())
+        middle, rows = _timeline_rows(memory, args, args.project_id or project.project_id)
+        changed = memory.changed_places(rows, {project.project_id: project.root})
+    if args.json:
+        for row in rows:
+            print_json({**as_json(row), "code_changed": row.place in changed})
+    elif rows:
+        print(timeline_answer(rows, changed, middle=middle, token_budget=_SHOWN_TOKENS).text)
+    else:
+        print("No observations there.")
+    return 0
+
+
+def _timeline_rows(
+    memory: Memory, args: argparse.Namespace, project_id: str
+) -> tuple[int | None, Sequence[Observation]]:
+    before, after = max(0, args.before), max(0, args.after)
+    if args.session_id:
+        return None, memory.store.in_session(args.session_id, limit=200)
+    moment = parse_iso(args.around) if args.around else micros(local_now())
+    if moment is not None:
+        return None, memory.around_time(moment, project_id, before=before, after=after)
+    lookup = memory.look_up([args.around], project_id)
+    if not lookup.found:
+        raise NotFound(f"No observation with id {args.around}", hint="Give an id, or a time such as 2025-05-07T14:00.")
+    return lookup.found[0].place, memory.around(lookup.found[0], before=before, after=after)
+
+
+def _forget(args: argparse.Namespace) -> int:
+    return _hide(args, restore=False)
+
+
+def _restore(args: argparse.Namespace) -> int:
+    return _hide(args, restore=True)
+
+
+def _hide(args: argparse.Namespace, *, restore: bool) -> int:
+    with _memory() as memory:
+        project_id = args.project_id or memory.as_known(_project()).project_id
+        lookup = memory.forget(args.ids, restore=restore, project_id=project_id)
+    if not lookup.found:
+        raise NotFound(f"No observation with id {', '.join(args.ids)}", hint="`deltos memory search` finds ids.")
+    if args.json:
+        print_json({"ids": [row.id for row in lookup.found], "unknown": list(lookup.unknown)})
+    else:
+        print(forgotten_text(lookup, restored=restore))
+    return 0
+
+
+def _purge(args: argparse.Namespace) -> int:
+    with _memory() as memory:
+        count = memory.purge(older_than_days=max(0, args.older_than_days))
+    _report(args, {"purged": count}, f"Removed {count} forgotten observations for good.")
+    return 0
+
+
+def _export(args: argparse.Namespace) -> int:
+    with _memory() as memory:
+        if args.file == "-":
+            for line in export(memory):
+                print(line)
+            return 0
+        target = Path(args.file)
+        target.touch(mode=0o600)
+        with target.open("w", encoding="utf-8") as out:
+            count = sum(out.write(line + "\n") > 0 for line in export(memory))
+    _report(args, {"lines": count, "file": args.file}, f"Wrote {count} lines to {args.file}.")
+    return 0
+
+
+def _import(args: argparse.Namespace) -> int:
+    with _memory() as memory:
+        done = import_lines(memory, _lines(args.file), project_id=args.project_id or _project().project_id)
+    counts = {
+        "added": done.added,
+        "updated": done.updated,
+        "unchanged": done.unchanged,
+        "failed": done.failed,
+    }
+    _report(
+        args,
+        {**counts, "problems": done.problems},
+        ", ".join(f"{count} {name}" for name, count in counts.items()),
+    )
+    if not args.json:
+        for problem in done.problems:
+            print(problem, file=sys.stderr)
+    return 0
+
+
+def _stats(args: argparse.Namespace) -> int:
+    with _memory() as memory:
+        counts = memory.store.counts()
+        path = memory.store.database.path
+    facts = {
+        "observations": counts.observations,
+        "forgotten": counts.forgotten,
+        "sessions": counts.sessions,
+        "projects": counts.projects,
+        "text_characters": counts.text_characters,
+        "file_bytes": path.stat().st_size,
+    }
+    _report(args, facts, "\n".join(f"{name.replace('_', ' ')}: {value:,}" for name, value in facts.items()))
+    return 0
+
+
+def _check(args: argparse.Namespace) -> int:
+    done = check(_path(), local_now)
+    facts = {
+        "observations": done.observations,
+        "problems": list(done.problems),
+        "repaired": done.repaired,
+        "saved": done.saved,
+        "set_aside": list(done.set_aside),
+    }
+    text = f"{done.observations} observations, " + (
+        "repaired: " + "; ".join(done.problems) if done.problems else "all well"
+    )
+    if done.set_aside:
+        text += f". Set aside: {', '.join(done.set_aside)}; {done.saved} observations brought back from there"
+    _report(args, facts, text)
+    return 0
+
+
+def _result(hit: Hit) -> dict[str, Any]:
+    row = hit.observation
+    return {
+        "id": row.id,
+        "score": hit.score,
+        "snippet": hit.snippet,
+        "source": row.source,
+        "created_at": iso(row.created_at),
+    }
+
+
+def _report(args: argparse.Namespace, facts: dict[str, Any], text: str) -> None:
+    if args.json:
+        print_json(facts)
+    else:
+        print(text)
+
+
+def _lines(file: str) -> Iterator[str]:
+    """The lines of a file, or of standard input for `-`; bytes that are no UTF-8 are replaced."""
+    try:
+        with nullcontext(sys.stdin.buffer) if file == "-" else Path(file).open("rb") as stream:
+            for line in stream:
+                yield line.decode("utf-8", "replace")
+    except OSError as exc:
+        raise SourceError(f"Cannot read {file} ({exc.strerror})", hint="Give the path of a readable file.") from exc
+
+
+def _project() -> Project:
+    return identify(Path.cwd())
+
+
+def _path() -> Path:
+    return Config.from_environment().home / "memory.db"
+
+
+@contextmanager
+def _memory() -> Iterator[Memory]:
+    with opened_app() as app:
+        if (aside := app.memory.store.database.set_aside) is not None:
+            print(set_aside_text(aside.name), file=sys.stderr)
+        yield app.memory

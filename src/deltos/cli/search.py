@@ -1,0 +1,101 @@
+"""`deltos search` and `deltos fetch`: one search over everything, and the whole behind an id, from the shell."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from deltos.cli.command import add_project, add_verb, batch_queries, opened_app, print_json
+from deltos.cli.progress_bar import ProgressBar
+from deltos.config import TOOLSETS
+from deltos.errors import BadArgument
+
+if TYPE_CHECKING:
+    import argparse
+
+    from deltos.app import App
+    from deltos.cli.command import Subparsers
+    from deltos.tool import JsonObject
+
+MAX_RESULTS = 20
+
+
+def add_commands(subparsers: Subparsers) -> None:
+    """Add `search` and `fetch`."""
+    search = add_verb(subparsers, "search", _search, "search code, documentation, APIs and memory at once")
+    search.add_argument("query", nargs="?", default="", help="a question, a name, or METHOD /path")
+    search.add_argument("--limit", type=int, default=10, help="how many results, 1 to 20; default: 10")
+    search.add_argument("--scope", default="", metavar="LIST", help=f"only these, of {','.join(TOOLSETS)}")
+    search.add_argument("--project-id", default="", help="another indexed project; for memory also 'all'")
+    search.add_argument("--batch", metavar="FILE", help='read {"id", "query"} lines from FILE, or - for standard input')
+    fetch = add_verb(subparsers, "fetch", _fetch, "show the whole behind an id of search")
+    fetch.add_argument("id", help="such as code:src/app.py#main, doc:12, api:shop:GET /orders or obs:…")
+    for verb in (search, fetch):
+        add_project(verb)
+
+
+def _search(arguments: argparse.Namespace) -> int:
+    if not arguments.query and not arguments.batch:
+        raise BadArgument("There is no query", hint='Try: deltos search "how do I configure logging"')
+    with opened_app() as app:
+        if arguments.batch:
+            for item in batch_queries(arguments.batch):
+                found = _results(app, item.query, arguments) if item.query.strip() else []
+                print_json({"id": item.id, "results": found})
+            return 0
+        return _answer_one(app, arguments)
+
+
+def _answer_one(app: App, arguments: argparse.Namespace) -> int:
+    answer = _answer(app, arguments.query, arguments)
+    results = answer[1]["results"]
+    if arguments.json:
+        for result in results:
+            print_json(result)
+    elif not results:
+        print(answer[0])
+    else:
+        for note in answer[1].get("notes", ()):
+            print(note)
+        for result in results:
+            print(f"{result['score']:.2f} {result['id']}  {result['title']}\n     {result['snippet']}")
+    return 0 if results else 1
+
+
+def _results(app: App, query: str, arguments: argparse.Namespace) -> list[JsonObject]:
+    results: list[JsonObject] = _answer(app, query, arguments)[1]["results"]
+    return results
+
+
+def _answer(app: App, query: str, arguments: argparse.Namespace) -> tuple[str, JsonObject]:
+    from deltos.federation.model import Asked  # deferred, as below: `--help` needs none of it
+    from deltos.federation.render import search_answer
+
+    bar = ProgressBar()
+    asked = Asked(
+        query,
+        Path(arguments.project).absolute(),
+        bar,
+        project_id=arguments.project_id,
+        limit=max(1, min(MAX_RESULTS, arguments.limit)),
+    )
+    found = app.federation.search(asked, [name.strip() for name in arguments.scope.split(",") if name.strip()])
+    bar.clear()
+    answer = search_answer(query, found, token_budget=app.config.token_budget)
+    return answer.text, answer.structured or {}
+
+
+def _fetch(arguments: argparse.Namespace) -> int:
+    from dataclasses import asdict
+
+    from deltos.federation.model import Asked
+
+    bar = ProgressBar()
+    with opened_app() as app:
+        whole = app.federation.fetch(arguments.id, Asked("", Path(arguments.project).absolute(), bar))
+        bar.clear()
+        if arguments.json:
+            print_json(asdict(whole))
+        else:
+            print(f"{whole.title}\n{whole.url}\n\n{whole.text}")
+    return 0

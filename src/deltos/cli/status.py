@@ -1,0 +1,55 @@
+"""`deltos status`: which projects are indexed, and how much of them."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+from deltos.cli.command import add_verb, opened_app, print_json
+
+if TYPE_CHECKING:
+    import argparse
+
+    from deltos.cli.command import Subparsers
+    from deltos.workspace.registry import KnownIndex
+
+
+def add_commands(subparsers: Subparsers) -> None:
+    """Add `status`."""
+    add_verb(subparsers, "status", _status, "list the indexed projects")
+
+
+def _status(arguments: argparse.Namespace) -> int:
+    from deltos.workspace.registry import known_indexes
+
+    with opened_app() as app:
+        indexes = known_indexes(app.config.home)
+        if arguments.json:
+            for index in indexes:
+                print_json(_as_data(index))
+            return 0
+        print(f"data folder: {app.config.home}")
+        if not indexes:
+            print("no project is indexed yet; run `deltos index` in a repository")
+        for index in indexes:
+            print(_line(index))
+    return 0
+
+
+def _as_data(index: KnownIndex) -> dict[str, str | int | float | bool]:
+    return {
+        "project_id": index.project_id,
+        "root": str(index.root),
+        "exists": index.root.is_dir(),
+        "files": index.files,
+        "synced_at": index.synced_at,
+        "database": str(index.database),
+        "bytes": index.database.stat().st_size,
+    }
+
+
+def _line(index: KnownIndex) -> str:
+    when = datetime.fromtimestamp(index.synced_at).astimezone().strftime("%Y-%m-%d %H:%M")
+    gone = "" if index.root.is_dir() else "  (folder is gone)"
+    size = index.database.stat().st_size / 1_000_000
+    return f"{index.project_id}  {index.root}  {index.files} files, {size:.1f} MB, synchronised {when}{gone}"

@@ -1,0 +1,141 @@
+"""`deltos token`: who may call a server over HTTP."""
+
+from __future__ import annotations
+
+import re
+import time
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from deltos.cli.command import add_verb, print_json
+from deltos.config import Config
+from deltos.errors import BadArgument, NotFound
+from deltos.server.access import SCOPES, Level, Tokens, is_valid
+from deltos.store.tokens import TokenStore
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Iterator
+
+    from deltos.cli.command import Subparsers
+    from deltos.store.tokens import StoredToken
+
+_SECONDS = {"s": 1, "m": 60, "h": 3_600, "d": 86_400, "w": 604_800}
+_DEFAULT_LIFETIME = "90d"
+
+
+def add_commands(subparsers: Subparsers) -> None:
+    """Add `token create`, `token list` and `token revoke`."""
+    group = subparsers.add_parser("token", help="create, list and revoke tokens for `deltos mcp --http`")
+    verbs = group.add_subparsers(metavar="VERB", required=True)
+    create = add_verb(verbs, "create", _create, "create a token; its text is shown once and kept nowhere")
+    create.add_argument("name", help="who or what it is for")
+    create.add_argument("--scope", choices=SCOPES, default="read", help="what it may do; each includes the one before")
+    create.add_argument(
+        "--project", action="append", default=[], metavar="PATH", help="only this project; may be repeated"
+    )
+    create.add_argument(
+        "--expires", default=_DEFAULT_LIFETIME, metavar="TIME", help="30m, 12h, 90d, 4w or never; default: 90d"
+    )
+    add_verb(verbs, "list", _list, "list all tokens, without their texts")
+    revoke = add_verb(verbs, "revoke", _revoke, "make a token invalid from now on")
+    revoke.add_argument("token", metavar="ID_OR_NAME")
+
+
+def _create(arguments: argparse.Namespace) -> int:
+    projects = [str(_project(path)) for path in arguments.project]
+    lifetime = lifetime_seconds(arguments.expires)
+    with _opened() as store:
+        token_id, text = Tokens(store, time.time).create(
+            arguments.name, Level.named(arguments.scope), projects, lifetime
+        )
+        created = store.get(token_id)
+    assert created  # noqa: S101 - it was just added
+    if arguments.json:
+        print_json({**_as_data(created), "token": text})
+    else:
+        print(f"{_line(created)}\n\n{text}\n\nThis text is not kept: hand it over now. Clients send it as")
+        print("  Authorization: Bearer TOKEN")
+    return 0
+
+
+def _list(arguments: argparse.Namespace) -> int:
+    with _opened() as store:
+        tokens = store.all()
+    for token in tokens:
+        if arguments.json:
+            print_json(_as_data(token))
+        else:
+            print(_line(token))
+    if not tokens and not arguments.json:
+        print("no tokens yet; `deltos token create NAME` makes one")
+    return 0
+
+
+def _revoke(arguments: argparse.Namespace) -> int:
+    with _opened() as store:
+        revoked = store.revoke(arguments.token, int(time.time()))
+    if not revoked:
+        raise NotFound(f"No valid token is called '{arguments.token}'", hint="See `deltos token list`.")
+    for token_id in revoked:
+        if arguments.json:
+            print_json({"id": token_id, "status": "revoked"})
+        else:
+            print(f"revoked {token_id}")
+    return 0
+
+
+def lifetime_seconds(text: str) -> int | None:
+    """The seconds in `30m`, `12h`, `90d` or `4w`; None for `never`."""
+    if text == "never":
+        return None
+    match = re.fullmatch(r"([1-9][0-9]{0,5})([smhdw])", text)
+    if not match:
+        raise BadArgument(f"--expires is not understood: {text}", hint="Give 30m, 12h, 90d, 4w or never.")
+    return int(match[1]) * _SECONDS[match[2]]
+
+
+@contextmanager
+def _opened() -> Iterator[TokenStore]:
+    store = TokenStore(Config.from_environment().home)
+    try:
+        yield store
+    finally:
+        store.close()
+
+
+def _project(text: str) -> Path:
+    path = Path(text).expanduser().resolve()
+    if not path.is_dir():
+        raise NotFound(f"No such folder: {text}", hint="Give the root of a project.")
+    return path
+
+
+def _as_data(token: StoredToken) -> dict[str, object]:
+    return {
+        "id": token.id,
+        "name": token.name,
+        "scope": token.level,
+        "projects": list(token.projects),
+        "created_at": token.created_at,
+        "expires_at": token.expires_at,
+        "status": _status(token),
+    }
+
+
+def _status(token: StoredToken) -> str:
+    if token.revoked_at is not None:
+        return "revoked"
+    return "valid" if is_valid(token, time.time()) else "expired"
+
+
+def _line(token: StoredToken) -> str:
+    until = "for ever" if token.expires_at is None else f"until {_when(token.expires_at)}"
+    projects = ", ".join(token.projects) or "all projects"
+    return f"{token.id}  {token.name}  {token.level}  {projects}  {_status(token)} {until}"
+
+
+def _when(moment: int) -> str:
+    return datetime.fromtimestamp(moment, UTC).strftime("%Y-%m-%d %H:%M UTC")

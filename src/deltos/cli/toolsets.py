@@ -1,0 +1,33 @@
+"""`deltos toolsets`: which toolsets servers offer. Running ones follow and tell their clients."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from deltos.cli.command import add_verb, print_json
+from deltos.config import TOOLSETS, TOOLSETS_FILE, Config, chosen_toolsets, parse_toolsets
+
+if TYPE_CHECKING:
+    import argparse
+
+    from deltos.cli.command import Subparsers
+
+
+def add_commands(subparsers: Subparsers) -> None:
+    """Add `toolsets`."""
+    verb = add_verb(subparsers, "toolsets", _toolsets, "show or choose the toolsets that servers offer")
+    verb.add_argument("choice", nargs="?", metavar="LIST", help=f"comma-separated, or 'all': {','.join(TOOLSETS)}")
+
+
+def _toolsets(arguments: argparse.Namespace) -> int:
+    home = Config.from_environment(toolsets=",".join(TOOLSETS)).home  # whatever the file says now
+    if arguments.choice:
+        chosen = parse_toolsets("" if arguments.choice == "all" else arguments.choice)
+        home.mkdir(parents=True, exist_ok=True)
+        (home / TOOLSETS_FILE).write_text(",".join(chosen) + "\n", encoding="utf-8")
+    offered = chosen_toolsets(home)
+    if arguments.json:
+        print_json({"toolsets": list(offered)})
+    else:
+        print(f"servers offer: {', '.join(offered)}")
+    return 0

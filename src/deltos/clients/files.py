@@ -1,0 +1,100 @@
+"""Configuration files on disk: read with their byte order mark, backed up, replaced as a whole or not at all."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import tempfile
+from dataclasses import dataclass
+from itertools import count
+from pathlib import Path
+
+from deltos.errors import BadConfiguration, StoreUnwritable
+
+_MARK = "\ufeff"
+
+
+@dataclass(frozen=True, slots=True)
+class Original:
+    """A file as it was found; `content` is None when there is none. `path` is the file behind symbolic links."""
+
+    path: Path
+    content: bytes | None
+
+    @property
+    def text(self) -> str:
+        """What the file says, without its byte order mark; raises BadConfiguration when it is not UTF-8."""
+        try:
+            return (self.content or b"").decode("utf-8").removeprefix(_MARK)
+        except UnicodeDecodeError as exc:
+            raise BadConfiguration(f"byte {exc.start} is not UTF-8") from None
+
+    def encode(self, text: str) -> bytes:
+        """New text as bytes, with the byte order mark that was there."""
+        return ((_MARK if (self.content or b"").startswith(_MARK.encode()) else "") + text).encode("utf-8")
+
+
+def read(path: Path) -> Original:
+    """The file at `path`, whether it exists or not."""
+    real = path.resolve()
+    try:
+        return Original(real, real.read_bytes())
+    except FileNotFoundError:
+        return Original(real, None)
+    except OSError as exc:
+        raise BadConfiguration(f"{path} cannot be read ({exc.strerror})") from None
+
+
+def replace(original: Original, content: bytes) -> Path | None:
+    """Put new content in the file's place in one step and keep the old one beside it; the backup's path."""
+    try:
+        original.path.parent.mkdir(parents=True, exist_ok=True)
+        backup = _back_up(original)
+        _write(original, content)
+    except OSError as exc:
+        raise StoreUnwritable(
+            f"{original.path} could not be written ({exc.strerror})",
+            hint="It is as it was. Check the folder's permissions.",
+        ) from None
+    return backup
+
+
+def _back_up(original: Original) -> Path | None:
+    if original.content is None:
+        return None
+    names = (original.path.with_name(f"{original.path.name}.deltos-{number}.bak") for number in count(1))
+    backup = next(name for name in names if not name.exists())
+    shutil.copy2(original.path, backup)
+    return backup
+
+
+def _write(original: Original, content: bytes) -> None:
+    handle, temporary = tempfile.mkstemp(prefix=f".{original.path.name}.", dir=original.path.parent)
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        _take_over_attributes(original, temporary)
+        _refuse_if_changed(original)
+        Path(temporary).replace(original.path)
+    except BaseException:
+        Path(temporary).unlink(missing_ok=True)
+        raise
+
+
+def _take_over_attributes(original: Original, temporary: str) -> None:
+    if original.content is None:
+        return
+    shutil.copymode(original.path, temporary)
+    if hasattr(os, "chown"):
+        status = original.path.stat()
+        with contextlib.suppress(PermissionError):  # only root gives files away
+            os.chown(temporary, status.st_uid, status.st_gid)
+
+
+def _refuse_if_changed(original: Original) -> None:
+    """Clients write their own files: never undo what one wrote since we looked."""
+    if read(original.path).content != original.content:
+        raise StoreUnwritable(f"{original.path} was changed meanwhile", hint="Run the command again.")

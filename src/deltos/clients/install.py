@@ -1,0 +1,213 @@
+"""Puts Deltos into a client's configuration and takes it out again: works out the new files, then writes them."""
+
+from __future__ import annotations
+
+import difflib
+import re
+import shlex
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from deltos.clients import files
+from deltos.clients.formats import JSON, Change, Format, Put, Remove, change_text, read_table
+from deltos.clients.table import SERVER_NAME
+from deltos.errors import BadConfiguration
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+    from deltos.clients.jsonc import Json
+    from deltos.clients.table import Client, HookEvent, Hooks, Launch, Machine
+
+    Table = dict[str, Json]
+    Plan = Callable[[Table], list[Change]]
+
+_REMOTE = {"url", "httpUrl", "serverUrl"}  # keys of an entry that names a server elsewhere, not a command
+_OWN_HOOK = re.compile(r"\bdeltos(?:\.exe)?[\"']?\s+hook\b")
+
+
+@dataclass(frozen=True, slots=True)
+class Edit:
+    """One file as it is and as it will be."""
+
+    original: files.Original
+    content: bytes
+
+    @property
+    def path(self) -> Path:
+        """The file, behind symbolic links."""
+        return self.original.path
+
+    @property
+    def is_change(self) -> bool:
+        """Whether anything would be written."""
+        return self.content != (self.original.content or b"")
+
+    def diff(self) -> str:
+        """The change as a unified diff."""
+        before = self.original.text.splitlines(keepends=True)
+        after = self.content.decode("utf-8").removeprefix("\ufeff").splitlines(keepends=True)
+        name = str(self.path)
+        lines = difflib.unified_diff(before, after, name if self.original.content is not None else "/dev/null", name)
+        return "".join(line if line.endswith("\n") else line + "\n\\ No newline at end of file\n" for line in lines)
+
+
+@dataclass(frozen=True, slots=True)
+class Presence:
+    """What a client's files say about Deltos. `trouble` is why they could not be read."""
+
+    has_file: bool
+    has_server: bool = False
+    has_hooks: bool = False
+    trouble: str = ""
+
+
+def install(client: Client, machine: Machine, launch: Launch, *, with_hooks: bool = True) -> list[Edit]:
+    """The files with Deltos in them; nothing is written yet."""
+    plans = [(client.path(machine), client.format, lambda table: _server_changes(client, launch, table))]
+    hooks = client.hooks
+    if hooks is not None and with_hooks:
+        plans.append((hooks.path(machine), JSON, lambda table: _hook_changes(hooks, launch, machine.platform, table)))
+    return _edits(plans)
+
+
+def uninstall(client: Client, machine: Machine) -> list[Edit]:
+    """The files without Deltos; nothing is written yet."""
+    plans = [(client.path(machine), client.format, lambda table: _server_removals(client, table))]
+    if client.hooks is not None:
+        plans.append((client.hooks.path(machine), JSON, _hook_removals))
+    return _edits(plans)
+
+
+def presence(client: Client, machine: Machine) -> Presence:
+    """Whether the client has a configuration, and Deltos in it."""
+    try:
+        original = files.read(client.path(machine))
+        server = bool(_server_removals(client, read_table(client.format, original.text)))
+        hooks = client.hooks is not None and bool(
+            _hook_removals(read_table(JSON, files.read(client.hooks.path(machine)).text))
+        )
+    except BadConfiguration as exc:
+        return Presence(has_file=True, trouble=str(exc))
+    return Presence(original.content is not None, server, hooks)
+
+
+def write(edits: list[Edit]) -> list[Path]:
+    """Write the files that change; the paths of the backups."""
+    backups = [files.replace(edit.original, edit.content) for edit in edits if edit.is_change]
+    return [backup for backup in backups if backup is not None]
+
+
+def _edits(plans: list[tuple[Path, Format, Plan]]) -> list[Edit]:
+    """One edit per file, even when two plans concern the same one."""
+    edits: dict[Path, Edit] = {}
+    for path, form, plan in plans:
+        original = files.read(path)
+        earlier = edits.get(original.path)
+        try:
+            text = original.text if earlier is None else earlier.content.decode("utf-8").removeprefix("\ufeff")
+            changes = plan(read_table(form, text))
+            content = original.encode(change_text(form, text, changes)) if changes else original.content or b""
+        except BadConfiguration as exc:
+            raise BadConfiguration(
+                f"{path} cannot be edited: {exc.message}", hint="It was left untouched, and so was every other file."
+            ) from None
+        if changes or earlier is None:
+            edits[original.path] = Edit(original, content)
+    return list(edits.values())
+
+
+def _server_changes(client: Client, launch: Launch, table: Table) -> list[Change]:
+    """Set what differs; what the user added to the entry (an environment, a timeout) stays."""
+    path = (client.servers, SERVER_NAME)
+    wanted = client.entry(launch)
+    present = _table_at(table, *path)
+    if present is None or present.keys() & _REMOTE:
+        return [Put(path, wanted)]
+    # An empty table is only a default: it is not put over what the user wrote there.
+    wrong = [key for key, value in wanted.items() if key not in present or present[key] != value != {}]
+    return [Put((*path, key), wanted[key]) for key in wrong]
+
+
+def _server_removals(client: Client, table: Table) -> list[Change]:
+    servers = _table_at(table, client.servers)
+    return [Remove((client.servers, SERVER_NAME))] if servers is not None and SERVER_NAME in servers else []
+
+
+def _hook_changes(hooks: Hooks, launch: Launch, platform: str, table: Table) -> list[Change]:
+    changes: list[Change] = []
+    if hooks.version is not None and "version" not in table:
+        changes.append(Put(("version",), hooks.version))
+    held = _table_at(table, "hooks") or {}
+    for event in hooks.events:
+        command = hook_command(launch, event.name, platform)
+        entries = held.get(event.name)
+        own = next(_own_handlers(event.name, entries), None)
+        if own is None:
+            place = len(entries) if isinstance(entries, list) else 0
+            changes.append(Put(("hooks", event.name, place), hook_entry(hooks, event, command)))
+        elif own.command != command:
+            changes.append(Put((*own.path, "command"), command))
+    return changes
+
+
+def _hook_removals(table: Table) -> list[Change]:
+    held = _table_at(table, "hooks") or {}
+    own = [handler for event, entries in held.items() for handler in _own_handlers(event, entries)]
+    # From the end, so that the places before stay what they are.
+    return [Remove(handler.group if handler.is_alone else handler.path) for handler in reversed(own)]
+
+
+@dataclass(frozen=True, slots=True)
+class _Handler:
+    """One of our commands among the hooks; `group` is the entry around it, `is_alone` when that holds nothing else."""
+
+    path: tuple[str | int, ...]
+    group: tuple[str | int, ...]
+    command: str
+    is_alone: bool
+
+
+def _own_handlers(event: str, entries: Json) -> Iterator[_Handler]:
+    for place, entry in enumerate(entries if isinstance(entries, list) else ()):
+        if not isinstance(entry, dict):
+            continue
+        group = ("hooks", event, place)
+        if command := _own_command(entry):
+            yield _Handler(group, group, command, is_alone=True)
+        inner = entry.get("hooks")
+        for index, handler in enumerate(inner if isinstance(inner, list) else ()):
+            if isinstance(inner, list) and isinstance(handler, dict) and (command := _own_command(handler)):
+                yield _Handler((*group, "hooks", index), group, command, is_alone=len(inner) == 1)
+
+
+def _own_command(handler: Table) -> str:
+    command = handler.get("command")
+    return command if isinstance(command, str) and _OWN_HOOK.search(command) else ""
+
+
+def hook_command(launch: Launch, event: str, platform: str) -> str:
+    """The shell command of a hook."""
+    words = [launch.program, *launch.arguments, "hook", event]
+    if platform != "win32":
+        return shlex.join(words)
+    # Hooks run in cmd, PowerShell or Git's bash: slashes and double quotes mean the same in all of them.
+    return " ".join(f'"{word}"' if " " in word else word for word in (word.replace("\\", "/") for word in words))
+
+
+def hook_entry(hooks: Hooks, event: HookEvent, command: str) -> Table:
+    """What a client wants to know of one hook."""
+    if not hooks.grouped:
+        return {"command": command, **hooks.options}
+    matcher: Table = {"matcher": event.matcher} if event.matcher else {}
+    return {**matcher, "hooks": [{"type": "command", "command": command, **hooks.options}]}
+
+
+def _table_at(table: Table, *path: str) -> Table | None:
+    for key in path:
+        inner = table.get(key)
+        if not isinstance(inner, dict):
+            return None
+        table = inner
+    return table

@@ -1,0 +1,161 @@
+"""Changes single values inside JSON text and leaves every other character alone: comments, order, indentation."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import TYPE_CHECKING, TypeAlias
+
+from deltos.clients.jsonc import Container, Item, Json, Node, parse
+from deltos.errors import BadConfiguration
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+Path: TypeAlias = "Sequence[str | int]"
+
+_REST_OF_LINE = re.compile(r"[ \t]*(?:/\*[^\n]*?\*/[ \t]*)*(?://[^\r\n]*)?")
+
+
+def find(node: Node, path: Path) -> Node | None:
+    """The value at a path of keys and indexes, or None."""
+    for step in path:
+        item = _item_at(node, step)
+        if item is None:
+            return None
+        node = item.value
+    return node
+
+
+def put(text: str, path: Path, value: Json) -> str:
+    """The text with `value` at `path`; missing objects on the way are made. An index just past the end appends."""
+    node = parse(text)
+    for depth, step in enumerate(path):
+        if not isinstance(node, Container) or node.is_object != isinstance(step, str):
+            kind = "an object" if isinstance(step, str) else "a list"
+            raise BadConfiguration(f"{'.'.join(map(str, path[:depth])) or 'the whole'} is not {kind}")
+        item = _item_at(node, step)
+        if item is None:
+            return _insert(text, node, step, _nested(path[depth + 1 :], value))
+        node = item.value
+    return text[: node.start] + _written(text, value, _indent_at(text, node.start)) + text[node.end :]
+
+
+def remove(text: str, path: Path) -> str:
+    """The text without what stands at `path`, however often its key is repeated; unchanged when there is nothing."""
+    last = path[-1]
+    while isinstance(parent := find(parse(text), path[:-1]), Container) and (item := _item_at(parent, last)):
+        text = _cut(text, parent, item)
+        if isinstance(last, int):
+            break
+    return text
+
+
+def is_bare(text: str, path: Path) -> bool:
+    """Whether a container stands at `path` that holds nothing at all, not even a comment."""
+    node = find(parse(text), path)
+    return isinstance(node, Container) and not text[node.start + 1 : node.end - 1].strip()
+
+
+def _item_at(node: Node, step: str | int) -> Item | None:
+    if not isinstance(node, Container):
+        return None
+    if isinstance(step, int):
+        return node.items[step] if not node.is_object and 0 <= step < len(node.items) else None
+    return next((item for item in reversed(node.items) if node.is_object and item.key == step), None)
+
+
+def _nested(steps: Path, value: Json) -> Json:
+    for step in reversed(steps):
+        value = {step: value} if isinstance(step, str) else [value]
+    return value
+
+
+def _insert(text: str, into: Container, step: str | int, value: Json) -> str:
+    if into.items and "\n" not in text[into.start : into.end]:
+        return _insert_inline(text, into, step, value)
+    indent = _item_indent(text, into)
+    line = _newline(text) + indent + _labelled(step, _written(text, value, indent))
+    if not into.items:
+        held = text[into.start + 1 : into.end - 1].rstrip()
+        closing = _newline(text) + _indent_at(text, into.start)
+        return text[: into.start + 1] + held + line + closing + text[into.end - 1 :]
+    last = into.items[-1]
+    after = last.comma + 1 if last.comma >= 0 else last.value.end
+    rest = _REST_OF_LINE.match(text, after)
+    line_end = rest.end() if rest else after
+    if last.comma >= 0:  # the house style is a trailing comma
+        return text[:line_end] + line + "," + text[line_end:]
+    return text[: last.value.end] + "," + text[last.value.end : line_end] + line + text[line_end:]
+
+
+def _insert_inline(text: str, into: Container, step: str | int, value: Json) -> str:
+    last = into.items[-1]
+    item = _labelled(step, json.dumps(value, ensure_ascii=False))
+    if last.comma >= 0:
+        return text[: last.comma + 1] + f" {item}," + text[last.comma + 1 :]
+    return text[: last.value.end] + f", {item}" + text[last.value.end :]
+
+
+def _cut(text: str, parent: Container, item: Item) -> str:
+    position = parent.items.index(item)
+    cuts = [(item.start, item.value.end)]
+    if item.comma >= 0:
+        cuts.append((item.comma, item.comma + 1))
+    elif position:
+        comma = parent.items[position - 1].comma
+        cuts.append((comma, comma + 1))
+    for start, end in sorted(cuts, reverse=True):
+        start, end = _whole_line(text, start, end) if start == item.start else (start, end)
+        text = text[:start] + text[end:]
+    return _collapsed(text, parent.start) if len(parent.items) == 1 else text
+
+
+def _whole_line(text: str, start: int, end: int) -> tuple[int, int]:
+    """The stretch widened to its lines when nothing else stands on them, else to the blanks before it."""
+    line_start = text.rfind("\n", 0, start) + 1
+    line_end = text.find("\n", end)
+    if line_end >= 0 and not text[line_start:start].strip() and not text[end:line_end].strip():
+        return line_start, line_end + 1
+    if text[line_start:start].strip():
+        start = len(text[:start].rstrip(" \t"))
+    return start, end
+
+
+def _collapsed(text: str, start: int) -> str:
+    """The container at `start`, closed up when only blanks are left in it."""
+    close = re.compile(r"\s*([\]}])").match(text, start + 1)
+    return text[: start + 1] + text[close.start(1) :] if close else text
+
+
+def _labelled(step: str | int, written: str) -> str:
+    return written if isinstance(step, int) else f"{json.dumps(step, ensure_ascii=False)}: {written}"
+
+
+def _written(text: str, value: Json, indent: str) -> str:
+    lines = json.dumps(value, ensure_ascii=False, indent=_indent_unit(text)).split("\n")
+    return (_newline(text) + indent).join(lines)
+
+
+def _item_indent(text: str, container: Container) -> str:
+    if container.items:
+        first = container.items[0].start
+        line_start = text.rfind("\n", 0, first) + 1
+        if not text[line_start:first].strip():
+            return text[line_start:first]
+    return _indent_at(text, container.start) + _indent_unit(text)
+
+
+def _indent_at(text: str, position: int) -> str:
+    line_start = text.rfind("\n", 0, position) + 1
+    match = re.compile(r"[ \t]*").match(text, line_start)
+    return match[0] if match else ""
+
+
+def _indent_unit(text: str) -> str:
+    match = re.search(r"^([ \t]+)[\"\]}]", text, re.MULTILINE)
+    return match[1] if match else "  "
+
+
+def _newline(text: str) -> str:
+    return "\r\n" if "\r\n" in text else "\n"

@@ -1,0 +1,122 @@
+"""Changes single tables inside TOML text. New tables go to the end and old ones leave by whole lines, so that comments
+stay where they are; tomlkit does what lines cannot (inline tables, dotted keys)."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from typing import TYPE_CHECKING, cast
+
+from deltos.errors import BadConfiguration
+
+if TYPE_CHECKING:
+    from collections.abc import MutableMapping
+
+    from deltos.clients.jsonc import Json
+    from deltos.clients.splice import Path
+
+
+def read(text: str) -> Json:
+    """The plain value of a TOML text; raises BadConfiguration when it is none."""
+    try:
+        return cast("Json", tomllib.loads(text))
+    except (tomllib.TOMLDecodeError, RecursionError) as exc:
+        raise BadConfiguration(str(exc) or "it is nested too deeply") from None
+
+
+def put(text: str, path: Path, value: Json) -> str:
+    """The text with `value` at `path`; a new table is added at the end."""
+    if isinstance(value, dict) and not _has(read(text), path):
+        appended = _appended(text, path, value)
+        if _reads(appended):
+            return appended
+    return _put_with_tomlkit(text, path, value)
+
+
+def remove(text: str, path: Path) -> str:
+    """The text without the table at `path` and without a parent that held nothing else."""
+    if not _has(read(text), path):
+        return text
+    cut = _without_lines(text, path)
+    return cut if _reads(cut) and not _has(read(cut), path) else _removed_with_tomlkit(text, path)
+
+
+def _has(value: Json, path: Path) -> bool:
+    for step in path:
+        if not isinstance(value, dict) or step not in value:
+            return False
+        value = value[step]
+    return True
+
+
+def _reads(text: str) -> bool:
+    try:
+        read(text)
+    except BadConfiguration:
+        return False
+    return True
+
+
+def _appended(text: str, path: Path, value: dict[str, Json]) -> str:
+    import tomlkit  # deferred: only clients with TOML files need it
+
+    block = f"[{'.'.join(map(str, path))}]\n{tomlkit.dumps(value)}"
+    gap = "\n" if text.strip() else ""
+    whole = text + ("" if not text or text.endswith("\n") else "\n") + gap
+    newline = "\r\n" if "\r\n" in text else "\n"
+    return whole.replace("\r\n", "\n").replace("\n", newline) + block.replace("\n", newline)
+
+
+def _without_lines(text: str, path: Path) -> str:
+    """Drop the table's header, its keys and its sub-tables, but not the comments that lead to the next table."""
+    name = r"\s*\.\s*".join(rf"(?:{re.escape(str(step))}|\"{re.escape(str(step))}\")" for step in path)
+    own_header = re.compile(rf"\s*\[\s*{name}\s*[.\]]")
+    kept: list[str] = []
+    held: list[str] = []  # comments and blank lines inside our table: kept if another table follows
+    ours = False
+    for line in text.splitlines(keepends=True):
+        if line.lstrip().startswith("["):
+            was_ours, ours = ours, own_header.match(line) is not None
+            if was_ours and not ours:
+                kept += held
+            held = []
+        if not ours:
+            kept.append(line)
+        elif not line.strip() or line.lstrip().startswith("#"):
+            held.append(line)
+        else:
+            held = []
+    if ours:
+        kept += [line for line in held if line.strip()]
+    return _without_final_gap("".join(kept)) if ours else "".join(kept)
+
+
+def _without_final_gap(text: str) -> str:
+    return re.sub(r"(\r?\n)(?:[ \t]*\r?\n)+\Z", r"\1", text)
+
+
+def _put_with_tomlkit(text: str, path: Path, value: Json) -> str:
+    import tomlkit  # deferred, as above
+
+    document = tomlkit.parse(text)
+    table = cast("MutableMapping[str, object]", document)
+    for depth, step in enumerate(path[:-1]):
+        if str(step) not in table:
+            table[str(step)] = tomlkit.table(is_super_table=True)
+        held = table[str(step)]
+        if not isinstance(held, dict):
+            raise BadConfiguration(f"{'.'.join(map(str, path[: depth + 1]))} is not a table")
+        table = cast("MutableMapping[str, object]", held)
+    table[str(path[-1])] = value
+    return tomlkit.dumps(document)
+
+
+def _removed_with_tomlkit(text: str, path: Path) -> str:
+    import tomlkit  # deferred, as above
+
+    document = tomlkit.parse(text)
+    table = cast("MutableMapping[str, object]", document)
+    for step in path[:-1]:
+        table = cast("MutableMapping[str, object]", table[str(step)])
+    del table[str(path[-1])]
+    return tomlkit.dumps(document)

@@ -1,0 +1,111 @@
+"""One frozen Config: the only reader of the environment."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from deltos.errors import BadArgument
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+EMBEDDERS = ("static", "off", "openai", "ollama", "voyage")
+TOOLSETS = ("docs", "apis", "code", "graph", "memory")
+DEFAULT_TOKEN_BUDGET = 5_000
+SMALLEST_TOKEN_BUDGET = 200
+TOOLSETS_FILE = "toolsets"
+
+
+@dataclass(frozen=True, slots=True)
+class Embedding:
+    """Which model compares by meaning, and where it is when it is not the one in the wheel."""
+
+    kind: str = "static"
+    url: str = ""
+    model: str = ""
+    key: str = field(default="", repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Config:
+    """What the user decided: where data lives, how large answers are, what is served, what may be read."""
+
+    home: Path
+    token_budget: int = DEFAULT_TOKEN_BUDGET
+    toolsets: tuple[str, ...] = TOOLSETS
+    allow_private_hosts: bool = False
+    docs_roots: tuple[Path, ...] = ()
+    environments: tuple[Path, ...] = ()
+    embedding: Embedding = Embedding()
+    repeat_excerpts: bool = False
+    toolsets_may_change: bool = False  # neither a flag nor the environment fixes them
+
+    @classmethod
+    def from_environment(cls, environ: Mapping[str, str] = os.environ, *, toolsets: str = "") -> Config:
+        """Read `DELTOS_*` variables; `toolsets` is a comma-separated list that overrides the default."""
+        home = _home(environ)
+        fixed = toolsets or environ.get("DELTOS_TOOLSETS", "")
+        return cls(
+            home=home,
+            token_budget=_token_budget(environ.get("DELTOS_TOKEN_BUDGET", "")),
+            toolsets=parse_toolsets(fixed) if fixed else chosen_toolsets(home),
+            allow_private_hosts=_is_on(environ.get("DELTOS_ALLOW_PRIVATE_HOSTS", "")),
+            docs_roots=_paths(environ.get("DELTOS_DOCS_ROOTS", "")),
+            environments=_paths(environ.get("VIRTUAL_ENV", "")),
+            embedding=_embedding(environ),
+            repeat_excerpts=_is_on(environ.get("DELTOS_REPEAT_EXCERPTS", "")),
+            toolsets_may_change=not fixed,
+        )
+
+
+def chosen_toolsets(home: Path) -> tuple[str, ...]:
+    """The toolsets that `deltos toolsets` chose for this data folder; all of them where it never ran."""
+    try:
+        return parse_toolsets((home / TOOLSETS_FILE).read_text("utf-8"))
+    except (OSError, UnicodeDecodeError):
+        return TOOLSETS
+
+
+def parse_toolsets(text: str) -> tuple[str, ...]:
+    """The toolsets named in a comma-separated list, in their fixed order; all of them when the list is empty."""
+    wanted = {name.strip().lower() for name in text.split(",") if name.strip()}
+    unknown = wanted - set(TOOLSETS)
+    if unknown:
+        raise BadArgument(f"Unknown toolset: {', '.join(sorted(unknown))}", hint=f"Choose from {', '.join(TOOLSETS)}.")
+    return tuple(name for name in TOOLSETS if not wanted or name in wanted)
+
+
+def _embedding(environ: Mapping[str, str]) -> Embedding:
+    kind = environ.get("DELTOS_EMBED", "").strip().lower() or "static"
+    if kind not in EMBEDDERS:
+        raise BadArgument(f"DELTOS_EMBED is not understood: {kind!r}", hint=f"Choose from {', '.join(EMBEDDERS)}.")
+    values = (environ.get(f"DELTOS_EMBED_{name}", "").strip() for name in ("URL", "MODEL", "KEY"))
+    return Embedding(kind, *values)
+
+
+def _home(environ: Mapping[str, str]) -> Path:
+    if chosen := environ.get("DELTOS_HOME"):
+        return Path(chosen).expanduser().absolute()
+    import platformdirs  # deferred: most commands of a shell set DELTOS_HOME or never need it
+
+    return Path(platformdirs.user_data_dir("deltos", appauthor=False))
+
+
+def _is_on(text: str) -> bool:
+    return text.lower() in ("1", "true", "yes", "on")
+
+
+def _paths(text: str) -> tuple[Path, ...]:
+    return tuple(Path(part).expanduser().absolute() for part in text.split(os.pathsep) if part)
+
+
+def _token_budget(text: str) -> int:
+    if not text:
+        return DEFAULT_TOKEN_BUDGET
+    try:
+        return max(SMALLEST_TOKEN_BUDGET, int(text))
+    except ValueError:
+        raise BadArgument(f"DELTOS_TOKEN_BUDGET is not a number: {text!r}", hint="Set it to 5000, say.") from None

@@ -1,0 +1,72 @@
+"""What the call that runs now may reach. Set by a surface that serves others; without it, everything.
+
+It travels in a context variable, so that every way to a folder or a memory meets it, whichever tool it came from.
+"""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from deltos.errors import Forbidden
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+
+@dataclass(frozen=True, slots=True)
+class Confinement:
+    """Folders below `roots`, which are real paths, and the memories of `project_ids`; None means of every project."""
+
+    roots: tuple[Path, ...]
+    project_ids: frozenset[str] | None = None
+
+    def admits(self, folder: Path) -> bool:
+        """Whether `folder` really lies below one of the roots, links followed. It need not exist."""
+        try:
+            real = folder.resolve()
+        except (OSError, RuntimeError):  # a loop of links, say
+            return False
+        return any(real.is_relative_to(root) for root in self.roots)
+
+
+_CURRENT: ContextVar[Confinement | None] = ContextVar("confinement", default=None)
+
+
+@contextmanager
+def confined(confinement: Confinement | None) -> Iterator[None]:
+    """Hold what runs inside to `confinement`."""
+    token = _CURRENT.set(confinement)
+    try:
+        yield
+    finally:
+        _CURRENT.reset(token)
+
+
+def may_read(folder: Path) -> bool:
+    """Whether this call may read below `folder`."""
+    current = _CURRENT.get()
+    return current is None or current.admits(folder)
+
+
+def check_folder(folder: Path) -> None:
+    """Refuse a folder that this call may not read, in the same words whether it exists or not."""
+    if not may_read(folder):
+        raise Forbidden(
+            "That folder is outside of the folders that this server may read", hint="Name a project that it serves."
+        )
+
+
+def may_recall_all() -> bool:
+    """Whether this call may see the memories of every project."""
+    current = _CURRENT.get()
+    return current is None or current.project_ids is None
+
+
+def may_recall(project_id: str) -> bool:
+    """Whether this call may see and change the memories of a project."""
+    current = _CURRENT.get()
+    return current is None or current.project_ids is None or project_id in current.project_ids

@@ -1,0 +1,119 @@
+"""Found units as hits ready to show: text rendered from the store when it is asked for."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from deltos.domains.apis.library import ApiLibrary, api_of
+from deltos.domains.apis.model import Api, ApiHit
+from deltos.domains.apis.render import operation_line, operation_text, render_overview, render_schema
+from deltos.domains.apis.search import TYPE_OF_KIND, RankedUnit, kinds_of, search_units
+from deltos.errors import NotFound
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from deltos.domains.apis.outline import Resolve
+    from deltos.domains.apis.search import Compare
+    from deltos.store.apis import ApiRow, UnitRow
+
+HIT_CHARACTERS = 2_400
+FULL_CHARACTERS = 12_000
+ID_PREFIX = "api:"
+OPERATIONS_OF_TAG = 40
+
+
+class ApiSearcher:
+    """Searches operations and schemas, and fetches one by its id."""
+
+    def __init__(self, library: ApiLibrary, compare: Compare | None = None) -> None:
+        self._library = library
+        self._compare = compare
+
+    def search(self, query: str, *, api_name: str = "", types: Sequence[str] = (), limit: int = 10) -> list[ApiHit]:
+        """The parts of one API, or of all, that answer `query` best; an unknown `api_name` is an error."""
+        kinds = kinds_of(types)
+        if types and not kinds:
+            return []
+        with self._library.store.snapshot():
+            row = self._library.row(api_name) if api_name else None
+            api_id = row.id if row else None
+            found = search_units(
+                self._library.store, query, api_id=api_id, kinds=kinds, limit=limit, compare=self._compare
+            )
+            shown = _Shown(self._library)
+            return [shown.hit(unit, HIT_CHARACTERS) for unit in found]
+
+    def fetch(self, unit_id: str) -> ApiHit:
+        """The whole text behind an id such as `api:stripe:POST /v1/refunds`."""
+        name, _, key = unit_id.removeprefix(ID_PREFIX).partition(":")
+        with self._library.store.snapshot():
+            row = self._library.store.api(name)
+            unit = self._library.store.unit(row.id, key) if row else None
+            if row is None or unit is None:
+                raise NotFound(f"There is no API part '{unit_id}'", hint="Search again: the API may have changed.")
+            return _Shown(self._library).hit(RankedUnit(unit, row.name, 1.0), FULL_CHARACTERS)
+
+    def count_searchable(self, api_name: str = "") -> int:
+        """How many operations, schemas, tags and overviews a search looks at."""
+        return self._library.store.count_searchable(self._library.row(api_name).id if api_name else None)
+
+
+class _Shown:
+    """Renders units, opening each API once."""
+
+    def __init__(self, library: ApiLibrary) -> None:
+        self._library = library
+        self._opened: dict[str, tuple[ApiRow, Api, Resolve]] = {}
+
+    def hit(self, found: RankedUnit, characters: int) -> ApiHit:
+        """A found unit with its text."""
+        row, api, resolve = self._open(found.api_name)
+        unit = found.row
+        return ApiHit(
+            id=f"{ID_PREFIX}{api.name}:{unit.key}",
+            api_name=api.name,
+            api_version=api.overview.version,
+            type=TYPE_OF_KIND[unit.kind],
+            citation=f"{api.citation}{unit.pointer}",
+            section=_section(api, unit),
+            title=f"{unit.method} {unit.path} — {unit.title}" if unit.path else unit.title,
+            text=self._text(unit, row, api, resolve, characters),
+            score=found.score,
+        )
+
+    def _open(self, name: str) -> tuple[ApiRow, Api, Resolve]:
+        if name not in self._opened:
+            row = self._library.row(name)
+            self._opened[name] = (row, api_of(row), self._library.resolver(row.id))
+        return self._opened[name]
+
+    def _text(self, unit: UnitRow, row: ApiRow, api: Api, resolve: Resolve, characters: int) -> str:
+        if unit.kind in ("operation", "webhook"):
+            operation = self._library.operation(unit)
+            return operation_text(operation, api.overview, resolve, characters=characters)
+        if unit.kind in ("schema", "message"):
+            schema = self._library.value(unit)
+            described = schema.get("description") if isinstance(schema, dict) else ""
+            about = described if isinstance(described, str) else ""
+            return render_schema(unit.title, schema, resolve, description=about, characters=characters)
+        operations = self._library.store.units(row.id, ("operation", "webhook"))
+        if unit.kind == "tag":
+            lines = [operation_line(each) for each in operations if each.grouping == unit.grouping]
+            about = self._library.value(unit) or ""
+            text = "\n".join([*([about] if about else []), *lines[:OPERATIONS_OF_TAG]])
+            return text[:characters]
+        groups: dict[str, int] = {}
+        for each in operations:
+            groups[each.grouping] = groups.get(each.grouping, 0) + 1
+        return render_overview(api, list(groups.items()))[:characters]
+
+
+def _section(api: Api, unit: UnitRow) -> str:
+    """`API > tag > operation`, for a reader who wants to know where a result stands."""
+    title = api.overview.title or api.name
+    if unit.kind in ("operation", "webhook"):
+        return f"{title} > {unit.grouping} > {unit.title}"
+    if unit.kind in ("schema", "message"):
+        return f"{title} > {'Messages' if unit.kind == 'message' else 'Schemas'} > {unit.title}"
+    return f"{title} > {unit.title}" if unit.kind == "tag" else title

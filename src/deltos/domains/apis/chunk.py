@@ -1,0 +1,187 @@
+"""An API in units: one per operation, schema, tag and overview, each with the words it is found by."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from deltos.domains.apis.prose import group_from_path, index_words, one_line, plain
+from deltos.domains.apis.refs import reference_name
+from deltos.store.apis import NewUnit, UnitRow, WordsRow
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from deltos.domains.apis.model import ApiDescription, Content, Json, Operation, Schema
+
+MAX_FIELDS = 60
+MAX_SHARING = 5
+MAX_DESCRIPTION_CHARACTERS = 2_000
+MAX_PARAMETER_CHARACTERS = 160
+TITLE_CHARACTERS = 200
+_COMBINATORS = ("allOf", "oneOf", "anyOf")
+
+encode = msgspec.json.Encoder().encode
+
+
+def chunk_api(description: ApiDescription) -> Iterator[NewUnit]:
+    """Every unit of an API, the overview first."""
+    targets = {schema.pointer: schema.schema for schema in description.schemas} | description.fragments
+    words = _Words(targets, _shared_descriptions(description.operations))
+    groups = group_operations(description.operations)
+    yield _overview_unit(description, groups)
+    yield from _tag_units(description, groups)
+    for key, operation in unique_keys(description.operations):
+        yield _operation_unit(key, operation, words)
+    for schema in description.schemas:
+        yield _schema_unit(schema, words)
+    for pointer, value in description.fragments.items():
+        yield NewUnit(UnitRow("fragment", pointer, pointer), encode(value), None)
+
+
+def group_of(operation: Operation) -> str:
+    """The group an operation is listed under: its first tag, or what its path begins with."""
+    if operation.webhook:
+        return "webhooks"
+    return operation.tags[0] if operation.tags else group_from_path(operation.path)
+
+
+def group_operations(operations: Iterable[Operation]) -> dict[str, list[Operation]]:
+    """Operations by group, groups in order of first appearance."""
+    groups: dict[str, list[Operation]] = {}
+    for operation in operations:
+        groups.setdefault(group_of(operation), []).append(operation)
+    return groups
+
+
+def unique_keys(operations: Iterable[Operation]) -> Iterator[tuple[str, Operation]]:
+    """Each operation with a key of its own: a name or number is added where method and path are taken."""
+    seen: set[str] = set()
+    for operation in operations:
+        key = f"WEBHOOK {operation.key}" if operation.webhook else operation.key
+        if key in seen:
+            key = f"{key}#{operation.name}"
+        number, unnumbered = 2, key
+        while key in seen:
+            key, number = f"{unnumbered}~{number}", number + 1
+        seen.add(key)
+        yield key, operation
+
+
+def _shared_descriptions(operations: Iterable[Operation]) -> frozenset[str]:
+    """Descriptions of parameters that many operations take: they tell none of them apart."""
+    counts = Counter(parameter.description for operation in operations for parameter in operation.parameters)
+    return frozenset(text for text, count in counts.items() if count > MAX_SHARING)
+
+
+def _overview_unit(description: ApiDescription, groups: dict[str, list[Operation]]) -> NewUnit:
+    overview = description.overview
+    row = UnitRow("overview", "overview", "#", overview.title)
+    words = WordsRow(
+        names=index_words(overview.title),
+        title=overview.title,
+        tags=" ".join(groups),
+        description=plain(overview.description)[:MAX_DESCRIPTION_CHARACTERS],
+        details=" ".join(scheme.kind + " " + scheme.description for scheme in overview.security_schemes),
+    )
+    return NewUnit(row, b"", words)
+
+
+def _tag_units(description: ApiDescription, groups: dict[str, list[Operation]]) -> Iterator[NewUnit]:
+    described = {tag.name: tag.description for tag in description.overview.tags}
+    pointers = {tag.name: f"#/tags/{index}" for index, tag in enumerate(description.overview.tags)}
+    for name, operations in groups.items():
+        row = UnitRow("tag", f"tag {name}", pointers.get(name, "#"), name, name)
+        text = plain(described.get(name, ""))[:MAX_DESCRIPTION_CHARACTERS]
+        listed = " ".join(operation.summary for operation in operations[:20])
+        yield NewUnit(row, encode(described.get(name, "")), WordsRow(index_words(name), name, name, text, listed))
+
+
+def _operation_unit(key: str, operation: Operation, words: _Words) -> NewUnit:
+    group = group_of(operation)
+    row = UnitRow(
+        kind="webhook" if operation.webhook else "operation",
+        key=key,
+        pointer=operation.pointer,
+        title=one_line(operation.summary, TITLE_CHARACTERS),
+        grouping=group,
+        method=operation.method,
+        path=operation.path,
+        tags=encode(operation.tags),
+        deprecated=operation.deprecated,
+    )
+    found_by = WordsRow(
+        names=f"{index_words(operation.path)} {index_words(operation.name)}",
+        title=row.title,
+        tags=" ".join(map(index_words, operation.tags or (group,))),
+        description=plain(operation.description[:MAX_DESCRIPTION_CHARACTERS]),
+        details=words.of_operation(operation),
+    )
+    return NewUnit(row, encode(operation), found_by)
+
+
+def _schema_unit(schema: Schema, words: _Words) -> NewUnit:
+    row = UnitRow("message" if schema.message else "schema", f"schema {schema.name}", schema.pointer, schema.name)
+    title = schema.schema.get("title") if isinstance(schema.schema, dict) else None
+    found_by = WordsRow(
+        names=index_words(schema.name),
+        title=title if isinstance(title, str) else "",
+        description=plain(schema.description[:MAX_DESCRIPTION_CHARACTERS]),
+        details=words.of_schema(schema.schema),
+    )
+    return NewUnit(row, encode(schema.schema), found_by)
+
+
+@dataclass(slots=True)
+class _Words:
+    """The words inside bodies, one level deep; what many operations share is read once."""
+
+    targets: dict[str, Json]
+    shared_descriptions: frozenset[str]
+    _memo: dict[str, str] = field(default_factory=dict)
+
+    def of_operation(self, operation: Operation) -> str:
+        """Parameters, fields of the bodies and of what comes back when all goes well."""
+        parts: list[str] = []
+        for parameter in operation.parameters:
+            parts.append(index_words(parameter.name))
+            if parameter.description not in self.shared_descriptions:
+                parts.append(parameter.description[:MAX_PARAMETER_CHARACTERS])
+        parts.extend(map(self._content, operation.bodies[:3]))
+        for response in operation.responses:
+            if response.status[:1] not in ("4", "5"):
+                parts.extend(map(self._content, response.contents[:1]))
+        return " ".join(parts)
+
+    def of_schema(self, schema: Json) -> str:
+        """The names of a schema's fields and values."""
+        return self._fields(schema, 0)
+
+    def _content(self, content: Content) -> str:
+        return self._fields(content.schema, 0)
+
+    def _fields(self, schema: Json, hops: int) -> str:
+        if not isinstance(schema, dict) or hops > 4:
+            return ""
+        target = schema.get("$ref")
+        if isinstance(target, str):
+            if target not in self._memo:
+                self._memo[target] = ""
+                fields = self._fields(self.targets.get(target), hops + 1)
+                self._memo[target] = f"{index_words(reference_name(target))} {fields}"
+            return self._memo[target]
+        parts: list[str] = []
+        properties = schema.get("properties")
+        if isinstance(properties, dict):
+            parts.extend(map(index_words, list(properties)[:MAX_FIELDS]))
+        if isinstance(values := schema.get("enum"), list):
+            parts.extend(index_words(value) for value in values[:MAX_FIELDS] if isinstance(value, str))
+        if "items" in schema:
+            parts.append(self._fields(schema["items"], hops + 1))
+        for name in _COMBINATORS:
+            if isinstance(options := schema.get(name), list):
+                parts.extend(self._fields(option, hops + 1) for option in options[:10])
+        return " ".join(parts)

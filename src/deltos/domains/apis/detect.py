@@ -1,0 +1,100 @@
+"""Which kind of API description a file is, told by its content alone."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Literal
+
+if TYPE_CHECKING:
+    from deltos.domains.apis.model import Json
+
+Kind = Literal["openapi", "swagger", "asyncapi", "postman", "introspection", "graphql", "protobuf"]
+
+_HEAD_BYTES = 65_536
+_TREE_KEY = re.compile(rb"""^["']?(?:openapi|swagger|asyncapi)["']?[ \t]*:""", re.MULTILINE)
+_JSON_MARKS = (
+    b'"openapi"',
+    b'"swagger"',
+    b'"asyncapi"',
+    b'"__schema"',
+    b'"_postman_id"',
+    b"getpostman.com",
+)
+_PROTO = re.compile(
+    rb"^[ \t]*(?:syntax|edition)[ \t]*=[ \t]*[\"']|^[ \t]*(?:service|message)[ \t]+\w+\s{0,80}\{", re.MULTILINE
+)
+_SDL_ROOT = re.compile(
+    rb"^[ \t]*(?:extend[ \t]+)?type[ \t]+(?:Query|Mutation|Subscription)\b[^;={\n]{0,300}\s{0,80}\{"
+    rb"|^[ \t]*schema[ \t]*(?:@[^{\n]{0,300})?\s{0,80}\{",
+    re.MULTILINE,
+)
+_SDL_TYPE = re.compile(
+    rb"^[ \t]*(?:extend[ \t]+)?"
+    rb"(?:(?:type|interface|input|enum)[ \t]+\w+[^;={\n]{0,300}\s{0,80}\{"
+    rb"|union[ \t]+\w+[^;={\n]*=|scalar[ \t]+\w+[ \t]*$)",
+    re.MULTILINE,
+)
+_COMMENTS = re.compile(rb"(?:\xef\xbb\xbf|\s|#[^\n]*|//[^\n]*|/\*.*?(?:\*/|\Z))*+", re.DOTALL)
+_YAML_BEGINS = re.compile(rb"""---|%YAML|["']?[\w$.-]+["']?[ \t]*:(?:\s|$)""")
+_PROTO_BEGINS = re.compile(rb"(?:syntax|edition|package|import|option|message|service|enum|extend)\b")
+_SDL_BEGINS = re.compile(
+    rb'(?:type|interface|input|enum|scalar)\b[^;=\n]*+$|(?:union|schema|directive|extend)\b[^;\n]*+$|"', re.MULTILINE
+)
+_PROGRAM = re.compile(
+    rb"""^[ \t]*(?:import|export|const|let|function|class|package|public|def)[ \t]+["'{*\w]|;[ \t]*$|=>""", re.MULTILINE
+)
+_MARKDOWN_FENCE = re.compile(rb"^(?:```|~~~)", re.MULTILINE)
+
+
+def sniff(data: bytes, *, lax: bool = True) -> Kind | Literal["tree"] | None:
+    """What the raw bytes look like; `tree` means JSON or YAML whose kind shows once it is read.
+
+    With `lax`, a GraphQL file need not declare a root type: right for a file that was named, wrong for code.
+    """
+    if data.startswith((b"\xff\xfe", b"\xfe\xff")):
+        data = data.decode("utf-16", errors="replace").encode()
+    head = data[:_HEAD_BYTES]
+    if b"\x00" in head:
+        return None
+    if head.lstrip(b"\xef\xbb\xbf \t\r\n")[:1] in (b"{", b"["):
+        return "tree" if lax or any(mark in data for mark in _JSON_MARKS) else None
+    begins = _first_statement(data)
+    if _YAML_BEGINS.match(begins) and not _MARKDOWN_FENCE.search(data) and _is_yaml(data, lax=lax):
+        return "tree"
+    if _PROTO_BEGINS.match(begins) and _PROTO.search(_without_strings(head)):
+        return "protobuf"
+    if _SDL_BEGINS.match(begins) and (lax or _SDL_ROOT.search(data)):
+        plain = _without_strings(data)
+        declares = _SDL_TYPE.search(plain) or _SDL_ROOT.search(plain)
+        return "graphql" if declares and not _PROGRAM.search(plain) else None
+    return None
+
+
+def _first_statement(data: bytes) -> bytes:
+    """Where a text begins, after blank lines and anyone's comments."""
+    return data[_COMMENTS.match(data).end() :][:200]  # type: ignore[union-attr]
+
+
+def _is_yaml(data: bytes, *, lax: bool) -> bool:
+    return bool(_TREE_KEY.search(data) or (lax and re.search(rb"^paths[ \t]*:", data, re.MULTILINE)))
+
+
+def kind_of_tree(root: Json) -> Kind | None:
+    """The kind of a parsed JSON or YAML document."""
+    if not isinstance(root, dict):
+        return None
+    for kind in ("openapi", "swagger", "asyncapi"):
+        if kind in root:
+            return kind
+    if "__schema" in root or (isinstance(data := root.get("data"), dict) and "__schema" in data):
+        return "introspection"
+    if isinstance(root.get("item"), list) or ("requests" in root and "order" in root):
+        return "postman"
+    return "openapi" if isinstance(root.get("paths"), dict) else None
+
+
+def _without_strings(data: bytes) -> bytes:
+    """The text without GraphQL's block strings and anyone's comments: prose may say anything."""
+    if b'"""' in data:
+        data = re.sub(rb'"""(?:[^"]|"(?!""))*(?:"""|\Z)', b"", data)
+    return re.sub(rb'#[^\n]*|//[^\n]*|/\*.*?(?:\*/|\Z)|"[^"\n]*"(?=[ \t]*\n)', b"", data, flags=re.DOTALL)

@@ -1,0 +1,179 @@
+"""What changed between two readings of an API, and which of it breaks callers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from deltos.domains.apis.model import Json, Operation, OperationChange
+from deltos.domains.apis.outline import label, members_of
+from deltos.domains.apis.refs import find_references
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from deltos.domains.apis.outline import Resolve
+
+MAX_REASONS = 6
+MAX_DEPTH = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """One state of an API: its operations and schemas as they were stored."""
+
+    operations: Mapping[str, Operation]
+    encoded_operations: Mapping[str, bytes]
+    encoded_schemas: Mapping[str, bytes]
+    resolve: Resolve
+
+
+def compare(old: Reading, new: Reading) -> tuple[OperationChange, ...]:
+    """Operations removed, changed and added, in that order."""
+    touched = _touched_schemas(old.encoded_schemas, new.encoded_schemas)
+    removed = [
+        OperationChange(key, "removed", ("operation removed",)) for key in old.operations if key not in new.operations
+    ]
+    added = [OperationChange(key, "added") for key in new.operations if key not in old.operations]
+    changed = [
+        OperationChange(
+            key,
+            "changed",
+            tuple(_breaking(old.operations[key], new.operations[key], old.resolve, new.resolve)),
+        )
+        for key, encoded in new.encoded_operations.items()
+        if key in old.operations
+        and (encoded != old.encoded_operations[key] or touched.intersection(find_references(encoded)))
+    ]
+    return (*removed, *changed, *added)
+
+
+def _touched_schemas(old: Mapping[str, bytes], new: Mapping[str, bytes]) -> set[str]:
+    """Schemas that are not as they were, and those that use them."""
+    touched = {pointer for pointer in {*old, *new} if old.get(pointer) != new.get(pointer)}
+    users: dict[str, list[str]] = {}
+    for pointer, encoded in new.items():
+        for target in find_references(encoded):
+            users.setdefault(target, []).append(pointer)
+    pending = list(touched)
+    while pending:
+        for user in users.get(pending.pop(), ()):
+            if user not in touched:
+                touched.add(user)
+                pending.append(user)
+    return touched
+
+
+def _breaking(old: Operation, new: Operation, resolve_old: Resolve, resolve_new: Resolve) -> list[str]:
+    reasons = [
+        *_broken_parameters(old, new, resolve_old, resolve_new),
+        *_broken_request(old, new, resolve_old, resolve_new),
+        *_broken_responses(old, new, resolve_old, resolve_new),
+        *(["now needs authentication"] if _needs_auth(new) and not _needs_auth(old) else []),
+    ]
+    return reasons[:MAX_REASONS]
+
+
+def _needs_auth(operation: Operation) -> bool:
+    return bool(operation.security) and all(operation.security)
+
+
+def _broken_parameters(old: Operation, new: Operation, resolve_old: Resolve, resolve_new: Resolve) -> Iterator[str]:
+    before = {(parameter.location, parameter.name): parameter for parameter in old.parameters}
+    after = {(parameter.location, parameter.name): parameter for parameter in new.parameters}
+    for place, parameter in after.items():
+        known = before.get(place)
+        what = f"{parameter.location} parameter '{parameter.name}'"
+        if parameter.required and (known is None or not known.required):
+            yield f"{what} is now required"
+        elif known is not None:
+            yield from _narrowed(what, known.schema, parameter.schema, resolve_old, resolve_new)
+    for place, parameter in before.items():
+        if place not in after:
+            yield f"{parameter.location} parameter '{parameter.name}' removed"
+
+
+def _narrowed(what: str, old: Json, new: Json, resolve_old: Resolve, resolve_new: Resolve) -> Iterator[str]:
+    """Whether an input accepts less than before: another type, or fewer values."""
+    values_old, values_new = _values(old), _values(new)
+    if values_old and values_new:
+        if gone := [value for value in values_old if value not in values_new]:
+            yield f"{what} no longer accepts {', '.join(map(str, gone[:3]))}"
+        return
+    before, after = label(old, resolve_old), label(new, resolve_new)
+    if before != after and not values_old:
+        yield f"{what} changed from {before} to {after}"
+
+
+def _values(schema: Json) -> list[Json]:
+    values = schema.get("enum") if isinstance(schema, dict) else None
+    return values if isinstance(values, list) else []
+
+
+def _broken_request(old: Operation, new: Operation, resolve_old: Resolve, resolve_new: Resolve) -> Iterator[str]:
+    if new.body_required and not old.body_required:
+        yield "a request body is now required"
+    before = {content.media_type: content.schema for content in old.bodies}
+    for media_type in before.keys() - {content.media_type for content in new.bodies}:
+        yield f"no longer accepts {media_type}"
+    for content in new.bodies:
+        if content.media_type in before:
+            fields_old = _fields(before[content.media_type], resolve_old)
+            fields_new = _fields(content.schema, resolve_new)
+            yield from _broken_inputs(fields_old, fields_new)
+            return
+
+
+def _broken_inputs(old: Mapping[str, tuple[str, bool]], new: Mapping[str, tuple[str, bool]]) -> Iterator[str]:
+    for name, (kind, required) in new.items():
+        known = old.get(name)
+        if required and (known is None or not known[1]):
+            yield f"request field '{name}' is now required"
+        elif known is not None and known[0] != kind:
+            yield f"request field '{name}' changed from {known[0]} to {kind}"
+    yield from (f"request field '{name}' removed" for name in old if name not in new)
+
+
+def _broken_responses(old: Operation, new: Operation, resolve_old: Resolve, resolve_new: Resolve) -> Iterator[str]:
+    after = {response.status: response for response in new.responses}
+    for response in old.responses:
+        if response.status.startswith(("4", "5")) or response.status == "default":
+            continue
+        if response.status not in after:
+            yield f"response {response.status} removed"
+            continue
+        contents = {content.media_type: content.schema for content in after[response.status].contents}
+        for content in response.contents:
+            if content.media_type not in contents:
+                yield f"response {response.status} no longer comes as {content.media_type}"
+                continue
+            fields_old = _fields(content.schema, resolve_old)
+            fields_new = _fields(contents[content.media_type], resolve_new)
+            yield from _broken_outputs(response.status, fields_old, fields_new)
+
+
+def _broken_outputs(
+    status: str, old: Mapping[str, tuple[str, bool]], new: Mapping[str, tuple[str, bool]]
+) -> Iterator[str]:
+    for name, (kind, _) in old.items():
+        if name not in new:
+            yield f"response {status} field '{name}' removed"
+        elif new[name][0] != kind and " | " not in new[name][0] + kind:
+            yield f"response {status} field '{name}' changed from {kind} to {new[name][0]}"
+
+
+def _fields(schema: Json, resolve: Resolve) -> dict[str, tuple[str, bool]]:
+    """Type and need of every field, a few levels deep, under dotted names."""
+    return dict(_walk_fields(schema, resolve, "", (), required=True))
+
+
+def _walk_fields(
+    schema: Json, resolve: Resolve, prefix: str, seen: tuple[int, ...], *, required: bool
+) -> Iterable[tuple[str, tuple[str, bool]]]:
+    if len(seen) >= MAX_DEPTH:
+        return
+    for member in members_of(schema, resolve):
+        name = f"{prefix}{member.name}"
+        needed = required and member.required
+        yield name, (label(member.schema, resolve), needed)
+        yield from _walk_fields(member.schema, resolve, f"{name}.", (*seen, len(name)), required=needed)

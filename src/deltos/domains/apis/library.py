@@ -1,0 +1,101 @@
+"""The indexed APIs: look them up by name, resolve their references from the store, decode what was stored."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from deltos.domains.apis.model import Api, Json, Operation, Overview
+from deltos.errors import NotFound
+
+if TYPE_CHECKING:
+    from deltos.domains.apis.outline import Resolve
+    from deltos.store.apis import ApiRow, ApiStore, UnitRow
+
+NEAR_NAMES = 3
+
+_decode_operation = msgspec.json.Decoder(Operation).decode
+_decode_overview = msgspec.json.Decoder(Overview).decode
+_decode_texts = msgspec.json.Decoder(tuple[str, ...]).decode
+
+
+class ApiLibrary:
+    """Reads the store for the other stages."""
+
+    def __init__(self, store: ApiStore) -> None:
+        self.store = store
+
+    def apis(self) -> list[Api]:
+        """All indexed APIs by name."""
+        return [api_of(row) for row in self.store.apis()]
+
+    def row(self, name: str) -> ApiRow:
+        """The API that a caller means by `name`: its exact name, else the only one that begins with it."""
+        if row := self.store.api(name.strip()):
+            return row
+        rows = self.store.apis()
+        if not rows:
+            raise NotFound(
+                f"API '{name}' is not indexed: there are no APIs yet",
+                hint="Add one with add_source or `deltos api add`.",
+            )
+        wanted = name.strip().lower()
+        candidates = [row for row in rows if row.name.lower().startswith(wanted)] if wanted else []
+        if len(candidates) == 1:
+            return candidates[0]
+        names = [row.name for row in candidates] or near_names(name, [row.name for row in rows])
+        raise NotFound(f"API '{name}' is not indexed", hint=f"Did you mean: {', '.join(names[:NEAR_NAMES])}?")
+
+    def resolver(self, api_id: int) -> Resolve:
+        """Follows references inside one stored API; each target is read once."""
+        known: dict[str, Json] = {}
+
+        def resolve(target: str) -> Json:
+            if target not in known:
+                body = self.store.target(api_id, target)
+                known[target] = None if body is None else msgspec.json.decode(body)
+            return known[target]
+
+        return resolve
+
+    def operation(self, unit: UnitRow) -> Operation:
+        """A stored operation, whole."""
+        return _decode_operation(self.store.body(unit.id))
+
+    def value(self, unit: UnitRow) -> Json:
+        """The JSON that a schema, message or tag was stored with."""
+        body = self.store.body(unit.id)
+        return msgspec.json.decode(body) if body else None
+
+
+def api_of(row: ApiRow) -> Api:
+    """A stored API as the library lists it."""
+    return Api(
+        name=row.name,
+        source=row.source,
+        citation=row.citation,
+        overview=_decode_overview(row.overview),
+        operation_count=row.operations,
+        schema_count=row.schemas,
+        webhook_count=row.webhooks,
+        warnings=_decode_texts(row.warnings),
+        indexed_at=row.indexed_at,
+    )
+
+
+def tags_of(unit: UnitRow) -> tuple[str, ...]:
+    """The tags an operation was given."""
+    return _decode_texts(unit.tags)
+
+
+def decode_operation(body: bytes) -> Operation:
+    """An operation from its stored form."""
+    return _decode_operation(body)
+
+
+def near_names(name: str, names: list[str]) -> list[str]:
+    """The names most like `name`."""
+    from rapidfuzz import fuzz, process  # deferred: only a name that is not found needs it
+
+    return [found[0] for found in process.extract(name, names, scorer=fuzz.WRatio, limit=NEAR_NAMES)]

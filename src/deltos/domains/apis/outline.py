@@ -1,0 +1,214 @@
+"""Schemas as compact typed outlines: required marked, enums and defaults shown, cycles cut with a name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from deltos.domains.apis.model import Json
+from deltos.domains.apis.prose import is_true, one_line
+from deltos.domains.apis.refs import MAX_HOPS, reference_name
+
+Resolve = Callable[[str], Json]
+"""The value at a reference; None when it leads nowhere."""
+
+MAX_ENUM_VALUES = 8
+MAX_VALUE_CHARACTERS = 40
+MAX_ALTERNATIVES = 6
+MAX_REST_CHARACTERS = 240
+_MAX_LABEL_DEPTH = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Detail:
+    """How much of a schema is shown."""
+
+    depth: int = 2
+    description_characters: int = 100
+    lines: int = 80
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """One field of an object."""
+
+    name: str
+    schema: Json
+    required: bool
+
+
+def outline(schema: Json, resolve: Resolve, detail: Detail) -> list[str]:
+    """The lines of a schema: as deep as the lines allow, then the names of what is left."""
+    for depth in range(detail.depth, 0, -1):
+        lines = _bounded(_lines(schema, resolve, detail, depth, 0, ()), detail.lines)
+        if len(lines) <= detail.lines:
+            return lines
+    members = sorted(members_of(schema, resolve), key=lambda member: not member.required)
+    if len(members) <= detail.lines:
+        return lines[: detail.lines]
+    shown = members[: detail.lines - 1]
+    names = one_line(", ".join(member.name for member in members[detail.lines - 1 :]), MAX_REST_CHARACTERS)
+    rest = f"… and {len(members) - len(shown)} more: {names}"
+    return [*(_member_line(member, resolve, detail, 0) for member in shown), rest]
+
+
+def members_of(schema: Json, resolve: Resolve) -> list[Member]:
+    """The fields of an object, those of `allOf` parts and of an array's items included."""
+    found: dict[str, Member] = {}
+    _collect(schema, resolve, found, (), 0)
+    return list(found.values())
+
+
+def label(schema: Json, resolve: Resolve, depth: int = 0) -> str:
+    """The type of a schema in a few words: `string(date-time)`, `array of Pet`, `a | b`."""
+    if not isinstance(schema, dict) or depth > _MAX_LABEL_DEPTH:
+        return "any"
+    if isinstance(target := schema.get("$ref"), str):
+        return reference_name(target)
+    for name in ("oneOf", "anyOf"):
+        if isinstance(options := schema.get(name), list) and options:
+            labels = dict.fromkeys(label(option, resolve, depth + 1) for option in options[: MAX_ALTERNATIVES + 1])
+            shown = list(labels)[:MAX_ALTERNATIVES]
+            return " | ".join(shown) + (" | …" if len(options) > len(shown) and len(labels) > MAX_ALTERNATIVES else "")
+    if isinstance(parts := schema.get("allOf"), list) and parts:
+        return " & ".join(label(part, resolve, depth + 1) for part in parts[:3])
+    return _plain_label(schema, resolve, depth)
+
+
+def _plain_label(schema: dict[str, Json], resolve: Resolve, depth: int) -> str:
+    kind = schema.get("type")
+    if isinstance(kind, list):
+        kind = "|".join(map(str, kind))
+    if "enum" in schema and isinstance(schema["enum"], list):
+        text = _enum(schema["enum"])
+    elif "const" in schema:
+        text = short_value(schema["const"])
+    elif kind == "array" or (kind is None and "items" in schema):
+        text = f"array of {label(schema.get('items'), resolve, depth + 1)}"
+    elif isinstance(extra := schema.get("additionalProperties"), dict) and not schema.get("properties"):
+        text = f"map of {label(extra, resolve, depth + 1)}"
+    else:
+        text = str(kind or ("object" if "properties" in schema else "any"))
+        form = schema.get("format")
+        text += f"({form})" if isinstance(form, str) and form != kind else ""
+    return f"{text}|null" if is_true(schema.get("nullable")) else text
+
+
+def follow(schema: Json, resolve: Resolve) -> Json:
+    """What a schema refers to, through at most a few hops."""
+    for _ in range(MAX_HOPS):
+        target = schema.get("$ref") if isinstance(schema, dict) else None
+        if not isinstance(target, str):
+            break
+        schema = resolve(target)
+    return schema
+
+
+def _lines(
+    schema: Json, resolve: Resolve, detail: Detail, depth: int, level: int, seen: tuple[str, ...]
+) -> Iterator[str]:
+    if alternatives := _alternatives(schema, resolve):
+        for option in alternatives:
+            yield f"{'  ' * level}one of: {label(option, resolve)}"
+            if level < depth and (name := _name(option)) not in seen:
+                yield from _lines(option, resolve, detail, depth, level + 1, (*seen, name) if name else seen)
+        return
+    for member in members_of(schema, resolve):
+        yield _member_line(member, resolve, detail, level)
+        if level + 1 < depth:
+            yield from _nested(member, resolve, detail, depth, level, seen)
+
+
+def _nested(
+    member: Member, resolve: Resolve, detail: Detail, depth: int, level: int, seen: tuple[str, ...]
+) -> Iterator[str]:
+    """The fields inside a field; a type that is already open above is only named."""
+    name = _name(member.schema)
+    if name and name in seen:
+        yield f"{'  ' * (level + 1)}(cycle: {name}, shown above)"
+    elif not _alternatives(member.schema, resolve):
+        yield from _lines(member.schema, resolve, detail, depth, level + 1, (*seen, name) if name else seen)
+
+
+def _name(schema: Json) -> str:
+    """The name of the type that a field holds, or that the items of its array have."""
+    for _ in range(_MAX_LABEL_DEPTH):
+        if not isinstance(schema, dict):
+            return ""
+        if isinstance(target := schema.get("$ref"), str):
+            return reference_name(target)
+        schema = schema.get("items")
+    return ""
+
+
+def _alternatives(schema: Json, resolve: Resolve) -> list[Json]:
+    """The branches of a schema that is one of several and has no fields of its own."""
+    schema = follow(schema, resolve)
+    if not isinstance(schema, dict) or schema.get("properties"):
+        return []
+    for name in ("oneOf", "anyOf"):
+        if isinstance(options := schema.get(name), list):
+            return [option for option in options[:MAX_ALTERNATIVES] if isinstance(option, dict)]
+    return []
+
+
+def _collect(schema: Json, resolve: Resolve, found: dict[str, Member], seen: tuple[str, ...], depth: int) -> None:
+    if depth > MAX_HOPS or not isinstance(schema, dict):
+        return
+    if isinstance(target := schema.get("$ref"), str):
+        if target not in seen:
+            _collect(resolve(target), resolve, found, (*seen, target), depth + 1)
+        return
+    if isinstance(parts := schema.get("allOf"), list):
+        for part in parts:
+            _collect(part, resolve, found, seen, depth + 1)
+    given = schema.get("required")
+    required = {name for name in given if isinstance(name, str)} if isinstance(given, list) else set()
+    if isinstance(properties := schema.get("properties"), dict):
+        for name, value in properties.items():
+            found[name] = Member(name, value, name in required or (name in found and found[name].required))
+    for name in required & found.keys():
+        found[name] = Member(name, found[name].schema, required=True)
+    if "items" in schema:
+        _collect(schema["items"], resolve, found, seen, depth + 1)
+    if isinstance(extra := schema.get("additionalProperties"), dict) and not found:
+        _collect(extra, resolve, found, seen, depth + 1)
+
+
+def _member_line(member: Member, resolve: Resolve, detail: Detail, level: int) -> str:
+    schema = member.schema if isinstance(member.schema, dict) else {}
+    arguments = schema.get("x-arguments")
+    name = f"{member.name}({one_line(arguments, 80)})" if isinstance(arguments, str) else member.name
+    line = f"{'  ' * level}{name}{'*' if member.required else ''}: {label(schema, resolve)}"
+    if schema.get("default") not in (None, ""):
+        line += f" = {short_value(schema['default'])}"
+    if is_true(schema.get("deprecated")):
+        line += " (deprecated)"
+    description = schema.get("description")
+    if detail.description_characters and isinstance(description, str) and description.strip():
+        line += f" — {one_line(description, detail.description_characters)}"
+    return line
+
+
+def _bounded(lines: Iterator[str], limit: int) -> list[str]:
+    """At most one line more than `limit`: enough to see that there are too many."""
+    kept = []
+    for line in lines:
+        kept.append(line)
+        if len(kept) > limit:
+            break
+    return kept
+
+
+def _enum(values: list[Json]) -> str:
+    shown = " | ".join(short_value(value) for value in values[:MAX_ENUM_VALUES])
+    return f"{shown} | … ({len(values)} values)" if len(values) > MAX_ENUM_VALUES else shown
+
+
+def short_value(value: Json) -> str:
+    """A default or an enum's value in a few characters."""
+    if value is None or isinstance(value, bool):
+        return str(value).lower() if value is not None else "null"
+    if isinstance(value, (dict, list)):
+        return "{…}" if isinstance(value, dict) else "[…]"
+    return one_line(str(value), MAX_VALUE_CHARACTERS) or '""'

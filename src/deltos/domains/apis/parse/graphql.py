@@ -1,0 +1,156 @@
+"""GraphQL: the types of a schema, from either notation, as operations and schemas."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from deltos.domains.apis.model import (
+    ApiDescription,
+    Content,
+    Operation,
+    Overview,
+    Parameter,
+    Response,
+    Schema,
+)
+from deltos.domains.apis.prose import first_sentence, split_words
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from deltos.domains.apis.model import Json
+
+ROOT_KINDS = ("query", "mutation", "subscription")
+BUILT_IN = {"Int": "integer", "Float": "number", "String": "string", "Boolean": "boolean", "ID": "ID"}
+MAX_LIST_DEPTH = 20
+
+
+@dataclass(slots=True)
+class Field:
+    """A field, argument or enum value; `type` is written as in GraphQL: `[User!]!`."""
+
+    name: str
+    type: str = ""
+    description: str = ""
+    default: str = ""
+    deprecated: bool = False
+    arguments: list[Field] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class TypeDefinition:
+    """A named type: object, interface, input, enum, union or scalar."""
+
+    kind: str
+    name: str
+    description: str = ""
+    fields: list[Field] = field(default_factory=list)
+    members: list[str] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class GraphqlSchema:
+    """All types, and which of them are the roots."""
+
+    types: dict[str, TypeDefinition] = field(default_factory=dict)
+    roots: dict[str, str] = field(default_factory=dict)
+    description: str = ""
+    warnings: list[str] = field(default_factory=list)
+
+    def root_names(self) -> dict[str, str]:
+        """Root kind to type name: as declared, else by the usual names."""
+        return self.roots or {kind: kind.capitalize() for kind in ROOT_KINDS if kind.capitalize() in self.types}
+
+
+def describe(schema: GraphqlSchema) -> ApiDescription:
+    """A GraphQL schema in the nouns of every API."""
+    operations = tuple(
+        _operation(kind, root, member)
+        for kind, root in schema.root_names().items()
+        if root in schema.types
+        for member in schema.types[root].fields
+    )
+    schemas = tuple(
+        Schema(each.name, f"#/{each.name}", _type_schema(each), each.description) for each in schema.types.values()
+    )
+    warnings = list(schema.warnings)
+    warnings += _unknown_types(schema)
+    if not operations:
+        warnings.append("The schema has no queries or mutations.")
+    overview = Overview(title="", version="", kind="GraphQL", description=schema.description)
+    return ApiDescription(overview, operations, schemas, warnings=tuple(warnings))
+
+
+def type_reference(type_text: str) -> Json:
+    """`[User!]!` as a JSON schema."""
+    name = type_text.strip("[]! \t\n")
+    schema: Json = {"type": BUILT_IN[name]} if name in BUILT_IN else {"$ref": f"#/{name}"}
+    for _ in range(min(type_text.count("["), MAX_LIST_DEPTH)):
+        schema = {"type": "array", "items": schema}
+    return schema
+
+
+def _operation(kind: str, root: str, member: Field) -> Operation:
+    return Operation(
+        method=kind.upper(),
+        path=member.name,
+        pointer=f"#/{root}/{member.name}",
+        name=member.name,
+        summary=first_sentence(member.description) or split_words(member.name).capitalize(),
+        description=member.description,
+        tags=(root,),
+        parameters=tuple(_argument(argument) for argument in member.arguments),
+        responses=(Response("data", member.type, (Content("", type_reference(member.type)),)),),
+        deprecated=member.deprecated,
+    )
+
+
+def _argument(argument: Field) -> Parameter:
+    schema = {**type_reference(argument.type), **({"default": argument.default} if argument.default else {})}
+    required = argument.type.endswith("!") and not argument.default
+    return Parameter(argument.name, "argument", required, schema, argument.description)
+
+
+def _type_schema(definition: TypeDefinition) -> Json:
+    schema: dict[str, Json] = {"x-kind": definition.kind}
+    if definition.description:
+        schema["description"] = definition.description
+    if definition.kind == "enum":
+        return {**schema, "type": "string", "enum": [value.name for value in definition.fields]}
+    if definition.kind == "scalar":
+        return {**schema, "type": "scalar"}
+    if definition.kind == "union":
+        return {**schema, "oneOf": [type_reference(member) for member in definition.members]}
+    schema["type"] = "object"
+    if definition.members:
+        schema["x-implements"] = definition.members
+    schema["properties"] = {member.name: _property(member) for member in definition.fields}
+    if required := [member.name for member in definition.fields if member.type.endswith("!")]:
+        schema["required"] = required
+    return schema
+
+
+def _property(member: Field) -> Json:
+    schema = type_reference(member.type)
+    if member.description:
+        schema["description"] = member.description
+    if member.arguments:
+        schema["x-arguments"] = ", ".join(f"{each.name}: {each.type}" for each in member.arguments)
+    if member.default:
+        schema["default"] = member.default
+    if member.deprecated:
+        schema["deprecated"] = True
+    return schema
+
+
+def _unknown_types(schema: GraphqlSchema) -> Iterator[str]:
+    known = {*schema.types, *BUILT_IN}
+    unknown = {
+        name
+        for definition in schema.types.values()
+        for member in definition.fields
+        if member.type and (name := member.type.strip("[]! \t\n")) not in known
+    }
+    if unknown:
+        yield f"{len(unknown)} types are used but not defined, such as {min(unknown)}."

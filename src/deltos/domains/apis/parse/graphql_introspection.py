@@ -1,0 +1,90 @@
+"""GraphQL introspection results: the question that is asked of a live endpoint, and its answer."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from deltos.domains.apis.parse.graphql import (
+    BUILT_IN,
+    MAX_LIST_DEPTH,
+    ROOT_KINDS,
+    Field,
+    GraphqlSchema,
+    TypeDefinition,
+    describe,
+)
+from deltos.domains.apis.parse.paths import mapping, sequence
+from deltos.domains.apis.prose import is_true, text_of
+
+if TYPE_CHECKING:
+    from deltos.domains.apis.model import ApiDescription, Json
+
+_TYPE = "kind name" + " ofType { kind name" * 5 + " }" * 5
+_INPUT = f"name description defaultValue type {{ {_TYPE} }}"
+INTROSPECTION_QUERY = (
+    "query IntrospectionQuery { __schema { "
+    "queryType { name } mutationType { name } subscriptionType { name } types { kind name description "
+    "fields(includeDeprecated: true) { name description isDeprecated "
+    f"args {{ {_INPUT} }} type {{ {_TYPE} }} }} "
+    f"inputFields {{ {_INPUT} }} interfaces {{ name }} "
+    "enumValues(includeDeprecated: true) { name description isDeprecated } possibleTypes { name } } } }"
+)
+_KINDS = {
+    "OBJECT": "type",
+    "INTERFACE": "interface",
+    "INPUT_OBJECT": "input",
+    "ENUM": "enum",
+    "UNION": "union",
+    "SCALAR": "scalar",
+}
+
+
+def parse_introspection(root: dict[str, Json]) -> ApiDescription:
+    """Read the answer to an introspection query, with or without its `data` wrapper."""
+    raw = mapping(mapping(root.get("data", root)).get("__schema"))
+    schema = GraphqlSchema(description=text_of(raw.get("description")))
+    for kind in ROOT_KINDS:
+        if name := text_of(mapping(raw.get(f"{kind}Type")).get("name")):
+            schema.roots[kind] = name
+    for given in map(mapping, sequence(raw.get("types"))):
+        name = text_of(given.get("name"))
+        if name and not name.startswith("__") and name not in BUILT_IN:
+            schema.types[name] = _type(name, given)
+    return describe(schema)
+
+
+def _type(name: str, raw: dict[str, Json]) -> TypeDefinition:
+    kind = _KINDS.get(text_of(raw.get("kind")), "type")
+    members = [text_of(mapping(each).get("name")) for each in sequence(raw.get("interfaces"))]
+    if kind == "union":
+        members = [text_of(mapping(each).get("name")) for each in sequence(raw.get("possibleTypes"))]
+    given = sequence(raw.get("fields")) or sequence(raw.get("inputFields")) or sequence(raw.get("enumValues"))
+    return TypeDefinition(
+        kind, name, text_of(raw.get("description")), [_field(mapping(each)) for each in given], members
+    )
+
+
+def _field(raw: dict[str, Json]) -> Field:
+    return Field(
+        name=text_of(raw.get("name")),
+        type=_type_text(raw.get("type")),
+        description=text_of(raw.get("description")),
+        default=text_of(raw.get("defaultValue")),
+        deprecated=is_true(raw.get("isDeprecated")),
+        arguments=[_field({**each, "args": None}) for each in map(mapping, sequence(raw.get("args")))],
+    )
+
+
+def _type_text(raw: Json) -> str:
+    """`{NON_NULL of LIST of User}` as `[User]!`."""
+    prefix, suffix = "", ""
+    for _ in range(2 * MAX_LIST_DEPTH):
+        kind = mapping(raw).get("kind")
+        if kind == "NON_NULL":
+            suffix = f"!{suffix}"
+        elif kind == "LIST":
+            prefix, suffix = f"{prefix}[", f"]{suffix}"
+        else:
+            break
+        raw = mapping(raw).get("ofType")
+    return f"{prefix}{text_of(mapping(raw).get('name'))}{suffix}"

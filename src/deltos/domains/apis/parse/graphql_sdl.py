@@ -1,0 +1,175 @@
+"""GraphQL's schema language, read tolerantly: what is not understood is skipped up to the next definition."""
+
+from __future__ import annotations
+
+import re
+import textwrap
+from typing import TYPE_CHECKING
+
+from deltos.domains.apis.parse.graphql import Field, GraphqlSchema, TypeDefinition, describe
+
+if TYPE_CHECKING:
+    from deltos.domains.apis.model import ApiDescription
+
+_TOKEN = re.compile(
+    r'"""(?:[^"\\]|\\.|"(?!""))*"""|"(?:[^"\\\n]|\\.)*"|[_A-Za-z]\w*|-?\d[\w.+-]*|\.\.\.|[!$&()\[\]{}:=@|]|\#[^\n]*',
+    re.DOTALL,
+)
+_OPENING = frozenset("([{")
+_CLOSING = frozenset(")]}")
+_FIELD_KINDS = frozenset(("type", "interface", "input"))
+_DEFINITIONS = frozenset(("type", "interface", "input", "enum", "union", "scalar", "schema", "directive", "extend"))
+
+
+def parse_sdl(text: str) -> ApiDescription:
+    """Read a schema in GraphQL's own language."""
+    return describe(_Parser(text).parse())
+
+
+class _Parser:
+    """A cursor over tokens; every step consumes at least one, so that no input can hold it."""
+
+    def __init__(self, text: str) -> None:
+        self._tokens = [token for token in _TOKEN.findall(text) if token[0] != "#"]
+        self._at = 0
+        self._schema = GraphqlSchema()
+
+    def parse(self) -> GraphqlSchema:
+        """All definitions of the document."""
+        skipped = 0
+        while self._at < len(self._tokens):
+            description = self._description()
+            keyword = self._next()
+            if keyword == "extend":
+                keyword = self._next()
+            if keyword in ("type", "interface", "input", "enum", "union", "scalar"):
+                self._type(keyword, description)
+            elif keyword == "schema":
+                self._roots(description)
+            elif keyword == "directive":
+                self._skip_directive_definition()
+            else:
+                skipped += bool(keyword)
+        if skipped:
+            self._schema.warnings.append(f"{skipped} words outside any definition were skipped.")
+        return self._schema
+
+    def _peek(self) -> str:
+        return self._tokens[self._at] if self._at < len(self._tokens) else ""
+
+    def _next(self) -> str:
+        token = self._peek()
+        self._at += 1
+        return token
+
+    def _take(self, token: str) -> bool:
+        if self._peek() != token:
+            return False
+        self._at += 1
+        return True
+
+    def _description(self) -> str:
+        token = self._peek()
+        if not token.startswith('"'):
+            return ""
+        self._at += 1
+        if token.startswith('"""'):
+            return textwrap.dedent(token[3:-3].replace('\\"""', '"""')).strip()
+        return token[1:-1].replace('\\"', '"').replace("\\n", "\n")
+
+    def _type(self, kind: str, description: str) -> None:
+        name = self._next()
+        definition = self._schema.types.setdefault(name, TypeDefinition(kind, name))
+        definition.description = definition.description or description
+        if self._take("implements"):
+            definition.members += self._names("&")
+        self._directives()
+        if kind == "union" and self._take("="):
+            definition.members += self._names("|")
+        if kind == "enum" and self._take("{"):
+            definition.fields += self._values()
+        if kind in _FIELD_KINDS and self._take("{"):
+            definition.fields += self._fields("}")
+
+    def _names(self, separator: str) -> list[str]:
+        self._take(separator)
+        names = [self._next()]
+        while self._take(separator) or (separator == "&" and self._peek()[:1].isalpha()):
+            names.append(self._next())
+        return names
+
+    def _values(self) -> list[Field]:
+        values = []
+        while self._peek() not in ("}", ""):
+            description = self._description()
+            name = self._next()
+            values.append(Field(name, description=description, deprecated=self._directives()))
+        self._next()
+        return values
+
+    def _fields(self, end: str) -> list[Field]:
+        fields = []
+        while self._peek() not in (end, ""):
+            description = self._description()
+            if not self._peek()[:1].isidentifier():
+                self._next()
+                continue
+            fields.append(self._field(description, takes_arguments=end == "}"))
+        self._next()
+        return fields
+
+    def _field(self, description: str, *, takes_arguments: bool) -> Field:
+        member = Field(self._next(), description=description)
+        if self._peek() == "(" and not takes_arguments:
+            self._value()
+        elif self._take("("):
+            member.arguments = self._fields(")")
+        if self._take(":"):
+            member.type = self._type_text()
+        if self._take("="):
+            member.default = self._value()
+        member.deprecated = self._directives()
+        return member
+
+    def _type_text(self) -> str:
+        start = self._at
+        while self._take("["):
+            pass
+        self._next()
+        while self._peek() in ("]", "!"):
+            self._at += 1
+        return "".join(self._tokens[start : self._at])
+
+    def _value(self) -> str:
+        """A default value, as written; nested ones whole."""
+        start = self._at
+        depth = 0
+        while self._at < len(self._tokens):
+            token = self._next()
+            depth += (token in _OPENING) - (token in _CLOSING)
+            if depth <= 0:
+                break
+        return " ".join(self._tokens[start : self._at])
+
+    def _directives(self) -> bool:
+        """Skip applied directives; tells whether one of them was `@deprecated`."""
+        deprecated = False
+        while self._take("@"):
+            deprecated |= self._next() == "deprecated"
+            if self._peek() == "(":
+                self._value()
+        return deprecated
+
+    def _roots(self, description: str) -> None:
+        self._schema.description = self._schema.description or description
+        self._directives()
+        if self._take("{"):
+            for member in self._fields("}"):
+                self._schema.roots[member.name] = member.type
+
+    def _skip_directive_definition(self) -> None:
+        while self._peek() and not self._peek().startswith('"') and self._peek() not in _DEFINITIONS:
+            if self._peek() == "(":
+                self._value()
+            else:
+                self._next()

@@ -1,0 +1,119 @@
+"""OpenAPI 3.0 and 3.1 (and what claims to be a later 3 or nothing at all)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from deltos.domains.apis.model import ApiDescription, Content, Overview, Response, SecurityScheme
+from deltos.domains.apis.parse.paths import (
+    Dialect,
+    PathReader,
+    equivalent_paths,
+    mapping,
+    read_schemas,
+    read_security,
+    read_servers,
+    read_tags,
+)
+from deltos.domains.apis.prose import is_true, text_of
+
+if TYPE_CHECKING:
+    from deltos.domains.apis.model import Json
+    from deltos.domains.apis.refs import References
+
+KNOWN_VERSIONS = ("3.0", "3.1", "3.2")
+MAX_EXAMPLE_CHARACTERS = 2_000
+
+
+def parse_openapi(root: dict[str, Json], references: References) -> ApiDescription:
+    """Read an OpenAPI 3 document."""
+    version = text_of(root.get("openapi"))
+    warnings = version_warnings(version)
+    reader = PathReader(references, DIALECT, read_security(root.get("security")), warnings)
+    components = mapping(root.get("components"))
+    operations = tuple(reader.operations(root.get("paths"), "paths"))
+    webhooks = [
+        op for name in ("webhooks", "x-webhooks") for op in reader.operations(root.get(name), name, webhook=True)
+    ]
+    info = mapping(root.get("info"))
+    overview = Overview(
+        title=text_of(info.get("title")),
+        version=text_of(info.get("version")),
+        kind=f"OpenAPI {version}".strip(),
+        description=text_of(info.get("description")) or text_of(info.get("summary")),
+        servers=read_servers(root.get("servers")),
+        tags=read_tags(root.get("tags")),
+        security_schemes=tuple(
+            _security_scheme(name, mapping(references.follow(scheme)))
+            for name, scheme in mapping(components.get("securitySchemes")).items()
+        ),
+    )
+    schemas = read_schemas(components.get("schemas"), "#/components/schemas")
+    if not operations and not webhooks:
+        warnings.append("The description has no operations.")
+    warnings += equivalent_paths(operations)
+    return ApiDescription(overview, (*operations, *webhooks), schemas, warnings=tuple(warnings))
+
+
+def version_warnings(version: str) -> list[str]:
+    """A warning for a version that nobody has written a specification for, or that is missing."""
+    if not version:
+        return ["The description names no version; it was read as OpenAPI 3.1."]
+    if not version.startswith(KNOWN_VERSIONS):
+        return [f"OpenAPI {version} is not a known version; it was read as 3.1."]
+    return []
+
+
+def _bodies(reader: PathReader, raw: dict[str, Json], _given: object) -> tuple[tuple[Content, ...], bool]:
+    if "requestBody" not in raw:
+        return (), False
+    body = mapping(reader.references.follow(raw["requestBody"]))
+    contents = tuple(
+        Content(media_type, mapping(content).get("schema"), _example(reader, mapping(content)))
+        for media_type, content in mapping(body.get("content")).items()
+    )
+    return contents, is_true(body.get("required"))
+
+
+def _example(reader: PathReader, content: dict[str, Json]) -> Json:
+    """A written example of a request body, if it is small."""
+    example = content.get("example")
+    if example is None:
+        for given in mapping(content.get("examples")).values():
+            example = mapping(reader.references.follow(given)).get("value")
+            break
+    if example is None or len(msgspec.json.encode(example)) > MAX_EXAMPLE_CHARACTERS:
+        return None
+    return example
+
+
+def _response(reader: PathReader, status: str, response: dict[str, Json], _raw: object) -> Response:
+    contents = tuple(
+        Content(media_type, mapping(reader.references.follow(content)).get("schema"))
+        for media_type, content in mapping(response.get("content")).items()
+    )
+    return Response(status, text_of(response.get("description")), contents)
+
+
+def _parameter_schema(raw: dict[str, Json]) -> Json:
+    if "schema" in raw:
+        return raw["schema"]
+    for content in mapping(raw.get("content")).values():
+        return mapping(content).get("schema")
+    return {}
+
+
+def _security_scheme(name: str, raw: dict[str, Json]) -> SecurityScheme:
+    return SecurityScheme(
+        name=name,
+        kind=text_of(raw.get("type")),
+        scheme=text_of(raw.get("scheme")),
+        location=text_of(raw.get("in")),
+        parameter=text_of(raw.get("name")),
+        description=text_of(raw.get("description")),
+    )
+
+
+DIALECT = Dialect(_bodies, _response, _parameter_schema)

@@ -1,0 +1,198 @@
+"""The `paths` of OpenAPI and Swagger: what both share. The differences are in a `Dialect`."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from deltos.domains.apis.model import Operation, Parameter, Schema, Tag
+from deltos.domains.apis.prose import first_sentence, is_true, name_from_path, summary_from_path, text_of
+from deltos.domains.apis.refs import References, escape_token
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from deltos.domains.apis.model import Content, Json, Response
+
+_PLACEHOLDER = re.compile(r"\{[^{}]*\}")
+METHODS = ("get", "put", "post", "delete", "options", "head", "patch", "trace", "query")
+
+
+@dataclass(frozen=True, slots=True)
+class Dialect:
+    """How one version writes bodies, responses, parameter types and servers."""
+
+    bodies: Callable[[PathReader, dict[str, Json], list[dict[str, Json]]], tuple[tuple[Content, ...], bool]]
+    response: Callable[[PathReader, str, dict[str, Json], dict[str, Json]], Response]
+    parameter_schema: Callable[[dict[str, Json]], Json]
+    body_locations: frozenset[str] = frozenset()
+    responses_vary: bool = False  # with the operation, even where they are written once
+
+
+@dataclass(slots=True)
+class PathReader:
+    """Reads every operation below a mapping of paths; what several of them share is read once."""
+
+    references: References
+    dialect: Dialect
+    security: tuple[tuple[str, ...], ...] = ()
+    warnings: list[str] = field(default_factory=list)
+    # by identity: the document outlives the reader
+    _parameters: dict[int, Parameter] = field(default_factory=dict)
+    _shared_responses: dict[tuple[int, str], Response] = field(default_factory=dict)
+
+    def operations(self, paths: Json, section: str, *, webhook: bool = False) -> Iterator[Operation]:
+        """The operations of one section, in the order of the document."""
+        for path, item in mapping(paths).items():
+            item = self.references.follow(item)
+            if not isinstance(item, dict) or path.startswith("x-"):
+                continue
+            pointer = f"#/{section}/{escape_token(path)}"
+            for method in METHODS:
+                if method in item:
+                    yield self._operation(method, path, item, f"{pointer}/{method}", webhook=webhook)
+
+    def _operation(self, method: str, path: str, item: dict[str, Json], pointer: str, *, webhook: bool) -> Operation:
+        raw = self.references.follow(item[method])
+        if not isinstance(raw, dict):
+            self.warnings.append(f"{method.upper()} {path} is not a mapping.")
+            raw = {}
+        given = self._given_parameters(item, raw)
+        bodies, body_required = self.dialect.bodies(self, raw, given)
+        method = method.upper()
+        description = text_of(raw.get("description")) or text_of(item.get("description"))
+        summary = text_of(raw.get("summary")) or text_of(item.get("summary")) or first_sentence(description)
+        return Operation(
+            method=method,
+            path=path,
+            pointer=pointer,
+            name=text_of(raw.get("operationId")) or name_from_path(method, path),
+            summary=summary.strip() or summary_from_path(method, path),
+            description=description,
+            tags=tuple(filter(None, map(tag_name, sequence(raw.get("tags"))))),
+            parameters=tuple(
+                self._parameter(p) for p in given if text_of(p.get("in")) not in self.dialect.body_locations
+            ),
+            bodies=bodies,
+            body_required=body_required,
+            responses=self._responses(raw),
+            security=read_security(raw["security"]) if "security" in raw else self.security,
+            server=first_server(raw) or first_server(item),
+            deprecated=is_true(raw.get("deprecated")),
+            webhook=webhook,
+        )
+
+    def _given_parameters(self, item: dict[str, Json], raw: dict[str, Json]) -> list[dict[str, Json]]:
+        """Parameters of the path and the operation; the operation's own win."""
+        merged: dict[tuple[Json, Json], dict[str, Json]] = {}
+        for given in (*sequence(item.get("parameters")), *sequence(raw.get("parameters"))):
+            parameter = self.references.follow(given)
+            if isinstance(parameter, dict) and parameter:
+                merged[str(parameter.get("name")), str(parameter.get("in"))] = parameter
+        return list(merged.values())
+
+    def _parameter(self, raw: dict[str, Json]) -> Parameter:
+        known = self._parameters.get(id(raw))
+        if known is None:
+            known = self._parameters[id(raw)] = self._read_parameter(raw)
+        return known
+
+    def _read_parameter(self, raw: dict[str, Json]) -> Parameter:
+        schema = self.dialect.parameter_schema(raw)
+        described = text_of(raw.get("description"))
+        if not described and isinstance(schema, dict):  # some say there what the parameter is
+            described = text_of(schema.get("description"))
+        return Parameter(
+            name=text_of(raw.get("name")),
+            location=text_of(raw.get("in")),
+            required=is_true(raw.get("required")) or raw.get("in") == "path",
+            schema=schema,
+            description=described,
+        )
+
+    def _responses(self, raw: dict[str, Json]) -> tuple[Response, ...]:
+        found = []
+        for status, given in mapping(raw.get("responses")).items():
+            response = self.references.follow(given)
+            if isinstance(response, dict) and not status.startswith("x-"):
+                found.append(self._response(status, response, raw))
+        return tuple(found)
+
+    def _response(self, status: str, response: dict[str, Json], raw: dict[str, Json]) -> Response:
+        if self.dialect.responses_vary or not response:
+            return self.dialect.response(self, status, response, raw)
+        known = self._shared_responses.get((id(response), status))
+        if known is None:
+            known = self._shared_responses[id(response), status] = self.dialect.response(self, status, response, raw)
+        return known
+
+
+def mapping(value: Json) -> dict[str, Json]:
+    """`value` if it is a mapping, else an empty one."""
+    return value if isinstance(value, dict) else {}
+
+
+def sequence(value: Json) -> list[Json]:
+    """`value` if it is a list, else an empty one."""
+    return value if isinstance(value, list) else []
+
+
+def tag_name(tag: Json) -> str:
+    """The name of a tag written as text or as a mapping."""
+    return text_of(mapping(tag).get("name")) or text_of(tag)
+
+
+def read_tags(value: Json) -> tuple[Tag, ...]:
+    """The tags that a document declares."""
+    declared = (tag for tag in map(mapping, sequence(value)) if tag.get("name"))
+    return tuple(Tag(text_of(tag["name"]), text_of(tag.get("description"))) for tag in declared)
+
+
+def read_security(value: Json) -> tuple[tuple[str, ...], ...]:
+    """The alternatives that prove who calls; within one, all of its schemes together."""
+    return tuple(tuple(need) for need in sequence(value) if isinstance(need, dict))
+
+
+def first_server(holder: dict[str, Json]) -> str:
+    """The first server that a document, path or operation names."""
+    if not holder.get("servers"):
+        return ""
+    servers = read_servers(holder["servers"])
+    return servers[0] if servers else ""
+
+
+def read_servers(value: Json) -> tuple[str, ...]:
+    """Server addresses with their variables' defaults filled in."""
+    urls = []
+    for server in map(mapping, sequence(value)):
+        url = text_of(server.get("url"))
+        for name, variable in mapping(server.get("variables")).items():
+            if default := text_of(mapping(variable).get("default")):
+                url = url.replace("{" + name + "}", default)
+        urls.append(url)
+    return tuple(filter(None, urls))
+
+
+def read_schemas(section: Json, pointer: str) -> tuple[Schema, ...]:
+    """The named schemas of one section."""
+    return tuple(
+        Schema(name, f"{pointer}/{escape_token(name)}", schema, text_of(mapping(schema).get("description")))
+        for name, schema in mapping(section).items()
+    )
+
+
+def equivalent_paths(operations: tuple[Operation, ...]) -> list[str]:
+    """A warning for operations whose paths differ in parameter names only."""
+    seen: dict[str, str] = {}
+    doubles = []
+    for operation in operations:
+        shape = _PLACEHOLDER.sub("{}", operation.key)
+        if shape in seen:
+            doubles.append(operation.key)
+        seen[shape] = operation.key
+    return (
+        [f"{len(doubles)} operations share their method and path shape with another, such as {doubles[0]}."]
+        if doubles
+        else []
+    )

@@ -1,0 +1,380 @@
+"""Protocol Buffers: services and messages of one file, with their comments; imports lend their types."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from deltos.domains.apis.model import ApiDescription, Content, Operation, Overview, Response, Schema
+from deltos.domains.apis.prose import first_sentence, split_words
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from deltos.domains.apis.model import Json
+
+_TOKEN = re.compile(r'//[^\n]*|/\*.*?(?:\*/|\Z)|"(?:[^"\\\n]|\\.)*"|\'(?:[^\'\\\n]|\\.)*\'|[\w.]+|\n|[^\s]', re.DOTALL)
+_SCALARS = {
+    **dict.fromkeys(("int32", "sint32", "sfixed32", "uint32", "fixed32"), "integer"),
+    **dict.fromkeys(("int64", "sint64", "sfixed64", "uint64", "fixed64"), "integer"),
+    **dict.fromkeys(("double", "float"), "number"),
+    "bool": "boolean",
+    "string": "string",
+    "bytes": "bytes",
+}
+_HTTP_METHODS = ("get", "put", "post", "delete", "patch")
+MAX_IMPORTS = 200
+MAX_NESTING = 64
+
+
+@dataclass(slots=True)
+class _Token:
+    text: str
+    comment: str
+
+
+@dataclass(slots=True)
+class _File:
+    """What one file declares; types are still named as written, with the scope they were written in."""
+
+    package: str = ""
+    syntax: str = "proto2"
+    imports: list[str] = field(default_factory=list)
+    operations: list[Operation] = field(default_factory=list)
+    schemas: dict[str, Schema] = field(default_factory=dict)
+    warnings: list[str] = field(default_factory=list)
+
+
+def parse_protobuf(text: str, read_import: Callable[[str], str | None]) -> ApiDescription:
+    """Read one `.proto` file; the types of its imports, where they can be read, become fragments."""
+    file = _Parser(text).parse()
+    borrowed = _imported_types(file.imports, read_import)
+    known = {*file.schemas, *borrowed}
+    schemas = tuple(_resolved(schema, known) for schema in file.schemas.values())
+    fragments = {schema.pointer: _resolved(schema, known).schema for schema in borrowed.values()}
+    operations = tuple(_resolved_operation(operation, file.package, known) for operation in file.operations)
+    if not operations:
+        file.warnings.append("The file declares no services.")
+    overview = Overview(
+        title=file.package,
+        version=_version(file.package),
+        kind=f"Protocol Buffers {file.syntax}",
+        description="",
+    )
+    return ApiDescription(overview, operations, schemas, fragments, tuple(file.warnings))
+
+
+def _imported_types(imports: list[str], read_import: Callable[[str], str | None]) -> dict[str, Schema]:
+    """The types of all files that can be reached by imports."""
+    types: dict[str, Schema] = {}
+    seen: set[str] = set()
+    pending = list(imports)
+    while pending and len(seen) < MAX_IMPORTS:
+        name = pending.pop()
+        if name in seen:
+            continue
+        seen.add(name)
+        text = read_import(name)
+        if text is not None:
+            file = _Parser(text).parse()
+            types.update(file.schemas)
+            pending.extend(file.imports)
+    return types
+
+
+def _version(package: str) -> str:
+    last = package.rsplit(".", 1)[-1]
+    return last if re.match(r"v\d", last) else ""
+
+
+class _Parser:
+    """A cursor over tokens; every step consumes at least one, so that no input can hold it."""
+
+    def __init__(self, text: str) -> None:
+        self._tokens = _with_comments(text)
+        self._at = 0
+        self._file = _File()
+
+    def parse(self) -> _File:
+        """All declarations of the file."""
+        while self._at < len(self._tokens):
+            token = self._next()
+            match token.text:
+                case "package":
+                    self._file.package = self._next().text
+                case "syntax" | "edition":
+                    self._syntax()
+                case "import":
+                    self._import()
+                case "service":
+                    self._service()
+                case "message":
+                    self._message(token.comment, self._file.package, 0)
+                case "enum":
+                    self._enum(token.comment, self._file.package)
+                case _:
+                    self._skip_statement(token.text)
+        return self._file
+
+    def _peek(self) -> str:
+        return self._tokens[self._at].text if self._at < len(self._tokens) else ""
+
+    def _next(self) -> _Token:
+        token = self._tokens[self._at] if self._at < len(self._tokens) else _Token("", "")
+        self._at += 1
+        return token
+
+    def _take(self, text: str) -> bool:
+        if self._peek() != text:
+            return False
+        self._at += 1
+        return True
+
+    def _syntax(self) -> None:
+        if self._take("="):
+            self._file.syntax = self._next().text.strip("\"'")
+
+    def _import(self) -> None:
+        name = self._next().text
+        if name in ("public", "weak"):
+            name = self._next().text
+        self._file.imports.append(name.strip("\"'"))
+
+    def _skip_statement(self, first: str) -> None:
+        """Skip to the `;` or over the braces that end a statement."""
+        depth = 1 if first == "{" else 0
+        while first != ";" and self._at < len(self._tokens):
+            text = self._next().text
+            depth += (text == "{") - (text == "}")
+            if depth <= 0 and text in (";", "}"):
+                return
+
+    def _service(self) -> None:
+        service = self._next().text
+        self._take("{")
+        while self._peek() not in ("}", ""):
+            token = self._next()
+            if token.text == "rpc":
+                self._rpc(service, token.comment)
+            else:
+                self._skip_statement(token.text)
+        self._next()
+
+    def _rpc(self, service: str, comment: str) -> None:
+        name = self._next().text
+        request, request_streams = self._rpc_type()
+        if self._peek() == "returns":
+            self._next()
+        response, response_streams = self._rpc_type()
+        options = self._braces() if self._peek() == "{" else []
+        http = _http_rule(options)
+        scope = self._file.package
+        full = f"{scope}.{service}" if scope else service
+        stream = " (stream)" if response_streams else ""
+        self._file.operations.append(
+            Operation(
+                method="RPC",
+                path=f"{full}/{name}",
+                pointer=f"#/{full}/{name}",
+                name=name,
+                summary=first_sentence(comment) or split_words(name).capitalize(),
+                description="\n\n".join(filter(None, (comment, f"HTTP: {http}" if http else ""))),
+                tags=(service,),
+                bodies=(Content("protobuf stream" if request_streams else "protobuf", {"$ref": request}),),
+                body_required=True,
+                responses=(Response(f"returns{stream}", "", (Content("protobuf", {"$ref": response}),)),),
+                deprecated="deprecated" in options and "true" in options,
+            )
+        )
+
+    def _rpc_type(self) -> tuple[str, bool]:
+        self._take("(")
+        streams = self._take("stream")
+        name = self._next().text
+        self._take(")")
+        return name, streams
+
+    def _braces(self) -> list[str]:
+        """The tokens of a braced block, nested ones included."""
+        depth, texts = 0, []
+        while self._at < len(self._tokens):
+            text = self._next().text
+            depth += (text == "{") - (text == "}")
+            if depth <= 0:
+                break
+            texts.append(text)
+        return texts
+
+    def _message(self, comment: str, scope: str, depth: int) -> None:
+        name = self._next().text
+        full = f"{scope}.{name}" if scope else name
+        properties: dict[str, Json] = {}
+        schema: dict[str, Json] = {"x-kind": "message", "type": "object", "properties": properties}
+        self._file.schemas[full] = Schema(full, f"#/{full}", schema, comment)
+        self._take("{")
+        self._members(properties, full, depth)
+
+    def _members(self, properties: dict[str, Json], scope: str, depth: int, oneof: str = "") -> None:
+        while self._peek() not in ("}", ""):
+            token = self._next()
+            match token.text:
+                case "message" if self._declares_type():
+                    if depth >= MAX_NESTING:
+                        self._skip_statement("message")
+                    else:
+                        self._message(token.comment, scope, depth + 1)
+                case "enum" if self._declares_type():
+                    self._enum(token.comment, scope)
+                case "oneof" if self._declares_type():
+                    name = self._next().text
+                    self._take("{")
+                    if depth < MAX_NESTING:
+                        self._members(properties, scope, depth + 1, name)
+                case "option" | "reserved" | "extensions" | "extend" | ";":
+                    self._skip_statement(token.text)
+                case _:
+                    self._field(token, properties, scope, oneof)
+        self._next()
+
+    def _declares_type(self) -> bool:
+        following = self._tokens[self._at + 1].text if self._at + 1 < len(self._tokens) else ""
+        return following == "{"
+
+    def _field(self, first: _Token, properties: dict[str, Json], scope: str, oneof: str) -> None:
+        label, type_name = "", first.text
+        if type_name in ("repeated", "optional", "required"):
+            label, type_name = type_name, self._next().text
+        if type_name == "group" or type_name == "{":
+            self._skip_statement(type_name)
+            return
+        schema = self._map_schema(scope) if type_name == "map" else _type_schema(type_name, scope)
+        if label == "repeated":
+            schema = {"type": "array", "items": schema}
+        name = self._next().text
+        tail = self._statement_tail()
+        if first.comment:
+            schema["description"] = first.comment
+        if oneof:
+            schema["x-oneof"] = oneof
+        if "deprecated" in tail:
+            schema["deprecated"] = True
+        properties[name] = schema
+
+    def _map_schema(self, scope: str) -> dict[str, Json]:
+        self._take("<")
+        self._next()
+        self._take(",")
+        value = self._next().text
+        self._take(">")
+        return {"type": "object", "additionalProperties": _type_schema(value, scope)}
+
+    def _statement_tail(self) -> list[str]:
+        texts = []
+        while self._at < len(self._tokens) and self._peek() != "}":
+            text = self._next().text
+            if text == ";":
+                break
+            if text == "{":
+                self._at -= 1
+                texts += self._braces()
+            else:
+                texts.append(text)
+        return texts
+
+    def _enum(self, comment: str, scope: str) -> None:
+        name = self._next().text
+        full = f"{scope}.{name}" if scope else name
+        values, notes = [], []
+        self._take("{")
+        while self._peek() not in ("}", ""):
+            token = self._next()
+            if token.text in ("option", "reserved", ";"):
+                self._skip_statement(token.text)
+                continue
+            values.append(token.text)
+            notes.append(f"{token.text}: {token.comment}" if token.comment else "")
+            self._statement_tail()
+        self._next()
+        description = "\n".join(filter(None, (comment, *notes)))
+        schema = {"x-kind": "enum", "type": "string", "enum": values}
+        self._file.schemas[full] = Schema(full, f"#/{full}", schema, description)
+
+
+def _with_comments(text: str) -> list[_Token]:
+    """The tokens of a file, each with the comment before it, or behind it on its statement's line."""
+    tokens: list[_Token] = []
+    comment: list[str] = []
+    line_started = 0
+    blank = False
+    statement = 0
+    for match in _TOKEN.finditer(text):
+        piece = match[0]
+        if piece == "\n":
+            if blank:
+                comment.clear()
+            blank, line_started = True, len(tokens)
+        elif piece.startswith(("//", "/*")):
+            blank = False
+            if len(tokens) > line_started and tokens[-1].text in (";", "{", "}"):
+                _comment_behind(tokens, statement, piece)
+            else:
+                comment.append(_comment_text(piece))
+        else:
+            blank = False
+            if not tokens or tokens[-1].text in (";", "{", "}"):
+                statement = len(tokens)
+            tokens.append(_Token(piece, "\n".join(comment).strip()))
+            comment.clear()
+    return tokens
+
+
+def _comment_behind(tokens: list[_Token], statement: int, comment: str) -> None:
+    if tokens[-1].text == ";" and not tokens[statement].comment:
+        tokens[statement].comment = _comment_text(comment).strip()
+
+
+def _comment_text(token: str) -> str:
+    if token.startswith("//"):
+        return token.lstrip("/").removeprefix(" ")
+    return "\n".join(line.strip().removeprefix("*").strip() for line in token[2:-2].splitlines())
+
+
+def _http_rule(options: list[str]) -> str:
+    """`GET /v1/{name}` from `option (google.api.http) = { get: "/v1/{name}" }`."""
+    for position, text in enumerate(options[:-2]):
+        if text in _HTTP_METHODS and options[position + 1] == ":" and options[position + 2][:1] in "\"'":
+            return f"{text.upper()} {options[position + 2][1:-1]}"
+    return ""
+
+
+def _type_schema(type_name: str, scope: str) -> dict[str, Json]:
+    if type_name in _SCALARS:
+        return {"type": _SCALARS[type_name], "format": type_name}
+    return {"$ref": type_name, "x-scope": scope}
+
+
+def _resolved(schema: Schema, known: set[str]) -> Schema:
+    """The schema with its references written in full."""
+    for member in schema.schema.get("properties", {}).values():
+        for holder in (member, member.get("items"), member.get("additionalProperties")):
+            if isinstance(holder, dict) and "x-scope" in holder:
+                holder["$ref"] = _full_name(holder["$ref"], holder.pop("x-scope"), known)
+    return schema
+
+
+def _resolved_operation(operation: Operation, package: str, known: set[str]) -> Operation:
+    for content in (*operation.bodies, *operation.responses[0].contents):
+        content.schema["$ref"] = _full_name(content.schema["$ref"], package, known)
+    return operation
+
+
+def _full_name(name: str, scope: str, known: set[str]) -> str:
+    """Protobuf's lookup: the innermost scope that knows the name wins."""
+    if name.startswith("."):
+        return f"#/{name[1:]}"
+    while scope:
+        if f"{scope}.{name}" in known:
+            return f"#/{scope}.{name}"
+        scope = scope.rpartition(".")[0]
+    return f"#/{name}"

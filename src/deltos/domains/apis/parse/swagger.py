@@ -1,0 +1,121 @@
+"""Swagger 2.0: bodies are parameters, types sit beside names, servers are a host and a base path."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from deltos.domains.apis.model import ApiDescription, Content, Overview, Response, SecurityScheme
+from deltos.domains.apis.parse.paths import (
+    Dialect,
+    PathReader,
+    equivalent_paths,
+    mapping,
+    read_schemas,
+    read_security,
+    read_tags,
+    sequence,
+)
+from deltos.domains.apis.prose import is_true, text_of
+
+if TYPE_CHECKING:
+    from deltos.domains.apis.model import Json
+    from deltos.domains.apis.refs import References
+
+_NOT_SCHEMA = frozenset(("name", "in", "required", "description", "allowEmptyValue", "collectionFormat"))
+_FILE = "multipart/form-data"
+_FORM = "application/x-www-form-urlencoded"
+
+
+def parse_swagger(root: dict[str, Json], references: References) -> ApiDescription:
+    """Read a Swagger 2.0 document."""
+    version = text_of(root.get("swagger"))
+    warnings = [] if version == "2.0" else [f"Swagger {version} is not a known version; it was read as 2.0."]
+    media = {name: sequence(root.get(name)) for name in ("consumes", "produces")}
+    reader = PathReader(references, _dialect(media), read_security(root.get("security")), warnings)
+    operations = tuple(reader.operations(root.get("paths"), "paths"))
+    info = mapping(root.get("info"))
+    overview = Overview(
+        title=text_of(info.get("title")),
+        version=text_of(info.get("version")),
+        kind=f"Swagger {version}",
+        description=text_of(info.get("description")),
+        servers=_servers(root),
+        tags=read_tags(root.get("tags")),
+        security_schemes=tuple(
+            _security_scheme(name, mapping(scheme)) for name, scheme in mapping(root.get("securityDefinitions")).items()
+        ),
+    )
+    if not operations:
+        warnings.append("The description has no operations.")
+    warnings += equivalent_paths(operations)
+    schemas = read_schemas(root.get("definitions"), "#/definitions")
+    return ApiDescription(overview, operations, schemas, warnings=tuple(warnings))
+
+
+def _dialect(media: dict[str, list[Json]]) -> Dialect:
+    """Swagger's ways, with the media types that the document sets for all operations."""
+
+    def bodies(
+        _reader: PathReader, raw: dict[str, Json], given: list[dict[str, Json]]
+    ) -> tuple[tuple[Content, ...], bool]:
+        consumes = [text_of(name) for name in sequence(raw.get("consumes")) or media["consumes"]]
+        fields = [parameter for parameter in given if parameter.get("in") == "formData"]
+        if fields:
+            return (_form(fields, consumes),), any(is_true(field.get("required")) for field in fields)
+        for parameter in given:
+            if parameter.get("in") == "body":
+                content = Content((consumes or ["application/json"])[0], parameter.get("schema"))
+                return (content,), is_true(parameter.get("required"))
+        return (), False
+
+    def response(_reader: PathReader, status: str, response: dict[str, Json], raw: dict[str, Json]) -> Response:
+        produces = [text_of(name) for name in sequence(raw.get("produces")) or media["produces"]]
+        content = Content((produces or ["application/json"])[0], response.get("schema"))
+        return Response(status, text_of(response.get("description")), (content,) if "schema" in response else ())
+
+    return Dialect(bodies, response, _parameter_schema, frozenset(("body", "formData")), responses_vary=True)
+
+
+def _form(fields: list[dict[str, Json]], consumes: list[str]) -> Content:
+    """Form fields as one object schema."""
+    schema = {
+        "type": "object",
+        "properties": {
+            text_of(field.get("name")): {
+                **_parameter_schema(field),
+                "description": text_of(field.get("description")),
+            }
+            for field in fields
+        },
+        "required": [text_of(field.get("name")) for field in fields if is_true(field.get("required"))],
+    }
+    has_file = any(field.get("type") == "file" for field in fields)
+    media_type = next((name for name in consumes if "form" in name), _FILE if has_file else _FORM)
+    return Content(media_type, schema)
+
+
+def _parameter_schema(raw: dict[str, Json]) -> dict[str, Json]:
+    if isinstance(schema := raw.get("schema"), dict):
+        return schema
+    return {key: value for key, value in raw.items() if key not in _NOT_SCHEMA}
+
+
+def _servers(root: dict[str, Json]) -> tuple[str, ...]:
+    host, base = text_of(root.get("host")), text_of(root.get("basePath"))
+    if not host:
+        return (base,) if base else ()
+    schemes = [text_of(scheme) for scheme in sequence(root.get("schemes"))] or ["https"]
+    scheme = "https" if "https" in schemes else schemes[0]
+    return (f"{scheme}://{host}{base.rstrip('/')}",)
+
+
+def _security_scheme(name: str, raw: dict[str, Json]) -> SecurityScheme:
+    kind = text_of(raw.get("type"))
+    return SecurityScheme(
+        name=name,
+        kind="http" if kind == "basic" else kind,
+        scheme="basic" if kind == "basic" else "",
+        location=text_of(raw.get("in")),
+        parameter=text_of(raw.get("name")),
+        description=text_of(raw.get("description")),
+    )

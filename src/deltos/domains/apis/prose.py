@@ -1,0 +1,110 @@
+"""Text out of specifications: plain, bounded, and made up from the path where the author wrote none."""
+
+from __future__ import annotations
+
+import html
+import re
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from deltos.domains.apis.model import Json
+
+SUMMARY_CHARACTERS = 140
+_TAG = re.compile(r"</?[A-Za-z][^<>]*>|<!--.*?(?:-->|\Z)", re.DOTALL)
+_SENTENCE_END = re.compile(r"(?<=[^.\s])(?<!e\.g)(?<!i\.e)(?<!etc)[.!?](?=\s|$)|\n\s*\n|\n(?=[#*\-|])")
+_PARAMETER_SEGMENT = re.compile(r"^[:{<].*|.*[}>]$")
+_CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
+_PLAIN_SEGMENTS = re.compile(r"^(?:v\d+(?:[._]\d+)*(?:(?:alpha|beta|rc)\d*)?|api|apis|rest|latest)$", re.IGNORECASE)
+_VERBS = {
+    "POST": "Create",
+    "PUT": "Replace",
+    "PATCH": "Update",
+    "DELETE": "Delete",
+    "HEAD": "Check",
+    "OPTIONS": "Describe",
+}
+
+
+def text_of(value: Json) -> str:
+    """A scalar as text; nothing for anything else."""
+    if isinstance(value, str):
+        return value
+    return "" if value is None or isinstance(value, (dict, list, bool)) else str(value)
+
+
+def is_true(value: Json) -> bool:
+    """Whether a flag is set, in JSON or in YAML read as text."""
+    return value is True or value == "true"
+
+
+def plain(text: str) -> str:
+    """Text without HTML markup."""
+    if "<" in text:
+        text = _TAG.sub("", text)
+    if "&" in text:
+        text = html.unescape(text)
+    return text
+
+
+def one_line(text: str, characters: int) -> str:
+    """Text as one line of at most `characters`."""
+    line = " ".join(plain(text).split())
+    if len(line) <= characters:
+        return line
+    return line[: characters - 1].rsplit(" ", 1)[0].rstrip(" ,;:") + "…"
+
+
+def first_sentence(text: str) -> str:
+    """The first sentence of a description, as a summary."""
+    if not text:
+        return ""
+    head = plain(text[:2_000]).lstrip(" #*\n\r\t")
+    end = _SENTENCE_END.search(head)
+    return one_line(head[: end.start()] if end else head, SUMMARY_CHARACTERS)
+
+
+def split_words(identifier: str) -> str:
+    """`GetPullRequests_byID` as `Get Pull Requests by ID`."""
+    return _CAMEL.sub(" ", identifier).replace("_", " ").replace("-", " ").replace(".", " ")
+
+
+@lru_cache(maxsize=50_000)
+def index_words(identifier: str) -> str:
+    """An identifier as words for the index, which itself splits at everything but letters and digits."""
+    return identifier if identifier.islower() else _CAMEL.sub(" ", identifier)
+
+
+def is_parameter_segment(segment: str) -> bool:
+    """Whether a path segment stands for a value: `{id}`, `:id`, `<id>`."""
+    return bool(_PARAMETER_SEGMENT.match(segment))
+
+
+def path_segments(path: str) -> list[str]:
+    """The segments of a path that say something: without versions and `api`."""
+    return [part for part in path.split("?")[0].split("/") if part and not _PLAIN_SEGMENTS.match(part)]
+
+
+def summary_from_path(method: str, path: str) -> str:
+    """A summary for an operation whose author wrote none: `Create refund` for `POST /v1/refunds`."""
+    segments = path_segments(path)
+    words = [split_words(part) for part in segments if not is_parameter_segment(part)]
+    by_key = bool(segments) and is_parameter_segment(segments[-1])
+    verb = _VERBS.get(method, method.capitalize()) if method != "GET" else ("Get" if by_key else "List")
+    key = f" by {split_words(segments[-1].strip('{}:<>'))}" if by_key else ""
+    noun = " of ".join(reversed(words[-2:])) or path
+    return f"{verb} {noun}{key}"
+
+
+def name_from_path(method: str, path: str) -> str:
+    """An operation id for an operation without one."""
+    parts = [re.sub(r"\W+", "_", part).strip("_") for part in path.split("/")]
+    return "_".join([method.lower(), *(part for part in parts if part)])
+
+
+def group_from_path(path: str) -> str:
+    """The group an untagged operation belongs to: the first segment that names something."""
+    for segment in path_segments(path):
+        if not is_parameter_segment(segment):
+            return segment
+    return "other"

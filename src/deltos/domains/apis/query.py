@@ -1,0 +1,215 @@
+"""What a question about an API asks for: its words, what they may also be called, and which verb it means."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import cache
+from typing import TYPE_CHECKING
+
+from deltos.text import INTERROGATIVES, STOP_WORDS, split_identifier
+
+if TYPE_CHECKING:
+    import Stemmer
+
+_WORD = re.compile(r"[^\W_]+")
+_METHOD = re.compile(
+    r"^\s*(GET|PUT|POST|DELETE|PATCH|HEAD|OPTIONS|QUERY|MUTATION|SUBSCRIPTION|RPC|SEND|RECEIVE)\s+(\S+)\s*$"
+)
+_PATH = re.compile(r"^\s*(/\S+)\s*$")
+_QUESTION_WORDS = INTERROGATIVES | frozenset("can could should i do does api endpoint call operation".split())
+SYNONYM_WEIGHT = 0.85
+MAX_WORDS = 40
+
+# Verbs of interfaces: within a row, one is as good as another.
+VERBS: dict[str, tuple[str, ...]] = {
+    "create": (
+        "create",
+        "add",
+        "new",
+        "post",
+        "make",
+        "insert",
+        "register",
+        "generate",
+        "open",
+        "submit",
+        "start",
+    ),
+    "list": ("list", "all", "browse", "enumerate", "index", "every"),
+    "get": (
+        "get",
+        "retrieve",
+        "fetch",
+        "read",
+        "show",
+        "view",
+        "find",
+        "lookup",
+        "describe",
+        "load",
+        "obtain",
+        "return",
+    ),
+    "update": ("update", "patch", "put", "edit", "modify", "change", "set", "replace", "alter", "adjust"),
+    "delete": ("delete", "remove", "destroy", "drop", "erase", "unset", "clear"),
+    "cancel": ("cancel", "abort", "stop", "terminate", "revoke", "halt"),
+    "search": ("search", "query", "find", "filter"),
+    "check": ("check", "verify", "validate", "test", "confirm", "exist"),
+    "send": ("send", "post", "publish", "submit", "dispatch", "deliver"),
+    "enable": ("enable", "activate", "turn"),
+    "disable": ("disable", "deactivate", "suspend"),
+    "upload": ("upload", "import", "attach"),
+    "download": ("download", "export"),
+    "join": ("join", "enter"),
+    "leave": ("leave", "exit", "quit"),
+    "restore": ("restore", "undelete", "recover", "unarchive"),
+    "merge": ("merge", "combine"),
+    "assign": ("assign", "add", "give", "grant"),
+    "unassign": ("unassign", "remove"),
+    "star": ("star", "favorite", "bookmark"),
+    "run": ("run", "execute", "trigger", "start", "launch", "dispatch"),
+    "close": ("close", "end", "finish", "complete"),
+}
+# Things that interfaces call by several names, and their usual abbreviations.
+NOUNS: tuple[tuple[str, ...], ...] = (
+    ("repository", "repo"),
+    ("organization", "org", "organisation"),
+    ("configuration", "config", "setting", "preference"),
+    ("authentication", "auth", "login"),
+    ("authorization", "auth", "permission"),
+    ("information", "info", "detail"),
+    ("environment", "env"),
+    ("administrator", "admin"),
+    ("application", "app"),
+    ("identifier", "id"),
+    ("message", "msg"),
+    ("conversation", "channel", "chat"),
+    ("user", "member", "person", "people"),
+    ("picture", "photo", "image", "avatar"),
+    ("directory", "folder"),
+    ("comment", "reply", "note"),
+    ("label", "tag"),
+    ("customer", "client"),
+    ("invoice", "bill"),
+    ("payment", "charge"),
+    ("product", "item"),
+    ("webhook", "hook"),
+    ("credential", "secret", "token", "key"),
+    ("notification", "alert"),
+    ("statistic", "stat", "metric"),
+    ("document", "doc"),
+    ("database", "db"),
+    ("email", "mail"),
+    ("phone", "telephone"),
+    ("song", "track"),
+    ("issue", "ticket"),
+    ("job", "task"),
+    ("history", "log", "event"),
+    ("group", "team"),
+)
+
+
+ABBREVIATIONS = {"pr": ("pull", "request"), "prs": ("pull", "requests"), "mr": ("merge", "request")}
+
+
+@dataclass(frozen=True, slots=True)
+class Concept:
+    """One thing that a question mentions: stems that name it, each with how surely."""
+
+    word: str
+    stems: dict[str, float]
+    verb: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A question, analysed."""
+
+    text: str
+    concepts: tuple[Concept, ...]
+    verb: str = ""
+    method: str = ""
+    path: str = ""
+    stems: tuple[str, ...] = ()
+
+    def match_expression(self) -> str:
+        """Every word quoted, any may match: no text can become query syntax.
+
+        Other words for a verb are left to the ranking: they occur everywhere and would crowd out the nouns.
+        """
+        only_verbs = all(concept.verb for concept in self.concepts)
+        stems: dict[str, None] = {}
+        for concept in self.concepts:
+            known = list(concept.stems)
+            stems.update(dict.fromkeys(known if only_verbs or not concept.verb else known[:1]))
+        return " OR ".join(f'"{stem}"' for stem in stems)
+
+
+def analyse(text: str) -> Question:
+    """Understand a question, an operation id, a path or `METHOD path`."""
+    method, path = "", ""
+    if match := _METHOD.match(text):
+        method, path = match[1], match[2]
+    elif match := _PATH.match(text):
+        path = match[1]
+    words = question_words(text)
+    verb = next((verb for word in words[:3] if (verb := verb_of(word))), "")
+    return Question(text, tuple(map(_concept, dict.fromkeys(words))), verb, method, path, tuple(stems_of(text)))
+
+
+def question_words(text: str) -> list[str]:
+    """The words that carry a question: identifiers split, stop words dropped where others remain."""
+    parts = [part for word in _WORD.findall(text) for part in split_identifier(word)]
+    words = [word for part in parts for word in ABBREVIATIONS.get(part, (part,))]
+    kept = [word for word in words if word not in STOP_WORDS and word not in _QUESTION_WORDS]
+    return (kept or words)[:MAX_WORDS]
+
+
+def stem(word: str) -> str:
+    """The stem that the index has for a word."""
+    return str(_stemmer().stemWord(word))
+
+
+def stems_of(text: str) -> list[str]:
+    """The stems of a text, split as the index splits, stop words dropped."""
+    words = [word for word in map(str.lower, _WORD.findall(text)) if word not in STOP_WORDS]
+    return list(_stemmer().stemWords(words))
+
+
+@cache
+def verb_of(word: str) -> str:
+    """The interface verb that a word stands for: `adding` as `create`."""
+    return _verb_stems().get(stem(word), "")
+
+
+@cache
+def _verb_stems() -> dict[str, str]:
+    known: dict[str, str] = {}
+    for verb, words in VERBS.items():
+        for word in words:
+            known.setdefault(stem(word), verb)
+    return known
+
+
+@cache
+def _synonyms() -> dict[str, dict[str, float]]:
+    """Stem to the stems that may stand for it."""
+    known: dict[str, dict[str, float]] = {}
+    for row in (*VERBS.values(), *NOUNS):
+        stems = [stem(word) for word in row]
+        for each in stems:
+            known.setdefault(each, {}).update((other, SYNONYM_WEIGHT) for other in stems if other != each)
+    return known
+
+
+def _concept(word: str) -> Concept:
+    own = stem(word)
+    return Concept(word, {own: 1.0, **_synonyms().get(own, {})}, bool(verb_of(word)))
+
+
+@cache
+def _stemmer() -> Stemmer.Stemmer:
+    import Stemmer  # deferred: only searching needs it
+
+    return Stemmer.Stemmer("porter")

@@ -1,0 +1,149 @@
+"""`$ref`: found in raw bytes, followed lazily in one tree of documents; what leads out is only named."""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+from urllib.parse import unquote
+
+from deltos.domains.apis.tree import load_tree
+from deltos.errors import SourceError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from deltos.domains.apis.model import Json
+
+    ReadDocument = Callable[[str], bytes]
+    """Reads a document by its path relative to the root document; raises SourceError where it may not."""
+
+MAX_HOPS = 16
+MAX_DOCUMENTS = 1_000
+MAX_NAMED = 3
+_REFERENCE = re.compile(rb"""\$ref['"]?[ \t]*:[ \t]*(?:"([^"\n]*)"|'([^'\n]*)'|([^\s'"#{}\[\],][^\s{}\[\],]*))""")
+_FOREIGN = re.compile(r"^(?:[A-Za-z][A-Za-z0-9+.-]*:|//|/|\\)")
+
+
+def find_references(data: bytes) -> list[str]:
+    """Every distinct `$ref` target written in a document, in order."""
+    found = dict.fromkeys(_REFERENCE.findall(data))
+    return [b"".join(target).decode("utf-8", errors="replace") for target in found]
+
+
+@dataclass(slots=True)
+class References:
+    """Follows references from a root document into itself and its neighbours.
+
+    A reference is written `#/pointer` in the root document and `path/to/file.yaml#/pointer` in the others;
+    references inside the others are rewritten to that form when they are loaded.
+    """
+
+    root: Json
+    root_name: str = ""
+    read: ReadDocument | None = None
+    targets: list[str] = field(default_factory=list)
+    refused: list[str] = field(default_factory=list)
+    dangling: list[str] = field(default_factory=list)
+    _documents: dict[str, Json] = field(default_factory=dict)
+    _resolved: dict[str, Json] = field(default_factory=dict)
+
+    def follow(self, value: Json) -> Json:
+        """`value`, or what it refers to; an empty mapping when that leads nowhere or in a circle."""
+        hops = 0
+        while isinstance(value, dict) and isinstance(target := value.get("$ref"), str):
+            hops += 1
+            value = self.resolve(target) if hops <= MAX_HOPS else {}
+        return value
+
+    def resolve(self, target: str) -> Json:
+        """The value at a reference; an empty mapping when there is none."""
+        if target in self._resolved:
+            return self._resolved[target]
+        path, _, pointer = target.partition("#")
+        document = self._document(path)
+        found = walk_pointer(document, pointer) if document is not None else None
+        if found is None and document is not None:
+            self.dangling.append(target)
+        self._resolved[target] = {} if found is None else found
+        return self._resolved[target]
+
+    def warnings(self) -> list[str]:
+        """What was refused and what led nowhere, for a person."""
+        lines = []
+        if self.refused:
+            lines.append(f"{len(self.refused)} outside references were not followed: {_some(self.refused)}.")
+        if self.dangling:
+            lines.append(f"{len(self.dangling)} references lead nowhere: {_some(self.dangling)}.")
+        return lines
+
+    def _document(self, path: str) -> Json:
+        if not path or posixpath.normpath(path) == self.root_name:
+            return self.root
+        if path not in self._documents:
+            self._documents[path] = self._load(path)
+        return self._documents[path]
+
+    def _load(self, path: str) -> Json:
+        if self.read is None or _FOREIGN.match(path) or len(self._documents) >= MAX_DOCUMENTS:
+            self.refused.append(path)
+            return None
+        try:
+            value = load_tree(self.read(posixpath.normpath(unquote(path)))).value
+        except SourceError as exc:
+            self.refused.append(f"{path} ({exc.message})")
+            return None
+        self.targets.extend(_rebase(value, path, self.root_name))
+        return value
+
+
+def walk_pointer(document: Json, pointer: str) -> Json:
+    """The value at a JSON pointer, or None."""
+    value = document
+    for raw in pointer.split("/")[1:]:
+        token = unquote(raw).replace("~1", "/").replace("~0", "~") if "~" in raw or "%" in raw else raw
+        if isinstance(value, dict) and token in value:
+            value = value[token]
+        elif isinstance(value, list) and token.isdigit() and int(token) < len(value):
+            value = value[int(token)]
+        else:
+            return None
+    return value
+
+
+def escape_token(token: str) -> str:
+    """A key as a token of a JSON pointer."""
+    return token.replace("~", "~0").replace("/", "~1") if "/" in token or "~" in token else token
+
+
+def reference_name(target: str) -> str:
+    """The short name of what a reference means: its last token."""
+    name = target.rstrip("/").rsplit("/", 1)[-1].rsplit("#", 1)[-1] or target
+    return unquote(name).replace("~1", "/").replace("~0", "~")
+
+
+def _rebase(document: Json, path: str, root_name: str) -> Iterator[str]:
+    """Rewrite the references of a neighbour document relative to the root; yields each."""
+    folder = posixpath.dirname(path)
+    pending = [document]
+    while pending:
+        value = pending.pop()
+        if isinstance(value, dict):
+            if isinstance(target := value.get("$ref"), str) and not _FOREIGN.match(target):
+                value["$ref"] = target = _absolute(target, path, folder, root_name)
+                yield target
+            pending.extend(value.values())
+        elif isinstance(value, list):
+            pending.extend(value)
+
+
+def _absolute(target: str, path: str, folder: str, root_name: str) -> str:
+    file, _, pointer = target.partition("#")
+    whole = posixpath.normpath(posixpath.join(folder, file)) if file else path
+    return f"{'' if whole == root_name else whole}#{pointer}"
+
+
+def _some(names: list[str]) -> str:
+    shown = ", ".join(names[:MAX_NAMED])
+    return f"{shown}, …" if len(names) > MAX_NAMED else shown

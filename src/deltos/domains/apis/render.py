@@ -1,0 +1,320 @@
+"""APIs in Markdown for a reader with a budget. What an API's author wrote stands inside a fence."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from deltos.domains.apis.example import example_call
+from deltos.domains.apis.outline import Detail, label, outline, short_value
+from deltos.domains.apis.prose import first_sentence, one_line, plain
+from deltos.domains.apis.refs import reference_name
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from deltos.domains.apis.model import (
+        Api,
+        ApiChanges,
+        Content,
+        Json,
+        Operation,
+        Overview,
+        Parameter,
+        Response,
+    )
+    from deltos.domains.apis.outline import Resolve
+    from deltos.store.apis import UnitRow
+
+OPERATION_CHARACTERS = 5_600
+SUMMARY_CHARACTERS = 100
+TAGS_LISTED = 12
+WARNINGS_LISTED = 3
+CHANGES_LISTED = 100
+# From generous to terse: the first that fits is shown.
+DETAILS = (
+    Detail(depth=2, description_characters=100, lines=90),
+    Detail(depth=2, description_characters=60, lines=60),
+    Detail(depth=1, description_characters=60, lines=45),
+    Detail(depth=1, description_characters=40, lines=28),
+    Detail(depth=1, description_characters=0, lines=25),
+    Detail(depth=1, description_characters=0, lines=10),
+    Detail(depth=1, description_characters=0, lines=4),
+)
+_DESCRIPTION_CHARACTERS = (1_200, 800, 600, 500, 300, 200, 100)
+_LEFT_OUT = "… and "
+_READ_CHARACTERS = 10_000
+
+
+@dataclass(frozen=True, slots=True)
+class Rendered:
+    """A text, and whether something had to be left out of it."""
+
+    text: str
+    shortened: bool
+
+
+def fence(text: str, language: str = "quoted") -> str:
+    """Text inside a fence that nothing in it can close."""
+    longest = max((len(run) for run in re.findall(r"~{3,}", text)), default=2)
+    mark = "~" * (longest + 1)
+    return f"{mark}{language}\n{text}\n{mark}"
+
+
+def operation_line(unit: UnitRow) -> str:
+    """`METHOD path — summary`."""
+    line = f"{unit.method} {unit.path} — {one_line(unit.title, SUMMARY_CHARACTERS)}"
+    return f"{line} (deprecated)" if unit.deprecated else line
+
+
+def render_operation(
+    operation: Operation,
+    overview: Overview,
+    resolve: Resolve,
+    *,
+    citation: str,
+    characters: int = OPERATION_CHARACTERS,
+) -> Rendered:
+    """One operation: parameters, bodies, responses, auth and an example call, in at most `characters`."""
+    example = example_call(operation, overview, resolve)
+    frame = [
+        f"### {one_line(operation.key, 200)}",
+        f"Source: {citation}{operation.pointer}",
+        f"Auth: {_auth(operation, overview)}",
+        *([fence(example, "bash")] if example else []),
+    ]
+    room = characters - sum(len(part) + 2 for part in frame) - 30
+    inside = _fitting(operation, resolve, room)
+    frame.insert(2, fence(inside.text))
+    return Rendered("\n\n".join(frame), inside.shortened)
+
+
+def operation_text(operation: Operation, overview: Overview, resolve: Resolve, *, characters: int) -> str:
+    """One operation as plain text, for whoever fences and cites it."""
+    example = example_call(operation, overview, resolve)
+    tail = "\n\n".join([f"Auth: {_auth(operation, overview)}", *([f"Example:\n{example}"] if example else [])])
+    head = one_line(operation.key, 200)
+    inside = _fitting(operation, resolve, characters - len(head) - len(tail) - 4)
+    return "\n\n".join([head, inside.text, tail])
+
+
+def _fitting(operation: Operation, resolve: Resolve, room: int) -> Rendered:
+    text = ""
+    for detail, description_characters in zip(DETAILS, _DESCRIPTION_CHARACTERS, strict=True):
+        text = "\n\n".join(_sections(operation, resolve, detail, description_characters))
+        if len(text) <= room:
+            return Rendered(text, shortened=detail != DETAILS[0] or _LEFT_OUT in text)
+    return Rendered(text[: max(0, room - 8)].rsplit("\n", 1)[0] + "\n… (cut)", shortened=True)
+
+
+def _sections(operation: Operation, resolve: Resolve, detail: Detail, description_characters: int) -> list[str]:
+    summary = one_line(operation.summary, 200)
+    description = plain(operation.description[:_READ_CHARACTERS]).strip()
+    sections = ["(deprecated)"] if operation.deprecated else []
+    if not " ".join(description.split()).startswith(summary.rstrip("…")):
+        sections.append(summary)
+    if description:
+        sections.append(_shortened(description, description_characters))
+    if operation.tags:
+        sections.append(f"Tags: {one_line(', '.join(operation.tags), 200)}")
+    if operation.parameters:
+        sections.append(_parameters(operation.parameters, resolve, detail))
+    if operation.bodies:
+        sections.append(_bodies(operation, resolve, detail))
+    sections.extend(_responses(operation.responses, resolve, detail))
+    return sections
+
+
+def _shortened(text: str, characters: int) -> str:
+    text = re.sub(r"\n\s+", "\n", text[:_READ_CHARACTERS])
+    if len(text) <= characters:
+        return text
+    return text[: characters - 1].rsplit(" ", 1)[0] + "…"
+
+
+def _parameters(parameters: Sequence[Parameter], resolve: Resolve, detail: Detail) -> str:
+    """A table of parameters, the required first; `*` marks them."""
+    ordered = sorted(parameters, key=lambda parameter: not parameter.required)
+    shown = ordered if len(ordered) <= detail.lines else ordered[: detail.lines - 1]
+    described = bool(detail.description_characters)
+    rows = [
+        f"| parameter | in | type |{' description |' if described else ''}",
+        f"|---|---|---|{'---|' if described else ''}",
+    ]
+    for parameter in shown:
+        kind = _cell(_typed(parameter.schema, resolve), 120)
+        name = _cell(parameter.name, 80) + ("*" if parameter.required else "")
+        row = f"| {name} | {parameter.location} | {kind} |"
+        rows.append(f"{row} {_cell(parameter.description, detail.description_characters)} |" if described else row)
+    if len(shown) < len(ordered):
+        names = ", ".join(parameter.name for parameter in ordered[len(shown) :])
+        rows.append(f"{_LEFT_OUT}{len(ordered) - len(shown)} more: {one_line(names, 240)}")
+    return "\n".join(["Parameters (* required):", *rows])
+
+
+def _typed(schema: Json, resolve: Resolve) -> str:
+    default = schema.get("default") if isinstance(schema, dict) else None
+    return label(schema, resolve) + (f" = {short_value(default)}" if default not in (None, "") else "")
+
+
+def _cell(text: str, characters: int) -> str:
+    return one_line(text, characters).replace("|", "\\|") if text and characters else ""
+
+
+def _bodies(operation: Operation, resolve: Resolve, detail: Detail) -> str:
+    required = ", required" if operation.body_required else ""
+    parts = []
+    for index, content in enumerate(_distinct(operation.bodies)):
+        if index < 3:
+            parts.append(_content(f"Request body ({content.media_type}{required})", content, resolve, detail))
+    if len(operation.bodies) > 3:
+        rest = ", ".join(content.media_type for content in operation.bodies[3:])
+        parts.append(f"{_LEFT_OUT}{len(operation.bodies) - 3} more bodies: {one_line(rest, 240)}")
+    return "\n\n".join(parts)
+
+
+def _content(heading: str, content: Content, resolve: Resolve, detail: Detail) -> str:
+    kind = label(content.schema, resolve) if content.schema else ""
+    lines = outline(content.schema, resolve, detail)
+    return "\n".join([f"{heading}{f': {kind}' if kind else ''}", *(f"  {line}" for line in lines)])
+
+
+def _distinct(contents: Iterable[Content]) -> list[Content]:
+    """Contents of one schema under several media types count once."""
+    kept: list[Content] = []
+    for content in contents:
+        if all(content.schema != other.schema for other in kept):
+            kept.append(content)
+    return kept
+
+
+def _responses(responses: Sequence[Response], resolve: Resolve, detail: Detail) -> list[str]:
+    """What comes back when all goes well in full, the rest in one line."""
+    good = [
+        response
+        for response in responses
+        if not response.status.startswith(("4", "5")) and response.status != "default"
+    ]
+    good = good or [response for response in responses if response.status == "default"]
+    sections = []
+    for response in good[:3]:
+        heading = f"Response {response.status}"
+        if response.description:
+            heading += f" — {one_line(response.description, 80)}"
+        contents = _distinct(response.contents)[:2]
+        shown = [
+            _content(f"{heading} ({content.media_type})".replace(" ()", ""), content, resolve, detail)
+            for content in contents
+        ]
+        sections.extend(shown or [heading])
+    rest = [response for response in responses if response not in good[:3]]
+    if rest:
+        sections.append("Also: " + one_line("; ".join(map(_response_in_short, rest)), 500))
+    return sections
+
+
+def _response_in_short(response: Response) -> str:
+    named = {
+        reference_name(content.schema["$ref"])
+        for content in response.contents
+        if isinstance(content.schema, dict) and isinstance(content.schema.get("$ref"), str)
+    }
+    kind = f" ({', '.join(sorted(named))})" if named else ""
+    return f"{response.status} {one_line(response.description, 60)}{kind}"
+
+
+def _auth(operation: Operation, overview: Overview) -> str:
+    """How to prove who calls: alternatives joined by `or`."""
+    if not operation.security:
+        return "none stated"
+    schemes = {scheme.name: scheme for scheme in overview.security_schemes}
+    ways = []
+    for need in operation.security:
+        names = []
+        for name in need:
+            scheme = schemes.get(name)
+            how = " ".join(filter(None, (scheme.kind, scheme.scheme))) if scheme else ""
+            place = f" in {scheme.location} '{scheme.parameter}'" if scheme and scheme.parameter else ""
+            names.append(f"{one_line(name, 60)} ({how}{place})" if how else one_line(name, 60))
+        ways.append(" and ".join(names) or "no auth")
+    return one_line(" or ".join(ways), 400)
+
+
+def render_schema(
+    name: str,
+    schema: Json,
+    resolve: Resolve,
+    *,
+    description: str = "",
+    characters: int = OPERATION_CHARACTERS,
+) -> str:
+    """One schema as an outline, in at most `characters`."""
+    text = ""
+    for detail, description_characters in zip(DETAILS, _DESCRIPTION_CHARACTERS, strict=True):
+        kind = label(schema, resolve)
+        lines = [
+            f"{name}: {kind}" if kind != name else name,
+            *(f"  {line}" for line in outline(schema, resolve, detail)),
+        ]
+        about = _shortened(plain(description[:_READ_CHARACTERS]).strip(), description_characters)
+        text = "\n".join([*([about] if about else []), *lines])
+        if len(text) <= characters:
+            return text
+    return text[: max(0, characters - 8)] + "\n… (cut)"
+
+
+def render_api(api: Api, tags: Sequence[str]) -> str:
+    """One API in a few lines, for the list of all."""
+    overview = api.overview
+    counts = f"{api.operation_count} operations, {api.schema_count} schemas"
+    if api.webhook_count:
+        counts += f", {api.webhook_count} webhooks"
+    head = f"- {api.name} {one_line(overview.version, 40)} ({overview.kind}): {counts}".replace("  ", " ")
+    about = one_line(first_sentence(overview.description) or overview.title, 140)
+    lines = [f"{head} — {about}" if about else head]
+    if tags:
+        more = f", … ({len(tags)} tags)" if len(tags) > TAGS_LISTED else ""
+        lines.append(f"  tags: {one_line(', '.join(tags[:TAGS_LISTED]), 300)}{more}")
+    lines.extend(f"  warning: {one_line(warning, 200)}" for warning in api.warnings[:WARNINGS_LISTED])
+    if len(api.warnings) > WARNINGS_LISTED:
+        lines.append(f"  {_LEFT_OUT}{len(api.warnings) - WARNINGS_LISTED} more warnings")
+    return "\n".join(lines)
+
+
+def render_overview(api: Api, groups: Sequence[tuple[str, int]]) -> str:
+    """What an API is, where it lives and how it is divided."""
+    overview = api.overview
+    lines = [f"{overview.title or api.name} {overview.version} ({overview.kind})".replace("  ", " ")]
+    if overview.description:
+        lines.append(_shortened(plain(overview.description[:_READ_CHARACTERS]).strip(), 1_500))
+    if overview.servers:
+        lines.append(f"Servers: {', '.join(overview.servers[:5])}")
+    for scheme in overview.security_schemes[:8]:
+        place = f" in {scheme.location} '{scheme.parameter}'" if scheme.parameter else ""
+        about = f" — {one_line(scheme.description, 120)}" if scheme.description else ""
+        lines.append(f"Auth: {scheme.name} ({' '.join(filter(None, (scheme.kind, scheme.scheme)))}{place}){about}")
+    lines.append(f"Groups: {one_line(', '.join(f'{name} ({count})' for name, count in groups), 1_000)}")
+    return "\n".join(lines)
+
+
+def render_changes(changes: ApiChanges) -> str:
+    """What a new reading of an API changed; what breaks callers is marked."""
+    found = changes.changes
+    versions = f"{changes.old_version} → {changes.new_version}" if changes.old_version != changes.new_version else ""
+    if not (found or changes.schemas_added or changes.schemas_removed):
+        return f"{changes.api_name} {versions}: no operation changed".replace("  ", " ").replace(" :", ":")
+    counted = {what: sum(change.what == what for change in found) for what in ("added", "removed", "changed")}
+    breaking = sum(bool(change.breaking) for change in found)
+    head = f"{changes.api_name} {versions}: " + ", ".join(f"{count} {what}" for what, count in counted.items())
+    lines = [f"{head} operations; {breaking} breaking".replace("  ", " ").replace(" :", ":")]
+    signs = {"added": "+", "removed": "-", "changed": "~"}
+    ordered = sorted(found, key=lambda change: not change.breaking)
+    for change in ordered[:CHANGES_LISTED]:
+        why = " BREAKING: " + one_line("; ".join(change.breaking), 400) if change.breaking else ""
+        lines.append(f"{signs[change.what]} {one_line(change.key, 160)}{why}")
+    if len(found) > CHANGES_LISTED:
+        lines.append(f"{_LEFT_OUT}{len(found) - CHANGES_LISTED} more")
+    if changes.schemas_added or changes.schemas_removed:
+        lines.append(f"schemas: {len(changes.schemas_added)} added, {len(changes.schemas_removed)} removed")
+    return "\n".join(lines)

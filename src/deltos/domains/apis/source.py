@@ -1,0 +1,186 @@
+"""Where API descriptions come from: file, folder, address or live GraphQL endpoint. Parses nothing."""
+
+from __future__ import annotations
+
+import json
+import os
+import stat
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
+from urllib.parse import urljoin, urlsplit
+
+from deltos.domains.apis.description import Document
+from deltos.domains.apis.detect import sniff
+from deltos.domains.apis.parse.graphql_introspection import INTROSPECTION_QUERY
+from deltos.errors import NotFound, NothingToIndex, SourceError
+from deltos.fetch.files import MAX_DESCRIPTION_BYTES
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from deltos.domains.apis.refs import ReadDocument
+
+MAX_FILES = 50_000
+_SKIPPED_FOLDERS = frozenset(("node_modules", "__pycache__", "venv", "site-packages", "target", "dist", "build"))
+_SDL_SUFFIXES = (".graphql", ".graphqls", ".gql")
+
+
+@dataclass(frozen=True, slots=True)
+class Fetched:
+    """What an address answered; `url` is where it was found after redirects."""
+
+    body: bytes
+    url: str
+    content_type: str = ""
+
+
+class Network(Protocol):
+    """The guarded way to the network; refuses private addresses itself."""
+
+    def get(self, url: str) -> Fetched:
+        """What is at an address; raises SourceError when it may not or cannot be had."""
+
+    def post(self, url: str, body: bytes, content_type: str) -> Fetched:
+        """The answer to a posted body."""
+
+
+def is_address(location: str) -> bool:
+    """Whether a location is on the network rather than a path."""
+    return urlsplit(location).scheme.lower() in ("http", "https")
+
+
+def find_documents(location: str, *, network: Network | None, root: Path | None = None) -> Iterator[Document]:
+    """The root documents at a location. References may lead below `root`, by default its folder."""
+    if is_address(location):
+        if network is None:
+            raise SourceError(
+                f"Cannot fetch {location}: no network is available here", hint="Give a local file instead."
+            )
+        yield _fetch_document(location, network)
+        return
+    if "://" in location or location.startswith("file:"):
+        raise SourceError(f"Cannot read {location}", hint="Give a path, or an address that starts with http(s)://.")
+    path = Path(location).expanduser()
+    if not path.exists():
+        raise NotFound(f"There is no file or folder {location}", hint="Give the path of an API description.")
+    if path.is_dir():
+        yield from _folder_documents(path, root or path)
+    else:
+        yield _file_document(path, root or path.parent)
+
+
+def _file_document(path: Path, root: Path) -> Document:
+    inside = root if _is_below(path.resolve(), root.resolve()) else path.parent
+    return Document(read_regular(path), path.name, path.name, _neighbours(path, inside))
+
+
+def _folder_documents(folder: Path, root: Path) -> Iterator[Document]:
+    """Every description in a folder; files of one GraphQL schema count as one."""
+    found = False
+    schema_files: dict[Path, bytes] = {}
+    for path in _walk(folder):
+        try:
+            data = read_regular(path)
+        except SourceError:
+            continue
+        kind = sniff(data, lax=path.suffix in _SDL_SUFFIXES)
+        if kind == "graphql":
+            schema_files[path] = data
+        elif kind is not None:
+            found = True
+            yield Document(data, _cite(path, folder), path.name, _neighbours(path, root))
+    if schema_files:
+        found = True
+        only = next(iter(schema_files)) if len(schema_files) == 1 else folder
+        yield Document(b"\n".join(schema_files.values()), _cite(only, folder), only.name)
+    if not found:
+        raise NothingToIndex(
+            f"No API description was found in {folder}",
+            hint="OpenAPI, Swagger, AsyncAPI, GraphQL, proto and Postman files are found by their content.",
+        )
+
+
+def _cite(path: Path, folder: Path) -> str:
+    """A path as answers name it: from the folder that was added."""
+    return path.relative_to(folder.parent).as_posix()
+
+
+def _walk(folder: Path) -> Iterator[Path]:
+    seen = 0
+    for parent, folders, files in os.walk(folder):
+        folders[:] = sorted(name for name in folders if not name.startswith(".") and name not in _SKIPPED_FOLDERS)
+        for name in sorted(files):
+            seen += 1
+            if seen > MAX_FILES:
+                return
+            path = Path(parent, name)
+            if not path.is_symlink() or _is_below(path.resolve(), folder.resolve()):
+                yield path
+
+
+def read_regular(path: Path) -> bytes:
+    """The bytes of a regular file of bearable size; a pipe or a device is refused, not waited for."""
+    try:
+        status = path.stat()
+        if not stat.S_ISREG(status.st_mode):
+            raise SourceError(f"{path.name} is not a regular file")
+        if status.st_size > MAX_DESCRIPTION_BYTES:
+            raise SourceError(
+                f"{path.name} has {status.st_size:,} bytes", hint=f"At most {MAX_DESCRIPTION_BYTES:,} are read."
+            )
+        return path.read_bytes()
+    except OSError as exc:
+        raise SourceError(f"Cannot read {path.name}: {exc.strerror}") from exc
+
+
+def _neighbours(path: Path, root: Path) -> ReadDocument:
+    folder, boundary = path.resolve().parent, root.resolve()
+
+    def read(relative: str) -> bytes:
+        target = (folder / relative).resolve()
+        if not _is_below(target, boundary):
+            raise SourceError("outside the allowed folder")
+        return read_regular(target)
+
+    return read
+
+
+def _is_below(path: Path, root: Path) -> bool:
+    return path == root or root in path.parents
+
+
+def _fetch_document(url: str, network: Network) -> Document:
+    try:
+        fetched = network.get(url)
+        if not _may_be_graphql(url) or sniff(fetched.body, lax=False):
+            return fetched_document(fetched, network)
+    except SourceError:
+        if not _may_be_graphql(url):
+            raise
+    query = json.dumps({"query": INTROSPECTION_QUERY}).encode()
+    answer = network.post(url, query, "application/json")
+    if b'"__schema"' not in answer.body:
+        raise SourceError(f"{url} did not answer an introspection query", hint="Give the schema as a file instead.")
+    return Document(answer.body, answer.url, urlsplit(url).hostname or "")
+
+
+def _may_be_graphql(url: str) -> bool:
+    path = urlsplit(url).path.lower().rstrip("/")
+    return "graphql" in path.rsplit("/", 1)[-1] and not path.endswith((*_SDL_SUFFIXES, ".json", ".yaml", ".yml"))
+
+
+def fetched_document(fetched: Fetched, network: Network | None) -> Document:
+    """A fetched description; its references may lead to the same host only."""
+    origin = urlsplit(fetched.url)
+
+    def read(relative: str) -> bytes:
+        target = urljoin(fetched.url, relative)
+        if network is None or urlsplit(target)[:2] != origin[:2]:
+            raise SourceError("on another host")
+        answer = network.get(target)
+        if urlsplit(answer.url)[:2] != origin[:2]:
+            raise SourceError("on another host")
+        return answer.body
+
+    return Document(fetched.body, fetched.url, origin.path.rsplit("/", 1)[-1] or origin.hostname or "", read)

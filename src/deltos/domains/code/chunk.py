@@ -1,0 +1,173 @@
+"""Cut a file into chunks that follow its definitions. Knows lines and definitions, nothing of storage or ranking."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from dataclasses import dataclass, field, replace
+from operator import itemgetter
+from typing import TYPE_CHECKING
+
+from deltos.domains.code.model import Chunk
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from deltos.languages.model import Definition
+
+# A definition up to this size stays whole; a longer one is cut along its members, or into windows of this size.
+WHOLE_LINES = 50
+WHOLE_CHARACTERS = 2_600
+# Neighbouring small definitions share a chunk up to this many lines.
+SHARED_LINES = 18
+_BOUNDARY_KINDS = frozenset(
+    {"function", "method", "class", "interface", "enum", "type", "module", "component", "section"}
+)
+_LONG_VALUE_LINES = 8
+
+
+@dataclass(slots=True)
+class _Node:
+    definition: Definition | None
+    start: int
+    end: int
+    children: list[_Node] = field(default_factory=list)
+
+
+def lines_of(data: bytes) -> list[str]:
+    """The lines of a file without their ends; they count as those of its definitions do."""
+    lines = data.decode("utf-8", "replace").replace("\r\n", "\n").split("\n")
+    return lines if lines[-1] else lines[:-1]
+
+
+def chunk_lines(lines: Sequence[str], definitions: Sequence[Definition]) -> list[Chunk]:
+    """Chunks that together cover every non-blank line of the file exactly once."""
+    root = _tree(definitions, len(lines))
+    pieces = [piece for piece in _cut(root, lines) if any(line.strip() for line in lines[piece.start - 1 : piece.end])]
+    names = _names_by_line(definitions)
+    return [_chunk(group, lines, names) for group in _share(pieces, lines)]
+
+
+def _tree(definitions: Sequence[Definition], line_count: int) -> _Node:
+    """Nest the definitions that may bound a chunk; ranges are clipped so that siblings never overlap."""
+    root = _Node(None, 1, line_count)
+    path = [root]
+    for definition in definitions:
+        if not _is_boundary(definition):
+            continue
+        while len(path) > 1 and definition.start_line > path[-1].end:
+            path.pop()
+        parent = path[-1]
+        previous_end = parent.children[-1].end if parent.children else parent.start - 1
+        start, end = max(definition.start_line, previous_end + 1), min(definition.end_line, parent.end)
+        if start > end:
+            continue  # shares its lines with the definition before it
+        node = _Node(definition, start, end)
+        parent.children.append(node)
+        path.append(node)
+    return root
+
+
+def _is_boundary(definition: Definition) -> bool:
+    return definition.kind in _BOUNDARY_KINDS or definition.end_line - definition.start_line >= _LONG_VALUE_LINES
+
+
+def _cut(node: _Node, lines: Sequence[str]) -> Iterator[_Node]:
+    """Leaf ranges in order: whole definitions, what stands between them, and windows of what is too long."""
+    pending = [node]
+    while pending:
+        current = pending.pop()
+        if current.definition is not None and _fits(current, lines):
+            yield replace(current, children=[])
+        elif not current.children:
+            yield from _windows(current, lines)
+        else:
+            pending += reversed(_split(current))
+
+
+def _split(node: _Node) -> list[_Node]:
+    """The children of a node and the gaps between them, in order."""
+    parts: list[_Node] = []
+    next_line = node.start
+    for child in node.children:
+        if child.start > next_line:
+            parts.append(_Node(node.definition, next_line, child.start - 1))
+        parts.append(child)
+        next_line = child.end + 1
+    if next_line <= node.end:
+        parts.append(_Node(node.definition, next_line, node.end))
+    return parts
+
+
+def _fits(node: _Node, lines: Sequence[str]) -> bool:
+    if node.end - node.start >= WHOLE_LINES:
+        return False
+    return _characters(lines, node.start, node.end) <= WHOLE_CHARACTERS
+
+
+def _characters(lines: Sequence[str], start: int, end: int) -> int:
+    return sum(map(len, lines[start - 1 : end]))
+
+
+def _windows(node: _Node, lines: Sequence[str]) -> Iterator[_Node]:
+    start = node.start
+    while start <= node.end:
+        end, size = start, len(lines[start - 1])
+        while end < node.end and end - start + 1 < WHOLE_LINES and size + len(lines[end]) <= WHOLE_CHARACTERS:
+            size += len(lines[end])
+            end += 1
+        end = _last_blank(lines, start, end) if end < node.end else end
+        yield _Node(node.definition, start, end)
+        start = end + 1
+
+
+def _last_blank(lines: Sequence[str], start: int, end: int) -> int:
+    """A blank line in the last third of a window, where a cut hurts least; else its end."""
+    for line in range(end, start + (end - start) * 2 // 3, -1):
+        if not lines[line - 1].strip():
+            return line
+    return end
+
+
+def _share(pieces: Sequence[_Node], lines: Sequence[str]) -> list[list[_Node]]:
+    """Let small neighbours of the same container share a chunk."""
+    groups: list[list[_Node]] = []
+    for piece in pieces:
+        if groups and _may_share(groups[-1], piece, lines):
+            groups[-1].append(piece)
+        else:
+            groups.append([piece])
+    return groups
+
+
+def _may_share(group: list[_Node], piece: _Node, lines: Sequence[str]) -> bool:
+    if piece.end - group[0].start >= SHARED_LINES:
+        return False
+    if _container(group[0]) != _container(piece) and group[-1].definition is not piece.definition:
+        return False
+    return _characters(lines, group[0].start, piece.end) <= WHOLE_CHARACTERS
+
+
+def _container(node: _Node) -> str:
+    return node.definition.container if node.definition else ""
+
+
+def _names_by_line(definitions: Sequence[Definition]) -> list[tuple[int, str]]:
+    return sorted((definition.line, definition.name) for definition in definitions)
+
+
+def _chunk(group: list[_Node], lines: Sequence[str], names: list[tuple[int, str]]) -> Chunk:
+    start, end = _without_blank_ends(lines, group[0].start, group[-1].end)
+    first, last = (bisect_left(names, line, key=itemgetter(0)) for line in (start, end + 1))
+    inside = tuple(dict.fromkeys(name for _, name in names[first:last]))
+    main = max(group, key=lambda node: (node.definition is not None, node.end - node.start)).definition
+    if main is None:
+        return Chunk(start, end, names=inside)
+    return Chunk(start, end, main.qualified_name, main.kind, main.signature, main.doc, inside)
+
+
+def _without_blank_ends(lines: Sequence[str], start: int, end: int) -> tuple[int, int]:
+    while not lines[start - 1].strip():
+        start += 1
+    while not lines[end - 1].strip():
+        end -= 1
+    return start, end

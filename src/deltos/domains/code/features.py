@@ -1,0 +1,308 @@
+"""What speaks for a file, as numbers: lexical and structural features of one candidate. Knows words, never storage."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+from deltos.domains.code.paths import is_aside, is_built, is_prose, is_settings, telling_stem
+from deltos.workspace.purpose import is_test
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from deltos.domains.code.query import CodeQuery
+    from deltos.store.code import ChunkWords, DefinitionRecord, FileRow, FileWords
+
+CONTENT_FEATURES = (
+    "bm25_best",
+    "bm25_second",
+    "bm25_third",
+    "chunk_hits",
+    "chunk_sum",
+    "chunk_coverage",
+    "symbol_coverage",
+    "doc_coverage",
+)
+PATH_FEATURES = ("stem_share", "stem_covered", "stem_prefix", "stem_exact", "folder_share", "joined_path")
+NAME_FEATURES = ("name_best", "name_share")
+DEFINITION_FEATURES = ("defined_exact", "defined_loose", "defined_top", "defined_file")
+PRIORS = (
+    "is_test",
+    "is_aside",
+    "is_built",
+    "is_settings",
+    "is_init",
+    "is_declaration",
+    "is_prose",
+    "is_data",
+    "is_unknown",
+    "length",
+    "depth",
+)
+OWN_FEATURES = (
+    *CONTENT_FEATURES,
+    *PATH_FEATURES,
+    *NAME_FEATURES,
+    *DEFINITION_FEATURES,
+    *PRIORS,
+    "bm25_file",
+    "file_coverage",
+)
+# These count again relative to the best candidate of the same query,
+RELATIVE = ("bm25_best", "bm25_file", "chunk_coverage", "stem_share", "name_best", "file_coverage", "chunk_sum")
+# and these again in proportion to the length of the query: a long one speaks less of names and more of content.
+BY_LENGTH = (
+    "stem_covered",
+    "stem_share",
+    "folder_share",
+    "bm25_best",
+    "chunk_coverage",
+    "chunk_hits",
+    "chunk_sum",
+    "is_test",
+    "name_best",
+)
+FEATURES = (*OWN_FEATURES, *(f"{name}_relative" for name in RELATIVE), *(f"{name}_by_length" for name in BY_LENGTH))
+BEST_CHUNKS = 3
+_RELATIVE_COLUMNS = tuple(OWN_FEATURES.index(name) for name in RELATIVE)
+_BY_LENGTH_COLUMNS = tuple(OWN_FEATURES.index(name) for name in BY_LENGTH)
+_LONG_QUERY_TERMS = 8
+_PREFIX = 4
+_PROSE = frozenset({"markdown", "rst", "asciidoc", "text"})
+_DATA = frozenset({"json", "yaml", "toml", "xml", "html", "css", "sql"})
+_TOP_KINDS = frozenset({"function", "class", "interface", "enum", "type", "component", "module"})
+_NAMES_PER_TERM = 100
+
+
+@dataclass(slots=True)
+class Candidate:
+    """A file that may answer, and what the index said about it; its chunks come best first."""
+
+    file: FileRow
+    chunk_scores: list[float] = field(default_factory=list)
+    chunk_ids: list[int] = field(default_factory=list)
+    file_score: float = 0.0
+    definitions: list[DefinitionRecord] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class Texts:
+    """The words of the candidates: of files and of their best chunks, by id."""
+
+    files: Mapping[int, FileWords]
+    chunks: Mapping[int, ChunkWords]
+
+
+class Weights:
+    """How rare each query word is, as its share of the whole query; finds the words in texts.
+
+    Texts are index words between spaces, one at either end. Which query words a text holds is a set of bits: to look
+    for a handful of words in a text is many times cheaper than to take the text apart.
+    """
+
+    def __init__(self, query: CodeQuery, frequencies: Mapping[str, int], chunk_count: int) -> None:
+        raw = {term: math.log(1 + chunk_count / (1 + frequencies.get(term, 0))) for term in query.terms}
+        self.total = sum(raw.values()) or 1.0
+        self.by_term = {term: value / self.total for term, value in raw.items()}
+        self._needles = tuple((f" {term} ", 1 << n) for n, term in enumerate(self.by_term))
+        self._joined = tuple(f" {compound} " for compound in query.joined if frequencies.get(compound))
+        self._shares: dict[int, float] = {}
+        self._by_prefix: dict[str, list[str]] = {}
+        for term in self.by_term:
+            if len(term) >= _PREFIX:
+                self._by_prefix.setdefault(term[:_PREFIX], []).append(term)
+
+    def found(self, text: str) -> int:
+        """Which of the query's words stand in the text."""
+        bits = 0
+        for needle, bit in self._needles:
+            if needle in text:
+                bits |= bit
+        return bits
+
+    def begun_in(self, text: str) -> float:
+        """How much of the query stands somewhere in a lower-case text, be it in the middle of a word."""
+        return sum(weight for term, weight in self.by_term.items() if term in text)
+
+    def share(self, bits: int) -> float:
+        """How much of the query these words are."""
+        known = self._shares.get(bits)
+        if known is None:
+            known = sum(weight for n, weight in enumerate(self.by_term.values()) if bits >> n & 1)
+            self._shares[bits] = known
+        return known
+
+    def akin(self, word: str) -> list[str]:
+        """The query's words that begin with this one, or the other way round."""
+        alike = self._by_prefix.get(word[:_PREFIX], ()) if len(word) >= _PREFIX else ()
+        return [term for term in alike if term.startswith(word) or word.startswith(term)]
+
+    def joined_in(self, text: str) -> float:
+        """1 when neighbouring words of the query stand in the text as one word."""
+        return float(any(compound in text for compound in self._joined))
+
+    def places(self, text: str, bits: int) -> Iterator[int]:
+        """Where the words stand in the text; of a very frequent one only the first places."""
+        for needle, bit in self._needles:
+            at = text.find(needle) if bits & bit else -1
+            for _ in range(_NAMES_PER_TERM):
+                if at < 0:
+                    break
+                yield at
+                at = text.find(needle, at + 1)
+
+
+def promise(candidate: Candidate, query: CodeQuery, weights: Weights) -> float:
+    """A first guess at how well a candidate answers, from what is known without reading its words."""
+    path = _path_facts(candidate.file.path)
+    guess = candidate.file_score + sum(candidate.chunk_scores[:1]) + math.log(1 + sum(candidate.chunk_scores))
+    guess += weights.begun_in(path.lowered)
+    if any(definition.name in query.names for definition in candidate.definitions):
+        guess += 1
+    return guess - (path.is_test and not query.about_tests) * 0.4 - path.priors[0] * 0.3
+
+
+def describe(candidates: Sequence[Candidate], query: CodeQuery, weights: Weights, texts: Texts) -> list[list[float]]:
+    """The features of all candidates of one query, in the order of FEATURES."""
+    spoken = {_squash(word) for word in query.text.split()} | set(query.joined)
+    rows = [_own(candidate, query, spoken, weights, texts) for candidate in candidates]
+    best = [max((row[i] for row in rows), default=0.0) + 1e-9 for i in _RELATIVE_COLUMNS]
+    length = min(1.0, len(query.terms) / _LONG_QUERY_TERMS)
+    for row in rows:
+        row += [row[i] / top for i, top in zip(_RELATIVE_COLUMNS, best, strict=True)]
+        row += [row[i] * length for i in _BY_LENGTH_COLUMNS]
+    return rows
+
+
+def _own(candidate: Candidate, query: CodeQuery, spoken: set[str], weights: Weights, texts: Texts) -> list[float]:
+    """What one candidate shows by itself, in the order of OWN_FEATURES."""
+    file = candidate.file
+    path = _path_facts(file.path)
+    words = texts.files[file.id]
+    stem, folders, names = f" {words.stem} ", f" {words.folders} ", f" {words.names} "
+    in_stem, in_folders, in_names = weights.found(stem), weights.found(folders), weights.found(names)
+    chunks = [texts.chunks[chunk_id] for chunk_id in candidate.chunk_ids[:BEST_CHUNKS]]
+    content, in_content = _content_features(candidate.chunk_scores, chunks, weights)
+    return [
+        *content,
+        weights.share(in_stem),
+        _covered(words.stem, path.subject, weights),
+        _prefix_share(words.stem, weights),
+        float(path.subject in spoken),
+        weights.share(in_folders & ~in_stem),
+        weights.joined_in(stem + folders),
+        _best_name(names, in_names, weights),
+        weights.share(in_names),
+        *_definition_features(candidate, query, path.subject),
+        float(path.is_test and not query.about_tests),
+        *path.priors,
+        *_file_priors(file),
+        path.depth,
+        candidate.file_score,
+        weights.share(in_stem | in_folders | in_names | in_content),
+    ]
+
+
+def _content_features(
+    scores: Sequence[float], chunks: Sequence[ChunkWords], weights: Weights
+) -> tuple[list[float], int]:
+    """What its best chunks show, in the order of CONTENT_FEATURES, and all query words in them."""
+    coverage = symbol_coverage = doc_coverage = 0.0
+    in_any = 0
+    for chunk in chunks:
+        in_symbol, in_doc = weights.found(f" {chunk.symbol} "), weights.found(f" {chunk.doc} ")
+        in_chunk = weights.found(f" {chunk.body} ") | in_symbol | in_doc
+        in_any |= in_chunk
+        coverage = max(coverage, weights.share(in_chunk))
+        symbol_coverage = max(symbol_coverage, weights.share(in_symbol))
+        doc_coverage = max(doc_coverage, weights.share(in_doc))
+    best = [*scores[:BEST_CHUNKS], *[0.0] * (BEST_CHUNKS - len(scores))]
+    amount = (math.log(1 + len(scores)), math.log(1 + sum(scores)))
+    return [*best, *amount, coverage, symbol_coverage, doc_coverage], in_any
+
+
+def _covered(stem: str, subject: str, weights: Weights) -> float:
+    """How much of the stem's own words the query speaks of."""
+    words = set(stem.split())
+    parts = words - {subject} if len(words) > 1 else words
+    return sum(part in weights.by_term for part in parts) / len(parts) if parts else 0.0
+
+
+def _prefix_share(stem: str, weights: Weights) -> float:
+    """How much of the query matches the stem by a common beginning only: `serialize` and `serializer`."""
+    words = stem.split()
+    akin = {term for word in words for term in weights.akin(word)}
+    return sum(weights.by_term[term] for term in akin.difference(words)) if akin else 0.0
+
+
+def _best_name(names: str, in_names: int, weights: Weights) -> float:
+    """The best defined name: share of the query it covers times share of itself that the query covers."""
+    best = 0.0
+    by_term = weights.by_term
+    seen = set()
+    for at in weights.places(names, in_names):
+        start = names.rfind("|", 0, at) + 1
+        if start in seen:
+            continue
+        seen.add(start)
+        end = names.find("|", at)
+        words = names[start : end if end >= 0 else None].split()
+        hits = [by_term[word] for word in words if word in by_term]
+        parts = len(words) - 1 if len(words) > 2 else len(words)
+        best = max(best, sum(hits) * min(1.0, len(hits) / parts))
+    return best
+
+
+def _definition_features(candidate: Candidate, query: CodeQuery, subject: str) -> tuple[float, float, float, float]:
+    """Whether the file defines a name of the query: exactly, in another case, at the top level, as its own subject."""
+    exact = loose = top = own = 0.0
+    for definition in candidate.definitions:
+        if definition.name in query.names:
+            exact = 1.0
+        else:
+            loose = 1.0
+        if not definition.container and definition.kind in _TOP_KINDS:
+            top = 1.0
+        if _squash(definition.name) == subject:
+            own = 1.0
+    return exact, loose, top, own
+
+
+@dataclass(frozen=True, slots=True)
+class _PathFacts:
+    lowered: str
+    subject: str
+    is_test: bool
+    priors: tuple[float, ...]
+    depth: float
+
+
+@lru_cache(maxsize=20_000)
+def _path_facts(path: str) -> _PathFacts:
+    priors = (
+        is_aside(path),
+        is_built(path),
+        is_settings(path),
+        path.endswith("__init__.py"),
+        path.endswith((".d.ts", ".d.mts", ".d.cts")),
+    )
+    return _PathFacts(
+        path.lower(), _squash(telling_stem(path)[0]), is_test(path), tuple(map(float, priors)), path.count("/") / 10
+    )
+
+
+def _file_priors(file: FileRow) -> tuple[float, float, float, float]:
+    return (
+        float(file.language in _PROSE or is_prose(file.path)),
+        float(file.language in _DATA),
+        float(not file.language),
+        math.log(1 + file.lines) / 10,
+    )
+
+
+@lru_cache(maxsize=8192)
+def _squash(name: str) -> str:
+    return "".join(char for char in name.lower() if char.isalnum())

@@ -1,0 +1,94 @@
+"""The code domain's part in indexing: a parsed file → chunks and definitions with their words → the store."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from deltos.domains.code.chunk import chunk_lines, lines_of
+from deltos.domains.code.paths import path_words
+from deltos.store.code import ChunkRecord, CodeStore, DefinitionRecord, FileWords
+from deltos.text import shared_words, unique
+
+if TYPE_CHECKING:
+    import sqlite3
+    from collections.abc import Sequence
+
+    from deltos.domains.code.model import Chunk
+    from deltos.languages.model import Definition
+    from deltos.text import Words
+    from deltos.workspace.indexer import Changes, ParsedFile
+
+# The word indexes are tidied when at least one in so many files was written.
+TIDY_SHARE = 5
+
+
+@dataclass(frozen=True, slots=True)
+class CodeFacts:
+    """What the code domain knows about one file."""
+
+    words: FileWords
+    chunks: tuple[ChunkRecord, ...]
+    definitions: tuple[DefinitionRecord, ...]
+
+
+class CodeIndexer:
+    """Implements `workspace.indexer.Indexer` for code search."""
+
+    name = "code"
+    version = 1
+
+    def extract(self, file: ParsedFile) -> CodeFacts:
+        """Cut the file along its definitions and turn the pieces into words."""
+        words = shared_words()
+        lines = lines_of(file.data)
+        definitions = definitions_of(file)
+        chunks = chunk_lines(lines, definitions)
+        stem, folders = path_words(file.path, words)
+        return CodeFacts(
+            FileWords(stem, folders, _name_words(definitions, words)),
+            tuple(_record(chunk, lines, words) for chunk in chunks),
+            tuple(DefinitionRecord(d.name, d.kind, d.line, d.end_line, d.container) for d in definitions),
+        )
+
+    def write(self, connection: sqlite3.Connection, file_id: int, path: str, facts: CodeFacts) -> int:  # noqa: ARG002
+        """Store the file's chunks, definitions and words; how many chunks."""
+        CodeStore.add(connection, file_id, facts.words, facts.chunks, facts.definitions)
+        return len(facts.chunks)
+
+    def remove(self, connection: sqlite3.Connection, file_id: int) -> None:
+        """Forget the file."""
+        CodeStore.remove(connection, file_id)
+
+    def finish(self, connection: sqlite3.Connection, changes: Changes) -> None:
+        """Tidy up when a good part of the project was written; nothing else spans files here."""
+        if len(changes.written) * TIDY_SHARE >= CodeStore.indexed_files(connection):
+            CodeStore.tidy(connection)
+
+
+def definitions_of(file: ParsedFile) -> Sequence[Definition]:
+    """What a parsed file defines, in order; nothing where no grammar fits."""
+    if file.language is None or file.tree is None:
+        return ()
+    from deltos.languages.outline import outline  # deferred: needs the parser library
+
+    return outline(file.language, file.tree, file.data)
+
+
+def _name_words(definitions: Sequence[Definition], words: Words) -> str:
+    """The words of every defined name, one group per name."""
+    return " | ".join(unique(words.of(definition.name) for definition in definitions))
+
+
+def _record(chunk: Chunk, lines: Sequence[str], words: Words) -> ChunkRecord:
+    body = "\n".join(lines[chunk.start_line - 1 : chunk.end_line])
+    return ChunkRecord(
+        chunk.start_line,
+        chunk.end_line,
+        chunk.symbol,
+        chunk.kind,
+        chunk.signature,
+        words.of(" ".join((chunk.symbol, *chunk.names))),
+        words.of(f"{chunk.signature}\n{chunk.doc}"),
+        words.of(body),
+    )

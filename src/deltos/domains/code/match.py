@@ -1,0 +1,103 @@
+"""Find the files that may answer a query, cheaply however large the project is. Leaves judging them to the ranker."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from deltos.domains.code.features import BEST_CHUNKS, Candidate, Texts, Weights, describe, promise
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from deltos.domains.code.query import CodeQuery
+    from deltos.store.code import ChunkMatch, CodeStore, DefinitionRecord, Scope
+
+# Scoring a row costs twenty times as much as finding it. So a word alone makes a candidate only while such rows are few
+ALONE_ROWS = 300
+# and commoner words only where two of them meet, again while such rows are few.
+PAIR_ROWS = 300
+# Two words of one question meet so much likelier than chance has it.
+_AFFINITY = 3
+MATCH_TERMS = 8
+CHUNK_CANDIDATES = 150
+FILE_CANDIDATES = 60
+_NAME_CANDIDATES = 200
+# So many files are looked at more closely; a name may be defined in many that look alike so far.
+KEPT_FILES = 20
+KEPT_FILES_FOR_NAME = 28
+
+
+def describe_candidates(
+    store: CodeStore, query: CodeQuery, scope: Scope, *, at_least: int = 0
+) -> tuple[list[Candidate], list[list[float]]]:
+    """What may answer the query, with its features: what ranking and training both start from.
+
+    `at_least` is how many files are wanted in the end, if there are so many.
+    """
+    frequencies = store.document_frequencies([*query.terms, *query.joined])
+    chunk_count = store.highest_chunk_id()
+    weights = Weights(query, frequencies, chunk_count)
+    candidates = _candidates(store, query, scope, frequencies, chunk_count, weights.total)
+    kept = max(KEPT_FILES_FOR_NAME if query.names else KEPT_FILES, at_least)
+    if len(candidates) > kept:
+        candidates = sorted(candidates, key=lambda candidate: -promise(candidate, query, weights))[:kept]
+    return candidates, describe(candidates, query, weights, _read_words(store, candidates))
+
+
+def _read_words(store: CodeStore, candidates: Sequence[Candidate]) -> Texts:
+    best = [chunk_id for candidate in candidates for chunk_id in candidate.chunk_ids[:BEST_CHUNKS]]
+    return Texts(store.file_words([candidate.file.id for candidate in candidates]), store.chunk_words(best))
+
+
+def _candidates(
+    store: CodeStore, query: CodeQuery, scope: Scope, frequencies: Mapping[str, int], chunk_count: int, scale: float
+) -> list[Candidate]:
+    terms = sorted(frequencies, key=lambda term: (frequencies[term], term))[:MATCH_TERMS]
+    alone, paired = _divide(terms, frequencies, chunk_count)
+    chunks = store.match_chunks(alone, paired, scope, limit=CHUNK_CANDIDATES) if terms else []
+    files = store.match_files([*query.terms, *query.joined], alone, paired, scope, limit=FILE_CANDIDATES)
+    definitions = store.definitions_named(query.names, scope, limit=_NAME_CANDIDATES) if query.names else []
+    return _gather(store, chunks, files, definitions, scale)
+
+
+def _divide(terms: Sequence[str], frequencies: Mapping[str, int], chunk_count: int) -> tuple[list[str], list[str]]:
+    """The terms, rarest first, that make a candidate alone, and those that do so in pairs."""
+    alone: list[str] = []
+    paired: list[str] = []
+    rows = 0
+    for term in terms:
+        if not paired and (not alone or rows + frequencies[term] <= ALONE_ROWS):
+            alone.append(term)
+            rows += frequencies[term]
+        elif _meetings([*paired, term], frequencies, chunk_count) <= PAIR_ROWS:
+            paired.append(term)
+    return alone, paired
+
+
+def _meetings(terms: Sequence[str], frequencies: Mapping[str, int], chunk_count: int) -> float:
+    """About how many chunks hold two of the terms."""
+    counts = [frequencies[term] for term in terms]
+    total = sum(counts)
+    return _AFFINITY * (total * total - sum(count * count for count in counts)) / 2 / max(1, chunk_count)
+
+
+def _gather(
+    store: CodeStore,
+    chunks: Iterable[ChunkMatch],
+    files: Iterable[tuple[int, float]],
+    definitions: Iterable[tuple[int, DefinitionRecord]],
+    scale: float,
+) -> list[Candidate]:
+    """One candidate per file, with everything that was found in it; scores become shares of `scale`."""
+    ids = dict.fromkeys(file_id for file_id, _ in definitions)
+    ids |= dict.fromkeys(match.file_id for match in chunks)
+    ids |= dict.fromkeys(file_id for file_id, _ in files)
+    found = {file.id: Candidate(file) for file in store.files(list(ids))}
+    for match in chunks:
+        found[match.file_id].chunk_scores.append(match.score / scale)
+        found[match.file_id].chunk_ids.append(match.chunk_id)
+    for file_id, score in files:
+        found[file_id].file_score = score / scale
+    for file_id, definition in definitions:
+        found[file_id].definitions.append(definition)
+    return list(found.values())

@@ -1,0 +1,69 @@
+"""What a path says about a file: its telling stem, its folders, and whether it is an example, vendored or built."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from deltos.text import Words
+
+# Stems that say nothing; the folder's name speaks for such a file.
+GENERIC_STEMS = frozenset({"index", "mod", "__init__", "lib", "main", "init", "default", "root"})
+_SOURCE_FOLDERS = frozenset({"src", "lib", "source", "sources", "main"})
+_ASIDE = re.compile(
+    r"(?:^|/)(?:examples?|samples?|demos?|docs?|vendor|vendored|third[_-]?party|external|deps|compat|legacy|deprecated|"
+    r"benchmarks?|bench|scripts?|tools?|contrib|playground|migrations)(?:/|$)",
+    re.IGNORECASE,
+)
+
+_BUILT = re.compile(
+    r"(?:^|/)(?:dist|build|out|target|output|generated|gen|public/assets|static/js)(?:/|$)", re.IGNORECASE
+)
+
+_SETTINGS = re.compile(
+    r"(?:^|/)(?:\.[^/]+|[^/]*\.(?:config|conf)\.\w+|(?:gulpfile|gruntfile|webpack|rollup|vite|jest|karma|babel|setup|conftest|"
+    r"build|settings|noxfile|fabfile|rakefile|makefile|dockerfile)(?:\.[\w.]+)?)$",
+    re.IGNORECASE,
+)
+
+_PROSE_SUFFIXES = (".md", ".mdx", ".markdown", ".rst", ".adoc", ".txt")
+
+
+def path_words(path: str, words: Words) -> tuple[str, str]:
+    """The words of a path: of its telling stem, and of its folders from the nearest outwards."""
+    stem, folders = telling_stem(path)
+    return words.of(stem), words.of(" ".join(reversed(folders)))
+
+
+def telling_stem(path: str) -> tuple[str, list[str]]:
+    """The part of a path that names its content, and the folders above it: `a/cache/index.ts` is about `cache`."""
+    *folders, name = path.split("/")
+    stem = name.split(".", 1)[0] if not name.startswith(".") else name[1:]
+    while stem.lower() in GENERIC_STEMS and folders:
+        candidate = folders.pop()
+        if candidate.lower() in _SOURCE_FOLDERS and folders:
+            continue
+        stem = candidate
+        break
+    return stem, folders
+
+
+def is_aside(path: str) -> bool:
+    """Whether the path looks like an example, vendored or superseded code."""
+    return _ASIDE.search(path) is not None
+
+
+def is_prose(path: str) -> bool:
+    """Whether the path is that of a text for people."""
+    return path.lower().endswith(_PROSE_SUFFIXES)
+
+
+def is_built(path: str) -> bool:
+    """Whether the path looks like something a build wrote."""
+    return _BUILT.search(path) is not None
+
+
+def is_settings(path: str) -> bool:
+    """Whether the path looks like the configuration of a tool rather than of the product."""
+    return _SETTINGS.search(path) is not None

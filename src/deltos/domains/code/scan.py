@@ -1,0 +1,92 @@
+"""Exact search: read the files themselves for a literal or a pattern, on an engine that cannot backtrack."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from itertools import islice
+from typing import TYPE_CHECKING, Protocol
+
+from deltos.pattern import compiled
+from deltos.workspace.admission import read_regular
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+    from pathlib import Path
+
+SCAN_SECONDS = 8.0
+_MATCHES_PER_FILE = 200
+
+
+@dataclass(frozen=True, slots=True)
+class FileMatches:
+    """The lines of one file on which something matched."""
+
+    path: str
+    lines: tuple[int, ...]
+
+
+@dataclass(slots=True)
+class ScanReport:
+    """How much was read before time ran out."""
+
+    files: int = 0
+    complete: bool = True
+
+
+class Finder(Protocol):
+    """Finds where something stands in a file."""
+
+    def positions(self, data: bytes) -> Iterator[int]:
+        """Byte offsets of matches, in order."""
+
+
+class Literal:
+    """Finds a text as it stands."""
+
+    def __init__(self, text: str) -> None:
+        self._needle = text.encode("utf-8")
+
+    def positions(self, data: bytes) -> Iterator[int]:
+        """Byte offsets of the text."""
+        at = data.find(self._needle)
+        while at >= 0:
+            yield at
+            at = data.find(self._needle, at + len(self._needle))
+
+
+class Pattern:
+    """Finds a regular expression in time linear in the file, whatever the pattern."""
+
+    def __init__(self, pattern: str) -> None:
+        self._pattern = compiled(pattern, hint='Put it in "quotes" to search for the text itself.')
+
+    def positions(self, data: bytes) -> Iterator[int]:
+        """Byte offsets of matches."""
+        for match in self._pattern.finditer(data):
+            yield match.start()
+
+
+def scan(root: Path, paths: Iterable[str], finder: Finder, report: ScanReport) -> Iterator[FileMatches]:
+    """Every file with a match, until time runs out; the report tells how far it came."""
+    deadline = time.monotonic() + SCAN_SECONDS
+    for path in paths:
+        if time.monotonic() > deadline:
+            report.complete = False
+            return
+        data = read_regular(f"{root}/{path}")
+        if data is None:
+            continue
+        report.files += 1
+        if lines := _lines(data, finder):
+            yield FileMatches(path, lines)
+
+
+def _lines(data: bytes, finder: Finder) -> tuple[int, ...]:
+    lines: dict[int, None] = {}
+    line, counted_to = 1, 0
+    for position in islice(finder.positions(data), _MATCHES_PER_FILE):
+        line += data.count(b"\n", counted_to, position)
+        counted_to = position
+        lines[line] = None
+    return tuple(lines)

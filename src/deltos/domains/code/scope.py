@@ -1,0 +1,59 @@
+"""Which files a search may answer from: a folder of the project and kinds of file, as people write them."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from deltos.errors import BadArgument, NotFound
+from deltos.languages.table import LANGUAGES
+from deltos.store.code import Scope
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+MAX_FILE_TYPES = 30
+_LONGEST_FILE_TYPE = 60
+_SHOWN_CHARACTERS = 200
+# What people call a language, where it is neither our name for it nor an extension.
+_ALIASES = {"c++": "cpp", "c#": "csharp", "golang": "go", "shell": "bash", "objective-c": "objc"}
+
+
+def scope_of(root: Path, directory: str, file_type: str) -> Scope:
+    """The scope that `directory` and `file_type` mean."""
+    return Scope(_folder(root, directory.strip()), _suffixes(file_type))
+
+
+def _folder(root: Path, directory: str) -> str:
+    """A folder of the project, relative to its root."""
+    shown = directory[:_SHOWN_CHARACTERS]
+    try:
+        path = (root / directory).resolve()
+        is_folder, exists = path.is_dir(), path.exists()
+    except (OSError, RuntimeError, ValueError):  # too long, a loop of links, a zero byte
+        raise BadArgument(f"'{shown}' is no path", hint="Give a folder of the project.") from None
+    if not path.is_relative_to(root):
+        raise BadArgument(f"'{shown}' is outside the project", hint="Give a folder relative to the project's root.")
+    if not is_folder:
+        kind = "a file" if exists else "missing"
+        raise NotFound(f"'{shown}' is {kind}, not a folder of the project", hint=_folders_hint(root))
+    relative = path.relative_to(root).as_posix()
+    return "" if relative == "." else relative
+
+
+def _folders_hint(root: Path) -> str:
+    folders = sorted(entry.name for entry in root.iterdir() if entry.is_dir() and not entry.name.startswith("."))
+    return f"Top-level folders: {', '.join(folders[:12])}." if folders else ""
+
+
+def _suffixes(file_type: str) -> tuple[str, ...]:
+    """How the names of such files end."""
+    words = [word for word in re.split(r"[,;|\s]+", file_type.lower()) if word.strip("*.")]
+    if len(words) > MAX_FILE_TYPES or any(len(word) > _LONGEST_FILE_TYPE for word in words):
+        raise BadArgument("Too many or too long file types", hint="Give a few, such as 'py' or 'ts,tsx'.")
+    by_name = {language.name: (*language.extensions, *language.filenames) for language in LANGUAGES}
+    suffixes: list[str] = []
+    for word in words:
+        name = word.lstrip("*").lstrip(".")
+        suffixes += by_name.get(_ALIASES.get(name, name)) or (f".{name}",)
+    return tuple(dict.fromkeys(suffixes))

@@ -1,0 +1,219 @@
+"""The read path of code search: understand → match → rank → choose chunks → read the lines as they are now."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from deltos.domains.code.excerpt import excerpted
+from deltos.domains.code.features import BEST_CHUNKS, FEATURES
+from deltos.domains.code.match import describe_candidates
+from deltos.domains.code.model import CodeAnswer, CodeHit
+from deltos.domains.code.paths import is_aside, is_prose
+from deltos.domains.code.query import CodeQuery, understand
+from deltos.domains.code.scan import Finder, Literal, Pattern, ScanReport, scan
+from deltos.domains.code.source import SourceReader
+from deltos.ranking import LinearRanker
+from deltos.store.code import Scope
+from deltos.store.project import ProjectStore
+from deltos.text import shared_words
+from deltos.workspace.purpose import is_test
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from deltos.domains.code.features import Candidate
+    from deltos.store.code import ChunkRow, CodeStore, DefinitionRecord
+
+WEIGHTS_FILE = Path(__file__).with_name("weights.json")
+# Beside the best answer, what convinces less than this share of it is noise; beside a name that was found, even more.
+_LEAST_SHARE, _LEAST_SHARE_BESIDE_NAME = 0.05, 0.1
+_LEAST_SHARE_OF_BEST_CHUNK = 0.5
+_SUGGESTED_FROM = 50_000
+_SHOWN_CHARACTERS = 100
+
+
+@dataclass(frozen=True, slots=True)
+class Ranked:
+    """A chunk chosen for the answer and how much it convinced; `line` is the one asked for, if any."""
+
+    chunk: ChunkRow
+    confidence: float
+    line: int = 0
+
+
+class CodeSearch:
+    """Searches one project's code."""
+
+    def __init__(self, store: CodeStore, root: Path, ranker: LinearRanker | None = None) -> None:
+        self._store = store
+        self._root = root
+        self._ranker = ranker or shared_ranker()
+
+    def search(self, text: str, scope: Scope | None = None, *, limit: int = 10, concise: bool = False) -> CodeAnswer:
+        """The best chunks for a query, one per file first; when concise, only the telling part of each."""
+        query = understand(text, shared_words())
+        with self._store.database.snapshot():
+            exactly = query.kind in ("literal", "pattern")
+            search = self._search_exactly if exactly else self._search_by_words
+            answer = search(query, scope or Scope(), limit=limit)
+        if not concise:
+            return answer
+        return replace(answer, hits=tuple(excerpted(hit, query, shared_words()) for hit in answer.hits))
+
+    def _search_by_words(
+        self, query: CodeQuery, scope: Scope, *, limit: int, notes: tuple[str, ...] = ()
+    ) -> CodeAnswer:
+        ranked = _worthwhile(rank_files(self._store, query, scope, self._ranker, at_least=limit), query)
+        chosen = _chosen_chunks(self._store, ranked, query, at_once=limit)
+        hits = self._read(chosen, query, limit=limit)
+        if hits:
+            if query.is_name and not any(candidate.definitions for candidate, _ in ranked):
+                shown = query.text[:_SHOWN_CHARACTERS]
+                notes = (*notes, f"Note: nothing named {shown} is defined here; closest by words:")
+            return CodeAnswer(tuple(hits), len(ranked), notes=notes)
+        return CodeAnswer((), 0, self._store.file_count(scope), notes, self._suggest(query))
+
+    def _search_exactly(self, query: CodeQuery, scope: Scope, *, limit: int) -> CodeAnswer:
+        finder: Finder = Literal(query.text) if query.kind == "literal" else Pattern(query.text)
+        report = ScanReport()
+        ids = {path: file_id for file_id, path in self._store.paths(scope)}
+        order = sorted(ids, key=lambda path: (is_prose(path), is_test(path), is_aside(path), path))
+        found: list[Ranked] = []
+        for matches in scan(self._root, order, finder, report):
+            found += _covering(self._store.chunks_of_file(ids[matches.path]), matches.lines)
+        stopped = f"Note: stopped after {report.files}/{len(ids)} files; narrow by directory."
+        note = () if report.complete else (stopped,)
+        if not found:
+            shown = repr(query.text[:_SHOWN_CHARACTERS])
+            missing = (f"No exact match for {query.kind} {shown} in {report.files} files; closest by words:",)
+            words = understand(" ".join(query.text.split()) + " ", shared_words(), exact=False)
+            return self._search_by_words(words, scope, limit=limit, notes=note + missing)
+        hits = self._read(_one_per_file_first(found), query, limit=limit)
+        return CodeAnswer(tuple(hits), len(found), len(ids), note)
+
+    def _read(self, chosen: Iterable[Ranked], query: CodeQuery, *, limit: int) -> list[CodeHit]:
+        """The chosen chunks with their lines from disk; what is gone from disk is left out."""
+        reader = SourceReader(self._root, ProjectStore(self._store.database))
+        found: list[tuple[Ranked, CodeHit]] = []
+        for ranked in chosen:
+            if len(found) >= limit:
+                break
+            if hit := reader.hit(ranked.chunk, ranked.confidence):
+                found.append((ranked, hit))
+        return self._named(found, query) if found else []
+
+    def _named(self, found: Sequence[tuple[Ranked, CodeHit]], query: CodeQuery) -> list[CodeHit]:
+        """The hits, each named for the definition in it that was asked for; those in changed files keep their names."""
+        places = [(ranked.chunk.file_id, hit.start_line, hit.end_line) for ranked, hit in found]
+        terms = set(query.terms)
+        return [
+            _named(hit, ranked.line, inside, terms) if hit.start_line == ranked.chunk.start_line else hit
+            for (ranked, hit), inside in zip(found, self._store.definitions_in(places), strict=True)
+        ]
+
+    def _suggest(self, query: CodeQuery) -> tuple[str, ...]:
+        from rapidfuzz import process  # deferred: only needed when nothing was found
+
+        names = self._store.defined_names(limit=_SUGGESTED_FROM)
+        return tuple(name for name, score, _ in process.extract(query.text, names, limit=3) if score > 60)
+
+
+def _named(hit: CodeHit, line: int, inside: Sequence[DefinitionRecord], terms: set[str]) -> CodeHit:
+    """The hit named for one of the definitions inside: the innermost around a line, or by the words of its name."""
+    if line:
+        around = [definition for definition in inside if definition.line <= line <= definition.end_line]
+        return replace(_called(hit, around[-1]) if around else hit, line=line)
+    if len(inside) < 2:
+        return hit
+    spoken = [len(terms.intersection(shared_words().of(definition.name).split())) for definition in inside]
+    if max(spoken) <= len(terms.intersection(shared_words().of(hit.symbol).split())):
+        return hit
+    return _called(hit, inside[spoken.index(max(spoken))])
+
+
+def _called(hit: CodeHit, definition: DefinitionRecord) -> CodeHit:
+    name = f"{definition.container}.{definition.name}" if definition.container else definition.name
+    return replace(hit, symbol=name, kind=definition.kind)
+
+
+def rank_files(
+    store: CodeStore, query: CodeQuery, scope: Scope, ranker: LinearRanker, *, at_least: int
+) -> list[tuple[Candidate, float]]:
+    """Files that may answer the query, best first, each with its confidence."""
+    candidates, rows = describe_candidates(store, query, scope, at_least=at_least)
+    scored = zip(candidates, ranker.scores(rows), strict=True)
+    ordered = sorted(scored, key=lambda pair: (-pair[1], pair[0].file.path))
+    return [(candidate, ranker.confidence(score)) for candidate, score in ordered]
+
+
+def _worthwhile(ranked: list[tuple[Candidate, float]], query: CodeQuery) -> list[tuple[Candidate, float]]:
+    """The files that are worth their tokens."""
+    share = _LEAST_SHARE_BESIDE_NAME if query.kind == "symbol" else _LEAST_SHARE
+    best = max((confidence for _, confidence in ranked), default=0.0)
+    return [(candidate, confidence) for candidate, confidence in ranked if confidence >= best * share]
+
+
+def _chosen_chunks(
+    store: CodeStore, ranked: Sequence[tuple[Candidate, float]], query: CodeQuery, *, at_once: int
+) -> Iterator[Ranked]:
+    """One chunk of each file in order of rank; then the next best ones of the same files."""
+    others: list[Ranked] = []
+    for start in range(0, len(ranked), at_once):
+        part = ranked[start : start + at_once]
+        matching = store.chunks([chunk_id for candidate, _ in part for chunk_id in candidate.chunk_ids[:BEST_CHUNKS]])
+        for candidate, confidence in part:
+            chunks = _chunks_of(store, candidate, query, matching)
+            yield from (Ranked(first.chunk, confidence, first.line) for first in chunks[:1])
+            others += [Ranked(other.chunk, confidence * 0.9, other.line) for other in chunks[1:]]
+    yield from others
+
+
+def _chunks_of(
+    store: CodeStore, candidate: Candidate, query: CodeQuery, matching: Mapping[int, ChunkRow]
+) -> list[Ranked]:
+    """The chunks of a file worth showing, best first: the definition asked for, then what matches by words.
+
+    There are none where a file holds nothing but blank lines.
+    """
+    file_id = candidate.file.id
+    exact = [d.line for d in candidate.definitions if d.name in query.names] or [d.line for d in candidate.definitions]
+    defining = _covering(store.chunks_at(file_id, exact[:2]), exact[:2]) if exact else []
+    best = [Ranked(matching[chunk_id], 1.0) for chunk_id in _best_chunks(candidate)]
+    shown: dict[int, Ranked] = {}
+    for ranked in [*defining, *best]:
+        shown.setdefault(ranked.chunk.id, ranked)
+    return list(shown.values()) or [Ranked(chunk, 1.0) for chunk in store.first_chunk(file_id)]
+
+
+def _best_chunks(candidate: Candidate) -> list[int]:
+    """The chunks that match about as well as the best one of the file."""
+    scored = zip(candidate.chunk_ids[:BEST_CHUNKS], candidate.chunk_scores, strict=False)
+    return [chunk_id for chunk_id, score in scored if score >= candidate.chunk_scores[0] * _LEAST_SHARE_OF_BEST_CHUNK]
+
+
+def _covering(chunks: Sequence[ChunkRow], lines: Iterable[int]) -> list[Ranked]:
+    """The chunks that hold the lines, in order of the lines, each with the first that it holds."""
+    found: dict[int, Ranked] = {}
+    for line in lines:
+        for chunk in chunks:
+            if chunk.start_line <= line <= chunk.end_line:
+                found.setdefault(chunk.id, Ranked(chunk, 1.0, line))
+    return list(found.values())
+
+
+def _one_per_file_first(found: Sequence[Ranked]) -> list[Ranked]:
+    seen: dict[str, int] = {}
+    order = []
+    for position, ranked in enumerate(found):
+        seen[ranked.chunk.path] = nth = seen.get(ranked.chunk.path, -1) + 1
+        order.append((nth, position, ranked))
+    return [ranked for _, _, ranked in sorted(order, key=lambda item: item[:2])]
+
+
+@cache
+def shared_ranker() -> LinearRanker:
+    """The committed weights, read once."""
+    return LinearRanker.load(WEIGHTS_FILE, FEATURES)

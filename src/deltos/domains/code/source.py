@@ -1,0 +1,150 @@
+"""Read a chunk's lines from disk as they are now, also when the file changed after it was indexed."""
+
+from __future__ import annotations
+
+import hashlib
+from typing import TYPE_CHECKING
+
+from deltos.domains.code.chunk import chunk_lines, lines_of
+from deltos.domains.code.index import definitions_of
+from deltos.domains.code.model import CodeHit
+from deltos.workspace.admission import admit, read_regular, to_utf8
+from deltos.workspace.extract import parse_file
+from deltos.workspace.sync import is_stale
+from deltos.workspace.walk import stamp
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from deltos.domains.code.model import Chunk
+    from deltos.store.code import ChunkRow
+    from deltos.store.project import ProjectStore
+    from deltos.workspace.admission import Admitted
+
+CONTEXT_LINES = 3
+_BLOCKS = (8192, 256)  # bytes that are passed over at once while there are lines to pass
+_NEAR_LINES = 12  # among so many, those that are not blank are looked for
+CONTEXT_CHARACTERS = 200  # of each line
+
+
+class _Unchanged:
+    """A file that is as it was indexed: chunks are where they were, and only lines near them are taken apart."""
+
+    def __init__(self, data: bytes) -> None:
+        self._data = data
+
+    def successor(self, chunk: ChunkRow) -> ChunkRow:
+        """The chunk itself."""
+        return chunk
+
+    def around(self, start: int, end: int) -> tuple[list[str], list[str], list[str]]:
+        """The lines before, from `start` to `end`, and after; of the others as many as may be shown."""
+        first = max(0, start - 1 - _NEAR_LINES)
+        count = end + _NEAR_LINES - first
+        near = lines_of(b"\n".join(self._data[_offset(self._data, first) :].split(b"\n", count)[:count]) + b"\n")
+        return near[: start - 1 - first], near[start - 1 - first : end - first], near[end - first :]
+
+
+class _Changed:
+    """A file that changed after it was indexed, or may have: chunks are looked for anew."""
+
+    def __init__(self, path: str, admitted: Admitted) -> None:
+        self._lines = lines_of(admitted.data)
+        self._chunks = chunk_lines(self._lines, definitions_of(parse_file(path, admitted)))
+
+    def successor(self, chunk: ChunkRow) -> Chunk | None:
+        """What the chunk is now: the chunk of the same symbol nearest to where it was; None when that is gone."""
+        same = [now for now in self._chunks if now.symbol == chunk.symbol]
+        return min(same, key=lambda now: abs(now.start_line - chunk.start_line), default=None)
+
+    def around(self, start: int, end: int) -> tuple[list[str], list[str], list[str]]:
+        """The lines before, from `start` to `end`, and after."""
+        return self._lines[: start - 1], self._lines[start - 1 : end], self._lines[end:]
+
+
+class SourceReader:
+    """Turns chunks into hits; reads each file once."""
+
+    def __init__(self, root: Path, store: ProjectStore) -> None:
+        self._root = root
+        self._store = store
+        self._sources: dict[str, _Unchanged | _Changed | None] = {}
+
+    def hit(self, chunk: ChunkRow, confidence: float) -> CodeHit | None:
+        """The chunk with its current lines; None when neither it nor its successor is on disk any more."""
+        source = self._source(chunk.path)
+        now = source.successor(chunk) if source else None
+        if source is None or now is None:
+            return None
+        before, lines, after = source.around(now.start_line, now.end_line)
+        return CodeHit(
+            chunk.id,
+            chunk.path,
+            now.start_line,
+            now.end_line,
+            now.symbol,
+            now.kind,
+            round(confidence, 4),
+            _content(now.signature, lines),
+            "\n".join(_nearest(before[::-1])[::-1]),
+            "\n".join(_nearest(after)),
+        )
+
+    def lines(self, path: str) -> list[str] | None:
+        """All lines of a file as they are now; None when it cannot be shown."""
+        current = stamp(f"{self._root}/{path}")
+        admitted = admit(self._root, path, current.size) if current else ""
+        return None if isinstance(admitted, str) else lines_of(admitted.data)
+
+    def _source(self, path: str) -> _Unchanged | _Changed | None:
+        if path not in self._sources:
+            self._sources[path] = self._load(path)
+        return self._sources[path]
+
+    def _load(self, path: str) -> _Unchanged | _Changed | None:
+        current, known = stamp(f"{self._root}/{path}"), self._store.file(path)
+        if current is None:
+            return None
+        # The same stamp means the same content; only in doubt is all of it looked at.
+        if known is not None and not is_stale(known.stamp, current):
+            data = read_regular(f"{self._root}/{path}")
+            return _Unchanged(to_utf8(data)) if data is not None else None
+        admitted = admit(self._root, path, current.size)
+        if isinstance(admitted, str):
+            return None
+        if known is not None and hashlib.sha256(admitted.data).digest() == known.hash:
+            return _Unchanged(admitted.data)
+        return _Changed(path, admitted)
+
+
+def _offset(data: bytes, lines: int) -> int:
+    """Where the line begins that so many others come before."""
+    at = 0
+    for block in _BLOCKS:
+        while (passed := data.count(b"\n", at, at + block)) < lines and at < len(data):
+            lines -= passed
+            at += block
+    for _ in range(lines):
+        at = data.find(b"\n", at) + 1
+    return at
+
+
+def _nearest(lines: Sequence[str]) -> Sequence[str]:
+    """The first few lines, not counting blank ones before them; long ones shortened."""
+    first = next((number for number, line in enumerate(lines) if line.strip()), len(lines))
+    return [line[:CONTEXT_CHARACTERS] for line in lines[first : first + CONTEXT_LINES]]
+
+
+def _content(signature: str, lines: Sequence[str]) -> str:
+    """The lines; those from the middle of a long definition keep its header above them."""
+    body = "\n".join(lines)
+    return body if not signature or _holds_header(signature, lines) else f"{signature}\n…\n{body}"
+
+
+def _holds_header(signature: str, lines: Sequence[str]) -> bool:
+    head = signature.split("(")[0].strip()
+    if " " in head:
+        return head in " ".join(" ".join(lines).split())
+    # A bare name, as methods have in some languages, is no header where it is only called.
+    return any(line.strip().startswith(head) for line in lines)

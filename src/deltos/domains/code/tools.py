@@ -1,0 +1,190 @@
+"""The code toolset: index_repository, search_code, set_working_directory."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from deltos.domains.code.render import render_hits
+from deltos.domains.code.scope import scope_of
+from deltos.domains.code.search import CodeSearch
+from deltos.errors import BadArgument
+from deltos.store.code import CodeStore
+from deltos.tool import Answer, Call, JsonObject, Parameter, Tool
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from deltos.domains.code.model import CodeAnswer
+    from deltos.store.code import Scope
+    from deltos.store.project import Totals
+    from deltos.workspace.project_index import Freshness, ProjectIndex
+    from deltos.workspace.projects import Projects
+    from deltos.workspace.sync import SyncReport
+
+_SHOWN_ERRORS = 20
+_CONCISE_KEYS = ("project_id", "status", "files_indexed", "files_skipped", "chunks_created", "duration_ms")
+
+
+def code_tools(projects: Projects, *, token_budget: int) -> tuple[Tool, ...]:
+    """The tools of the code toolset, bound to the projects they work on."""
+    tools = _CodeTools(projects, token_budget)
+    return (
+        _index_repository(tools.index_repository),
+        _search_code(tools.search_code),
+        _set_working_directory(tools.set_working_directory),
+    )
+
+
+def _index_repository(run: Callable[[Call], Answer]) -> Tool:
+    return Tool(
+        "index_repository",
+        "code",
+        "Index a repository",
+        "Index a repository or update its index. search_code does so on first use.",
+        (
+            Parameter("repo_path", "string", "Folder; default: the session's project.", default=""),
+            Parameter("project_id", "string", "Or an indexed project.", default=""),
+            Parameter("force_reindex", "boolean", "Parse every file again.", default=False),
+            Parameter("concise", "boolean", "Counts only.", default=False),
+        ),
+        run,
+        read_only=False,
+    )
+
+
+def _search_code(run: Callable[[Call], Answer]) -> Tool:
+    return Tool(
+        "search_code",
+        "code",
+        "Search code",
+        'Find code by meaning, by name or exactly: plain words, a symbol, a "quoted string" or a /regex/.',
+        (
+            Parameter("query", "string", "What to look for."),
+            Parameter("project_id", "string", "Default: the session's.", default=""),
+            Parameter("file_type", "string", "Such as 'py', 'python' or 'ts,tsx'.", default=""),
+            Parameter("directory", "string", "Only below this folder.", default=""),
+            Parameter("limit", "integer", "How many (1-50).", default=10, minimum=1, maximum=50),
+            Parameter("concise", "boolean", "Half as long.", default=False),
+        ),
+        run,
+    )
+
+
+def _set_working_directory(run: Callable[[Call], Answer]) -> Tool:
+    return Tool(
+        "set_working_directory",
+        "code",
+        "Set project",
+        "Make a folder this session's default project for all tools.",
+        (Parameter("directory", "string", "Folder of the project."),),
+        run,
+        read_only=False,
+    )
+
+
+class _CodeTools:
+    def __init__(self, projects: Projects, token_budget: int) -> None:
+        self._projects = projects
+        self._token_budget = token_budget
+
+    def index_repository(self, call: Call) -> Answer:
+        """Index now, however long it takes, reporting progress."""
+        started = time.monotonic()
+        index = self._chosen(call)
+        report = index.index(progress=call.progress, force=call.flag("force_reindex"))
+        totals = index.store.totals()
+        data = _index_data(index, report, totals, duration_ms=int((time.monotonic() - started) * 1000))
+        concise = call.flag("concise")
+        text = _index_text(data, totals, report, CodeStore(index.database).chunk_count(), concise=concise)
+        return Answer(text, {key: data[key] for key in _CONCISE_KEYS} if concise else data)
+
+    def search_code(self, call: Call) -> Answer:
+        """Bring the index up to date, then search it."""
+        started = time.monotonic()
+        index = self._projects.find(call.text("project_id"), call.session.project_root())
+        scope = scope_of(index.project.root, call.text("directory"), call.text("file_type"))
+        search = CodeSearch(CodeStore(index.database), index.project.root)
+
+        def work(freshness: Freshness) -> CodeAnswer:
+            answer = search.search(call.text("query"), scope, limit=call.number("limit"), concise=call.flag("concise"))
+            if not answer.hits and not answer.files_searched:
+                answer = answer.with_notes((_why_empty(index.store.totals(), scope),))
+            return answer.with_notes(freshness.notes)
+
+        return render_hits(
+            index.answer(work, progress=call.progress),
+            query=call.text("query"),
+            project_id=index.project.project_id,
+            database_name=index.database.path.name,
+            latency_ms=int((time.monotonic() - started) * 1000),
+            concise=call.flag("concise"),
+            token_budget=self._token_budget,
+            excerpts=call.excerpts,
+        )
+
+    def set_working_directory(self, call: Call) -> Answer:
+        """Check the folder, then remember it for the session."""
+        index = self._projects.at(_folder(call.text("directory"), call.session.project_root()))
+        call.session.set_project_root(index.project.root)
+        state = "indexed" if index.store.meta("complete") else "not indexed yet; the first search does it"
+        text = f"Working directory: {index.project.root} (project {index.project.project_id}, {state})"
+        return Answer(text, {"directory": str(index.project.root), "project_id": index.project.project_id})
+
+    def _chosen(self, call: Call) -> ProjectIndex:
+        if path := call.text("repo_path"):
+            return self._projects.at(_folder(path, call.session.project_root()))
+        return self._projects.find(call.text("project_id"), call.session.project_root())
+
+
+def _folder(text: str, base: Path) -> Path:
+    if not text.strip() or "\0" in text:
+        raise BadArgument("The path is empty or invalid", hint="Give the path of a folder.")
+    return base / Path(text).expanduser()
+
+
+def _index_data(index: ProjectIndex, report: SyncReport, totals: Totals, *, duration_ms: int) -> JsonObject:
+    return {
+        "repository_id": index.database.path.stem,
+        "project_id": index.project.project_id,
+        "status": "indexed" if report.written or report.removed else "up_to_date",
+        "files_indexed": report.files_written,
+        "files_skipped": report.files_skipped,
+        "chunks_created": report.pieces_written["code"],
+        "languages": totals.languages,
+        "errors": report.errors[:_SHOWN_ERRORS],
+        "duration_ms": duration_ms,
+        "database_name": index.database.path.name,
+    }
+
+
+def _index_text(data: JsonObject, totals: Totals, report: SyncReport, chunks: int, *, concise: bool) -> str:
+    first = (
+        f"{data['status']}: {data['files_indexed']} files parsed in {data['duration_ms']} ms; "
+        f"the index has {totals.files} files, {chunks} chunks"
+    )
+    if concise:
+        return "\n".join([*report.notes, first])
+    lines = [*report.notes, first, f"project {data['project_id']}"]
+    if totals.languages:
+        lines.append(f"languages: {_counted(totals.languages)}")
+    if report.skipped_by_reason:
+        lines.append(f"skipped: {_counted(report.skipped_by_reason)}")
+    lines += [f"error: {error}" for error in data["errors"]]
+    if unsaid := len(report.errors) - len(data["errors"]):
+        lines.append(f"and {unsaid} more errors")
+    return "\n".join(lines)
+
+
+def _why_empty(totals: Totals, scope: Scope) -> str:
+    """What a search with no files to look into should have known."""
+    if scope.folder or scope.suffixes:
+        where = f" below {scope.folder}" if scope.folder else ""
+        kind = f" that ends in {' or '.join(scope.suffixes)}" if scope.suffixes else ""
+        return f"Note: no indexed file{where}{kind}; the project has {_counted(totals.languages) or 'no source'}."
+    return f"Note: nothing in this project could be indexed; skipped: {_counted(totals.skipped) or 'nothing'}."
+
+
+def _counted(numbers: Mapping[str, int]) -> str:
+    return ", ".join(f"{name} {count}" for name, count in numbers.items())

@@ -1,0 +1,127 @@
+"""Crawls that go on while the server answers. What they know is in the store; a lock keeps each from running twice."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from deltos.domains.docs.crawl import Clock, Crawl
+from deltos.errors import DeltosError
+from deltos.store.lock import try_lock
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from deltos.domains.docs.source import Opener
+    from deltos.meaning import Meaning
+    from deltos.store.docs import DocsStore
+    from deltos.store.docs_index import DocsIndex
+
+_ATTEMPTS = 3
+_ATTEMPT_PAUSE_SECONDS = 0.05
+_STOP_SECONDS = 5.0
+_log = logging.getLogger(__name__)
+
+
+@dataclass(slots=True)
+class Crawls:
+    """Starts, resumes and stops the crawls of this process; can tell whether another process has one."""
+
+    store: DocsStore
+    index: DocsIndex
+    opener: Opener
+    lock_folder: Path
+    clock: Clock = field(default_factory=Clock)
+    meaning: Callable[[], Meaning | None] = lambda: None
+    _threads: dict[str, threading.Thread] = field(default_factory=dict)
+    _guard: threading.Lock = field(default_factory=threading.Lock)
+    _stop: threading.Event = field(default_factory=threading.Event)
+
+    def start(self, source_id: str) -> None:
+        """Crawl in the background; does nothing when this process already does."""
+        with self._guard:
+            running = self._threads.get(source_id)
+            if running is not None and running.is_alive():
+                return
+            thread = threading.Thread(
+                target=self._run_quietly, args=(source_id,), name=f"crawl-{source_id}", daemon=True
+            )
+            self._threads[source_id] = thread
+            thread.start()
+
+    def resume(self) -> list[str]:
+        """Go on with every crawl that was left unfinished; returns their source ids."""
+        unfinished = self.store.open_crawls()
+        for source_id in unfinished:
+            self.start(source_id)
+        thread = threading.Thread(target=self._catch_up, name="docs-meaning", daemon=True)
+        with self._guard:
+            self._threads[thread.name] = thread
+        thread.start()
+        return unfinished
+
+    def run(self, source_id: str, report: Callable[[], None] = lambda: None) -> bool:
+        """Crawl here and now until done; False when another process is at it."""
+        with try_lock(self._lock_path(source_id)) as held:
+            if not held:
+                return False
+            while (crawl := self.store.crawl(source_id)) and crawl.state == "open" and not self._stop.is_set():
+                source = self.store.source(source_id)
+                if source is None:
+                    break
+                origin = self.opener.open(source)
+                try:
+                    Crawl(
+                        source, crawl, origin, store=self.store, index=self.index,
+                        stopping=self._stop.is_set, clock=self.clock, report=report,
+                    ).run()  # fmt: skip
+                finally:
+                    origin.close()
+            self._catch_up()
+            return True
+
+    def is_running(self, source_id: str) -> bool:
+        """Whether any process crawls the source at this moment."""
+        with try_lock(self._lock_path(source_id)) as held:
+            return not held
+
+    def wait(self, source_id: str) -> None:
+        """Wait for this process's crawl of the source, if there is one."""
+        with self._guard:
+            thread = self._threads.get(source_id)
+        if thread is not None:
+            thread.join()
+
+    def stop(self) -> None:
+        """Ask all crawls of this process to stop at the next safe point, and wait for them a little."""
+        self._stop.set()
+        with self._guard:
+            threads = list(self._threads.values())
+        for thread in threads:
+            thread.join(_STOP_SECONDS)
+
+    def _catch_up(self) -> None:
+        """Vectors for what has none of the present model; words are found meanwhile and without them."""
+        try:
+            if meaning := self.meaning():
+                meaning.catch_up(self._stop.is_set)
+        except DeltosError as exc:  # nobody to ask, or the store is busy: the next crawl or start goes on
+            _log.warning("Vectors of documentation are not complete: %s", exc)
+
+    def _run_quietly(self, source_id: str) -> None:
+        try:
+            for _ in range(_ATTEMPTS):
+                if self.run(source_id):
+                    break
+                self.clock.sleep(_ATTEMPT_PAUSE_SECONDS)  # somebody who only looked may have held the lock
+        except DeltosError as exc:  # the store is full or gone: the crawl stays open and is resumed later
+            _log.warning("The crawl of %s stopped: %s", source_id, exc)
+        except Exception as exc:  # noqa: BLE001 - a thread is a surface: nobody else would hear of it
+            _log.exception("The crawl of %s broke", source_id)
+            self.store.end_crawl(source_id, "failed", f"internal error ({exc!r})", self.clock.now())
+
+    def _lock_path(self, source_id: str) -> Path:
+        return self.lock_folder / f"docs-{source_id}.lock"

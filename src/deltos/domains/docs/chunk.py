@@ -1,0 +1,155 @@
+"""Sections to chunks: whole code blocks, small neighbours merged, long sections split between paragraphs."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from deltos.budget import CHARACTERS_PER_TOKEN, estimate_tokens
+from deltos.markup.model import Block, join_blocks
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from deltos.markup.model import Document, Section
+
+MAX_TOKENS = 400
+SMALL_TOKENS = 40
+TINY_TOKENS = 12
+_LARGEST_CODE_TOKENS = 3_000
+_SENTENCE_END = re.compile(r"(?<=[.!?;:])\s+|\n")
+
+
+@dataclass(frozen=True, slots=True)
+class Chunk:
+    """What one search result shows. `anchors` are all places inside it; the first one opens it."""
+
+    path: tuple[str, ...]
+    anchors: tuple[str, ...]
+    text: str
+    is_definition: bool = False
+
+    @property
+    def tokens(self) -> int:
+        """About how many tokens its text costs."""
+        return estimate_tokens(self.text)
+
+
+def chunk_document(
+    document: Document, *, max_tokens: int = MAX_TOKENS, small_tokens: int = SMALL_TOKENS
+) -> list[Chunk]:
+    """The chunks of a page in reading order; every anchor of the page is in at least one of them."""
+    pieces = [piece for section in document.sections for piece in _split(document.title, section, max_tokens)]
+    return list(_merge(pieces, max_tokens=max_tokens, small_tokens=small_tokens))
+
+
+def _split(title: str, section: Section, max_tokens: int) -> Iterator[Chunk]:
+    path = section.path if not title or section.path[:1] == (title,) else (title, *section.path)
+    anchors = section.anchors
+    for group in _groups(section.blocks, max_tokens):
+        inside = dict.fromkeys((*anchors, *(name for block in group for name in block.anchors)))
+        yield Chunk(path, tuple(inside) or section.anchors[:1], join_blocks(group), section.is_definition)
+        anchors = section.anchors[:1]
+    if not section.blocks:
+        yield Chunk(path, anchors, "", section.is_definition)
+
+
+def _groups(blocks: Iterable[Block], max_tokens: int) -> Iterator[list[Block]]:
+    """Consecutive blocks that together stay within `max_tokens`; an introduction stays with its code."""
+    group: list[Block] = []
+    size = 0
+    for block in (part for whole in blocks for part in _smaller(whole, max_tokens)):
+        tokens = estimate_tokens(block.text)
+        if group and size + tokens > max_tokens:
+            carried = [group.pop()] if block.kind == "code" and _introduces(group) else []
+            yield group
+            group, size = carried, sum(estimate_tokens(part.text) for part in carried)
+        group.append(block)
+        size += tokens
+    if group:
+        yield group
+
+
+def _introduces(group: list[Block]) -> bool:
+    last = group[-1]
+    return (
+        len(group) > 1
+        and last.kind == "prose"
+        and last.text.endswith(":")
+        and estimate_tokens(last.text) < SMALL_TOKENS * 2
+    )
+
+
+def _smaller(block: Block, max_tokens: int) -> Iterator[Block]:
+    """The block itself, or its parts when it is prose longer than a chunk or code beyond all measure."""
+    limit = _LARGEST_CODE_TOKENS if block.kind == "code" else max_tokens
+    if estimate_tokens(block.text) <= limit:
+        yield block
+    elif block.kind == "code":
+        yield from _split_code(block, limit)
+    else:
+        yield from _split_prose(block, limit)
+
+
+def _split_code(block: Block, limit: int) -> Iterator[Block]:
+    opening, *lines, closing = block.text.split("\n")
+    anchors = block.anchors
+    for part in _fill(lines, limit * CHARACTERS_PER_TOKEN, "\n"):
+        yield Block(f"{opening}\n{part}\n{closing}", "code", anchors)
+        anchors = ()
+
+
+def _split_prose(block: Block, limit: int) -> Iterator[Block]:
+    anchors = block.anchors
+    for part in _fill(_SENTENCE_END.split(block.text), limit * CHARACTERS_PER_TOKEN, " "):
+        yield Block(part, block.kind, anchors)
+        anchors = ()
+
+
+def _fill(parts: Iterable[str], most_characters: int, separator: str) -> Iterator[str]:
+    """Join consecutive parts up to a size; a part that is too long by itself is cut."""
+    held = ""
+    for part in parts:
+        if held and len(held) + len(part) > most_characters:
+            yield held
+            held = ""
+        held = f"{held}{separator}{part}" if held else part
+        while len(held) > most_characters:
+            yield held[:most_characters]
+            held = held[most_characters:]
+    if held:
+        yield held
+
+
+def _merge(pieces: list[Chunk], *, max_tokens: int, small_tokens: int) -> Iterator[Chunk]:
+    held: Chunk | None = None
+    for piece in pieces:
+        if held is not None and _belong_together(held, piece, max_tokens, small_tokens):
+            held = _joined(held, piece)
+        else:
+            if held is not None:
+                yield held
+            held = piece
+    if held is not None:
+        yield held
+
+
+def _belong_together(held: Chunk, piece: Chunk, max_tokens: int, small_tokens: int) -> bool:
+    if held.tokens + piece.tokens > max_tokens:
+        return False
+    if not held.text:
+        return piece.path[: len(held.path)] == held.path
+    siblings = held.path[:-1] == piece.path[:-1] or held.path == piece.path[:-1]
+    if held.is_definition and piece.is_definition:
+        small_tokens = min(small_tokens, TINY_TOKENS)  # an entry of a reference is looked up by itself
+    return siblings and min(held.tokens, piece.tokens) < small_tokens
+
+
+def _joined(held: Chunk, piece: Chunk) -> Chunk:
+    """One chunk of two; headings that the first one's breadcrumb does not show stand in the text."""
+    heading = "" if piece.path == held.path else f"### {piece.path[-1]}\n\n"
+    text = f"{held.text}\n\n{heading}{piece.text}" if held.text else piece.text
+    first, second = (held, piece) if held.text else (piece, held)
+    anchors = tuple(dict.fromkeys((*first.anchors, *second.anchors)))
+    return Chunk(first.path, anchors, text, held.is_definition or piece.is_definition)

@@ -1,0 +1,222 @@
+"""Work through the places of one source until none is left, then show the new generation to readers."""
+
+from __future__ import annotations
+
+import heapq
+import time
+from collections import deque
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+from deltos.domains.docs.index import index_words, page_rows
+from deltos.domains.docs.model import Reading, Skipped, Unchanged
+from deltos.domains.docs.readers import Readers
+from deltos.domains.docs.website import GONE
+from deltos.errors import BadRequest, DeltosError, FetchFailed, SourceError
+from deltos.store.docs import Place
+from deltos.store.docs_index import Batch
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from deltos.domains.docs.model import Origin
+    from deltos.domains.docs.readers import Outcome
+    from deltos.store.docs import CrawlRow, DocsStore, PlaceState, SourceRow
+    from deltos.store.docs_index import DocsIndex, KnownPage, PageRow
+
+MOST_ATTEMPTS = 3
+_BATCH_PAGES = 25
+_BATCH_SECONDS = 1.0
+_NO_TEXT = "the page has no text; pages that a script fills in the browser cannot be read"
+_LONGEST_NAP_SECONDS = 0.5  # how long a stop request can go unnoticed
+
+
+@dataclass(frozen=True, slots=True)
+class Clock:
+    """Time, as far as a crawl needs it: what to record, how long ago, how to wait."""
+
+    now: Callable[[], float] = time.time
+    monotonic: Callable[[], float] = time.monotonic
+    sleep: Callable[[float], None] = time.sleep
+    retry_pause_seconds: float = 1.0
+
+
+@dataclass(slots=True)
+class Frontier:
+    """Places that wait: some can be read now, some only later. Remembers every address it has met."""
+
+    most_places: int
+    deepest: int
+    met: set[str]
+    _ready: deque[Place] = field(default_factory=deque)
+    _later: list[tuple[float, str, Place]] = field(default_factory=list)
+
+    def add(self, place: Place) -> None:
+        """Queue a place that was met before."""
+        self._ready.append(place)
+
+    def discover(self, urls: Iterable[str], depth: int) -> list[Place]:
+        """Queue addresses not met before, within the limits; returns them as places."""
+        if self.deepest and depth > self.deepest:
+            return []
+        found = []
+        for url in urls:
+            if url not in self.met and len(self.met) < self.most_places:
+                self.met.add(url)
+                found.append(Place(url, depth))
+        self._ready.extend(found)
+        return found
+
+    def postpone(self, place: Place, until: float) -> None:
+        """Queue a place again, not before `until`."""
+        heapq.heappush(self._later, (until, place.url, place))
+
+    def take(self, now: float) -> Place | None:
+        """The next place that can be read now."""
+        if self._later and self._later[0][0] <= now:
+            return heapq.heappop(self._later)[2]
+        return self._ready.popleft() if self._ready else None
+
+    def seconds_to_wait(self, now: float) -> float:
+        """How long until a place can be read."""
+        return 0.0 if self._ready or not self._later else max(0.0, self._later[0][0] - now)
+
+    def empty(self) -> bool:
+        """Whether nothing waits at all."""
+        return not self._ready and not self._later
+
+
+class Crawl:
+    """One run through a source. Everything it learns is in the store, so another process can go on where it stops."""
+
+    def __init__(
+        self,
+        source: SourceRow,
+        crawl: CrawlRow,
+        origin: Origin,
+        *,
+        store: DocsStore,
+        index: DocsIndex,
+        stopping: Callable[[], bool],
+        clock: Clock,
+        report: Callable[[], None] = lambda: None,
+    ) -> None:
+        self._source = source
+        self._crawl = crawl
+        self._origin = origin
+        self._store = store
+        self._index = index
+        self._stopping = stopping
+        self._clock = clock
+        self._report = report
+        self._frontier = Frontier(source.max_pages, source.max_depth, set())
+        self._known: dict[str, KnownPage] = {}
+        self._pages: list[PageRow] = []
+        self._settled: list[Place] = []
+        self._discovered: list[Place] = []
+        self._saved_at = clock.monotonic()
+
+    def run(self) -> None:
+        """Crawl to the end, or until asked to stop; a source that cannot be read at all is recorded as failed."""
+        try:
+            self._prepare()
+            finished = self._work()
+        except (SourceError, BadRequest) as exc:
+            self._index.discard(self._source.id)
+            self._store.end_crawl(self._source.id, "failed", str(exc), self._clock.now())
+            return
+        if self._save() and finished:
+            self._finish()
+
+    def _prepare(self) -> None:
+        """Load what is queued; a crawl that just begins is seeded first."""
+        if not self._crawl.is_seeded:
+            known = () if self._crawl.is_full else self._index.live_places(self._source.id)
+            frontier = Frontier(self._source.max_pages, 0, set())
+            places = frontier.discover(self._origin.begin(), 0)
+            # Known pages are asked again even where nothing leads to them any more.
+            places += frontier.discover(known if self._origin.keeps_unlisted else (), 1)
+            self._store.seed(self._source.id, places)
+        self._known = {} if self._crawl.is_full else self._index.known_pages(self._source.id)
+        self._frontier.met = self._store.known_urls(self._source.id)
+        for place in self._store.queued(self._source.id):
+            self._frontier.add(place)
+
+    def _work(self) -> bool:
+        """Read places side by side; False when asked to stop before the end."""
+        readers = Readers(self._origin)
+        try:
+            while readers.busy or not self._frontier.empty():
+                if self._stopping() or not self._save_if_due():
+                    return False
+                self._start_some(readers)
+                if readers.busy and (read := readers.next_outcome(_LONGEST_NAP_SECONDS)):
+                    self._take_in(*read)
+        finally:
+            readers.close()
+        return True
+
+    def _start_some(self, readers: Readers) -> None:
+        while readers.free():
+            place = self._frontier.take(self._clock.monotonic())
+            if place is None:
+                break
+            if pause := self._origin.take_turn(place):
+                self._frontier.postpone(place, self._clock.monotonic() + pause)
+                break
+            readers.read(place, self._known.get(place.url))
+        if not readers.busy:  # all that waits has to wait
+            self._clock.sleep(min(_LONGEST_NAP_SECONDS, self._frontier.seconds_to_wait(self._clock.monotonic())))
+
+    def _take_in(self, place: Place, outcome: Outcome) -> None:
+        match outcome:
+            case Reading():
+                pages = [page for page in page_rows(place.url, outcome) if page.chunks]
+                self._pages.extend(pages)
+                self._settle(place, "done" if pages else "skipped", "" if pages else _NO_TEXT, outcome.leads_to)
+            case Unchanged():
+                self._settle(place, "unchanged", "")
+            case Skipped():
+                self._settle(place, "skipped", outcome.reason, outcome.leads_to)
+            case DeltosError():
+                self._take_in_failure(place, outcome)
+        self._report()
+
+    def _take_in_failure(self, place: Place, exc: DeltosError) -> None:
+        place = replace(place, attempts=place.attempts + 1)
+        if isinstance(exc, FetchFailed) and exc.retryable and place.attempts < MOST_ATTEMPTS:
+            pause = self._clock.retry_pause_seconds * 2 ** (place.attempts - 1)
+            self._frontier.postpone(place, self._clock.monotonic() + max(pause, exc.retry_after_seconds))
+        else:
+            is_missing = isinstance(exc, FetchFailed) and exc.status in GONE
+            self._settle(place, "missing" if is_missing else "failed", str(exc))
+
+    def _settle(self, place: Place, state: PlaceState, reason: str, leads_to: Iterable[str] = ()) -> None:
+        self._settled.append(replace(place, state=state, reason=reason))
+        self._discovered.extend(self._frontier.discover(leads_to, place.depth + 1))
+
+    def _save_if_due(self) -> bool:
+        if len(self._pages) < _BATCH_PAGES and self._clock.monotonic() - self._saved_at < _BATCH_SECONDS:
+            return True
+        return self._save()
+
+    def _save(self) -> bool:
+        """Write what was learned; False when nobody wants this crawl any more."""
+        batch = Batch(tuple(self._pages), tuple(self._settled), tuple(self._discovered))
+        self._pages, self._settled, self._discovered = [], [], []
+        self._saved_at = self._clock.monotonic()
+        return self._index.write(self._source.id, self._crawl.generation, batch)
+
+    def _finish(self) -> None:
+        counts = self._store.place_counts(self._source.id)
+        if not counts.get("done") and not counts.get("unchanged"):
+            reason = self._store.first_reason(self._source.id) or "no readable page was found"
+            self._index.discard(self._source.id)
+            self._store.end_crawl(self._source.id, "failed", reason, self._clock.now())
+            return
+        generation = self._crawl.generation
+        dropped = self._index.drop_unmet(self._source.id, generation)
+        is_changed = dropped or counts.get("done")
+        if is_changed and not index_words(self._index, self._source.id, stopping=self._stopping):
+            return  # stays open; the next process goes on here
+        self._index.publish(self._source.id, generation, now=self._clock.now())

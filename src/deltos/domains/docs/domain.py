@@ -1,0 +1,72 @@
+"""The documentation domain, put together: give it a database and what the user allows, get its objects."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+from typing import TYPE_CHECKING
+
+from deltos.domains.docs.background import Crawls
+from deltos.domains.docs.crawl import Clock
+from deltos.domains.docs.library import Library
+from deltos.domains.docs.model import NoApis
+from deltos.domains.docs.search import DocsSearch
+from deltos.domains.docs.source import Opener
+from deltos.store.docs import DocsStore
+from deltos.store.docs_index import DocsIndex
+from deltos.store.docs_search import DocsSearchStore
+from deltos.store.vectors import DOCS_CHUNKS, VectorStore
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from deltos.domains.docs.model import ApiShelf
+    from deltos.embed.protocol import Embedder
+    from deltos.fetch.http import HttpClient
+    from deltos.meaning import Meaning
+    from deltos.store.sqlite import Database
+
+
+@dataclass(frozen=True, slots=True)
+class Docs:
+    """What surfaces use: the sources, the search over them, and the API descriptions beside them."""
+
+    library: Library
+    search: DocsSearch
+    apis: ApiShelf
+
+
+def open_docs(
+    database: Database,
+    *,
+    allow_private_hosts: bool = False,
+    environments: tuple[Path, ...] = (),
+    apis: ApiShelf | None = None,
+    clock: Clock | None = None,
+    embedder: Callable[[], Embedder | None] = lambda: None,
+) -> Docs:
+    """The domain over one library file; locks of running crawls lie beside that file."""
+    shelf = apis or NoApis()
+    clock = clock or Clock()
+
+    def client() -> HttpClient:
+        from deltos.fetch.http import HttpClient  # deferred: searching needs no network
+
+        return HttpClient(allow_private_hosts=allow_private_hosts)
+
+    opener = Opener(client, shelf, environments, clock.monotonic)
+    store, index, search_store = DocsStore(database), DocsIndex(database), DocsSearchStore(database)
+
+    @cache
+    def meaning() -> Meaning | None:
+        model = embedder()
+        if model is None:
+            return None
+        from deltos.meaning import Meaning  # deferred: numpy takes a while to import
+
+        return Meaning(model, VectorStore(database, DOCS_CHUNKS))
+
+    crawls = Crawls(store, index, opener, database.path.parent / "locks", clock, meaning)
+    library = Library(store, index, search_store, crawls, opener, apis=shelf, now=clock.now)
+    return Docs(library, DocsSearch(library, search_store, shelf, meaning), shelf)

@@ -1,0 +1,86 @@
+"""A local folder or file as a source."""
+
+from __future__ import annotations
+
+import hashlib
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from deltos.domains.docs.model import ApiShelf, FoundDescription, Reading, ReadPage, Skipped, Unchanged
+from deltos.errors import NotFound, SourceError
+from deltos.fetch.files import MAX_DESCRIPTION_BYTES, MAX_FILE_BYTES, read_file, walk_files
+from deltos.markup.formats import SUFFIXES, format_of, parse
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from deltos.store.docs import Place, SourceRow
+    from deltos.store.docs_index import KnownPage
+
+_API_SUFFIXES = frozenset((".json", ".yaml", ".yml", ".graphql", ".graphqls", ".gql", ".proto"))
+
+
+class Folder:
+    """Reads the documentation files below one folder."""
+
+    parallel = 1
+    keeps_unlisted = False
+
+    def __init__(self, source: SourceRow, apis: ApiShelf) -> None:
+        self._root = Path(source.url)
+        self._source = source
+        self._apis = apis
+
+    def begin(self) -> Iterator[str]:
+        """Every file of a format that we read."""
+        if not self._root.exists():
+            raise NotFound(
+                f"No such file or folder: {self._root}", hint="It was there when it was added; was it moved?"
+            )
+        base = self._root.parent if self._root.is_file() else self._root
+        for path in walk_files(self._root, SUFFIXES | _API_SUFFIXES):
+            relative = path.relative_to(base).as_posix()
+            if self._wants(relative):
+                yield path.as_posix()
+
+    def read(self, place: Place, known: KnownPage | None) -> Reading | Unchanged | Skipped:
+        """Parse one file, unless its time and size are as they were."""
+        path = Path(place.url)
+        try:
+            facts = path.stat()
+        except OSError as exc:
+            raise SourceError(f"Cannot read the file ({exc.strerror})") from exc
+        form = format_of(place.url)
+        stamp = f"{facts.st_mtime_ns}-{facts.st_size}"
+        if known and known.etag == stamp:
+            return Unchanged()
+        data = read_file(path, MAX_FILE_BYTES if form else MAX_DESCRIPTION_BYTES)
+        digest = hashlib.blake2b(data, digest_size=16).digest()
+        if form is None:
+            return self._not_a_page(path, data)
+        title = path.stem if form in ("text", "pdf") else ""
+        document = parse(data, form, url=place.url, title=title)
+        return Reading((ReadPage(place.url, document, document.links),), (), stamp, "", digest)
+
+    def take_turn(self, _place: Place) -> float:
+        """A disk need not be spared."""
+        return 0.0
+
+    def close(self) -> None:
+        """Nothing is held open."""
+
+    def _wants(self, relative: str) -> bool:
+        source = self._source
+        if source.include and not _matches(relative, source.include):
+            return False
+        return not _matches(relative, source.exclude)
+
+    def _not_a_page(self, path: Path, data: bytes) -> Skipped:
+        if self._apis.recognises(data):
+            return Skipped(self._apis.add(FoundDescription(path.stem, path.as_posix(), self._source.version, data)))
+        return Skipped("not documentation")
+
+
+def _matches(relative: str, globs: tuple[str, ...]) -> bool:
+    return any(fnmatchcase(relative, glob) or fnmatchcase(relative, f"*/{glob}") for glob in globs)

@@ -1,0 +1,150 @@
+"""Documents to rows, then rows to index words. Words come last: links to a chunk are known when all pages are."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from deltos.domains.docs.chunk import chunk_document
+from deltos.store.docs_index import ChunkRow, ChunkWords, PageRow, PageWords
+from deltos.text import shared_words
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from deltos.domains.docs.model import Reading
+    from deltos.store.docs_index import DocsIndex, StoredChunk, StoredPage
+    from deltos.text import Words
+
+SECTION_SEPARATOR = " > "
+_CHUNKS_PER_WRITE = 500
+_MOST_LINK_TEXTS = 30
+
+
+def page_rows(place: str, reading: Reading) -> Iterator[PageRow]:
+    """The rows of every page that was read at `place`."""
+    for page in reading.pages:
+        chunks = chunk_document(page.document)
+        yield PageRow(
+            url=page.url,
+            place=place,
+            title=page.document.title,
+            etag=reading.etag,
+            last_modified=reading.last_modified,
+            hash=reading.hash,
+            chunks=tuple(
+                ChunkRow(SECTION_SEPARATOR.join(chunk.path), chunk.anchors, chunk.is_definition, chunk.text)
+                for chunk in chunks
+                if chunk.text or chunk.path
+            ),
+            links=tuple((link.url, link.text) for link in page.links if link.text),
+        )
+
+
+@dataclass(slots=True)
+class _InboundLinks:
+    """Who links to a chunk or page, and with which words."""
+
+    pages: set[int] = field(default_factory=set)
+    texts: dict[str, None] = field(default_factory=dict)
+
+
+def index_words(index: DocsIndex, source_id: str, *, stopping: Callable[[], bool]) -> bool:
+    """Index the words of every page of the coming generation that has none yet; False when asked to stop."""
+    pages = index.coming_pages(source_id)
+    by_chunk, by_page = _inbound(index, source_id, pages)
+    _correct_links(index, source_id, pages, by_chunk, by_page)
+    words = shared_words()
+    page_batch: list[PageWords] = []
+    chunk_batch: list[ChunkWords] = []
+    for page in pages:
+        if page.is_indexed:
+            continue
+        if stopping():
+            return False
+        chunks = [_chunk_words(chunk, by_chunk.get(chunk.id), words) for chunk in index.chunks_of(page.id)]
+        chunk_batch += chunks
+        page_batch.append(_page_words(page, chunks, len(by_page[page.id]), words))
+        if len(chunk_batch) >= _CHUNKS_PER_WRITE:
+            index.write_words(page_batch, chunk_batch)
+            page_batch, chunk_batch = [], []
+    index.write_words(page_batch, chunk_batch)
+    return True
+
+
+def _inbound(
+    index: DocsIndex, source_id: str, pages: list[StoredPage]
+) -> tuple[dict[int, _InboundLinks], dict[int, set[int]]]:
+    """Links by the chunk they lead to, and linking pages by page; links within a page do not count."""
+    page_ids = {page.url: page.id for page in pages}
+    first: dict[int, int] = {}
+    places: dict[tuple[int, str], int] = {}
+    for page_id, chunk_id, anchors in index.coming_anchors(source_id):
+        first.setdefault(page_id, chunk_id)
+        for anchor in anchors.split():
+            places.setdefault((page_id, anchor), chunk_id)
+    by_chunk: dict[int, _InboundLinks] = defaultdict(_InboundLinks)
+    by_page: dict[int, set[int]] = defaultdict(set)
+    for from_page, target, text in index.coming_links(source_id):
+        url, _, fragment = target.partition("#")
+        to_page = page_ids.get(url)
+        if to_page is None or to_page == from_page:
+            continue
+        by_page[to_page].add(from_page)
+        chunk = places.get((to_page, fragment)) if fragment else first.get(to_page)
+        if chunk is not None:
+            by_chunk[chunk].pages.add(from_page)
+            by_chunk[chunk].texts[text] = None
+    return by_chunk, by_page
+
+
+def _correct_links(
+    index: DocsIndex,
+    source_id: str,
+    pages: list[StoredPage],
+    by_chunk: dict[int, _InboundLinks],
+    by_page: dict[int, set[int]],
+) -> None:
+    """Pages that stay may have gained or lost links from pages that changed."""
+    kept = [page for page in pages if page.is_indexed]
+    if not kept:
+        return
+    words = shared_words()
+    chunks = []
+    for chunk_id, (link_words, links_in) in index.indexed_links(source_id).items():
+        found = by_chunk.get(chunk_id)
+        now = (_link_words(found, words), len(found.pages) if found else 0)
+        if now != (link_words, links_in):
+            chunks.append((chunk_id, *now))
+    counts = [(page.id, len(by_page[page.id])) for page in kept if len(by_page[page.id]) != page.links_in]
+    if chunks or counts:
+        index.update_links(chunks, counts)
+
+
+def _chunk_words(chunk: StoredChunk, links: _InboundLinks | None, words: Words) -> ChunkWords:
+    trail, _, heading = chunk.section.rpartition(SECTION_SEPARATOR)
+    return ChunkWords(
+        chunk_id=chunk.id,
+        heading=words.of(heading),
+        trail=words.of(trail),
+        anchors=words.of(" ".join(chunk.anchors)),
+        links=_link_words(links, words),
+        body=words.of(chunk.text),
+        links_in=len(links.pages) if links else 0,
+    )
+
+
+def _link_words(links: _InboundLinks | None, words: Words) -> str:
+    return words.of(" ".join(sorted(links.texts)[:_MOST_LINK_TEXTS])) if links else ""
+
+
+def _page_words(page: StoredPage, chunks: list[ChunkWords], links_in: int, words: Words) -> PageWords:
+    path = page.url.partition("://")[2].partition("/")[2] or page.url
+    return PageWords(
+        page_id=page.id,
+        title=words.of(f"{page.title} {path}"),
+        headings=" ".join(chunk.heading for chunk in chunks),
+        body=" ".join(chunk.body for chunk in chunks),
+        links_in=links_in,
+    )

@@ -1,0 +1,299 @@
+"""What can be done with documentation sources: add, list, recrawl, cancel, remove, and say where each one stands."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from dataclasses import dataclass, replace
+from difflib import get_close_matches
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from deltos.domains.docs.installed import direct_dependencies
+from deltos.domains.docs.model import FoundDescription, SourceStatus
+from deltos.domains.docs.source import understand
+from deltos.errors import BadArgument, DeltosError, NotFound, SourceError
+from deltos.fetch.files import MAX_DESCRIPTION_BYTES, MAX_FILE_BYTES, read_file
+from deltos.store.docs import SourceRow
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from deltos.domains.docs.background import Crawls
+    from deltos.domains.docs.model import ApiShelf
+    from deltos.domains.docs.source import Address, Opener
+    from deltos.store.docs import CrawlRow, DocsStore
+    from deltos.store.docs_index import DocsIndex
+    from deltos.store.docs_search import DocsSearchStore
+
+DEPENDENCIES = "deps:"
+_API_FILE = re.compile(
+    r"\.(?:json|ya?ml|graphqls?|gql|proto)$|/(?:open-?api|swagger|async-?api|api-?docs|api-?spec|spec)/?$",
+    re.IGNORECASE,
+)
+MOST_PAGES = 100_000
+
+
+@dataclass(frozen=True, slots=True)
+class NewSource:
+    """What the user wants added. Local paths must lie below one of `roots`."""
+
+    url: str
+    name: str
+    project_root: Path
+    roots: tuple[Path, ...]
+    version: str = ""
+    include: tuple[str, ...] = ()
+    exclude: tuple[str, ...] = ()
+    max_pages: int = 500
+    max_depth: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Added:
+    """What became of a request to add: sources begun, a line about an API description, what could not be added."""
+
+    sources: tuple[SourceRow, ...] = ()
+    api_line: str = ""
+    failures: tuple[str, ...] = ()
+
+
+class Library:
+    """All documentation sources of this user."""
+
+    def __init__(
+        self,
+        store: DocsStore,
+        index: DocsIndex,
+        search_store: DocsSearchStore,
+        crawls: Crawls,
+        opener: Opener,
+        *,
+        apis: ApiShelf,
+        now: Callable[[], float],
+    ) -> None:
+        self._store = store
+        self._index = index
+        self._search_store = search_store
+        self._opener = opener
+        self._apis = apis
+        self._now = now
+        self.crawls = crawls
+
+    # ------------------------------------------------------------------ changing
+
+    def add(self, request: NewSource) -> Added:
+        """Record a source, or all direct dependencies of the project; their crawls are open but not begun."""
+        if request.url.strip() == DEPENDENCIES:
+            return self._add_dependencies(request)
+        address = understand(request.url, project_root=request.project_root, roots=request.roots)
+        name = request.name.strip() or default_name(address.url)
+        self._refuse_duplicate(name, address.url)
+        if api_line := self._as_api(replace(request, name=name), address):
+            return Added(api_line=api_line)
+        source = SourceRow(
+            id=_source_id(address.url, name),
+            name=name,
+            kind=address.kind,
+            url=address.url,
+            version=request.version,
+            include=request.include,
+            exclude=request.exclude,
+            max_pages=max(1, min(request.max_pages, MOST_PAGES)),
+            max_depth=max(0, request.max_depth),
+            project_root=request.project_root.as_posix(),
+            added_at=self._now(),
+        )
+        return Added((self._record(source),))
+
+    def _record(self, source: SourceRow) -> SourceRow:
+        source = _with_version(source, self._opener.version_of(source))
+        self._store.add_source(source)
+        self._store.begin_crawl(source.id, is_full=False, now=self._now())
+        return source
+
+    def _add_dependencies(self, request: NewSource) -> Added:
+        """Each direct dependency that is installed and not yet a source; the others are named with the reason."""
+        addresses = direct_dependencies(request.project_root)
+        if not addresses:
+            raise NotFound(
+                "The project names no dependencies",
+                hint="deps: reads pyproject.toml, requirements*.txt and package.json in the project folder.",
+            )
+        sources: list[SourceRow] = []
+        failures: list[str] = []
+        for address in addresses:
+            try:
+                name = address.partition(":")[2]
+                added = self.add(
+                    NewSource(address, name, request.project_root, request.roots, max_pages=request.max_pages)
+                )
+                sources += added.sources
+            except DeltosError as exc:
+                failures.append(f"{address}: {exc.message}")
+        return Added(tuple(sources), failures=tuple(failures))
+
+    def _as_api(self, request: NewSource, address: Address) -> str:
+        """Hand an API description to whoever keeps them; empty when it is none. An address is checked on the way."""
+        url = address.url
+        if address.kind == "folder":
+            path = Path(url)
+            most = MAX_DESCRIPTION_BYTES if _API_FILE.search(url) else MAX_FILE_BYTES
+            if path.is_file() and self._apis.recognises(data := read_file(path, most)):
+                return self._apis.add(FoundDescription(request.name, url, request.version, data))
+        elif address.kind == "website":
+            from deltos.fetch.http import DESCRIPTION_LIMITS  # deferred: only now a network is needed
+
+            may_be_api = _API_FILE.search(url.partition("?")[0])
+            client = self._opener.client()
+            try:
+                client.check(url)
+                data = client.get(url, limits=DESCRIPTION_LIMITS).body if may_be_api else b""
+            finally:
+                client.close()
+            if data and self._apis.recognises(data):
+                return self._apis.add(FoundDescription(request.name, url, request.version, data))
+            if url.endswith("/graphql"):
+                return self._as_endpoint(FoundDescription(request.name, url, request.version))
+        return ""
+
+    def _as_endpoint(self, description: FoundDescription) -> str:
+        """Add a live endpoint; empty when it turns out to be an ordinary page."""
+        try:
+            return self._apis.add(description)
+        except SourceError:
+            return ""
+
+    def _refuse_duplicate(self, name: str, url: str) -> None:
+        for source in self._store.sources():
+            if source.name.lower() == name.lower() or source.url == url:
+                raise BadArgument(
+                    f"'{source.name}' ({source.url}) is already a source",
+                    hint="Use recrawl_source to refresh it, or remove_source first.",
+                )
+
+    def recrawl(self, id_or_name: str, *, full: bool) -> SourceRow:
+        """Open a new crawl of a source; refuses while one is under way."""
+        source = self.find(id_or_name)
+        crawl = self._store.crawl(source.id)
+        if crawl is not None and crawl.state == "open":
+            raise BadArgument(
+                f"'{source.name}' is being crawled already",
+                hint="Ask crawl_status how far it is, or wait for it to end.",
+            )
+        source = _with_version(source, self._opener.version_of(source))
+        self._store.set_version(source.id, source.version)
+        self._store.begin_crawl(source.id, is_full=full, now=self._now())
+        return source
+
+    def cancel(self, id_or_name: str) -> bool:
+        """Stop a crawl, in whichever process it runs; readers keep what they had. False when none was under way."""
+        source = self.find(id_or_name)
+        if not self._store.end_crawl(source.id, "cancelled", "cancelled on request", self._now()):
+            return False
+        self._index.discard(source.id)
+        return True
+
+    def remove(self, id_or_name: str) -> tuple[SourceRow, int, int]:
+        """Remove a source, its pages and its crawl; returns it with how many pages and chunks it had."""
+        source = self.find(id_or_name)
+        totals = self._search_store.totals([source.id])
+        self._index.remove_source(source.id)
+        return source, totals.pages, totals.chunks
+
+    # ------------------------------------------------------------------ asking
+
+    def find(self, id_or_name: str) -> SourceRow:
+        """The source with that id or name; suggests near names when there is none."""
+        source = self._store.source(id_or_name.strip())
+        if source is not None:
+            return source
+        names = [known.name for known in self._store.sources()]
+        near = get_close_matches(id_or_name, names, n=3, cutoff=0.5) or names[:3]
+        hint = f"Known: {', '.join(near)}." if near else "There is none yet: use add_source."
+        raise NotFound(f"No documentation source '{id_or_name}'", hint=hint)
+
+    def knows(self, id_or_name: str) -> bool:
+        """Whether there is a source with that id or name."""
+        return self._store.source(id_or_name.strip()) is not None
+
+    def sources(self) -> list[SourceRow]:
+        """All sources by name."""
+        return self._store.sources()
+
+    def statuses(self) -> list[SourceStatus]:
+        """Where every source stands."""
+        return [self._status(source) for source in self._store.sources()]
+
+    def status(self, id_or_name: str) -> SourceStatus:
+        """Where one source stands."""
+        return self._status(self.find(id_or_name))
+
+    def _status(self, source: SourceRow) -> SourceStatus:
+        crawl = self._store.crawl(source.id)
+        counts = self._store.place_counts(source.id)
+        failures = tuple(self._store.failed_places(source.id)) if {"failed", "missing"} & counts.keys() else ()
+        totals = self._search_store.totals([source.id])
+        settled = sum(count for state, count in counts.items() if state != "queued")
+        rate = _rate(crawl, settled, self._now())
+        queued = counts.get("queued", 0)
+        return SourceStatus(
+            source=source,
+            state=self._state(source, crawl, has_failures=bool(failures)),
+            reason=_reason(source, crawl, sum(counts.values())),
+            pages_done=counts.get("done", 0),
+            pages_queued=queued,
+            pages_unchanged=counts.get("unchanged", 0),
+            pages_skipped=counts.get("skipped", 0),
+            pages=totals.pages,
+            chunks=totals.chunks,
+            failures=failures,
+            started_at=crawl.started_at if crawl else 0.0,
+            finished_at=crawl.finished_at if crawl else 0.0,
+            rate=rate,
+            seconds_left=queued / rate if rate and crawl and crawl.state == "open" else None,
+        )
+
+    def _state(self, source: SourceRow, crawl: CrawlRow | None, *, has_failures: bool) -> str:
+        if crawl is not None and crawl.state == "open":
+            return "CRAWLING" if self.crawls.is_running(source.id) else "WAITING"
+        if crawl is not None and crawl.state == "failed":
+            return "FAILED" if not source.generation else "READY (last crawl failed)"
+        if not source.generation:
+            return "CANCELLED"
+        return "READY with failures" if has_failures else "READY"
+
+
+def _reason(source: SourceRow, crawl: CrawlRow | None, places: int) -> str:
+    if crawl is not None and crawl.reason:
+        return crawl.reason
+    if source.kind == "website" and places >= source.max_pages:
+        return (
+            f"the limit of {source.max_pages} pages was reached; add the source again with a larger max_pages for more"
+        )
+    return ""
+
+
+def _rate(crawl: CrawlRow | None, settled: int, now: float) -> float:
+    if crawl is None:
+        return 0.0
+    seconds = (crawl.finished_at or now) - crawl.started_at
+    return settled / seconds if seconds > 0 else 0.0
+
+
+def default_name(url: str) -> str:
+    """What to call a source that nobody named: its package, its host, or the last part of its path."""
+    _, separator, rest = url.partition("://")
+    if not separator:
+        return url.rpartition("/")[2] if "/" in url and ":" not in url else url.partition(":")[2] or url
+    host, _, path = rest.partition("/")
+    return path.rstrip("/").rpartition("/")[2].partition(".")[0] or host
+
+
+def _source_id(url: str, name: str) -> str:
+    slug = re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")[:24] or "source"
+    return f"{slug}-{hashlib.sha256(f'{url} {name}'.encode()).hexdigest()[:6]}"
+
+
+def _with_version(source: SourceRow, version: str) -> SourceRow:
+    return replace(source, version=version)

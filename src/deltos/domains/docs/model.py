@@ -1,0 +1,169 @@
+"""The nouns of the documentation domain: what a source kind reads, and what other domains may do for it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from deltos.markup.model import Document, Link
+    from deltos.store.docs import Place, SourceRow
+    from deltos.store.docs_index import KnownPage
+
+
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """A found piece of documentation, ready to show. The first of `anchors` opens it.
+
+    `is_clear` marks part of an API that the question is plainly about.
+    """
+
+    id: str
+    url: str
+    anchors: tuple[str, ...]
+    title: str
+    section: str
+    source: str
+    version: str
+    text: str
+    score: float
+    is_clear: bool = False
+
+    @property
+    def citation(self) -> str:
+        """The address that opens at the right place."""
+        return f"{self.url}#{self.anchors[0]}" if self.anchors else self.url
+
+
+@dataclass(frozen=True, slots=True)
+class ReadPage:
+    """A page that was read: the address to cite and what it says."""
+
+    url: str
+    document: Document
+    links: tuple[Link, ...] = ()  # to pages of the same source, in their one form
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What came of reading one place: usually one page, and further places that it leads to."""
+
+    pages: tuple[ReadPage, ...] = ()
+    leads_to: tuple[str, ...] = ()
+    etag: str = ""
+    last_modified: str = ""
+    hash: bytes = b""
+
+
+@dataclass(frozen=True, slots=True)
+class Unchanged:
+    """The place still holds what is indexed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Skipped:
+    """The place is none of this source's pages, for a reason that is no failure."""
+
+    reason: str
+    leads_to: tuple[str, ...] = ()
+
+
+class Origin(Protocol):
+    """One kind of source, opened: where it begins and how a place of it is read. Failures raise SourceError."""
+
+    parallel: int
+    keeps_unlisted: bool  # whether pages stay when nothing leads to them any more
+
+    def begin(self) -> Iterable[str]:
+        """The places that a crawl starts from. Raises when the source cannot be read at all."""
+
+    def read(self, place: Place, known: KnownPage | None) -> Reading | Unchanged | Skipped:
+        """The pages at `place`; `known` is what the index has of it. Called from several threads."""
+
+    def take_turn(self, place: Place) -> float:
+        """How long to wait before `place` may be read; 0 means now, and that it will be."""
+
+    def close(self) -> None:
+        """Let go of connections."""
+
+
+@dataclass(frozen=True, slots=True)
+class FoundDescription:
+    """An API description met while adding or crawling documentation. Without data it is still to be asked for."""
+
+    name: str
+    url: str
+    version: str
+    data: bytes = b""
+
+
+class ApiShelf(Protocol):
+    """What the documentation domain asks of whoever keeps API descriptions."""
+
+    def recognises(self, data: bytes, /) -> bool:
+        """Whether `data` is an API description."""
+
+    def add(self, description: FoundDescription, /) -> str:
+        """Index it; returns text that says what was added."""
+
+    def search(self, query: str, /, *, api_name: str, types: Sequence[str], limit: int) -> list[Passage]:
+        """Operations and schemas that match, best first."""
+
+    def names(self) -> dict[str, str]:
+        """A line about each API by its name."""
+
+    def refresh(self, name: str, /) -> str:
+        """Read an API again; returns text that says what changed."""
+
+    def remove(self, name: str, /) -> str:
+        """Forget an API; returns text that says what was removed."""
+
+
+class NoApis:
+    """Stands in where no API descriptions are kept."""
+
+    def recognises(self, _data: bytes) -> bool:
+        """Nothing is recognised."""
+        return False
+
+    def add(self, _description: FoundDescription) -> str:
+        """Nothing is added."""
+        return ""
+
+    def search(self, *_: object, **__: object) -> list[Passage]:
+        """Nothing is found."""
+        return []
+
+    def names(self) -> dict[str, str]:
+        """There is none."""
+        return {}
+
+    def refresh(self, _name: str) -> str:
+        """Never asked: there is no name to ask for."""
+        return ""
+
+    def remove(self, _name: str) -> str:
+        """Never asked: there is no name to ask for."""
+        return ""
+
+
+@dataclass(frozen=True, slots=True)
+class SourceStatus:
+    """Where a source stands: its crawl and what can be searched of it."""
+
+    source: SourceRow
+    state: str
+    reason: str
+    pages_done: int
+    pages_queued: int
+    pages_unchanged: int
+    pages_skipped: int
+    pages: int
+    chunks: int
+    failures: tuple[Place, ...]
+    started_at: float
+    finished_at: float
+    rate: float
+    seconds_left: float | None

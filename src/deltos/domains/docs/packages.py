@@ -1,0 +1,237 @@
+"""Installed packages as sources: README, public API and bundled documents of the version that the project uses."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path, PurePosixPath
+from typing import TYPE_CHECKING
+
+from deltos.domains.docs.installed import distribution_of, find_node, find_python
+from deltos.domains.docs.model import Reading, ReadPage, Skipped, Unchanged
+from deltos.domains.docs.node_api import describe_declarations, imported_files
+from deltos.domains.docs.python_api import describe_module, module_name, public_modules
+from deltos.errors import SourceError
+from deltos.fetch.files import read_file
+from deltos.markup.formats import SUFFIXES, format_of, parse
+from deltos.markup.markdown import parse_markdown
+from deltos.markup.model import join_blocks
+from deltos.markup.rst import parse_rst
+from deltos.store.docs import SourceRow
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from deltos.domains.docs.installed import NodePackage, PythonDistribution
+    from deltos.domains.docs.python_api import Module
+    from deltos.markup.model import Document
+    from deltos.store.docs import Place
+    from deltos.store.docs_index import KnownPage
+
+_README = "README"
+_MOST_FILES = 400
+_NOT_DOCUMENTS = re.compile(
+    r"(?:^|/)(?:licen[cs]e|copying|authors|notice|top_level|entry_points|sources|requirements)[^/]*$", re.IGNORECASE
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Definition:
+    """Signature and docstring of a name, and the file of the package that they stand in."""
+
+    origin: str
+    text: str
+
+
+def find_definition(name: str, project_root: Path, environments: Sequence[Path] = ()) -> Definition | None:
+    """A public name of a Python package that is installed for the project; None when there is no such thing."""
+    if "." not in name:
+        return None
+    distribution = distribution_of(name.partition(".")[0], project_root, environments)
+    if not distribution:
+        return None
+    source = SourceRow("", distribution, "pypi", f"pypi:{distribution}", project_root=project_root.as_posix())
+    try:
+        return PythonPackage(source, environments).definition(name)
+    except SourceError:  # a file of the package cannot be read or parsed
+        return None
+
+
+def _may_define(module: Module, name: str) -> bool:
+    """Whether a module is where a public name comes from, told by what it exports."""
+    if module.is_public and name.startswith(f"{module.name}."):
+        return True
+    starts = (public.removesuffix("*") if public.endswith("*") else f"{public}." for public in module.exports.values())
+    return f"{name}.".startswith(tuple(starts))
+
+
+class PackageFiles:
+    """What both kinds of packages share: places are `pypi:NAME@VERSION/path`, pages are cited the same way."""
+
+    parallel = 1
+    keeps_unlisted = False
+
+    def take_turn(self, _place: Place) -> float:
+        """A disk need not be spared."""
+        return 0.0
+
+    def close(self) -> None:
+        """Nothing is held open."""
+
+
+class PythonPackage(PackageFiles):
+    """A distribution in the project's virtual environment."""
+
+    def __init__(self, source: SourceRow, environments: Sequence[Path]) -> None:
+        self._name = source.url.partition(":")[2]
+        self._root = Path(source.project_root)
+        self._environments = environments
+
+    @cached_property
+    def _distribution(self) -> PythonDistribution:
+        return find_python(self._name, self._root, self._environments)
+
+    @cached_property
+    def _modules(self) -> dict[str, Module]:
+        files = _sources_first(self._distribution.files)
+        packages = {
+            path: self._source(path)
+            for path in files
+            if path.endswith(("__init__.py", "__init__.pyi")) and module_name(path)
+        }
+        return {module.path: module for module in public_modules(files, packages)[:_MOST_FILES]}
+
+    @property
+    def version(self) -> str:
+        """The installed version."""
+        return self._distribution.version
+
+    @property
+    def _prefix(self) -> str:
+        return f"pypi:{self._distribution.name}@{self._distribution.version}/"
+
+    def begin(self) -> Iterator[str]:
+        """README, public modules, bundled documents."""
+        if self._distribution.readme.strip():
+            yield self._prefix + _README
+        for path in self._modules:
+            yield self._prefix + path
+        for path in self._distribution.files:
+            if PurePosixPath(path).suffix.lower() in SUFFIXES and not _NOT_DOCUMENTS.search(path):
+                yield self._prefix + path
+
+    def read(self, place: Place, known: KnownPage | None) -> Reading | Unchanged | Skipped:
+        """One file of the package; a version that is indexed already never changes."""
+        path = place.url.removeprefix(self._prefix)
+        text = self._distribution.readme if path == _README else self._source(path)
+        digest = hashlib.blake2b(text.encode("utf-8", "replace"), digest_size=16).digest()
+        if known and known.hash == digest:
+            return Unchanged()
+        return Reading((ReadPage(place.url, self._document(path, text, place.url)),), hash=digest)
+
+    def definition(self, name: str) -> Definition | None:
+        """What is documented of a public name such as `httpx.Client.get`; None when it is not there."""
+        for path, module in self._modules.items():
+            if not _may_define(module, name):
+                continue
+            for section in describe_module(module, self._source(path)).sections:
+                if section.is_definition and name in section.anchors:
+                    return Definition(self._prefix + path, join_blocks(section.blocks))
+        return None
+
+    def _document(self, path: str, text: str, url: str) -> Document:
+        title = f"{self._distribution.name} {self._distribution.version}"
+        if path == _README:
+            return (
+                parse_rst(text, url=url, title=title)
+                if self._distribution.readme_is_rst
+                else parse_markdown(text, url=url, title=title)
+            )
+        if module := self._modules.get(path):
+            return describe_module(module, text)
+        return _bundled(path, text, url)
+
+    def _source(self, path: str) -> str:
+        return read_file(self._distribution.folder / path).decode("utf-8", "replace")
+
+
+class NpmPackage(PackageFiles):
+    """A package in the project's node_modules."""
+
+    def __init__(self, source: SourceRow) -> None:
+        self._name = source.url.partition(":")[2]
+        self._root = Path(source.project_root)
+
+    @cached_property
+    def _package(self) -> NodePackage:
+        return find_node(self._name, self._root)
+
+    @property
+    def version(self) -> str:
+        """The installed version."""
+        return self._package.version
+
+    @property
+    def _prefix(self) -> str:
+        return f"npm:{self._package.name}@{self._package.version}/"
+
+    def begin(self) -> Iterator[str]:
+        """README and documents, then the type declarations that its entry points reach."""
+        folder = self._package.folder
+        documents = sorted(path for pattern in ("*.md", "docs/**/*.md") for path in folder.glob(pattern))
+        for path in documents:
+            if not _NOT_DOCUMENTS.search(path.name):
+                yield self._prefix + path.relative_to(folder).as_posix()
+        for declaration in self._declarations():
+            yield self._prefix + declaration
+
+    def read(self, place: Place, known: KnownPage | None) -> Reading | Unchanged | Skipped:
+        """One file of the package."""
+        path = place.url.removeprefix(self._prefix)
+        data = read_file(self._folder_of(path) / path)
+        digest = hashlib.blake2b(data, digest_size=16).digest()
+        if known and known.hash == digest:
+            return Unchanged()
+        text = data.decode("utf-8", "replace")
+        if path.endswith(".md"):
+            document = _bundled(path, text, place.url)
+        else:
+            document = describe_declarations(f"{self._name}/{path}", data)
+        if not document.sections:
+            return Skipped("nothing documented in it")
+        return Reading((ReadPage(place.url, document),), hash=digest)
+
+    def _declarations(self) -> list[str]:
+        """Declaration files from the entry points on, in the order they are reached; plain JavaScript without any."""
+        package = self._package
+        waiting = [path.removeprefix("./") for path in package.types]
+        if not waiting:
+            waiting = [name for name in ("index.d.ts", package.main) if (package.folder / name).is_file()]
+        found: dict[str, None] = {}
+        while waiting and len(found) < _MOST_FILES:
+            path = waiting.pop(0)
+            if path not in found and (package.folder / path).is_file():
+                found[path] = None
+                waiting += imported_files(package.folder, path)
+        return list(found)
+
+    def _folder_of(self, path: str) -> Path:
+        folder = self._package.folder
+        if not (folder / path).resolve().is_relative_to(folder.resolve()):
+            raise SourceError("The file lies outside of its package")
+        return folder
+
+
+def _bundled(path: str, text: str, url: str) -> Document:
+    form = format_of(path)
+    if form is None:
+        raise SourceError("Not a document")
+    return parse(text.encode(), form, url=url, title=PurePosixPath(path).stem if form == "text" else "")
+
+
+def _sources_first(files: Sequence[str]) -> list[str]:
+    """The modules among the files; a stub counts only where there is no source, which has the docstrings."""
+    sources = {path for path in files if path.endswith(".py")}
+    return [path for path in files if path.endswith(".py") or (path.endswith(".pyi") and path[:-1] not in sources)]

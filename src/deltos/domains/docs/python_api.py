@@ -1,0 +1,199 @@
+"""The public API of Python modules: signatures and docstrings, read from source without importing anything."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import re
+from dataclasses import dataclass
+from pathlib import PurePosixPath
+from typing import TYPE_CHECKING
+
+from deltos.errors import SourceError
+from deltos.markup.model import Document
+from deltos.markup.outline import Outline
+from deltos.markup.text import fenced
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+_SKIPPED_PARTS = frozenset(
+    ("tests", "test", "testing", "_vendor", "vendored", "vendor", "conftest", "__pycache__", "benchmarks")
+)
+_DEFINITION_RANK = 5
+_LONGEST_SIGNATURE = 1_200
+_LONGEST_CHAIN = 4
+_EXAMPLE = re.compile(r"^\s*>>> ", re.MULTILINE)
+
+Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
+
+
+@dataclass(frozen=True, slots=True)
+class Module:
+    """One module file of a package. `exports` maps names in it to the public names they are known by."""
+
+    path: str
+    name: str
+    is_public: bool
+    exports: Mapping[str, str]
+
+    @property
+    def title(self) -> str:
+        """The name under which users import from it."""
+        return self.name if self.is_public else next(iter(self.exports.values())).rpartition(".")[0]
+
+
+def public_modules(files: Iterable[str], sources: Mapping[str, str]) -> list[Module]:
+    """The modules among `files` that have public names: public ones, and private ones that are re-exported from."""
+    modules = {name: path for path in files if (name := module_name(path))}
+    exports: dict[str, dict[str, str]] = {}
+    taken = {
+        package: list(_reexports(source, package)) for path, source in sources.items() if (package := module_name(path))
+    }
+    for package, names in taken.items():
+        if _is_public(package):
+            for origin, name, public in names:
+                exports.setdefault(origin, {}).setdefault(name, public)
+    _pass_on(exports, {package: names for package, names in taken.items() if not _is_public(package)})
+    found = []
+    for name, path in sorted(modules.items()):
+        known_as = exports.get(name, {})
+        if _is_public(name) or known_as:
+            found.append(Module(path, name, _is_public(name), known_as))
+    return found
+
+
+def _pass_on(exports: dict[str, dict[str, str]], private: Mapping[str, Sequence[tuple[str, str, str]]]) -> None:
+    """Names that public packages take from private ones, handed on to the modules where those took them from."""
+    for _ in range(_LONGEST_CHAIN):
+        for package, names in private.items():
+            known_as = exports.get(package, {})
+            for origin, name, own in names:
+                wanted = own.rpartition(".")[2]
+                # `import *` may be where any of them comes from: a module describes only what it defines
+                handed_on = known_as.items() if name == "*" else [(name, known_as.get(wanted, ""))]
+                for one, public in list(handed_on):
+                    if public:
+                        exports.setdefault(origin, {}).setdefault(one, public)
+
+
+def module_name(path: str) -> str:
+    """`httpx/_client.py` as `httpx._client`; empty for what is no module of the API."""
+    pure = PurePosixPath(path)
+    if pure.suffix not in (".py", ".pyi") or not _SKIPPED_PARTS.isdisjoint(pure.with_suffix("").parts):
+        return ""
+    parts = pure.with_suffix("").parts
+    if parts[-1] == "__init__":
+        parts = parts[:-1]
+    if not parts or any(not part.isidentifier() or part.startswith("test_") for part in parts):
+        return ""
+    return ".".join(parts)
+
+
+def _is_public(name: str) -> bool:
+    return not any(part.startswith("_") and part != "__main__" for part in name.split("."))
+
+
+def _reexports(source: str, package: str) -> Iterable[tuple[str, str, str]]:
+    """(module, name in it, public name) for each name that a package's `__init__` takes from another module."""
+    try:
+        tree = ast.parse(source)
+    except (SyntaxError, ValueError, RecursionError):
+        return
+    for node in _statements(tree.body):
+        if isinstance(node, ast.ImportFrom):
+            origin = _origin(node, package)
+            for alias in node.names:
+                yield origin, alias.name, f"{package}.{alias.asname or alias.name}"
+
+
+def _origin(node: ast.ImportFrom, package: str) -> str:
+    """The full name of the module that is imported from."""
+    if not node.level:
+        return node.module or ""
+    parts = package.split(".")
+    return ".".join([*parts[: len(parts) - node.level + 1], *([node.module] if node.module else [])])
+
+
+def _statements(body: list[ast.stmt]) -> Iterable[ast.stmt]:
+    """Statements of a module, those under conditions included."""
+    for node in body:
+        if isinstance(node, ast.If):
+            yield from _statements([*node.body, *node.orelse])
+        elif isinstance(node, ast.Try):
+            yield from _statements([*node.body, *(s for handler in node.handlers for s in handler.body), *node.orelse])
+        else:
+            yield node
+
+
+def describe_module(module: Module, source: str) -> Document:
+    """The module's docstring and every public function, class and method with its signature."""
+    try:
+        tree = ast.parse(source)
+    except (SyntaxError, ValueError, RecursionError) as exc:
+        raise SourceError(f"Cannot parse the module ({exc})") from exc
+    writer = _Writer(module, source.splitlines())
+    writer.module(tree)
+    return Document(title=module.title, sections=writer.outline.sections())
+
+
+class _Writer:
+    """Writes definitions into an outline, outermost first."""
+
+    def __init__(self, module: Module, lines: list[str]) -> None:
+        self.outline = Outline()
+        self._module = module
+        self._lines = lines
+
+    def module(self, tree: ast.Module) -> None:
+        """The module itself, then what it defines."""
+        self.outline.heading(1, self._module.title, [self._module.name])
+        self._docstring(tree)
+        written: set[str] = set()
+        for node in _statements(tree.body):
+            if not isinstance(node, Definition) or node.name.startswith("_") or node.name in written:
+                continue
+            if known_as := self._public_name(node.name):
+                written.add(node.name)
+                self._definition(node, known_as, 0)
+
+    def _public_name(self, name: str) -> str:
+        """What users call a name of this module; empty when it is not meant for them."""
+        exports = self._module.exports
+        if name in exports:
+            return exports[name]
+        if "*" in exports:
+            return exports["*"].removesuffix("*") + name
+        return f"{self._module.name}.{name}" if self._module.is_public else ""
+
+    def _definition(self, node: Definition, name: str, depth: int) -> None:
+        signature = self._signature(node)
+        self.outline.heading(_DEFINITION_RANK + depth, name, [name], is_definition=True)
+        self.outline.block(fenced(signature, "python"), "code")
+        self._docstring(node)
+        if isinstance(node, ast.ClassDef):
+            for inner in node.body:
+                if isinstance(inner, Definition) and _is_member(inner.name) and depth < 3:
+                    self._definition(inner, f"{name}.{inner.name}", depth + 1)
+        self.outline.leave(_DEFINITION_RANK + depth)
+
+    def _signature(self, node: Definition) -> str:
+        """The source from decorators to the colon before the body."""
+        first = min([node.lineno, *(decorator.lineno for decorator in node.decorator_list)])
+        start_of_body = node.body[0]
+        last = start_of_body.lineno
+        if isinstance(start_of_body, Definition) and start_of_body.decorator_list:
+            last = start_of_body.decorator_list[0].lineno
+        lines = self._lines[first - 1 : max(last - 1, first)]
+        text = inspect.cleandoc("\n".join(lines)) if lines else ""
+        text = text.split('"""')[0].rstrip()
+        return text if len(text) <= _LONGEST_SIGNATURE else f"{text[:_LONGEST_SIGNATURE]} …"
+
+    def _docstring(self, node: ast.Module | Definition) -> None:
+        text = ast.get_docstring(node)
+        for paragraph in (text or "").split("\n\n"):
+            self.outline.block(fenced(paragraph) if _EXAMPLE.match(paragraph) else paragraph)
+
+
+def _is_member(name: str) -> bool:
+    return not name.startswith("_") or name in ("__init__", "__call__", "__enter__", "__aenter__")

@@ -1,0 +1,213 @@
+"""Find the passages that answer a question: match words, order, drop repeats."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+from itertools import chain, zip_longest
+from typing import TYPE_CHECKING
+
+from deltos.domains.docs.model import Passage
+from deltos.domains.docs.rank import order, understand
+from deltos.embed.protocol import Passage as Spoken
+from deltos.text import INTERROGATIVES, shared_words
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from deltos.domains.docs.library import Library
+    from deltos.domains.docs.model import ApiShelf
+    from deltos.domains.docs.rank import Asked
+    from deltos.meaning import Meaning
+    from deltos.store.docs import SourceRow
+    from deltos.store.docs_search import Candidate, DocsSearchStore, ShownChunk, Totals
+
+MOST_CANDIDATES = 300
+MOST_TERMS = 12
+COMMON_SHARE = 0.3
+# So many chunks come in by meaning alone: what explains a thing in other words shares none with the question.
+NEAREST = 60
+# Less alike than that is nothing that a person would call alike.
+ALIKE = 0.35
+_DOCUMENTATION_TYPES = frozenset(("overview", "guide", "glossary", "use-case", "reference"))
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What is asked, and of what."""
+
+    query: str
+    limit: int = 10
+    source: str = ""
+    version: str = ""
+    api_name: str = ""
+    types: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """The passages, best first; when there are none, how much was searched; what went wrong, if anything."""
+
+    passages: tuple[Passage, ...]
+    searched: Totals | None = None
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Candidates:
+    """What ranking needs: the question, the chunks that may answer it, how well their pages fit."""
+
+    asked: Asked
+    candidates: list[Candidate]
+    page_scores: dict[int, float]
+    meanings: list[float]  # how alike each candidate is to the question; empty when that is not known
+
+
+class DocsSearch:
+    """Searches documentation and, where somebody keeps them, API descriptions."""
+
+    def __init__(
+        self,
+        library: Library,
+        store: DocsSearchStore,
+        apis: ApiShelf,
+        meaning: Callable[[], Meaning | None] = lambda: None,
+    ) -> None:
+        self._library = library
+        self._meaning = meaning
+        self._store = store
+        self._apis = apis
+        self._words = shared_words()
+
+    def search(self, question: Question) -> Found:
+        """Passages that answer, best first, no text twice."""
+        meaning = self._meaning()
+        with self._store.database.snapshot():
+            ids = [source.id for source in self._sources(question)]
+            passages = merge(self._documentation(question, ids), self._descriptions(question))[: question.limit]
+            note = meaning.trouble if meaning else ""
+            return Found(tuple(passages), None if passages else self._store.totals(ids), note)
+
+    def _sources(self, question: Question) -> list[SourceRow]:
+        """The sources that the question is about; a name that does not exist is an error that says so."""
+        if question.api_name or (question.types and _DOCUMENTATION_TYPES.isdisjoint(question.types)):
+            return []
+        if question.source:
+            return [self._library.find(question.source)]
+        sources = self._library.sources()
+        if not question.version:
+            return sources
+        return [source for source in sources if same_version(source.version, question.version)]
+
+    def _documentation(self, question: Question, ids: list[str]) -> list[Passage]:
+        ranked = self.rank(question.query, ids) if ids else []
+        shown = self._store.chunks([candidate.chunk_id for _, candidate in ranked[: question.limit * 2]])
+        scores = {candidate.chunk_id: value for value, candidate in ranked}
+        wanted = set(self._words.of(question.query).split())
+        texts: dict[str, Passage] = {}
+        for chunk in shown:
+            anchors = self._best_first(chunk.anchors, wanted)
+            texts.setdefault(chunk.text, _passage(chunk, anchors, scores[chunk.id]))
+        return list(texts.values())
+
+    def _best_first(self, anchors: tuple[str, ...], wanted: set[str]) -> tuple[str, ...]:
+        """The anchors with the one in front that shares most with the question: a chunk may hold several sections."""
+        if len(anchors) < 2:
+            return anchors
+        best = max(anchors, key=lambda anchor: len(wanted & set(self._words.of(anchor).split())))
+        return (best, *(anchor for anchor in anchors if anchor != best))
+
+    def passage(self, chunk_id: int) -> Passage | None:
+        """One passage by the number in its id; None when it is gone."""
+        shown = self._store.chunks([chunk_id])
+        return _passage(shown[0], shown[0].anchors, 1.0) if shown else None
+
+    def rank(self, query: str, source_ids: list[str]) -> list[tuple[float, Candidate]]:
+        """Candidates for a query, best first."""
+        found = self.candidates(query, source_ids)
+        return order(found.asked, found.candidates, found.page_scores, found.meanings) if found else []
+
+    def candidates(self, query: str, source_ids: list[str]) -> Candidates | None:
+        """What may answer a query, not yet ordered; None when nothing shares a word or the meaning with it."""
+        words = self._words.of(query)
+        terms = asked_terms(words)
+        frequencies = self._store.document_frequencies(terms)
+        total = self._store.chunk_count()
+        asked = understand(query, terms, frequencies, total)
+        rarest = choose_terms(frequencies, total)
+        candidates = self._store.candidates(rarest, source_ids, limit=MOST_CANDIDATES)
+        meaning = self._meaning()
+        likeness = meaning.likeness(Spoken(query, words)) if meaning else None
+        if likeness:
+            known = {candidate.chunk_id for candidate in candidates}
+            new = [chunk_id for chunk_id in likeness.nearest(NEAREST, at_least=ALIKE) if chunk_id not in known]
+            candidates += self._store.candidates_with(new, source_ids)
+        if not candidates:
+            return None
+        return Candidates(
+            asked=asked,
+            candidates=candidates,
+            page_scores=self._store.page_scores(rarest, source_ids, limit=MOST_CANDIDATES),
+            meanings=likeness.of([candidate.chunk_id for candidate in candidates]) if likeness else [],
+        )
+
+    def apis_of(self, question: Question) -> list[str]:
+        """The names of the API descriptions that a question is asked of."""
+        if question.source or question.version:
+            return []
+        return [question.api_name] if question.api_name else list(self._apis.names())
+
+    def _descriptions(self, question: Question) -> list[Passage]:
+        if question.source or question.version:
+            return []
+        return self._apis.search(question.query, api_name=question.api_name, types=question.types, limit=question.limit)
+
+
+def same_version(have: str, wanted: str) -> bool:
+    """Whether a version is the wanted one or a release of it: `3.11.4` is a `3.11`."""
+    have, wanted = have.lstrip("vV"), wanted.lstrip("vV")
+    return have == wanted or have.startswith(f"{wanted}.")
+
+
+def merge(documentation: Sequence[Passage], descriptions: Sequence[Passage]) -> list[Passage]:
+    """Both ranked lists as one, no text twice: in turns while APIs are clearly meant, then documentation first."""
+    clear = [passage for passage in descriptions if passage.is_clear]
+    in_turns = chain.from_iterable(zip_longest(clear, documentation))
+    merged: dict[str, Passage] = {}
+    for passage in chain(in_turns, descriptions):
+        if passage is not None:
+            merged.setdefault(passage.text, passage)
+    return list(merged.values())
+
+
+def asked_terms(words: str) -> list[str]:
+    """The different words of a question without those that only make it one; all of them where nothing else is said."""
+    terms = list(dict.fromkeys(words.split()))
+    return [term for term in terms if term not in _interrogatives()] or terms
+
+
+@cache
+def _interrogatives() -> frozenset[str]:
+    """As index words: `why` is stemmed like any other."""
+    return frozenset(shared_words().of(" ".join(INTERROGATIVES)).split())
+
+
+def choose_terms(frequencies: Mapping[str, int], total: int) -> list[str]:
+    """The words worth looking up: the rarest few, leaving out what almost every chunk has."""
+    rarest = sorted(frequencies, key=lambda term: frequencies[term])[:MOST_TERMS]
+    useful = [term for term in rarest if frequencies[term] <= total * COMMON_SHARE]
+    return useful or rarest[:1]
+
+
+def _passage(chunk: ShownChunk, anchors: tuple[str, ...], score: float) -> Passage:
+    return Passage(
+        id=f"doc:{chunk.id}",
+        url=chunk.url,
+        anchors=anchors,
+        title=chunk.title,
+        section=chunk.section,
+        source=chunk.source,
+        version=chunk.version,
+        text=chunk.text,
+        score=score,
+    )

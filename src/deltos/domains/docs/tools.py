@@ -1,0 +1,181 @@
+"""The six tools of the documentation domain: check arguments, call the library, render."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from deltos.domains.docs.library import NewSource
+from deltos.domains.docs.render import (
+    render_added,
+    render_nothing,
+    render_passages,
+    render_sources,
+    render_status,
+)
+from deltos.domains.docs.search import Question
+from deltos.errors import BadArgument
+from deltos.tool import Answer, Parameter, Tool
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from deltos.domains.docs.domain import Docs
+    from deltos.domains.docs.library import Library
+    from deltos.tool import Call
+
+TYPES = ("overview", "guide", "endpoint", "schema", "glossary", "use-case", "reference")
+_SOURCE_ID = Parameter("source_id", "string", "Id or name.")
+
+
+@dataclass(frozen=True, slots=True)
+class DocsTools:
+    """The handlers, with what they need."""
+
+    docs: Docs
+    token_budget: int
+    roots: tuple[Path, ...] = ()
+
+    @property
+    def _library(self) -> Library:
+        return self.docs.library
+
+    def search_docs(self, call: Call) -> Answer:
+        """Passages that answer the query, quoted and cited."""
+        query = call.text("query").strip()
+        if not query:
+            raise BadArgument("The query is empty", hint="Ask a question or name what you look for.")
+        question = Question(
+            query=query,
+            limit=call.number("max_results"),
+            source=call.text("source"),
+            version=call.text("version"),
+            api_name=call.text("api_name"),
+            types=tuple(call.texts("types")),
+        )
+        found = self.docs.search.search(question)
+        if found.searched is not None:
+            apis = self.docs.search.apis_of(question)
+            return Answer(render_nothing(query, found.searched, self._library.statuses(), apis))
+        return render_passages(
+            found.passages,
+            project_root=call.session.project_root(),
+            token_budget=self.token_budget,
+            excerpts=call.excerpts,
+            note=found.note,
+        )
+
+    def list_sources(self, call: Call) -> Answer:
+        """Every source and where it stands, API descriptions last."""
+        root = f"({call.session.project_root().as_posix().rstrip('/')}/"
+        apis = [f"- {line.replace(root, '(', 1)}" for line in self.docs.apis.names().values()]
+        return render_sources(self._library.statuses(), apis, token_budget=self.token_budget)
+
+    def add_source(self, call: Call) -> Answer:
+        """Record a source and start its crawl in the background."""
+        root = call.session.project_root()
+        added = self._library.add(
+            NewSource(
+                url=call.text("url"),
+                name=call.text("name"),
+                project_root=root,
+                roots=(root, *self.roots),
+                version=call.text("version"),
+                include=tuple(call.texts("include")),
+                exclude=tuple(call.texts("exclude")),
+                max_pages=call.number("max_pages"),
+                max_depth=call.number("max_depth"),
+            )
+        )
+        for source in added.sources:
+            self._library.crawls.start(source.id)
+        return Answer(render_added(added, [self._library.status(source.id) for source in added.sources]))
+
+    def remove_source(self, call: Call) -> Answer:
+        """Remove a source; a running crawl of it stops."""
+        if api := self._api_named(call.text("source_id")):
+            return Answer(self.docs.apis.remove(api))
+        source, pages, chunks = self._library.remove(call.text("source_id"))
+        return Answer(f"Removed {source.name} ({source.url}): {pages} pages, {chunks} chunks.")
+
+    def crawl_status(self, call: Call) -> Answer:
+        """How far the crawl of a source is."""
+        if api := self._api_named(call.text("source_id")):
+            return Answer(f"{self.docs.apis.names()[api]}. It is read at once, not crawled.")
+        return render_status(self._library.status(call.text("source_id")), token_budget=self.token_budget)
+
+    def recrawl_source(self, call: Call) -> Answer:
+        """Crawl a source again in the background."""
+        if api := self._api_named(call.text("source_id")):
+            return Answer(self.docs.apis.refresh(api))
+        source = self._library.recrawl(call.text("source_id"), full=call.flag("full"))
+        self._library.crawls.start(source.id)
+        kind = "full" if call.flag("full") else "incremental"
+        return Answer(
+            f"Recrawling {source.name} ({source.url}), {kind}. The old index serves until the new one is whole;"
+            " crawl_status tells how far it is."
+        )
+
+    def _api_named(self, name: str) -> str:
+        """The API that is meant when no documentation source is called so; empty when there is none either."""
+        if self._library.knows(name):
+            return ""
+        return next((api for api in self.docs.apis.names() if api.lower() == name.strip().lower()), "")
+
+
+def docs_tools(open_tools: Callable[[], DocsTools]) -> tuple[Tool, ...]:
+    """The documentation toolset; its files are opened by the first call."""
+    return (
+        Tool(
+            "search_docs", "docs", "Search docs",
+            "Search indexed documentation and APIs; passages come with citations. Use it before guessing.",
+            (
+                Parameter("query", "string", "A question, keywords or code names."),
+                Parameter("max_results", "integer", "How many (1-50).", 10, minimum=1, maximum=50),
+                Parameter("source", "string", "Only this source (name or id).", ""),
+                Parameter("version", "string", "Only this version.", ""),
+                Parameter("api_name", "string", "Only this API.", ""),
+                Parameter("types", "array", "Only these kinds.", [], choices=TYPES),
+            ),
+            lambda call: open_tools().search_docs(call),
+        ),
+        Tool(
+            "list_sources", "docs", "List sources",
+            "List documentation sources with status, size, version and last crawl.",
+            (),
+            lambda call: open_tools().list_sources(call),
+        ),
+        Tool(
+            "add_source", "docs", "Add a source",
+            "Add a website, folder, file, API description, pypi:NAME, npm:NAME or deps: (all dependencies).",
+            (
+                Parameter("url", "string", "Where it is."),
+                Parameter("name", "string", "What to call it."),
+                Parameter("version", "string", "Its version.", ""),
+                Parameter("include", "array", "Globs to take; default: below the start.", []),
+                Parameter("exclude", "array", "Globs to leave out.", []),
+                Parameter("max_pages", "integer", "Most pages to read.", 500, minimum=1, maximum=100_000),
+                Parameter("max_depth", "integer", "Most links away; 0: any.", 0, minimum=0, maximum=1_000),
+            ),
+            lambda call: open_tools().add_source(call), read_only=False, idempotent=False, open_world=True,
+        ),
+        Tool(
+            "remove_source", "docs", "Remove a source",
+            "Remove a documentation source with its index; cancels its crawl.",
+            (_SOURCE_ID,),
+            lambda call: open_tools().remove_source(call), read_only=False, destructive=True,
+        ),
+        Tool(
+            "crawl_status", "docs", "Crawl status",
+            "Tell how far a crawl is, with failed pages and reasons.",
+            (_SOURCE_ID,),
+            lambda call: open_tools().crawl_status(call),
+        ),
+        Tool(
+            "recrawl_source", "docs", "Recrawl a source",
+            "Bring a source up to date in the background; only what changed is read.",
+            (_SOURCE_ID, Parameter("full", "boolean", "Read everything again.", False)),
+            lambda call: open_tools().recrawl_source(call), read_only=False, open_world=True,
+        ),
+    )  # fmt: skip

@@ -1,0 +1,260 @@
+"""A website as a source: where its pages are listed, how one is fetched, and which of its links belong to it."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import threading
+from collections import Counter
+from typing import TYPE_CHECKING
+from urllib.parse import urljoin, urlsplit
+
+from deltos.domains.docs.model import ApiShelf, FoundDescription, Reading, ReadPage, Skipped, Unchanged
+from deltos.errors import AddressRefused, FetchFailed, SourceError
+from deltos.fetch.pace import Pace
+from deltos.fetch.robots import Robots
+from deltos.fetch.sitemap import sitemap_addresses
+from deltos.fetch.url import Scope, folder_of, normalise
+from deltos.markup.formats import format_of, parse
+from deltos.markup.markdown import parse_markdown
+from deltos.markup.model import Link
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from deltos.fetch.http import HttpClient, Response
+    from deltos.markup.model import Document
+    from deltos.store.docs import Place, SourceRow
+    from deltos.store.docs_index import KnownPage
+
+PARALLEL_REQUESTS = 4
+_MOST_QUERIES_PER_PATH = 30
+GONE = frozenset((404, 410))
+_LLMS_PAGE = re.compile(r"^# +(?P<title>[^\n]+)\n+(?:Source|URL):\s*(?P<url>https?://\S+)[ \t]*$", re.MULTILINE)
+_SMALLEST_FULL_TEXT = 2_000
+_LLMS_FILES = ("/llms.txt", "/llms-full.txt")  # Markdown by convention, sent as plain text
+_SAME_PAGE = re.compile(r"(?:/index)?(?:\.html?|\.md)?/?$")
+
+
+class Website:
+    """Reads pages below a start address, as politely as the site asks for."""
+
+    parallel = PARALLEL_REQUESTS
+    keeps_unlisted = True
+
+    def __init__(self, source: SourceRow, client: HttpClient, apis: ApiShelf, *, clock: Callable[[], float]) -> None:
+        self._source = source
+        self._client = client
+        self._apis = apis
+        self._robots = Robots(client)
+        self._pace = Pace(clock)
+        self._queries: Counter[str] = Counter()
+        self._resolved: Scope | None = None
+        self._resolving = threading.Lock()
+
+    @property
+    def _scope(self) -> Scope:
+        """Which addresses belong to the site. A start page that redirects elsewhere takes the source along."""
+        with self._resolving:
+            if self._resolved is None:
+                self._resolved = self._resolve_scope()
+            return self._resolved
+
+    def _resolve_scope(self) -> Scope:
+        scope = Scope(normalise(self._source.url), self._source.include, self._source.exclude)
+        if not self._robots.rules(scope.start).allow(scope.start):
+            return scope
+        try:
+            final = normalise(self._client.get(scope.start).url)
+        except FetchFailed:
+            return scope  # reading the start page will say why
+        return scope if scope.admits(final) else Scope(final, scope.include, scope.exclude)
+
+    def begin(self) -> Iterator[str]:
+        """The start page, unless the whole site is one text; then what llms.txt and the sitemaps list."""
+        start = self._scope.start
+        full_text = self._full_text()
+        if full_text:
+            yield full_text
+            return
+        yield start
+        yield from self._listed_in_llms()
+        yield from self._listed_in_sitemaps()
+
+    def read(self, place: Place, known: KnownPage | None) -> Reading | Unchanged | Skipped:
+        """Fetch one page if robots.txt allows it; unchanged ones cost no body."""
+        rules = self._robots.rules(place.url)
+        if rules.unavailable:
+            raise FetchFailed(f"robots.txt cannot be read ({rules.unavailable})", retryable=False)
+        if not rules.allow(place.url):
+            return self._forbidden(place)
+        host = urlsplit(place.url).netloc
+        try:
+            response = self._client.get(
+                place.url, etag=known.etag if known else "", last_modified=known.last_modified if known else ""
+            )
+        except FetchFailed as exc:
+            return self._failed(known, host, exc)
+        self._pace.answered(host)
+        digest = hashlib.blake2b(response.body, digest_size=16).digest()
+        if response.not_modified or (known and known.hash == digest):
+            return Unchanged()
+        return self._understood(place, response, digest)
+
+    def take_turn(self, place: Place) -> float:
+        """How long the page's host wants us to wait."""
+        delay_seconds = self._robots.rules(place.url).delay_seconds()
+        return self._pace.take_turn(urlsplit(place.url).netloc, delay_seconds)
+
+    def close(self) -> None:
+        """Close idle connections."""
+        self._client.close()
+
+    # ------------------------------------------------------------------ one page
+
+    def _forbidden(self, place: Place) -> Skipped:
+        if place.depth == 0:
+            raise SourceError("robots.txt forbids this address", hint="Ask the site's owner, or add a local copy.")
+        return Skipped("robots.txt forbids it")
+
+    def _failed(self, known: KnownPage | None, host: str, exc: FetchFailed) -> Skipped:
+        if exc.status in GONE and known is not None:
+            return Skipped("gone")
+        if exc.retryable and exc.status:
+            self._pace.complained(host, exc.retry_after_seconds)
+        raise exc
+
+    def _understood(self, place: Place, response: Response, digest: bytes) -> Reading | Skipped:
+        url = normalise(response.url)
+        if url != place.url:
+            inside = self._scope.admits(url)
+            return Skipped(
+                f"redirects to {url}" + ("" if inside else ", outside of the source"), (url,) if inside else ()
+            )
+        form = "markdown" if url.endswith(_LLMS_FILES) else format_of(url, response.media_type)
+        if form is None or response.media_type.endswith(("json", "yaml")):
+            return self._not_a_page(url, response)
+        document = parse(response.body, form, url=response.url, charset=response.charset, title="")
+        return self._page(place, document, response, digest)
+
+    def _page(self, place: Place, document: Document, response: Response, digest: bytes) -> Reading | Skipped:
+        if document.wants_login:
+            raise SourceError("The page asks for a login", hint="Only pages that anybody can read are indexed.")
+        if document.moved_to:
+            return Skipped(f"moved to {document.moved_to}", self._admitted([document.moved_to]))
+        links = self._links(document)
+        leads_to = tuple(dict.fromkeys(link.url.partition("#")[0] for link in links))
+        canonical = self._canonical(place.url, document)
+        if canonical != place.url:
+            return Skipped(f"the same page as {canonical}", (canonical, *leads_to))
+        if document.asks_not_to_index and place.depth > 0:
+            return Skipped("the page asks not to be indexed", leads_to)
+        pages = _pages_of_full_text(place.url, response) or (ReadPage(place.url, document, links),)
+        return Reading(pages, leads_to, response.etag, response.last_modified, digest)
+
+    def _canonical(self, url: str, document: Document) -> str:
+        """The address the page prefers, when that is plainly the same page; many sites get theirs wrong."""
+        if not document.canonical_url:
+            return url
+        try:
+            canonical = normalise(document.canonical_url)
+        except ValueError:
+            return url
+        same = _SAME_PAGE.sub("", canonical.split("?")[0]) == _SAME_PAGE.sub("", url.split("?")[0])
+        return canonical if same and self._scope.admits(canonical) else url
+
+    def _not_a_page(self, url: str, response: Response) -> Skipped:
+        if self._apis.recognises(response.body):
+            name = urlsplit(url).path.rpartition("/")[2].rpartition(".")[0] or self._source.name
+            return Skipped(self._apis.add(FoundDescription(name, url, self._source.version, response.body)))
+        return Skipped(f"not text ({response.media_type or 'unknown type'})")
+
+    def _links(self, document: Document) -> tuple[Link, ...]:
+        """The page's links to pages of this source, in their one form; fragments are kept."""
+        bases = dict.fromkeys(link.url.partition("#")[0] for link in document.links)
+        forms = {base: form for base in bases for form in self._admitted([base])}
+        found = []
+        for link in document.links:
+            base, mark, fragment = link.url.partition("#")
+            if form := forms.get(base):
+                found.append(Link(f"{form}{mark}{fragment}", link.text))
+        return tuple(found)
+
+    def _admitted(self, addresses: list[str]) -> tuple[str, ...]:
+        """Normalised addresses of this source, each once; a path with endless queries is given up on."""
+        found: dict[str, None] = {}
+        for address in addresses:
+            try:
+                url = normalise(address)
+            except ValueError:
+                continue
+            if url not in found and self._scope.admits(url) and self._few_queries(url):
+                found[url] = None
+        return tuple(found)
+
+    def _few_queries(self, url: str) -> bool:
+        path, _, query = url.partition("?")
+        if not query:
+            return True
+        self._queries[path] += 1
+        return self._queries[path] <= _MOST_QUERIES_PER_PATH
+
+    # ------------------------------------------------------------------ where pages are listed
+
+    def _full_text(self) -> str:
+        """The address of the text that holds the whole site, if it has one and that names its pages."""
+        for url in self._beside_start("llms-full.txt"):
+            response = self._text_at(url)
+            if response is not None and len(response.body) >= _SMALLEST_FULL_TEXT:
+                pages = _pages_of_full_text(url, response)
+                if pages or url == urljoin(self._scope.start, "llms-full.txt"):
+                    return url
+        return ""
+
+    def _listed_in_llms(self) -> tuple[str, ...]:
+        for url in self._beside_start("llms.txt"):
+            response = self._text_at(url)
+            if response is not None:
+                links = parse_markdown(response.body.decode("utf-8", "replace"), url=url).links
+                return self._admitted([link.url for link in links])
+        return ()
+
+    def _listed_in_sitemaps(self) -> Iterator[str]:
+        named = self._robots.rules(self._scope.start).sitemaps()
+        for url in named or self._beside_start("sitemap.xml"):
+            try:
+                yield from self._admitted(list(sitemap_addresses(self._client, url)))
+            except SourceError:
+                continue  # a sitemap elsewhere that may not be asked
+
+    def _beside_start(self, name: str) -> list[str]:
+        parts = urlsplit(self._scope.start)
+        site = f"{parts.scheme}://{parts.netloc}"
+        return list(dict.fromkeys((f"{site}{folder_of(parts.path)}{name}", f"{site}/{name}")))
+
+    def _text_at(self, url: str) -> Response | None:
+        try:
+            if not self._robots.rules(url).allow(url):
+                return None
+            response = self._client.get(url, accept="text/plain, text/markdown")
+        except (FetchFailed, AddressRefused):
+            return None
+        is_text = response.media_type in ("text/plain", "text/markdown", "") and not response.body.lstrip().startswith(
+            b"<"
+        )
+        return response if is_text else None
+
+
+def _pages_of_full_text(url: str, response: Response) -> tuple[ReadPage, ...]:
+    """The pages inside an llms-full.txt that says where each came from; empty for any other page."""
+    if not url.endswith("llms-full.txt"):
+        return ()
+    text = response.body.decode("utf-8", "replace")
+    marks = list(_LLMS_PAGE.finditer(text))
+    pages = []
+    ends = [mark.start() for mark in marks[1:]] + [len(text)]
+    for mark, end in zip(marks, ends, strict=False):
+        body = text[mark.end() : end]
+        document = parse_markdown(f"# {mark['title']}\n\n{body}", url=mark["url"], title=mark["title"])
+        pages.append(ReadPage(mark["url"], document))
+    return tuple(pages)

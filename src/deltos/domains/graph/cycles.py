@@ -1,0 +1,137 @@
+"""Circular imports: strongly connected components of the import graph and one shortest cycle in each."""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from deltos.store.graph_read import ImportRow
+
+Graph = dict[str, list[str]]
+MODES = (("runtime", ("runtime",)), ("type", ("runtime", "type")), ("deferred", ("runtime", "type", "deferred")))
+"""Each mode and the imports that may take part in its cycles: a type-only cycle needs at least one type import."""
+
+
+MOST_STARTS = 300
+"""A component larger than this is searched from so many of its files only: each search may visit all of it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Component:
+    """Files that import each other, and one shortest way around; the cycle's first file is not repeated at its end."""
+
+    mode: str
+    files: tuple[str, ...]
+    cycle: tuple[str, ...]
+
+
+def find_cycles(imports: Iterable[ImportRow]) -> list[Component]:
+    """All components, those at run time first; one that a stricter mode has already shown is not repeated."""
+    rows = [row for row in imports if row.path != row.target]
+    found: list[Component] = []
+    shown: set[tuple[str, ...]] = set()
+    for mode, taking_part in MODES:
+        graph = _graph(row for row in rows if row.mode in taking_part)
+        for files in components(graph):
+            if files not in shown:
+                shown.add(files)
+                found.append(Component(mode, files, shortest_cycle(graph, files)))
+    return found
+
+
+def _graph(rows: Iterable[ImportRow]) -> Graph:
+    graph: Graph = {}
+    for row in rows:
+        targets = graph.setdefault(row.path, [])
+        if row.target not in targets:
+            targets.append(row.target)
+        graph.setdefault(row.target, [])
+    return {path: sorted(targets) for path, targets in sorted(graph.items())}
+
+
+def components(graph: Mapping[str, Sequence[str]]) -> list[tuple[str, ...]]:
+    """The strongly connected components of more than one node, largest first (Tarjan, without recursion)."""
+    order: dict[str, int] = {}
+    low: dict[str, int] = {}
+    stack: list[str] = []
+    on_stack: set[str] = set()
+    found: list[tuple[str, ...]] = []
+    for root in graph:
+        if root in order:
+            continue
+        work = [(root, iter(graph[root]))]
+        while work:
+            node, targets = work[-1]
+            if node not in order:
+                order[node] = low[node] = len(order)
+                stack.append(node)
+                on_stack.add(node)
+            advanced = False
+            for target in targets:
+                if target not in order:
+                    work.append((target, iter(graph[target])))
+                    advanced = True
+                    break
+                if target in on_stack:
+                    low[node] = min(low[node], order[target])
+            if advanced:
+                continue
+            work.pop()
+            if work:
+                low[work[-1][0]] = min(low[work[-1][0]], low[node])
+            if low[node] == order[node]:
+                found.append(_popped(stack, on_stack, node))
+    return sorted((files for files in found if len(files) > 1), key=lambda files: (-len(files), files))
+
+
+def _popped(stack: list[str], on_stack: set[str], root: str) -> tuple[str, ...]:
+    component: list[str] = []
+    while True:
+        node = stack.pop()
+        on_stack.discard(node)
+        component.append(node)
+        if node == root:
+            return tuple(sorted(component))
+
+
+def shortest_cycle(graph: Mapping[str, Sequence[str]], files: Sequence[str]) -> tuple[str, ...]:
+    """A cycle of least length within a component."""
+    inside = set(files)
+    best: tuple[str, ...] = ()
+    for start in files[:MOST_STARTS]:
+        cycle = _cycle_through(graph, start, inside, shorter_than=len(best) or len(files) + 1)
+        if cycle:
+            best = cycle
+        if len(best) == 2:
+            break
+    return best
+
+
+def _cycle_through(
+    graph: Mapping[str, Sequence[str]], start: str, inside: set[str], *, shorter_than: int
+) -> tuple[str, ...]:
+    """The shortest way from a file back to itself, by breadth first search; empty when it is not short enough."""
+    parent: dict[str, str] = {}
+    queue = deque([(start, 1)])
+    while queue:
+        node, length = queue.popleft()
+        if length >= shorter_than:
+            return ()
+        for target in graph[node]:
+            if target == start:
+                return _path(parent, start, node)
+            if target in inside and target not in parent:
+                parent[target] = node
+                queue.append((target, length + 1))
+    return ()
+
+
+def _path(parent: Mapping[str, str], start: str, end: str) -> tuple[str, ...]:
+    path = [end]
+    while path[-1] != start:
+        path.append(parent[path[-1]])
+    return tuple(reversed(path))

@@ -1,0 +1,52 @@
+"""Symbols of languages without a resolver: the definitions of the outline, and nothing between files."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING
+
+from deltos.domains.graph.model import FileFacts, Symbol
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from deltos.languages.model import Definition
+    from deltos.workspace.indexer import ParsedFile
+
+NOT_CODE = frozenset({"markdown", "json", "yaml", "toml", "html", "css", "scss", "text", "restructuredtext", ""})
+"""Languages whose outline is headings and settings, not symbols."""
+
+
+class DefinitionsOnly:
+    """Facts that are nothing but symbols."""
+
+    def extract(self, file: ParsedFile) -> FileFacts:
+        """The symbols of a file; none where it is prose or data."""
+        return FileFacts(tuple(outlined(file)), None, None)
+
+
+def outlined(file: ParsedFile) -> list[Symbol]:
+    """The definitions of a file as symbols."""
+    if file.language is None or file.tree is None or file.language.name in NOT_CODE:
+        return []
+    from deltos.languages.outline import outline  # deferred: needs the parser library
+
+    return list(as_symbols(outline(file.language, file.tree, file.data)))
+
+
+def as_symbols(definitions: Iterable[Definition]) -> Iterator[Symbol]:
+    """Definitions with keys that are unique in their file."""
+    counts: Counter[str] = Counter()
+    for definition in definitions:
+        name = definition.qualified_name
+        counts[name] += 1
+        key = name if counts[name] == 1 else f"{name}#{counts[name]}"
+        yield Symbol(
+            key,
+            definition.name,
+            definition.kind,
+            definition.line,
+            definition.end_line,
+            definition.signature,
+            definition.doc,
+        )

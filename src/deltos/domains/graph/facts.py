@@ -1,0 +1,73 @@
+"""Facts on their way into the store and back: encoded once per file, read on demand, kept while they are needed."""
+
+from __future__ import annotations
+
+import hashlib
+import marshal
+import zlib
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+from deltos.domains.graph.model import FileFacts, NamedSymbol
+from deltos.store.graph import FactRecord, read_body, read_interface, symbols_named
+
+if TYPE_CHECKING:
+    import sqlite3
+    from collections.abc import Collection, Mapping
+
+_COMPRESSION_LEVEL = 1
+# Version 2 has no back references, which depend on how objects happen to be shared: equal values give equal bytes.
+_STABLE_MARSHAL_VERSION = 2
+_INTERFACES_KEPT = 20_000
+
+
+def encode(language: str, facts: FileFacts, *, announces_names: bool = False) -> FactRecord:
+    """The facts of a file as the store keeps them."""
+    parts = {name: _digest(piece) for name, piece in facts.parts}
+    digest = _digest(sorted(parts.items()) if parts else facts.interface)
+    return FactRecord(language, digest, _packed(facts.interface), _packed(facts.body), parts, announces_names)
+
+
+def _digest(value: Any) -> bytes:
+    return hashlib.blake2b(marshal.dumps(value, _STABLE_MARSHAL_VERSION), digest_size=8).digest()
+
+
+def _packed(value: Any) -> bytes:
+    return zlib.compress(marshal.dumps(value), _COMPRESSION_LEVEL)
+
+
+def _unpacked(blob: bytes) -> Any:
+    # Our own index, readable and writable by its owner alone.
+    return marshal.loads(zlib.decompress(blob))  # noqa: S302
+
+
+class StoredFacts:
+    """Implements `ProjectFacts` over the store, inside one transaction."""
+
+    def __init__(self, connection: sqlite3.Connection, languages: Mapping[str, str]) -> None:
+        self._connection = connection
+        self._languages = languages
+        self._paths = frozenset(languages)
+        self.interface = lru_cache(maxsize=_INTERFACES_KEPT)(self._interface)
+
+    def paths(self) -> Collection[str]:
+        """Every indexed file, of any language, relative to the root."""
+        return self._paths
+
+    def facts(self, path: str) -> FileFacts | None:
+        """The facts of one file; its symbols are left out, the store has them."""
+        body = read_body(self._connection, path)
+        return None if body is None else FileFacts((), self.interface(path), _unpacked(body))
+
+    def language(self, path: str) -> str:
+        """The language of one file; empty when it is not there."""
+        return self._languages.get(path, "")
+
+    def named(self, name: str) -> Collection[NamedSymbol]:
+        """Every symbol of a name."""
+        return [NamedSymbol(*row) for row in symbols_named(self._connection, name)]
+
+    def _interface(self, path: str) -> Any | None:
+        """The interface of one file alone."""
+        blob = read_interface(self._connection, path)
+        return None if blob is None else _unpacked(blob)

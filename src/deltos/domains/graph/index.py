@@ -1,0 +1,132 @@
+"""The graph's part in indexing: facts out of a parsed file, and edges re-resolved exactly where something changed."""
+
+from __future__ import annotations
+
+import gc
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from deltos.domains.graph.facts import StoredFacts, encode
+from deltos.domains.graph.languages import DEFINITIONS_ONLY, FAMILIES, LOOKED_UP_BY_NAME, resolver_of
+from deltos.domains.graph.second_tier.manifest import MANIFEST_LANGUAGE, is_manifest, manifest_facts
+from deltos.store.graph import (
+    APPEARED,
+    INTERFACE_CHANGED,
+    FactRecord,
+    GraphWriter,
+    ResolutionRecord,
+    SymbolRecord,
+    Unsettled,
+)  # fmt: skip
+
+if TYPE_CHECKING:
+    import sqlite3
+    from collections.abc import Collection, Iterable, Iterator
+
+    from deltos.domains.graph.model import FileFacts, Resolution, Symbol
+    from deltos.workspace.indexer import Changes, ParsedFile
+
+
+@dataclass(frozen=True, slots=True)
+class GraphFacts:
+    """What the graph keeps of one file."""
+
+    symbols: tuple[SymbolRecord, ...]
+    facts: FactRecord
+
+
+class GraphIndexer:
+    """Implements `workspace.indexer.Indexer` for the code graph."""
+
+    name = "graph"
+    version = 1
+
+    def extract(self, file: ParsedFile) -> GraphFacts:
+        """Symbols and encoded facts of a file."""
+        if is_manifest(file.path):
+            return GraphFacts((), encode(MANIFEST_LANGUAGE, manifest_facts(file.data)))
+        language = file.language.name if file.language is not None else ""
+        facts = (resolver_of(language) or DEFINITIONS_ONLY).extract(file)
+        announces = language in LOOKED_UP_BY_NAME
+        return GraphFacts(tuple(_symbol_records(facts)), encode(language, facts, announces_names=announces))
+
+    def write(self, connection: sqlite3.Connection, file_id: int, path: str, facts: GraphFacts) -> int:  # noqa: ARG002
+        """Store the facts of a new or changed file, comparing its interface with what was stored before."""
+        GraphWriter(connection).write_facts(path, facts.symbols, facts.facts)
+        return len(facts.symbols)
+
+    def remove(self, connection: sqlite3.Connection, file_id: int) -> None:
+        """Nothing yet: a changed file is compared when it is written, a vanished one is dropped in `finish`."""
+
+    def finish(self, connection: sqlite3.Connection, changes: Changes) -> None:
+        """Resolve changed files, and every file that depended on an interface which changed, came or went."""
+        writer = GraphWriter(connection)
+        writer.load_places()
+        for path in changes.removed:
+            writer.remove_file(path)
+        languages = writer.languages()
+        affected = _affected(writer, changes.removed)
+        facts = StoredFacts(connection, languages)
+        with garbage_collection_off():
+            for family in FAMILIES:
+                paths = [path for path in affected if languages.get(path) in family.languages]
+                for resolution in family.resolver().resolve(facts, paths) if paths else ():
+                    writer.write_resolution(_resolution_record(resolution))
+        writer.settle()
+
+
+@contextmanager
+def garbage_collection_off() -> Iterator[None]:
+    """Resolving makes millions of small tuples and no cyclic garbage: scanning them again and again costs a third."""
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_on:
+            gc.enable()
+
+
+def _affected(writer: GraphWriter, removed: Collection[str]) -> list[str]:
+    """The files whose edges may differ from what is stored, in order."""
+    unsettled = writer.unsettled()
+    dirty = {*_dirty_names(unsettled, removed), *writer.stale_names()}
+    return sorted({file.path for file in unsettled} | writer.dependants(dirty))
+
+
+def _dirty_names(unsettled: Iterable[Unsettled], removed: Iterable[str]) -> Iterator[str]:
+    for file in unsettled:
+        if file.state >= INTERFACE_CHANGED:
+            yield file.path
+    came_or_went = [*removed, *(file.path for file in unsettled if file.state == APPEARED)]
+    for path in came_or_went:
+        yield path
+        for part in path.split("/"):
+            yield f"*/{part.partition('.')[0]}"
+        yield f"*.{path.rpartition('/')[2].partition('.')[2]}"
+
+
+def _symbol_records(facts: FileFacts) -> Iterator[SymbolRecord]:
+    seen: set[str] = set()
+    for symbol in facts.symbols:
+        if symbol.key not in seen:
+            seen.add(symbol.key)
+            yield _symbol_record(symbol)
+
+
+def _symbol_record(symbol: Symbol) -> SymbolRecord:
+    return SymbolRecord(
+        symbol.key, symbol.name, symbol.kind, symbol.line, symbol.end_line, symbol.signature, symbol.doc
+    )
+
+
+def _resolution_record(resolution: Resolution) -> ResolutionRecord:
+    return ResolutionRecord(
+        resolution.path,
+        resolution.edges,
+        [(item.line, item.target_path, item.mode) for item in resolution.imports],
+        resolution.dependencies,
+        resolution.external_imports,
+        resolution.unresolved_imports,
+    )

@@ -1,0 +1,59 @@
+"""Which resolver serves which language: one line per family. A resolver is imported when a file first needs it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+from typing import TYPE_CHECKING
+
+from deltos.domains.graph.definitions import DefinitionsOnly
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from deltos.domains.graph.model import Resolver
+
+
+@dataclass(frozen=True, slots=True)
+class Family:
+    """Languages that one resolver serves."""
+
+    languages: frozenset[str]
+    resolver: Callable[[], Resolver]
+
+
+@cache
+def _python() -> Resolver:
+    from deltos.domains.graph.python.resolver import PythonResolver
+
+    return PythonResolver()
+
+
+@cache
+def _typescript() -> Resolver:
+    from deltos.domains.graph.typescript.resolver import TypeScriptResolver
+
+    return TypeScriptResolver()
+
+
+@cache
+def _second_tier() -> Resolver:
+    from deltos.domains.graph.second_tier.resolver import SecondTierResolver
+
+    return SecondTierResolver()
+
+
+LOOKED_UP_BY_NAME = frozenset("go java kotlin csharp rust c cpp php ruby".split())
+"""Languages whose resolution depends on all definitions of a name, wherever they are."""
+FAMILIES = (
+    Family(frozenset({"python"}), _python),
+    Family(frozenset({"typescript", "tsx", "javascript", "jsx", "json"}), _typescript),
+    Family(LOOKED_UP_BY_NAME, _second_tier),
+)
+DEFINITIONS_ONLY = DefinitionsOnly()
+
+
+@cache
+def resolver_of(language: str) -> Resolver | None:
+    """The resolver of a language; None where only definitions are known."""
+    return next((family.resolver() for family in FAMILIES if language in family.languages), None)

@@ -1,0 +1,240 @@
+"""Modules, classes, functions and variables of the project, as inference sees them: thin views of stored interfaces."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from deltos.domains.graph.python.ir import ASSIGNMENTS
+from deltos.domains.graph.python.scopes import ASYNC, GENERATOR
+
+if TYPE_CHECKING:
+    from deltos.domains.graph.python.ir import Expression, Node
+
+
+class ModuleInfo:
+    """A project file that can be imported."""
+
+    __slots__ = (
+        "_raw",
+        "bindings",
+        "bit",
+        "classes",
+        "exported",
+        "functions",
+        "key",
+        "package",
+        "path",
+        "stars",
+        "variables",
+    )
+
+    def __init__(self, path: str, package: str, bit: int, interface: Any) -> None:
+        self.path = path
+        self.package = package
+        self.bit = bit
+        self.key = ""
+        self.bindings: dict[str, tuple[Node, ...]] = interface[0]
+        self.stars: tuple[tuple[str, int], ...] = interface[3]
+        self.exported: tuple[str, ...] | None = interface[4]
+        self.classes: dict[str, ClassInfo] = {}
+        self.functions: dict[str, FunctionInfo] = {}
+        self.variables: dict[str, VariableInfo] = {}
+        self._raw = interface
+
+    def class_of(self, key: str) -> ClassInfo | None:
+        """The class with a key; None when the key is no class."""
+        found = self.classes.get(key)
+        if found is None and key in self._raw[1]:
+            found = self.classes[key] = ClassInfo(self, key, self._raw[1][key])
+        return found
+
+    def function_of(self, key: str) -> FunctionInfo | None:
+        """The function with a key; None when the key is no function."""
+        found = self.functions.get(key)
+        if found is None and key in self._raw[2]:
+            found = self.functions[key] = FunctionInfo(self, key, self._raw[2][key])
+        return found
+
+    def variable(self, name: str, bindings: tuple[Node, ...]) -> VariableInfo:
+        """The module-level variable of a name."""
+        found = self.variables.get(name)
+        if found is None:
+            found = self.variables[name] = VariableInfo(self, name, Scope(self), bindings)
+        return found
+
+
+class ClassInfo:
+    """A class of the project; as a value it is the class object itself."""
+
+    __slots__ = (
+        "attributes",
+        "bases",
+        "bindings",
+        "decorators",
+        "instance",
+        "key",
+        "keywords",
+        "module",
+        "name",
+        "variables",
+    )
+
+    def __init__(self, module: ModuleInfo, key: str, raw: Node) -> None:
+        self.module = module
+        self.key = key
+        self.name: str = raw[0]
+        self.decorators: tuple[Expression, ...] = raw[1]
+        self.bases: tuple[Expression, ...] = raw[2]
+        self.keywords: tuple[tuple[str, Expression], ...] = raw[3]
+        self.bindings: dict[str, tuple[Node, ...]] = raw[4]
+        self.attributes: dict[str, tuple[tuple[str, Node], ...]] = raw[5]
+        self.variables: dict[str, VariableInfo] = {}
+        self.instance = Instance(self)
+
+    @property
+    def path(self) -> str:
+        """The file that defines it."""
+        return self.module.path
+
+    def outer_scope(self) -> Scope:
+        """Where its bases and decorators are read: around the class."""
+        parent = self.key.rpartition(".")[0]
+        outer = self.module.class_of(parent)
+        if outer is not None:
+            return Scope(self.module, owner=outer)
+        return Scope(self.module, function=self.module.function_of(parent))
+
+    def variable(self, name: str) -> VariableInfo:
+        """The variable of the class body or of `self` with a name."""
+        found = self.variables.get(name)
+        if found is None:
+            key = f"{self.key}.{name}"
+            bindings = tuple([binding for binding in self.bindings.get(name, ()) if binding[0] in ASSIGNMENTS])
+            found = self.variables[name] = VariableInfo(self.module, key, Scope(self.module, owner=self), bindings)
+            found.assigned = self.attributes.get(name, ())
+            found.owner = self
+        return found
+
+
+class FunctionInfo:
+    """A function or method of the project; as a value it is the function itself, not bound to anything.
+
+    `owner` is the class whose body it stands in, `enclosing` the function around it, whose names it sees.
+    """
+
+    __slots__ = ("decorators", "enclosing", "flags", "key", "locals", "module", "name", "owner", "parameters",
+                 "returned",
+                 "returns", "yielded")  # fmt: skip
+
+    def __init__(self, module: ModuleInfo, key: str, raw: Node) -> None:
+        self.module = module
+        self.key = key
+        self.name: str = raw[0]
+        self.owner = module.class_of(raw[1]) if raw[1] else None
+        self.enclosing = module.function_of(raw[2]) if raw[2] else None
+        self.decorators: tuple[Expression, ...] = raw[3]
+        self.parameters: tuple[Node, ...] = raw[4]
+        self.returns: Expression = raw[5]
+        self.flags: int = raw[6]
+        self.returned: tuple[Expression, ...] = raw[7]
+        self.yielded: tuple[Node, ...] = raw[8]
+        self.locals: dict[str, tuple[Node, ...]] = raw[9]
+
+    @property
+    def path(self) -> str:
+        """The file that defines it."""
+        return self.module.path
+
+    @property
+    def is_async(self) -> bool:
+        """Whether calling it gives a coroutine or an asynchronous generator."""
+        return bool(self.flags & ASYNC)
+
+    @property
+    def is_generator(self) -> bool:
+        """Whether its body yields."""
+        return bool(self.flags & GENERATOR)
+
+    def outer_scope(self) -> Scope:
+        """Where its decorators, annotations and defaults are read."""
+        return Scope(self.module, owner=self.owner, function=self.enclosing)
+
+    def scope(self) -> Scope:
+        """Where its body is read."""
+        return Scope(self.module, function=self)
+
+
+class VariableInfo:
+    """A name bound by assignment in a module, in a class, or on `self`."""
+
+    __slots__ = ("assigned", "bindings", "key", "module", "owner", "scope")
+
+    def __init__(self, module: ModuleInfo, key: str, scope: Scope, bindings: tuple[Node, ...]) -> None:
+        self.module = module
+        self.key = key
+        self.scope = scope
+        self.bindings = bindings
+        self.assigned: tuple[tuple[str, Node], ...] = ()
+        self.owner: ClassInfo | None = None
+
+    @property
+    def path(self) -> str:
+        """The file that defines it."""
+        return self.module.path
+
+
+class Scope:
+    """Where an expression of an interface stands: in a module, in a class body, or in a function."""
+
+    __slots__ = ("function", "module", "owner")
+
+    def __init__(
+        self, module: ModuleInfo, owner: ClassInfo | None = None, function: FunctionInfo | None = None
+    ) -> None:
+        self.module = module
+        self.owner = owner
+        self.function = function
+
+
+class External:
+    """A name that the project does not define: of the standard library, a dependency, or a builtin."""
+
+    __slots__ = ("name",)
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def __eq__(self, other: object) -> bool:
+        return type(other) is External and other.name == self.name
+
+    def __hash__(self) -> int:
+        return hash(self.name)
+
+
+@dataclass(frozen=True, slots=True)
+class Namespace:
+    """A folder of modules without an `__init__.py`."""
+
+    folder: str
+
+
+class Instance:
+    """An object of a project class; `arguments` are its type arguments, where known."""
+
+    __slots__ = ("arguments", "info")
+
+    def __init__(self, info: ClassInfo, arguments: tuple[Any, ...] = ()) -> None:
+        self.info = info
+        self.arguments = arguments
+
+    def __eq__(self, other: object) -> bool:
+        return type(other) is Instance and other.info is self.info and other.arguments == self.arguments
+
+    def __hash__(self) -> int:
+        return hash((id(self.info), self.arguments))
+
+
+Defined = ModuleInfo | ClassInfo | FunctionInfo | VariableInfo
+Entity = Defined | External | Namespace
+DEFINED = (ModuleInfo, ClassInfo, FunctionInfo, VariableInfo)

@@ -1,0 +1,439 @@
+"""Lower expressions of the syntax tree to the intermediate form. Statements and scopes are `statements`' part."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from typing import TYPE_CHECKING
+
+from deltos.domains.graph.python import ir
+from deltos.domains.graph.python.source import Kinds, Source, kinds_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    import tree_sitter
+
+    from deltos.domains.graph.python.ir import Expression, Node
+
+DEEPEST_EXPRESSION = 60
+"""Deeper nesting is generated code: its names are still read, its structure is not."""
+
+OPERATOR_METHODS = {
+    "+": "__add__", "-": "__sub__", "*": "__mul__", "/": "__truediv__", "//": "__floordiv__", "%": "__mod__",
+    "**": "__pow__", "@": "__matmul__", "&": "__and__", "|": "__or__", "^": "__xor__", "<<": "__lshift__",
+    ">>": "__rshift__",
+}  # fmt: skip
+
+
+class ExpressionLowering:
+    """Lowers the expressions of one file."""
+
+    def __init__(self, source: Source, language: tree_sitter.Language) -> None:
+        self.source = source
+        self.kinds: Kinds = kinds_of(language)
+        self._language = language
+        self._handlers = _handlers(language)
+        self._depth = 0
+        self._quoting = False
+
+    def expression(self, node: tree_sitter.Node) -> Expression:
+        """One expression; None when nothing in it can name a definition."""
+        handler = self._handlers.get(node.kind_id)
+        if handler is None:
+            return self._many(node)
+        if self._depth >= DEEPEST_EXPRESSION:
+            return self._flattened(node)
+        self._depth += 1
+        lowered = handler(self, node)
+        self._depth -= 1
+        return lowered
+
+    def annotation(self, node: tree_sitter.Node) -> Expression:
+        """A type annotation: like an expression, but strings in it are code."""
+        if self._depth >= DEEPEST_EXPRESSION:
+            return self._flattened(node)
+        self._depth += 1
+        lowered = self._annotation(node)
+        self._depth -= 1
+        return lowered
+
+    def _annotation(self, node: tree_sitter.Node) -> Expression:
+        if node.kind_id == self.kinds.type:
+            return self._annotation(node.children[0])
+        text = self._string_text(node)
+        if text is not None:
+            return self._parsed_annotation(text, self.source.line(node))
+        if node.type == "generic_type":
+            return self._generic_type(node)
+        if node.type == "union_type":
+            return (ir.BINARY, "__or__", self.annotation(node.children[0]), (self.annotation(node.children[-1]),))
+        if node.type in _ANNOTATION_CONTAINERS:
+            return self._annotation_container(node)
+        return self.expression(node)
+
+    def on_walrus(self, target: Node, value: Expression) -> None:
+        """Told about every `name := value`; scopes bind it."""
+
+    def on_yield(self, value: Node) -> None:
+        """Told about every yield; scopes make a generator of it."""
+
+    def many(self, expressions: Iterable[Expression]) -> Expression:
+        """Expressions that are evaluated for their names alone."""
+        kept = tuple([expression for expression in expressions if expression is not None])
+        if not kept:
+            return None
+        return kept[0] if len(kept) == 1 and kept[0][0] == ir.MANY else (ir.MANY, kept)
+
+    def parameters(self, node: tree_sitter.Node) -> tuple[Node, ...]:
+        """The parameters of a function or lambda."""
+        found: list[Node] = []
+        kind = ir.POSITIONAL
+        for child in node.children:
+            match child.type:
+                case "keyword_separator" | "*":
+                    kind = ir.KEYWORD_ONLY
+                case "(" | ")" | "," | "comment" | "positional_separator" | "/" | "ERROR":
+                    continue
+                case _:
+                    parameter = self._parameter(child, kind)
+                    found.append(parameter)
+                    if parameter[1] == ir.VARIADIC:
+                        kind = ir.KEYWORD_ONLY
+        return tuple(found)
+
+    def _parameter(self, node: tree_sitter.Node, kind: int) -> Node:
+        annotation = default = None
+        for index, child in enumerate(node.children if node.type != "identifier" else ()):
+            match node.field_name_for_child(index):
+                case "type":
+                    annotation = self.annotation(child)
+                case "value":
+                    default = self.expression(child)
+        return (*_splat_kind(node, kind, self._parameter_name(node)), annotation, default)
+
+    def _parameter_name(self, node: tree_sitter.Node) -> str:
+        while node.kind_id != self.kinds.identifier and node.named_child_count:
+            node = node.named_children[0]
+        return self.source.name(node)
+
+    # --- one method per kind of expression
+
+    def _name(self, node: tree_sitter.Node) -> Expression:
+        return (ir.NAME, self.source.line(node), self.source.name(node))
+
+    def _attribute(self, node: tree_sitter.Node) -> Expression:
+        children = node.children
+        last = children[-1]
+        return (ir.ATTR, self.source.line(last), self.expression(children[0]), self.source.name(last))
+
+    def _call(self, node: tree_sitter.Node) -> Expression:
+        children = node.children
+        function = self.expression(children[0])
+        quoting, self._quoting = self._quoting, function is not None and function[-1] in _TAKE_QUOTED_TYPES
+        arguments, keywords = self.arguments(children[-1])
+        self._quoting = quoting
+        return (ir.CALL, function, arguments, keywords)
+
+    def arguments(self, node: tree_sitter.Node) -> tuple[tuple[Expression, ...], tuple[tuple[str, Expression], ...]]:
+        """Positional and keyword arguments of a call or class statement."""
+        kinds = self.kinds
+        if node.kind_id != kinds.argument_list:
+            return (self.expression(node),), ()
+        positional: list[Expression] = []
+        keywords: list[tuple[str, Expression]] = []
+        for child in node.named_children:
+            kind = child.kind_id
+            if kind == kinds.keyword_argument:
+                parts = child.children
+                keywords.append((self.source.name(parts[0]), self.expression(parts[-1])))
+            elif kind == kinds.dictionary_splat:
+                keywords.append(("", self.expression(child.children[-1])))
+            elif kind != kinds.comment:
+                positional.append(self.expression(child))
+        return tuple(positional), tuple(keywords)
+
+    def _subscript(self, node: tree_sitter.Node) -> Expression:
+        comment = self.kinds.comment
+        value, *indices = [child for child in node.named_children if child.kind_id != comment]
+        base = self.expression(value)
+        quoting, self._quoting = self._quoting, True
+        items = [self.expression(index) for index in indices]
+        self._quoting = quoting
+        return (ir.INDEX, base, items[0] if len(items) == 1 else (ir.TUPLE, tuple(items)))
+
+    def _items(self, node: tree_sitter.Node) -> tuple[Expression, ...]:
+        comment = self.kinds.comment
+        return tuple([self.expression(child) for child in node.named_children if child.kind_id != comment])
+
+    def _tuple(self, node: tree_sitter.Node) -> Expression:
+        return (ir.TUPLE, self._items(node))
+
+    def _list(self, node: tree_sitter.Node) -> Expression:
+        return (ir.LIST, self._items(node))
+
+    def _set(self, node: tree_sitter.Node) -> Expression:
+        return (ir.SET, self._items(node))
+
+    def _dictionary(self, node: tree_sitter.Node) -> Expression:
+        keys: list[Expression] = []
+        values: list[Expression] = []
+        for child in node.named_children:
+            if child.kind_id == self.kinds.pair:
+                parts = child.children
+                keys.append(self.expression(parts[0]))
+                values.append(self.expression(parts[-1]))
+            elif child.kind_id == self.kinds.dictionary_splat:
+                keys.append(None)
+                values.append((ir.STAR, self.expression(child.children[-1])))
+        return (ir.DICT, tuple(keys), tuple(values))
+
+    def _comprehension(self, node: tree_sitter.Node) -> Expression:
+        shape = node.type.partition("_")[0]
+        element = value = None
+        clauses: list[tuple[Expression, Expression, list[Expression], bool]] = []
+        for child in node.named_children:
+            kind = child.kind_id
+            if kind == self.kinds.for_in_clause:
+                clauses.append(self._for_clause(child))
+            elif kind == self.kinds.if_clause and clauses:
+                clauses[-1][2].append(self.expression(child.children[-1]))
+            elif kind == self.kinds.pair:
+                element, value = self.expression(child.children[0]), self.expression(child.children[-1])
+            elif kind != self.kinds.comment:
+                element = self.expression(child)
+        shape = "dict" if shape == "dictionary" else shape
+        frozen = tuple([(target, iterable, tuple(tests), is_async) for target, iterable, tests, is_async in clauses])
+        return (ir.COMPREHENSION, shape, frozen, element, value)
+
+    def _for_clause(self, node: tree_sitter.Node) -> tuple[Expression, Expression, list[Expression], bool]:
+        parts = [child for child in node.named_children if child.kind_id != self.kinds.comment]
+        is_async = node.children[0].type == "async"
+        return self.expression(parts[0]), self.expression(parts[-1]), [], is_async
+
+    def _boolean(self, node: tree_sitter.Node) -> Expression:
+        operator = node.children[1].type
+        operands = [self.expression(operand) for operand in self._spine(node, operator)]
+        return (ir.EITHER if operator == "or" else ir.BOTH, tuple(operands))
+
+    def _binary(self, node: tree_sitter.Node) -> Expression:
+        operator = _operator(node)
+        first, *rest = [self.expression(operand) for operand in self._spine(node, operator)]
+        if first is None and not any(rest):
+            return None
+        return (ir.BINARY, OPERATOR_METHODS.get(operator, ""), first, tuple(rest))
+
+    def _spine(self, node: tree_sitter.Node, operator: str) -> list[tree_sitter.Node]:
+        """The operands of `a + b + c`, without recursing into the left-leaning tree of long chains."""
+        kind = node.kind_id
+        operands: list[tree_sitter.Node] = []
+        while node.kind_id == kind and _operator(node) == operator:
+            operands.append(node.children[-1])
+            node = node.children[0]
+        return [node, *reversed(operands)]
+
+    def _choice(self, node: tree_sitter.Node) -> Expression:
+        parts = [child for child in node.named_children if child.kind_id != self.kinds.comment]
+        if len(parts) != 3:
+            return self._many(node)
+        then, test, otherwise = parts
+        return (ir.CHOICE, self.expression(test), self.expression(then), self.expression(otherwise))
+
+    def _not(self, node: tree_sitter.Node) -> Expression:
+        return (ir.NOT, self.expression(node.children[-1]))
+
+    def _await(self, node: tree_sitter.Node) -> Expression:
+        return (ir.AWAIT, self.expression(node.children[-1]))
+
+    def _yield(self, node: tree_sitter.Node) -> Expression:
+        children = node.children
+        value = self.expression(children[-1]) if len(children) > 1 else None
+        lowered = (ir.YIELD_FROM if len(children) > 1 and children[1].type == "from" else ir.YIELD, value)
+        self.on_yield(lowered)
+        return lowered
+
+    def _lambda(self, node: tree_sitter.Node) -> Expression:
+        parameters: tuple[Node, ...] = ()
+        for child in node.named_children:
+            if child.type == "lambda_parameters":
+                parameters = self.parameters(child)
+        return (ir.LAMBDA, parameters, self.expression(node.children[-1]))
+
+    def _walrus(self, node: tree_sitter.Node) -> Expression:
+        target, value = node.children[0], self.expression(node.children[-1])
+        name = (ir.NAME, self.source.line(target), self.source.name(target))
+        self.on_walrus(name, value)
+        return (ir.WALRUS, name[1], name[2], value)
+
+    def _star(self, node: tree_sitter.Node) -> Expression:
+        return (ir.STAR, self.expression(node.children[-1]))
+
+    def _inner(self, node: tree_sitter.Node) -> Expression:
+        comment = self.kinds.comment
+        for child in node.named_children:
+            if child.kind_id != comment:
+                return self.expression(child)
+        return None
+
+    def _string(self, node: tree_sitter.Node) -> Expression:
+        children = node.children
+        if len(children) <= 3 and (len(children) < 2 or children[1].kind_id != self.kinds.interpolation):
+            return self._quoted(node) if self._quoting else None
+        interpolation = self.kinds.interpolation
+        return self.many([self._many(child) for child in children if child.kind_id == interpolation])
+
+    def _slice(self, node: tree_sitter.Node) -> Expression:
+        return (ir.SLICE, self._items(node))
+
+    def _nothing(self, _node: tree_sitter.Node) -> Expression:
+        return None
+
+    def _many(self, node: tree_sitter.Node) -> Expression:
+        return self.many([self.expression(child) for child in node.named_children])
+
+    def _flattened(self, node: tree_sitter.Node) -> Expression:
+        """All plain names under a node, found without recursion; attributes of unknown values are left out."""
+        found: list[Expression] = []
+        pending = [node]
+        while pending:
+            current = pending.pop()
+            if current.kind_id == self.kinds.identifier:
+                found.append(self._name(current))
+            elif current.type == "attribute":
+                pending.append(current.children[0])
+            elif current.kind_id == self.kinds.keyword_argument:
+                pending.append(current.children[-1])
+            else:
+                pending.extend(reversed(current.named_children))
+        return self.many(found)
+
+    # --- annotations
+
+    def _generic_type(self, node: tree_sitter.Node) -> Expression:
+        base, *rest = node.named_children
+        items = [self.annotation(child) for part in rest for child in part.named_children]
+        return (ir.INDEX, self.expression(base), items[0] if len(items) == 1 else (ir.TUPLE, tuple(items)))
+
+    def _annotation_container(self, node: tree_sitter.Node) -> Expression:
+        """A subscript, list or union written as an expression; its parts are annotations as well."""
+        parts = [self.annotation(child) for child in node.named_children if child.kind_id != self.kinds.comment]
+        if not parts:
+            return None
+        match node.type:
+            case "subscript":
+                return (ir.INDEX, parts[0], parts[1] if len(parts) == 2 else (ir.TUPLE, tuple(parts[1:])))
+            case "binary_operator":
+                return (ir.BINARY, "__or__", parts[0], tuple(parts[1:]))
+            case "list":
+                return (ir.LIST, tuple(parts))
+            case "parenthesized_expression":
+                return parts[0]
+            case _:
+                return (ir.TUPLE, tuple(parts))
+
+    def _string_text(self, node: tree_sitter.Node) -> str | None:
+        """The content of a plain string literal; None for anything else."""
+        if node.kind_id != self.kinds.string:
+            return None
+        children = node.children
+        if len(children) != 3 or children[1].kind_id != self.kinds.string_content:
+            return None
+        return self.source.string(children[1])
+
+    def _quoted(self, node: tree_sitter.Node) -> Expression:
+        """A string where a type may be quoted: `Union["Node", "Leaf"]`, `cast("Node", value)`."""
+        text = self._string_text(node)
+        if text is None or not _LOOKS_LIKE_TYPE(text):
+            return None
+        line = self.source.line(node)
+        parsed = (ir.NAME, line, text) if text.isidentifier() else self._parsed_annotation(text, line)
+        return None if parsed is None else (ir.TEXT, parsed)
+
+    def _parsed_annotation(self, text: str, line: int) -> Expression:
+        import tree_sitter  # deferred: only files with quoted annotations need a second parse
+
+        data = text.strip().encode()
+        tree = tree_sitter.Parser(self._language).parse(data)
+        statement = tree.root_node.named_children[:1]
+        if not statement or statement[0].kind_id != self.kinds.expression_statement or tree.root_node.has_error:
+            return None
+        nested = ExpressionLowering(Source(data), self._language)
+        return _on_line(nested.annotation(statement[0].children[0]), line)
+
+
+_TAKE_QUOTED_TYPES = frozenset({"TypeVar", "cast", "NewType"})
+_LOOKS_LIKE_TYPE = re.compile(r"[A-Za-z_][\w.]*(\[[\w.,\[\]| ]*\])?$").match
+_ANNOTATION_CONTAINERS = frozenset({"subscript", "binary_operator", "list", "tuple", "parenthesized_expression"})
+
+
+def _on_line(node: Expression, line: int) -> Expression:
+    """The expression moved to the line of the string it was written in."""
+    if not isinstance(node, tuple) or not node:
+        return node
+    if type(node[0]) is int and node[0] in ir.LINED:
+        return (node[0], line, *[_on_line(part, line) for part in node[2:]])
+    return tuple([_on_line(part, line) for part in node])
+
+
+def _operator(node: tree_sitter.Node) -> str:
+    return node.children[1].type
+
+
+def _splat_kind(node: tree_sitter.Node, kind: int, name: str) -> Node:
+    """A parameter's name and kind, from the stars before it."""
+    first = node.named_children[0].type if node.type == "typed_parameter" else node.type
+    if first == "list_splat_pattern":
+        return (name, ir.VARIADIC)
+    if first == "dictionary_splat_pattern":
+        return (name, ir.KEYWORDS)
+    return (name, kind)
+
+
+_BY_KIND: dict[str, str] = {
+    "identifier": "_name",
+    "attribute": "_attribute",
+    "call": "_call",
+    "subscript": "_subscript",
+    "tuple": "_tuple",
+    "expression_list": "_tuple",
+    "pattern_list": "_tuple",
+    "tuple_pattern": "_tuple",
+    "list_pattern": "_tuple",
+    "list": "_list",
+    "set": "_set",
+    "dictionary": "_dictionary",
+    "list_comprehension": "_comprehension",
+    "set_comprehension": "_comprehension",
+    "dictionary_comprehension": "_comprehension",
+    "generator_expression": "_comprehension",
+    "boolean_operator": "_boolean",
+    "binary_operator": "_binary",
+    "conditional_expression": "_choice",
+    "not_operator": "_not",
+    "await": "_await",
+    "yield": "_yield",
+    "lambda": "_lambda",
+    "named_expression": "_walrus",
+    "list_splat": "_star",
+    "list_splat_pattern": "_star",
+    "parenthesized_expression": "_inner",
+    "as_pattern_target": "_inner",
+    "string": "_string",
+    "slice": "_slice",
+    "integer": "_nothing",
+    "float": "_nothing",
+    "none": "_nothing",
+    "true": "_nothing",
+    "false": "_nothing",
+    "ellipsis": "_nothing",
+    "comment": "_nothing",
+    "type": "annotation",
+}
+
+
+@cache
+def _handlers(
+    language: tree_sitter.Language,
+) -> dict[int, Callable[[ExpressionLowering, tree_sitter.Node], Expression]]:
+    kinds = kinds_of(language)
+    return {kinds.number(kind): getattr(ExpressionLowering, method) for kind, method in _BY_KIND.items()}

@@ -1,0 +1,255 @@
+"""What is known of builtins and the standard library: containers, and the functions that carry types through."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from deltos.domains.graph.python import ir
+from deltos.domains.graph.python.entities import ClassInfo, Instance
+from deltos.domains.graph.python.values import UNKNOWN, Known, KnownMethod, Partial, SelfType, Types, union
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from deltos.domains.graph.python.evaluate import Arguments
+    from deltos.domains.graph.python.infer import Inference
+    from deltos.domains.graph.python.ir import Expression
+    from deltos.domains.graph.python.values import Value
+
+LISTS = frozenset({"list", "List", "Sequence", "MutableSequence", "deque", "Deque"})
+SETS = frozenset({"set", "Set", "frozenset", "FrozenSet", "AbstractSet", "MutableSet"})
+ITERATORS = frozenset({"Iterable", "Iterator", "Collection", "Reversible", "Container", "KeysView", "ValuesView"})
+ASYNC_ITERATORS = frozenset({"AsyncIterable", "AsyncIterator"})
+MAPPINGS = frozenset(
+    {"dict", "Dict", "Mapping", "MutableMapping", "OrderedDict", "defaultdict", "DefaultDict", "ChainMap"}
+)
+AWAITABLES = frozenset({"Awaitable", "Future", "Task"})
+CONTEXTS = frozenset({"ContextManager", "AbstractContextManager", "AsyncContextManager", "AbstractAsyncContextManager"})
+WRAPPERS = frozenset({"Optional", "Annotated", "ClassVar", "Final", "Required", "NotRequired", "ReadOnly", "InitVar"})
+
+_TYPING_MODULES = frozenset(
+    {"typing", "typing_extensions", "collections", "builtins", "asyncio", "contextlib", "dataclasses"}
+)
+_ONE_ARGUMENT = {
+    **dict.fromkeys(LISTS, "list"),
+    **dict.fromkeys(SETS, "set"),
+    **dict.fromkeys(ITERATORS, "iterator"),
+    **dict.fromkeys(ASYNC_ITERATORS, "iterator"),
+    **dict.fromkeys(AWAITABLES, "coroutine"),
+    **dict.fromkeys(CONTEXTS, "context"),
+}
+
+
+def known_generic(name: str, arguments: Sequence[Types]) -> Types | None:
+    """An object of a standard generic class with type arguments; None when the class is not known here."""
+    module, _, short = name.rpartition(".")
+    if module.partition(".")[0] not in _TYPING_MODULES:
+        return None
+    first = arguments[0] if arguments else UNKNOWN
+    if short in _ONE_ARGUMENT:
+        return (Known(_ONE_ARGUMENT[short], (first,)),)
+    if short in MAPPINGS:
+        return (Known("dict", (first, arguments[1] if len(arguments) > 1 else UNKNOWN)),)
+    if short in WRAPPERS:
+        return first
+    match short:
+        case "Union":
+            return union(arguments)
+        case "tuple" | "Tuple":
+            return (Known("tuple", tuple(arguments)),)
+        case "Generator" | "AsyncGenerator":
+            sent = arguments[1] if len(arguments) > 1 else UNKNOWN
+            return (Known("generator", (first, sent, arguments[2] if len(arguments) > 2 else UNKNOWN)),)
+        case "Coroutine":
+            return (Known("coroutine", (arguments[2] if len(arguments) > 2 else UNKNOWN,)),)
+        case "Callable":
+            return (Partial(arguments[-1] if arguments else UNKNOWN),)
+        case "type" | "Type":
+            return tuple([part for value in first for part in _class_of(value)])
+        case _:
+            return None
+
+
+def _class_of(value: Value) -> Types:
+    match value:
+        case Instance():
+            return (value.info,)
+        case SelfType():
+            return (SelfType(value.info, is_class=True),)
+        case Known() | Partial():
+            return UNKNOWN
+        case _:
+            return (Known("class", ((value,),)),)
+
+
+def element_of(types: Types, inference: Inference, *, is_async: bool = False, returned: bool = False) -> Types:
+    """What iterating gives; with `returned`, what a generator returns in the end."""
+    results: list[Types] = []
+    for value in types:
+        if type(value) is Known:
+            results.append(_element_of_known(value, returned=returned))
+        elif type(value) in (Instance, SelfType):
+            results.append(_element_of_object(value, inference, is_async=is_async))
+        elif type(value) is ClassInfo:
+            results.append(inference.enum_members(value))
+    return union(results)
+
+
+def _element_of_known(value: Known, *, returned: bool) -> Types:
+    if value.name == "tuple":
+        return union(value.arguments)
+    if value.name == "generator" and returned:
+        return value.arguments[2]
+    if value.name in ("context", "coroutine", "class"):
+        return UNKNOWN
+    return value.arguments[0]
+
+
+def _element_of_object(value: Value, inference: Inference, *, is_async: bool) -> Types:
+    iterator = inference.call_method(value, "__aiter__" if is_async else "__iter__")
+    results: list[Types] = []
+    for part in iterator:
+        if type(part) is Known:
+            results.append(_element_of_known(part, returned=False))
+        elif type(part) in (Instance, SelfType):
+            item = inference.call_method(part, "__anext__" if is_async else "__next__")
+            results.append(item)
+    if not iterator and not is_async:
+        results.append(inference.call_method(value, "__getitem__"))
+    return union(results)
+
+
+def item_at(value: Known, index: Expression) -> Types:
+    """What subscripting a known container gives."""
+    match value.name:
+        case "dict":
+            return value.arguments[1]
+        case "tuple":
+            return (value,) if index is not None and index[0] == ir.SLICE else union(value.arguments)
+        case "list" | "sequence":
+            return (value,) if index is not None and index[0] == ir.SLICE else value.arguments[0]
+        case _:
+            return UNKNOWN
+
+
+def known_method(method: KnownMethod, arguments: Arguments) -> Types:
+    """What calling a method of a known container gives."""
+    receiver, parts = method.receiver, method.receiver.arguments
+    match receiver.name, method.name:
+        case "dict", "get" | "pop" | "setdefault":
+            return union((parts[1], arguments.positional(1)))
+        case "dict", "values":
+            return (Known("iterator", (parts[1],)),)
+        case "dict", "keys":
+            return (Known("iterator", (parts[0],)),)
+        case "dict", "items":
+            return (Known("iterator", ((Known("tuple", parts),),)),)
+        case "dict", "popitem":
+            return (Known("tuple", parts),)
+        case "list" | "set", "pop" | "popleft":
+            return parts[0]
+        case "list" | "set" | "dict", "copy" | "union" | "difference" | "intersection":
+            return (receiver,)
+        case "iterator" | "generator", "__next__" | "send" | "__anext__":
+            return parts[0]
+        case "iterator" | "list" | "set" | "generator" | "sequence", "__iter__" | "__aiter__":
+            return (Known("iterator", (parts[0],)),)
+        case "context", "__enter__" | "__aenter__":
+            return parts[0]
+        case _:
+            return UNKNOWN
+
+
+_SAME = frozenset({
+    "copy.copy", "copy.deepcopy", "weakref.proxy", "asyncio.shield", "asyncio.wait_for", "asyncio.ensure_future",
+    "asyncio.create_task", "contextlib.closing",
+})  # fmt: skip
+_LISTED = {
+    "builtins.list": "list",
+    "builtins.sorted": "list",
+    "builtins.set": "set",
+    "builtins.frozenset": "set",
+    "builtins.tuple": "sequence",
+    "builtins.iter": "iterator",
+    "builtins.filter": "iterator",
+    "builtins.reversed": "iterator",
+    "collections.deque": "list",
+    "itertools.chain": "iterator",
+    "itertools.islice": "iterator",
+}
+
+
+def call_known(name: str, arguments: Arguments, inference: Inference) -> Types:
+    """What calling a function or class from outside the project gives, where that carries project types through."""
+    if name in _LISTED:
+        which = 1 if name == "builtins.filter" else 0
+        return (Known(_LISTED[name], (element_of(arguments.positional(which), inference),)),)
+    if name in _SAME:
+        return arguments.positional(0)
+    special = _SPECIAL.get(name)
+    return UNKNOWN if special is None else special(arguments, inference)
+
+
+def _mapping(arguments: Arguments, _inference: Inference) -> Types:
+    given = tuple([value for value in arguments.positional(0) if type(value) is Known and value.name == "dict"])
+    return given or (Known("dict", (UNKNOWN, union([arguments.keyword(key) for key, _ in arguments.keywords]))),)
+
+
+def _mapping_with_default(arguments: Arguments, inference: Inference) -> Types:
+    return (Known("dict", (UNKNOWN, inference.call_all(arguments.positional(0), arguments))),)
+
+
+def _enumerated(arguments: Arguments, inference: Inference) -> Types:
+    return (Known("iterator", ((Known("tuple", (UNKNOWN, element_of(arguments.positional(0), inference))),),)),)
+
+
+def _zipped(arguments: Arguments, inference: Inference) -> Types:
+    items = tuple([element_of(arguments.positional(index), inference) for index in range(len(arguments.nodes))])
+    return (Known("iterator", ((Known("tuple", items),),)),)
+
+
+def _mapped(arguments: Arguments, inference: Inference) -> Types:
+    return (Known("iterator", (inference.call_all(arguments.positional(0), arguments),)),)
+
+
+def _type(arguments: Arguments, _inference: Inference) -> Types:
+    if len(arguments.nodes) != 1:
+        return UNKNOWN
+    return union([_class_of(value) for value in arguments.positional(0) if type(value) in (Instance, SelfType)])
+
+
+def _cast(arguments: Arguments, _inference: Inference) -> Types:
+    return arguments.annotation(0)
+
+
+def _partial(arguments: Arguments, inference: Inference) -> Types:
+    return (Partial(inference.call_all(arguments.positional(0), arguments)),)
+
+
+def _reference(arguments: Arguments, _inference: Inference) -> Types:
+    return (Partial(arguments.positional(0)),)
+
+
+def _picked(arguments: Arguments, inference: Inference) -> Types:
+    if len(arguments.nodes) > 1 and not arguments.keywords:
+        return union([element_of(arguments.positional(0), inference), arguments.positional(1)])
+    return element_of(arguments.positional(0), inference)
+
+
+_SPECIAL: dict[str, Callable[[Arguments, Inference], Types]] = {
+    "builtins.dict": _mapping,
+    "collections.OrderedDict": _mapping,
+    "collections.defaultdict": _mapping_with_default,
+    "builtins.next": _picked,
+    "builtins.min": _picked,
+    "builtins.max": _picked,
+    "random.choice": _picked,
+    "builtins.enumerate": _enumerated,
+    "builtins.zip": _zipped,
+    "builtins.map": _mapped,
+    "builtins.type": _type,
+    "typing.cast": _cast,
+    "typing_extensions.cast": _cast,
+    "functools.partial": _partial,
+    "weakref.ref": _reference,
+}

@@ -1,0 +1,60 @@
+"""Lower the patterns of `match`: which classes the subject may be of, which names are used, which are bound."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from deltos.domains.graph.python import ir
+from deltos.domains.graph.python.expressions import ExpressionLowering
+
+if TYPE_CHECKING:
+    import tree_sitter
+
+    from deltos.domains.graph.python.ir import Expression, Node
+
+
+class PatternLowering(ExpressionLowering):
+    """Lowers case patterns."""
+
+    def parts(self, node: tree_sitter.Node) -> list[tree_sitter.Node]:
+        """The named children of a node, comments left out."""
+        comment = self.kinds.comment
+        return [child for child in node.named_children if child.kind_id != comment]
+
+    def pattern(
+        self,
+        node: tree_sitter.Node,
+        classes: list[Expression],
+        uses: list[Expression],
+        captures: list[Node],
+    ) -> None:
+        """Sort the names of a case pattern into classes of the subject, other uses, and captures."""
+        pending = [(node, True)]
+        while pending:
+            current, outer = pending.pop()
+            kind = current.kind_id
+            parts = self.parts(current)
+            if kind == self.kinds.class_pattern:
+                (classes if outer else uses).append(self._dotted_expression(parts[0]))
+                pending.extend((part, False) for part in parts[1:])
+            elif kind == self.kinds.dotted_name and len(parts) > 1:
+                uses.append(self._dotted_expression(current))
+            elif kind in (self.kinds.dotted_name, self.kinds.identifier):
+                captures.append((ir.NAME, self.source.line(current), self.source.name(current)))
+            elif kind == self.kinds.keyword_pattern:
+                pending.extend((part, False) for part in parts[1:])
+            else:
+                keeps_subject = current.type in (
+                    "case_pattern",
+                    "union_pattern",
+                    "as_pattern",
+                    "parenthesized_expression",
+                )
+                pending.extend((part, outer and keeps_subject) for part in parts)
+
+    def _dotted_expression(self, node: tree_sitter.Node) -> Expression:
+        first, *rest = self.parts(node) or [node]
+        value: Node = (ir.NAME, self.source.line(first), self.source.name(first))
+        for part in rest:
+            value = (ir.ATTR, self.source.line(part), value, self.source.name(part))
+        return value

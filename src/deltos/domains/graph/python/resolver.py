@@ -1,0 +1,62 @@
+"""The Python resolver: what the graph asks of a language, answered by extraction, inference and flow."""
+
+from __future__ import annotations
+
+import gc
+from typing import TYPE_CHECKING
+
+from deltos.domains.graph.model import FileFacts, Resolution
+from deltos.domains.graph.python.extract import extract
+from deltos.domains.graph.python.flow import BodyEvaluator
+from deltos.domains.graph.python.infer import Inference
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator
+
+    from deltos.domains.graph.model import ProjectFacts
+    from deltos.workspace.indexer import ParsedFile
+
+# What is known of other files is remembered for so many: what a remembered answer costs grows with them.
+FILES_AT_ONCE = 1000
+
+EMPTY = FileFacts((), ({}, {}, {}, (), None), ())
+
+
+class PythonResolver:
+    """Facts and references of Python files."""
+
+    languages = frozenset({"python"})
+
+    def extract(self, file: ParsedFile) -> FileFacts:
+        """Facts about one file, independent of all others."""
+        return extract(file.data, file.tree) if file.tree is not None else EMPTY
+
+    def resolve(self, project: ProjectFacts, paths: Collection[str]) -> Iterator[Resolution]:
+        """Resolve the named files against the whole project."""
+        order = sorted(paths)
+        for start in range(0, len(order), FILES_AT_ONCE):
+            inference = Inference(project)
+            for path in order[start : start + FILES_AT_ONCE]:
+                facts = project.facts(path)
+                if facts is not None:
+                    yield _resolved(inference, path, facts)
+            del inference
+            if start + FILES_AT_ONCE < len(order):
+                gc.collect()  # modules, classes and functions know each other
+
+
+def _resolved(inference: Inference, path: str, facts: FileFacts) -> Resolution:
+    inference.dependencies = inference.bit("*/__init__")
+    module = inference.module(path)
+    if module is None:
+        return Resolution(path, (), (), frozenset())
+    evaluator = BodyEvaluator(inference, module)
+    evaluator.run_module(facts.body)
+    return Resolution(
+        path=path,
+        edges=evaluator.result_edges(),
+        imports=tuple(evaluator.imports),
+        dependencies=inference.dependency_names(inference.dependencies) - {path},
+        external_imports=evaluator.external_imports,
+        unresolved_imports=evaluator.unresolved_imports,
+    )

@@ -1,0 +1,139 @@
+"""What an expression may evaluate to. A type is a tuple of such values, one for each alternative; empty is unknown."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from deltos.domains.graph.python.entities import ClassInfo, External, FunctionInfo, Instance, ModuleInfo, Namespace
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+WIDEST_UNION = 24
+"""A name that may be more things than this tells nothing."""
+
+DEEPEST_CONTAINER = 4
+
+
+@dataclass(frozen=True, slots=True)
+class SelfType:
+    """The receiver of a method, whose class may be a subclass of `info`; as `cls` when `is_class`."""
+
+    info: ClassInfo
+    is_class: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Bound:
+    """A method together with the object or class that it was looked up on."""
+
+    function: FunctionInfo
+    receiver: Value
+
+
+@dataclass(frozen=True, slots=True)
+class SuperOf:
+    """`super()` inside a method of `info`."""
+
+    info: ClassInfo
+    receiver: Value
+
+
+class Known:
+    """An object of a builtin or standard class that matters for types: `list`, `dict`, `tuple`, `coroutine` …
+
+    Containers of containers are kept to a small depth: recursive functions would nest them without end.
+    """
+
+    __slots__ = ("_hash", "arguments", "depth", "is_open", "name")
+
+    def __init__(self, name: str, arguments: tuple[Types, ...]) -> None:
+        self.name = name
+        self.arguments = tuple([_shallow(part) for part in arguments])
+        parts = [value for part in self.arguments for value in part]
+        self.depth: int = 1 + max([value.depth for value in parts if type(value) is Known], default=0)
+        self.is_open = any(map(is_open, parts))
+        self._hash = hash((name, self.arguments))
+
+    def __eq__(self, other: object) -> bool:
+        return self is other or (
+            type(other) is Known
+            and self._hash == other._hash
+            and self.name == other.name
+            and self.arguments == other.arguments
+        )
+
+    def __hash__(self) -> int:
+        return self._hash
+
+
+def _shallow(types: Types) -> Types:
+    for value in types:
+        if type(value) is Known and value.depth >= DEEPEST_CONTAINER:
+            return tuple([value for value in types if type(value) is not Known or value.depth < DEEPEST_CONTAINER])
+    return types
+
+
+@dataclass(frozen=True, slots=True)
+class KnownMethod:
+    """A method of such an object: `items` of a `dict`."""
+
+    receiver: Known
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class TypeVariable:
+    """A type parameter, replaced when a generic function is called or a generic class is used."""
+
+    path: str
+    key: str
+
+
+@dataclass(frozen=True, slots=True)
+class Partial:
+    """A callable that gives a known type, whatever its arguments."""
+
+    result: Types
+
+
+Value = (
+    ModuleInfo | ClassInfo | FunctionInfo | External | Instance | Namespace | SelfType | Bound | SuperOf | Known
+    | KnownMethod | TypeVariable | Partial
+)  # fmt: skip
+Types = tuple[Value, ...]
+
+UNKNOWN: Types = ()
+
+
+def is_open(value: Value) -> bool:
+    """Whether a type variable or `Self` stands in a value, to be replaced by what it is used with."""
+    kind = type(value)
+    if kind is TypeVariable or kind is SelfType:
+        return True
+    if kind is Known:
+        return value.is_open  # type: ignore[union-attr]
+    if kind is Instance:
+        return any(is_open(part) for types in value.arguments for part in types)  # type: ignore[union-attr]
+    if kind is Partial:
+        return any(map(is_open, value.result))  # type: ignore[union-attr]
+    return kind is Bound and is_open(value.receiver)  # type: ignore[union-attr]
+
+
+def union(parts: Iterable[Types]) -> Types:
+    """Everything that any of the parts may be; unknown when that is too much."""
+    merged: dict[Value, None] = {}
+    for part in parts:
+        for value in part:
+            merged[value] = None
+    return tuple(merged) if len(merged) <= WIDEST_UNION else UNKNOWN
+
+
+def either(first: Types, second: Types) -> Types:
+    """The union of two types."""
+    if not second or first == second:
+        return first
+    if not first:
+        return second
+    return union((first, second))

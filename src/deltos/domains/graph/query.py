@@ -1,0 +1,114 @@
+"""What the caller means by a symbol: a name, a dotted name or a regular expression; and which files and kinds count."""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from typing import TYPE_CHECKING
+
+from deltos.errors import BadArgument
+from deltos.pattern import compiled
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from deltos.store.graph_read import SymbolRow
+
+KINDS = ("function", "class", "method", "interface", "type", "enum", "variable", "component")
+# What outlines call some things, under the name that a caller would use for them.
+_KIND_OF = {"property": "variable", "module": "class", "namespace": "class"}
+_LONGEST_SYMBOL = 500
+_NAME = re.compile(r"[\w$]+")
+_DOTTED = re.compile(r"[\w$]+(?:(?:\.|::|#|/)[\w$]+)+")
+_SEPARATOR = re.compile(r"::|[#/]")
+_ONLY_STEM = re.compile(r"(?:^|\.)(?:__init__|index|mod)$")
+
+
+@dataclass(frozen=True, slots=True)
+class SymbolQuery:
+    """`form` is name, dotted or pattern; `text` is normalised: dots between the parts of a dotted name."""
+
+    form: str
+    text: str
+
+    @property
+    def last(self) -> str:
+        """The last part of a dotted name."""
+        return self.text.rpartition(".")[2]
+
+
+def understand(symbol: str) -> SymbolQuery:
+    """Tell the three forms apart."""
+    text = symbol.strip().removesuffix("()")
+    if not text:
+        raise BadArgument(
+            "The symbol is empty", hint="Give a name, a dotted name such as Parser.feed, or a regular expression."
+        )
+    if len(text) > _LONGEST_SYMBOL:
+        raise BadArgument("The symbol is too long", hint=f"Give at most {_LONGEST_SYMBOL} characters.")
+    if _NAME.fullmatch(text):
+        return SymbolQuery("name", text)
+    if _DOTTED.fullmatch(text):
+        return SymbolQuery("dotted", _SEPARATOR.sub(".", text))
+    return SymbolQuery("pattern", text)
+
+
+def pattern_matcher(pattern: str) -> Callable[[str], bool]:
+    """A test for names; runs in linear time whatever the pattern."""
+    found = compiled(pattern)
+    return lambda name: found.search(name.encode("utf-8")) is not None
+
+
+def qualified_name(row: SymbolRow) -> str:
+    """The symbol's name with its module: `django.db.models.query.QuerySet.filter`."""
+    module = module_name(row.path)
+    return f"{module}.{row.key}" if module else row.key
+
+
+def module_name(path: str) -> str:
+    """A file's path as a dotted name: `a/b/__init__.py` is `a.b`."""
+    folder, _, name = path.rpartition("/")
+    stem = name.partition(".")[0]
+    return _ONLY_STEM.sub("", f"{folder}/{stem}".strip("/").replace("/", "."))
+
+
+def ends_with(name: str, suffix: str) -> bool:
+    """Whether a dotted name ends with whole parts of another; repeated definitions (`#2`) count as the same."""
+    bare = re.sub(r"#\d+", "", name)
+    return bare == suffix or bare.endswith(f".{suffix}")
+
+
+def kinds_of(text: str) -> frozenset[str]:
+    """The kinds in a comma-separated list; empty means all."""
+    kinds = frozenset(word.strip().lower() for word in text.split(",") if word.strip())
+    unknown = sorted(kinds - set(KINDS))
+    if unknown:
+        raise BadArgument(f"Unknown kind: {', '.join(unknown)}", hint=f"Choose from {', '.join(KINDS)}.")
+    return kinds
+
+
+def is_of_kind(row: SymbolRow, kinds: frozenset[str]) -> bool:
+    """Whether a symbol is of one of the kinds."""
+    return not kinds or row.kind in kinds or _KIND_OF.get(row.kind) in kinds
+
+
+def path_filter(root: Path, text: str) -> Callable[[str], bool]:
+    """A test for paths below a folder, equal to a file, or matching a glob."""
+    wanted = text.strip()
+    if not wanted or wanted in (".", "./"):
+        return lambda _path: True
+    if "\0" in wanted:
+        raise BadArgument("The path is invalid", hint="Give a file or folder of the project.")
+    if wanted.startswith(("/", "~")):
+        wanted = posixpath.relpath(wanted, root.as_posix())
+    wanted = posixpath.normpath(wanted)
+    if wanted.startswith(".."):
+        raise BadArgument(f"'{text}' is outside the project", hint="Give a path relative to the project's root.")
+    if wanted == ".":
+        return lambda _path: True
+    if any(mark in wanted for mark in "*?["):
+        return lambda path: fnmatchcase(path, wanted) or fnmatchcase(path, f"*/{wanted}")
+    return lambda path: path == wanted or path.startswith(f"{wanted}/")

@@ -1,0 +1,297 @@
+"""The read path of the graph: from what the caller names to symbols, their references, their neighbourhood."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from deltos.domains.graph.query import (
+    SymbolQuery,
+    ends_with,
+    is_of_kind,
+    module_name,
+    path_filter,
+    pattern_matcher,
+    qualified_name,
+    understand,
+)  # fmt: skip
+from deltos.errors import BadArgument, NotFound
+from deltos.store.graph_read import ReferenceRow, SymbolRow
+from deltos.workspace.purpose import is_test
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+    from pathlib import Path
+
+    from deltos.store.graph_read import GraphReader
+
+_SUGGESTIONS = 3
+_LEAST_SIMILAR = 60
+_CALLABLE = frozenset({"function", "method", "component"})
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """One thing that may be meant: a symbol with all its definitions (overloads, a property's setter), or a module."""
+
+    first: SymbolRow
+    node_ids: tuple[int, ...]
+    places: frozenset[tuple[str, int]]
+
+    @property
+    def name(self) -> str:
+        """Its name with its module."""
+        return qualified_name(self.first)
+
+
+@dataclass(frozen=True, slots=True)
+class References:
+    """Places that refer to a target: surely, surely but under another name, and perhaps."""
+
+    target: Target
+    certain: tuple[ReferenceRow, ...]
+    aliased: tuple[ReferenceRow, ...]
+    possible: tuple[ReferenceRow, ...]
+    namesakes: int
+
+
+@dataclass(frozen=True, slots=True)
+class Impact:
+    """Who is affected by a change of a target: by distance, tests apart."""
+
+    target: Target
+    levels: tuple[tuple[SymbolRow, ...], ...]
+    tests: tuple[SymbolRow, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """A symbol and its neighbourhood."""
+
+    target: Target
+    callers: tuple[ReferenceRow, ...]
+    other_references: tuple[ReferenceRow, ...]
+    callees: tuple[SymbolRow, ...]
+    bases: tuple[SymbolRow, ...]
+    subclasses: tuple[SymbolRow, ...]
+    members: tuple[SymbolRow, ...]
+
+
+class GraphSearch:
+    """Answers questions about one project's graph."""
+
+    def __init__(self, reader: GraphReader, root: Path) -> None:
+        self.reader = reader
+        self.root = root
+
+    # --- symbols
+
+    def find(self, symbol: str, *, path: str = "", kinds: frozenset[str] = frozenset()) -> list[SymbolRow]:
+        """Definitions of a name or matching a pattern, best first; NotFound with suggestions when there are none."""
+        query = understand(symbol)
+        in_path = path_filter(self.root, path)
+        found = self._matching(query)
+        if not found:
+            raise self._not_found(symbol, query)
+        kept = [row for row in found if in_path(row.path) and is_of_kind(row, kinds)]
+        if not kept:
+            where = f" below '{path}'" if path.strip() else ""
+            what = f" of kind {', '.join(sorted(kinds))}" if kinds else ""
+            raise NotFound(
+                f"Symbol '{symbol}'{what} not found{where}",
+                hint=f"It has {len(found)} definitions elsewhere or of other kinds.",
+            )
+        return sorted(kept, key=lambda row: (is_test(row.path), row.kind == "variable", row.path, row.line))
+
+    def _matching(self, query: SymbolQuery) -> list[SymbolRow]:
+        if query.form == "pattern":
+            matches = pattern_matcher(query.text)
+            return [row for name in self.reader.names() if matches(name) for row in self.reader.symbols_named(name)]
+        if query.form == "name":
+            return self.reader.symbols_named(query.text) or self.reader.symbols_named(query.text, any_case=True)
+        return [row for row in self.reader.symbols_named(query.last) if ends_with(qualified_name(row), query.text)]
+
+    def _not_found(self, symbol: str, query: SymbolQuery) -> NotFound:
+        near = self._suggestions(query)
+        searched = f"Searched {self.reader.symbol_count():,} symbols in {len(self.reader.paths()):,} files."
+        if query.form == "pattern":
+            return NotFound(f"No symbol matches '{symbol}'.", hint=searched)
+        hint = f"Did you mean: {', '.join(near)}?" if near else searched
+        return NotFound(f"Symbol '{symbol}' not found.", hint=hint)
+
+    def _suggestions(self, query: SymbolQuery) -> list[str]:
+        if query.form == "pattern":
+            return []
+        from rapidfuzz import fuzz, process  # deferred: only needed when nothing was found
+
+        # A short name is in many longer ones, which makes it like none of them.
+        names = [name for name in self.reader.names() if 2 * len(name) > len(query.last)]
+        near = process.extract(query.last, names, scorer=fuzz.WRatio, limit=_SUGGESTIONS)
+        return [name for name, score, _ in near if score >= _LEAST_SIMILAR]
+
+    def targets(self, symbol: str) -> list[Target]:
+        """The things that a name may mean, each with all its definitions; modules when no symbol has the name."""
+        try:
+            return _grouped(self.find(symbol))
+        except NotFound:
+            modules = self._modules(understand(symbol))
+            if not modules:
+                raise
+            return modules
+
+    def _modules(self, query: SymbolQuery) -> list[Target]:
+        if query.form == "pattern":
+            return []
+        found: list[Target] = []
+        for path in self.reader.paths():
+            if ends_with(module_name(path), query.text) or path == query.text:
+                node_id = self.reader.module_node(path)
+                row = SymbolRow(node_id or 0, path, "", module_name(path).rpartition(".")[2], "module", 1, 1, "", "")
+                found.append(Target(row, (node_id,) if node_id else (), frozenset()))
+        return found
+
+    def at(self, place: str) -> Target:
+        """The definition on a line, given as FILE:LINE."""
+        path, _, line = place.strip().rpartition(":")
+        if not path or not line.isdigit():
+            raise BadArgument(f"'{place}' is not FILE:LINE", hint="Such as src/app.py:12.")
+        symbols = self.reader.symbols_in(path.removeprefix("./"))
+        here = [row for row in symbols if row.line == int(line)] or self.reader.declared_again(path, int(line))
+        if not here:
+            raise NotFound(f"No definition on {place}", hint=_nearest(symbols, int(line)))
+        best = min(here, key=lambda row: (row.kind == "variable", row.key.count(".")))
+        return Target(replace(best, line=int(line)), (best.node_id,), frozenset({(best.path, int(line))}))
+
+    # --- references
+
+    def references(self, target: Target) -> References:
+        """All places that refer to a target; its own definition is none."""
+        family = self._family(target)
+        every = [*self.reader.references(family), *self._definitions(family)]
+        rows = [row for row in _once_per_line(every) if (row.path, row.line) not in target.places]
+        namesakes = len({qualified_name(row) for row in self.reader.symbols_named(target.first.name)})
+        return References(
+            target,
+            tuple(row for row in rows if row.certain and row.origin != "alias"),
+            tuple(row for row in rows if row.certain and row.origin == "alias"),
+            (*[row for row in rows if not row.certain], *self._mentions(target)),
+            namesakes,
+        )
+
+    def _family(self, target: Target) -> set[int]:
+        """The target, what it overrides or adds to, and what overrides or adds to that: a call may mean any of them."""
+        above = self._closure(set(target.node_ids), self.reader.overridden)
+        return self._closure(above, self.reader.overriding)
+
+    @staticmethod
+    def _closure(start: set[int], step: Callable[[Iterable[int]], set[int]]) -> set[int]:
+        found = set(start)
+        frontier = start
+        while frontier:
+            frontier = step(frontier) - found
+            found |= frontier
+        return found
+
+    def _definitions(self, family: set[int]) -> list[ReferenceRow]:
+        """Where the members of a family are defined; nothing for a target that is alone."""
+        if len(family) == 1:
+            return []
+        rows = self.reader.symbols(family).values()
+        return [ReferenceRow(r.path, r.line, r.key, "inherit", "override", True, r.node_id, r.node_id) for r in rows]
+
+    def _mentions(self, target: Target) -> list[ReferenceRow]:
+        """Uses of the name on values of unknown type: only a member can be meant by them."""
+        return self.reader.mentions(target.first.name) if "." in target.first.key else []
+
+    # --- impact
+
+    def impact(self, target: Target) -> Impact:
+        """Everything that depends on a target, step by step; circles are entered once."""
+        seen = {*target.node_ids, *[row.node_id for row in self._members(target)]}
+        frontier = set(seen)
+        levels: list[tuple[SymbolRow, ...]] = []
+        tests: list[SymbolRow] = []
+        while frontier:
+            sources = {row.source_id for row in self.reader.references(frontier) if row.certain} - seen
+            seen |= sources
+            rows = self._described(sources)
+            tests.extend(row for row in rows if is_test(row.path))
+            level = tuple(row for row in rows if not is_test(row.path))
+            if level:
+                levels.append(level)
+            # What stands at the top of a file runs on import: that reaches the file, not everybody who imports it.
+            frontier = {row.node_id for row in rows if row.key}
+        return Impact(target, tuple(levels), tuple(tests))
+
+    def _described(self, node_ids: set[int]) -> list[SymbolRow]:
+        known = self.reader.symbols(node_ids)
+        places = self.reader.nodes(node_ids - known.keys())
+        rows = [
+            *known.values(),
+            *[SymbolRow(i, path, "", "", "file", 1, 1, "", "") for i, (path, key) in places.items() if not key],
+        ]
+        return sorted(rows, key=lambda row: (row.path, row.line))
+
+    # --- context
+
+    def context(self, target: Target) -> Context:
+        """A symbol's definition and neighbourhood."""
+        references = self.references(target)
+        every = (*references.certain, *references.aliased)
+        members = self._members(target)
+        outgoing = self.reader.outgoing(target.first.path, [*target.node_ids, *[row.node_id for row in members]])
+        own = [row for row in outgoing if row.source_id in target.node_ids]
+        return Context(
+            target,
+            callers=tuple(row for row in every if row.kind == "call"),
+            other_references=tuple(row for row in every if row.kind != "call" and row.kind != "inherit"),
+            callees=self._targets_of(outgoing if target.first.kind not in _CALLABLE else own, "call"),
+            bases=self._targets_of(own, "inherit"),
+            subclasses=tuple(self.reader.symbols(row.source_id for row in every if row.kind == "inherit").values()),
+            members=tuple(members),
+        )
+
+    def _targets_of(self, rows: Iterable[ReferenceRow], kind: str) -> tuple[SymbolRow, ...]:
+        wanted = [row.target_id for row in rows if row.kind == kind and row.certain]
+        found = self.reader.symbols(wanted)
+        return tuple(found[node_id] for node_id in dict.fromkeys(wanted) if node_id in found)
+
+    def _members(self, target: Target) -> list[SymbolRow]:
+        """The direct members of a class or module."""
+        if target.first.kind in _CALLABLE or target.first.kind == "variable":
+            return []
+        prefix = f"{target.first.key}." if target.first.key else ""
+        inside = [row for row in self.reader.symbols_in(target.first.path) if row.key.startswith(prefix)]
+        return [row for row in inside if "." not in row.key[len(prefix) :]]
+
+
+def _once_per_line(rows: Iterable[ReferenceRow]) -> list[ReferenceRow]:
+    """Rows in order, without a definition's own line where an edge already stands on it."""
+    seen: set[tuple[str, int, str]] = set()
+    kept: list[ReferenceRow] = []
+    for row in rows:
+        place = (row.path, row.line, row.kind)
+        if row.kind != "inherit" or place not in seen:
+            kept.append(row)
+        seen.add(place)
+    return sorted(kept, key=lambda row: (row.path, row.line))
+
+
+def _grouped(rows: Sequence[SymbolRow]) -> list[Target]:
+    """Definitions of the same name in the same place as one target: overloads, a getter and its setter."""
+    groups: dict[tuple[str, str], list[SymbolRow]] = defaultdict(list)
+    for row in rows:
+        groups[(row.path, re.sub(r"#\d+", "", row.key))].append(row)
+    return [
+        Target(group[0], tuple(row.node_id for row in group), frozenset((row.path, row.line) for row in group))
+        for group in groups.values()
+    ]
+
+
+def _nearest(symbols: Sequence[SymbolRow], line: int) -> str:
+    if not symbols:
+        return "The file is not indexed, or defines nothing."
+    near = sorted(symbols, key=lambda row: abs(row.line - line))[:_SUGGESTIONS]
+    return "Nearest: " + ", ".join(f"{row.label} on line {row.line}" for row in near) + "."

@@ -1,0 +1,21 @@
+"""Manifests that give packages their names. Only Go needs one: its import paths start with the module of `go.mod`."""
+
+from __future__ import annotations
+
+import re
+
+from deltos.domains.graph.model import FileFacts
+
+MANIFEST_LANGUAGE = "go.mod"
+_MODULE = re.compile(rb"^\s*module\s+(\S+)", re.MULTILINE)
+
+
+def is_manifest(path: str) -> bool:
+    """Whether a file is a manifest that imports depend on."""
+    return path.rpartition("/")[2] == "go.mod"
+
+
+def manifest_facts(data: bytes) -> FileFacts:
+    """The module's path as the interface; nothing else."""
+    found = _MODULE.search(data)
+    return FileFacts((), found[1].decode("utf-8", "replace").strip('"') if found else None, None)

@@ -1,0 +1,191 @@
+"""The graph toolset: find_symbol, find_references, get_impact, detect_circular, get_context, get_stats."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from deltos.domains.graph.cycles import find_cycles
+from deltos.domains.graph.model import NoSurroundings
+from deltos.domains.graph.query import KINDS, kinds_of
+from deltos.domains.graph.render import (
+    Page,
+    render_candidates,
+    render_context,
+    render_cycles,
+    render_impact,
+    render_outside,
+    render_references,
+    render_stats,
+    render_symbols,
+)  # fmt: skip
+from deltos.domains.graph.search import GraphSearch
+from deltos.errors import BadArgument, NotFound
+from deltos.store.graph_read import GraphReader
+from deltos.tool import Answer, Call, Parameter, Tool
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from deltos.domains.graph.model import Surroundings
+    from deltos.domains.graph.search import Target
+    from deltos.workspace.project_index import Freshness, ProjectIndex
+    from deltos.workspace.projects import Projects
+
+_PROJECT = Parameter("project_path", "string", "Default: the session's.", default="")
+_SYMBOL = Parameter("symbol", "string", "Name or regular expression.")
+
+
+def graph_tools(projects: Projects, *, token_budget: int, surroundings: Surroundings | None = None) -> tuple[Tool, ...]:
+    """The tools of the graph toolset; `surroundings` is what other domains know about symbols."""
+    tools = _GraphTools(projects, token_budget, surroundings or NoSurroundings())
+    return (
+        _tool(
+            "find_symbol",
+            "Find a symbol",
+            "Find where a function, class or other symbol is defined.",
+            (
+                _SYMBOL,
+                Parameter("path", "string", "Only in this file, folder or glob.", default=""),
+                Parameter("kind", "string", f"{', '.join(KINDS)}.", default=""),
+                _limit(20),
+            ),
+            tools.served(tools.find_symbol),
+        ),
+        _tool(
+            "find_references",
+            "Find references",
+            "List every use of a symbol: imports, calls, inheritance, type uses, decorators. Possible ones apart.",
+            (_SYMBOL, _limit(30)),
+            tools.served(tools.find_references),
+        ),
+        _tool(
+            "get_impact",
+            "Impact",
+            "List what a change of a symbol affects, by distance; tests apart.",
+            (_SYMBOL, _limit(50)),
+            tools.served(tools.get_impact),
+        ),
+        _tool(
+            "detect_circular",
+            "Circular imports",
+            "List circular imports: at run time, type-only, deferred.",
+            (),
+            tools.served(tools.detect_circular),
+        ),
+        _tool(
+            "get_context",
+            "Context",
+            "Show a symbol's definition, callers, callees, bases, subclasses, members, docs and memories.",
+            (_SYMBOL,),
+            tools.served(tools.get_context),
+        ),
+        _tool(
+            "get_stats",
+            "Statistics",
+            "Show the size of the graph and how much is resolved.",
+            (),
+            tools.served(tools.get_stats),
+        ),
+    )
+
+
+def _tool(
+    name: str, title: str, description: str, parameters: tuple[Parameter, ...], run: Callable[[Call], Answer]
+) -> Tool:
+    return Tool(name, "graph", title, description, (*parameters, _PROJECT), run)
+
+
+def _limit(default: int) -> Parameter:
+    return Parameter("limit", "integer", "How many (1-500).", default=default, minimum=1, maximum=500)
+
+
+@dataclass(frozen=True, slots=True)
+class _Opened:
+    """A project's graph, brought up to date for one call."""
+
+    search: GraphSearch
+    page: Page
+    freshness: str
+
+
+class _GraphTools:
+    def __init__(self, projects: Projects, token_budget: int, surroundings: Surroundings) -> None:
+        self._projects = projects
+        self._token_budget = token_budget
+        self._surroundings = surroundings
+
+    def served(self, work: Callable[[_Opened, Call], Answer]) -> Callable[[Call], Answer]:
+        """The same work on the graph of the project that a call is about, brought up to date."""
+
+        def run(call: Call) -> Answer:
+            index = self._projects.at(_folder(call.text("project_path"), call.session.project_root()))
+            return index.answer(lambda freshness: work(self._opened(index, freshness), call), progress=call.progress)
+
+        return run
+
+    def find_symbol(self, graph: _Opened, call: Call) -> Answer:
+        """Definitions by name or pattern."""
+        kinds = kinds_of(call.text("kind"))
+        rows = graph.search.find(call.text("symbol"), path=call.text("path"), kinds=kinds)
+        return render_symbols(rows, call.text("symbol"), limit=call.number("limit"), page=graph.page)
+
+    def find_references(self, graph: _Opened, call: Call) -> Answer:
+        """Uses of one symbol, or what an ambiguous name may mean."""
+        target = self._target(graph, call)
+        if isinstance(target, Answer):
+            return target
+        return render_references(graph.search.references(target), limit=call.number("limit"), page=graph.page)
+
+    def get_impact(self, graph: _Opened, call: Call) -> Answer:
+        """Transitive dependants."""
+        target = self._target(graph, call)
+        if isinstance(target, Answer):
+            return target
+        return render_impact(graph.search.impact(target), limit=call.number("limit"), page=graph.page)
+
+    def detect_circular(self, graph: _Opened, _call: Call) -> Answer:
+        """Import cycles."""
+        reader = graph.search.reader
+        return render_cycles(find_cycles(reader.imports()), len(reader.paths()), page=graph.page)
+
+    def get_context(self, graph: _Opened, call: Call) -> Answer:
+        """One symbol and its neighbourhood."""
+        target = self._target(graph, call)
+        if isinstance(target, Answer):
+            return target
+        context = graph.search.context(target)
+        extras = self._surroundings.mentions(target.first.name, graph.search.root)
+        return render_context(context, extras, page=graph.page)
+
+    def get_stats(self, graph: _Opened, _call: Call) -> Answer:
+        """Sizes and shares."""
+        return render_stats(graph.search.reader.counts(), graph.freshness, page=graph.page)
+
+    def _target(self, graph: _Opened, call: Call) -> Target | Answer:
+        """The one thing that is meant; an answer at once where a name is ambiguous or an installed package's."""
+        symbol = call.text("symbol")
+        try:
+            targets = graph.search.targets(symbol)
+        except NotFound:
+            if sections := self._surroundings.outside(symbol, graph.search.root):
+                return render_outside(symbol, sections, page=graph.page)
+            raise
+        if len(targets) == 1:
+            return targets[0]
+        counts = graph.search.reader.reference_counts(node_id for target in targets for node_id in target.node_ids)
+        return render_candidates(targets, counts, symbol, page=graph.page)
+
+    def _opened(self, index: ProjectIndex, freshness: Freshness) -> _Opened:
+        page = Page(token_budget=self._token_budget, notes=freshness.notes)
+        state = (
+            "index complete and up to date" if freshness.complete and not freshness.notes else "index not complete yet"
+        )
+        return _Opened(GraphSearch(GraphReader(index.database), index.project.root), page, state)
+
+
+def _folder(text: str, default: Path) -> Path:
+    if "\0" in text:
+        raise BadArgument("The path is invalid", hint="Give the path of a folder.")
+    return default / Path(text).expanduser() if text.strip() else default

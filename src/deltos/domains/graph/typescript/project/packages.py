@@ -1,0 +1,113 @@
+"""Packages of the project: which files package.json names in `exports`, `imports` and entry fields."""
+
+from __future__ import annotations
+
+import re
+from posixpath import dirname, join, normpath
+from typing import TYPE_CHECKING, Any
+
+from deltos.domains.graph.typescript.project.manifests import PACKAGE
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+_CONDITIONS = ("source", "types", "import", "module", "default", "node", "require", "browser")
+_BUILT = re.compile(r"^(?:dist|lib|build|out|es|esm|cjs|output)(?:/(?:esm|cjs|es|types|src))*/")
+_EXTENSION = re.compile(r"(?:\.d)?\.[cm]?[jt]sx?$")
+
+
+class Packages:
+    """The packages whose package.json is part of the project."""
+
+    def __init__(self, paths: Iterable[str], manifest: Callable[[str], dict[str, Any] | None]) -> None:
+        self._manifest = manifest
+        self.manifests = sorted(path for path in paths if path.rpartition("/")[2] == "package.json")
+        self._folders: dict[str, str] | None = None
+
+    def entry_points(self, specifier: str) -> list[str]:
+        """The files that a bare specifier may mean, best first."""
+        parts = specifier.split("/")
+        name = "/".join(parts[: 2 if specifier.startswith("@") else 1])
+        folder = self._by_name().get(name)
+        if folder is None:
+            return []
+        subpath = "." + specifier[len(name) :]
+        content = self._package(join(folder, "package.json")) or {}
+        return [normpath(join(folder, path)) for path in _sources(_named(content, subpath), subpath)]
+
+    def own_import(self, folder: str, specifier: str) -> list[str]:
+        """The files or packages that a `#name` means in the package around a folder."""
+        while True:
+            content = self._package(join(folder, "package.json"))
+            if content is not None:
+                targets = _match(content["imports"] or {}, specifier)
+                return [
+                    path if not target.startswith(".") else normpath(join(folder, path))
+                    for target in targets
+                    for path in (_sources([target], target) if target.startswith(".") else [target])
+                ]
+            if not folder:
+                return []
+            folder = dirname(folder)
+
+    def _by_name(self) -> dict[str, str]:
+        if self._folders is None:
+            self._folders = {}
+            for path in reversed(self.manifests):
+                content = self._package(path)
+                if content is not None and content["name"]:
+                    self._folders[content["name"]] = dirname(path)
+        return self._folders
+
+    def _package(self, path: str) -> dict[str, Any] | None:
+        found = self._manifest(path)
+        return found if found is not None and found["kind"] == PACKAGE else None
+
+
+def _named(content: dict[str, Any], subpath: str) -> list[str]:
+    """What a package.json gives for a subpath: `.` or `./name`."""
+    exports = content.get("exports")
+    if exports is not None:
+        if not isinstance(exports, dict) or not any(key.startswith(".") for key in exports):
+            exports = {".": exports}
+        return _match(exports, subpath)
+    return list(content.get("entries", ())) if subpath == "." else [subpath]
+
+
+def _match(table: dict[str, Any], name: str) -> list[str]:
+    """The targets of the most specific key that a name matches."""
+    if name in table:
+        return list(_leaves(table[name], 0))
+    best, middle = "", ""
+    for key in table:
+        prefix, star, suffix = key.partition("*")
+        if star and name.startswith(prefix) and name.endswith(suffix) and len(prefix) > len(best.partition("*")[0]):
+            best, middle = key, name[len(prefix) : len(name) - len(suffix)]
+    return [leaf.replace("*", middle) for leaf in _leaves(table[best], 0)] if best else []
+
+
+def _leaves(target: Any, depth: int) -> Iterator[str]:
+    """The paths below a target of conditions, by preference."""
+    if isinstance(target, str):
+        yield target
+    elif isinstance(target, list | tuple) and depth < 8:
+        for part in target:
+            yield from _leaves(part, depth + 1)
+    elif isinstance(target, dict) and depth < 8:
+        for condition in sorted(target, key=_preference):
+            yield from _leaves(target[condition], depth + 1)
+
+
+def _preference(condition: str) -> int:
+    return _CONDITIONS.index(condition) if condition in _CONDITIONS else len(_CONDITIONS)
+
+
+def _sources(targets: list[str], subpath: str) -> Iterator[str]:
+    """Targets, then the sources that they were probably built from."""
+    yield from targets
+    for target in targets:
+        path = normpath(target)
+        bare = _EXTENSION.sub("", _BUILT.sub("", path))
+        yield from (join("src", bare), bare)
+    rest = subpath[2:]
+    yield from (join("src", rest), rest) if rest else ("src/index", "index")

@@ -1,0 +1,127 @@
+"""A project while it is resolved: modules read on demand, names looked up through imports and exports."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from deltos.domains.graph.typescript.project.ambient import Ambient
+from deltos.domains.graph.typescript.project.locate import Locator
+from deltos.domains.graph.typescript.project.module import Module
+from deltos.domains.graph.typescript.terms import ANY_NAME, INTERFACE_DECLARATION, NAMESPACE
+from deltos.domains.graph.typescript.typing.memo import Memo
+from deltos.domains.graph.typescript.typing.types import Declared, Namespace, Property, Type
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from deltos.domains.graph.model import ProjectFacts
+    from deltos.domains.graph.typescript.terms import Term
+
+    Found = Declared | Namespace | Property
+
+
+class Program:
+    """All modules of a project."""
+
+    def __init__(self, project: ProjectFacts, library: Module) -> None:
+        self._project = project
+        self.memo = Memo()
+        self.library = library
+        self._modules: dict[str, Module | None] = {}
+        self._library_members: frozenset[str] | None = None
+        self.locator = Locator(project, self.memo.depend_on_all)
+        self._ambient = Ambient(project.paths(), self.module, self.memo.depend)
+        self.members_of: Callable[[Type | None, str], list[Property]] = lambda _type, _name: []
+        self.evaluate: Callable[[Module, Term], Type | None] = lambda _module, _term: None
+
+    def module(self, path: str) -> Module | None:
+        """A file of the project, as others see it."""
+        self.memo.depend(path)
+        if path not in self._modules:
+            interface = self._project.interface(path)
+            usable = isinstance(interface, dict) and "declarations" in interface
+            self._modules[path] = Module(path, interface) if usable else None  # type: ignore[arg-type]
+        return self._modules[path]
+
+    def import_module(self, module: Module, specifier: str) -> Module | None:
+        """The module that a specifier names."""
+        path = self.locator.locate(module.path, specifier).path
+        return self.module(path) if path is not None else None
+
+    def lookup(self, module: Module, name: str) -> Found | None:
+        """What a module-level name stands for."""
+        origin = module.imports.get(name)
+        if origin is not None:
+            found = self.imported(module, *origin)
+            return found if found is not None else module.declared(name)
+        found = module.declared(name)
+        if found is not None or module.is_library:
+            return found
+        found = self.library.declared(name)
+        return found if found is not None else self.memo.ask(("global", name), lambda: self._ambient.declared(name))
+
+    def is_of_library(self, name: str) -> bool:
+        """Whether the standard library has members of this name, which then tells little."""
+        if self._library_members is None:
+            tables = [
+                part[4]
+                for parts in self.library.declarations.values()
+                for part in parts
+                if part[0] == INTERFACE_DECLARATION
+            ]
+            self._library_members = frozenset(member for table in tables for member in table)
+        return name in self._library_members
+
+    def imported(self, module: Module, specifier: str, name: str) -> Found | None:
+        """What a module gets when it imports a name."""
+        target = self.import_module(module, specifier)
+        if target is None:
+            return self._ambient.exported(specifier, name)
+        if name == NAMESPACE:
+            return Namespace(target)
+        if name == ANY_NAME:
+            return self._whole(target)
+        return self.exported(target, name)
+
+    def is_certain(self, module: Module, specifier: str, name: str) -> bool:
+        """Whether an imported name stands for what is exported, not for an equal value beside it."""
+        if name not in (ANY_NAME, "default"):
+            return True
+        target = self.import_module(module, specifier)
+        return target is None or not target.is_chained
+
+    def _whole(self, target: Module) -> Found | None:
+        """What `require` gives: the exported value, or the module as a namespace."""
+        if isinstance(target.whole, str):
+            return self.lookup(target, target.whole)
+        if target.whole is not None:
+            return Property(target, "", target.whole)
+        return Namespace(target)
+
+    def exported(self, module: Module, name: str) -> Found | None:
+        """What a module exports under a name, through re-exports."""
+        return self.memo.ask(("export", module.path, name), lambda: self._exported(module, name))
+
+    def _exported(self, module: Module, name: str) -> Found | None:
+        entry = module.exports.get(name)
+        if isinstance(entry, str):
+            return self.lookup(module, entry)
+        if entry is not None:
+            return self.imported(module, *entry)
+        if module.whole is not None:
+            return self._exported_from_whole(module, name)
+        if name == "default":
+            return None
+        for specifier in module.stars:
+            target = self.import_module(module, specifier)
+            found = self.exported(target, name) if target is not None else None
+            if found is not None:
+                return found
+        return None
+
+    def _exported_from_whole(self, module: Module, name: str) -> Found | None:
+        whole = self._whole(module)
+        if name == "default":
+            return whole
+        found = self.members_of(self.evaluate(module, module.whole), name)
+        return found[0] if found else None

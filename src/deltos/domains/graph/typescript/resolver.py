@@ -1,0 +1,45 @@
+"""TypeScript and JavaScript for the code graph: facts out of a parsed file, references out of all facts."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from deltos.domains.graph.model import FileFacts, Resolution
+from deltos.domains.graph.typescript.project.manifests import is_manifest, manifest_facts
+from deltos.domains.graph.typescript.project.program import Program
+from deltos.domains.graph.typescript.references import resolve_file
+from deltos.domains.graph.typescript.syntax.extract import extract_module
+from deltos.domains.graph.typescript.syntax.repair import parsed_root
+from deltos.domains.graph.typescript.typing.checker import Checker
+from deltos.domains.graph.typescript.typing.library import library
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator
+
+    from deltos.domains.graph.model import ProjectFacts
+    from deltos.workspace.indexer import ParsedFile
+
+_NO_FACTS = FileFacts((), None, None)
+
+
+class TypeScriptResolver:
+    """The `Resolver` of TypeScript and JavaScript files and of the manifests that steer them."""
+
+    languages = frozenset(("typescript", "tsx", "javascript", "jsx", "json"))
+
+    def extract(self, file: ParsedFile) -> FileFacts:
+        """Facts about one file, independent of all others."""
+        if file.language is not None and file.language.name == "json":
+            return FileFacts((), manifest_facts(file.path, file.data), None) if is_manifest(file.path) else _NO_FACTS
+        root = parsed_root(file)
+        return extract_module(file.path, file.data, root) if root is not None else _NO_FACTS
+
+    def resolve(self, project: ProjectFacts, paths: Collection[str]) -> Iterator[Resolution]:
+        """Resolve the named files against the whole project."""
+        checker = Checker(Program(project, library()))
+        for path in sorted(paths):
+            facts = project.facts(path)
+            if facts is not None and isinstance(facts.body, dict):
+                yield resolve_file(checker, path, facts)
+            else:
+                yield Resolution(path, (), (), frozenset())

@@ -1,0 +1,169 @@
+"""Assignments: what they write, and what variables and members learn from them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from deltos.domains.graph.typescript.syntax.commonjs import export_value, is_export_target
+from deltos.domains.graph.typescript.syntax.functions import FUNCTION_KINDS, function_term, keyed_name
+from deltos.domains.graph.typescript.syntax.jsdoc import documented_term
+from deltos.domains.graph.typescript.syntax.literals import named_object
+from deltos.domains.graph.typescript.syntax.patterns import bind_pattern
+from deltos.domains.graph.typescript.syntax.references import member, refer
+from deltos.domains.graph.typescript.syntax.walk import ClassFrame
+from deltos.domains.graph.typescript.terms import EITHER, MEMBER, THIS, Term
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+    from deltos.domains.graph.typescript.syntax.walk import Binding, Walk
+
+_MAX_ALTERNATIVES = 6
+
+
+def assignment(walk: Walk, node: Node, _expected: Term) -> Term:
+    """`left = right`: the value of the right."""
+    children = node.children
+    left, right = children[-3], children[-1]
+    kind = left.type
+    if kind == "identifier":
+        return _assign_variable(walk, left, right)
+    if kind == "member_expression":
+        if walk.is_javascript:
+            return _assign_member_loosely(walk, left, right)
+        target = member(walk, left, "write")
+        return walk.expression(right, target)
+    if kind == "subscript_expression" and walk.is_javascript:
+        return _assign_keyed(walk, left, right)
+    term = walk.expression(right)
+    if kind in ("object_pattern", "array_pattern"):
+        bind_pattern(walk, left, term, lambda _name, place, _term: walk.use(place, "write"))
+    else:
+        walk.expression(left)
+    return term
+
+
+def _assign_variable(walk: Walk, left: Node, right: Node) -> Term:
+    name = walk.name(left)
+    if name == "exports" and name not in walk.values:
+        walk.is_chained_export = True
+        return walk.expression(right)
+    target = walk.use_name(name, left.start_byte, "write")
+    term = walk.expression(right, target)
+    binding = walk.values.get(name)
+    if binding in walk.narrowed:
+        walk.narrowed = {value: known for value, known in walk.narrowed.items() if value != binding}
+    if binding in walk.untyped and term is not None:
+        _learn_type(walk, binding, term)
+    return term
+
+
+def _learn_type(walk: Walk, binding: Binding | None, term: Term) -> None:
+    """A variable declared without a type may be what is assigned to it."""
+    if type(binding) is int:
+        known = walk.locals[~binding]
+        if known is None:
+            walk.set_local(binding, term)
+        elif type(known) is tuple and known[0] == EITHER and len(known) < _MAX_ALTERNATIVES:
+            walk.set_local(binding, (*known, term))
+        elif type(known) is not tuple or known[0] != EITHER:
+            walk.set_local(binding, (EITHER, known, term))
+    elif type(binding) is str:
+        walk.assigned.setdefault(binding, []).append(term)
+
+
+def _assign_member_loosely(walk: Walk, left: Node, right: Node) -> Term:
+    """In JavaScript an assignment may declare an export, or a member of a class or a function."""
+    if is_export_target(walk, left):
+        return export_value(walk, left, right)
+    documented = documented_term(walk)
+    owner_node, place = left.children[0], left.children[-1]
+    name = walk.name(place)
+    if owner_node.type == "this":
+        target = member(walk, left, "write")
+        term = walk.expression(right, documented or target)
+        _note_field(walk, place, name, documented if documented is not None else term)
+        return term
+    owner = _expando_owner(walk, owner_node)
+    if owner is None or walk.in_function:
+        target = member(walk, left, "write")
+        return walk.expression(right, documented or target)
+    refer(walk, owner_node, "read")
+    return _declare_expando(walk, owner, place, right, documented)
+
+
+def _assign_keyed(walk: Walk, left: Node, right: Node) -> Term:
+    """`this[key] = value`, where the key is a constant of the module."""
+    walk.expression(left)
+    term = walk.expression(right)
+    place = left.children[-2]
+    if left.children[0].type == "this" and (name := keyed_name(walk, place)):
+        _note_field(walk, place, name, term)
+    return term
+
+
+def _note_field(walk: Walk, place: Node, name: str, term: Term) -> None:
+    frame = walk.enclosing
+    if frame is None or frame.assigned is None or frame.static:
+        return
+    known = frame.assigned.get(name)
+    if known is None or (known[1] is None and term is not None):
+        frame.assigned[name] = (known[0] if known else place, term)
+
+
+def _expando_owner(walk: Walk, node: Node) -> tuple[str, bool] | None:
+    """The module's variable whose member is assigned, and whether through its prototype."""
+    if node.type == "identifier":
+        binding = walk.values.get(walk.name(node))
+        return (binding, False) if type(binding) is str and binding not in walk.imports else None
+    if node.type == "member_expression" and walk.name(node.children[-1]) == "prototype":
+        inner = node.children[0]
+        if inner.type == "identifier":
+            binding = walk.values.get(walk.name(inner))
+            return (binding, True) if type(binding) is str else None
+    return None
+
+
+def _declare_expando(walk: Walk, owner: tuple[str, bool], place: Node, right: Node, documented: Term) -> Term:
+    """`Name.member = value` or `Name.prototype.member = value` at the top level."""
+    binding, is_prototype = owner
+    name = walk.name(place)
+    table = (walk.prototypes if is_prototype else walk.expandos).setdefault(binding, {})
+    if name in table or name == "prototype":
+        target: Term = (MEMBER, (THIS, binding) if is_prototype else binding, name)
+        walk.use_member(place, "write", target[1], name)
+        return walk.expression(right, documented)
+    is_function = right.type in FUNCTION_KINDS
+    key = walk.add_symbol(name, "method" if is_function else "variable", place.parent or place, at=place, owner=binding)
+    saved, walk.source = walk.source, key
+    if is_function:
+        term = function_term(walk, right, documented, frame=ClassFrame(binding, binding, static=not is_prototype))
+    elif right.type == "object":
+        term = named_object(walk, right, documented, owner=key)
+    else:
+        term = walk.expression(right, documented)
+    walk.source = saved
+    table[name] = (
+        key,
+        "m" if is_function else "f",
+        documented if documented is not None and not is_function else term,
+    )
+    return term
+
+
+def augmented_assignment(walk: Walk, node: Node, _expected: Term) -> Term:
+    """`left += right`, `left ??= right`."""
+    left, right = node.children[0], node.children[-1]
+    target = refer(walk, left, "write")
+    term = walk.expression(right, target)
+    if node.children[1].type in ("||=", "??=", "&&="):
+        return target if term is None else (EITHER, target, term)
+    return None
+
+
+def update(walk: Walk, node: Node, _expected: Term) -> Term:
+    """`++x`, `x--`."""
+    for child in node.children:
+        if child.is_named:
+            refer(walk, child, "write")
+    return None

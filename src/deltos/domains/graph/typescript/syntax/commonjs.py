@@ -1,0 +1,79 @@
+"""CommonJS: `require`, `module.exports = …`, `exports.name = …`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from deltos.domains.graph.typescript.syntax.jsdoc import documented_term
+from deltos.domains.graph.typescript.syntax.references import refer
+from deltos.domains.graph.typescript.syntax.values import named_value, value_kind, value_term
+from deltos.domains.graph.typescript.terms import ANY_NAME, MEMBER, REQUIRE, Term
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+    from deltos.domains.graph.typescript.syntax.walk import Walk
+
+WHOLE = "module.exports"
+
+
+def is_export_target(walk: Walk, left: Node) -> bool:
+    """Whether an assignment to this member expression exports something."""
+    if "exports" in walk.values or "module" in walk.values:
+        return False
+    owner = left.children[0]
+    if owner.type == "identifier":
+        return walk.name(owner) == "exports" or walk.name(left) == WHOLE
+    return owner.type == "member_expression" and walk.name(owner) == WHOLE
+
+
+def export_value(walk: Walk, left: Node, right: Node) -> Term:
+    """Export the right side under the left side's name."""
+    walk.is_module = True
+    if walk.name(left) == WHOLE:
+        return _export_whole(walk, left, right)
+    name = walk.name(left.children[-1])
+    binding = f"exports.{name}"
+    documented = documented_term(walk)
+    if name in walk.exports:
+        return walk.expression(right, documented)
+    key = walk.add_symbol(name, value_kind(right), left.parent or left, at=left.children[-1], owner="exports")
+    declaration = named_value(walk, right, key, binding, documented)
+    walk.declare(binding, declaration)
+    walk.exports[name] = binding
+    return value_term(declaration, binding)
+
+
+def _export_whole(walk: Walk, left: Node, right: Node) -> Term:
+    documented = documented_term(walk)
+    if right.type == "identifier":
+        term = refer(walk, right, "read")
+    elif right.type == "assignment_expression":
+        term = walk.expression(right)
+        walk.is_chained_export = True
+    else:
+        name = right.child_by_field_name("name") if value_kind(right) != "variable" else None
+        key = walk.add_symbol(
+            walk.name(name) if name is not None else WHOLE,
+            value_kind(right),
+            left.parent or left,
+            at=name or left,
+            owner="",
+        )
+        declaration = named_value(walk, right, key, WHOLE, documented)
+        walk.declare(WHOLE, declaration)
+        term = WHOLE
+    if walk.exported_value is None:
+        walk.exported_value = term
+    return term
+
+
+def required(term: Term) -> tuple[str, str] | None:
+    """The import that `require('x')` or `require('x').name` amounts to: specifier and exported name."""
+    if type(term) is not tuple:
+        return None
+    if term[0] == REQUIRE:
+        return (term[1], ANY_NAME)
+    if term[0] == MEMBER and type(term[1]) is tuple and term[1][0] == REQUIRE:
+        return (term[1][1], term[2])
+    return None

@@ -1,0 +1,231 @@
+"""Conditions: which operands may be the result, and what a test tells about the values it tests."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from deltos.domains.graph.typescript.syntax.walk import MAX_DEPTH
+from deltos.domains.graph.typescript.terms import (
+    CALL,
+    EITHER,
+    GUARD_CALL,
+    HAS_MEMBER,
+    HAS_VALUE,
+    INSTANCE_OF,
+    IS_TYPE,
+    MEMBER,
+    NARROW,
+    TEXT,
+    THIS,
+    Term,
+)
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+    from deltos.domains.graph.typescript.syntax.walk import Walk
+
+Facts = list[tuple[Term, Term, bool]]  # (tested value, guard, whether it held)
+_EQUALS = frozenset(("===", "=="))
+_DIFFERS = frozenset(("!==", "!="))
+
+
+class Tested:
+    """What is known where a condition held, and where it did not."""
+
+    __slots__ = ("no", "term", "yes")
+
+    def __init__(self, term: Term, yes: Facts | None = None, no: Facts | None = None) -> None:
+        self.term = term
+        self.yes: Facts = yes or []
+        self.no: Facts = no or []
+
+
+def learn(walk: Walk, facts: Facts) -> None:
+    """Take what a condition tells into account from here on; the caller restores `walk.narrowed`."""
+    if facts:
+        narrowed = dict(walk.narrowed)
+        for value, guard, held in facts:
+            narrowed[value] = (NARROW, narrowed.get(value, value), guard, held)
+        walk.narrowed = narrowed
+
+
+def logical_operands(node: Node, kind: str) -> list[Node]:
+    """The operands of a left-nested chain, left to right, without recursion."""
+    operands: list[Node] = []
+    while node.type == kind:
+        operands.append(node.children[-1])
+        node = node.children[0]
+    operands.append(node)
+    operands.reverse()
+    return operands
+
+
+def test(walk: Walk, node: Node) -> Tested:
+    """Walk a condition; what it tells."""
+    if walk.depth > MAX_DEPTH:
+        return Tested(walk.expression(node))
+    walk.depth += 1
+    tested = _test(walk, node)
+    walk.depth -= 1
+    return tested
+
+
+def _test(walk: Walk, node: Node) -> Tested:
+    kind = node.type
+    if kind == "parenthesized_expression":
+        inner = [child for child in node.children if child.is_named and child.type != "comment"]
+        return test(walk, inner[0]) if len(inner) == 1 else Tested(walk.expression(node))
+    if kind == "unary_expression" and node.children[0].type == "!":
+        tested = test(walk, node.children[-1])
+        return Tested(None, tested.no, tested.yes)
+    if kind == "binary_expression":
+        return _test_binary(walk, node)
+    term = walk.expression(node)
+    if kind == "call_expression" and type(term) is tuple and term[0] == CALL:
+        return _outcomes(_guard_calls(term), term)
+    return Tested(term)
+
+
+def _outcomes(guards: list[tuple[Term, Term]], term: Term = None, *, held: bool = True) -> Tested:
+    """A test whose guards hold when it succeeds (or, with `held` false, when it fails)."""
+    yes = [(value, guard, held) for value, guard in guards]
+    return Tested(term, yes, [(value, guard, not held) for value, guard in guards])
+
+
+def _guard_calls(term: Term) -> list[tuple[Term, Term]]:
+    """The values about which a call may tell: its arguments, and what its method belongs to."""
+    guards: list[tuple[Term, Term]] = []
+    for position, value in enumerate(term[2]):
+        value = _plain(value)
+        if type(value) in (int, str) or (type(value) is tuple and value[0] in (MEMBER, THIS)):
+            guards.append((value, (GUARD_CALL, term[1], position)))
+    if type(term[1]) is tuple and term[1][0] == MEMBER:
+        guards.append((_plain(term[1][1]), (GUARD_CALL, term[1], None)))
+    return guards
+
+
+def _plain(term: Term) -> Term:
+    """The value behind what is already known about it."""
+    while type(term) is tuple and term[0] == NARROW:
+        term = term[1]
+    return term
+
+
+def _test_binary(walk: Walk, node: Node) -> Tested:
+    operator = _operator(node)
+    if operator == "&&":
+        return _test_and(walk, node)
+    if operator == "||":
+        return _test_or(walk, node)
+    left = walk.expression(node.children[0])
+    right = walk.expression(node.children[-1])
+    return _compare(left, operator, right)
+
+
+def _operator(node: Node) -> str:
+    return next((child.type for child in node.children[1:] if not child.is_named), "")
+
+
+def _chain(node: Node, operator: str) -> list[Node]:
+    """The operands of a left-nested chain of one binary operator."""
+    operands: list[Node] = []
+    while node.type == "binary_expression" and _operator(node) == operator:
+        operands.append(node.children[-1])
+        node = node.children[0]
+    operands.append(node)
+    operands.reverse()
+    return operands
+
+
+def _test_and(walk: Walk, node: Node) -> Tested:
+    saved = walk.narrowed
+    known: Facts = []
+    term: Term = None
+    for operand in _chain(node, "&&"):
+        tested = test(walk, operand)
+        known += tested.yes
+        learn(walk, tested.yes)
+        term = tested.term
+    walk.narrowed = saved
+    return Tested(term, known, [])
+
+
+def _test_or(walk: Walk, node: Node) -> Tested:
+    saved = walk.narrowed
+    refuted: Facts = []
+    terms: list[Term] = []
+    for operand in _chain(node, "||"):
+        tested = test(walk, operand)
+        refuted += tested.no
+        learn(walk, tested.no)
+        if tested.term is not None:
+            terms.append(tested.term)
+    walk.narrowed = saved
+    term = (EITHER, *terms) if len(terms) > 1 else terms[0] if terms else None
+    return Tested(term, [], refuted)
+
+
+def _compare(left: Term, operator: str, right: Term) -> Tested:
+    """What a comparison tells."""
+    if operator == "instanceof":
+        return _outcomes([(_plain(left), (INSTANCE_OF, right))] if left is not None else [])
+    if operator == "in" and type(left) is tuple and left[0] == TEXT and right is not None:
+        return _outcomes([(_plain(right), (HAS_MEMBER, left[1]))])
+    if operator in _EQUALS or operator in _DIFFERS:
+        return _outcomes(_compare_values(left, right), held=operator in _EQUALS)
+    return Tested(None)
+
+
+def _compare_values(left: Term, right: Term) -> list[tuple[Term, Term]]:
+    if type(left) is not tuple or type(right) is not tuple:
+        return []
+    if left[0] == IS_TYPE and right[0] == TEXT:
+        return [(_plain(left[1]), (IS_TYPE, right[1]))]
+    if left[0] == MEMBER and right[0] in (TEXT, MEMBER):
+        return [(_plain(left[1]), (HAS_VALUE, left[2], right))]
+    return []
+
+
+def binary(walk: Walk, node: Node, expected: Term) -> Term:
+    """A binary operation: the logical ones give one of their operands."""
+    operator = _operator(node)
+    if operator == "&&":
+        return _test_and(walk, node).term
+    if operator == "||":
+        return _test_or(walk, node).term
+    if operator == "??":
+        terms = [walk.expression(operand, expected) for operand in _chain(node, "??")]
+        return (EITHER, *terms)
+    if operator == "instanceof":
+        walk.expression(node.children[0])
+        walk.expression(node.children[-1])
+        return None
+    for operand in logical_operands(node, "binary_expression"):
+        walk.expression(operand)
+    return (TEXT, None) if operator == "+" and _mentions_text(node) else None
+
+
+def _mentions_text(node: Node) -> bool:
+    return node.children[-1].type in ("string", "template_string") or node.children[0].type in (
+        "string",
+        "template_string",
+    )
+
+
+def ternary(walk: Walk, node: Node, expected: Term) -> Term:
+    """`a ? b : c`: one of two."""
+    parts = [child for child in node.children if child.is_named and child.type != "comment"]
+    if len(parts) != 3:
+        for part in parts:
+            walk.expression(part)
+        return None
+    tested = test(walk, parts[0])
+    saved = walk.narrowed
+    learn(walk, tested.yes)
+    yes = walk.expression(parts[1], expected)
+    walk.narrowed = saved
+    learn(walk, tested.no)
+    no = walk.expression(parts[2], expected)
+    walk.narrowed = saved
+    return (EITHER, yes, no)

@@ -1,0 +1,384 @@
+"""Statements that declare: variables, functions, classes, types, namespaces."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from deltos.domains.graph.typescript.syntax.annotations import object_type, value_after
+from deltos.domains.graph.typescript.syntax.classes import (
+    FIELD,
+    class_declaration,
+    enum_declaration,
+    interface_declaration,
+    is_component_class,
+)
+from deltos.domains.graph.typescript.syntax.commonjs import required
+from deltos.domains.graph.typescript.syntax.functions import (
+    ANNOTATIONS,
+    function_term,
+    function_type,
+    mark_component,
+    type_parameters,
+)
+from deltos.domains.graph.typescript.syntax.hoisting import hoist_module
+from deltos.domains.graph.typescript.syntax.jsdoc import documented_term
+from deltos.domains.graph.typescript.syntax.patterns import bind_pattern
+from deltos.domains.graph.typescript.syntax.values import named_value, value_kind, value_term
+from deltos.domains.graph.typescript.syntax.walk import ClassFrame, qualified_name
+from deltos.domains.graph.typescript.terms import (
+    ALIAS_DECLARATION,
+    ANY_NAME,
+    CLASS,
+    CLASS_DECLARATION,
+    NAMESPACE_DECLARATION,
+    VALUE_DECLARATION,
+    Term,
+)
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+    from deltos.domains.graph.typescript.syntax.walk import Binding, StatementHandler, Walk
+
+
+def name_node(node: Node) -> Node | None:
+    """Where a declaration says its name."""
+    return next((child for child in node.children if child.type in ("identifier", "type_identifier")), None)
+
+
+def variables(walk: Walk, node: Node) -> None:
+    """`const a = …, b = …`."""
+    comment = walk.comment
+    is_constant = node.children[0].type == "const"
+    for child in node.children:
+        if child.type == "variable_declarator":
+            walk.comment = comment
+            _variable(walk, child, is_constant=is_constant)
+    walk.comment = None
+
+
+def _variable(walk: Walk, node: Node, *, is_constant: bool) -> None:
+    children = node.children
+    target = children[0]
+    value = value_after(node) if len(children) > 2 else None
+    annotation: Term = documented_term(walk)
+    for child in children[1:]:
+        if child.type in ANNOTATIONS:
+            annotation = walk.type(child)
+    if target.type == "identifier":
+        _plain_variable(walk, node, target, value, annotation, is_constant=is_constant)
+        return
+    term = walk.expression(value, annotation) if value is not None else None
+    bind_pattern(
+        walk,
+        target,
+        annotation if annotation is not None else term,
+        lambda name, place, part: _set_variable(walk, name, place, part),
+    )
+
+
+def _set_variable(walk: Walk, name: str, place: Node, term: Term) -> None:
+    """Give a hoisted variable of a pattern its term."""
+    binding = walk.values.get(name)
+    if isinstance(binding, int):
+        walk.set_local(binding, term)
+    elif isinstance(binding, str):
+        key = walk.add_symbol(name, "variable", place)
+        walk.declare(binding, (VALUE_DECLARATION, key, term))
+        _note_required(walk, binding, term, place)
+
+
+def _note_required(walk: Walk, binding: str, term: Term, place: Node) -> None:
+    origin = required(term)
+    if origin is not None:
+        walk.imports[binding] = origin
+        if origin[1] == ANY_NAME:
+            walk.links.append((walk.line(place), walk.source, *origin, True))
+
+
+def _plain_variable(
+    walk: Walk, node: Node, target: Node, value: Node | None, annotation: Term, *, is_constant: bool
+) -> None:
+    name = walk.name(target)
+    binding = walk.values.get(name)
+    if binding is None:
+        binding = walk.bind_local(name)
+    kind = value_kind(value)
+    term: Term = None
+    if isinstance(binding, str) or kind != "variable":
+        body = value.children[-1] if value is not None and kind == "function" else value
+        key = walk.add_symbol(name, kind, node, at=target, body=body if annotation is None else None)
+        if isinstance(binding, int):
+            walk.local_keys[binding] = key
+        declaration: tuple[Any, ...] = (VALUE_DECLARATION, key, None)
+        if value is not None:
+            declaration = named_value(walk, value, key, binding, annotation)
+        term = _declare_value(walk, binding, key, declaration, annotation, node)
+    elif value is not None:
+        term = walk.expression(value, annotation)
+        walk.set_local(binding, annotation if annotation is not None else term)
+    elif annotation is not None:
+        walk.set_local(binding, annotation)
+    if not is_constant and annotation is None and term is None:
+        walk.untyped.add(binding)
+
+
+def _declare_value(
+    walk: Walk, binding: Binding, key: str, declaration: tuple[Any, ...], annotation: Term, node: Node
+) -> Term:
+    value = declaration[2] if declaration[0] == VALUE_DECLARATION else None
+    if annotation is not None and declaration[0] == VALUE_DECLARATION:
+        declaration = (VALUE_DECLARATION, key, annotation)
+    term = value_term(declaration, binding)
+    if isinstance(binding, int):
+        walk.set_local(binding, (CLASS, declaration) if declaration[0] == CLASS_DECLARATION else term)
+        return term
+    if walk.exported_value is not None and term is walk.exported_value:  # const app = module.exports = {…}
+        walk.exported_value = binding
+        walk.is_chained_export = True
+    walk.declare(binding, declaration, node)
+    _note_required(walk, binding, value, node)
+    return term
+
+
+def function(walk: Walk, node: Node) -> None:
+    """`function name() {…}`, or an overload of one."""
+    place = name_node(node)
+    if place is None:
+        walk.expression(node)
+        return
+    name = walk.name(place)
+    binding = walk.values.get(name)
+    if binding is None:
+        binding = walk.bind_local(name)
+    documented = documented_term(walk)
+    if node.type == "function_signature":
+        _overload(walk, node, place, name, binding)
+        return
+    key = walk.add_symbol(name, "function", node, at=place, body=node.children[-1])
+    if isinstance(binding, int):
+        walk.local_keys[binding] = key
+    saved, walk.source = walk.source, key
+    frame = ClassFrame(binding, key, assigned={}) if walk.is_javascript else None
+    had_jsx, walk.routine.has_jsx = walk.routine.has_jsx, False
+    term = function_term(walk, node, documented, frame=frame)
+    if walk.routine.has_jsx and name[:1].isupper():
+        mark_component(walk, key)
+    walk.routine.has_jsx |= had_jsx
+    walk.source = saved
+    if isinstance(binding, int):
+        walk.set_local(binding, term)
+        return
+    walk.declare(binding, (VALUE_DECLARATION, key, term), place)
+    if frame is not None and frame.assigned:
+        _declare_constructor(walk, binding, key, frame.assigned)
+
+
+def _overload(walk: Walk, node: Node, place: Node, name: str, binding: Binding) -> None:
+    """A signature without a body: where an implementation follows, its line refers to that."""
+    key = qualified_name(walk.source, name)
+    if _has_implementation(walk, node, name) or walk.has_key(key):
+        walk.comment = None
+        walk.merges.append((walk.line(place), key, key))
+    else:
+        key = walk.add_symbol(name, "function", node, at=place)
+    saved, walk.source = walk.source, key
+    term = function_type(walk, node)
+    walk.source = saved
+    if isinstance(binding, str):
+        walk.declare(binding, (VALUE_DECLARATION, key, term))
+    else:
+        walk.set_local(binding, term)
+
+
+def _has_implementation(walk: Walk, node: Node, name: str) -> bool:
+    """Whether the statements after an overload bring its body."""
+    statement = node
+    while statement.parent is not None and statement.parent.type in (
+        "export_statement",
+        "ambient_declaration",
+    ):
+        statement = statement.parent
+    following = statement.next_named_sibling
+    while following is not None:
+        inner = following
+        if following.type == "export_statement":
+            inner = following.child_by_field_name("declaration") or following
+        place = name_node(inner)
+        if inner.type in ("function_declaration", "generator_function_declaration"):
+            return place is not None and walk.name(place) == name
+        if inner.type not in ("function_signature", "comment"):
+            return False
+        following = following.next_named_sibling
+    return False
+
+
+def _declare_constructor(walk: Walk, binding: str, key: str, assigned: dict[str, tuple[Node, Term]]) -> None:
+    """A JavaScript function that assigns to `this` makes objects with those members."""
+    members = {
+        name: (walk.add_symbol(name, "variable", place, owner=key), FIELD, term)
+        for name, (place, term) in assigned.items()
+    }
+    walk.declare(binding, (CLASS_DECLARATION, key, (), None, (), (), members, {}))
+
+
+def class_(walk: Walk, node: Node) -> None:
+    """`class Name {…}`."""
+    place = name_node(node)
+    if place is None:
+        walk.expression(node)
+        return
+    name = walk.name(place)
+    binding = _binding(walk, name)
+    key = walk.add_symbol(name, "class", node, at=place, body=node.children[-1])
+    if isinstance(binding, int):
+        walk.local_keys[binding] = key
+    declaration = class_declaration(walk, node, binding, key)
+    if is_component_class(declaration):
+        mark_component(walk, key)
+    _declare_type(walk, binding, declaration, place)
+
+
+def _binding(walk: Walk, name: str) -> Binding:
+    found = walk.values.get(name)
+    return found if found is not None else walk.bind_local(name)
+
+
+def _type_binding(walk: Walk, name: str) -> Binding:
+    found = walk.types.get(name)
+    if isinstance(found, int | str):
+        return found
+    local = walk.add_local()
+    walk.bind_type(name, local)
+    return local
+
+
+def _declare_type(walk: Walk, binding: Binding, declaration: tuple[Any, ...], place: Node) -> None:
+    if isinstance(binding, int):
+        walk.set_local(binding, (CLASS, declaration))
+        walk.local_keys[binding] = declaration[1]
+    else:
+        walk.declare(binding, declaration, place)
+
+
+def interface(walk: Walk, node: Node) -> None:
+    """`interface Name {…}`."""
+    place = name_node(node)
+    if place is None:
+        return
+    name = walk.name(place)
+    binding = _type_binding(walk, name)
+    key = walk.add_symbol(name, "interface", node, at=place, body=node.children[-1])
+    _declare_type(walk, binding, interface_declaration(walk, node, key), place)
+
+
+def alias(walk: Walk, node: Node) -> None:
+    """`type Name = …`."""
+    place = name_node(node)
+    if place is None:
+        return
+    name = walk.name(place)
+    binding = _type_binding(walk, name)
+    key = walk.add_symbol(name, "type", node, at=place)
+    saved, walk.source = walk.source, key
+    walk.enter()
+    parameters: tuple[Term, ...] = ()
+    term: Term = None
+    after_equals = False
+    for child in node.children:
+        if child.type == "type_parameters":
+            parameters = type_parameters(walk, child)
+        elif child.type == "=":
+            after_equals = True
+        elif after_equals and child.is_named and child.type != "comment":
+            term = object_type(walk, child, owner=key) if child.type == "object_type" else walk.type(child)
+    walk.leave()
+    walk.source = saved
+    _declare_type(walk, binding, (ALIAS_DECLARATION, key, parameters, term), place)
+
+
+def enum(walk: Walk, node: Node) -> None:
+    """`enum Name {…}`."""
+    place = name_node(node)
+    if place is None:
+        return
+    binding = _binding(walk, walk.name(place))
+    key = walk.add_symbol(walk.name(place), "enum", node, at=place, body=node.children[-1])
+    _declare_type(walk, binding, enum_declaration(walk, node, key), place)
+
+
+def namespace(walk: Walk, node: Node) -> None:
+    """`namespace A.B {…}`, `declare module 'name' {…}`."""
+    place, body = node.child_by_field_name("name"), node.child_by_field_name("body")
+    if place is None:
+        return
+    text = walk.name(place)
+    if place.type == "string":
+        _ambient_module(walk, place, text[1:-1], body)
+        return
+    container, saved = walk.container, walk.source
+    key = ""
+    for part in text.split("."):
+        container = f"{container}.{part}" if container else part
+        key = walk.add_symbol(part, "variable", node, at=place, body=body)
+        walk.declare(container, (NAMESPACE_DECLARATION, key), place)
+        walk.source = key.partition("#")[0]
+    walk_container(walk, body, container, walk.source)
+    walk.source = saved
+
+
+def walk_container(walk: Walk, body: Node | None, container: str, source: str) -> None:
+    """Walk the statements of a namespace; names of its earlier parts are in scope."""
+    if body is None:
+        return
+    saved = (walk.container, walk.source)
+    walk.container, walk.source = container, source
+    walk.enter()
+    for name in [known for known in walk.declarations if known.rpartition(".")[0] == container]:
+        walk.bind_value(name.rpartition(".")[2], name)
+        walk.bind_type(name.rpartition(".")[2], name)
+    hoist_module(walk, body.children, container)
+    for child in body.children:
+        if child.type == "comment":
+            walk.comment = child
+        elif child.is_named:
+            walk.statement(child)
+    walk.leave()
+    walk.container, walk.source = saved
+
+
+def _ambient_module(walk: Walk, place: Node, specifier: str, body: Node | None) -> None:
+    container = f'"{specifier}"'
+    known = len(walk.declarations)
+    walk_container(walk, body, container, container)
+    for name in list(walk.declarations)[known:]:
+        for declaration in walk.declarations[name]:
+            walk.augmented.append((specifier, name[len(container) + 1 :], walk.line(place), declaration[1]))
+
+
+def ambient(walk: Walk, node: Node) -> None:
+    """`declare …`."""
+    children = node.children
+    if any(child.type == "global" for child in children):
+        walk_container(walk, children[-1], "global", "global")
+        return
+    for child in children:
+        if child.is_named:
+            walk.statement(child)
+
+
+DECLARATIONS: dict[str, StatementHandler] = {
+    "lexical_declaration": variables,
+    "variable_declaration": variables,
+    "function_declaration": function,
+    "generator_function_declaration": function,
+    "function_signature": function,
+    "class_declaration": class_,
+    "abstract_class_declaration": class_,
+    "interface_declaration": interface,
+    "type_alias_declaration": alias,
+    "enum_declaration": enum,
+    "internal_module": namespace,
+    "module": namespace,
+    "ambient_declaration": ambient,
+}

@@ -1,0 +1,100 @@
+"""From a parsed file to its facts: walk the tree once, then part what other files depend on from the rest."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from deltos.domains.graph.model import FileFacts
+from deltos.domains.graph.typescript.syntax.annotations import TYPES
+from deltos.domains.graph.typescript.syntax.expressions import EXPRESSIONS
+from deltos.domains.graph.typescript.syntax.hoisting import hoist_module
+from deltos.domains.graph.typescript.syntax.inlining import Inliner
+from deltos.domains.graph.typescript.syntax.jsdoc import declare_typedefs, note_comments
+from deltos.domains.graph.typescript.syntax.modules import import_statement
+from deltos.domains.graph.typescript.syntax.statements import STATEMENTS
+from deltos.domains.graph.typescript.syntax.walk import Grammar, Walk
+from deltos.domains.graph.typescript.terms import CLASS_DECLARATION, EITHER, VALUE_DECLARATION
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+_GRAMMAR = Grammar(EXPRESSIONS, STATEMENTS, TYPES)
+
+
+def extract_module(path: str, data: bytes, root: Node) -> FileFacts:
+    """The facts of a TypeScript or JavaScript file."""
+    walk = Walk(path, data, _GRAMMAR)
+    statements = _statements(root)
+    for node in statements:
+        if node.type == "import_statement":
+            import_statement(walk, node)
+    hoist_module(walk, statements)
+    declare_typedefs(walk)
+    with_locals: set[str] = set()
+    for node in statements:
+        if node.type == "comment":
+            walk.comment = node
+        elif node.is_named:
+            uses, walk.recent = walk.local_uses, []
+            walk.statement(node)
+            walk.comment = None
+            if walk.local_uses != uses:
+                with_locals.update(walk.recent)
+    note_comments(walk)
+    with_locals.update(_declare_late_members(walk))
+    return FileFacts(tuple(walk.symbols), _interface(walk, with_locals), _body(walk))
+
+
+def _statements(root: Node) -> list[Node]:
+    """The statements of a file; of broken stretches, what stands in them."""
+    found: list[Node] = []
+    for node in root.children:
+        found += node.children if node.type == "ERROR" else (node,)
+    return found
+
+
+def _declare_late_members(walk: Walk) -> set[str]:
+    """Add types and members that were assigned from outside; the names of the declarations changed."""
+    for name, terms in walk.assigned.items():
+        parts = walk.declarations.get(name)
+        if parts and parts[0][0] == VALUE_DECLARATION and parts[0][2] is None:
+            parts[0] = (VALUE_DECLARATION, parts[0][1], (EITHER, *terms[:6]))
+    for name in {**walk.prototypes, **walk.expandos}:
+        parts = walk.declarations.get(name)
+        if parts:
+            members, statics = walk.prototypes.get(name, {}), walk.expandos.get(name, {})
+            parts.append((CLASS_DECLARATION, parts[0][1], (), None, (), (), members, statics))
+    return {*walk.assigned, *walk.prototypes, *walk.expandos}
+
+
+def _interface(walk: Walk, with_locals: set[str]) -> dict[str, Any]:
+    """What other files may depend on."""
+    inline = Inliner(walk.locals)
+    return {
+        "imports": walk.imports,
+        "exports": walk.exports,
+        "stars": tuple(walk.stars),
+        "chained": walk.is_chained_export,
+        "whole": inline.term(walk.exported_value),
+        "declarations": {
+            name: tuple([inline.term(part) for part in parts]) if name in with_locals else tuple(parts)
+            for name, parts in walk.declarations.items()
+        },
+        "augmented": tuple([(specifier, name, key) for specifier, name, _, key in walk.augmented]),
+        "module": walk.is_module,
+    }
+
+
+def _body(walk: Walk) -> dict[str, Any]:
+    """What only this file's own resolution needs."""
+    return {
+        "names": walk.names,
+        "type_names": walk.type_names,
+        "members": walk.members,
+        "links": walk.links,
+        "specifiers": sorted(walk.specifiers),
+        "merges": walk.merges,
+        "augmented": [(specifier, name, line, key) for specifier, name, line, key in walk.augmented],
+        "locals": walk.locals,
+        "lines": {symbol.key: symbol.line for symbol in walk.symbols},
+    }

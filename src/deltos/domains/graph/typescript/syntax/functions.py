@@ -1,0 +1,287 @@
+"""Functions and their signatures: type parameters, parameters, results. Bodies are walked as statements."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from deltos.domains.graph.typescript.syntax.patterns import bind_pattern
+from deltos.domains.graph.typescript.syntax.walk import Routine
+from deltos.domains.graph.typescript.terms import (
+    AWAIT,
+    EITHER,
+    FUNCTION,
+    IS_ASYNC,
+    IS_GENERATOR,
+    IS_OPTIONAL,
+    IS_REST,
+    PARAMETER,
+    RESULT,
+    Term,
+)
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+    from deltos.domains.graph.typescript.syntax.walk import ClassFrame, Walk
+
+ANNOTATIONS = frozenset(("type_annotation", "asserts_annotation", "type_predicate_annotation"))
+_PATTERNS = frozenset(
+    (
+        "identifier",
+        "object_pattern",
+        "array_pattern",
+        "rest_pattern",
+        "assignment_pattern",
+        "this",
+        "undefined",
+    )
+)
+_MODIFIERS = frozenset(("accessibility_modifier", "readonly", "override_modifier"))
+NAME_KINDS = frozenset(
+    ("property_identifier", "private_property_identifier", "string", "number", "computed_property_name")
+)
+FUNCTION_KINDS = frozenset(("arrow_function", "function_expression", "generator_function"))
+
+
+class Signature:
+    """The pieces of a function's head, collected child by child."""
+
+    __slots__ = ("flags", "is_expression", "parameters", "result", "type_parameters")
+
+    def __init__(self, *, is_expression: bool = False) -> None:
+        self.type_parameters: tuple[Term, ...] = ()
+        self.parameters: tuple[Term, ...] = ()
+        self.result: Term = None
+        self.flags = 0
+        self.is_expression = is_expression
+
+    def take(self, walk: Walk, child: Node, expected: Term) -> None:
+        """Take in one child of the function's node."""
+        kind = child.type
+        if kind == "formal_parameters":
+            self.parameters = parameters(walk, child, expected)
+        elif kind in ANNOTATIONS:
+            self.result = walk.type(child)
+        elif kind == "type_parameters":
+            self.type_parameters = type_parameters(walk, child)
+        elif kind == "async":
+            self.flags |= IS_ASYNC
+        elif kind == "*":
+            self.flags |= IS_GENERATOR
+        elif kind == "decorator":
+            walk.expression(child)
+
+    def term(self, returned: tuple[Term, ...] = ()) -> Term:
+        """The function's term."""
+        return (FUNCTION, self.type_parameters, self.parameters, self.result, returned, self.flags)
+
+
+def type_parameters(walk: Walk, node: Node) -> tuple[Term, ...]:
+    """Declare type parameters in the current scope: (name, constraint, default) each."""
+    nodes = [child for child in node.children if child.type == "type_parameter"]
+    for child in nodes:
+        walk.bind_type_parameter(_type_parameter_name(walk, child), None)
+    return tuple([_type_parameter(walk, child) for child in nodes])
+
+
+def _type_parameter_name(walk: Walk, node: Node) -> str:
+    return next((walk.name(child) for child in node.children if child.type == "type_identifier"), "")
+
+
+def _type_parameter(walk: Walk, node: Node) -> Term:
+    name, constraint, default = _type_parameter_name(walk, node), None, None
+    for child in node.children:
+        if child.type == "constraint":
+            constraint = walk.type(child)
+        elif child.type == "default_type":
+            default = walk.type(child)
+    if constraint is not None:
+        walk.bind_type_parameter(name, constraint)
+    return (name, constraint, default)
+
+
+def parameters(walk: Walk, node: Node, expected: Term = None) -> tuple[Term, ...]:
+    """Declare parameters in the current scope: (name, term, flags) each."""
+    found: list[Term] = []
+    for child in node.children:
+        if child.is_named and child.type != "comment":
+            entry = _parameter(walk, child, len(found), expected)
+            if entry is not None:
+                found.append(entry)
+    return tuple(found)
+
+
+def _parameter(walk: Walk, node: Node, position: int, expected: Term) -> Term:
+    context = (PARAMETER, expected, position) if expected is not None else None
+    if node.type not in ("required_parameter", "optional_parameter"):
+        return _bare_parameter(walk, node, context)
+    flags = IS_OPTIONAL if node.type == "optional_parameter" else 0
+    pattern: Node | None = None
+    term: Term = None
+    annotated = is_property = False
+    for child in node.children:
+        kind = child.type
+        if kind in ANNOTATIONS:
+            term, annotated = walk.type(child), True
+        elif kind in _MODIFIERS:
+            is_property = True
+        elif kind == "decorator":
+            walk.expression(child)
+        elif kind in _PATTERNS and pattern is None:
+            pattern = child
+        elif child.is_named and kind != "comment":
+            default = walk.expression(child, term if annotated else None)
+            flags |= IS_OPTIONAL
+            term = term if annotated else default
+    if pattern is None:
+        return None
+    if not annotated and term is None:
+        term = context
+    return _bind_parameter(walk, pattern, term, flags, is_property=is_property)
+
+
+def _bare_parameter(walk: Walk, node: Node, context: Term) -> Term:
+    """A parameter without annotation, as JavaScript writes it."""
+    if node.type == "assignment_pattern":
+        default = walk.expression(node.children[-1])
+        term = context if default is None else default if context is None else (EITHER, context, default)
+        return _bind_parameter(walk, node.children[0], term, IS_OPTIONAL)
+    return _bind_parameter(walk, node, context, 0)
+
+
+def _bind_parameter(walk: Walk, pattern: Node, term: Term, flags: int, *, is_property: bool = False) -> Term:
+    if pattern.type == "rest_pattern":
+        flags |= IS_REST
+        pattern = pattern.children[-1]
+    name = walk.name(pattern) if pattern.type in ("identifier", "this") else ""
+    if name:
+        walk.bind_local(name, term)
+    else:
+        bind_pattern(walk, pattern, term, lambda found, _node, found_term: walk.bind_local(found, found_term))
+    if is_property and name:
+        walk.properties.append((name, term, pattern))
+    return None if name == "this" else (name, term, flags)
+
+
+def function_type(walk: Walk, node: Node) -> Term:
+    """A signature without a body: a function type, an overload, a method of an interface."""
+    walk.enter()
+    signature = Signature()
+    after_arrow = False
+    for child in node.children:
+        if after_arrow:
+            signature.result = walk.type(child)
+        elif child.type == "=>":
+            after_arrow = True
+        else:
+            signature.take(walk, child, None)
+    walk.leave()
+    return signature.term()
+
+
+def function_term(walk: Walk, node: Node, expected: Term = None, *, frame: ClassFrame | None = None) -> Term:
+    """Walk a function with its body; `frame` is what `this` means inside, where the function is a method."""
+    is_arrow = node.type == "arrow_function"
+    saved = (walk.routine, walk.enclosing, walk.in_function, walk.narrowed)
+    walk.routine, walk.in_function = Routine(), True
+    walk.enter()
+    if not is_arrow:
+        walk.enclosing = frame
+        if "this" in walk.values:
+            walk.bind_local("this")
+    signature = Signature(is_expression=node.type in FUNCTION_KINDS)
+    children = node.children
+    for child in children[:-1]:
+        if child.type == "identifier":
+            _take_identifier(walk, child, signature, expected, is_arrow=is_arrow)
+        else:
+            signature.take(walk, child, expected)
+    returned = _walk_body(walk, children[-1], signature, expected)
+    walk.leave()
+    has_jsx = walk.routine.has_jsx
+    walk.routine, walk.enclosing, walk.in_function, walk.narrowed = saved
+    walk.routine.has_jsx |= has_jsx
+    return signature.term(returned)
+
+
+def _take_identifier(walk: Walk, node: Node, signature: Signature, expected: Term, *, is_arrow: bool) -> None:
+    if is_arrow:
+        context = (PARAMETER, expected, 0) if expected is not None else None
+        signature.parameters = (_bind_parameter(walk, node, context, 0),)
+    elif signature.is_expression:
+        walk.bind_local(walk.name(node))
+
+
+def _walk_body(walk: Walk, body: Node, signature: Signature, expected: Term) -> tuple[Term, ...]:
+    """Walk a function's body; the terms it returns where its type is not declared."""
+    routine = walk.routine
+    if signature.result is None and type(expected) is tuple and expected[0] == FUNCTION:  # written in a JSDoc comment
+        signature.result = expected[3]
+    wanted = signature.result if signature.result is not None else (RESULT, expected) if expected is not None else None
+    if wanted is not None and signature.flags & IS_ASYNC:
+        wanted = (AWAIT, wanted)
+    routine.expected = wanted
+    if body.type == "statement_block":
+        walk.statement(body)
+        return tuple(routine.returns) if signature.result is None else ()
+    term = walk.expression(body, wanted)
+    return (term,) if signature.result is None and term is not None else ()
+
+
+def mark_component(walk: Walk, key: str) -> None:
+    """Call a symbol a component: its name is capitalised and it makes elements."""
+    for position in range(len(walk.symbols) - 1, -1, -1):
+        if walk.symbols[position].key == key:
+            walk.symbols[position] = replace(walk.symbols[position], kind="component")
+            return
+
+
+def keyed_name(walk: Walk, node: Node) -> str:
+    """The name of a member keyed by a well-known symbol or a constant of the module: `[Symbol.iterator]`."""
+    text = walk.name(node)
+    if node.type == "identifier":
+        return f"[{text}]" if type(walk.values.get(text)) is str else ""
+    return f"[{text}]" if text.startswith("Symbol.") else ""
+
+
+def member_name(walk: Walk, node: Node) -> str:
+    """The name of a property as it is written; empty where it is computed."""
+    kind = node.type
+    if kind == "string":
+        return walk.name(node)[1:-1]
+    if kind == "computed_property_name":
+        inner = node.children[1]
+        if inner.type == "string":
+            return walk.name(inner)[1:-1]
+        walk.expression(inner)
+        return keyed_name(walk, inner)
+    return walk.name(node)
+
+
+def signature_member(walk: Walk, node: Node, owner: str | None) -> tuple[str, Term, str | None, bool] | None:
+    """A property or method of an interface or object type: (name, term, symbol key, whether optional)."""
+    children = node.children
+    place = next((child for child in children if child.type in NAME_KINDS), None)
+    if place is None:
+        for child in children:
+            if child.is_named:
+                walk.type(child)
+        return None
+    name = member_name(walk, place)
+    is_method = node.type != "property_signature"
+    is_optional = any(child.type == "?" for child in children)
+    key = None
+    if owner is not None and name:
+        key = walk.add_symbol(name, "method" if is_method else "variable", node, at=place, owner=owner)
+    saved, walk.source = walk.source, key or walk.source
+    if is_method:
+        term = function_type(walk, node)
+        if children[0].type == "get":
+            term = term[3]
+        elif children[0].type == "set":
+            term = term[2][0][1] if term[2] else None
+    else:
+        term = walk.type(children[-1]) if children[-1].type in ANNOTATIONS else None
+    walk.source = saved
+    return (name, term, key, is_optional)

@@ -1,0 +1,183 @@
+"""Type expressions inside JSDoc comments, parsed into terms. What it does not understand is unknown."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from deltos.domains.graph.typescript.terms import (
+    ANY,
+    ARRAY,
+    EITHER,
+    FUNCTION,
+    IMPORT,
+    MEMBER,
+    OBJECT,
+    REF,
+    TEXT,
+    Term,
+)
+
+if TYPE_CHECKING:
+    from deltos.domains.graph.typescript.syntax.walk import Walk
+
+_TOKEN = re.compile(r"import\(\s*['\"]([^'\"]+)['\"]\s*\)|[\w$]+|'[^']*'|\"[^\"]*\"|=>|\.\.\.|[^\s\w]")
+_MAX_DEPTH = 20
+_PRIMITIVES = frozenset(
+    (
+        "number",
+        "boolean",
+        "any",
+        "unknown",
+        "void",
+        "null",
+        "undefined",
+        "never",
+        "symbol",
+        "bigint",
+        "object",
+    )
+)
+
+
+def parse_type(walk: Walk, text: str) -> Term:
+    """The term of a JSDoc type expression."""
+    if text.startswith("..."):
+        return (ARRAY, parse_type(walk, text[3:]))
+    return _Parser(walk, list(_TOKEN.finditer(text.replace("\n", " ").replace(" * ", " ")))).union(0)
+
+
+class _Parser:
+    """Recursive descent over the tokens of one expression."""
+
+    def __init__(self, walk: Walk, tokens: list[re.Match[str]]) -> None:
+        self._walk = walk
+        self._tokens = tokens
+        self._at = 0
+
+    def _peek(self) -> str:
+        return self._tokens[self._at].group() if self._at < len(self._tokens) else ""
+
+    def _take(self, text: str) -> bool:
+        if self._peek() != text:
+            return False
+        self._at += 1
+        return True
+
+    def union(self, depth: int) -> Term:
+        """Alternatives."""
+        if depth > _MAX_DEPTH:
+            self._at = len(self._tokens)
+            return None
+        self._take("|")
+        terms = [self._postfix(depth)]
+        while self._take("|") or self._take("&"):
+            terms.append(self._postfix(depth))
+        return terms[0] if len(terms) == 1 else (EITHER, *terms)
+
+    def _postfix(self, depth: int) -> Term:
+        term = self._primary(depth)
+        while self._peek() == "[":
+            self._at += 1
+            if self._take("]"):
+                term = (ARRAY, term)
+            else:
+                self.union(depth + 1)
+                self._take("]")
+                term = None
+        self._take("=")
+        return term
+
+    def _primary(self, depth: int) -> Term:
+        while self._peek() in ("?", "!", "readonly"):
+            self._at += 1
+        word = self._peek()
+        if word == "(":
+            return self._parenthesis(depth)
+        if word == "{":
+            return self._object(depth)
+        if word == "typeof":
+            self._at += 1
+            return self._entity()
+        if word[:1] in ("'", '"'):
+            self._at += 1
+            return (TEXT, word[1:-1])
+        if not (word[:1].isalpha() or word[:1] in "_$") or not word:
+            self._at += 1
+            return None
+        return self._reference(depth)
+
+    def _entity(self) -> Term:
+        match = self._tokens[self._at] if self._at < len(self._tokens) else None
+        if match is None:
+            return None
+        self._at += 1
+        name = match.group()
+        entity: Term = (IMPORT, match[1]) if match[1] else self._bound(name)
+        while self._peek() == "." and self._at + 1 < len(self._tokens) and self._tokens[self._at + 1].group() != "<":
+            entity = (MEMBER, entity, self._tokens[self._at + 1].group())
+            self._at += 2
+        return entity
+
+    def _bound(self, name: str) -> Term:
+        binding = self._walk.types.get(name)
+        if binding is None:
+            binding = self._walk.values.get(name, name)
+        return binding
+
+    def _reference(self, depth: int) -> Term:
+        name = self._peek()
+        entity = self._entity()
+        arguments = self._arguments(depth)
+        if name in _PRIMITIVES:
+            return ANY
+        if name in ("string", "String"):
+            return (TEXT, None)
+        if type(entity) is tuple and entity[0] not in (MEMBER, IMPORT):
+            return entity
+        return (REF, entity, arguments)
+
+    def _arguments(self, depth: int) -> tuple[Term, ...]:
+        self._take(".")
+        if not self._take("<"):
+            return ()
+        arguments = [self.union(depth + 1)]
+        while self._take(","):
+            arguments.append(self.union(depth + 1))
+        self._take(">")
+        return tuple(arguments)
+
+    def _parenthesis(self, depth: int) -> Term:
+        """A parenthesised type, or the parameters of a function type."""
+        start = self._at
+        self._at += 1
+        parameters: list[Term] = []
+        while self._peek() not in (")", ""):
+            name = self._peek()
+            self._take("...")
+            self._at += 1
+            optional = self._take("?")
+            term = self.union(depth + 1) if self._take(":") else None
+            parameters.append((name, term, int(optional)))
+            if not self._take(","):
+                break
+        if self._take(")") and self._take("=>"):
+            return (FUNCTION, (), tuple(parameters), self.union(depth + 1), (), 0)
+        self._at = start + 1
+        term = self.union(depth + 1)
+        self._take(")")
+        return term
+
+    def _object(self, depth: int) -> Term:
+        self._at += 1
+        members: list[Term] = []
+        while self._peek() not in ("}", ""):
+            name = self._peek().strip("'\"")
+            self._at += 1
+            optional = self._take("?")
+            term = self.union(depth + 1) if self._take(":") else None
+            members.append((name, term, None, optional))
+            if not (self._take(",") or self._take(";")) and self._peek() not in ("}", ""):
+                self._at += 1
+        self._take("}")
+        return (OBJECT, tuple(members), (), (), None)

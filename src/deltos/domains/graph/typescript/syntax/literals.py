@@ -1,0 +1,153 @@
+"""Object and array literals."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from deltos.domains.graph.typescript.syntax.functions import (
+    FUNCTION_KINDS,
+    function_term,
+    mark_component,
+    member_name,
+)
+from deltos.domains.graph.typescript.syntax.walk import ClassFrame
+from deltos.domains.graph.typescript.terms import ANY, EACH, EITHER, LIST, MEMBER, OBJECT, SPREAD, Term
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+    from deltos.domains.graph.typescript.syntax.walk import Walk
+
+_MAX_TERMS = 8
+_MAX_SYMBOL_DEPTH = 3
+_MAX_SYMBOLS = 400
+_CONTEXTUAL = FUNCTION_KINDS | {"object", "array", "parenthesized_expression", "ternary_expression"}
+_PLAIN = frozenset(("number", "true", "false", "null", "undefined", "regex"))
+
+
+def object_literal(walk: Walk, node: Node, expected: Term) -> Term:
+    """Walk an object literal that has no name."""
+    return named_object(walk, node, expected, owner=None)
+
+
+def named_object(walk: Walk, node: Node, expected: Term, *, owner: str | None) -> Term:
+    """Walk an object literal; its members become symbols of `owner` where one is given."""
+    if owner is not None and (owner.count(".") >= _MAX_SYMBOL_DEPTH or len(node.children) > 2 * _MAX_SYMBOLS):
+        owner = None
+    members: list[tuple[str, Term, str | None, bool]] = []
+    spreads: list[Term] = []
+    saved_frame, local = walk.enclosing, walk.add_local()
+    for child in node.children:
+        kind = child.type
+        if kind == "pair":
+            _pair(walk, child, expected, owner, members)
+        elif kind == "shorthand_property_identifier":
+            _shorthand(walk, child, expected, owner, members)
+        elif kind == "method_definition":
+            _method(walk, child, expected, owner, members, local)
+        elif kind == "spread_element":
+            spreads.append(walk.expression(child.children[-1]))
+        elif kind == "comment":
+            walk.comment = child
+    walk.enclosing = saved_frame
+    term = (OBJECT, tuple(members), tuple(spreads), (), None)
+    walk.set_local(local, term)
+    return term
+
+
+def _expect_member(walk: Walk, place: Node, name: str, expected: Term) -> Term:
+    """Note that a key fulfils a member of the expected type; the term expected of its value."""
+    if expected is None or expected is ANY or not name:
+        return None
+    walk.use_member(place, "write", expected, name)
+    return (MEMBER, expected, name)
+
+
+def _pair(
+    walk: Walk,
+    node: Node,
+    expected: Term,
+    owner: str | None,
+    members: list[tuple[str, Term, str | None, bool]],
+) -> None:
+    place, value = node.children[0], node.children[-1]
+    name = member_name(walk, place)
+    wanted = _expect_member(walk, place, name, expected)
+    kind = value.type
+    if owner is None or not name:
+        if kind in _PLAIN:
+            members.append((name, None, None, False))
+            return
+        members.append((name, walk.expression(value, wanted if kind in _CONTEXTUAL else None), None, False))
+        return
+    is_function = kind in FUNCTION_KINDS
+    key = walk.add_symbol(name, "method" if is_function else "variable", node, at=place, owner=owner)
+    saved, walk.source = walk.source, key
+    if kind == "object":
+        term = named_object(walk, value, wanted, owner=key)
+    else:
+        had_jsx, walk.routine.has_jsx = walk.routine.has_jsx, False
+        term = walk.expression(value, wanted)
+        if is_function and walk.routine.has_jsx and name[0].isupper():
+            mark_component(walk, key)
+        walk.routine.has_jsx |= had_jsx
+    walk.source = saved
+    members.append((name, term, key, False))
+
+
+def _shorthand(
+    walk: Walk,
+    node: Node,
+    expected: Term,
+    owner: str | None,
+    members: list[tuple[str, Term, str | None, bool]],
+) -> None:
+    name = walk.name(node)
+    if expected is not None and expected is not ANY:
+        walk.use_member(node, "write", expected, name)
+    key = walk.add_symbol(name, "variable", node, owner=owner) if owner is not None else None
+    members.append((name, walk.use(node, "read"), key, False))
+
+
+def _method(
+    walk: Walk,
+    node: Node,
+    expected: Term,
+    owner: str | None,
+    members: list[tuple[str, Term, str | None, bool]],
+    local: int,
+) -> None:
+    children = node.children
+    place = next(
+        (child for child in children if child.type.endswith(("identifier", "property_name", "string", "number"))),
+        None,
+    )
+    name = member_name(walk, place) if place is not None else ""
+    wanted = _expect_member(walk, place, name, expected) if place is not None else None
+    key = None
+    if owner is not None and name:
+        key = walk.add_symbol(name, "method", node, at=place, owner=owner, body=children[-1])
+    saved, walk.source = walk.source, key or walk.source
+    term = function_term(walk, node, wanted, frame=ClassFrame(local, ""))
+    walk.source = saved
+    if children[0].type == "get":
+        term = term[3] if term[3] is not None else (EITHER, *term[4]) if term[4] else None
+    elif children[0].type == "set":
+        term = term[2][0][1] if term[2] else None
+    if name:
+        members.append((name, term, key, False))
+
+
+def array_literal(walk: Walk, node: Node, expected: Term) -> Term:
+    """Walk an array literal; a term of its first elements."""
+    wanted = (EACH, expected) if expected is not None else None
+    terms: list[Term] = []
+    for child in node.children:
+        kind = child.type
+        if kind in _PLAIN:
+            terms.append(None)
+        elif kind == "spread_element":
+            terms.append((SPREAD, walk.expression(child.children[-1])))
+        elif child.is_named and kind != "comment":
+            terms.append(walk.expression(child, wanted))
+    return (LIST, *terms[:_MAX_TERMS])

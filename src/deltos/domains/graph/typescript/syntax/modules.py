@@ -1,0 +1,233 @@
+"""Statements between modules: what a file imports from others and exports to them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from deltos.domains.graph.typescript.syntax.annotations import named_children
+from deltos.domains.graph.typescript.syntax.declarations import name_node
+from deltos.domains.graph.typescript.syntax.hoisting import CLASSES, FUNCTIONS
+from deltos.domains.graph.typescript.syntax.jsdoc import documented_term
+from deltos.domains.graph.typescript.syntax.patterns import pattern_names
+from deltos.domains.graph.typescript.syntax.references import refer
+from deltos.domains.graph.typescript.syntax.values import named_value, value_kind
+from deltos.domains.graph.typescript.terms import ANY_NAME, MEMBER, NAMESPACE, VALUE_DECLARATION, Term
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+    from deltos.domains.graph.typescript.syntax.walk import StatementHandler, Walk
+_SPECIFIER_MARKS = frozenset(("as", "type", "typeof", "comment"))
+
+
+def import_statement(walk: Walk, node: Node) -> None:
+    """`import …`: bind the local names, note what each refers to."""
+    walk.is_module = True
+    source = node.child_by_field_name("source")
+    clause = next((child for child in node.children if child.type in ("import_clause", "import_require_clause")), None)
+    if clause is not None and clause.type == "import_require_clause":
+        _import_require(walk, clause)
+        return
+    if source is None:
+        return
+    specifier = walk.name(source)[1:-1]
+    is_type = node.children[1].type in ("type", "typeof")
+    all_types = _import_clause(walk, clause, specifier) if clause is not None else False
+    walk.specifiers.append((walk.line(node), specifier, "type" if is_type or all_types else "runtime"))
+
+
+def _import_require(walk: Walk, clause: Node) -> None:
+    """`import name = require('module')`."""
+    source = clause.child_by_field_name("source")
+    if source is None:
+        return
+    specifier = walk.name(source)[1:-1]
+    _bind_import(walk, clause.children[0], clause.children[0], specifier, ANY_NAME)
+    walk.specifiers.append((walk.line(clause), specifier, "runtime"))
+
+
+def _import_clause(walk: Walk, clause: Node, specifier: str) -> bool:
+    """Bind the names of an import; whether all of them are types."""
+    all_types = True
+    found = False
+    for child in clause.children:
+        kind = child.type
+        if kind == "identifier":
+            _bind_import(walk, child, child, specifier, "default")
+            all_types = False
+        elif kind == "namespace_import":
+            name = child.children[-1]
+            _bind_import(walk, name, name, specifier, NAMESPACE)
+            all_types = False
+        elif kind == "named_imports":
+            for part in child.children:
+                if part.type == "import_specifier":
+                    found = True
+                    all_types &= _import_specifier(walk, part, specifier)
+    return found and all_types
+
+
+def _import_specifier(walk: Walk, node: Node, specifier: str) -> bool:
+    """Bind one imported name; whether it is marked as a type."""
+    place, imported, _ = _specifier_names(walk, node)
+    _bind_import(walk, node.children[-1], place, specifier, imported)
+    return node.children[0].type in ("type", "typeof")
+
+
+def _bind_import(walk: Walk, local: Node, place: Node, specifier: str, imported: str) -> None:
+    name = walk.name(local)
+    walk.bind_value(name, name)
+    walk.bind_type(name, name)
+    walk.imports[name] = (specifier, imported)
+    walk.links.append((walk.line(place), walk.source, specifier, imported, True))
+    if local.start_byte != place.start_byte and walk.line(local) != walk.line(place):
+        walk.links.append((walk.line(local), walk.source, specifier, imported, True))
+
+
+def import_alias(walk: Walk, node: Node) -> None:
+    """`import Name = A.B`."""
+    name, target = node.children[1], node.children[-1]
+    if target.type == ";":
+        target = node.children[-2]
+    term = _dotted(walk, target)
+    binding = walk.values.get(walk.name(name))
+    if type(binding) is str:
+        key = walk.add_symbol(walk.name(name), "variable", node, at=name)
+        walk.declare(binding, (VALUE_DECLARATION, key, term))
+
+
+def _dotted(walk: Walk, node: Node) -> Term:
+    if node.type == "identifier":
+        return walk.use(node, "read")
+    owner = _dotted(walk, node.children[0])
+    name = walk.name(node.children[-1])
+    walk.use_member(node.children[-1], "read", owner, name)
+    return (MEMBER, owner, name)
+
+
+def export_statement(walk: Walk, node: Node) -> None:
+    """`export …`."""
+    walk.is_module = walk.is_module or not walk.container
+    children = node.children
+    source = node.child_by_field_name("source")
+    if source is not None:
+        _export_from(walk, node, walk.name(source)[1:-1])
+        return
+    kinds = [child.type for child in children]
+    if "default" in kinds:
+        _export_default(walk, node)
+    elif "=" in kinds:
+        _export_equals(walk, node)
+    elif "export_clause" in kinds:
+        for part in children[kinds.index("export_clause")].children:
+            if part.type == "export_specifier":
+                _export_local(walk, part)
+    elif "namespace" not in kinds:
+        _export_declaration(walk, node)
+
+
+def _export_from(walk: Walk, node: Node, specifier: str) -> None:
+    """`export … from 'module'`."""
+    is_type = walk.name(node.children[1]) == "type"
+    walk.specifiers.append((walk.line(node), specifier, "type" if is_type else "runtime"))
+    for child in node.children:
+        if child.type == "*":
+            walk.stars.append(specifier)
+        elif child.type == "namespace_export":
+            name = walk.name(child.children[-1])
+            walk.exports[name] = (specifier, NAMESPACE)
+            walk.links.append((walk.line(child), walk.source, specifier, NAMESPACE, True))
+        elif child.type == "export_clause":
+            for part in child.children:
+                if part.type == "export_specifier":
+                    _reexport(walk, part, specifier)
+
+
+def _specifier_names(walk: Walk, node: Node) -> tuple[Node, str, str]:
+    """Where a specifier of an import or export names its source, that name, and the one it gives it."""
+    parts = [child for child in node.children if child.type not in _SPECIFIER_MARKS]
+    names = [walk.name(part)[1:-1] if part.type == "string" else walk.name(part) for part in parts]
+    return parts[0], names[0], names[-1]
+
+
+def _reexport(walk: Walk, node: Node, specifier: str) -> None:
+    place, name, exported = _specifier_names(walk, node)
+    walk.exports[exported] = (specifier, name)
+    walk.links.append((walk.line(place), walk.source, specifier, name, True))
+
+
+def _export_local(walk: Walk, node: Node) -> None:
+    place, name, exported = _specifier_names(walk, node)
+    binding = walk.values.get(name)
+    if binding is None:
+        binding = walk.types.get(name)
+    if type(binding) is str:
+        walk.names.append((walk.line(place), walk.source, "read", binding))
+        walk.type_names.append((walk.line(place), walk.source, "read", binding))
+        if not walk.container:
+            walk.exports[exported] = binding
+
+
+def _export_default(walk: Walk, node: Node) -> None:
+    value = node.child_by_field_name("value") or node.child_by_field_name("declaration")
+    for child in node.children:
+        if child.type == "decorator":
+            walk.expression(child)
+    if value is None:
+        return
+    place = name_node(value) if value.type in FUNCTIONS or value.type in CLASSES else None
+    if place is not None or value.type == "interface_declaration":
+        place = place or name_node(value)
+        walk.statement(value)
+        walk.exports["default"] = walk.name(place) if place is not None else "default"
+        return
+    if value.type == "identifier":
+        term = refer(walk, value, "read")
+        walk.type_names.append((walk.line(value), walk.source, "read", term))
+        walk.exports["default"] = term if type(term) is str else "default"
+        return
+    documented = documented_term(walk)
+    key = walk.add_symbol("default", value_kind(value), node)
+    walk.declare("default", named_value(walk, value, key, "default", documented))
+    walk.exports["default"] = "default"
+
+
+def _export_equals(walk: Walk, node: Node) -> None:
+    """`export = value`."""
+    value = named_children(node)[-1]
+    walk.exported_value = refer(walk, value, "read")
+
+
+def _export_declaration(walk: Walk, node: Node) -> None:
+    for child in node.children:
+        if child.type == "decorator":
+            walk.expression(child)
+        elif child.is_named and child.type != "comment":
+            walk.statement(child)
+            if not walk.container:
+                for name in _declared_names(walk, child):
+                    walk.exports[name] = name
+
+
+def _declared_names(walk: Walk, node: Node) -> list[str]:
+    if node.type in ("lexical_declaration", "variable_declaration"):
+        declarators = [child for child in node.children if child.type == "variable_declarator"]
+        return [name for child in declarators for name in pattern_names(walk, child.children[0])]
+    if node.type == "ambient_declaration":
+        return [name for child in node.children if child.is_named for name in _declared_names(walk, child)]
+    if node.type in ("internal_module", "module"):
+        place = node.child_by_field_name("name")
+        return [walk.name(place).partition(".")[0]] if place is not None and place.type != "string" else []
+    if node.type == "expression_statement":
+        return [name for child in node.children for name in _declared_names(walk, child)]
+    if node.type == "import_alias":
+        return [walk.name(node.children[1])]
+    place = name_node(node)
+    return [walk.name(place)] if place is not None else []
+
+
+MODULES: dict[str, StatementHandler] = {
+    "import_statement": lambda _walk, _node: None,  # taken in before all other statements
+    "import_alias": import_alias,
+    "export_statement": export_statement,
+}

@@ -1,0 +1,42 @@
+"""References that are used in a particular way: called, written, inherited from."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from typing import TYPE_CHECKING
+
+from deltos.domains.graph.typescript.terms import MEMBER, Term
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+    from deltos.domains.graph.typescript.syntax.walk import Walk
+
+
+def refer(walk: Walk, node: Node, kind: str) -> Term:
+    """Walk an expression that is used as `kind` says; its term."""
+    node_kind = node.type
+    if node_kind == "identifier":
+        return walk.use(node, kind)
+    if node_kind == "member_expression":
+        return member(walk, node, kind)
+    return walk.expression(node)
+
+
+def member(walk: Walk, node: Node, kind: str) -> Term:
+    """Walk `object.name`; its term."""
+    children = node.children
+    owner = walk.expression(children[0])
+    place = children[-1]
+    start = place.start_byte
+    name = walk.text[start : place.end_byte]
+    if not walk.is_ascii and not name.isascii():
+        name = walk.name(place)
+    walk.members.append((bisect_left(walk.line_ends, start) + 1, walk.source, kind, owner, name))
+    if owner is None:
+        return None
+    term = (MEMBER, owner, name)
+    term = walk.shared.setdefault(term, term)
+    if walk.narrowed:
+        return walk.narrowed.get(term, term)
+    return term

@@ -1,0 +1,79 @@
+"""Source that the grammar stumbles over, rewritten so that it parses: all other bytes keep their place."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from deltos.languages.grammar import parse
+
+if TYPE_CHECKING:
+    from tree_sitter import Node, Tree
+
+    from deltos.workspace.indexer import ParsedFile
+
+# `interface Box<in out T>`: the grammar does not know variance
+_VARIANCE = re.compile(rb"(?<=[<,\n])(\s*)(in\s+out|out|in)(?=\s+[A-Za-z_$][\w$]*\s*(?:extends\b|[=,>]))")
+# a line that may begin a call signature
+_SIGNATURE = re.compile(rb"\n[ \t]*[ \t](?=<[\s\w$]|\([\w$:?,\s{}\[\]]*\)?:)")
+_MEMBER_END = b"_$>)]}'\""
+_WINDOW = 4000  # bytes of comments that may stand before a signature
+
+
+def parsed_root(file: ParsedFile) -> Node | None:
+    """The root of a file's tree, parsed anew where a small rewriting avoids errors."""
+    tree, data = file.tree, file.data
+    if tree is None or file.language is None or not tree.root_node.has_error:
+        return tree.root_node if tree is not None else None
+    best = tree
+    for rewrite in (_without_variance, _with_semicolons):
+        data = rewrite(data)
+        again = parse(file.language, data) if data != file.data else None
+        if again is not None and _broken_bytes(again) < _broken_bytes(best):
+            best = again
+            if not again.root_node.has_error:
+                break
+    return best.root_node
+
+
+def _without_variance(data: bytes) -> bytes:
+    """Blank out the variance of type parameters."""
+    return _VARIANCE.sub(lambda match: match[1] + re.sub(rb"\S", b" ", match[2]), data)
+
+
+def _with_semicolons(data: bytes) -> bytes:
+    """Put a semicolon before every call signature that needs one, in place of a blank."""
+
+    def separate(match: re.Match[bytes]) -> bytes:
+        return match[0][:-1] + b";" if _ends_member(data[max(0, match.start() - _WINDOW) : match.start()]) else match[0]
+
+    return _SIGNATURE.sub(separate, data)
+
+
+def _ends_member(before: bytes) -> bool:
+    """Whether the text, comments aside, ends like a member that may lack its semicolon."""
+    while True:
+        text = before.rstrip()
+        line = text[text.rfind(b"\n") + 1 :]
+        if text.endswith(b"*/"):
+            before = text[: max(0, text.rfind(b"/*"))]
+        elif b"//" in line:
+            before = text[: len(text) - len(line) + line.index(b"//")]
+        else:
+            last = text[-1:]
+            return bool(last) and (last.isalnum() or last in _MEMBER_END) and not text.endswith(b"=>")
+
+
+def _broken_bytes(tree: Tree) -> int:
+    """How much of a file its tree did not understand."""
+    total = 0
+    stack = [tree.root_node]
+    while stack:
+        node = stack.pop()
+        if node.type == "ERROR":
+            total += 1 + node.end_byte - node.start_byte
+        elif node.is_missing:
+            total += 1
+        elif node.has_error:
+            stack.extend(node.children)
+    return total

@@ -1,0 +1,61 @@
+"""Values that have a name: a function, a class or an object given to a variable, a member or an export."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from deltos.domains.graph.typescript.syntax.classes import class_declaration
+from deltos.domains.graph.typescript.syntax.functions import FUNCTION_KINDS, function_term, mark_component
+from deltos.domains.graph.typescript.syntax.literals import named_object
+from deltos.domains.graph.typescript.terms import CLASS_DECLARATION, VALUE_DECLARATION, Term
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+    from deltos.domains.graph.typescript.syntax.walk import Binding, ClassFrame, Walk
+
+
+def value_kind(node: Node | None) -> str:
+    """The kind of symbol that a name given this value is."""
+    if node is None:
+        return "variable"
+    kind = node.type
+    return "function" if kind in FUNCTION_KINDS else "class" if kind == "class" else "variable"
+
+
+def named_value(
+    walk: Walk,
+    node: Node,
+    key: str,
+    binding: Binding,
+    expected: Term = None,
+    *,
+    frame: ClassFrame | None = None,
+) -> tuple[Any, ...]:
+    """Walk a value on behalf of its symbol; the declaration it amounts to."""
+    saved, walk.source = walk.source, key
+    had_jsx, walk.routine.has_jsx = walk.routine.has_jsx, False
+    kind = node.type
+    declaration: tuple[Any, ...]
+    if kind in FUNCTION_KINDS:
+        declaration = (VALUE_DECLARATION, key, function_term(walk, node, expected, frame=frame))
+    elif kind == "class":
+        declaration = class_declaration(walk, node, binding, key)
+    elif kind == "object":
+        declaration = (VALUE_DECLARATION, key, named_object(walk, node, expected, owner=key))
+    else:
+        declaration = (VALUE_DECLARATION, key, walk.expression(node, expected))
+    if walk.routine.has_jsx and _last_name(key)[:1].isupper():
+        mark_component(walk, key)
+    walk.routine.has_jsx |= had_jsx
+    walk.source = saved
+    return declaration
+
+
+def _last_name(key: str) -> str:
+    return key.rpartition(".")[2]
+
+
+def value_term(declaration: tuple[Any, ...], binding: Binding) -> Term:
+    """The term of a named value: of a class, its name."""
+    return binding if declaration[0] == CLASS_DECLARATION else declaration[2]

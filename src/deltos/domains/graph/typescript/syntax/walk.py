@@ -1,0 +1,362 @@
+"""The state of one pass over a syntax tree: names in scope, symbols found, references noted.
+
+What each kind of node means is left to the modules beside this one, which fill a `Grammar`.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from deltos.domains.graph.model import Symbol
+from deltos.domains.graph.typescript.syntax.globals import WELL_KNOWN
+from deltos.domains.graph.typescript.terms import MEANINGS, TYPE_PARAMETER, Term
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from tree_sitter import Node
+
+Binding: TypeAlias = "str | int"
+ExpressionHandler: TypeAlias = "Callable[[Walk, Node, Term], Term]"
+StatementHandler: TypeAlias = "Callable[[Walk, Node], None]"
+TypeHandler: TypeAlias = "Callable[[Walk, Node], Term]"
+
+MAX_DEPTH = 180  # levels of nesting that are understood; below them names are noted, but not their types
+_SIGNATURE_CHARACTERS = 200
+_DOC_CHARACTERS = 400
+_ORDINAL = re.compile(r"#\d+(?=\.|$)")
+_COMMENT_MARKS = re.compile(r"^\s*(?:/\*\*?|\*/|\*|///?)\s?|\s*\*/\s*$", re.MULTILINE)
+_BLOCK_TAG = re.compile(r"^\s*@\w", re.MULTILINE)
+
+
+@dataclass(frozen=True, slots=True)
+class Grammar:
+    """What to do with each kind of node."""
+
+    expressions: dict[str, ExpressionHandler]
+    statements: dict[str, StatementHandler]
+    types: dict[str, TypeHandler]
+
+
+@dataclass(slots=True)
+class Routine:
+    """The function being walked: what it returns so far, and what it is expected to return."""
+
+    returns: list[Term] = field(default_factory=list)
+    expected: Term = None
+    has_jsx: bool = False
+
+
+@dataclass(slots=True)
+class ClassFrame:
+    """The class being walked; `assigned` collects the members that JavaScript methods add."""
+
+    binding: Binding
+    key: str
+    static: bool = False
+    assigned: dict[str, tuple[Node, Term]] | None = None
+
+
+class Walk:
+    """One pass over one file."""
+
+    def __init__(self, path: str, data: bytes, grammar: Grammar) -> None:
+        self.path = path
+        self.text = data.decode("latin-1")  # one character per byte: offsets of the tree index it directly
+        self.is_ascii = data.isascii()
+        self.is_javascript = path.endswith((".js", ".jsx", ".mjs", ".cjs"))
+        self.has_var = "var " in self.text
+        self.line_ends = [match.start() for match in re.finditer("\n", self.text)]
+        self._grammar = grammar
+        self._expressions = grammar.expressions
+        self._statements = grammar.statements
+        self._types = grammar.types
+        self.depth = 0
+        self.values: dict[str, Binding] = {}
+        self.types: dict[str, Any] = {}
+        self._undo: list[list[tuple[dict[str, Any], str, Any]]] = []
+        self.locals: list[Term] = []
+        self.local_keys: dict[int, str] = {}
+        self.local_uses = 0  # counts, so that declarations without any need no inlining
+        self.recent: list[str] = []  # declared by the current statement
+        self.untyped: set[Binding] = set()  # variables whose type shows only where they are assigned
+        self.assigned: dict[str, list[Term]] = {}
+        self.narrowed: dict[Term, Term] = {}
+        self.shared: dict[Term, Term] = {}  # equal terms, one object: they are evaluated once
+        self.source = ""
+        self.container = ""  # the dotted name of the enclosing namespace
+        self.routine = Routine()
+        self.enclosing: ClassFrame | None = None
+        self.in_function = False
+        self.symbols: list[Symbol] = []
+        self._keys: set[str] = set()
+        self.names: list[tuple[int, str, str, Any]] = []  # line, source, kind, name or (symbol key,)
+        self.type_names: list[tuple[int, str, str, Any]] = []
+        self.members: list[tuple[int, str, str, Term, str]] = []
+        self.imports: dict[str, tuple[str, str]] = {}
+        self.exports: dict[str, Any] = {}
+        self.stars: list[str] = []
+        self.links: list[tuple[int, str, str, str, bool]] = []  # line, source, specifier, name, whether an alias of it
+        self.specifiers: list[tuple[int, str, str]] = []  # line, specifier, mode
+        self.declarations: dict[str, list[tuple[Any, ...]]] = {}
+        self.merges: list[tuple[int, str, str]] = []  # line, key, key of the first declaration
+        self.augmented: list[tuple[str, str, int, str]] = []  # specifier, name, line, key
+        self.expandos: dict[str, dict[str, tuple[str, str, Term]]] = {}
+        self.prototypes: dict[str, dict[str, tuple[str, str, Term]]] = {}
+        self.properties: list[tuple[str, Term, Node]] = []  # parameters that are also members of their class
+        self.exported_value: Term = None
+        self.is_chained_export = False  # `module.exports = exports = value`: several names for one value
+        self.is_module = False
+        self.comment: Node | None = None
+
+    # Text and places
+
+    def name(self, node: Node) -> str:
+        """The source text of a node."""
+        text = self.text[node.start_byte : node.end_byte]
+        return text if self.is_ascii or text.isascii() else text.encode("latin-1").decode("utf-8", "replace")
+
+    def line(self, node: Node) -> int:
+        """The line a node starts on, counted from 1."""
+        return bisect_left(self.line_ends, node.start_byte) + 1
+
+    def line_at(self, offset: int) -> int:
+        """The line of a byte offset, counted from 1."""
+        return bisect_left(self.line_ends, offset) + 1
+
+    # Dispatch
+
+    def expression(self, node: Node, expected: Term = None) -> Term:
+        """Note what an expression refers to; its term."""
+        handler = self._expressions.get(node.type)
+        if handler is None:
+            handler = _each_child
+        if self.depth > MAX_DEPTH:
+            self.skim(node)
+            return None
+        self.depth += 1
+        term = handler(self, node, expected)
+        self.depth -= 1
+        return term
+
+    def statement(self, node: Node) -> None:
+        """Note what a statement declares and refers to."""
+        handler = self._statements.get(node.type)
+        if handler is None:
+            self.expression(node)
+        elif self.depth > MAX_DEPTH:
+            self.skim(node)
+        else:
+            self.depth += 1
+            handler(self, node)
+            self.depth -= 1
+
+    def type(self, node: Node) -> Term:
+        """Note what a type refers to; its term."""
+        handler = self._types.get(node.type)
+        if handler is None:
+            for child in node.children:
+                if child.is_named:
+                    self.type(child)
+            return None
+        if self.depth > MAX_DEPTH:
+            self.skim(node)
+            return None
+        self.depth += 1
+        term = handler(self, node)
+        self.depth -= 1
+        return term
+
+    def skim(self, node: Node) -> None:
+        """Note the bare names in a subtree that is nested too deeply to understand."""
+        stack = [node]
+        while stack:
+            node = stack.pop()
+            kind = node.type
+            if kind in ("identifier", "shorthand_property_identifier"):
+                self.use(node, "read")
+            elif kind == "type_identifier":
+                self.use_type(node)
+            else:
+                stack.extend(node.children)
+
+    # Scopes
+
+    def enter(self) -> None:
+        """Open a scope."""
+        self._undo.append([])
+
+    def leave(self) -> None:
+        """Close the innermost scope: names mean again what they meant before."""
+        for table, name, previous in reversed(self._undo.pop()):
+            if previous is None:
+                del table[name]
+            else:
+                table[name] = previous
+
+    def is_local_here(self, name: str) -> bool:
+        """Whether a name was declared in the current function's own scope or by its parameters."""
+        return any(entry[1] == name for scope in self._undo[-2:] for entry in scope)
+
+    def _bind(self, table: dict[str, Any], name: str, binding: Any) -> None:
+        if self._undo:
+            self._undo[-1].append((table, name, table.get(name)))
+        table[name] = binding
+
+    def bind_value(self, name: str, binding: Binding) -> None:
+        """Let a name stand for a value until the scope closes."""
+        self._bind(self.values, name, binding)
+
+    def bind_type(self, name: str, binding: Any) -> None:
+        """Let a name stand for a type until the scope closes."""
+        self._bind(self.types, name, binding)
+
+    def add_local(self, term: Term = None) -> int:
+        """A new local: a negative number, so that terms can tell it from flags and positions."""
+        self.locals.append(term)
+        return -len(self.locals)
+
+    def set_local(self, local: int, term: Term) -> None:
+        """Say what a local is."""
+        self.locals[~local] = term
+
+    def bind_local(self, name: str, term: Term = None) -> int:
+        """Declare a local variable."""
+        local = self.add_local(term)
+        self._bind(self.values, name, local)
+        return local
+
+    def bind_type_parameter(self, name: str, constraint: Term) -> None:
+        """Declare a type parameter."""
+        self._bind(self.types, name, (TYPE_PARAMETER, name, constraint))
+
+    # References
+
+    def use(self, node: Node, kind: str) -> Term:
+        """Note a reference by plain name; its term."""
+        start = node.start_byte
+        name = self.text[start : node.end_byte]
+        if not self.is_ascii and not name.isascii():
+            name = self.name(node)
+        return self.use_name(name, start, kind)
+
+    def use_name(self, name: str, start: int, kind: str) -> Term:
+        """Note a reference to this name at this offset; its term."""
+        binding = self.values.get(name)
+        if type(binding) is int:
+            self.local_uses += 1
+            if binding in self.local_keys:
+                self.names.append((self.line_at(start), self.source, kind, (self.local_keys[binding],)))
+        elif binding is not None:
+            self.names.append((bisect_left(self.line_ends, start) + 1, self.source, kind, binding))
+        elif name in WELL_KNOWN:
+            return name
+        else:
+            self.names.append((self.line_at(start), self.source, kind, name))
+            binding = name
+        if self.narrowed:
+            return self.narrowed.get(binding, binding)
+        return binding
+
+    def use_type(self, node: Node, kind: str = "type") -> Any:
+        """Note a reference to a type by plain name; what the name stands for."""
+        name = self.name(node)
+        binding = self.types.get(name)
+        if type(binding) is str:
+            self.type_names.append((self.line(node), self.source, kind, binding))
+        elif type(binding) is int:
+            if binding in self.local_keys:
+                self.type_names.append((self.line(node), self.source, kind, (self.local_keys[binding],)))
+        elif binding is None:
+            if name not in WELL_KNOWN:
+                self.type_names.append((self.line(node), self.source, kind, name))
+            return name
+        return binding
+
+    def use_member(self, node: Node, kind: str, owner: Term, name: str) -> None:
+        """Note a reference to a member of a value."""
+        self.members.append((self.line(node), self.source, kind, owner, name))
+
+    # Definitions
+
+    def add_symbol(
+        self,
+        name: str,
+        kind: str,
+        node: Node,
+        *,
+        at: Node | None = None,
+        body: Node | None = None,
+        owner: str | None = None,
+    ) -> str:
+        """Note a definition; its key."""
+        owner = self.source if owner is None else owner
+        qualified = qualified_name(owner, name)
+        key, count = qualified, 1
+        while key in self._keys:
+            count += 1
+            key = f"{qualified}#{count}"
+        self._keys.add(key)
+        end = body.start_byte if body is not None else min(node.end_byte, node.start_byte + _SIGNATURE_CHARACTERS)
+        signature = " ".join(self.slice(node.start_byte, end).split()).rstrip(" {=")[:_SIGNATURE_CHARACTERS]
+        self.symbols.append(
+            Symbol(key, name, kind, self.line(at or node), self.line_at(node.end_byte), signature, self._doc())
+        )
+        return key
+
+    def add_plain_symbol(self, name: str, kind: str, offset: int) -> str:
+        """Note a definition that has no node of its own, such as one inside a comment; its key."""
+        key = name if name not in self._keys else f"{name}#{kind}"
+        self._keys.add(key)
+        line = self.line_at(offset)
+        self.symbols.append(Symbol(key, name, kind, line, line))
+        return key
+
+    def has_key(self, key: str) -> bool:
+        """Whether a symbol of this key was noted."""
+        return key in self._keys
+
+    def slice(self, start: int, end: int) -> str:
+        """The source text between two byte offsets."""
+        text = self.text[start:end]
+        return text if self.is_ascii or text.isascii() else text.encode("latin-1").decode("utf-8", "replace")
+
+    def _doc(self) -> str:
+        node, self.comment = self.comment, None
+        if node is None:
+            return ""
+        text = _COMMENT_MARKS.sub("", self.slice(node.start_byte, node.end_byte))
+        return " ".join(_BLOCK_TAG.split(text, 1)[0].split())[:_DOC_CHARACTERS]
+
+    def declare(self, name: str, declaration: tuple[Any, ...], node: Node | None = None) -> None:
+        """Add a declaration to the module's table; it merges with an earlier one of the same meaning."""
+        parts = self.declarations.setdefault(name, [])
+        if node is not None:
+            meaning = MEANINGS[declaration[0]]
+            first = next((part[1] for part in parts if MEANINGS[part[0]] & meaning), declaration[1])
+            if first != declaration[1]:
+                self.merges.append((self.line(node), declaration[1], first))
+        parts.append(declaration)
+        self.recent.append(name)
+
+
+def qualified_name(owner: str, name: str) -> str:
+    """The dotted name of a member; that its owner is the second of its name does not show."""
+    return f"{_ORDINAL.sub('', owner)}.{name}" if owner else name
+
+
+def each_expression(walk: Walk, nodes: Iterable[Node]) -> None:
+    """Walk several expressions for what they refer to."""
+    for node in nodes:
+        if node.is_named:
+            walk.expression(node)
+
+
+def _each_child(walk: Walk, node: Node, _expected: Term) -> Term:
+    for child in node.children:
+        if child.is_named:
+            walk.statement(child)
+    return None

@@ -1,0 +1,164 @@
+"""Types as evaluation gives them. None stands for what is not known."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from deltos.domains.graph.typescript.project.module import Module
+    from deltos.domains.graph.typescript.terms import Term
+
+Environment: TypeAlias = "dict[str, Type | None]"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Declared:
+    """A name of a module with its declarations, which merge: an interface and a constant, say."""
+
+    module: Module
+    name: str
+    parts: tuple[tuple[Any, ...], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Instance:
+    """A value of a class or interface; of an enum, a member of it."""
+
+    declared: Declared
+    arguments: tuple[Type | None, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Static:
+    """What a declaration is as a value when it has members of its own: a class, an enum, a namespace."""
+
+    declared: Declared
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Written:
+    """A type that is given by a term of a module, with what its type parameters stand for."""
+
+    module: Module
+    term: Term
+    environment: Environment | None = None
+
+    def __eq__(self, other: object) -> bool:
+        """Same term of same module: environments may hold the type itself, so they are not compared."""
+        return type(other) is type(self) and isinstance(other, _Written) and other.term is self.term
+
+    def __hash__(self) -> int:
+        """As equal types require."""
+        return id(self.term)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Function(_Written):
+    """Something callable: a function term, or several that are overloaded."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Structure(_Written):
+    """An object, by its literal or its type literal."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Mapped(_Written):
+    """A mapped type: members are those of another type."""
+
+
+@dataclass(frozen=True, slots=True)
+class Namespace:
+    """A module as a value: `import * as name`."""
+
+    module: Module
+
+
+@dataclass(frozen=True, slots=True)
+class Either:
+    """One of several types."""
+
+    options: tuple[Type, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Both:
+    """All of several types at once."""
+
+    parts: tuple[Type, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Tuple:
+    """A list with a type for each position."""
+
+    items: tuple[Type | None, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """A string, perhaps a particular one."""
+
+    value: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """A particular member of an enum."""
+
+    declared: Declared
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Keys:
+    """The keys of a type."""
+
+    of: Type
+
+
+@dataclass(frozen=True, slots=True)
+class Opaque:
+    """A type parameter that nothing has been found out about but its bound."""
+
+    name: str
+    bound: Type | None = None
+
+
+Named: TypeAlias = "Instance | Static | Namespace | Member"
+Type: TypeAlias = "Named | Function | Structure | Mapped | Either | Both | Tuple | Text | Keys | Opaque"
+
+
+@dataclass(frozen=True, slots=True)
+class Property:
+    """A member found in a type: where it is declared, and the term of its own type."""
+
+    module: Module
+    key: str
+    term: Term
+    environment: Environment | None = None
+    known: Type | None = None
+
+
+def either(options: Sequence[Type | None]) -> Type | None:
+    """One of several types, flat and without repetition; unknown alternatives are left out."""
+    flat: dict[Type, None] = {}
+    for option in options:
+        if type(option) is Either:
+            flat.update(dict.fromkeys(option.options))
+        elif option is not None:
+            flat[option] = None
+    if len(flat) < 2:
+        return next(iter(flat), None)
+    return Either(tuple(flat))
+
+
+def is_plain(value: Type | None) -> bool:
+    """Whether a type is told by name alone, so that answers about it can be shared."""
+    kind = type(value)
+    if kind is Instance:
+        return all(argument is None or is_plain(argument) for argument in value.arguments)  # type: ignore[union-attr]
+    return kind in (Static, Namespace, Text)

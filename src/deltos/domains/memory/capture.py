@@ -1,0 +1,102 @@
+"""From a hook's input to memory: read the event, keep what is worth keeping in one write, answer what the
+agent may know."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from deltos.domains.memory.admit import admit, fix_of, may_fix
+from deltos.domains.memory.agents import read_event
+from deltos.domains.memory.anchors import relative_files
+from deltos.domains.memory.events import Happening
+from deltos.domains.memory.model import Place
+from deltos.domains.memory.times import micros
+from deltos.errors import BadArgument
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from deltos.domains.memory.events import Event
+    from deltos.domains.memory.memory import Memory, Prepared
+    from deltos.domains.memory.model import Draft
+
+_EARLIER = 60
+# More than an agent's largest tool answer; what is longer is not worth the time of the agent that waits.
+LARGEST_INPUT = 8_000_000
+
+
+def capture(memory: Memory, event_name: str, raw: bytes, *, folder: Path, identify: Callable[[Path], str]) -> str:
+    """Handle one hook call and answer what to print; empty for nothing. `folder` is used when the input names none."""
+    event = read_event(event_name, _payload(raw))
+    if event is None:
+        return ""
+    root = project_root(Path(event.folder) if event.folder and Path(event.folder).is_dir() else folder)
+    place = Place(identify(root), root, event.session_id or None, event.agent)
+    if event.happening is Happening.SESSION_STARTED:
+        with memory.store.writing() as writer:
+            project, _ = memory.place_keys(writer, place)
+        from deltos.domains.memory.context import (
+            session_context,  # deferred: only the start of a session needs it
+        )
+
+        return _with_context(event, session_context(memory, project, root))
+    _keep(memory, _relative_to(root, event), place)
+    return ""
+
+
+def project_root(folder: Path) -> Path:
+    """The folder that paths are relative to: the checkout that contains `folder`, or the folder itself."""
+    return next((parent for parent in (folder, *folder.parents) if (parent / ".git").exists()), folder)
+
+
+def _relative_to(root: Path, event: Event) -> Event:
+    if event.tool is None or not event.tool.files:
+        return event
+    return event._replace(tool=event.tool._replace(files=relative_files(event.tool.files, root)))
+
+
+def _payload(raw: bytes) -> dict[str, Any]:
+    if len(raw) > LARGEST_INPUT:
+        raise BadArgument(f"The hook's input has {len(raw):,} bytes; more than {LARGEST_INPUT:,} are not read")
+    try:
+        payload = json.loads(raw.decode("utf-8", "replace") or "{}")
+    except (ValueError, RecursionError) as exc:
+        raise BadArgument(f"The hook's input is not JSON ({exc})") from None
+    if not isinstance(payload, dict):
+        raise BadArgument("The hook's input is not a JSON object")
+    return payload
+
+
+def _keep(memory: Memory, event: Event, place: Place) -> None:
+    """One write: the observation if there is one, or the end of the session."""
+    draft = admit(event)
+    if draft is None and not may_fix(event) and event.happening is not Happening.SESSION_ENDED:
+        return
+    prepared = None if draft is None else _prepared(memory, draft, place)
+    with memory.store.writing() as writer:
+        project, session = memory.place_keys(writer, place)
+        if may_fix(event) and (fix := fix_of(event, writer.in_session(session, limit=_EARLIER))):
+            prepared = _prepared(memory, fix, place)
+        if prepared is not None:
+            memory.add(writer, project, session, prepared)
+        if event.happening is Happening.SESSION_ENDED:
+            writer.end_session(session, micros(memory.clock()))
+
+
+def _prepared(memory: Memory, draft: Draft, place: Place) -> Prepared | None:
+    try:
+        return memory.prepare(draft, place.root)
+    except BadArgument:
+        return None  # nothing is left of it once private passages are out
+
+
+def _with_context(event: Event, context: str) -> str:
+    """What the agent should read at the start, in the form that it expects."""
+    if not context:
+        return ""
+    if event.agent == "cursor":
+        return json.dumps({"additional_context": context}, ensure_ascii=False)
+    answer = {"hookSpecificOutput": {"hookEventName": "SessionStart", "additionalContext": context}}
+    return json.dumps(answer, ensure_ascii=False)

@@ -1,0 +1,57 @@
+"""When two observations are one: nearly the same words, and nothing said in one that the other would lose."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import TYPE_CHECKING, Literal
+
+from deltos.domains.memory.words import STOP_WORDS, WORD
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from deltos.store.memory import Observation
+
+_ALIKE = 0.8
+# Stop words that turn a statement round: without them "do not use X" would equal "use X".
+_TELLING = frozenset(["not", "no", "never", "without", "only", "before", "after", "off", "on", "don"])
+_COMPARED_CHARACTERS = 4_000
+
+
+def find_duplicate(
+    text: str, kind: str, recent: Iterable[Observation]
+) -> tuple[Observation, Literal["older", "newer"]] | None:
+    """The recent observation that says the same, and which of the two texts says all of it."""
+    new = _Outline(text)
+    for observation in recent:
+        if observation.kind == kind and (fuller := new.compare(_Outline(observation.text))):
+            return observation, fuller
+    return None
+
+
+class _Outline:
+    """The telling words of a text and the pairs they stand in."""
+
+    def __init__(self, text: str) -> None:
+        words = [word.lower() for word in WORD.findall(text[:_COMPARED_CHARACTERS])]
+        telling = [word for word in words if word not in STOP_WORDS or word in _TELLING]
+        self.words = frozenset(telling)
+        self.pairs = frozenset(pairwise(telling))
+        self.whole = text.strip()
+
+    def compare(self, older: _Outline) -> Literal["older", "newer"] | None:
+        """Which of the two holds all the words of both, when they are alike; None when they are not one."""
+        if self.whole == older.whole:
+            return "older"
+        if len(self.whole) > _COMPARED_CHARACTERS or len(older.whole) > _COMPARED_CHARACTERS or not self.words:
+            return None
+        if _jaccard(self.words, older.words) < _ALIKE or _jaccard(self.pairs, older.pairs) < _ALIKE:
+            return None
+        if self.words <= older.words:
+            return "older"
+        return "newer" if self.words > older.words else None
+
+
+def _jaccard(one: frozenset[object], other: frozenset[object]) -> float:
+    union = len(one | other)
+    return len(one & other) / union if union else 1.0

@@ -1,0 +1,270 @@
+"""Memory itself: remember, find, look around, forget. Keeps the rules; leaves SQL to the store and wording
+to render.py."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import replace
+from datetime import datetime
+from typing import TYPE_CHECKING, NamedTuple
+
+from deltos.confinement import may_recall, may_recall_all
+from deltos.domains.memory import anchors
+from deltos.domains.memory.duplicates import find_duplicate
+from deltos.domains.memory.model import (
+    ALL_PROJECTS,
+    MAX_TEXT_CHARACTERS,
+    PERSONAL,
+    Draft,
+    Place,
+    Remembered,
+    possible_ids,
+)
+from deltos.domains.memory.redact import redact
+from deltos.domains.memory.times import micros
+from deltos.domains.memory.words import identifiers, words_inside
+from deltos.errors import BadArgument, Forbidden
+from deltos.store.memory import NewObservation
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from pathlib import Path
+
+    from deltos.domains.memory.model import Clock
+    from deltos.domains.memory.search import Found
+    from deltos.model import Project
+    from deltos.store.memory import MemoryStore, Observation, Writer
+    from deltos.store.memory.rows import Project as KnownProject
+
+_RECENT = 40
+_ID_LETTERS = "0123456789abcdefghjkmnpqrstvwxyz"
+_ID_LENGTH = 10
+LONGEST_QUERY = 500
+
+
+class Lookup(NamedTuple):
+    """The observations behind some ids, and the ids that mean nothing."""
+
+    found: tuple[Observation, ...]
+    unknown: tuple[str, ...]
+
+
+class Prepared(NamedTuple):
+    """A draft that is safe to keep, not yet placed."""
+
+    new: NewObservation
+    redacted: tuple[str, ...]
+
+
+def local_now() -> datetime:
+    """The time now, in the zone of this machine."""
+    return datetime.now().astimezone()
+
+
+def random_id() -> str:
+    """A short id that nobody else has."""
+    return "".join(_ID_LETTERS[byte & 31] for byte in os.urandom(_ID_LENGTH))
+
+
+class Memory:
+    """What was learned, kept between sessions, in one file."""
+
+    def __init__(self, store: MemoryStore, *, clock: Clock = local_now, new_id: Callable[[], str] = random_id) -> None:
+        self.store = store
+        self.clock = clock
+        self.fresh_id = new_id
+
+    def remember(self, draft: Draft, place: Place) -> Remembered:
+        """Keep a draft; on disk when this returns. One that says what is known joins the older observation."""
+        if not may_recall(place.project_id):
+            raise Forbidden("Memories of that project are not yours to keep", hint="Leave out project_id.")
+        prepared = self.prepare(draft, place.root)
+        with self.store.writing() as writer:
+            project, session = self.place_keys(writer, place)
+            return self.add(writer, project, session, prepared)
+
+    def prepare(self, draft: Draft, root: Path | None) -> Prepared:
+        """Clean and redact a draft and tie it to the code it names; refuse what cannot be kept."""
+        text = clean(draft.text)
+        if len(text) > MAX_TEXT_CHARACTERS:
+            raise BadArgument(
+                f"The text has {len(text):,} characters; at most {MAX_TEXT_CHARACTERS:,} are kept",
+                hint="Remember a summary and name the file in `files`.",
+            )
+        safe = redact(text)
+        kept = safe.text.strip()
+        if not kept:
+            raise BadArgument(
+                "There is nothing to remember: the text is empty",
+                hint="Give `text` outside <private> passages.",
+            )
+        files = anchors.relative_files([*(clean(path) for path in draft.files), *anchors.files_in(kept, root)], root)
+        symbols = tuple(anchors.symbols_in(kept))
+        new = NewObservation(
+            id=self.fresh_id(),
+            text=kept,
+            kind=draft.kind,
+            source=redact(clean(draft.source)).text,
+            created_at=micros(self.clock()),
+            names=words_of_names(kept, files),
+            files=files,
+            symbols=symbols,
+            anchors=anchors.anchor(files, symbols, root),
+        )
+        return Prepared(new, safe.kinds)
+
+    def place_keys(self, writer: Writer, place: Place) -> tuple[int, int]:
+        """The keys of a place's project and session, made when they are new."""
+        if place.project_id == ALL_PROJECTS:
+            raise BadArgument(f"'{ALL_PROJECTS}' is no project", hint=f"Use '{PERSONAL}' for what holds everywhere.")
+        now = micros(self.clock())
+        root = "" if place.root is None else str(place.root.resolve())
+        project = writer.project(place.project_id, root=root, now=now)
+        return project, writer.session(project, place.session_id, agent=place.agent, now=now)
+
+    def as_known(self, project: Project) -> Project:
+        """The project under the identity that its memory has: an older one, until something new is written.
+
+        A hook starts no git, so it may know a repository by its folder only, where tools know its first commit.
+        """
+        known = self.store.known_identity(project.project_id, str(project.root))
+        return project if known is None else replace(project, project_id=known)
+
+    def add(self, writer: Writer, project: int, session: int, prepared: Prepared) -> Remembered:
+        """Insert a prepared draft, or merge it into the recent observation that says the same."""
+        new = prepared.new
+        duplicate = find_duplicate(new.text, new.kind, writer.recent(project, limit=_RECENT))
+        if duplicate is not None:
+            older, fuller = duplicate
+            self._merge(writer, older, new, takes_text=fuller == "newer")
+            return Remembered(older.id, merged=True, redacted=prepared.redacted)
+        # A clock that went backwards must not put a session's observations out of order.
+        created_at = max(new.created_at, writer.last_created_at(session) or 0)
+        writer.insert(project, session, new._replace(created_at=created_at))
+        return Remembered(new.id, redacted=prepared.redacted)
+
+    def _merge(self, writer: Writer, older: Observation, new: NewObservation, *, takes_text: bool) -> None:
+        now = max(new.created_at, older.updated_at)
+        if not takes_text and set(new.files) <= set(older.files):
+            writer.touch(older.place, now)
+            return
+        text = new.text if takes_text else older.text
+        files = tuple(dict.fromkeys((*older.files, *new.files)))
+        symbols = tuple(dict.fromkeys((*older.symbols, *new.symbols)))
+        writer.replace(
+            older.place,
+            new._replace(
+                text=text,
+                source=new.source or older.source,
+                created_at=older.created_at,
+                updated_at=now,
+                files=files,
+                symbols=symbols,
+                names=words_of_names(text, files),
+            ),
+        )
+
+    def search(self, query: str, project_id: str, *, limit: int) -> Found:
+        """The best observations for a question, of one project and the personal ones, or of all."""
+        from deltos.domains.memory.search import Scope, search  # deferred: hooks never search
+
+        query = clean(query)[:LONGEST_QUERY].strip()
+        if not query:
+            raise BadArgument("The query is empty", hint="Ask in a few words what you want to know.")
+        with self.store.database.snapshot():
+            known = {project.project_id: project.key for project in self._projects()}
+            wanted = tuple(known) if project_id == ALL_PROJECTS else (project_id, PERSONAL)
+            keys = tuple(known[p] for p in wanted if p in known)
+            found = search(
+                self.store,
+                query,
+                Scope(keys, project_id == ALL_PROJECTS and may_recall_all()),
+                limit=limit,
+                now=self.clock(),
+            )
+            elsewhere = self.store.count([key for key in known.values() if key not in keys]) if not found.hits else 0
+        return replace(found, elsewhere=elsewhere)
+
+    def look_up(self, ids: Sequence[str], project_id: str = "") -> Lookup:
+        """The live observations behind ids, in that order; an id that several projects use means this project's."""
+        found: dict[int, Observation] = {}
+        unknown: list[str] = []
+        for given in dict.fromkeys(ids):
+            rows = [row for row in self.store.by_ids(possible_ids(clean(given))) if may_recall(row.project_id)]
+            if rows:
+                chosen = min(rows, key=lambda row: row.project_id != project_id)
+                found.setdefault(chosen.place, chosen)
+            else:
+                unknown.append(given)
+        return Lookup(tuple(found.values()), tuple(unknown))
+
+    def around(self, observation: Observation, *, before: int, after: int) -> list[Observation]:
+        """What came before and after an observation in its project, with itself, in order."""
+        keys = self.project_keys(observation.project_id)
+        moment = (observation.created_at, observation.place)
+        with self.store.database.snapshot():
+            earlier = self.store.before(keys, *moment, limit=before)
+            return [*earlier, observation, *self.store.after(keys, *moment, limit=after)]
+
+    def around_time(self, moment: int, project_id: str, *, before: int, after: int) -> list[Observation]:
+        """What came before and after a moment in a project, in order."""
+        keys = self.project_keys(project_id)
+        with self.store.database.snapshot():
+            earlier = self.store.before(keys, moment, 0, limit=before)
+            return [*earlier, *self.store.after(keys, moment, 0, limit=after)]
+
+    def forget(self, ids: Sequence[str], *, restore: bool = False, project_id: str = "") -> Lookup:
+        """Hide observations from every answer, or show them again."""
+        found: list[Observation] = []
+        unknown: list[str] = []
+        now = None if restore else micros(self.clock())
+        with self.store.writing() as writer:
+            for given in dict.fromkeys(ids):
+                rows = [row for one in possible_ids(clean(given)) for row in writer.with_id(one)]
+                rows = [row for row in rows if may_recall(row.project_id)]
+                if not rows:
+                    unknown.append(given)
+                    continue
+                chosen = min(rows, key=lambda row: (row.project_id != project_id, (row.deleted_at is None) == restore))
+                found.append(chosen)
+                if (chosen.deleted_at is None) != restore:
+                    writer.mark_deleted(chosen.place, now)
+        return Lookup(tuple(found), tuple(unknown))
+
+    def purge(self, *, older_than_days: int = 0) -> int:
+        """Remove for good what was forgotten that long ago; how many went."""
+        limit = micros(self.clock()) - older_than_days * 86_400_000_000
+        with self.store.writing() as writer:
+            return writer.purge(limit + 1)
+
+    def in_session(self, session_id: str, *, limit: int) -> list[Observation]:
+        """The last observations of a session, oldest first."""
+        return [row for row in self.store.in_session(session_id, limit=limit) if may_recall(row.project_id)]
+
+    def project_keys(self, project_id: str) -> tuple[int, ...]:
+        """The keys of a project and of the personal one, as far as they exist; of every project for `all`."""
+        wanted = (project_id, PERSONAL)
+        return tuple(p.key for p in self._projects() if project_id == ALL_PROJECTS or p.project_id in wanted)
+
+    def _projects(self) -> list[KnownProject]:
+        """The projects whose memories this call may see."""
+        return [project for project in self.store.projects() if may_recall(project.project_id)]
+
+    def changed_places(self, observations: Sequence[Observation], roots: dict[str, Path]) -> set[int]:
+        """The places of observations whose code has changed since; `roots` tells where projects lie."""
+        by_place = self.store.anchors([row.place for row in observations])
+        return {
+            row.place
+            for row in observations
+            if row.project_id in roots and anchors.changed(by_place.get(row.place, ()), roots[row.project_id])
+        }
+
+
+def clean(text: str) -> str:
+    """A text that SQLite and JSON can carry: no NUL, no half characters."""
+    return text.replace("\0", "").encode("utf-8", "replace").decode("utf-8")
+
+
+def words_of_names(text: str, files: Sequence[str]) -> str:
+    """The words inside the identifiers of a text and of its files' paths, for the word index."""
+    return words_inside([*identifiers(text), *files])

@@ -1,0 +1,256 @@
+"""Find observations that answer a question. Each word counts where it stands nearest: in the observation, or
+beside it."""
+
+from __future__ import annotations
+
+import heapq
+import math
+import re
+from collections import defaultdict
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from deltos.domains.memory.dates import Span, spoken_spans
+from deltos.domains.memory.times import micros
+from deltos.domains.memory.words import STOP_WORDS, WORD, Question, label_of, understand
+from deltos.store.memory import session_of
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Mapping, Sequence
+    from datetime import datetime
+
+    from deltos.store.memory import MemoryStore, Observation, Sketch
+
+# Long questions over many observations: the rarest words decide, the rest would only cost time.
+_MOST_TERMS = 12
+_MOST_PLACES = 8_000
+_COUNT_UP_TO = 4_000
+_FIRST_STAGE = 300
+_SECOND_STAGE = 150
+_DATED_PLACES = 200
+
+# What a word is worth where it stands: in the observation itself, or this many places before or after it.
+_WORTH_BESIDE = ((-1, 0.6), (1, 0.4), (-2, 0.3), (2, 0.25))
+_SESSION_WEIGHT = 0.25
+_SESSION_BEST = 3
+_NAME_WEIGHT = 1.0
+_DATE_WEIGHT = 3.0
+_AFTER_DATE_WEIGHT = 1.0
+_AFTER_DATE_MICROS = 14 * 86_400_000_000
+_RECENCY_WEIGHT = 0.1
+_RECENCY_MICROS = 60 * 86_400_000_000
+_LENGTH_WEIGHT = 0.05
+_USUAL_LENGTH = 200
+_HEAD_CHARACTERS = 60
+SNIPPET_CHARACTERS = 100
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """One observation that answers a question. Scores compare within one answer; the best is 1."""
+
+    observation: Observation
+    score: float
+    snippet: str
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """The best hits, and among how many they were found."""
+
+    hits: tuple[Hit, ...]
+    matching: int
+    searched: int
+    elsewhere: int
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """Where to search: the keys of the projects, or None for all of them."""
+
+    project_keys: tuple[int, ...]
+    everything: bool = False
+
+
+class _Matches:
+    """Which of the question's terms (bits) stand at which place, and what each term is worth."""
+
+    def __init__(self, bits: Mapping[int, int], worth: Sequence[float]) -> None:
+        self.bits = bits
+        self._worth = worth
+        self._values: dict[int, float] = {0: 0.0}
+
+    def value(self, mask: int) -> float:
+        """What the terms of a mask are worth together."""
+        value = self._values.get(mask)
+        if value is None:
+            value = sum(worth for number, worth in enumerate(self._worth) if mask >> number & 1)
+            self._values[mask] = value
+        return value
+
+    def best(self, count: int) -> list[int]:
+        """The places whose own terms are worth most, best first."""
+        by_mask: dict[int, list[int]] = defaultdict(list)
+        for place, mask in self.bits.items():
+            by_mask[mask].append(place)
+        places: list[int] = []
+        for mask in sorted(by_mask, key=self.value, reverse=True):
+            places += by_mask[mask][: count - len(places)]
+        return places
+
+
+def search(store: MemoryStore, text: str, scope: Scope, *, limit: int, now: datetime) -> Found:
+    """The best `limit` observations for a question, best first."""
+    question = understand(text)
+    searched = store.count(scope.project_keys)
+    matches = _match(store, question, scope, searched)
+    spans = spoken_spans(text, now)
+    best = matches.best(_FIRST_STAGE)
+    candidates = _with_neighbours(best).union(_dated(store, scope, spans))
+    words = _words_score(matches, candidates, best)
+    chosen = heapq.nlargest(_SECOND_STAGE, words, key=words.__getitem__)
+    sketches = store.sketches(chosen, head_characters=_HEAD_CHARACTERS)
+    ranked = sorted(
+        ((words[sketch.place] + _bonus(sketch, question, spans, micros(now)), sketch.place) for sketch in sketches),
+        reverse=True,
+    )
+    top = [(score, place) for score, place in ranked if score > 0][:limit]
+    hits = _hits(store, top, question)
+    return Found(hits, matching=max(len(matches.bits), len(hits)), searched=searched, elsewhere=0)
+
+
+def snippet(text: str, terms: Iterable[Collection[str]], *, characters: int = SNIPPET_CHARACTERS) -> str:
+    """At most `characters` of a text, around the place where most of the terms are."""
+    flat = " ".join(text.split())
+    if len(flat) <= characters:
+        return flat
+    starts = _term_positions(flat, terms)
+    room = characters - 2
+    start = max(starts, key=lambda at: (sum(at <= other < at + room for other in starts), -at), default=0)
+    start = max(0, min(start - room // 4, len(flat) - room))
+    if start and " " in flat[start : start + 20]:
+        start = flat.index(" ", start) + 1
+    piece = flat[start : start + room].rstrip()
+    return ("…" if start else "") + piece + ("…" if start + room < len(flat) else "")
+
+
+def _match(store: MemoryStore, question: Question, scope: Scope, searched: int) -> _Matches:
+    """Read the places of the rarest terms, as many as can be afforded."""
+    allowed = None if scope.everything else store.session_keys(scope.project_keys)
+    bits: dict[int, int] = {}
+    worth: list[float] = []
+    budget = _MOST_PLACES
+    for count, term in _rarest(store, question.terms):
+        if worth and count > budget:
+            break
+        places = store.places_with(term, at_most=min(_COUNT_UP_TO, budget))
+        budget -= len(places)
+        if allowed is not None:
+            places = [place for place in places if session_of(place) in allowed]
+        bit = 1 << len(worth)
+        for place in places:
+            bits[place] = bits.get(place, 0) | bit
+        rarity = math.log(1 + (max(searched, len(places)) - len(places) + 0.5) / (len(places) + 0.5))
+        worth.append(rarity if places else 0.0)
+    return _Matches(bits, worth)
+
+
+def _rarest(store: MemoryStore, terms: Iterable[tuple[str, ...]]) -> list[tuple[int, tuple[str, ...]]]:
+    """The terms that fewest observations have, with how many, rarest first; terms that none has are left out."""
+    found: list[tuple[int, tuple[str, ...]]] = []
+    for term in terms:
+        # A term more common than those already chosen need not be counted to the end.
+        enough = found[-1][0] + 1 if len(found) == _MOST_TERMS else _COUNT_UP_TO
+        count = store.frequency(term, at_most=enough)
+        if count:
+            found = sorted([*found, (count, term)])[:_MOST_TERMS]
+    return found
+
+
+def _with_neighbours(places: Iterable[int]) -> set[int]:
+    beside = {
+        place + step for place in places for step, _ in _WORTH_BESIDE if session_of(place + step) == session_of(place)
+    }
+    return beside.union(places)
+
+
+def _dated(store: MemoryStore, scope: Scope, spans: Sequence[Span]) -> list[int]:
+    """Places from the times that the question speaks of, whatever their words."""
+    places: list[int] = []
+    for span in spans:
+        if len(places) < _DATED_PLACES:
+            places += store.places_between(
+                scope.project_keys, span.start, span.end, at_most=_DATED_PLACES - len(places)
+            )
+    return places
+
+
+def _words_score(matches: _Matches, candidates: Iterable[int], best: Sequence[int]) -> dict[int, float]:
+    """The candidates' worth by words: their own, those beside them, and how well their session does."""
+    sessions = _session_worth(matches, best)
+    return {
+        place: _near_worth(matches, place) + _SESSION_WEIGHT * sessions.get(session_of(place), 0.0)
+        for place in candidates
+    }
+
+
+def _near_worth(matches: _Matches, place: int) -> float:
+    seen = matches.bits.get(place, 0)
+    total = matches.value(seen)
+    for step, share in _WORTH_BESIDE:
+        new = matches.bits.get(place + step, 0) & ~seen
+        if new and session_of(place + step) == session_of(place):
+            total += share * matches.value(new)
+            seen |= new
+    return total
+
+
+def _session_worth(matches: _Matches, best: Sequence[int]) -> dict[int, float]:
+    """Per session, the mean of its best observations; `best` comes best first."""
+    by_session: dict[int, list[float]] = defaultdict(list)
+    for place in best:
+        values = by_session[session_of(place)]
+        if len(values) < _SESSION_BEST:
+            values.append(matches.value(matches.bits[place]))
+    return {session: sum(values) / _SESSION_BEST for session, values in by_session.items()}
+
+
+def _bonus(sketch: Sketch, question: Question, spans: Sequence[Span], now: int) -> float:
+    """What speaks for an observation beside its words: names, dates, freshness, brevity."""
+    age = max(0, now - sketch.created_at)
+    bonus = _RECENCY_WEIGHT * math.exp(-age / _RECENCY_MICROS)
+    bonus -= _LENGTH_WEIGHT * math.log(max(1.0, sketch.length / _USUAL_LENGTH))
+    if _is_named(sketch, question):
+        bonus += _NAME_WEIGHT
+    if any(span.start <= sketch.created_at < span.end for span in spans):
+        bonus += _DATE_WEIGHT
+    elif any(span.end <= sketch.created_at < span.end + _AFTER_DATE_MICROS for span in spans):
+        bonus += _AFTER_DATE_WEIGHT  # what happened on a day is often written down a little later
+    return bonus
+
+
+def _is_named(sketch: Sketch, question: Question) -> bool:
+    """Whether the question names who said it, where it came from, or the code it is about."""
+    label = label_of(sketch.head) - STOP_WORDS
+    if label and label <= question.words:
+        return True
+    if sketch.source and frozenset(word.lower() for word in WORD.findall(sketch.source)) <= question.words:
+        return True
+    subjects = {name.lower() for path in sketch.files for name in (path, path.rsplit("/", 1)[-1])}
+    subjects.update(symbol.lower() for symbol in sketch.symbols)
+    return not subjects.isdisjoint(question.names | question.words)
+
+
+def _hits(store: MemoryStore, top: Sequence[tuple[float, int]], question: Question) -> tuple[Hit, ...]:
+    by_place = {row.place: row for row in store.at_places([place for _, place in top])}
+    best = top[0][0] if top else 1.0
+    found: list[tuple[float, Observation]] = [(score, by_place[place]) for score, place in top if place in by_place]
+    return tuple(Hit(row, round(score / best, 4), snippet(row.text, question.terms)) for score, row in found)
+
+
+def _term_positions(text: str, terms: Iterable[Collection[str]]) -> list[int]:
+    """Where words of the question, or words that begin like them, stand in a text."""
+    stems = [re.escape(word[: max(3, len(word) - 2)]) for term in terms for word in term]
+    if not stems:
+        return []
+    return [match.start() for match in re.finditer(rf"\b(?:{'|'.join(stems)})", text, re.IGNORECASE)][:200]

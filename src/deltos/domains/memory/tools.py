@@ -1,0 +1,209 @@
+"""The memory tools, save `search` and `fetch`, which span all domains. Asks Memory; leaves wording to render.py."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+from weakref import WeakKeyDictionary
+
+from deltos.domains.memory.memory import random_id
+from deltos.domains.memory.model import KINDS, Draft, Place, shown_id
+from deltos.domains.memory.render import (
+    forgotten_text,
+    observations_answer,
+    remembered_text,
+    timeline_answer,
+)
+from deltos.domains.memory.times import parse_iso
+from deltos.errors import BadArgument, NotFound
+from deltos.tool import Answer, Parameter, Tool
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+    from pathlib import Path
+
+    from deltos.domains.memory.memory import Lookup, Memory
+    from deltos.model import Project
+    from deltos.store.memory import Observation
+    from deltos.tool import Call, Session
+
+_SESSION_ROWS = 200
+
+_PROJECT = Parameter("project_id", "string", "Default: the session's; or 'personal'", default="")
+_IDS = Parameter("ids", "array", "Ids from search or timeline")
+
+
+def memory_tools(
+    open_memory: Callable[[], Memory],
+    identify: Callable[[Path], Project],
+    *,
+    token_budget: int,
+) -> tuple[Tool, ...]:
+    """The tools of the memory toolset. Memory is opened by the first call: a broken file breaks no other tool."""
+    return _MemoryTools(open_memory, identify, token_budget).tools()
+
+
+class _SessionIds:
+    """An id for each client's conversation, given when it first keeps something; MCP itself has none over stdio."""
+
+    def __init__(self) -> None:
+        self._ids: WeakKeyDictionary[Session, str] = WeakKeyDictionary()
+
+    def of(self, session: Session) -> str:
+        """The id of a conversation; the same as long as it lasts."""
+        return self._ids.setdefault(session, f"mcp-{random_id()}")
+
+
+class _MemoryTools:
+    """The handlers of the memory tools, over one memory."""
+
+    def __init__(
+        self,
+        open_memory: Callable[[], Memory],
+        identify: Callable[[Path], Project],
+        token_budget: int,
+    ) -> None:
+        self._open_memory = open_memory
+        self._identify = identify
+        self._token_budget = token_budget
+        self._session_ids = _SessionIds()
+
+    @property
+    def _memory(self) -> Memory:
+        return self._open_memory()
+
+    def tools(self) -> tuple[Tool, ...]:
+        """All four, in the order of the contract."""
+        return (
+            self._get_tool(),
+            self._timeline_tool(),
+            self._remember_tool(),
+            self._forget_tool(),
+        )
+
+    def get_observations(self, call: Call) -> Answer:
+        """Full observations by id."""
+        lookup = self._look_up(call, call.texts("ids"))
+        return observations_answer(lookup, self._changed(call, lookup.found), token_budget=self._token_budget)
+
+    def timeline(self, call: Call) -> Answer:
+        """What came before and after an observation or a moment, or one whole session."""
+        middle, rows = self._timeline_rows(call)
+        if not rows:
+            raise NotFound("There are no observations there", hint="Use search to find one to start from.")
+        return timeline_answer(rows, self._changed(call, rows), middle=middle, token_budget=self._token_budget)
+
+    def remember(self, call: Call) -> Answer:
+        """Keep something; on disk when this answers."""
+        project = self._identify(call.session.project_root())
+        given = call.text("project_id")
+        here = given in ("", project.project_id)
+        session_id = self._session_ids.of(call.session) if here else None
+        place = Place(given or project.project_id, project.root if here else None, session_id)
+        draft = Draft(
+            call.text("text"),
+            kind=call.text("kind"),
+            source=call.text("source"),
+            files=tuple(call.texts("files")),
+        )
+        done = self._memory.remember(draft, place)
+        return Answer(
+            remembered_text(done),
+            {"id": shown_id(done.id), "merged": done.merged, "redacted": list(done.redacted)},
+        )
+
+    def forget(self, call: Call) -> Answer:
+        """Hide observations, or bring them back."""
+        ids, restore = call.texts("ids"), call.flag("restore")
+        lookup = self._memory.forget(ids, restore=restore, project_id=self._project(call).project_id)
+        if not lookup.found:
+            raise _unknown(ids)
+        return Answer(forgotten_text(lookup, restored=restore))
+
+    def _timeline_rows(self, call: Call) -> tuple[int | None, Sequence[Observation]]:
+        session_id, around = call.text("session_id"), call.text("around")
+        before, after = call.number("before"), call.number("after")
+        if session_id:
+            return None, self._memory.in_session(session_id, limit=_SESSION_ROWS)
+        if not around:
+            raise BadArgument("Give `around` (an id or a time) or `session_id`", hint="Ids come from search.")
+        if (moment := parse_iso(around)) is not None:
+            return None, self._memory.around_time(moment, self._project(call).project_id, before=before, after=after)
+        observation = self._look_up(call, [around]).found[0]
+        return observation.place, self._memory.around(observation, before=before, after=after)
+
+    def _look_up(self, call: Call, ids: Sequence[str]) -> Lookup:
+        lookup = self._memory.look_up(ids, self._project(call).project_id)
+        if not lookup.found:
+            raise _unknown(ids)
+        return lookup
+
+    def _project(self, call: Call) -> Project:
+        return self._memory.as_known(self._identify(call.session.project_root()))
+
+    def _changed(self, call: Call, rows: Iterable[Observation]) -> set[int]:
+        project = self._project(call)
+        return self._memory.changed_places(list(rows), {project.project_id: project.root})
+
+    def _get_tool(self) -> Tool:
+        return Tool(
+            "get_observations",
+            "memory",
+            "Get observations",
+            "Show observations in full.",
+            (_IDS,),
+            self.get_observations,
+        )
+
+    def _timeline_tool(self) -> Tool:
+        return Tool(
+            "timeline",
+            "memory",
+            "Timeline",
+            "Show what came before and after an observation or time.",
+            (
+                Parameter("around", "string", "An id from search, or an ISO time", default=""),
+                Parameter("session_id", "string", "Show this session instead", default=""),
+                Parameter("before", "integer", "How many before (0-50)", default=5, minimum=0, maximum=50),
+                Parameter("after", "integer", "How many after (0-50)", default=5, minimum=0, maximum=50),
+            ),
+            self.timeline,
+        )
+
+    def _remember_tool(self) -> Tool:
+        return Tool(
+            "remember",
+            "memory",
+            "Remember",
+            "Keep a decision, finding, change, reference or preference for later sessions. "
+            "Duplicates are merged, secrets redacted.",
+            (
+                Parameter("text", "string", "A statement that stands alone"),
+                Parameter("kind", "string", "What it is", default="finding", choices=KINDS),
+                Parameter("source", "string", "Where it comes from", default=""),
+                Parameter("files", "array", "Files it is about", default=[]),
+                _PROJECT,
+            ),
+            self.remember,
+            read_only=False,
+            idempotent=True,
+        )
+
+    def _forget_tool(self) -> Tool:
+        return Tool(
+            "forget",
+            "memory",
+            "Forget",
+            "Hide observations from every answer; restore=true brings them back.",
+            (_IDS, Parameter("restore", "boolean", "Bring them back instead", default=False)),
+            self.forget,
+            read_only=False,
+            destructive=True,
+        )
+
+
+def _unknown(ids: Sequence[str]) -> NotFound:
+    shown = ", ".join(ids) or "(none given)"
+    return NotFound(
+        f"No observation with id {shown}",
+        hint="Ids come from search; forgotten ones need forget with restore=true.",
+    )

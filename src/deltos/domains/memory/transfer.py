@@ -1,0 +1,274 @@
+"""Memory as JSON Lines, out and in again, exactly. One bad line never stops an import: it is counted and named."""
+
+from __future__ import annotations
+
+import base64
+import json
+from dataclasses import dataclass, field
+from itertools import islice
+from typing import TYPE_CHECKING, Any
+
+from deltos.domains.memory import anchors
+from deltos.domains.memory.memory import clean, words_of_names
+from deltos.domains.memory.model import MAX_TEXT_CHARACTERS
+from deltos.domains.memory.redact import redact
+from deltos.domains.memory.times import iso, micros, parse_iso
+from deltos.errors import SourceError
+from deltos.store.memory import Anchor, NewObservation, Observation
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from deltos.domains.memory.memory import Memory
+    from deltos.store.memory import Writer
+
+_BATCH = 200
+_MOST_PROBLEMS = 20
+
+
+@dataclass(slots=True)
+class Imported:
+    """What an import did, counted while it goes on."""
+
+    added: int = 0
+    updated: int = 0
+    unchanged: int = 0
+    failed: int = 0
+    problems: list[str] = field(default_factory=list)
+
+    def fail(self, number: int, why: str) -> None:
+        """Count a line that could not be taken."""
+        self.failed += 1
+        if len(self.problems) < _MOST_PROBLEMS:
+            self.problems.append(f"line {number}: {why}")
+
+
+def export(memory: Memory) -> Iterator[str]:
+    """Every project, session and observation, forgotten ones too, one JSON object a line."""
+    for project in memory.store.projects():
+        yield _line(
+            {
+                "type": "project",
+                "project_id": project.project_id,
+                "root": project.root,
+                "created_at": iso(project.created_at),
+            }
+        )
+    for session in memory.store.sessions():
+        ended = None if session.ended_at is None else iso(session.ended_at)
+        yield _line(
+            {
+                "type": "session",
+                "project_id": session.project_id,
+                "session_id": session.session_id,
+                "agent": session.agent,
+                "started_at": iso(session.started_at),
+                "ended_at": ended,
+            }
+        )
+    for observation in memory.store.all():
+        noted = memory.store.anchors([observation.place]).get(observation.place, [])
+        yield observation_line(observation, noted)
+
+
+def observation_line(observation: Observation, noted: Iterable[Anchor]) -> str:
+    """One observation, with its anchors, as a line."""
+    return _line({"type": "observation", **as_json(observation), "anchors": [_anchor_json(anchor) for anchor in noted]})
+
+
+def as_json(observation: Observation) -> dict[str, Any]:
+    """An observation as a JSON object, without its anchors."""
+    embedding = observation.embedding
+    return {
+        "id": observation.id,
+        "text": observation.text,
+        "kind": observation.kind,
+        "source": observation.source,
+        "project_id": observation.project_id,
+        "session_id": observation.session_id,
+        "files": list(observation.files),
+        "symbols": list(observation.symbols),
+        "created_at": iso(observation.created_at),
+        "updated_at": iso(observation.updated_at),
+        "deleted_at": None if observation.deleted_at is None else iso(observation.deleted_at),
+        "embedding": None if embedding is None else base64.b64encode(embedding).decode("ascii"),
+        "embedding_model": observation.embedding_model,
+    }
+
+
+def import_lines(memory: Memory, lines: Iterable[str], *, project_id: str, overwrite: bool = True) -> Imported:
+    """Take JSON Lines in; what has no project goes to `project_id`. Ids, times and sessions stay as given."""
+    report = Imported()
+    numbered = enumerate(lines, start=1)
+    while batch := list(islice(numbered, _BATCH)):
+        with memory.store.writing() as writer:
+            importer = _Importer(memory, writer, project_id, report, overwrite=overwrite)
+            for number, line in batch:
+                if line.strip():
+                    importer.take(number, line)
+    return report
+
+
+class _Importer:
+    """Takes lines inside one transaction."""
+
+    def __init__(self, memory: Memory, writer: Writer, project_id: str, report: Imported, *, overwrite: bool) -> None:
+        self._memory = memory
+        self._writer = writer
+        self._project_id = project_id
+        self._report = report
+        self._overwrite = overwrite
+
+    def take(self, number: int, line: str) -> None:
+        """Store one line, or count it as failed."""
+        try:
+            record = _object(json.loads(line))
+            match record.get("type", "observation"):
+                case "project":
+                    self._writer.project(
+                        _text(record, "project_id"),
+                        root=_text(record, "root"),
+                        now=self._time(record, "created_at"),
+                    )
+                case "session":
+                    self._session(record)
+                case "observation":
+                    self._observation(record)
+                case other:
+                    self._report.fail(number, f"unknown type {other!r}")
+        except (ValueError, SourceError, RecursionError) as exc:
+            self._report.fail(number, str(exc))
+
+    def _session(self, record: dict[str, Any]) -> None:
+        started_at = self._time(record, "started_at")
+        project = self._project(record, started_at)
+        key = self._writer.session(project, _session_id(record), agent=_text(record, "agent"), now=started_at)
+        self._writer.describe_session(
+            key, agent=_text(record, "agent"), started_at=started_at, ended_at=_moment(record, "ended_at")
+        )
+
+    def _observation(self, record: dict[str, Any]) -> None:
+        new = self._new(record)
+        project = self._project(record, new.created_at)
+        session = self._writer.session(project, _session_id(record), agent="", now=new.created_at)
+        known = self._writer.find(project, new.id)
+        if known is None:
+            self._writer.insert(project, session, new)
+            self._report.added += 1
+        elif not self._overwrite or _same(known, new):
+            self._report.unchanged += 1
+        else:
+            self._writer.replace(known.place, new)
+            self._report.updated += 1
+
+    def _new(self, record: dict[str, Any]) -> NewObservation:
+        text = redact(clean(_text(record, "text"))).text
+        if not text.strip():
+            raise SourceError("no text")
+        if len(text) > MAX_TEXT_CHARACTERS:
+            raise SourceError(f"text longer than {MAX_TEXT_CHARACTERS:,} characters")
+        files = tuple(_texts(record, "files"))
+        symbols = tuple(_texts(record, "symbols")) if "symbols" in record else tuple(anchors.symbols_in(text))
+        created_at = self._time(record, "created_at")
+        return NewObservation(
+            id=_text(record, "id") or self._memory.fresh_id(),
+            text=text,
+            kind=_text(record, "kind") or "finding",
+            source=redact(_text(record, "source")).text,
+            created_at=created_at,
+            names=words_of_names(text, files),
+            files=files,
+            symbols=symbols,
+            updated_at=_moment(record, "updated_at"),
+            deleted_at=_moment(record, "deleted_at"),
+            embedding=_bytes(record, "embedding"),
+            embedding_model=_text(record, "embedding_model") or None,
+            anchors=tuple(_anchor(item) for item in record.get("anchors") or ()),
+        )
+
+    def _project(self, record: dict[str, Any], now: int) -> int:
+        return self._writer.project(_text(record, "project_id") or self._project_id, root="", now=now)
+
+    def _time(self, record: dict[str, Any], name: str) -> int:
+        moment = _moment(record, name)
+        return micros(self._memory.clock()) if moment is None else moment
+
+
+def _same(known: Observation, new: NewObservation) -> bool:
+    updated_at = new.created_at if new.updated_at is None else new.updated_at
+    ours = (
+        known.text,
+        known.kind,
+        known.source,
+        known.files,
+        known.symbols,
+        known.created_at,
+        known.updated_at,
+        known.deleted_at,
+    )
+    theirs = (
+        new.text,
+        new.kind,
+        new.source,
+        new.files,
+        new.symbols,
+        new.created_at,
+        updated_at,
+        new.deleted_at,
+    )
+    return ours == theirs and (known.embedding, known.embedding_model) == (new.embedding, new.embedding_model)
+
+
+def _line(record: dict[str, Any]) -> str:
+    return json.dumps(record, ensure_ascii=False, separators=(",", ":"))
+
+
+def _anchor_json(anchor: Anchor) -> dict[str, str]:
+    return {"path": anchor.path, "symbol": anchor.symbol, "digest": anchor.digest.hex()}
+
+
+def _anchor(item: object) -> Anchor:
+    if not isinstance(item, dict):
+        raise SourceError("an anchor is not an object")
+    return Anchor(_text(item, "path"), _text(item, "symbol"), bytes.fromhex(_text(item, "digest")))
+
+
+def _object(value: object) -> dict[str, Any]:
+    if not isinstance(value, dict):
+        raise SourceError("not a JSON object")
+    return value
+
+
+def _text(record: dict[str, Any], name: str) -> str:
+    value = record.get(name)
+    if value is None:
+        return ""
+    if isinstance(value, str | int):
+        return clean(str(value))
+    raise SourceError(f"'{name}' is not a text")
+
+
+def _texts(record: dict[str, Any], name: str) -> list[str]:
+    value = record.get(name) or []
+    if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
+        raise SourceError(f"'{name}' is not a list of texts")
+    return [clean(item) for item in value]
+
+
+def _session_id(record: dict[str, Any]) -> str | None:
+    return None if record.get("session_id") is None else _text(record, "session_id")
+
+
+def _moment(record: dict[str, Any], name: str) -> int | None:
+    value = record.get(name)
+    if value is None:
+        return None
+    moment = parse_iso(value) if isinstance(value, str) else None
+    if moment is None:
+        raise SourceError(f"'{name}' is not an ISO 8601 time")
+    return moment
+
+
+def _bytes(record: dict[str, Any], name: str) -> bytes | None:
+    value = record.get(name)
+    return None if value is None else base64.b64decode(_text(record, name), validate=True)

@@ -1,0 +1,155 @@
+"""Models behind an address: OpenAI-compatible servers, Ollama, Voyage. Owns requests, batches and retries."""
+
+from __future__ import annotations
+
+import json
+import time
+import urllib.error
+import urllib.request
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+
+from deltos.errors import EmbedderUnavailable
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from deltos.embed.protocol import Passage, Vectors
+
+Kind = Literal["openai", "ollama", "voyage"]
+
+BATCH_TEXTS = 64
+BATCH_CHARACTERS = 100_000
+TEXT_CHARACTERS = 8_000
+TIMEOUT_SECONDS = 30.0
+QUESTION_TIMEOUT_SECONDS = 3.0
+ATTEMPTS = 3
+PAUSES_SECONDS = (1.0, 2.0)
+# After a failure nobody is asked for so long, so that searches do not wait for a server that is down.
+QUIET_SECONDS = 30.0
+_RETRIED = frozenset({408, 425, 429, 500, 502, 503, 504})
+_DEFAULTS = {
+    "openai": ("https://api.openai.com/v1", "text-embedding-3-small"),
+    "ollama": ("http://127.0.0.1:11434", "nomic-embed-text"),
+    "voyage": ("https://api.voyageai.com/v1", "voyage-code-3"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Endpoint:
+    """Where a model is and what it is called there."""
+
+    kind: Kind
+    url: str = ""
+    model: str = ""
+    key: str = field(default="", repr=False)
+
+    @property
+    def address(self) -> str:
+        """Where texts are sent."""
+        base = (self.url or _DEFAULTS[self.kind][0]).rstrip("/")
+        return f"{base}/api/embed" if self.kind == "ollama" else f"{base}/embeddings"
+
+    @property
+    def model_name(self) -> str:
+        """The model, by the name its server knows."""
+        return self.model or _DEFAULTS[self.kind][1]
+
+
+class RemoteModel:
+    """Asks a server for vectors, many texts at a time."""
+
+    def __init__(
+        self,
+        endpoint: Endpoint,
+        *,
+        sleep: Callable[[float], None] = time.sleep,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self.identity = f"{endpoint.kind}:{endpoint.model_name}"
+        self._endpoint = endpoint
+        self._sleep = sleep
+        self._clock = clock
+        self._quiet_until = float("-inf")
+
+    def texts(self, passages: Sequence[Passage]) -> Vectors:
+        """Unit vectors of texts."""
+        rows = [row for batch in _batches(passages) for row in self._ask(batch, "document", TIMEOUT_SECONDS, ATTEMPTS)]
+        return _unit(np.array(rows, np.float32))
+
+    def question(self, passage: Passage) -> Vectors:
+        """The unit vector of a question; gives up soon, because somebody waits."""
+        if self._clock() < self._quiet_until:
+            raise EmbedderUnavailable(f"{self.identity} did not answer a moment ago")
+        rows = self._ask([passage.text[:TEXT_CHARACTERS]], "query", QUESTION_TIMEOUT_SECONDS, 1)
+        vector: Vectors = _unit(np.array(rows, np.float32))[0]
+        return vector
+
+    def _ask(self, texts: list[str], purpose: str, timeout_seconds: float, attempts: int) -> list[list[float]]:
+        body: dict[str, object] = {"model": self._endpoint.model_name, "input": texts}
+        if self._endpoint.kind == "voyage":
+            body["input_type"] = purpose
+        for pause_seconds in [*PAUSES_SECONDS[: attempts - 1], None]:
+            try:
+                return self._understand(self._post(body, timeout_seconds), len(texts))
+            except EmbedderUnavailable as exc:
+                if pause_seconds is None or not exc.retryable:
+                    self._quiet_until = self._clock() + QUIET_SECONDS
+                    raise
+                self._sleep(pause_seconds)
+        return []  # never: the last attempt returns or raises
+
+    def _post(self, body: dict[str, object], timeout_seconds: float) -> bytes:
+        headers = {"Content-Type": "application/json"}
+        if self._endpoint.key:
+            headers["Authorization"] = f"Bearer {self._endpoint.key}"
+        request = urllib.request.Request(  # noqa: S310 (the user chose the address)
+            self._endpoint.address, json.dumps(body).encode(), headers
+        )
+        try:
+            with urllib.request.urlopen(request, timeout=timeout_seconds) as answer:  # noqa: S310
+                data: bytes = answer.read()
+                return data
+        except urllib.error.HTTPError as exc:
+            raise _unavailable(self.identity, f"HTTP {exc.code}", retryable=exc.code in _RETRIED) from exc
+        except OSError as exc:
+            raise _unavailable(self.identity, str(exc), retryable=True) from exc
+
+    def _understand(self, data: bytes, count: int) -> list[list[float]]:
+        """The vectors in an answer, in the order of the texts."""
+        try:
+            answer = json.loads(data)
+            if self._endpoint.kind == "ollama":
+                rows = answer["embeddings"]
+            else:
+                rows = [item["embedding"] for item in sorted(answer["data"], key=lambda item: item["index"])]
+        except (ValueError, KeyError, TypeError) as exc:
+            raise _unavailable(self.identity, "an answer that is none", retryable=False) from exc
+        if len(rows) != count:
+            raise _unavailable(self.identity, f"{len(rows)} vectors for {count} texts", retryable=False)
+        return list(rows)
+
+
+def _unavailable(identity: str, reason: str, *, retryable: bool) -> EmbedderUnavailable:
+    return EmbedderUnavailable(f"{identity}: {reason}", hint="Search goes on by words alone.", retryable=retryable)
+
+
+def _batches(passages: Sequence[Passage]) -> list[list[str]]:
+    """Texts in groups that a server takes at once; an empty one is sent as a blank, which servers accept."""
+    groups: list[list[str]] = [[]]
+    size = 0
+    for passage in passages:
+        text = passage.text[:TEXT_CHARACTERS] or " "
+        if groups[-1] and (len(groups[-1]) >= BATCH_TEXTS or size + len(text) > BATCH_CHARACTERS):
+            groups.append([])
+            size = 0
+        groups[-1].append(text)
+        size += len(text)
+    return [group for group in groups if group]
+
+
+def _unit(vectors: Vectors) -> Vectors:
+    lengths: Vectors = np.linalg.norm(vectors, axis=1, keepdims=True) + np.float32(1e-9)
+    return vectors / lengths

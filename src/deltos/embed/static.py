@@ -1,0 +1,92 @@
+"""The model in the wheel: a table of word vectors, made by training/. Leaves splitting text into words to others."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from functools import cache
+from itertools import chain, islice
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import numpy.typing as npt
+
+    from deltos.embed.protocol import Passage, Vectors
+
+MODEL_FOLDER = Path(__file__).with_name("model")
+# More different words than that say little new about a text, and cost time.
+MOST_WORDS = 160
+# So many texts at a time stay within the processor's cache.
+_TEXTS_AT_ONCE = 64
+
+
+class StaticModel:
+    """Each text is the sum of its words' vectors, made one long; how much a word weighs is in its vector's length.
+
+    A word counts as often as it stands in the text: what a text is about, it says more than once.
+    """
+
+    def __init__(self, identity: str, words: Sequence[str], rows: npt.NDArray[np.int8], scales: Vectors) -> None:
+        self.identity = identity
+        self._numbers = {word: number for number, word in enumerate(words)}
+        self._rows = rows
+        self._scales = scales
+
+    @classmethod
+    def load(cls, folder: Path = MODEL_FOLDER) -> StaticModel:
+        """Open the files of a model; the table stays on disk until it is looked at."""
+        about = json.loads((folder / "model.json").read_text("utf-8"))
+        words = (folder / "words.txt").read_text("utf-8").split("\n")
+        rows = np.load(folder / "rows.npy", mmap_mode="r")
+        return cls(about["identity"], words, rows, np.load(folder / "scales.npy"))
+
+    @property
+    def dimensions(self) -> int:
+        """How long a vector is."""
+        return int(self._rows.shape[1])
+
+    def texts(self, passages: Sequence[Passage]) -> Vectors:
+        """Unit vectors; zeros for a text without a known word."""
+        return self.of_words([passage.words for passage in passages])
+
+    def question(self, passage: Passage) -> Vectors:
+        """The vector of a question."""
+        vector: Vectors = self.of_words([passage.words])[0]
+        return vector
+
+    def of_words(self, texts: Sequence[str]) -> Vectors:
+        """Unit vectors of texts that are index words already, with spaces between them."""
+        out = np.zeros((len(texts), self.dimensions), np.float32)
+        for start in range(0, len(texts), _TEXTS_AT_ONCE):
+            self._fill(out[start : start + _TEXTS_AT_ONCE], texts[start : start + _TEXTS_AT_ONCE])
+        return out
+
+    def _fill(self, out: Vectors, texts: Sequence[str]) -> None:
+        known = [self._known(text) for text in texts]
+        filled = [place for place, counts in enumerate(known) if counts]
+        if not filled:
+            return
+        lengths = [len(known[place]) for place in filled]
+        numbers = np.fromiter(chain.from_iterable(known), np.intp, sum(lengths))
+        counts = np.fromiter(chain.from_iterable(counts.values() for counts in known), np.float32, len(numbers))
+        vectors = self._rows[numbers].astype(np.float32)
+        vectors *= (self._scales[numbers] * counts)[:, None]
+        sums = np.add.reduceat(vectors, np.cumsum([0, *lengths[:-1]]), axis=0)
+        out[filled] = sums / (np.linalg.norm(sums, axis=1, keepdims=True) + np.float32(1e-9))
+
+    def _known(self, text: str) -> dict[int, int]:
+        """How often each known word stands in a text."""
+        numbers = self._numbers
+        counts = {numbers[word]: count for word, count in Counter(text.split()).items() if word in numbers}
+        return dict(islice(counts.items(), MOST_WORDS)) if len(counts) > MOST_WORDS else counts
+
+
+@cache
+def shared_model() -> StaticModel:
+    """The model in the wheel, opened once per process."""
+    return StaticModel.load()

@@ -1,0 +1,119 @@
+"""Every error that Deltos raises on purpose. Each says what is wrong and, in its hint, what to do next.
+
+DeltosError
+├── BadRequest          what was asked for makes no sense
+│   ├── BadArgument     an argument is missing, of the wrong type, or not understood
+│   ├── NotFound        a name, id or path that does not exist
+│   └── Forbidden       what the caller may not do or see
+├── SourceError         something from outside could not be read
+│   ├── NothingToIndex  a folder without a single readable source file
+│   ├── AddressRefused  a request to a place that must not be asked
+│   ├── FetchFailed     an answer that did not come, or not as asked for
+│   ├── EmbedderUnavailable nobody turns texts into vectors now; words go on working
+│   └── BadConfiguration a client's configuration file that cannot be understood; it is left as it is
+├── StoreError          the index on disk
+│   ├── StoreTooNew     written by a newer Deltos
+│   ├── StoreCorrupt    damaged; moved aside, never deleted
+│   ├── StoreBusy       another process holds it for longer than we wait
+│   └── StoreUnwritable a read-only folder or a full disk
+└── Cancelled           the caller no longer waits
+"""
+
+from __future__ import annotations
+
+
+class DeltosError(Exception):
+    """Base of all: a message for a person and a hint about the next step."""
+
+    def __init__(self, message: str, hint: str = "") -> None:
+        super().__init__(message)
+        self.message = message
+        self.hint = hint
+
+    def __str__(self) -> str:
+        if not self.hint:
+            return self.message
+        stop = "" if self.message.endswith((".", "?", "!")) else "."
+        return f"{self.message}{stop} {self.hint}"
+
+
+class BadRequest(DeltosError):
+    """What was asked for makes no sense."""
+
+
+class BadArgument(BadRequest):
+    """An argument is missing, of the wrong type, or not understood."""
+
+
+class NotFound(BadRequest):
+    """A name, id or path that does not exist."""
+
+
+class Forbidden(BadRequest):
+    """What the caller may not do or see."""
+
+
+class SourceError(DeltosError):
+    """Something from outside could not be read."""
+
+
+class NothingToIndex(SourceError):
+    """A folder without a single readable source file."""
+
+
+class AddressRefused(SourceError):
+    """A request to a place that must not be asked."""
+
+
+class FetchFailed(SourceError):
+    """An answer that did not come, or not as asked for. `status` is 0 when there was none at all."""
+
+    def __init__(
+        self,
+        message: str,
+        hint: str = "",
+        *,
+        status: int = 0,
+        retryable: bool = False,
+        retry_after_seconds: float = 0.0,
+    ) -> None:
+        super().__init__(message, hint)
+        self.status = status
+        self.retryable = retryable
+        self.retry_after_seconds = retry_after_seconds
+
+
+class EmbedderUnavailable(SourceError):
+    """Nobody turns texts into vectors now; words go on working."""
+
+    def __init__(self, message: str, hint: str = "", *, retryable: bool = False) -> None:
+        super().__init__(message, hint)
+        self.retryable = retryable
+
+
+class BadConfiguration(SourceError):
+    """A client's configuration file that cannot be understood; it is left as it is."""
+
+
+class StoreError(DeltosError):
+    """The index on disk cannot do what was asked."""
+
+
+class StoreTooNew(StoreError):
+    """The file was written by a newer Deltos."""
+
+
+class StoreCorrupt(StoreError):
+    """The file is damaged."""
+
+
+class StoreBusy(StoreError):
+    """Another process holds the file for longer than we wait."""
+
+
+class StoreUnwritable(StoreError):
+    """A read-only folder or a full disk."""
+
+
+class Cancelled(DeltosError):
+    """The caller no longer waits for the answer."""

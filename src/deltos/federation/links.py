@@ -1,0 +1,155 @@
+"""What other domains know about a symbol: sections and observations that mention it, and packages that define it."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from itertools import islice
+from typing import TYPE_CHECKING
+
+from deltos.budget import cut
+from deltos.domains.code.scan import Literal, Pattern, ScanReport, scan
+from deltos.domains.docs.packages import find_definition
+from deltos.domains.docs.render import shown_path
+from deltos.domains.docs.search import Question
+from deltos.domains.memory.model import shown_id, title_of
+from deltos.domains.memory.render import CHANGED_MARK, fence
+from deltos.domains.memory.search import snippet
+from deltos.domains.memory.times import day
+from deltos.errors import StoreError
+from deltos.federation.shelves import docs as docs_shelf
+from deltos.store.code import CodeStore, Scope
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+    from pathlib import Path
+
+    from deltos.domains.docs.domain import Docs
+    from deltos.domains.docs.model import Passage
+    from deltos.domains.memory.memory import Memory
+    from deltos.model import Project
+    from deltos.store.memory import Observation
+    from deltos.workspace.projects import Projects
+
+_ASKED_FOR = 20
+_SHOWN = 5
+_FILES_SHOWN = 20
+_LINE_CHARACTERS = 120
+_SIGNATURE_CHARACTERS = 1_500
+_DISTINCTIVE = re.compile(r"[a-z0-9][A-Z]|\w_\w|[A-Za-z]\d")
+_SEPARATOR = re.compile(r"::|[#/]")
+
+
+@dataclass(frozen=True, slots=True)
+class Links:
+    """Links from the graph to the domains that are enabled; those that are not give nothing."""
+
+    projects: Projects
+    identify: Callable[[Path], Project]
+    open_docs: Callable[[], Docs] | None = None
+    open_memory: Callable[[], Memory] | None = None
+    environments: tuple[Path, ...] = ()
+
+    def mentions(self, name: str, root: Path) -> list[str]:
+        """Sections for `get_context`: documentation and observations that mention a symbol."""
+        try:
+            pages, rows = self.passages(name), self.observations(name, root)
+            return [*_documentation_section(pages, name, root), *self._memory_section(rows, root)]
+        except StoreError as problem:  # theirs, not the graph's: the answer goes without
+            return [f"--- documentation and memory could not be read: {problem} ---"]
+
+    def passages(self, name: str) -> list[Passage]:
+        """Passages of documentation that mention a symbol, best first."""
+        if self.open_docs is None:
+            return []
+        found = self.open_docs().search.search(Question(name, limit=_ASKED_FOR, types=("guide",)))
+        mentioned = mention_of(name)
+        return [each for each in found.passages if mentioned.search(each.text)][:_SHOWN]
+
+    def observations(self, name: str, root: Path) -> list[Observation]:
+        """Observations of the project that mention a symbol, best first."""
+        if self.open_memory is None:
+            return []
+        found = self.open_memory().search(name, self.identify(root).project_id, limit=_ASKED_FOR)
+        mentioned = mention_of(name)
+        rows = [hit.observation for hit in found.hits]
+        return [row for row in rows if name in row.symbols or mentioned.search(row.text)][:_SHOWN]
+
+    def observation_lines(self, rows: Sequence[Observation], root: Path) -> list[str]:
+        """Observations, a line each, with whether their code has changed."""
+        if self.open_memory is None:
+            return []
+        project = self.identify(root)
+        changed = self.open_memory().changed_places(list(rows), {project.project_id: project.root})
+        return [
+            f"{shown_id(row.id)} {day(row.created_at)} {row.kind}: "
+            + title_of(" ".join(row.text.split()), characters=_LINE_CHARACTERS)
+            + (f" {CHANGED_MARK}" if row.place in changed else "")
+            for row in rows
+        ]
+
+    def outside(self, symbol: str, root: Path) -> list[str]:
+        """Sections about a symbol of an installed package: its documented signature, and where its name is used."""
+        name = _SEPARATOR.sub(".", symbol.strip().removesuffix("()"))
+        try:
+            origin, text = self._documented(name, root)
+        except StoreError:  # then nothing is known of it, and the symbol stays unknown
+            return []
+        if not text:
+            return []
+        quoted = fence(cut(text, characters=_SIGNATURE_CHARACTERS))
+        signature = f"--- documented in {origin} (quoted) ---\n{quoted}"
+        return [signature, *self._uses(name, root)]
+
+    def _documented(self, name: str, root: Path) -> tuple[str, str]:
+        """Where a name of a package is documented and what is said there: in the index, else in the package itself."""
+        for passage in self._package_passages(name):
+            if any(anchor == name or anchor.endswith(f".{name}") for anchor in passage.anchors):
+                return shown_path(passage.url, root), passage.text
+        found = find_definition(name, root, self.environments)
+        return (found.origin, found.text) if found else ("", "")
+
+    def _package_passages(self, name: str) -> list[Passage]:
+        if self.open_docs is None:
+            return []
+        found = self.open_docs().search.search(Question(name, limit=_ASKED_FOR, types=("guide",)))
+        return [each for each in found.passages if each.url.startswith(("pypi:", "npm:"))]
+
+    def _uses(self, name: str, root: Path) -> list[str]:
+        """Files that name both the package and the symbol: the graph follows no reference out of the project."""
+        package, _, last = name.partition(".")[0], "", name.rpartition(".")[2]
+        index = self.projects.at(root)
+        paths = [path for _, path in CodeStore(index.database).paths(Scope())]
+        naming = [found.path for found in scan(index.project.root, paths, Literal(package), ScanReport())]
+        places = scan(index.project.root, naming, Pattern(rf"\b{re.escape(last)}\b"), ScanReport())
+        lines = [f"{found.path}: {','.join(map(str, found.lines[:12]))}" for found in islice(places, _FILES_SHOWN)]
+        return ["\n".join(["--- possible uses, by name ---", *lines])] if lines else []
+
+    def _memory_section(self, rows: Sequence[Observation], root: Path) -> Iterator[str]:
+        if rows:
+            yield "\n".join([f"--- memory ({len(rows)}, quoted) ---", *self.observation_lines(rows, root)])
+
+
+def mention_of(name: str) -> re.Pattern[str]:
+    """What counts as a mention: the bare name where it cannot be a plain word, else only in backquotes or called."""
+    bare = re.escape(name)
+    if _DISTINCTIVE.search(name):
+        return re.compile(rf"(?<!\w){bare}(?!\w)")
+    return re.compile(rf"`[^`\n]*(?<!\w){bare}(?!\w)[^`\n]*`|(?<!\w){bare}\(")
+
+
+def passage_lines(passages: Sequence[Passage], root: Path) -> list[str]:
+    """Passages, a line each: id, heading and address."""
+    return [
+        f"{each.id} {docs_shelf.title_of(each)[:_LINE_CHARACTERS]} ({shown_path(each.citation, root)})"
+        for each in passages
+    ]
+
+
+def _documentation_section(passages: Sequence[Passage], name: str, root: Path) -> Iterator[str]:
+    if not passages:
+        return
+    lines = [f"--- documentation ({len(passages)}, quoted) ---"]
+    for passage, line in zip(passages, passage_lines(passages, root), strict=True):
+        lines += [line, f"  {snippet(passage.text, [(name.lower(),)])}"]
+    yield "\n".join(lines)

@@ -1,0 +1,79 @@
+"""The nouns of the search over everything: what is asked, what each shelf found, and the whole behind an id."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from deltos.progress import Progress
+    from deltos.tool import JsonObject
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A question and where it is asked: the session's folder, and a project where another is meant."""
+
+    query: str
+    root: Path
+    progress: Progress
+    project_id: str = ""
+    limit: int = 10
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """Something that may answer. `own_score` compares within its shelf only; `names` are what it defines."""
+
+    id: str
+    title: str
+    url: str
+    text: str
+    source: str
+    own_score: float
+    created_at: str = ""
+    names: tuple[str, ...] = ()
+    path: str = ""
+    mark: str = ""
+
+    @property
+    def kind(self) -> str:
+        """What its id begins with: code, doc, api or obs."""
+        return self.id.partition(":")[0]
+
+
+@dataclass(frozen=True, slots=True)
+class Findings:
+    """What one shelf found, best first; among how many; and what a reader should know about that."""
+
+    hits: tuple[Hit, ...] = ()
+    total: int = 0
+    searched: str = ""
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Whole:
+    """The full text behind an id, with its citation."""
+
+    id: str
+    title: str
+    text: str
+    url: str
+    metadata: JsonObject
+
+
+class Shelf(Protocol):
+    """One kind of knowledge, as the search over everything sees it."""
+
+    kind: str
+    toolsets: tuple[str, ...]
+
+    def search(self, asked: Asked, scope: Sequence[str], /) -> Findings:
+        """What answers a question, of the toolsets in `scope`."""
+
+    def fetch(self, identifier: str, asked: Asked) -> Whole:
+        """The whole behind an id of this kind; NotFound when there is none."""

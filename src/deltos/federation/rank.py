@@ -1,0 +1,135 @@
+"""Merge what the shelves found into one list. Their own scores cannot be compared; how hits cover a question can."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from deltos.domains.code.paths import is_prose
+from deltos.text import QUESTION_WORDS, plain_words, shared_words
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from deltos.federation.intent import Intent
+    from deltos.federation.model import Hit
+
+_TITLE_WEIGHT, _TEXT_WEIGHT, _OWN_WEIGHT = 0.3, 0.4, 0.1
+_DEFINES_WEIGHT, _MENTIONS_WEIGHT, _NAME_INSIDE = 0.8, 0.4, 0.5
+_LOOK_AHEAD = 3
+TRUE_MATCH = 0.5
+_READ_CHARACTERS = 3_000
+# A hit is noise when it is this much worse than the best and says this little of what was asked.
+_NOISE_SCORE, _NOISE_COVERED = 0.25, 0.34
+_STEP = 0.99
+_SEPARATOR = re.compile(r"\.|::|#|->")
+
+
+@dataclass(frozen=True, slots=True)
+class Placed:
+    """A hit in the one list, with a score that compares across kinds; the share of the question that it covers."""
+
+    hit: Hit
+    score: float
+    covered: float
+
+
+def merge(found: Sequence[Sequence[Hit]], query: str, intent: Intent, *, limit: int) -> list[Placed]:
+    """The best `limit` hits; shelves keep their order, and each that truly matches is there."""
+    asked = _Question(query, [hit for hits in found for hit in hits])
+    lists = [_in_own_order([_place(hit, hits[0], asked, intent) for hit in hits]) for hits in found if hits]
+    every = sorted((placed for hits in lists for placed in hits), key=lambda placed: -placed.score)
+    return _with_every_kind(_without_noise(every), limit)
+
+
+def _without_noise(every: Sequence[Placed]) -> list[Placed]:
+    """The hits that have something to do with the question, given how well the best one answers it."""
+    return [
+        placed for placed in every if placed.score >= _NOISE_SCORE * every[0].score or placed.covered >= _NOISE_COVERED
+    ]
+
+
+def _place(hit: Hit, best: Hit, asked: _Question, intent: Intent) -> Placed:
+    in_title, covered = asked.covered_by_title(hit), asked.covered_by(hit)
+    exact = max((_exactness(hit, name) for name in intent.names), default=0.0)
+    own = hit.own_score / best.own_score if best.own_score > 0 else 1.0
+    leaning = intent.towards(_nature(hit))
+    score = (
+        _TITLE_WEIGHT * in_title
+        + _TEXT_WEIGHT * covered
+        + _OWN_WEIGHT * min(1.0, max(0.0, own))
+        + (exact if intent.name else exact * _NAME_INSIDE)
+        + leaning * (1 + covered) / 2
+    )
+    return Placed(hit, score, 1.0 if exact and intent.name else covered)
+
+
+def _nature(hit: Hit) -> str:
+    """What a hit is good for: prose that lies among code is documentation."""
+    return "doc" if hit.kind == "code" and is_prose(hit.path) else hit.kind
+
+
+def _exactness(hit: Hit, name: str) -> float:
+    """What it is worth that a hit defines the very name that is asked for, or mentions it."""
+    if any(name in (own, _SEPARATOR.split(own)[-1]) or own.endswith(f".{name}") for own in hit.names):
+        return _DEFINES_WEIGHT
+    return _MENTIONS_WEIGHT if re.search(rf"(?<!\w){re.escape(name)}(?!\w)", hit.text) else 0.0
+
+
+def _in_own_order(placed: Sequence[Placed]) -> list[Placed]:
+    """Scores that never rise down the list: each is the best of the few that follow, and no better than the last."""
+    ordered: list[Placed] = []
+    ceiling = math.inf
+    for position, each in enumerate(placed):
+        best = max(other.score for other in placed[position : position + _LOOK_AHEAD])
+        ceiling = min(ceiling, best)
+        ordered.append(Placed(each.hit, ceiling * _STEP**position, each.covered))
+    return ordered
+
+
+def _with_every_kind(every: Sequence[Placed], limit: int) -> list[Placed]:
+    """The first `limit`, where the last of a kind that has several give way to kinds that would be missing."""
+    chosen = list(every[:limit])
+    kinds = {placed.hit.kind for placed in chosen}
+    for placed in every[limit:]:
+        if placed.hit.kind in kinds or placed.covered < TRUE_MATCH:
+            continue
+        counts = Counter(other.hit.kind for other in chosen)
+        spare = [position for position, other in enumerate(chosen) if counts[other.hit.kind] > 1]
+        if spare:
+            chosen.pop(spare[-1])
+            chosen.append(placed)
+            kinds.add(placed.hit.kind)
+    return chosen
+
+
+class _Question:
+    """The words of a question, each weighed by how few of the candidates have it."""
+
+    def __init__(self, query: str, candidates: Sequence[Hit]) -> None:
+        asked = [word for word in plain_words(query) if word.lower() not in QUESTION_WORDS] or plain_words(query)
+        self._terms = dict.fromkeys(shared_words().of(" ".join(asked)).split())
+        self._said = {hit.id: self._terms_in(f"{hit.title} {hit.text[:_READ_CHARACTERS]}") for hit in candidates}
+        counts = Counter(term for terms in self._said.values() for term in terms)
+        known = {term: math.log(1 + (len(candidates) + 1) / (count + 0.5)) for term, count in counts.items()}
+        # What no candidate has tells none from another; it counts like any other word of the question.
+        usual = sum(known.values()) / len(known) if known else 1.0
+        self._weights = {term: known.get(term, usual) for term in self._terms}
+        self._total = sum(self._weights.values()) or 1.0
+
+    def covered_by(self, hit: Hit) -> float:
+        """The share of the question that a candidate has words for."""
+        return self._weigh(self._said[hit.id])
+
+    def covered_by_title(self, hit: Hit) -> float:
+        """The share of the question that its title alone has words for."""
+        return self._weigh(self._terms_in(hit.title))
+
+    def _terms_in(self, text: str) -> set[str]:
+        return self._terms.keys() & set(shared_words().of(text).split())
+
+    def _weigh(self, terms: Iterable[str]) -> float:
+        return sum(self._weights[term] for term in terms) / self._total

@@ -1,0 +1,94 @@
+"""Answers of `search` and `fetch`: as data and as the same in compact JSON, within the token budget."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+from deltos.budget import characters_for, cut, estimate_tokens
+from deltos.domains.memory.search import snippet
+from deltos.domains.memory.words import understand
+from deltos.tool import Answer
+
+if TYPE_CHECKING:
+    from deltos.federation.model import Whole
+    from deltos.federation.rank import Placed
+    from deltos.federation.search import Found
+    from deltos.tool import JsonObject
+
+_NEXT = "fetch(id) shows the full text; timeline(around=obs id) what came before and after"
+_TITLE_CHARACTERS = 120
+_ROOM_FOR_REST = 100
+_LEAST_TEXT = 100
+
+
+def search_answer(query: str, found: Found, *, token_budget: int) -> Answer:
+    """The compact index of what was found."""
+    if not found.placed:
+        return _nothing(query, found)
+    best = max(placed.score for placed in found.placed) or 1.0
+    lines = [_line(placed, query, best) for placed in found.placed]
+    answer: JsonObject = {"results": lines, "total_count": found.total, "query": query, "token_estimate": 0}
+    if found.notes:
+        answer["notes"] = list(found.notes)
+    answer["next"] = _NEXT
+    whole = len(compact(answer))
+    room = characters_for(token_budget) - _ROOM_FOR_REST
+    shown = len(lines)
+    while len(compact(answer)) > room and len(lines) > 1:
+        lines.pop()
+    if truncated := len(lines) < shown:
+        answer |= {"truncated": True, "original_size_chars": whole}
+    answer["token_estimate"] = estimate_tokens(compact(answer))
+    return Answer(compact(answer), answer, truncated=truncated, original_characters=whole)
+
+
+def fetch_answer(whole: Whole, *, token_budget: int) -> Answer:
+    """The full text with its citation; a text that is too long is cut, and says so."""
+    answer: JsonObject = {
+        "id": whole.id,
+        "title": whole.title,
+        "text": whole.text,
+        "url": whole.url,
+        "metadata": whole.metadata,
+    }
+    size = len(compact(answer))
+    room = characters_for(token_budget)
+    if size <= room:
+        return Answer(compact(answer), answer, original_characters=size)
+    excess = size - room + _ROOM_FOR_REST
+    answer["text"] = cut(whole.text, characters=max(_LEAST_TEXT, len(whole.text) - excess))
+    while len(compact(answer)) > room - _ROOM_FOR_REST and len(answer["text"]) > _LEAST_TEXT:  # escapes take room too
+        answer["text"] = cut(whole.text, characters=max(_LEAST_TEXT, len(answer["text"]) * 4 // 5))
+    answer = {"truncated": True, "original_size_chars": size, **answer}
+    return Answer(compact(answer), answer, truncated=True, original_characters=size)
+
+
+def compact(value: JsonObject) -> str:
+    """JSON without a wasted character."""
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+
+
+def _line(placed: Placed, query: str, best: float) -> JsonObject:
+    hit = placed.hit
+    title = hit.title if len(hit.title) <= _TITLE_CHARACTERS else f"{hit.title[: _TITLE_CHARACTERS - 1]}…"
+    return {
+        "id": hit.id,
+        "title": f"{title} {hit.mark}".rstrip(),
+        "url": hit.url,
+        "score": round(placed.score / best, 4),
+        "snippet": snippet(hit.text, understand(query).terms),
+        "source": hit.source,
+        "created_at": hit.created_at or None,
+    }
+
+
+def _nothing(query: str, found: Found) -> Answer:
+    """That nothing was found, and what was searched; the opening is what memory's users know."""
+    lines = [f"No observations found matching '{query}'."]
+    if found.kinds != ("obs",):
+        lines = [f"No observations found matching '{query}'.", "Nothing else matches either."]
+    lines.append(f"Searched {', '.join(found.searched) or 'nothing'}.")
+    text = " ".join([*lines, *found.notes])
+    data: JsonObject = {"results": [], "total_count": 0, "query": query, "token_estimate": estimate_tokens(text)}
+    return Answer(text, data)

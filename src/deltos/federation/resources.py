@@ -1,0 +1,68 @@
+"""What clients can read by address: the map of the project, a passage of documentation, an observation."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from deltos.domains.memory.render import fence
+from deltos.federation.model import Asked
+from deltos.federation.overview import render_overview
+from deltos.store.graph_read import GraphReader
+from deltos.tool import Resource
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from deltos.federation.search import Federation
+    from deltos.tool import Call
+    from deltos.workspace.projects import Projects
+
+
+@dataclass(frozen=True, slots=True)
+class Resources:
+    """Reads what addresses stand for."""
+
+    projects: Projects
+    federation: Federation
+    token_budget: int
+
+    def offered(self, toolsets: Sequence[str]) -> tuple[Resource, ...]:
+        """The resources of the enabled toolsets."""
+        offered: list[Resource] = []
+        if not {"code", "graph"}.isdisjoint(toolsets):
+            about = "A map of the repository: its most central files and symbols with signatures."
+            uri = "deltos://project/overview"
+            offered.append(Resource(uri, "project-overview", "Project overview", about, self.overview))
+        if "docs" in toolsets:
+            about = "A passage of documentation by the number in its id, with its citation."
+            offered.append(Resource("deltos://doc/{id}", "doc", "Documentation passage", about, self.passage))
+        if "memory" in toolsets:
+            about = "Something that an earlier session learned, by its id."
+            uri = "deltos://observation/{id}"
+            offered.append(Resource(uri, "observation", "Observation", about, self.observation))
+        return tuple(offered)
+
+    def overview(self, call: Call) -> str:
+        """The map of the session's project."""
+        index = self.projects.at(call.session.project_root())
+        return index.answer(
+            lambda freshness: "\n".join(
+                [*freshness.notes, render_overview(index, GraphReader(index.database), token_budget=self.token_budget)]
+            ),
+            progress=call.progress,
+        )
+
+    def passage(self, call: Call) -> str:
+        """A passage of documentation, quoted."""
+        return self._whole("doc:", call)
+
+    def observation(self, call: Call) -> str:
+        """An observation, quoted."""
+        return self._whole("obs:", call)
+
+    def _whole(self, prefix: str, call: Call) -> str:
+        identifier = prefix + call.text("id").removeprefix(prefix)
+        found = self.federation.fetch(identifier, Asked("", call.session.project_root(), call.progress))
+        facts = [f"{name}: {value}" for name, value in found.metadata.items() if value]
+        return "\n".join([f"# {found.title}", f"Source: {found.url}", *facts, "", fence(found.text)])

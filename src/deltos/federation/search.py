@@ -1,0 +1,103 @@
+"""The search over everything: ask the enabled shelves, merge what they found; and fetch the whole behind any id."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from deltos.errors import BadArgument, Cancelled, DeltosError, NotFound
+from deltos.federation.intent import intent_of
+from deltos.federation.model import Findings
+from deltos.federation.rank import Placed, merge
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from deltos.federation.model import Asked, Hit, Shelf, Whole
+
+LONGEST_QUERY = 500
+LONGEST_ID = 1_000
+# Shelves are asked for a few more than are shown: a kind that wins must not run out.
+_LEAST_ASKED_FOR = 10
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """The one list, among how many; what was searched, and what a reader should know about that."""
+
+    placed: tuple[Placed, ...]
+    total: int
+    kinds: tuple[str, ...]
+    searched: tuple[str, ...]
+    notes: tuple[str, ...]
+
+
+class Federation:
+    """All shelves that are enabled."""
+
+    def __init__(self, shelves: Sequence[Shelf], toolsets: Sequence[str]) -> None:
+        self._shelves = tuple(shelf for shelf in shelves if not set(shelf.toolsets).isdisjoint(toolsets))
+        self._toolsets = tuple(toolsets)
+
+    def search(self, asked: Asked, scope: Sequence[str] = ()) -> Found:
+        """The best answers of all shelves in scope; a shelf that fails is named, and stops the others only if alone."""
+        toolsets = self._chosen(scope)
+        shelves = [shelf for shelf in self._shelves if not set(shelf.toolsets).isdisjoint(toolsets)]
+        query = asked.query.replace("\0", " ").strip()[:LONGEST_QUERY]
+        if not query:
+            raise BadArgument("The query is empty", hint="Ask in a few words what you want to know.")
+        wider = replace(asked, query=query, limit=max(_LEAST_ASKED_FOR, asked.limit))
+        findings = self._ask(shelves, wider, toolsets)
+        lists = _without_twins([each.hits for each in findings])
+        if [shelf.kind for shelf in shelves] == ["obs"]:
+            placed = [Placed(hit, hit.own_score, 1.0) for hits in lists for hit in hits[: asked.limit]]
+        else:
+            placed = merge(lists, query, intent_of(query), limit=asked.limit)
+        return Found(
+            tuple(placed),
+            total=max(len(placed), sum(each.total for each in findings)),
+            kinds=tuple(shelf.kind for shelf in shelves),
+            searched=tuple(each.searched for each in findings if each.searched),
+            notes=tuple(note for each in findings for note in each.notes),
+        )
+
+    def fetch(self, identifier: str, asked: Asked) -> Whole:
+        """The whole behind an id; one without a kind is taken for an observation's."""
+        given = identifier.replace("\0", "").strip()[:LONGEST_ID]
+        kind = given.partition(":")[0]
+        known = {shelf.kind: shelf for shelf in self._shelves}
+        shelf = known.get(kind) or known.get("obs")
+        if shelf is None:
+            raise NotFound(f"Nothing behind '{given[:200]}'", hint=f"Ids begin with {', '.join(known)} and a colon.")
+        return shelf.fetch(given, asked)
+
+    def _chosen(self, scope: Sequence[str]) -> tuple[str, ...]:
+        unknown = [name for name in scope if name not in self._toolsets]
+        if unknown:
+            raise BadArgument(
+                f"'{unknown[0]}' is not an enabled toolset", hint=f"Enabled: {', '.join(self._toolsets)}."
+            )
+        return tuple(scope) or self._toolsets
+
+    @staticmethod
+    def _ask(shelves: Sequence[Shelf], asked: Asked, toolsets: Sequence[str]) -> list[Findings]:
+        findings: list[Findings] = []
+        problems: list[DeltosError] = []
+        for shelf in shelves:
+            try:
+                findings.append(shelf.search(asked, toolsets))
+            except Cancelled:
+                raise
+            except DeltosError as problem:
+                problems.append(problem)
+                findings.append(Findings(notes=(f"{'/'.join(shelf.toolsets)} not searched: {problem}",)))
+        if problems and len(problems) == len(shelves):
+            raise problems[0]
+        return findings
+
+
+def _without_twins(lists: Sequence[Sequence[Hit]]) -> list[tuple[Hit, ...]]:
+    """Code hits left out where documentation or an API description was made from the same file."""
+    described = {hit.path for hits in lists for hit in hits if hit.kind in ("doc", "api") and hit.path}
+    kept = (tuple(hit for hit in hits if hit.kind != "code" or hit.path not in described) for hits in lists)
+    return [hits for hits in kept if hits]

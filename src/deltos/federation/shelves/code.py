@@ -1,0 +1,143 @@
+"""Code as a shelf: chunks by meaning, definitions by name, and whole definitions behind ids."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from deltos.domains.code.search import CodeSearch
+from deltos.domains.code.source import SourceReader
+from deltos.domains.code.spot import Spot, spot_of
+from deltos.domains.graph.search import GraphSearch
+from deltos.errors import BadRequest, NotFound
+from deltos.federation.intent import intent_of
+from deltos.federation.model import Findings, Hit, Whole
+from deltos.store.code import CodeStore
+from deltos.store.graph_read import GraphReader
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from deltos.domains.code.model import CodeHit
+    from deltos.federation.model import Asked
+    from deltos.store.graph_read import SymbolRow
+    from deltos.workspace.project_index import Freshness, ProjectIndex
+    from deltos.workspace.projects import Projects
+
+_MOST_DEFINITIONS = 5
+_EVERYTHING = ("all", "personal")  # what memory calls them: neither is a project with code
+
+
+class CodeShelf:
+    """The code of the session's project, or of the one that is named."""
+
+    kind = "code"
+    toolsets: tuple[str, ...] = ("code", "graph")
+
+    def __init__(self, projects: Projects) -> None:
+        self._projects = projects
+
+    def search(self, asked: Asked, scope: Sequence[str]) -> Findings:
+        """Definitions of the name that is asked for, then chunks by meaning."""
+        try:
+            index = self._index(asked)
+        except BadRequest as problem:
+            return Findings(searched=f"no code ({problem.message})")
+        foreign = asked.project_id if index.project.root != asked.root.resolve() else ""
+
+        def work(freshness: Freshness) -> Findings:
+            defined = self._definitions(index, asked, foreign) if "graph" in scope else []
+            chunks, total, files = self._chunks(index, asked, foreign) if "code" in scope else ([], 0, 0)
+            hits = {hit.id: hit for hit in reversed([*defined, *chunks])}
+            searched = f"{files or index.store.file_count()} files of code"
+            return Findings(tuple(reversed(hits.values())), max(total, len(hits)), searched, freshness.notes)
+
+        return index.answer(work, progress=asked.progress)
+
+    def fetch(self, identifier: str, asked: Asked) -> Whole:
+        """The definition or the lines behind an id, as they are now."""
+        spot = Spot.read(identifier)
+        index = self._projects.find(spot.project_id, asked.root)
+        return index.answer(lambda _freshness: _whole(index, spot), progress=asked.progress)
+
+    def _index(self, asked: Asked) -> ProjectIndex:
+        project_id = "" if asked.project_id in _EVERYTHING else asked.project_id
+        return self._projects.find(project_id, asked.root)
+
+    def _definitions(self, index: ProjectIndex, asked: Asked, foreign: str) -> list[Hit]:
+        name = intent_of(asked.query).name
+        if not name:
+            return []
+        try:
+            rows = GraphSearch(GraphReader(index.database), index.project.root).find(name)
+        except BadRequest:  # no such symbol: words may still match
+            return []
+        rows.sort(key=lambda row: row.key != name)  # a method `A.b` comes before a function `b` of a module `a`
+        return [_defined(row, foreign) for row in rows[:_MOST_DEFINITIONS]]
+
+    def _chunks(self, index: ProjectIndex, asked: Asked, foreign: str) -> tuple[list[Hit], int, int]:
+        answer = CodeSearch(CodeStore(index.database), index.project.root).search(asked.query, limit=asked.limit)
+        return [_found(hit, foreign) for hit in answer.hits], answer.total, answer.files_searched
+
+
+def _found(hit: CodeHit, foreign: str) -> Hit:
+    spot = spot_of(hit.path, hit.symbol, hit.start_line, hit.end_line, foreign)
+    return _hit(spot, hit.start_line, hit.end_line, hit.content, hit.score)
+
+
+def _defined(row: SymbolRow, foreign: str) -> Hit:
+    spot = Spot(row.path, row.key, project_id=foreign)
+    return _hit(spot, row.line, row.end_line, f"{row.signature}\n{row.doc}".strip(), 1.0)
+
+
+def _hit(spot: Spot, start: int, end: int, text: str, score: float) -> Hit:
+    name = f"{spot.symbol} " if spot.symbol else ""
+    return Hit(
+        id=spot.id,
+        title=f"{name}{spot.path}:{start}-{end}",
+        url=_url(spot.path, start, end),
+        text=text,
+        source="code",
+        own_score=score,
+        names=(spot.symbol,) if spot.symbol else (),
+        path=spot.path,
+    )
+
+
+def _url(path: str, start: int, end: int) -> str:
+    return f"{path}#L{start}-L{end}"
+
+
+def _whole(index: ProjectIndex, spot: Spot) -> Whole:
+    """The lines of a spot; only files of the index are read, so no id leads out of the project."""
+    reader = SourceReader(index.project.root, index.store)
+    lines = reader.lines(spot.path) if index.store.file(spot.path) else None
+    place = _lines_of(index, spot) if lines is not None else None
+    if lines is None or place is None or place[0] > len(lines):
+        raise NotFound(f"There is no code '{spot.id}' any more", hint="Search again: the code has changed.")
+    start, end, kind = place
+    end = min(end, len(lines))
+    return Whole(
+        id=spot.id,
+        title=f"{spot.symbol} {spot.path}:{start}-{end}".strip(),
+        text="\n".join(lines[start - 1 : end]),
+        url=_url(spot.path, start, end),
+        metadata={
+            "kind": kind,
+            "path": spot.path,
+            "start_line": start,
+            "end_line": end,
+            "project_id": index.project.project_id,
+        },
+    )
+
+
+def _lines_of(index: ProjectIndex, spot: Spot) -> tuple[int, int, str] | None:
+    if not spot.symbol:
+        return spot.start, spot.end, "lines"
+    for row in GraphReader(index.database).symbols_in(spot.path):
+        if row.key == spot.symbol:
+            return row.line, row.end_line, row.kind
+    file = index.store.file(spot.path)
+    chunks = CodeStore(index.database).chunks_of_file(file.id) if file else []
+    same = [chunk for chunk in chunks if chunk.symbol == spot.symbol]
+    return (same[0].start_line, same[-1].end_line, same[0].kind) if same else None

@@ -1,0 +1,82 @@
+"""Memory as a shelf: observations, each with whether its code has changed since."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from deltos.domains.memory.model import shown_id, title_of
+from deltos.domains.memory.render import CHANGED_MARK, metadata_of, set_aside_text, url_of
+from deltos.domains.memory.times import iso
+from deltos.errors import NotFound
+from deltos.federation.model import Findings, Hit, Whole
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from pathlib import Path
+
+    from deltos.domains.memory.memory import Memory
+    from deltos.federation.model import Asked
+    from deltos.model import Project
+    from deltos.store.memory import Observation
+
+    Identify = Callable[[Path], Project]
+
+
+class MemoryShelf:
+    """What was learned about a project, and what is personal."""
+
+    kind = "obs"
+    toolsets: tuple[str, ...] = ("memory",)
+
+    def __init__(self, open_memory: Callable[[], Memory], identify: Identify) -> None:
+        self._open_memory = open_memory
+        self._identify = identify
+
+    def search(self, asked: Asked, _scope: Sequence[str]) -> Findings:
+        """Observations, best first."""
+        memory, project = self._open_memory(), self._identify(asked.root)
+        found = memory.search(asked.query, asked.project_id or project.project_id, limit=asked.limit)
+        changed = self._changed(memory, project, [hit.observation for hit in found.hits])
+        hits = tuple(_hit(hit.observation, hit.score, changed=hit.observation.place in changed) for hit in found.hits)
+        searched = f"{found.searched} observations"
+        if found.elsewhere:
+            searched += f" ({found.elsewhere} more belong to other projects: project_id='all' searches them too)"
+        aside = memory.store.database.set_aside
+        notes = (set_aside_text(aside.name),) if aside and not hits else ()
+        return Findings(hits, found.matching, searched, notes)
+
+    def fetch(self, identifier: str, asked: Asked) -> Whole:
+        """One observation in full."""
+        memory, project = self._open_memory(), self._identify(asked.root)
+        lookup = memory.look_up([identifier], project.project_id)
+        if not lookup.found:
+            raise NotFound(
+                f"No observation with id {identifier[:200]}",
+                hint="Ids come from search; forgotten ones need forget with restore=true.",
+            )
+        observation = lookup.found[0]
+        changed = bool(self._changed(memory, project, lookup.found))
+        return Whole(
+            id=shown_id(observation.id),
+            title=title_of(observation.text),
+            text=observation.text,
+            url=url_of(observation),
+            metadata=metadata_of(observation, changed=changed),
+        )
+
+    @staticmethod
+    def _changed(memory: Memory, project: Project, rows: Sequence[Observation]) -> set[int]:
+        return memory.changed_places(list(rows), {project.project_id: project.root})
+
+
+def _hit(observation: Observation, score: float, *, changed: bool) -> Hit:
+    return Hit(
+        id=shown_id(observation.id),
+        title=title_of(observation.text),
+        url=url_of(observation),
+        text=observation.text,
+        source=observation.source or observation.kind,
+        own_score=score,
+        created_at=iso(observation.created_at),
+        mark=CHANGED_MARK if changed else "",
+    )

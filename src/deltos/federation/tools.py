@@ -1,0 +1,64 @@
+"""`search` and `fetch`: the tools over everything that is enabled. They belong to the memory toolset."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from deltos.config import TOOLSETS
+from deltos.federation.model import Asked
+from deltos.federation.render import fetch_answer, search_answer
+from deltos.tool import Answer, Parameter, Tool
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from deltos.federation.search import Federation
+    from deltos.tool import Call
+
+
+def federation_tools(federation: Federation, *, token_budget: int) -> tuple[Tool, ...]:
+    """Both tools over one federation."""
+
+    def search(call: Call) -> Answer:
+        asked = Asked(
+            call.text("query"),
+            call.session.project_root(),
+            call.progress,
+            project_id=call.text("project_id"),
+            limit=call.number("limit"),
+        )
+        found = federation.search(asked, call.texts("scope"))
+        return search_answer(call.text("query"), found, token_budget=token_budget)
+
+    def fetch(call: Call) -> Answer:
+        asked = Asked("", call.session.project_root(), call.progress)
+        return fetch_answer(federation.fetch(call.text("id"), asked), token_budget=token_budget)
+
+    return (_search_tool(search), _fetch_tool(fetch))
+
+
+def _search_tool(run: Callable[[Call], Answer]) -> Tool:
+    return Tool(
+        "search",
+        "memory",
+        "Search everything",
+        "Search code, docs, APIs and what earlier sessions learned. A compact index: fetch the rest.",
+        (
+            Parameter("query", "string", "A question, a name or METHOD /path"),
+            Parameter("limit", "integer", "Most results (1-20)", default=10, minimum=1, maximum=20),
+            Parameter("project_id", "string", "Default: the session's; or 'all'", default=""),
+            Parameter("scope", "array", "Only these", default=[], choices=TOOLSETS),
+        ),
+        run,
+    )
+
+
+def _fetch_tool(run: Callable[[Call], Answer]) -> Tool:
+    return Tool(
+        "fetch",
+        "memory",
+        "Fetch by id",
+        "Show the full text behind an id from search, with its citation.",
+        (Parameter("id", "string", "An id from search"),),
+        run,
+    )

@@ -1,0 +1,313 @@
+"""One guarded HTTP client: public addresses only, checked at every hop; sizes, times and redirects are limited."""
+
+from __future__ import annotations
+
+import email.utils
+import time
+import zlib
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+from urllib.parse import urljoin, urlsplit
+
+import httpcore2
+
+from deltos.errors import FetchFailed
+from deltos.fetch.address import checked_addresses, require_web_address
+from deltos.fetch.files import MAX_DESCRIPTION_BYTES
+from deltos.fetch.robots import USER_AGENT
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from httpcore2 import NetworkStream
+    from httpcore2._backends.base import SOCKET_OPTION
+
+ACCEPT_PAGES = "text/markdown, text/html;q=0.9, application/xhtml+xml;q=0.9, text/plain;q=0.8, */*;q=0.1"
+_REDIRECTS = frozenset((301, 302, 303, 307, 308))
+_RETRYABLE = frozenset((408, 425, 429, 500, 502, 503, 504))
+_ADDRESS_SECONDS = 30.0
+_TRANSFER_ERRORS = (httpcore2.NetworkError, httpcore2.ProtocolError, httpcore2.TimeoutException, OSError)
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """How much one request may cost."""
+
+    max_bytes: int = 20_000_000
+    max_redirects: int = 8
+    connect_seconds: float = 10.0
+    read_seconds: float = 20.0
+    total_seconds: float = 60.0
+
+
+DESCRIPTION_LIMITS = Limits(max_bytes=MAX_DESCRIPTION_BYTES, total_seconds=300.0)
+"""For an API description, which is one file however large the API is."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Request:
+    """What is asked of every address that a request is redirected to."""
+
+    method: str
+    headers: dict[str, str]
+    body: bytes | None
+    limits: Limits
+    deadline: float
+
+
+@dataclass(frozen=True, slots=True)
+class Response:
+    """What a server answered. `url` is the address after redirects; the body is decompressed."""
+
+    url: str
+    status: int
+    media_type: str
+    charset: str
+    body: bytes
+    etag: str = ""
+    last_modified: str = ""
+
+    @property
+    def not_modified(self) -> bool:
+        """Whether the server says that the copy we have is still right."""
+        return self.status == 304
+
+
+class HttpClient:
+    """Fetches pages. Safe to use from several threads."""
+
+    def __init__(self, *, allow_private_hosts: bool = False, limits: Limits | None = None) -> None:
+        self._limits = limits or Limits()
+        self._allow_private_hosts = allow_private_hosts
+        self._pool = httpcore2.ConnectionPool(
+            max_connections=16,
+            keepalive_expiry=15.0,
+            network_backend=_CheckedNetwork(allow_private=allow_private_hosts),
+        )
+
+    def get(
+        self,
+        url: str,
+        *,
+        accept: str = ACCEPT_PAGES,
+        etag: str = "",
+        last_modified: str = "",
+        limits: Limits | None = None,
+    ) -> Response:
+        """The answer to a GET, redirects followed; anything but success or 304 raises FetchFailed."""
+        headers = {"Accept": accept}
+        if etag:
+            headers["If-None-Match"] = etag
+        if last_modified:
+            headers["If-Modified-Since"] = last_modified
+        return self._request("GET", url, headers, None, limits or self._limits)
+
+    def post(self, url: str, body: bytes, content_type: str) -> Response:
+        """The answer to a POST; the body goes along with redirects."""
+        headers = {"Accept": "application/json", "Content-Type": content_type}
+        return self._request("POST", url, headers, body, self._limits)
+
+    def _request(self, method: str, url: str, headers: dict[str, str], body: bytes | None, limits: Limits) -> Response:
+        headers = {"User-Agent": USER_AGENT, "Accept-Encoding": "gzip, deflate", **headers}
+        request = _Request(method, headers, body, limits, time.monotonic() + limits.total_seconds)
+        seen = {url}
+        for _ in range(limits.max_redirects + 1):
+            target, response = self._hop(url, request)
+            if response is not None:
+                return response
+            url = target
+            if url in seen:
+                raise FetchFailed(f"The address redirects in a circle: {url}")
+            seen.add(url)
+        raise FetchFailed(f"More than {limits.max_redirects} redirects")
+
+    def check(self, url: str) -> None:
+        """Refuse an address that must not be asked or whose host does not exist, without asking it."""
+        require_web_address(url)
+        parts = urlsplit(url)
+        port = parts.port or (443 if parts.scheme == "https" else 80)
+        checked_addresses(parts.hostname or "", port, allow_private=self._allow_private_hosts)
+
+    def close(self) -> None:
+        """Close idle connections."""
+        self._pool.close()
+
+    def _hop(self, url: str, request: _Request) -> tuple[str, Response | None]:
+        """One request: either where it redirects to, or its answer."""
+        require_web_address(url)
+        try:
+            with self._pool.stream(
+                request.method,
+                url,
+                headers=_encoded(request.headers, url),
+                content=request.body,
+                extensions=_timeouts(request.limits),
+            ) as answer:
+                received = _Headers(answer.headers)
+                if answer.status in _REDIRECTS and (location := received.get("location")):
+                    return _redirect_target(url, location), None
+                _refuse_failure(answer.status, received)
+                body = b"" if answer.status == 304 else _body(answer.iter_stream(), received, request)
+                return url, _response(url, answer.status, received, body)
+        except httpcore2.TimeoutException as exc:
+            raise FetchFailed("The server took too long to answer", retryable=True) from exc
+        except (httpcore2.UnsupportedProtocol, httpcore2.LocalProtocolError, UnicodeError) as exc:
+            raise FetchFailed(f"Not an address that can be asked: {exc}") from exc
+        except _TRANSFER_ERRORS as exc:
+            raise FetchFailed(f"The connection failed ({exc or type(exc).__name__})", retryable=True) from exc
+
+
+class _CheckedNetwork(httpcore2.SyncBackend):
+    """Connects to the very address that was checked: a name that resolves differently a moment later gains nothing."""
+
+    def __init__(self, *, allow_private: bool) -> None:
+        self._allow_private = allow_private
+        self._checked: dict[tuple[str, int], tuple[float, list[str]]] = {}
+
+    def connect_tcp(
+        self,
+        host: str,
+        port: int,
+        timeout: float | None = None,
+        local_address: str | None = None,
+        socket_options: Iterable[SOCKET_OPTION] | None = None,
+    ) -> NetworkStream:
+        """Try the allowed addresses of `host` in turn."""
+        *others, last = self._addresses(host, port)
+        for address in others:
+            try:
+                return super().connect_tcp(address, port, timeout, local_address, socket_options)
+            except (httpcore2.ConnectError, httpcore2.ConnectTimeout):
+                continue
+        return super().connect_tcp(last, port, timeout, local_address, socket_options)
+
+    def _addresses(self, host: str, port: int) -> list[str]:
+        """Addresses that passed the check; asked of the resolver again after a while."""
+        now = time.monotonic()
+        until, addresses = self._checked.get((host, port), (0.0, []))
+        if now >= until:
+            addresses = checked_addresses(host, port, allow_private=self._allow_private)
+            self._checked[host, port] = (now + _ADDRESS_SECONDS, addresses)
+        return addresses
+
+
+class _Headers:
+    """Response headers by lower-case name; the first of several wins."""
+
+    def __init__(self, raw: Iterable[tuple[bytes, bytes]]) -> None:
+        self._values: dict[str, str] = {}
+        for name, value in raw:
+            self._values.setdefault(name.decode("latin-1").lower(), value.decode("latin-1").strip())
+
+    def get(self, name: str) -> str:
+        return self._values.get(name, "")
+
+
+def _timeouts(limits: Limits) -> dict[str, dict[str, float]]:
+    return {
+        "timeout": {
+            "connect": limits.connect_seconds,
+            "read": limits.read_seconds,
+            "write": limits.read_seconds,
+            "pool": limits.total_seconds,
+        }
+    }
+
+
+def _body(chunks: Iterable[bytes], headers: _Headers, request: _Request) -> bytes:
+    max_bytes = request.limits.max_bytes
+    declared = headers.get("content-length")
+    if declared.isdigit() and int(declared) > max_bytes:
+        raise _too_large(max_bytes)
+    parts: list[bytes] = []
+    size = 0
+    for part in _decompressed(_before(chunks, request.deadline), headers.get("content-encoding"), max_bytes):
+        size += len(part)
+        if size > max_bytes:
+            raise _too_large(max_bytes)
+        parts.append(part)
+    return b"".join(parts)
+
+
+def _too_large(max_bytes: int) -> FetchFailed:
+    return FetchFailed(f"The page is larger than {max_bytes // 1_000_000} MB")
+
+
+def _redirect_target(url: str, location: str) -> str:
+    try:
+        return urljoin(url, location).split("#")[0]
+    except ValueError as exc:
+        raise FetchFailed(f"The server redirects to a malformed address: {location}") from exc
+
+
+def _encoded(headers: dict[str, str], url: str) -> list[tuple[bytes, bytes]]:
+    host = urlsplit(url).netloc.rpartition("@")[2]
+    pairs = [(b"Host", host.encode("idna" if not host.isascii() else "ascii"))]
+    return pairs + [(name.encode(), value.encode("latin-1", "replace")) for name, value in headers.items()]
+
+
+def _refuse_failure(status: int, headers: _Headers) -> None:
+    if 200 <= status < 300 or status == 304:
+        return
+    reasons = {
+        401: "asks for a login",
+        403: "refuses access",
+        404: "has no such page",
+        410: "removed the page",
+        429: "asks to slow down",
+    }
+    reason = reasons.get(status, "answers with an error" if status >= 500 else "does not give the page")
+    raise FetchFailed(
+        f"HTTP {status}: the server {reason}",
+        status=status,
+        retryable=status in _RETRYABLE,
+        retry_after_seconds=retry_after(headers.get("retry-after"), time.time()),
+    )
+
+
+def retry_after(value: str, now: float) -> float:
+    """Seconds to wait that a Retry-After header asks for, given as a number or as a date; 0 when it says nothing."""
+    if value.isdigit():
+        return float(value)
+    try:
+        return max(0.0, email.utils.parsedate_to_datetime(value).timestamp() - now)
+    except (ValueError, TypeError):
+        return 0.0
+
+
+def _before(chunks: Iterable[bytes], deadline: float) -> Iterator[bytes]:
+    for chunk in chunks:
+        if time.monotonic() > deadline:
+            raise FetchFailed("The page took too long to arrive", retryable=True)
+        yield chunk
+
+
+def _decompressed(chunks: Iterable[bytes], encoding: str, max_bytes: int) -> Iterator[bytes]:
+    """The chunks as the server meant them; never more than a little over `max_bytes` in memory at once."""
+    if encoding.lower() in ("", "identity"):
+        yield from chunks
+        return
+    if encoding.lower() not in ("gzip", "x-gzip", "deflate"):
+        raise FetchFailed(f"The server compresses with '{encoding}', which was not asked for")
+    decoder = zlib.decompressobj(wbits=47)  # gzip or zlib, told apart by their headers
+    try:
+        for chunk in chunks:
+            yield decoder.decompress(chunk, max_bytes + 1)
+            if decoder.unconsumed_tail:
+                yield decoder.decompress(decoder.unconsumed_tail, max_bytes + 1)
+    except zlib.error as exc:
+        raise FetchFailed(f"The compressed page is damaged ({exc})", retryable=True) from exc
+
+
+def _response(url: str, status: int, headers: _Headers, body: bytes) -> Response:
+    media_type, _, parameters = headers.get("content-type").partition(";")
+    _, _, charset = parameters.partition("charset=")
+    return Response(
+        url=url,
+        status=status,
+        media_type=media_type.strip().lower(),
+        charset=charset.split(";")[0].strip(" \"'").lower(),
+        body=body,
+        etag=headers.get("etag"),
+        last_modified=headers.get("last-modified"),
+    )

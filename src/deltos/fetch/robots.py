@@ -1,0 +1,69 @@
+"""What a site's robots.txt allows us. Reads it once per site."""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+
+from deltos.errors import FetchFailed
+
+if TYPE_CHECKING:
+    from protego import Protego
+
+    from deltos.fetch.http import HttpClient
+
+USER_AGENT = "deltos (documentation indexer for coding agents; respects robots.txt)"
+_LONGEST_DELAY_SECONDS = 30.0
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """One site's rules. Without a robots.txt everything is allowed; with a broken server nothing is."""
+
+    parsed: Protego | None
+    unavailable: str = ""
+
+    def allow(self, url: str) -> bool:
+        """Whether `url` may be fetched."""
+        if self.unavailable:
+            return False
+        return self.parsed is None or bool(self.parsed.can_fetch(url, USER_AGENT))
+
+    def delay_seconds(self) -> float:
+        """How long to wait between two requests."""
+        delay = self.parsed.crawl_delay(USER_AGENT) if self.parsed else None
+        return min(float(delay or 0.0), _LONGEST_DELAY_SECONDS)
+
+    def sitemaps(self) -> tuple[str, ...]:
+        """The sitemaps that it names."""
+        return tuple(self.parsed.sitemaps) if self.parsed else ()
+
+
+@dataclass(slots=True)
+class Robots:
+    """The rules of every site asked so far."""
+
+    client: HttpClient
+    _by_site: dict[str, Rules] = field(default_factory=dict)
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def rules(self, url: str) -> Rules:
+        """The rules of the site that `url` belongs to."""
+        parts = urlsplit(url)
+        site = f"{parts.scheme}://{parts.netloc}"
+        with self._lock:
+            if site not in self._by_site:
+                self._by_site[site] = self._read(site)
+            return self._by_site[site]
+
+    def _read(self, site: str) -> Rules:
+        from protego import Protego  # deferred: only crawling needs it
+
+        try:
+            response = self.client.get(f"{site}/robots.txt", accept="text/plain")
+        except FetchFailed as exc:
+            # RFC 9309: a missing file allows all, a failing server allows nothing.
+            return Rules(None, unavailable="" if 400 <= exc.status < 500 and exc.status != 429 else exc.message)
+        return Rules(Protego.parse(response.body.decode("utf-8", "replace")))

@@ -1,0 +1,67 @@
+"""Sitemaps: the addresses a site says it has, from plain, gzipped and nested files."""
+
+from __future__ import annotations
+
+import html
+import re
+import zlib
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from deltos.errors import FetchFailed, SourceError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from deltos.fetch.http import HttpClient
+
+# Read by pattern, not by an XML parser: real sitemaps are often broken, and no entity can expand here.
+_LOCATION = re.compile(
+    r"<(?:\w+:)?loc\s*>\s*(?:<!\[CDATA\[)?\s*(.*?)\s*(?:\]\]>)?\s*</(?:\w+:)?loc\s*>", re.DOTALL | re.IGNORECASE
+)
+_INDEX = re.compile(r"<(?:\w+:)?sitemapindex[\s>]", re.IGNORECASE)
+_MOST_FILES = 50
+_MOST_BYTES = 50_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Sitemap:
+    """One file: either pages or further sitemaps."""
+
+    addresses: tuple[str, ...]
+    is_index: bool
+
+
+def parse_sitemap(data: bytes) -> Sitemap:
+    """The addresses in one sitemap file, gzipped or not; a plain list of addresses is understood too."""
+    text = _unpacked(data).decode("utf-8", "replace")
+    found = tuple(html.unescape(location) for location in _LOCATION.findall(text))
+    if not found and not text.lstrip().startswith("<"):
+        found = tuple(line.strip() for line in text.splitlines() if line.strip().startswith("http"))
+    return Sitemap(found, _INDEX.search(text) is not None)
+
+
+def sitemap_addresses(client: HttpClient, url: str) -> Iterator[str]:
+    """Every page that the sitemap at `url` and the ones below it name; unreadable files are passed over."""
+    waiting, seen = [url], {url}
+    while waiting and len(seen) <= _MOST_FILES:
+        try:
+            sitemap = parse_sitemap(client.get(waiting.pop(0), accept="application/xml, text/xml, */*;q=0.5").body)
+        except (FetchFailed, SourceError):
+            continue
+        if not sitemap.is_index:
+            yield from sitemap.addresses
+            continue
+        for address in sitemap.addresses:
+            if address not in seen:
+                seen.add(address)
+                waiting.append(address)
+
+
+def _unpacked(data: bytes) -> bytes:
+    if not data.startswith(b"\x1f\x8b"):
+        return data
+    try:
+        return zlib.decompressobj(wbits=31).decompress(data, _MOST_BYTES)
+    except zlib.error as exc:
+        raise SourceError(f"The sitemap is damaged ({exc})") from exc

@@ -1,0 +1,99 @@
+"""Grammars and queries, loaded once per process when first needed. Makes trees; outline.py reads them."""
+
+from __future__ import annotations
+
+import time
+import warnings
+from functools import cache
+from importlib import import_module
+from importlib.resources import files
+from typing import TYPE_CHECKING
+
+from deltos.languages.macros import without_macros
+from deltos.languages.table import LANGUAGES, Language
+
+if TYPE_CHECKING:
+    import tree_sitter
+
+
+READ_BYTES = 4096  # small, so that a parse that has grown slow is soon noticed
+READ_BYTES_LATER = 64  # a query's predicates read back short names only
+LIMIT_SECONDS = 0.5
+LIMIT_SECONDS_PER_BYTE = 2e-6  # an ordinary file takes a tenth of that
+
+
+def parse(language: Language, data: bytes, *, limit_seconds: float | None = None) -> tree_sitter.Tree | None:
+    """The syntax tree of `data`, or None for a language without a grammar.
+
+    Recovery from errors can take time that grows with the square of the file: past the limit, in seconds of
+    CPU, the rest of the file is left unread.
+    """
+    import tree_sitter  # deferred: listing languages must not load a parser
+
+    if not language.grammar:
+        return None
+    if limit_seconds is None:
+        limit_seconds = LIMIT_SECONDS + LIMIT_SECONDS_PER_BYTE * len(data)
+    source = _Source(without_macros(data) if language.macros else data, limit_seconds)
+    # a parser of its own: while it reads, other threads run
+    tree = tree_sitter.Parser(_grammar(language.grammar)).parse(source.read)
+    source.parsed = True
+    return tree
+
+
+class _Source:
+    """Feeds a file to the parser piece by piece until time is up.
+
+    The parser's own progress callback crashes it (tree-sitter 0.26), so reading is where we can say stop.
+    """
+
+    def __init__(self, data: bytes, limit_seconds: float) -> None:
+        self._data = data
+        self._deadline = time.thread_time() + limit_seconds
+        self.parsed = False
+
+    def read(self, offset: int, _point: tree_sitter.Point) -> bytes:
+        if self.parsed:
+            return self._data[offset : offset + READ_BYTES_LATER]
+        if time.thread_time() >= self._deadline:
+            return b""
+        return self._data[offset : offset + READ_BYTES]
+
+
+@cache
+def definitions_query(language: Language) -> tree_sitter.Query | None:
+    """The compiled query that finds the language's definitions; None where it has none."""
+    import tree_sitter  # deferred: listing languages must not load a parser
+
+    if not language.queries:
+        return None
+    folder = files("deltos.languages") / "queries"
+    source = "\n".join((folder / f"{name}.scm").read_text("utf-8") for name in language.queries)
+    return tree_sitter.Query(_grammar(language.grammar), source)
+
+
+def self_test() -> list[str]:
+    """Load every grammar and query and parse a sample; the problems found, one sentence each."""
+    return [
+        f"{language.name}: {problem}" for language in LANGUAGES if language.grammar and (problem := _problem(language))
+    ]
+
+
+def _problem(language: Language) -> str:
+    try:
+        definitions_query(language)
+        tree = parse(language, language.sample.encode())
+    except (ImportError, AttributeError, ValueError, OSError) as exc:
+        return f"{type(exc).__name__}: {exc}"
+    return "the sample does not parse" if tree is None or tree.root_node.has_error else ""
+
+
+@cache
+def _grammar(grammar: str) -> tree_sitter.Language:
+    import tree_sitter  # deferred: listing languages must not load a parser
+
+    module, _, function = grammar.rpartition(".")
+    with warnings.catch_warnings():
+        # some wheels still hand their grammar over as a number
+        warnings.simplefilter("ignore", DeprecationWarning)
+        return tree_sitter.Language(getattr(import_module(module), function)())

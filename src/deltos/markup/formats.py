@@ -1,0 +1,70 @@
+"""Which format a page has, by media type or file name, and the parser for it."""
+
+from __future__ import annotations
+
+from pathlib import PurePosixPath
+from typing import TYPE_CHECKING, Literal
+from urllib.parse import urlsplit
+
+from deltos.markup.html import decode, parse_html
+from deltos.markup.markdown import parse_markdown
+from deltos.markup.notebook import parse_notebook
+from deltos.markup.pdf import parse_pdf
+from deltos.markup.plain import parse_asciidoc, parse_plain
+from deltos.markup.rst import parse_rst
+
+if TYPE_CHECKING:
+    from deltos.markup.model import Document
+
+Format = Literal["html", "markdown", "rst", "asciidoc", "notebook", "pdf", "text"]
+
+_BY_SUFFIX: dict[str, Format] = {
+    **dict.fromkeys((".html", ".htm", ".xhtml"), "html"),
+    **dict.fromkeys((".md", ".markdown", ".mdx"), "markdown"),
+    **dict.fromkeys((".rst", ".rest"), "rst"),
+    **dict.fromkeys((".adoc", ".asciidoc", ".asc"), "asciidoc"),
+    **dict.fromkeys((".txt", ".text"), "text"),
+    ".ipynb": "notebook",
+    ".pdf": "pdf",
+}
+_BY_MEDIA_TYPE: dict[str, Format] = {
+    **dict.fromkeys(("text/html", "application/xhtml+xml"), "html"),
+    **dict.fromkeys(("text/markdown", "text/x-markdown"), "markdown"),
+    **dict.fromkeys(("text/x-rst", "text/prs.fallenstein.rst"), "rst"),
+    "application/x-ipynb+json": "notebook",
+    "application/pdf": "pdf",
+    "text/plain": "text",
+}
+SUFFIXES = frozenset(_BY_SUFFIX)
+
+
+def format_of(location: str, media_type: str = "") -> Format | None:
+    """The format of what lies at a path or URL; None when it is nothing that we read."""
+    suffix = PurePosixPath(urlsplit(location).path).suffix.lower()
+    named = _BY_MEDIA_TYPE.get(media_type.split(";")[0].strip().lower())
+    if named in (None, "text"):  # servers send Markdown and the like as plain text
+        by_suffix = _BY_SUFFIX.get(suffix)
+        if by_suffix == "html" and named == "text":
+            return "text"
+        return by_suffix or named
+    return named
+
+
+def parse(data: bytes, format: Format, *, url: str, charset: str = "", title: str = "") -> Document:  # noqa: A002
+    """The document that `data` holds; raises SourceError when it is not of that format at all."""
+    if format == "html":
+        return parse_html(data, url=url, charset=charset)
+    if format == "pdf":
+        return parse_pdf(data, title=title)
+    text = decode(data, charset)
+    match format:
+        case "markdown":
+            return parse_markdown(text, url=url, title=title)
+        case "rst":
+            return parse_rst(text, url=url, title=title)
+        case "asciidoc":
+            return parse_asciidoc(text, title=title)
+        case "notebook":
+            return parse_notebook(text, url=url, title=title)
+        case "text":
+            return parse_plain(text, title=title)

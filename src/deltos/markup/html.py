@@ -1,0 +1,98 @@
+"""HTML to a document: decode, parse, find the main part, walk it. The walking itself is html_walk's."""
+
+from __future__ import annotations
+
+import codecs
+import re
+from typing import TYPE_CHECKING
+from urllib.parse import urljoin
+
+from deltos.markup.html_chrome import main_part, strip_structure
+from deltos.markup.html_walk import HtmlWalker
+from deltos.markup.links import LinkCollector
+from deltos.markup.model import Document
+from deltos.markup.text import collapse, visible
+
+if TYPE_CHECKING:
+    from selectolax.lexbor import LexborHTMLParser
+
+    from deltos.markup.model import Section
+
+_META_CHARSET = re.compile(rb"<meta[^>]{0,200}?charset\s*=\s*[\"']?\s*([\w-]+)", re.IGNORECASE)
+_TITLE_SEPARATORS = re.compile(r"\s+[|·»—–]\s+|\s+-\s+(?=\S+$)")
+_REFRESH_URL = re.compile(r"^\s*[0-2]\s*;\s*url\s*=\s*['\"]?([^'\"]+)", re.IGNORECASE)
+_FEW_CHARACTERS = 1_500
+
+
+def parse_html(data: bytes, *, url: str, charset: str = "") -> Document:
+    """The page at `url` as sections with anchors. Never fails: broken markup is read as browsers read it."""
+    from selectolax.lexbor import LexborHTMLParser  # deferred: commands that parse no page need not load it
+
+    tree = LexborHTMLParser(decode(data, charset))
+    base_url = _base_url(tree, url)
+    canonical, robots, moved_to = _head_facts(tree, base_url)
+    links = LinkCollector(base_url)
+    for node in tree.css("a[href], area[href]"):  # navigation included: the crawl follows it, the text leaves it out
+        links.note(node.attributes.get("href"))
+    has_password = tree.css_first("input[type=password]") is not None
+    title_node = tree.css_first("title")
+    page_title = collapse(visible(title_node.text())) if title_node is not None else ""
+    strip_structure(tree)
+    root = main_part(tree)
+    sections = HtmlWalker(links).sections(root) if root is not None else ()
+    size = sum(len(block.text) for section in sections for block in section.blocks)
+    return Document(
+        title=_title(page_title, sections),
+        sections=sections,
+        links=links.links(),
+        canonical_url=canonical,
+        wants_login=has_password and size < _FEW_CHARACTERS,
+        asks_not_to_index="noindex" in robots,
+        moved_to=moved_to if size < _FEW_CHARACTERS else "",
+    )
+
+
+def decode(data: bytes, charset: str = "") -> str:
+    """`data` as text: byte-order mark, the server's charset, the page's own, UTF-8, Windows-1252."""
+    for mark, name in (
+        (codecs.BOM_UTF8, "utf-8-sig"),
+        (codecs.BOM_UTF16_LE, "utf-16"),
+        (codecs.BOM_UTF16_BE, "utf-16"),
+    ):
+        if data.startswith(mark):
+            return data.decode(name, "replace")
+    declared = _META_CHARSET.search(data[:4096])
+    for name in (charset, declared.group(1).decode("ascii") if declared else "", "utf-8"):
+        try:
+            if name:
+                return data.decode(name)
+        except (LookupError, ValueError):
+            continue  # a wrong declaration: try the next
+    return data.decode("cp1252", "replace")
+
+
+def _base_url(tree: LexborHTMLParser, url: str) -> str:
+    base = tree.css_first("base[href]")
+    return urljoin(url, base.attributes.get("href") or "") if base is not None else url
+
+
+def _head_facts(tree: LexborHTMLParser, base_url: str) -> tuple[str, str, str]:
+    canonical, robots, moved_to = "", "", ""
+    for node in tree.css("link[rel=canonical][href], meta[name=robots], meta[http-equiv=refresh i]"):
+        attributes = node.attributes
+        content = attributes.get("content") or ""
+        if node.tag == "link":
+            canonical = urljoin(base_url, attributes.get("href") or "")
+        elif (attributes.get("name") or "").lower() == "robots":
+            robots = content.lower()
+        elif found := _REFRESH_URL.match(content):
+            moved_to = urljoin(base_url, found.group(1).strip())
+    return canonical, robots, moved_to
+
+
+def _title(page_title: str, sections: tuple[Section, ...]) -> str:
+    tops = {section.path[0] for section in sections if section.path}
+    if len(tops) == 1:
+        return next(iter(tops))
+    short = _TITLE_SEPARATORS.split(page_title)[0] if page_title else ""
+    return short or next((section.path[0] for section in sections if section.path), "")

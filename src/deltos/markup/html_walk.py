@@ -1,0 +1,273 @@
+"""Walk the main part of an HTML page once and cut it into sections. What to leave out is decided in html_chrome."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from deltos.markup.html_chrome import SKIPPED_TAGS, is_chrome, is_chrome_text
+from deltos.markup.outline import Outline
+from deltos.markup.text import collapse, fenced
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from selectolax.lexbor import LexborNode
+
+    from deltos.markup.links import LinkCollector
+    from deltos.markup.model import Section
+
+_HEADINGS = {f"h{level}": level for level in range(1, 7)}
+_DEFINITION_RANK = 10  # below every heading; nested definition lists rank deeper
+_INLINE = frozenset(
+    "a abbr b bdi bdo big cite del dfn em font i ins label mark q s small span strike strong sub sup u wbr var".split()
+)
+_CODE = frozenset("code kbd samp tt".split())
+_BREAK = "\x1e"  # a <br>, until white space is collapsed
+_PERMALINK_TEXTS = frozenset(("", "¶", "#", "§", "🔗", "link", "permalink", "[source]", "[src]"))
+_LANGUAGE = re.compile(r"(?:language|lang|highlight-source|highlight|brush|src)[-: ]+([A-Za-z][\w+#.]*)")
+_NOT_LANGUAGES = frozenset(("default", "none", "text", "plaintext", "notranslate", "wrapper", "highlight"))
+_DEEPEST = 200  # nesting beyond this is flattened to its text: a page must not exhaust the stack
+
+
+class HtmlWalker:
+    """Turns an element tree into sections. One walker serves one page."""
+
+    def __init__(self, links: LinkCollector) -> None:
+        self._links = links
+        self._outline = Outline()
+        self._inline: list[str] = []
+        self._item_prefix = ""
+        self._list_depth = 0
+        self._definition_depth = 0
+        self._flat = 0
+        self._depth = 0
+        self._handlers: dict[str, Callable[[LexborNode, dict[str, str | None]], None]] = {
+            "pre": self._pre,
+            "table": self._table,
+            "ul": self._list,
+            "ol": self._list,
+            "li": self._item,
+            "dl": self._definitions,
+            "dt": self._term,
+            "a": self._anchor,
+            "img": self._image,
+            "br": self._line_break,
+            "math": self._math,
+        }
+        self._handlers.update(dict.fromkeys(_HEADINGS, self._heading))
+        self._handlers.update(dict.fromkeys(_CODE, self._inline_code))
+
+    def sections(self, root: LexborNode) -> tuple[Section, ...]:
+        """All sections under `root`, in reading order."""
+        self._walk(root)
+        self._end_block()
+        return self._outline.sections()
+
+    def _walk(self, node: LexborNode) -> None:
+        self._depth += 1
+        for child in node.iter(include_text=True):
+            tag = child.tag
+            if tag == "-text":
+                self._inline.append(child.text_content or "")
+            elif tag is not None and tag not in SKIPPED_TAGS:
+                self._element(child, tag)
+        self._depth -= 1
+
+    def _element(self, node: LexborNode, tag: str) -> None:
+        attributes = node.attributes
+        if attributes:
+            if identifier := attributes.get("id"):  # also of what is left out: permalinks often carry the anchor
+                self._outline.anchor(identifier)
+            if is_chrome(attributes):
+                return
+        if self._depth > _DEEPEST:
+            self._inline.append(node.text())
+        elif handler := self._handlers.get(tag):
+            handler(node, attributes)
+        elif tag in _INLINE:
+            self._walk(node)
+        else:
+            self._paragraph(node, attributes)
+
+    # ------------------------------------------------------------------ blocks
+
+    def _paragraph(self, node: LexborNode, _: dict[str, str | None]) -> None:
+        self._end_block()
+        self._walk(node)
+        self._end_block()
+
+    def _end_block(self) -> None:
+        """Finish the running paragraph; inside a cell or heading it only becomes a blank."""
+        if self._flat:
+            self._inline.append(" ")
+            return
+        text = self._take_inline()
+        if not text or is_chrome_text(text):
+            return
+        if self._item_prefix:
+            self._outline.block(self._item_prefix + text, "item")
+            self._item_prefix = ""
+        else:
+            self._outline.block(text, "prose")
+
+    def _take_inline(self) -> str:
+        if not self._inline:
+            return ""
+        text = "".join(self._inline)
+        self._inline = []
+        if _BREAK not in text:
+            return collapse(text)
+        return "\n".join(line for line in map(collapse, text.split(_BREAK)) if line)
+
+    def _capture(self, node: LexborNode) -> str:
+        """The running text of `node` alone, on one line; its anchors and links are noted as usual."""
+        outer, self._inline = self._inline, []
+        self._flat += 1
+        self._walk(node)
+        self._flat -= 1
+        text = collapse("".join(self._inline).replace(_BREAK, " "))
+        self._inline = outer
+        return text
+
+    def _pre(self, node: LexborNode, _: dict[str, str | None]) -> None:
+        for furniture in node.css("button, input, .linenos, .lineno, .gutter, [aria-hidden=true]"):
+            furniture.decompose()
+        for inner in node.css("[id]"):
+            self._outline.anchor(inner.id or "")
+        if self._flat:
+            self._inline.append(f" {node.text()} ")
+            return
+        self._end_block()
+        parts = node.css("code") if len(node.css("code")) > 1 else [node]
+        whole_lines = all("\n" in part.text() for part in parts)
+        for part in parts if whole_lines else [node]:
+            code = part.text().strip("\n")
+            if code.strip():
+                self._outline.block(fenced(code.rstrip(), _language(part, node)), "code")
+
+    def _inline_code(self, node: LexborNode, _: dict[str, str | None]) -> None:
+        text = node.text()
+        self._inline.append(f"`{text}`" if text.strip() and "`" not in text and not self._flat else text)
+        if node.css_first("a, [id]") is not None:
+            self._note_inner(node)
+
+    def _note_inner(self, node: LexborNode) -> None:
+        for inner in node.css("a, [id]"):
+            if identifier := inner.id:
+                self._outline.anchor(identifier)
+            self._links.note(inner.attributes.get("href"), inner.text())
+
+    def _line_break(self, _node: LexborNode, _attributes: dict[str, str | None]) -> None:
+        self._inline.append(_BREAK)
+
+    def _image(self, _node: LexborNode, attributes: dict[str, str | None]) -> None:
+        alt = (attributes.get("alt") or "").strip()
+        if len(alt) > 3 and not re.fullmatch(r"[\w./-]+\.\w{3,4}", alt):
+            self._inline.append(f" [{alt}] ")
+
+    def _math(self, node: LexborNode, attributes: dict[str, str | None]) -> None:
+        self._inline.append(attributes.get("alttext") or node.text(separator=" "))
+
+    def _anchor(self, node: LexborNode, attributes: dict[str, str | None]) -> None:
+        if name := attributes.get("name"):
+            self._outline.anchor(name)
+        start = len(self._inline)
+        self._walk(node)
+        text = collapse("".join(self._inline[start:]))
+        if text in _PERMALINK_TEXTS:
+            del self._inline[start:]
+        self._links.note(attributes.get("href"), text.strip("`"))
+
+    # ------------------------------------------------------------------ lists and tables
+
+    def _list(self, node: LexborNode, _: dict[str, str | None]) -> None:
+        self._end_block()
+        self._list_depth += 1
+        self._walk(node)
+        self._list_depth -= 1
+        self._end_block()
+
+    def _item(self, node: LexborNode, _: dict[str, str | None]) -> None:
+        self._end_block()
+        self._item_prefix = "  " * max(0, self._list_depth - 1) + "- "
+        self._walk(node)
+        self._end_block()
+        self._item_prefix = ""
+
+    def _table(self, node: LexborNode, _: dict[str, str | None]) -> None:
+        self._end_block()
+        if self._flat or node.css_first("pre, table table, ul, ol, dl, h1, h2, h3, h4, h5, h6") is not None:
+            self._walk(node)
+            self._end_block()
+            return
+        for caption in node.css("caption"):
+            if title := self._capture(caption):
+                self._outline.block(title, "prose")
+        for index, row in enumerate(node.css("tr")):
+            self._row(row, is_first=index == 0)
+
+    def _row(self, row: LexborNode, *, is_first: bool) -> None:
+        cells: list[str] = []
+        is_header = is_first
+        for cell in row.iter():
+            if cell.tag in ("td", "th") and not is_chrome(cell.attributes):
+                if identifier := cell.id:
+                    self._outline.anchor(identifier)
+                cells.append(self._capture(cell).replace("|", "\\|"))
+                is_header = is_header and cell.tag == "th"
+        if not any(cells):
+            return
+        line = f"| {' | '.join(cells)} |"
+        self._outline.block(f"{line}\n|{' --- |' * len(cells)}" if is_header else line, "row")
+
+    # ------------------------------------------------------------------ sections
+
+    def _heading(self, node: LexborNode, attributes: dict[str, str | None]) -> None:
+        if self._flat:
+            self._walk(node)
+            return
+        self._end_block()
+        before = self._outline.pending() - bool(attributes.get("id"))
+        text = self._capture(node)
+        if text:
+            own = self._outline.take_pending(before)
+            self._outline.heading(_HEADINGS[node.tag or "h6"], text, own)
+
+    def _definitions(self, node: LexborNode, _: dict[str, str | None]) -> None:
+        self._end_block()
+        self._definition_depth += 1
+        self._walk(node)
+        self._end_block()
+        self._outline.leave(_DEFINITION_RANK + self._definition_depth)
+        self._definition_depth -= 1
+
+    def _term(self, node: LexborNode, _: dict[str, str | None]) -> None:
+        if self._flat:
+            self._walk(node)
+            return
+        self._end_block()
+        text = self._capture(node)
+        rank = _DEFINITION_RANK + self._definition_depth
+        if not self._outline.pending():
+            self._outline.leave(rank)
+            self._outline.block(f"**{text}**" if text else "")
+            return
+        anchors = self._outline.take_pending()
+        if not self._outline.another_heading(rank, text, anchors):
+            self._outline.heading(rank, text, anchors, is_definition=True)
+
+
+def _language(part: LexborNode, pre: LexborNode) -> str:
+    """The language that classes on the code, its <pre> or the wrappers around it name."""
+    inner = part.css_first("code")
+    around = [inner, part, pre, pre.parent, pre.parent.parent if pre.parent else None]
+    for node in around:
+        if node is None:
+            continue
+        named = node.attributes.get("data-language") or node.attributes.get("data-lang")
+        found = _LANGUAGE.search(node.attributes.get("class") or "")
+        name = named or (found.group(1) if found else "")
+        if name and name.lower() not in _NOT_LANGUAGES:
+            return name.lower()
+    return ""

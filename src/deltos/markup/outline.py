@@ -1,0 +1,91 @@
+"""Collects headings and blocks into sections, whatever the format they are read from."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from deltos.markup.model import Block, BlockKind, Section
+from deltos.markup.text import visible
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+
+class Outline:
+    """Sections in the making: a trail of open headings and the blocks under the last one."""
+
+    def __init__(self) -> None:
+        self._sections: list[Section] = []
+        self._trail: list[tuple[int, str]] = []
+        self._anchors: tuple[str, ...] = ()
+        self._blocks: list[Block] = []
+        self._is_definition = False
+        self._is_new = False
+        self._pending: list[str] = []
+
+    def heading(self, rank: int, text: str, anchors: Iterable[str], *, is_definition: bool = False) -> None:
+        """Begin a section; it closes all open ones of the same or a lower rank."""
+        self._close()
+        self._pop(rank)
+        self._trail.append((rank, visible(text)))
+        self._anchors = (*anchors, *reversed(self._pending))  # the nearest to the heading first
+        self._pending = []
+        self._is_definition = is_definition
+        self._is_new = True
+
+    def another_heading(self, rank: int, text: str, anchors: Iterable[str]) -> bool:
+        """Add a second heading to a definition that has no text yet; False when none of that rank is open."""
+        if self._blocks or not self._is_definition or not self._trail or self._trail[-1][0] != rank:
+            return False
+        self._trail[-1] = (rank, f"{self._trail[-1][1]} / {visible(text)}")
+        self._anchors = (*self._anchors, *anchors, *self._pending)
+        self._pending = []
+        return True
+
+    def leave(self, rank: int) -> None:
+        """End the open sections of `rank` and below it; what follows belongs to the one around them."""
+        if self._trail and self._trail[-1][0] >= rank:
+            self._close()
+            self._pop(rank)
+            self._is_definition = False
+
+    def anchor(self, name: str) -> None:
+        """Note a place that the next block or heading can be reached by."""
+        self._pending.append(name)
+
+    def pending(self) -> int:
+        """How many noted places wait for their block or heading."""
+        return len(self._pending)
+
+    def take_pending(self, start: int = 0) -> list[str]:
+        """The noted places from number `start` on; they no longer wait."""
+        taken = self._pending[start:]
+        del self._pending[start:]
+        return taken
+
+    def block(self, text: str, kind: BlockKind = "prose") -> None:
+        """Add a block to the open section; empty text adds nothing."""
+        text = visible(text).rstrip()
+        if text.strip():
+            self._blocks.append(Block(text, kind, tuple(self._pending)))
+            self._pending = []
+
+    def sections(self) -> tuple[Section, ...]:
+        """All sections, the open one included."""
+        self._close()
+        return tuple(self._sections)
+
+    def _pop(self, rank: int) -> None:
+        while self._trail and self._trail[-1][0] >= rank:
+            self._trail.pop()
+
+    def _close(self) -> None:
+        if self._blocks or self._anchors or self._is_new:
+            path = tuple(text for _, text in self._trail)
+            self._sections.append(Section(path, self._anchors, tuple(self._blocks), self._is_definition))
+        self._blocks, self._anchors, self._is_new = [], (), False
+
+
+def first_heading(sections: Iterable[Section], otherwise: str = "") -> str:
+    """The outermost heading of the first section that has one."""
+    return next((section.path[0] for section in sections if section.path), otherwise)

@@ -1,0 +1,31 @@
+"""PDF to sections, one per page. Needs the extra `deltos[pdf]`."""
+
+from __future__ import annotations
+
+import io
+
+from deltos.errors import SourceError
+from deltos.markup.model import Document
+from deltos.markup.outline import Outline
+
+
+def parse_pdf(data: bytes, *, title: str = "") -> Document:
+    """The text of each page as a section that can be opened at its page number."""
+    try:
+        import pypdf  # an optional dependency
+        from pypdf.errors import PyPdfError
+    except ImportError as exc:
+        raise SourceError(
+            "PDF files need an optional package", hint="Install it with: pip install 'deltos[pdf]'."
+        ) from exc
+    outline = Outline()
+    try:
+        reader = pypdf.PdfReader(io.BytesIO(data))
+        name = str((reader.metadata.title if reader.metadata else "") or title)
+        for number, page in enumerate(reader.pages, start=1):
+            outline.heading(1, f"Page {number}", [f"page={number}"])
+            for paragraph in page.extract_text().split("\n\n"):
+                outline.block(paragraph)
+    except (PyPdfError, ValueError, KeyError, RecursionError) as exc:
+        raise SourceError(f"Not a readable PDF: {exc}") from exc
+    return Document(title=name, sections=outline.sections())

@@ -1,0 +1,186 @@
+"""reStructuredText to sections: titles, labels, directives and literal blocks, read without running any directive."""
+
+from __future__ import annotations
+
+import re
+
+from deltos.markup.links import LinkCollector
+from deltos.markup.model import Document
+from deltos.markup.outline import Outline, first_heading
+from deltos.markup.text import collapse, fenced
+
+_ADORNMENT = re.compile(r"^([!-/:-@\[-`{-~])\1{1,}\s*$")
+_DIRECTIVE = re.compile(r"^\.\. +(?:\|[^|]+\| +)?([\w:+.-]+?):: *(.*)$")
+_LABEL = re.compile(r"^\.\. _`?([^`:]+)`?: *(\S*)")
+_OPTION = re.compile(r"^:[\w -]+:(?: |$)")
+_ROLE = re.compile(r":[\w:+.-]+:`([^`]+)`")
+_TARGETED = re.compile(r"`([^`<]+?)\s*<([^`>]+)>`__?")
+_ITEM = re.compile(r"^(?:[-*+•]|\d+[.)]|#\.)\s+\S")
+_CODE_DIRECTIVES = frozenset(
+    "code code-block sourcecode highlight-block parsed-literal literalinclude ipython doctest testcode".split()
+)
+_SKIPPED_DIRECTIVES = frozenset(
+    "toctree contents index image figure highlight module currentmodule py:module py:currentmodule raw include meta"
+    " only sectionauthor moduleauthor default-role role automodule autoclass autofunction testsetup testcleanup".split()
+)
+_DEFINITIONS = frozenset(
+    """function class method attribute data exception classmethod staticmethod property decorator decoratormethod
+    option cmdoption envvar macro type var member setting django-admin confval describe object""".split()
+)
+_DEFINITION_RANK = 50
+
+
+def parse_rst(text: str, *, url: str, title: str = "") -> Document:
+    """The reStructuredText page at `url` as sections; labels and definitions become anchors."""
+    reader = _Reader(url)
+    reader.read(text.expandtabs(8).replace("\r\n", "\n").split("\n"), depth=0)
+    sections = reader.outline.sections()
+    return Document(title=title or first_heading(sections), sections=sections, links=reader.links.links())
+
+
+class _Reader:
+    """Reads one indentation level at a time; directive bodies are read again, dedented."""
+
+    def __init__(self, url: str) -> None:
+        self.outline = Outline()
+        self.links = LinkCollector(url)
+        self._styles: list[str] = []
+
+    def read(self, lines: list[str], *, depth: int) -> None:
+        """Feed `lines` into the outline; deeper than 20 levels they are taken as plain text."""
+        at = 0
+        while at < len(lines):
+            if not lines[at].strip():
+                at += 1
+            elif (taken := self._title(lines, at)) or (taken := self._explicit(lines, at, depth)):
+                at += taken
+            else:
+                at += self._paragraph(lines, at, depth)
+
+    def _title(self, lines: list[str], at: int) -> int:
+        """How many lines the title at `at` takes; 0 when there is none."""
+        line = lines[at].rstrip()
+        after = lines[at + 1].rstrip() if at + 1 < len(lines) else ""
+        last = lines[at + 2].rstrip() if at + 2 < len(lines) else ""
+        if _ADORNMENT.match(line):
+            if after and last == line and len(line) >= len(after.strip()):
+                self._open_title(after.strip(), line[0] * 2)
+                return 3
+            return 1 if len(line) >= 4 and not after else 0
+        if not line[0].isspace() and _ADORNMENT.match(after) and len(after) >= max(3, len(line)):
+            self._open_title(line, after[0])
+            return 2
+        return 0
+
+    def _open_title(self, text: str, style: str) -> None:
+        if style not in self._styles:
+            self._styles.append(style)
+        plain = self._inline(text).replace("`", "")
+        anchor = re.sub(r"[^a-z0-9]+", "-", plain.lower()).strip("-")
+        self.outline.heading(1 + self._styles.index(style), plain, [anchor] if anchor else [])
+
+    def _explicit(self, lines: list[str], at: int, depth: int) -> int:
+        """How many lines the directive, label or comment at `at` takes; 0 when there is none."""
+        line = lines[at]
+        if not line.startswith(".."):
+            return 0
+        body, taken = _indented(lines, at + 1)
+        if label := _LABEL.match(line):
+            if label.group(2):
+                self.links.note(label.group(2), label.group(1))
+            else:
+                self.outline.anchor(label.group(1).strip().lower().replace("_", "-"))
+            return 1
+        if directive := _DIRECTIVE.match(line):
+            self._directive(directive.group(1).lower(), directive.group(2).strip(), body, depth)
+        return 1 + taken
+
+    def _directive(self, name: str, argument: str, body: list[str], depth: int) -> None:
+        kind = name.rsplit(":", 1)[-1]
+        content = _without_options(body)
+        if kind in _CODE_DIRECTIVES:
+            language = argument if kind in ("code", "code-block", "sourcecode") else ""
+            if code := "\n".join(content).strip("\n"):
+                self.outline.block(fenced(code, language), "code")
+        elif name in _SKIPPED_DIRECTIVES:
+            return
+        elif kind in _DEFINITIONS and argument:
+            self._definition(argument, body, depth)
+        else:
+            title = kind.replace("-", " ").capitalize()
+            self.outline.block(f"**{title}** {self._inline(argument)}".rstrip())
+            self.read(content, depth=depth + 1)
+
+    def _definition(self, argument: str, body: list[str], depth: int) -> None:
+        signatures = [argument]
+        while body and body[0].strip() and not _OPTION.match(body[0]):
+            signatures.append(body.pop(0).strip())
+        anchors = [re.split(r"[\s(\[=]", signature)[0] for signature in signatures]
+        rank = _DEFINITION_RANK + depth
+        self.outline.heading(rank, " / ".join(signatures), [a for a in anchors if a], is_definition=True)
+        self.read(_without_options(body), depth=depth + 1)
+        self.outline.leave(rank)
+
+    def _paragraph(self, lines: list[str], at: int, depth: int) -> int:
+        """Read a paragraph, list item, table or quoted block that starts at `at`; how many lines it took."""
+        if lines[at].startswith(" "):
+            body, taken = _indented(lines, at)
+            if depth > 20:
+                self.outline.block("\n".join(body))
+            else:
+                self.read(body, depth=depth + 1)
+            return max(taken, 1)
+        end = at + 1
+        is_item = bool(_ITEM.match(lines[at]))
+        while end < len(lines) and lines[end].strip() and not (is_item and _ITEM.match(lines[end])):
+            end += 1
+        text = "\n".join(lines[at:end]).rstrip()
+        if text.startswith(("+-", "====", "|")):
+            self.outline.block(text)
+        elif text.startswith(">>>"):
+            self.outline.block(fenced(text), "code")
+        else:
+            self._prose(text, is_item=is_item)
+        if text.endswith("::"):
+            body, taken = _indented(lines, end)
+            if code := "\n".join(body).strip("\n"):
+                self.outline.block(fenced(code), "code")
+            return end - at + taken
+        return end - at
+
+    def _prose(self, text: str, *, is_item: bool) -> None:
+        text = collapse(self._inline(text[:-1] if text.endswith("::") else text))
+        if text.strip(":"):
+            self.outline.block(text, "item" if is_item else "prose")
+
+    def _inline(self, text: str) -> str:
+        text = _TARGETED.sub(self._targeted, _ROLE.sub(_role_text, text))
+        return text.replace("``", "`")
+
+    def _targeted(self, found: re.Match[str]) -> str:
+        self.links.note(found.group(2), collapse(found.group(1)))
+        return found.group(1)
+
+
+def _role_text(found: re.Match[str]) -> str:
+    """The words a role shows: its title if it has one, else the target's name."""
+    text = found.group(1)
+    shown = text.split("<", 1)[0].strip() if "<" in text else text.lstrip("~!")
+    return f"`{shown}`"
+
+
+def _indented(lines: list[str], at: int) -> tuple[list[str], int]:
+    """The indented (or blank) lines from `at` on, dedented, and how many they are."""
+    end = at
+    while end < len(lines) and (not lines[end].strip() or lines[end].startswith(" ")):
+        end += 1
+    body = lines[at:end]
+    margin = min((len(line) - len(line.lstrip()) for line in body if line.strip()), default=0)
+    return [line[margin:].rstrip() for line in body], end - at
+
+
+def _without_options(body: list[str]) -> list[str]:
+    at = 0
+    while at < len(body) and _OPTION.match(body[at]):
+        at += 1
+    return body[at:]

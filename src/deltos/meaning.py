@@ -1,0 +1,152 @@
+"""Compare questions with stored things by meaning: keeps their vectors in step with a model, searches them exactly.
+
+Words never wait for it: what has no vector yet, or cannot have one now, is simply not found by meaning.
+"""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from deltos.embed.protocol import Passage
+from deltos.errors import EmbedderUnavailable
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    import numpy.typing as npt
+
+    from deltos.embed.protocol import Embedder, Vectors
+    from deltos.embed.static import StaticModel
+    from deltos.store.vectors import StoredVector, VectorStore
+    from deltos.text import Words
+
+_AT_ONCE = 500
+_LARGEST = 127
+# So many rows at a time become floating-point numbers: the whole would be four times as large in memory.
+_ROWS_AT_ONCE = 1_024
+
+
+@dataclass(frozen=True, slots=True)
+class Likeness:
+    """How alike every stored thing is to one question."""
+
+    keys: npt.NDArray[np.int64]
+    values: Vectors
+
+    def nearest(self, count: int, *, at_least: float = -1.0) -> list[int]:
+        """The keys of the things most alike, best first, none less alike than `at_least`."""
+        most = min(count, len(self.keys))
+        some = np.argpartition(-self.values, most - 1)[:most]
+        some = some[self.values[some] >= at_least]
+        ordered: list[int] = self.keys[some[np.argsort(-self.values[some], kind="stable")]].tolist()
+        return ordered
+
+    def of(self, keys: Sequence[int]) -> list[float]:
+        """Standardised likeness of some things among each other; one without a vector is as alike as most."""
+        some = np.flatnonzero(np.isin(self.keys, keys))
+        known = dict(zip(self.keys[some].tolist(), self.values[some].tolist(), strict=True))
+        return standardised(np.array([known.get(key, np.nan) for key in keys], np.float32))
+
+
+def standardised(values: Vectors) -> list[float]:
+    """Mean 0, spread 1; what is not a number becomes 0."""
+    known = values[~np.isnan(values)]
+    if len(known) < 2 or known.std() < 1e-6:
+        return [0.0] * len(values)
+    scaled: list[float] = np.nan_to_num((values - known.mean()) / known.std()).tolist()
+    return scaled
+
+
+class Comparison:
+    """Compares a question with a few texts on the spot and stores nothing; for a model that costs next to nothing."""
+
+    def __init__(self, model: StaticModel, words: Words) -> None:
+        self._model = model
+        self._words = words
+
+    def __call__(self, question: str, texts: Sequence[str]) -> list[float]:
+        """How alike each text is to the question, standardised."""
+        vectors = self._model.of_words([self._words.of(text) for text in (question, *texts)])
+        return standardised(vectors[1:] @ vectors[0])
+
+
+class Meaning:
+    """The vectors of one kind of thing, in memory as whole numbers, and the model that makes them.
+
+    `trouble` says why the last question was not compared; empty when it was.
+    """
+
+    def __init__(self, embedder: Embedder, store: VectorStore) -> None:
+        self._embedder = embedder
+        self._store = store
+        self.trouble = ""
+        self._guard = threading.Lock()
+        self._numbers = np.zeros(0, np.int64)
+        self._keys = np.zeros(0, np.int64)
+        self._rows: npt.NDArray[np.int8] = np.zeros((0, 0), np.int8)
+        self._lengths = np.zeros(0, np.float32)
+
+    def catch_up(self, stopping: Callable[[], bool] = lambda: False) -> int:
+        """Give a vector to everything that has none of this model; returns how many. Stops when asked to."""
+        written = last = 0
+        model = self._embedder.identity
+        while not stopping() and (found := self._store.unembedded(model, after=last, limit=_AT_ONCE)):
+            vectors = self._embedder.texts([Passage(thing.text, thing.words) for thing in found])
+            rows = zip((thing.key for thing in found), map(np.ndarray.tobytes, quantised(vectors)), strict=True)
+            self._store.write(model, rows)
+            written += len(found)
+            last = found[-1].key
+        return written
+
+    def likeness(self, question: Passage) -> Likeness | None:
+        """How alike everything is to a question; None when there is nothing to compare, or nobody to ask."""
+        self.trouble = ""
+        try:
+            vector = self._embedder.question(question)
+        except EmbedderUnavailable as exc:
+            self.trouble = f"Searched by words alone ({exc.message})."
+            return None
+        with self._guard:
+            self._refresh()
+            keys, rows, lengths = self._keys, self._rows, self._lengths
+        if not len(keys) or not vector.any():
+            return None
+        values = np.concatenate(
+            [
+                rows[start : start + _ROWS_AT_ONCE].astype(np.float32) @ vector
+                for start in range(0, len(rows), _ROWS_AT_ONCE)
+            ]
+        )
+        return Likeness(keys, (values / lengths).astype(np.float32))
+
+    def _refresh(self) -> None:
+        """Take in what was written since, drop what is gone."""
+        model = self._embedder.identity
+        last = int(self._numbers[-1]) if len(self._numbers) else 0
+        if new := self._store.since(model, last):
+            self._append(new)
+        if self._store.count(model) != len(self._numbers):
+            left = np.fromiter(self._store.numbers(model), np.int64)
+            self._keep(np.isin(self._numbers, left))
+
+    def _append(self, new: list[StoredVector]) -> None:
+        rows = np.frombuffer(b"".join(vector.data for vector in new), np.int8).reshape(len(new), -1)
+        self._rows = np.concatenate([self._rows, rows]) if len(self._rows) else rows
+        self._numbers = np.append(self._numbers, [vector.number for vector in new])
+        self._keys = np.append(self._keys, [vector.key for vector in new])
+        self._lengths = np.append(self._lengths, np.linalg.norm(rows.astype(np.float32), axis=1) + np.float32(1e-9))
+
+    def _keep(self, kept: npt.NDArray[np.bool_]) -> None:
+        self._rows, self._numbers = self._rows[kept], self._numbers[kept]
+        self._keys, self._lengths = self._keys[kept], self._lengths[kept]
+
+
+def quantised(vectors: Vectors) -> npt.NDArray[np.int8]:
+    """Each row as whole numbers; only its direction counts."""
+    largest = np.abs(vectors).max(axis=1, keepdims=True) + np.float32(1e-9)
+    rows: npt.NDArray[np.int8] = np.round(vectors / largest * _LARGEST).astype(np.int8)
+    return rows

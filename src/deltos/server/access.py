@@ -1,0 +1,108 @@
+"""Who may do what: levels, tokens and what a token stands for. Knows no HTTP; the files are the store's."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import secrets
+from dataclasses import dataclass
+from enum import IntEnum
+from typing import TYPE_CHECKING
+
+from deltos.errors import Forbidden
+from deltos.store.tokens import StoredToken
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from deltos.store.tokens import TokenStore
+    from deltos.tool import Tool
+
+TOKEN_PREFIX = "pnk"  # noqa: S105 - the beginning that all tokens share, so that scanners recognise them
+_SECRET_BYTES = 32
+_ID_BYTES = 6
+
+
+class Level(IntEnum):
+    """What a caller may do; each includes the ones before it."""
+
+    READ = 1
+    WRITE = 2
+    ADMIN = 3
+
+    @classmethod
+    def named(cls, name: str) -> Level:
+        """The level called `name`. Raises KeyError."""
+        return cls[name.upper()]
+
+    @property
+    def scope(self) -> str:
+        """Its name in tokens and on the command line."""
+        return self.name.lower()
+
+
+SCOPES = tuple(level.scope for level in Level)
+
+
+def level_needed(*, read_only: bool, destructive: bool) -> Level:
+    """The level that a tool asks for: reading, changing, or removing what others made."""
+    if read_only:
+        return Level.READ
+    return Level.ADMIN if destructive else Level.WRITE
+
+
+def check_level(tool: Tool, level: Level) -> None:
+    """Refuse a tool that `level` does not reach."""
+    needed = level_needed(read_only=tool.read_only, destructive=tool.destructive)
+    if level < needed:
+        raise Forbidden(
+            f"{tool.name} needs the scope '{needed.scope}'", hint="Ask whoever runs this server for such a token."
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Grant:
+    """What a valid token stands for; no projects means all that are served."""
+
+    token_id: str
+    level: Level
+    projects: tuple[str, ...]
+    expires_at: int | None
+
+
+class Tokens:
+    """Makes tokens and tells valid ones from others."""
+
+    def __init__(self, store: TokenStore, clock: Callable[[], float]) -> None:
+        self._store = store
+        self._clock = clock
+
+    def create(self, name: str, level: Level, projects: Sequence[str], lifetime_seconds: int | None) -> tuple[str, str]:
+        """A new token: its id, and the text to hand out, which is kept nowhere."""
+        token_id, secret = secrets.token_hex(_ID_BYTES), secrets.token_urlsafe(_SECRET_BYTES)
+        now = int(self._clock())
+        expires_at = None if lifetime_seconds is None else now + lifetime_seconds
+        self._store.add(StoredToken(token_id, name, _hash(secret), level.scope, tuple(projects), now, expires_at))
+        return token_id, f"{TOKEN_PREFIX}_{token_id}_{secret}"
+
+    def verify(self, text: str) -> Grant | None:
+        """What the token in `text` stands for; None when it is unknown, wrong, revoked or expired."""
+        prefix, _, rest = text.partition("_")
+        token_id, _, secret = rest.partition("_")
+        stored = self._store.get(token_id) if prefix == TOKEN_PREFIX else None
+        # An unknown id costs the same comparison as a known one.
+        expected = stored.secret_hash if stored else bytes(hashlib.sha256().digest_size)
+        matches = hmac.compare_digest(_hash(secret), expected)
+        if stored is None or not matches or not is_valid(stored, self._clock()):
+            return None
+        return Grant(stored.id, Level.named(stored.level), stored.projects, stored.expires_at)
+
+
+def is_valid(token: StoredToken, now: float) -> bool:
+    """Whether a token is neither revoked nor expired."""
+    return token.revoked_at is None and (token.expires_at is None or now < token.expires_at)
+
+
+def _hash(secret: str) -> bytes:
+    # The secret has 256 random bits: a slow hash would protect nothing and cost every request.
+    return hashlib.sha256(secret.encode("utf-8", "surrogateescape")).digest()

@@ -1,0 +1,134 @@
+"""`deltos mcp`: what runs first, light enough to answer a client before the MCP SDK is imported."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import threading
+import traceback
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple, NoReturn
+
+from deltos.config import TOOLSETS, Config
+from deltos.errors import BadArgument, DeltosError
+from deltos.server.greeter import Greeter
+from deltos.server.inbox import Inbox
+from deltos.server.manifest import MANIFEST_PATH, Manifest
+from deltos.server.toolbox import open_toolbox
+from deltos.server.wire import claim
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from deltos.tool import Toolbox
+
+USAGE = f"""\
+usage: deltos mcp [PATH] [--toolsets LIST] [--http [HOST:PORT]]
+
+Serve a project to an MCP client over stdin and stdout: the client's root if it names one, else PATH,
+else the current folder.
+
+  --toolsets LIST   serve only these toolsets, comma-separated; all of them: {",".join(TOOLSETS)}
+  --http [ADDRESS]  serve over HTTP instead; `deltos mcp --http --help` tells its options
+  -h, --help        show this help
+
+To connect a client, give it the command `deltos` with the argument `mcp`.
+"""
+
+
+class Options(NamedTuple):
+    """What was asked for on the command line."""
+
+    path: str = ""
+    toolsets: str = ""
+    help: bool = False
+
+
+def main(
+    argv: Sequence[str],
+    open_toolbox: Callable[[Config], Toolbox] = open_toolbox,
+    manifest_path: Path = MANIFEST_PATH,
+) -> int:
+    """Serve until the client hangs up; the toolbox is opened once the first answers are out."""
+    if any(word.partition("=")[0] == "--http" for word in argv):
+        from deltos.server.http.listen import main as serve_http  # deferred: the SDK, which stdio imports later
+
+        return serve_http(argv, open_toolbox, manifest_path)
+    try:
+        options = parse_options(argv)
+        config = Config.from_environment(toolsets=options.toolsets)
+        start = _start_folder(options.path)
+    except (DeltosError, OSError) as error:
+        sys.stderr.write(f"deltos mcp: {error}\n")
+        return 2
+    if options.help:
+        sys.stdout.write(USAGE)
+        return 0
+    return serve(Manifest.load(config.toolsets, manifest_path), start, config, open_toolbox)
+
+
+def parse_options(argv: Sequence[str]) -> Options:
+    """Read the command line by hand: argparse would cost a tenth of the start-up time."""
+    options = Options()
+    words = iter(argv)
+    for word in words:
+        name, has_value, value = word.partition("=")
+        if word in ("-h", "--help"):
+            options = options._replace(help=True)
+        elif name == "--toolsets":
+            options = options._replace(toolsets=value if has_value else _next_value(words, name))
+        elif word.startswith("-") or options.path:
+            raise BadArgument(f"unexpected argument: {word}", hint="See `deltos mcp --help`.")
+        else:
+            options = options._replace(path=word)
+    return options
+
+
+def serve(manifest: Manifest, start: Path, config: Config, open_toolbox: Callable[[Config], Toolbox]) -> NoReturn:
+    """Greet the client, then import the SDK and hand over to it. Ends the process."""
+    try:
+        wire = claim()
+    except OSError as error:
+        sys.stderr.write(f"deltos mcp: stdin and stdout must be open: {error}\n")
+        _leave(2)
+    inbox = Inbox(wire, Greeter(manifest), on_idle_end=lambda: _leave(0))
+    _stop_on_signals(inbox)
+    threading.Thread(target=inbox.read_all, name="deltos-reader", daemon=True).start()
+    try:
+        inbox.busy.wait()
+        from deltos.server.stdio import run  # deferred: the SDK takes a second to import
+
+        run(manifest, start, config, open_toolbox, inbox, wire)
+    except Exception:  # noqa: BLE001 - a surface: nothing above can report it
+        traceback.print_exc()
+        _leave(1)
+    _leave(0)
+
+
+def _next_value(words: Iterator[str], name: str) -> str:
+    for value in words:
+        return value
+    raise BadArgument(f"{name} needs a value", hint="See `deltos mcp --help`.")
+
+
+def _start_folder(path: str) -> Path:
+    folder = Path(path).expanduser().absolute()
+    if not folder.is_dir():
+        raise BadArgument(f"not a folder: {path}", hint="Give the root of a project.")
+    return folder
+
+
+def _stop_on_signals(inbox: Inbox) -> None:
+    # The handler may interrupt code that holds the inbox's lock: end the inbox from a thread of its own.
+    def stop(*_: object) -> None:
+        threading.Thread(target=inbox.end, daemon=True).start()
+
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, stop)
+
+
+def _leave(code: int) -> NoReturn:
+    """End the process now: its reader blocks on the wire, and abandoned work would hold it back."""
+    sys.stderr.flush()
+    os._exit(code)

@@ -1,0 +1,112 @@
+"""Answers a client's first messages from the manifest. Leaves all that it is not sure of to the SDK."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from deltos.server.manifest import Manifest
+    from deltos.tool import JsonObject
+
+_VERSION_KEY = "io.modelcontextprotocol/protocolVersion"
+_CLIENT_KEY = "io.modelcontextprotocol/clientInfo"
+_CAPABILITIES_KEY = "io.modelcontextprotocol/clientCapabilities"
+_FREE_FORM = {"experimental", "extensions"}
+_ENVELOPE_KEYS = {_VERSION_KEY, _CLIENT_KEY, _CAPABILITIES_KEY, "progressToken"}
+
+
+class Greeter:
+    """Knows what was agreed so far: nothing, a handshake, or that each request names its protocol version."""
+
+    def __init__(self, manifest: Manifest) -> None:
+        self._manifest = manifest
+        self._modern = False
+        self.opening: bytes | None = None
+
+    def answer(self, line: bytes, message: JsonObject) -> bytes | None:
+        """The reply to `message`, which came as `line`; None when it is not for us."""
+        request_id = message.get("id")
+        if message.get("jsonrpc") != "2.0" or not _is_label(request_id):
+            return None
+        result = self._result(message.get("method"), message.get("params") or {})
+        if result is None:
+            return None
+        if self.opening is None:
+            self.opening = line
+        reply = {"jsonrpc": "2.0", "id": request_id, "result": result}
+        return json.dumps(reply, separators=(",", ":")).encode()
+
+    def _result(self, method: object, params: object) -> JsonObject | None:
+        if not isinstance(params, dict):
+            return None
+        meta = params.get("_meta", {})
+        if not isinstance(meta, dict) or not _is_label(meta.get("progressToken", 0)):
+            return None
+        if method == "initialize":
+            return self._handshake(params)
+        if params.keys() - {"_meta"}:
+            return None
+        return self._modern_result(method, meta) if _VERSION_KEY in meta else self._handshake_result(method)
+
+    def _handshake(self, params: JsonObject) -> JsonObject | None:
+        version = params.get("protocolVersion")
+        known = isinstance(version, str) and _is_client(params.get("clientInfo"))
+        if self.opening or not known or not _are_capabilities(params.get("capabilities")):
+            return None
+        return self._manifest.initialize_result(str(version))
+
+    def _handshake_result(self, method: object) -> JsonObject | None:
+        if self.opening is None or self._modern:
+            return None
+        if method == "ping":
+            return {}
+        return self._manifest.tools_result() if method == "tools/list" else None
+
+    def _modern_result(self, method: object, meta: JsonObject) -> JsonObject | None:
+        if (self.opening and not self._modern) or not self._is_envelope(meta):
+            return None
+        if method == "server/discover":
+            result = self._manifest.discover_result()
+        elif method == "tools/list":
+            result = self._manifest.modern_tools_result()
+        else:
+            return None
+        self._modern = True
+        return result
+
+    def _is_envelope(self, meta: JsonObject) -> bool:
+        return (
+            meta.keys() <= _ENVELOPE_KEYS
+            and meta[_VERSION_KEY] in self._manifest.modern_versions
+            and (_CLIENT_KEY not in meta or _is_client(meta[_CLIENT_KEY]))
+            and _are_capabilities(meta.get(_CAPABILITIES_KEY))
+        )
+
+
+def _is_label(value: object) -> bool:
+    """Whether `value` can be a request's id or a progress token."""
+    return isinstance(value, int | str) and not isinstance(value, bool)
+
+
+def _is_client(value: Any) -> bool:
+    """Whether `value` is a plain `clientInfo`: a name, a version and perhaps a title."""
+    return (
+        isinstance(value, dict)
+        and {"name", "version"} <= value.keys() <= {"name", "version", "title"}
+        and all(isinstance(text, str) for text in value.values())
+    )
+
+
+def _are_capabilities(value: Any) -> bool:
+    """Whether `value` is a plain set of client capabilities: nothing nested whose form only the SDK knows."""
+    return isinstance(value, dict) and all(
+        isinstance(settings, dict) and all(_is_setting(name, setting) for setting in settings.values())
+        for name, settings in value.items()
+    )
+
+
+def _is_setting(capability: str, value: object) -> bool:
+    if capability == "roots":
+        return isinstance(value, bool)
+    return isinstance(value, dict) and (capability in _FREE_FORM or not value)

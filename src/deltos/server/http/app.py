@@ -1,0 +1,173 @@
+"""Puts the HTTP server together: routes, guards, tokens, the SDK's session manager."""
+
+from __future__ import annotations
+
+import json
+import time
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import anyio
+from mcp.server.auth.middleware.auth_context import AuthContextMiddleware
+from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser, BearerAuthBackend, RequireAuthMiddleware
+from mcp.server.auth.routes import build_resource_metadata_url, create_protected_resource_routes
+from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
+from pydantic import AnyHttpUrl
+from starlette.applications import Starlette
+from starlette.middleware import Middleware
+from starlette.middleware.authentication import AuthenticationMiddleware
+from starlette.responses import JSONResponse, PlainTextResponse
+from starlette.routing import Route
+
+from deltos.server.access import SCOPES, Level, level_needed
+from deltos.server.http import metrics as prometheus
+from deltos.server.http.guard import Doorkeeper, Gate
+from deltos.server.http.metrics import Metrics
+from deltos.server.http.options import MCP_PATH
+from deltos.server.http.origin import OriginPolicy
+from deltos.server.http.rate import RateLimit
+from deltos.server.http.reception import Pass, Reception
+from deltos.server.http.refusal import refusal
+from deltos.server.protocol import Surface, build_server
+from deltos.tool import snake_case
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Callable
+
+    from mcp.server.lowlevel import Server
+    from starlette.requests import Request
+    from starlette.responses import Response
+    from starlette.types import ASGIApp, Scope
+
+    from deltos.server.choice import Choice
+    from deltos.server.http.options import HttpOptions
+    from deltos.server.http.verify import Verifier
+    from deltos.server.manifest import Manifest
+    from deltos.server.workbench import Outcome
+
+    Build = Callable[[Manifest, Surface], Server[Any]]
+
+
+@dataclass(frozen=True, slots=True)
+class HttpApp:
+    """The application, and its gate, which whoever runs it closes at the end."""
+
+    asgi: ASGIApp
+    gate: Gate
+
+
+def build_app(options: HttpOptions, choice: Choice, verifier: Verifier | None, build: Build = build_server) -> HttpApp:
+    """The application for `options`; without a verifier anyone who reaches it may call."""
+    limits, metrics, manifest = options.limits, Metrics(), choice.manifest
+    reception = Reception(options.start, options.roots)
+
+    def observe(name: str, outcome: Outcome, seconds: float) -> None:
+        tool = snake_case(name) if snake_case(name) in _levels(manifest) else "unknown"
+        metrics.count("deltos_tool_calls_total", tool=tool, outcome="error" if outcome.is_error else "ok")
+        metrics.observe("deltos_tool_seconds", seconds, tool=tool)
+
+    surface = Surface(manifest, choice.workbench, reception.receive, observe, follow_roots=False)
+    manager = StreamableHTTPSessionManager(
+        build(manifest, surface),
+        session_idle_timeout=limits.session_idle_seconds,
+        max_request_body_size=limits.body_bytes,
+        max_sessions=limits.sessions,
+    )
+    rate = RateLimit(limits.calls_per_second, time.monotonic)
+    gate = Gate(manager.handle_request, limits, rate, lambda scope, body: _scope_refusal(scope, body, manifest))
+    _describe(metrics, gate, reception)
+    app = Starlette(
+        routes=_routes(options, gate, metrics, guarded=verifier is not None),
+        middleware=_authentication(verifier),
+        lifespan=lambda _app: _running(manager, choice, surface),
+    )
+    return HttpApp(Doorkeeper(app, OriginPolicy.of(options), metrics), gate)
+
+
+@asynccontextmanager
+async def _running(manager: StreamableHTTPSessionManager, choice: Choice, surface: Surface) -> AsyncIterator[None]:
+    async with manager.run(), anyio.create_task_group() as tasks:
+        tasks.start_soon(choice.follow, surface)
+        yield
+        surface.listen.close()
+        tasks.cancel_scope.cancel()
+
+
+def _routes(options: HttpOptions, gate: Gate, metrics: Metrics, *, guarded: bool) -> list[Route]:
+    async def health(_: Request) -> Response:
+        status = "shutting down" if gate.closed else "ok"
+        return JSONResponse({"status": status}, status_code=503 if gate.closed else 200)
+
+    async def show_metrics(_: Request) -> Response:
+        return PlainTextResponse(metrics.text(), media_type=prometheus.CONTENT_TYPE)
+
+    shown = Route("/metrics", show_metrics, methods=["GET"])
+    routes = [Route("/healthz", health, methods=["GET"])]
+    if not guarded:
+        return [*routes, shown, Route(MCP_PATH, gate)]
+    metadata_url = build_resource_metadata_url(AnyHttpUrl(options.oauth.resource)) if options.oauth else None
+    routes += [
+        Route("/metrics", RequireAuthMiddleware(shown.app, [Level.ADMIN.scope], metadata_url)),
+        Route(MCP_PATH, RequireAuthMiddleware(gate, [Level.READ.scope], metadata_url)),
+    ]
+    return [*routes, *(_metadata_routes(options))]
+
+
+def _metadata_routes(options: HttpOptions) -> list[Route]:
+    """Where clients learn which issuer's tokens are accepted."""
+    if options.oauth is None:
+        return []
+    return create_protected_resource_routes(
+        AnyHttpUrl(options.oauth.resource), [AnyHttpUrl(options.oauth.issuer)], list(SCOPES), "Deltos"
+    )
+
+
+def _authentication(verifier: Verifier | None) -> list[Middleware]:
+    if verifier is None:
+        return []
+    return [
+        Middleware(AuthenticationMiddleware, backend=BearerAuthBackend(verifier)),
+        Middleware(AuthContextMiddleware),
+    ]
+
+
+def _levels(manifest: Manifest) -> dict[str, Level]:
+    """The level that each tool on offer asks for."""
+    hints = {listing["name"]: listing["annotations"] for listing in manifest.listings()}
+    return {
+        name: level_needed(read_only=hint["readOnlyHint"], destructive=hint["destructiveHint"])
+        for name, hint in hints.items()
+    }
+
+
+def _scope_refusal(scope: Scope, body: bytes, manifest: Manifest) -> Response | None:
+    """The 403 that the specification asks for when a token does not reach a tool.
+
+    A courtesy that lets clients ask for more: the workbench refuses such a call whatever this one makes of the body.
+    """
+    user = scope.get("user")
+    shown = user.access_token if isinstance(user, AuthenticatedUser) else None
+    if not isinstance(shown, Pass) or b"tools/call" not in body:
+        return None
+    needed = _levels(manifest).get(snake_case(_called_tool(json.loads(body))), Level.READ)
+    if shown.level >= needed:
+        return None
+    challenge = f'Bearer error="insufficient_scope", scope="{needed.scope}"'
+    return refusal(403, f"This tool needs the scope '{needed.scope}'", {"WWW-Authenticate": challenge})
+
+
+def _called_tool(message: dict[str, Any]) -> str:
+    name = (message.get("params") or {}).get("name") if message.get("method") == "tools/call" else None
+    return name if isinstance(name, str) else ""
+
+
+def _describe(metrics: Metrics, gate: Gate, reception: Reception) -> None:
+    metrics.describe("deltos_http_requests_total", "HTTP requests by path, method and status.")
+    metrics.describe("deltos_http_first_byte_seconds", "Time until a response began.")
+    metrics.describe("deltos_tool_calls_total", "Tool calls by tool and outcome.")
+    metrics.describe("deltos_tool_seconds", "Time that tools took.")
+    metrics.gauge("deltos_http_requests_in_flight", lambda: gate.in_flight)
+    metrics.gauge("deltos_sessions", lambda: reception.session_count)
+    started = time.time()
+    metrics.gauge("process_start_time_seconds", lambda: started)

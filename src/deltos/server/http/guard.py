@@ -1,0 +1,164 @@
+"""What a request passes before it reaches the protocol: its host, its rate, room, its body. Plain ASGI."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING
+
+import anyio
+from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
+from starlette.datastructures import Headers
+
+from deltos.server.http.refusal import as_response, refusal
+from deltos.server.messages import Refused, read_message
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from starlette.responses import Response
+    from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+    from deltos.server.http.metrics import Metrics
+    from deltos.server.http.options import Limits
+    from deltos.server.http.origin import OriginPolicy
+    from deltos.server.http.rate import RateLimit
+
+    ScopeCheck = Callable[[Scope, bytes], Response | None]
+
+_PATHS = frozenset({"/mcp", "/healthz", "/metrics"})
+
+
+class Doorkeeper:
+    """The outermost layer: counts every request and turns away those for other hosts and from foreign pages."""
+
+    def __init__(self, app: ASGIApp, policy: OriginPolicy, metrics: Metrics) -> None:
+        self._app = app
+        self._policy = policy
+        self._metrics = metrics
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve one request."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        started = time.monotonic()
+
+        async def counted_send(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                self._count(scope, message["status"], time.monotonic() - started)
+            await send(message)
+
+        await (self._turned_away(scope) or self._app)(scope, receive, counted_send)
+
+    def _turned_away(self, scope: Scope) -> Response | None:
+        headers = Headers(scope=scope)
+        if len(headers.getlist("host")) != 1 or not self._policy.admits_host(headers["host"]):
+            return refusal(421, "Misdirected Request: this host is not served here")
+        if not all(self._policy.admits_origin(origin) for origin in headers.getlist("origin")):
+            return refusal(403, "Forbidden: this origin may not call")
+        return None
+
+    def _count(self, scope: Scope, status: int, seconds: float) -> None:
+        path = scope["path"] if scope["path"] in _PATHS else "other"
+        method = scope["method"] if scope["method"] in ("GET", "POST", "DELETE") else "other"
+        self._metrics.count("deltos_http_requests_total", path=path, method=method, status=str(status))
+        self._metrics.observe("deltos_http_first_byte_seconds", seconds, path=path, method=method)
+
+
+class Gate:
+    """The layer before the protocol: how often, how many at once, how large; none once the server is to end."""
+
+    def __init__(self, app: ASGIApp, limits: Limits, rate: RateLimit, check_scope: ScopeCheck) -> None:
+        self._app = app
+        self._limits = limits
+        self._rate = rate
+        self._check_scope = check_scope
+        self._emptied = anyio.Event()
+        self.in_flight = 0
+        self.closed = False
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve one request."""
+        if turned_away := self._turned_away(scope):
+            await turned_away(scope, receive, send)
+        elif scope["method"] == "POST":
+            self.in_flight += 1
+            try:
+                await self._serve(scope, receive, send)
+            finally:
+                self.in_flight -= 1
+                if not self.in_flight:
+                    self._emptied.set()
+        else:
+            await self._app(scope, receive, send)
+
+    async def drain(self, seconds: float) -> None:
+        """Let nobody in any more; return when the last request is answered, or after `seconds`."""
+        self.closed = True
+        with anyio.move_on_after(seconds):
+            while self.in_flight:
+                self._emptied = anyio.Event()
+                await self._emptied.wait()
+
+    def _turned_away(self, scope: Scope) -> Response | None:
+        if self.closed:
+            return refusal(503, "The server is shutting down", {"Retry-After": "1", "Connection": "close"})
+        if wait_seconds := self._rate.wait_seconds(_caller(scope)):
+            return refusal(429, "Too many requests", {"Retry-After": str(wait_seconds)})
+        if self.in_flight >= self._limits.concurrent_requests:
+            return refusal(503, "Too many requests at once", {"Retry-After": "1"})
+        return None
+
+    async def _serve(self, scope: Scope, receive: Receive, send: Send) -> None:
+        try:
+            with anyio.fail_after(self._limits.body_seconds):
+                body = await self._body(scope, receive)
+        except TimeoutError:
+            await refusal(408, "The request took too long to arrive", {"Connection": "close"})(scope, receive, send)
+            return
+        if body is None:  # the client has gone
+            return
+        refused = self._refused(scope, body)
+        await (refused or self._app)(scope, _replay(body, receive), send)
+
+    def _refused(self, scope: Scope, body: bytes) -> Response | None:
+        if len(body) > self._limits.body_bytes:
+            return refusal(413, "The request is too large", {"Connection": "close"})
+        try:
+            read_message(body)
+        except Refused as refused:
+            return as_response(refused)
+        return self._check_scope(scope, body)
+
+    async def _body(self, scope: Scope, receive: Receive) -> bytes | None:
+        """The whole body, or of a larger one just more than is allowed; None when the client hung up."""
+        declared = Headers(scope=scope).get("content-length", "")
+        if declared.isdecimal() and int(declared) > self._limits.body_bytes:
+            return bytes(self._limits.body_bytes + 1)
+        parts = bytearray()
+        while len(parts) <= self._limits.body_bytes:
+            message = await receive()
+            if message["type"] != "http.request":
+                return None
+            parts += message.get("body", b"")
+            if not message.get("more_body", False):
+                break
+        return bytes(parts)
+
+
+def _caller(scope: Scope) -> str:
+    user = scope.get("user")
+    if isinstance(user, AuthenticatedUser):
+        return f"token {user.access_token.client_id}"
+    client = scope.get("client")
+    return f"address {client[0]}" if client else ""
+
+
+def _replay(body: bytes, receive: Receive) -> Receive:
+    """A `receive` that gives the body once more, then whatever comes after it."""
+    pending: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
+
+    async def replay() -> Message:
+        return pending.pop() if pending else await receive()
+
+    return replay

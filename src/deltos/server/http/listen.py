@@ -1,0 +1,166 @@
+"""`deltos mcp --http`: opens the port, serves until it is told to stop, lets running calls finish."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+import sys
+import threading
+import time
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any
+
+import uvicorn
+
+from deltos.config import Config
+from deltos.errors import BadArgument, DeltosError
+from deltos.server.access import Tokens, is_valid
+from deltos.server.choice import Choice
+from deltos.server.http.app import build_app
+from deltos.server.http.connection import impatient
+from deltos.server.http.options import MCP_PATH, parse_options
+from deltos.server.http.verify import IssuedTokens, Verifier
+from deltos.server.manifest import Manifest
+from deltos.server.protocol import build_server
+from deltos.server.workbench import Workbench
+from deltos.store.tokens import TokenStore
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from pathlib import Path
+    from types import FrameType
+
+    from deltos.server.http.app import Build, HttpApp
+    from deltos.server.http.options import HttpOptions
+    from deltos.tool import Toolbox
+
+DRAIN_SECONDS = 0.5
+STREAMS_END_SECONDS = 2
+BACKLOG = 1_024
+
+
+def main(
+    words: Sequence[str],
+    open_toolbox: Callable[[Config], Toolbox],
+    manifest_path: Path,
+    build: Build = build_server,
+) -> int:
+    """Serve over HTTP until a signal ends it. Exit code: 0 after a signal, 1 when it cannot serve, 2 when misused."""
+    try:
+        options = parse_options(words)
+        config = Config.from_environment(toolsets=options.toolsets)
+        verifier = _verifier(options, config.home)
+    except DeltosError as error:
+        sys.stderr.write(f"deltos mcp: {error}\n")
+        return 2
+    try:
+        listening = _listen(options)
+    except OSError as error:
+        sys.stderr.write(f"deltos mcp: cannot listen on {options.host}:{options.port}: {error.strerror or error}\n")
+        return 1
+    manifest = Manifest.load(config.toolsets, manifest_path)
+    workbench = Workbench(lambda: open_toolbox(config))
+    threading.Thread(target=workbench.warm_up, name="deltos-warm-up", daemon=True).start()
+    _allow_connections(options.limits.connections)
+    _announce(options, listening, tool_count=len(manifest.listings()))
+    choice = Choice(config, manifest, workbench, open_toolbox)
+    asyncio.run(_serve(options, lambda: build_app(options, choice, verifier, build), listening))
+    workbench.close(DRAIN_SECONDS)
+    return 0
+
+
+class DrainingServer(uvicorn.Server):
+    """On the first signal lets running requests finish, and only then ends; a second one ends at once."""
+
+    def __init__(self, config: uvicorn.Config, app: HttpApp, grace_seconds: float) -> None:
+        super().__init__(config)
+        self._app = app
+        self._grace_seconds = grace_seconds
+        self._loop = asyncio.get_running_loop()
+        self._draining: asyncio.Task[None] | None = None
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:  # noqa: ARG002 - uvicorn's signature
+        """Answer a signal. Runs between any two instructions of the main thread, so it only passes the word."""
+        with suppress(RuntimeError):  # the loop is closed: we are ending already
+            self._loop.call_soon_threadsafe(self._stop)
+
+    def _stop(self) -> None:
+        if self._draining is None:
+            self._draining = self._loop.create_task(self._drain())
+        else:
+            self.should_exit = self.force_exit = True
+
+    async def _drain(self) -> None:
+        await self._app.gate.drain(self._grace_seconds)
+        self.should_exit = True
+
+
+async def _serve(options: HttpOptions, make_app: Callable[[], HttpApp], listening: socket.socket) -> None:
+    app = make_app()  # inside the loop: its parts belong to it
+    tls: dict[str, Any] = {}
+    if options.tls_certificate:
+        tls = {"ssl_certfile": options.tls_certificate, "ssl_keyfile": options.tls_key}
+    config = uvicorn.Config(
+        app.asgi,
+        http=impatient(options.limits.header_seconds),
+        ws="none",
+        log_level="warning",
+        access_log=False,
+        server_header=False,
+        limit_concurrency=options.limits.connections,
+        timeout_graceful_shutdown=STREAMS_END_SECONDS,
+        **tls,
+    )
+    await DrainingServer(config, app, options.limits.grace_seconds).serve(sockets=[listening])
+
+
+def _verifier(options: HttpOptions, home: Path) -> Verifier | None:
+    """What tells valid tokens from others; None where none are needed."""
+    if not options.demands_token:
+        return None
+    store = TokenStore(home)
+    now = time.time()
+    if options.oauth is None and not any(is_valid(token, now) for token in store.all()):
+        raise BadArgument(
+            "there is no valid token, so nobody could call",
+            hint="Make one with `deltos token create NAME`, or serve on loopback.",
+        )
+    return Verifier(Tokens(store, time.time), IssuedTokens(options.oauth) if options.oauth else None)
+
+
+def _listen(options: HttpOptions) -> socket.socket:
+    family, kind, protocol, _, address = socket.getaddrinfo(
+        options.host, options.port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+    )[0]
+    listening = socket.socket(family, kind, protocol)
+    if sys.platform != "win32":  # there it would let a second server take the port
+        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listening.bind(address)
+        listening.listen(BACKLOG)
+    except OSError:
+        listening.close()
+        raise
+    return listening
+
+
+def _allow_connections(wanted: int) -> None:
+    """Raise the number of files that this process may open, as far as the system lets us."""
+    if sys.platform == "win32":
+        return
+    import resource  # deferred: not on every platform
+
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    allowed = 2 * wanted if hard == resource.RLIM_INFINITY else min(2 * wanted, hard)
+    if soft != resource.RLIM_INFINITY and soft < allowed:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (allowed, hard))
+
+
+def _announce(options: HttpOptions, listening: socket.socket, *, tool_count: int) -> None:
+    host = f"[{options.host}]" if ":" in options.host else options.host
+    url = f"{options.scheme}://{host}:{listening.getsockname()[1]}{MCP_PATH}"
+    tokens = "bearer token needed" if options.demands_token else "no token needed on this machine"
+    sys.stdout.write(f"deltos mcp: serving {tool_count} tools at {url} ({tokens})\n")
+    sys.stdout.flush()
+    if options.demands_token and options.scheme == "http":
+        sys.stderr.write("deltos mcp: without TLS tokens can be read on the way; put a TLS proxy before it\n")

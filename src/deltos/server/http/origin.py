@@ -1,0 +1,61 @@
+"""Which `Host` and `Origin` headers are believed: a page on the web must not talk to a server on this machine."""
+
+from __future__ import annotations
+
+import ipaddress
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+
+from deltos.server.http.options import host_name, is_loopback
+
+if TYPE_CHECKING:
+    from deltos.server.http.options import HttpOptions
+
+
+@dataclass(frozen=True, slots=True)
+class OriginPolicy:
+    """The names under which clients may reach the server, and the pages that may call it."""
+
+    bind_host: str
+    hosts: frozenset[str]
+    origins: frozenset[str]
+
+    @classmethod
+    def of(cls, options: HttpOptions) -> OriginPolicy:
+        """The policy of a server with these options."""
+        return cls(options.host, frozenset(options.allowed_hosts), frozenset(options.allowed_origins))
+
+    def admits_host(self, header: str) -> bool:
+        """Whether a request may say that it was sent to `header`."""
+        name = host_name(header)
+        if not name:
+            return False
+        if is_loopback(name) or name == self.bind_host or header.lower() in self.hosts or name in self.hosts:
+            return True
+        # Rebinding needs a name. A server on all addresses cannot know which of them it is called by.
+        return _is_unspecified(self.bind_host) and _is_address(name)
+
+    def admits_origin(self, header: str) -> bool:
+        """Whether a page of that origin may call. No origin means no page."""
+        if not header:
+            return True
+        try:
+            parts = urlsplit(header)
+            name = parts.hostname or ""
+        except ValueError:
+            return False
+        local = parts.scheme in ("http", "https") and is_loopback(name)
+        return local or header.lower().rstrip("/") in self.origins
+
+
+def _is_address(host: str) -> bool:
+    try:
+        ipaddress.ip_address(host)
+    except ValueError:
+        return False
+    return True
+
+
+def _is_unspecified(host: str) -> bool:
+    return _is_address(host) and ipaddress.ip_address(host).is_unspecified

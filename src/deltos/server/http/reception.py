@@ -1,0 +1,90 @@
+"""Tells who an HTTP request comes from: the conversation of its session, and what its token stands for."""
+
+from __future__ import annotations
+
+import os
+import weakref
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
+from mcp.server.auth.provider import AccessToken
+
+from deltos.confinement import Confinement
+from deltos.errors import NotFound
+from deltos.server.access import Level  # noqa: TC001 - pydantic reads the annotation
+from deltos.server.conversation import Conversation
+from deltos.server.visitor import Visitor
+from deltos.workspace.identity import identify
+
+if TYPE_CHECKING:
+    from mcp.server.context import ServerRequestContext
+
+
+_NOWHERE = Path(os.devnull)  # the project of a token whose projects are not served
+
+
+class Pass(AccessToken):
+    """A verified token in the SDK's form, with what it stands for in ours; no projects means all that are served."""
+
+    level: Level
+    projects: tuple[str, ...] = ()
+
+
+class Reception:
+    """Keeps a conversation for as long as its session lives."""
+
+    def __init__(self, start: Path, roots: tuple[Path, ...]) -> None:
+        self._start = start
+        self._confinement = Confinement(roots)
+        self._conversations: dict[int, Conversation] = {}
+        self._narrower: dict[tuple[str, ...], Confinement] = {}
+
+    @property
+    def session_count(self) -> int:
+        """How many sessions have a conversation."""
+        return len(self._conversations)
+
+    def receive(self, context: ServerRequestContext[Any, Any]) -> Visitor:
+        """The visitor behind a request."""
+        shown = _pass_of(context)
+        if shown is None:
+            return Visitor(self._conversation(context, self._start), confinement=self._confinement)
+        confinement = self._confinement_of(shown.projects)
+        start = self._start if confinement.admits(self._start) else next(iter(confinement.roots), _NOWHERE)
+        return Visitor(self._conversation(context, start), shown.level, confinement)
+
+    def _conversation(self, context: ServerRequestContext[Any, Any], start: Path) -> Conversation:
+        # What the client said at its handshake is one object that lives exactly as long as its session. Requests
+        # without a handshake carry it themselves, or not at all: each has a conversation of its own.
+        client = context.session.client_params
+        if client is None:
+            return Conversation(start)
+        key = id(client)
+        if key not in self._conversations:
+            self._conversations[key] = Conversation(start)
+            weakref.finalize(client, self._conversations.pop, key, None)
+        return self._conversations[key]
+
+    def _confinement_of(self, projects: tuple[str, ...]) -> Confinement:
+        if not projects:
+            return self._confinement
+        if projects not in self._narrower:
+            roots = tuple(path for path in map(Path, projects) if self._confinement.admits(path))
+            self._narrower[projects] = Confinement(roots, _project_ids(roots))
+        return self._narrower[projects]
+
+
+def _pass_of(context: ServerRequestContext[Any, Any]) -> Pass | None:
+    user = context.request.scope.get("user") if context.request else None
+    token = user.access_token if isinstance(user, AuthenticatedUser) else None
+    return token if isinstance(token, Pass) else None
+
+
+def _project_ids(roots: tuple[Path, ...]) -> frozenset[str]:
+    found = set()
+    for root in roots:
+        with suppress(NotFound):  # a project that is gone has no memories to show
+            found.add(identify(root).project_id)
+    return frozenset(found)

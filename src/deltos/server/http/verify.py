@@ -1,0 +1,94 @@
+"""Verifies bearer tokens in the form that the SDK asks for: our own, and those of an OAuth issuer."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import anyio.to_thread
+import jwt
+
+from deltos.server.access import TOKEN_PREFIX, Level
+from deltos.server.http.reception import Pass
+
+if TYPE_CHECKING:
+    from deltos.server.access import Tokens
+    from deltos.server.http.options import OAuthSettings
+
+ALGORITHMS = ("RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA")
+KEYS_TIMEOUT_SECONDS = 10
+_LEEWAY_SECONDS = 30
+
+
+class Verifier:
+    """Accepts our own tokens and, where an issuer is configured, its access tokens."""
+
+    def __init__(self, tokens: Tokens, issued: IssuedTokens | None) -> None:
+        self._tokens = tokens
+        self._issued = issued
+
+    async def verify_token(self, token: str) -> Pass | None:
+        """What a bearer token stands for; None when it is not valid."""
+        if token.startswith(f"{TOKEN_PREFIX}_"):
+            return await anyio.to_thread.run_sync(self._verify_own, token)
+        return await anyio.to_thread.run_sync(self._issued.verify, token) if self._issued else None
+
+    def _verify_own(self, token: str) -> Pass | None:
+        grant = self._tokens.verify(token)
+        if grant is None:
+            return None
+        return Pass(
+            token="",  # not kept: nothing needs it from here on
+            client_id=grant.token_id,
+            scopes=scopes_of(grant.level),
+            expires_at=grant.expires_at,
+            level=grant.level,
+            projects=grant.projects,
+        )
+
+
+class IssuedTokens:
+    """Access tokens (JWT) of an OAuth issuer, meant for this server."""
+
+    def __init__(self, settings: OAuthSettings) -> None:
+        self._settings = settings
+        self._keys = jwt.PyJWKClient(settings.jwks_url, cache_keys=True, timeout=KEYS_TIMEOUT_SECONDS)
+
+    def verify(self, token: str) -> Pass | None:
+        """What a token stands for; None when it is not valid or its keys cannot be had."""
+        try:
+            key = self._keys.get_signing_key_from_jwt(token)
+            claims = jwt.decode(
+                token,
+                key,
+                algorithms=list(ALGORITHMS),
+                audience=self._settings.resource,
+                issuer=self._settings.issuer,
+                leeway=_LEEWAY_SECONDS,
+                options={"require": ["exp", "iss", "aud"]},
+            )
+        except jwt.PyJWTError:
+            return None
+        return _as_pass(claims)
+
+
+def scopes_of(level: Level) -> list[str]:
+    """The scopes that a level stands for."""
+    return [other.scope for other in Level if other <= level]
+
+
+def _as_pass(claims: dict[str, Any]) -> Pass | None:
+    words = claims.get("scope") or claims.get("scp") or ()
+    given = set(words.split() if isinstance(words, str) else words)
+    levels = [level for level in Level if {level.scope, f"deltos:{level.scope}"} & given]
+    if not levels:
+        return None
+    subject = str(claims.get("sub") or "")
+    return Pass(
+        token="",
+        client_id=str(claims.get("client_id") or claims.get("azp") or subject or "oauth"),
+        subject=subject or None,
+        scopes=scopes_of(max(levels)),
+        expires_at=int(claims["exp"]),
+        claims={"iss": claims["iss"]},
+        level=max(levels),
+    )

@@ -1,0 +1,132 @@
+"""How the server introduces itself: kept in `manifest.json`, so that first answers need no tools and no SDK.
+
+`python -m deltos.server.manifest` writes it from the tool definitions; tests hold it to them and the SDK.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from deltos.server.instructions import instructions
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable
+
+    from deltos.tool import JsonObject, Tool
+
+MANIFEST_PATH = Path(__file__).with_name("manifest.json")
+SERVER_NAME = "deltos"
+SERVER_TITLE = "Deltos"
+SERVER_INFO_KEY = "io.modelcontextprotocol/serverInfo"
+
+
+class Manifest:
+    """What a server that offers `toolsets` says about itself, for every protocol version."""
+
+    def __init__(self, document: JsonObject, toolsets: Collection[str]) -> None:
+        self._document = document
+        self._toolsets = toolsets
+
+    @classmethod
+    def load(cls, toolsets: Collection[str], path: Path = MANIFEST_PATH) -> Manifest:
+        """Read the generated file."""
+        return cls(json.loads(path.read_text(encoding="utf-8")), toolsets)
+
+    def offer(self, toolsets: Collection[str]) -> None:
+        """Offer other toolsets from now on."""
+        self._toolsets = toolsets
+
+    @property
+    def instructions(self) -> str:
+        """What an agent is told about the tools on offer."""
+        return instructions(self._toolsets)
+
+    @property
+    def version(self) -> str:
+        """The version that the server reports."""
+        return str(self._document["server_info"]["version"])
+
+    @property
+    def modern_versions(self) -> list[str]:
+        """Protocol versions without a handshake: each request carries its own."""
+        return list(self._document["modern_versions"])
+
+    def listings(self) -> list[JsonObject]:
+        """The tools on offer, as `tools/list` shows them."""
+        return [tool["listing"] for tool in self._document["tools"] if tool["toolset"] in self._toolsets]
+
+    def input_schema(self, name: str) -> JsonObject | None:
+        """The schema of a tool's arguments; None for a tool that is not on offer."""
+        return next((listing["inputSchema"] for listing in self.listings() if listing["name"] == name), None)
+
+    def initialize_result(self, requested_version: str) -> JsonObject:
+        """The answer to `initialize`, in the requested version if we speak it, else in the newest."""
+        versions = self._document["handshake_versions"]
+        return {
+            "protocolVersion": requested_version if requested_version in versions else versions[-1],
+            "capabilities": self._document["capabilities"],
+            "serverInfo": self._document["server_info"],
+            "instructions": self.instructions,
+        }
+
+    def tools_result(self) -> JsonObject:
+        """The answer to `tools/list` after a handshake."""
+        return {"tools": self.listings()}
+
+    def modern_tools_result(self) -> JsonObject:
+        """The answer to `tools/list` without a handshake."""
+        return self._modern({"tools": self.listings()})
+
+    def discover_result(self) -> JsonObject:
+        """The answer to `server/discover`."""
+        return self._modern(
+            {
+                "supportedVersions": self.modern_versions,
+                "capabilities": self._document["modern_capabilities"],
+                "instructions": self.instructions,
+            }
+        )
+
+    def _modern(self, result: JsonObject) -> JsonObject:
+        envelope: JsonObject = {"resultType": "complete", "ttlMs": 0, "cacheScope": "private"}
+        return {**result, **envelope, "_meta": {SERVER_INFO_KEY: self._document["server_info"]}}
+
+
+def describe(tools: Iterable[Tool], *, version: str) -> JsonObject:
+    """The manifest of `tools`, with what the SDK says of versions and capabilities."""
+    from deltos.server.protocol import capabilities, protocol_versions  # deferred: imports the SDK
+
+    handshake_versions, modern_versions = protocol_versions()
+    document: JsonObject = {
+        "server_info": {"name": SERVER_NAME, "title": SERVER_TITLE, "version": version},
+        "handshake_versions": handshake_versions,
+        "modern_versions": modern_versions,
+        "tools": [{"toolset": tool.toolset, "listing": tool.listing()} for tool in tools],
+    }
+    handshake, modern = capabilities(Manifest(document, ()))
+    return {**document, "capabilities": handshake, "modern_capabilities": modern}
+
+
+def write(document: JsonObject, path: Path = MANIFEST_PATH) -> None:
+    """Write a manifest where the server looks for it."""
+    path.write_text(json.dumps(document, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+
+
+def main(path: Path = MANIFEST_PATH) -> None:
+    """Write the manifest of all tools there are."""
+    from tempfile import TemporaryDirectory  # deferred, as all that only the generator needs
+
+    from deltos import __version__
+    from deltos.config import Config
+    from deltos.server.toolbox import open_toolbox
+
+    with TemporaryDirectory() as home:
+        toolbox = open_toolbox(Config(Path(home)))
+        write(describe(toolbox.tools, version=__version__), path)
+        toolbox.close()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,165 @@
+"""Serves one client over the claimed pipes: carries messages between the inbox, the SDK and the wire."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import math
+import threading
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+import anyio
+import anyio.to_thread
+import mcp_types as types
+from mcp.shared.message import SessionMessage
+
+from deltos.server.choice import Choice
+from deltos.server.conversation import Conversation
+from deltos.server.messages import Message, Refused, answered_id, read_message, write_message
+from deltos.server.protocol import Surface, build_server
+from deltos.server.visitor import Visitor
+from deltos.server.workbench import Workbench
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from deltos.config import Config
+    from deltos.server.inbox import Inbox
+    from deltos.server.manifest import Manifest
+    from deltos.server.wire import Wire
+    from deltos.tool import Toolbox
+
+GRACE_SECONDS = 1.25  # with DRAIN_SECONDS, below the two seconds that clients give a server to end
+DRAIN_SECONDS = 0.5
+CLOSE_SECONDS = 5.0
+
+
+def run(
+    manifest: Manifest,
+    start: Path,
+    config: Config,
+    open_toolbox: Callable[[Config], Toolbox],
+    inbox: Inbox,
+    wire: Wire,
+) -> None:
+    """Take over from the greeter and serve until the client hangs up."""
+    workbench = Workbench(lambda: open_toolbox(config))
+    threading.Thread(target=workbench.warm_up, name="deltos-warm-up", daemon=True).start()
+    choice = Choice(config, manifest, workbench, open_toolbox)
+    anyio.run(_serve, choice, start, inbox, wire)
+    closing = threading.Thread(target=workbench.close, args=(DRAIN_SECONDS,), daemon=True)
+    closing.start()
+    closing.join(CLOSE_SECONDS)
+
+
+async def _serve(choice: Choice, start: Path, inbox: Inbox, wire: Wire) -> None:
+    visitor = Visitor(Conversation(start))
+    surface = Surface(choice.manifest, choice.workbench, lambda _: visitor)
+    server = build_server(choice.manifest, surface)
+    exchange = Exchange(inbox, wire)
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(choice.follow, surface)
+        tasks.start_soon(exchange.receive)
+        tasks.start_soon(exchange.send, tasks.cancel_scope)
+        await server.run(exchange.from_client, exchange.to_client, server.create_initialization_options())
+        with anyio.move_on_after(DRAIN_SECONDS):
+            await exchange.sent.wait()
+        tasks.cancel_scope.cancel()
+
+
+class Exchange:
+    """Both directions of one connection."""
+
+    def __init__(self, inbox: Inbox, wire: Wire) -> None:
+        self._inbox = inbox
+        self._wire = wire
+        self._queue, self._lines = anyio.create_memory_object_stream[bytes](math.inf)
+        self._to_server, self.from_client = anyio.create_memory_object_stream[SessionMessage | Exception]()
+        self.to_client, self._from_server = anyio.create_memory_object_stream[SessionMessage]()
+        self._refusals = self.to_client.clone()
+        self._unanswered = Unanswered()
+        self._greeted_id: types.RequestId | None = None
+        self._ending = False
+        self._grace = anyio.CancelScope()
+        self.sent = anyio.Event()
+
+    async def receive(self) -> None:
+        """Pass the client's messages to the server; at the end, leave a moment for answers under way."""
+        loop = asyncio.get_running_loop()
+
+        def arrive(line: bytes | None) -> None:
+            with suppress(RuntimeError):  # the loop is closed: too late
+                loop.call_soon_threadsafe(self._take, line)
+
+        if opening := self._inbox.attach(arrive):
+            self._greeted_id = json.loads(opening)["id"]
+        async with self._to_server, self._refusals:
+            async for line in self._lines:
+                await self._pass_on(line)
+            with self._grace, anyio.move_on_after(GRACE_SECONDS):
+                await self._unanswered.wait_until_none()
+
+    async def send(self, connection: anyio.CancelScope) -> None:
+        """Write the server's messages to the wire, from a thread: a client may be slow to read."""
+        async for item in self._from_server:
+            message = item.message
+            if self._greeted_id is not None and answered_id(message) == self._greeted_id:
+                self._greeted_id = None  # the greeter has answered it
+            else:
+                line = write_message(message)
+                try:
+                    await anyio.to_thread.run_sync(self._wire.write, line, abandon_on_cancel=True)
+                except OSError:  # the client is gone
+                    connection.cancel()
+            self._unanswered.note_answer(message)
+        self.sent.set()
+
+    def _take(self, line: bytes | None) -> None:
+        if line is not None:
+            self._queue.send_nowait(line)
+        elif not self._ending:
+            self._ending = True
+            self._queue.close()
+        else:  # told a second time: no more grace
+            self._grace.cancel()
+
+    async def _pass_on(self, line: bytes) -> None:
+        try:
+            message = read_message(line)
+        except Refused as refused:
+            await self._refusals.send(SessionMessage(refused.answer))
+        else:
+            self._unanswered.note_request(message)
+            await self._to_server.send(SessionMessage(message))
+
+
+class Unanswered:
+    """The requests whose answers are not yet on the wire."""
+
+    def __init__(self) -> None:
+        self._ids: set[types.RequestId] = set()
+        self._changed = anyio.Event()
+
+    def note_request(self, message: Message) -> None:
+        """A message came in: a request awaits its answer from now on, a cancelled one no longer does."""
+        if isinstance(message, types.JSONRPCRequest):
+            self._ids.add(message.id)
+        elif isinstance(message, types.JSONRPCNotification) and message.method == "notifications/cancelled":
+            self._settle((message.params or {}).get("requestId"))
+
+    def note_answer(self, message: Message) -> None:
+        """A message went out."""
+        self._settle(answered_id(message))
+
+    async def wait_until_none(self) -> None:
+        """Return once every request has its answer."""
+        while self._ids:
+            self._changed = anyio.Event()
+            await self._changed.wait()
+
+    def _settle(self, request_id: object) -> None:
+        if isinstance(request_id, int | str):
+            self._ids.discard(request_id)
+            self._changed.set()

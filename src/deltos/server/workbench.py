@@ -1,0 +1,176 @@
+"""Runs tools and turns whatever comes of it into an outcome to send. Knows no protocol and never raises."""
+
+from __future__ import annotations
+
+import difflib
+import json
+import sys
+import threading
+import time
+import traceback
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from deltos.budget import MAX_ANSWER_CHARACTERS, cut
+from deltos.confinement import confined
+from deltos.errors import BadRequest, DeltosError, NotFound, SourceError
+from deltos.server.access import check_level
+from deltos.tool import Answer, Call, check_arguments, snake_case
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from deltos.progress import Progress
+    from deltos.server.visitor import Visitor
+    from deltos.tool import JsonObject, Tool, Toolbox
+
+    OpenToolbox = Callable[[], Toolbox]
+
+_NOTE_CHARACTERS = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What a call came to: an answer, or an error told in words."""
+
+    text: str
+    structured: JsonObject | None = None
+    is_error: bool = False
+    is_bad_request: bool = False
+    truncated: bool = False
+    original_characters: int = 0
+
+
+class Workbench:
+    """The toolbox, opened by the first who needs it, and the calls that are running."""
+
+    def __init__(self, open_toolbox: OpenToolbox) -> None:
+        self._open_toolbox = open_toolbox
+        self._opening = threading.Lock()
+        self._toolbox: Toolbox | None = None
+        self._running: set[threading.Event] = set()
+
+    def warm_up(self) -> None:
+        """Open the toolbox before it is needed. A failure is left to the first call, which can tell of it."""
+        try:
+            self.toolbox()
+        except Exception as error:  # noqa: BLE001 - a surface: reported by the call that needs it
+            sys.stderr.write(f"deltos mcp: {error}\n")
+
+    def reopen(self, open_toolbox: OpenToolbox) -> None:
+        """Work with another toolbox from now on; the old one is closed once its calls have ended."""
+        with self._opening:
+            old, self._toolbox = self._toolbox, None
+            self._open_toolbox = open_toolbox
+            running = tuple(self._running)
+        if old:
+            threading.Thread(target=_close_after, args=(old, running), daemon=True).start()
+
+    def run(self, name: str, given: Mapping[str, Any], visitor: Visitor, progress: Progress) -> Outcome:
+        """Call the tool called `name` for `visitor`."""
+
+        def work(toolbox: Toolbox) -> Answer:
+            tool = find_tool(toolbox.tools, name)
+            check_level(tool, visitor.level)
+            arguments = check_arguments(tool.parameters, given)
+            return tool.run(Call(arguments, visitor.conversation, progress, repeat=toolbox.repeat_excerpts))
+
+        return self.attempt(work, visitor)
+
+    def attempt(self, work: Callable[[Toolbox], Answer], visitor: Visitor) -> Outcome:
+        """What comes of some work with the toolbox, held to what `visitor` may reach."""
+        finished = threading.Event()
+        self._running.add(finished)
+        try:
+            with confined(visitor.confinement):
+                return _outcome(work(self.toolbox()))
+        except DeltosError as error:
+            return _failure(str(error), is_bad_request=isinstance(error, BadRequest))
+        except (Exception, SystemExit) as error:  # noqa: BLE001 - a surface: tools never throw through the protocol
+            traceback.print_exc()
+            return _failure(f"internal error ({type(error).__name__}). The server's log says more.")
+        finally:
+            self._running.discard(finished)
+            finished.set()
+
+    def close(self, wait_seconds: float) -> None:
+        """Give running calls a moment to notice that nobody waits, then close the toolbox."""
+        deadline = time.monotonic() + wait_seconds
+        for finished in tuple(self._running):
+            finished.wait(max(0.0, deadline - time.monotonic()))
+        with self._opening:
+            if self._toolbox:
+                self._toolbox.close()
+
+    def toolbox(self) -> Toolbox:
+        """What is on offer, opened."""
+        with self._opening:
+            if self._toolbox is None:
+                self._toolbox = self._open_toolbox()
+            return self._toolbox
+
+
+def _close_after(toolbox: Toolbox, running: Sequence[threading.Event]) -> None:
+    for finished in running:
+        finished.wait()
+    toolbox.close()
+
+
+def find_tool(tools: Sequence[Tool], name: str) -> Tool:
+    """The tool called `name`, also when it is spelled with hyphens or in camelCase."""
+    by_name = {tool.name: tool for tool in tools}
+    tool = by_name.get(name) or by_name.get(snake_case(name))
+    if tool is None:
+        near = difflib.get_close_matches(snake_case(name[:_NOTE_CHARACTERS]), by_name, n=3)
+        hint = f"Did you mean {', '.join(near)}?" if near else f"Known: {', '.join(by_name)}."
+        raise NotFound(f"Unknown tool '{name[:_NOTE_CHARACTERS]}'", hint=hint)
+    return tool
+
+
+def _outcome(answer: Answer) -> Outcome:
+    text = _well_formed(answer.text)
+    truncated = answer.truncated or len(text) > MAX_ANSWER_CHARACTERS
+    return Outcome(
+        _capped(text),
+        structured=None if answer.structured is None else _sendable(answer.structured),
+        truncated=truncated,
+        original_characters=answer.original_characters or len(text),
+    )
+
+
+def _failure(message: str, *, is_bad_request: bool = False) -> Outcome:
+    return Outcome(_capped(_well_formed(f"Error: {message}")), is_error=True, is_bad_request=is_bad_request)
+
+
+def _capped(text: str) -> str:
+    """`text` within the hard limit; domains cut better and earlier, between results."""
+    if len(text) <= MAX_ANSWER_CHARACTERS:
+        return text
+    shown = MAX_ANSWER_CHARACTERS - _NOTE_CHARACTERS
+    note = f"showing the first {shown:,} of {len(text):,} characters (narrow the query for the rest)"
+    return f"{note}\n{cut(text, characters=shown)}"
+
+
+def _sendable(structured: JsonObject) -> JsonObject:
+    """`structured` if it can be sent as it is; data cannot be cut without breaking its promise."""
+    encoded = json.dumps(structured, ensure_ascii=False, separators=(",", ":"))
+    if len(encoded) > MAX_ANSWER_CHARACTERS:
+        raise SourceError(
+            f"The answer has {len(encoded):,} characters; no more than {MAX_ANSWER_CHARACTERS:,} can be sent",
+            hint="Lower the limit or narrow the query.",
+        )
+    whole: JsonObject = structured if _is_well_formed(encoded) else json.loads(_well_formed(encoded))
+    return whole
+
+
+def _is_well_formed(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _well_formed(text: str) -> str:
+    """`text` without lone surrogates, which no UTF-8 can carry."""
+    return text.encode("utf-8", "replace").decode("utf-8")

@@ -1,0 +1,281 @@
+"""Documentation sources, the crawl of each, and the places that crawl goes to. Pages and chunks are docs_index's."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, Any, Literal
+
+from deltos.store.sqlite import Database, Migration
+
+if TYPE_CHECKING:
+    import sqlite3
+    from collections.abc import Iterable, Sequence
+
+DOCS_001 = Migration(
+    "docs-001-sources",
+    """
+    CREATE TABLE docs_source (
+        id TEXT PRIMARY KEY,
+        name TEXT NOT NULL UNIQUE COLLATE NOCASE,
+        kind TEXT NOT NULL,
+        url TEXT NOT NULL,
+        version TEXT NOT NULL,
+        include TEXT NOT NULL,
+        exclude TEXT NOT NULL,
+        max_pages INTEGER NOT NULL,
+        max_depth INTEGER NOT NULL,
+        project_root TEXT NOT NULL,
+        generation INTEGER NOT NULL,
+        added_at REAL NOT NULL,
+        crawled_at REAL NOT NULL
+    );
+    CREATE TABLE docs_crawl (
+        source_id TEXT PRIMARY KEY REFERENCES docs_source (id) ON DELETE CASCADE,
+        generation INTEGER NOT NULL,
+        state TEXT NOT NULL,
+        reason TEXT NOT NULL,
+        is_full INTEGER NOT NULL,
+        is_seeded INTEGER NOT NULL,
+        started_at REAL NOT NULL,
+        finished_at REAL NOT NULL
+    );
+    CREATE TABLE docs_place (
+        source_id TEXT NOT NULL REFERENCES docs_source (id) ON DELETE CASCADE,
+        url TEXT NOT NULL,
+        depth INTEGER NOT NULL,
+        state TEXT NOT NULL,
+        attempts INTEGER NOT NULL,
+        reason TEXT NOT NULL,
+        PRIMARY KEY (source_id, url)
+    ) WITHOUT ROWID;
+    CREATE INDEX docs_place_by_state ON docs_place (source_id, state);
+    """,
+)
+
+CrawlState = Literal["open", "done", "failed", "cancelled"]
+PlaceState = Literal["queued", "done", "unchanged", "failed", "missing", "skipped"]
+
+
+@dataclass(frozen=True, slots=True)
+class SourceRow:
+    """A documentation source as the user added it. Readers see the pages of its `generation`; 0 is none yet."""
+
+    id: str
+    name: str
+    kind: str
+    url: str
+    version: str = ""
+    include: tuple[str, ...] = ()
+    exclude: tuple[str, ...] = ()
+    max_pages: int = 500
+    max_depth: int = 0
+    project_root: str = ""
+    generation: int = 0
+    added_at: float = 0.0
+    crawled_at: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class CrawlRow:
+    """The crawl under way, or the last one. It builds `generation`."""
+
+    source_id: str
+    generation: int
+    state: CrawlState
+    reason: str
+    is_full: bool
+    is_seeded: bool
+    started_at: float
+    finished_at: float
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """An address that a crawl goes to, and what became of it."""
+
+    url: str
+    depth: int = 0
+    state: PlaceState = "queued"
+    attempts: int = 0
+    reason: str = ""
+
+
+_SOURCE_COLUMNS = tuple(field.name for field in fields(SourceRow))
+
+
+class DocsStore:
+    """Sources and their crawls."""
+
+    def __init__(self, database: Database) -> None:
+        self.database = database
+
+    # ------------------------------------------------------------------ sources
+
+    def sources(self) -> list[SourceRow]:
+        """All sources by name."""
+        rows = self.database.read().execute("SELECT * FROM docs_source ORDER BY name").fetchall()
+        return [_source(row) for row in rows]
+
+    def source(self, id_or_name: str) -> SourceRow | None:
+        """The source with that id or, in any case of letters, that name."""
+        row = (
+            self.database.read()
+            .execute(
+                "SELECT * FROM docs_source WHERE id = ?1 OR name = ?1 ORDER BY id = ?1 DESC LIMIT 1", (id_or_name,)
+            )
+            .fetchone()
+        )
+        return _source(row) if row else None
+
+    def add_source(self, source: SourceRow) -> None:
+        """Record a new source."""
+        with self.database.write() as connection:
+            connection.execute(
+                "INSERT INTO docs_source VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                (
+                    source.id, source.name, source.kind, source.url, source.version, json.dumps(source.include),
+                    json.dumps(source.exclude), source.max_pages, source.max_depth, source.project_root,
+                    source.generation, source.added_at, source.crawled_at,
+                ),
+            )  # fmt: skip
+
+    def set_version(self, source_id: str, version: str) -> None:
+        """Record which version the source turned out to have."""
+        with self.database.write() as connection:
+            connection.execute("UPDATE docs_source SET version = ? WHERE id = ?", (version, source_id))
+
+    # ------------------------------------------------------------------ crawls
+
+    def crawl(self, source_id: str) -> CrawlRow | None:
+        """The crawl under way or the last one; None before the first."""
+        row = self.database.read().execute("SELECT * FROM docs_crawl WHERE source_id = ?", (source_id,)).fetchone()
+        return _crawl(row) if row else None
+
+    def open_crawls(self) -> list[str]:
+        """Ids of the sources whose crawl is not finished."""
+        rows = self.database.read().execute("SELECT source_id FROM docs_crawl WHERE state = 'open'").fetchall()
+        return [row[0] for row in rows]
+
+    def begin_crawl(self, source_id: str, *, is_full: bool, now: float) -> None:
+        """Open a crawl of the next generation; unless it is a full one, it tries again what failed in the last."""
+        with self.database.write() as connection:
+            connection.execute(
+                "DELETE FROM docs_place WHERE source_id = ? AND (state NOT IN ('failed', 'missing') OR ?)",
+                (source_id, is_full),
+            )
+            connection.execute(
+                "UPDATE docs_place SET state = 'queued', attempts = 0, reason = ''"
+                " WHERE source_id = ? AND state = 'failed'",
+                (source_id,),
+            )
+            connection.execute(
+                "INSERT OR REPLACE INTO docs_crawl"
+                " SELECT id, generation + 1, 'open', '', ?, 0, ?, 0 FROM docs_source WHERE id = ?",
+                (is_full, now, source_id),
+            )
+
+    def seed(self, source_id: str, places: Iterable[Place]) -> None:
+        """Queue the first places of a crawl and record that it has them."""
+        with self.database.write() as connection:
+            insert_places(connection, source_id, places)
+            connection.execute("UPDATE docs_crawl SET is_seeded = 1 WHERE source_id = ?", (source_id,))
+
+    def end_crawl(self, source_id: str, state: CrawlState, reason: str, now: float) -> bool:
+        """Close an open crawl without publishing it; False when it was closed already."""
+        with self.database.write() as connection:
+            return close_crawl(connection, source_id, state, reason, now)
+
+    def queued(self, source_id: str) -> list[Place]:
+        """Places that still wait, nearest to the start first."""
+        rows = (
+            self.database.read()
+            .execute(
+                "SELECT url, depth, state, attempts, reason FROM docs_place"
+                " WHERE source_id = ? AND state = 'queued' ORDER BY depth, url",
+                (source_id,),
+            )
+            .fetchall()
+        )
+        return [Place(*row) for row in rows]
+
+    def known_urls(self, source_id: str) -> set[str]:
+        """Every address that the crawl has met; missing ones may be met again."""
+        rows = self.database.read().execute(
+            "SELECT url FROM docs_place WHERE source_id = ? AND state != 'missing'", (source_id,)
+        )
+        return {row[0] for row in rows}
+
+    def place_counts(self, source_id: str) -> dict[str, int]:
+        """How many places are in each state."""
+        rows = self.database.read().execute(
+            "SELECT state, COUNT(*) FROM docs_place WHERE source_id = ? GROUP BY state", (source_id,)
+        )
+        return dict(rows.fetchall())
+
+    def failed_places(self, source_id: str) -> list[Place]:
+        """The places that could not be read, with the reason for each."""
+        rows = self.database.read().execute(
+            "SELECT url, depth, state, attempts, reason FROM docs_place"
+            " WHERE source_id = ? AND state IN ('failed', 'missing') ORDER BY url",
+            (source_id,),
+        )
+        return [Place(*row) for row in rows]
+
+    def first_reason(self, source_id: str) -> str:
+        """Why the first place, failures before others, gave no page; empty when no place says."""
+        row = (
+            self.database.read()
+            .execute(
+                "SELECT reason FROM docs_place WHERE source_id = ? AND reason <> ''"
+                " ORDER BY state IN ('failed', 'missing') DESC, depth, url LIMIT 1",
+                (source_id,),
+            )
+            .fetchone()
+        )
+        return str(row[0]).partition("\n")[0] if row else ""
+
+
+def insert_places(connection: sqlite3.Connection, source_id: str, places: Iterable[Place]) -> None:
+    """Add places that the crawl has not met; known ones stay as they are."""
+    connection.executemany(
+        "INSERT OR IGNORE INTO docs_place VALUES (?, ?, ?, ?, ?, ?)",
+        [(source_id, place.url, place.depth, place.state, place.attempts, place.reason) for place in places],
+    )
+
+
+def settle_places(connection: sqlite3.Connection, source_id: str, places: Sequence[Place]) -> None:
+    """Record what became of places."""
+    connection.executemany(
+        "UPDATE docs_place SET state = ?, attempts = ?, reason = ? WHERE source_id = ? AND url = ?",
+        [(place.state, place.attempts, place.reason, source_id, place.url) for place in places],
+    )
+
+
+def crawl_is_open(connection: sqlite3.Connection, source_id: str, generation: int) -> bool:
+    """Whether that very crawl still wants pages: nobody cancelled it, restarted it or removed its source."""
+    row = connection.execute(
+        "SELECT 1 FROM docs_crawl WHERE source_id = ? AND generation = ? AND state = 'open'", (source_id, generation)
+    ).fetchone()
+    return row is not None
+
+
+def close_crawl(connection: sqlite3.Connection, source_id: str, state: CrawlState, reason: str, now: float) -> bool:
+    """Close an open crawl; False when it was closed already."""
+    done = connection.execute(
+        "UPDATE docs_crawl SET state = ?, reason = ?, finished_at = ? WHERE source_id = ? AND state = 'open'",
+        (state, reason, now, source_id),
+    )
+    return done.rowcount > 0
+
+
+def _source(row: Sequence[Any]) -> SourceRow:
+    values = dict(zip(_SOURCE_COLUMNS, row, strict=True))
+    for globs in ("include", "exclude"):
+        values[globs] = tuple(json.loads(values[globs]))
+    return SourceRow(**values)
+
+
+def _crawl(row: tuple[str, int, CrawlState, str, int, int, float, float]) -> CrawlRow:
+    source_id, generation, state, reason, is_full, is_seeded, started_at, finished_at = row
+    return CrawlRow(source_id, generation, state, reason, bool(is_full), bool(is_seeded), started_at, finished_at)

@@ -1,0 +1,160 @@
+"""The read path of documentation: candidates for a question with all that ranking looks at, and chunks to show."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from deltos.store.docs_index import visible_sources
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Sequence
+
+    from deltos.store.sqlite import Database
+
+_CANDIDATE = (
+    "SELECT c.id, p.id, s.name, p.url, p.title, c.section, c.position, c.is_definition, c.anchors, w.links_in,"
+    " p.links_in, w.heading, w.trail, w.anchors, w.links, w.body, LENGTH(c.text)"
+    " FROM docs_words w JOIN docs_chunk c ON c.id = w.rowid JOIN docs_page p ON p.id = c.page_id"
+    " JOIN docs_source s ON s.id = p.source_id"
+)
+# Only to choose candidates: heading, trail, anchors, links, body.
+_CHUNK_WEIGHTS = "bm25(2.0, 1.0, 1.0, 1.0, 1.0)"
+_PAGE_WEIGHTS = "bm25(3.0, 2.0, 1.0)"
+
+
+@dataclass(frozen=True, slots=True)
+class Totals:
+    """How much can be searched."""
+
+    sources: int
+    pages: int
+    chunks: int
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A chunk that may answer: its words by field and the facts that ranking looks at."""
+
+    chunk_id: int
+    page_id: int
+    source: str
+    url: str
+    title: str
+    section: str
+    position: int
+    is_definition: bool
+    anchors: str
+    links_in: int
+    page_links_in: int
+    heading_words: str
+    trail_words: str
+    anchor_words: str
+    link_words: str
+    body_words: str
+    text_length: int
+
+
+@dataclass(frozen=True, slots=True)
+class ShownChunk:
+    """A chunk with all that a result shows."""
+
+    id: int
+    source: str
+    version: str
+    url: str
+    title: str
+    section: str
+    anchors: tuple[str, ...]
+    text: str
+
+
+class DocsSearchStore:
+    """Reads what readers may see."""
+
+    def __init__(self, database: Database) -> None:
+        self.database = database
+
+    def totals(self, source_ids: Collection[str]) -> Totals:
+        """How many pages and chunks readers can see of some sources."""
+        condition, values = visible_sources(source_ids)
+        row = (
+            self.database.read()
+            .execute(
+                "SELECT COUNT(DISTINCT s.id), COUNT(DISTINCT p.id), COUNT(*) FROM docs_source s"
+                " JOIN docs_page p ON p.source_id = s.id JOIN docs_chunk c ON c.page_id = p.id"
+                f" WHERE {condition}",
+                values,
+            )
+            .fetchone()
+        )
+        return Totals(*row)
+
+    def document_frequencies(self, words: Iterable[str]) -> dict[str, int]:
+        """In how many chunks each word occurs; words that never do are left out."""
+        connection = self.database.read()
+        found = {}
+        for word in words:
+            row = connection.execute("SELECT doc FROM docs_vocabulary WHERE term = ?", (word,)).fetchone()
+            if row is not None:
+                found[word] = row[0]
+        return found
+
+    def chunk_count(self) -> int:
+        """How many chunks the word index holds."""
+        row = self.database.read().execute("SELECT COUNT(*) FROM docs_words_docsize").fetchone()
+        count: int = row[0]
+        return count
+
+    def candidates(self, words: Sequence[str], source_ids: Collection[str], *, limit: int) -> list[Candidate]:
+        """The chunks that share most with the words, in no order that matters; none for no words."""
+        if not words:
+            return []
+        condition, values = visible_sources(source_ids)
+        rows = self.database.read().execute(
+            f"{_CANDIDATE} WHERE docs_words MATCH ? AND rank MATCH '{_CHUNK_WEIGHTS}' AND {condition}"
+            " ORDER BY rank LIMIT ?",
+            (_any_of(words), *values, limit),
+        )
+        return [Candidate(*row) for row in rows]
+
+    def candidates_with(self, chunk_ids: Collection[int], source_ids: Collection[str]) -> list[Candidate]:
+        """Those of the chunks that readers may see in the sources."""
+        condition, values = visible_sources(source_ids)
+        rows = self.database.read().execute(
+            f"{_CANDIDATE} WHERE w.rowid IN ({', '.join('?' * len(chunk_ids))}) AND {condition}",
+            (*chunk_ids, *values),
+        )
+        return [Candidate(*row) for row in rows]
+
+    def page_scores(self, words: Sequence[str], source_ids: Collection[str], *, limit: int) -> dict[int, float]:
+        """The pages that share most with the words, each with its score; none for no words."""
+        if not words:
+            return {}
+        condition, values = visible_sources(source_ids)
+        rows = self.database.read().execute(
+            "SELECT p.id, -rank FROM docs_page_words w JOIN docs_page p ON p.id = w.rowid"
+            " JOIN docs_source s ON s.id = p.source_id"
+            f" WHERE docs_page_words MATCH ? AND rank MATCH '{_PAGE_WEIGHTS}' AND {condition} ORDER BY rank LIMIT ?",
+            (_any_of(words), *values, limit),
+        )
+        return dict(rows.fetchall())
+
+    def chunks(self, chunk_ids: Sequence[int]) -> list[ShownChunk]:
+        """Chunks by id, in the order asked for; ids that are gone are left out."""
+        rows = self.database.read().execute(
+            "SELECT c.id, s.name, s.version, p.url, p.title, c.section, c.anchors, c.text FROM docs_chunk c"
+            " JOIN docs_page p ON p.id = c.page_id JOIN docs_source s ON s.id = p.source_id"
+            f" WHERE c.id IN ({', '.join('?' * len(chunk_ids))})",
+            tuple(chunk_ids),
+        )
+        found = {
+            chunk_id: ShownChunk(chunk_id, source, version, url, title, section, tuple(anchors.split()), text)
+            for chunk_id, source, version, url, title, section, anchors, text in rows
+        }
+        return [found[chunk_id] for chunk_id in chunk_ids if chunk_id in found]
+
+
+def _any_of(words: Sequence[str]) -> str:
+    """An FTS5 expression that matches any of the words; quoted, so that none can be syntax."""
+    return " OR ".join(f'"{word}"' for word in words)

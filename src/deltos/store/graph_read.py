@@ -1,0 +1,269 @@
+"""Questions to the tables of the code graph: symbols by name or place, edges in and out, imports, counts."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import sqlite3
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from deltos.store.sqlite import Database
+
+_VARIABLES = 500
+"""SQLite allows a limited number of bound values; longer lists are asked for in parts."""
+# `feed#2`, `Shape#interface`; but `Shape.#area` is a private name of JavaScript.
+_REPETITION = re.compile(r"(?<=\w)#\w+")
+
+
+def bare_key(key: str) -> str:
+    """A key without what tells repeated definitions apart."""
+    return _REPETITION.sub("", key)
+
+
+@dataclass(frozen=True, slots=True)
+class SymbolRow:
+    """A definition and where it is."""
+
+    node_id: int
+    path: str
+    key: str
+    name: str
+    kind: str
+    line: int
+    end_line: int
+    signature: str
+    doc: str
+
+    @property
+    def label(self) -> str:
+        """Its qualified name for a reader: repeated definitions (`feed#2`) are told apart by their lines."""
+        return bare_key(self.key)
+
+
+@dataclass(frozen=True, slots=True)
+class ReferenceRow:
+    """One place that refers to a symbol; `source_key` is the definition around it, empty at the top of a file."""
+
+    path: str
+    line: int
+    source_key: str
+    kind: str
+    origin: str
+    certain: bool
+    source_id: int
+    target_id: int
+
+
+@dataclass(frozen=True, slots=True)
+class ImportRow:
+    """That one file imports another, and when it takes effect."""
+
+    path: str
+    target: str
+    line: int
+    mode: str
+
+
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """How large the graph is and how much of it is resolved."""
+
+    files_by_language: dict[str, tuple[int, int]]
+    symbols_by_kind: dict[str, int]
+    edges_by_kind: dict[str, int]
+    possible: int
+    imports: int
+    external_imports: int
+    unresolved_imports: int
+
+
+_SYMBOL = """SELECT symbol.node_id, place.path, node.key, symbol.name, symbol.kind, symbol.line, symbol.end_line,
+             symbol.signature, symbol.doc
+             FROM symbol JOIN node ON node.id = symbol.node_id JOIN place ON place.id = symbol.place_id"""
+_REFERENCE = """SELECT place.path, edge.line, node.key, edge.kind, edge.origin, edge.certain, edge.source_id,
+                edge.target_id FROM edge JOIN place ON place.id = edge.place_id JOIN node ON node.id = edge.source_id"""
+
+
+class GraphReader:
+    """Reads one project's graph."""
+
+    def __init__(self, database: Database) -> None:
+        self.database = database
+
+    def _rows(self, sql: str, values: Sequence[str | int] = ()) -> sqlite3.Cursor:
+        return self.database.read().execute(sql, values)
+
+    # --- symbols
+
+    def symbols_named(self, name: str, *, any_case: bool = False) -> list[SymbolRow]:
+        """All definitions of a name."""
+        rows = self._rows(f"{_SYMBOL} WHERE symbol.name = ? COLLATE NOCASE ORDER BY place.path, symbol.line", (name,))
+        return [row for row in map(_symbol, rows) if any_case or row.name == name]
+
+    def symbols_in(self, path: str) -> list[SymbolRow]:
+        """All definitions of a file, from top to bottom."""
+        return list(map(_symbol, self._rows(f"{_SYMBOL} WHERE place.path = ? ORDER BY symbol.line", (path,))))
+
+    def symbols(self, node_ids: Iterable[int]) -> dict[int, SymbolRow]:
+        """Definitions by id; what is not defined in the project is left out."""
+        found: dict[int, SymbolRow] = {}
+        for part in _parts(node_ids):
+            for row in self._rows(f"{_SYMBOL} WHERE symbol.node_id IN ({_marks(part)})", part):
+                found[row[0]] = _symbol(row)
+        return found
+
+    def names(self) -> list[str]:
+        """Every defined name, once."""
+        return [row[0] for row in self._rows("SELECT DISTINCT name FROM symbol")]
+
+    def paths(self) -> list[str]:
+        """Every file of the graph."""
+        return [row[0] for row in self._rows("SELECT path FROM fact JOIN place ON place.id = place_id ORDER BY path")]
+
+    def module_node(self, path: str) -> int | None:
+        """The id that stands for a file as a module; None when nothing refers to it or from its top level."""
+        row = self._rows(
+            "SELECT node.id FROM node JOIN place ON place.id = place_id WHERE path = ? AND key = ''", (path,)
+        ).fetchone()
+        return None if row is None else row[0]
+
+    def nodes(self, node_ids: Iterable[int]) -> dict[int, tuple[str, str]]:
+        """Path and key of nodes, defined or not."""
+        found: dict[int, tuple[str, str]] = {}
+        for part in _parts(node_ids):
+            rows = self._rows(
+                f"""SELECT node.id, path, key FROM node JOIN place ON place.id = place_id
+                    WHERE node.id IN ({_marks(part)})""",
+                part,
+            )
+            found.update({row[0]: (row[1], row[2]) for row in rows})
+        return found
+
+    # --- edges
+
+    def references(self, node_ids: Iterable[int]) -> list[ReferenceRow]:
+        """Every place that refers to any of the symbols, by file and line."""
+        found: list[ReferenceRow] = []
+        for part in _parts(node_ids):
+            found.extend(map(_reference, self._rows(f"{_REFERENCE} WHERE edge.target_id IN ({_marks(part)})", part)))
+        return sorted(found, key=lambda row: (row.path, row.line))
+
+    def overridden(self, node_ids: Iterable[int]) -> set[int]:
+        """What the definitions override, or add another declaration to."""
+        return self._related(node_ids, "edge.target_id", "node.id")
+
+    def overriding(self, node_ids: Iterable[int]) -> set[int]:
+        """What overrides the definitions, or declares them again."""
+        return self._related(node_ids, "node.id", "edge.target_id")
+
+    def _related(self, node_ids: Iterable[int], wanted: str, given: str) -> set[int]:
+        found: set[int] = set()
+        for part in _parts(node_ids):
+            sql = f"""SELECT {wanted} FROM edge JOIN node ON node.id = edge.source_id AND node.place_id = edge.place_id
+                      WHERE {given} IN ({_marks(part)}) AND node.key != '' AND certain
+                      AND origin IN ('override', 'merge')"""
+            found.update(row[0] for row in self._rows(sql, part))
+        return found
+
+    def declared_again(self, path: str, line: int) -> list[SymbolRow]:
+        """The definitions that a line only declares once more: an overload's signature."""
+        sql = f"""{_SYMBOL} WHERE symbol.node_id IN
+                  (SELECT target_id FROM edge JOIN place ON place.id = place_id
+                   WHERE place.path = ? AND edge.line = ? AND origin = 'merge')"""
+        return list(map(_symbol, self._rows(sql, (path, line))))
+
+    def outgoing(self, path: str, node_ids: Sequence[int]) -> list[ReferenceRow]:
+        """Everything that the given definitions of one file refer to."""
+        found: list[ReferenceRow] = []
+        for part in _parts(node_ids):
+            sql = f"{_REFERENCE} WHERE place.path = ? AND edge.source_id IN ({_marks(part)})"
+            found.extend(map(_reference, self._rows(sql, (path, *part))))
+        return sorted(found, key=lambda row: row.line)
+
+    def reference_counts(self, node_ids: Iterable[int]) -> dict[int, int]:
+        """How many places refer to each symbol."""
+        found: dict[int, int] = {}
+        for part in _parts(node_ids):
+            rows = self._rows(
+                f"SELECT target_id, COUNT(*) FROM edge WHERE target_id IN ({_marks(part)}) AND certain GROUP BY 1", part
+            )
+            found.update(rows.fetchall())
+        return found
+
+    def users(self, *, limit: int) -> dict[int, int]:
+        """The symbols that most other files refer to, each with how many do; most used first."""
+        sql = """SELECT edge.target_id, COUNT(DISTINCT edge.place_id) FROM edge JOIN node ON node.id = edge.target_id
+                 WHERE edge.certain AND edge.place_id != node.place_id AND node.key != ''
+                 GROUP BY 1 ORDER BY 2 DESC, 1 LIMIT ?"""
+        return dict(self._rows(sql, (limit,)).fetchall())
+
+    def mentions(self, name: str) -> list[ReferenceRow]:
+        """Places that use a name on a value of unknown type."""
+        sql = """SELECT place.path, mention.line, node.key, mention.kind, 'unknown receiver', 0, mention.source_id, 0
+                 FROM mention JOIN place ON place.id = mention.place_id JOIN node ON node.id = mention.source_id
+                 WHERE mention.name = ? ORDER BY place.path, mention.line"""
+        return list(map(_reference, self._rows(sql, (name,))))
+
+    # --- the whole
+
+    def imports(self) -> list[ImportRow]:
+        """Every import of one file of the project by another."""
+        sql = """SELECT source.path, target.path, import.line, import.mode FROM import
+                 JOIN place AS source ON source.id = import.place_id
+                 JOIN place AS target ON target.id = import.target_place_id
+                 ORDER BY source.path, import.line"""
+        return [ImportRow(*row) for row in self._rows(sql)]
+
+    def counts(self) -> Counts:
+        """The size of the graph."""
+        with self.database.snapshot():
+            languages = self._rows(
+                """SELECT coalesce(nullif(language, ''), 'text'), COUNT(*), SUM(lines) FROM file
+                   GROUP BY 1 ORDER BY 3 DESC"""
+            ).fetchall()
+            external, unresolved = self._rows(
+                "SELECT coalesce(SUM(external_imports), 0), coalesce(SUM(unresolved_imports), 0) FROM fact"
+            ).fetchone()
+            return Counts(
+                files_by_language={row[0]: (row[1], row[2]) for row in languages},
+                symbols_by_kind=dict(
+                    self._rows("SELECT kind, COUNT(*) FROM symbol GROUP BY kind ORDER BY 2 DESC").fetchall()
+                ),
+                edges_by_kind=dict(
+                    self._rows("SELECT kind, COUNT(*) FROM edge WHERE certain GROUP BY kind ORDER BY 2 DESC").fetchall()
+                ),
+                possible=self._count("mention") + self._count("edge WHERE NOT certain"),
+                imports=self._count("import"),
+                external_imports=external,
+                unresolved_imports=unresolved,
+            )
+
+    def symbol_count(self) -> int:
+        """How many symbols there are."""
+        return self._count("symbol")
+
+    def _count(self, what: str) -> int:
+        found: int = self._rows(f"SELECT COUNT(*) FROM {what}").fetchone()[0]
+        return found
+
+
+def _symbol(row: tuple[int, str, str, str, str, int, int, str, str]) -> SymbolRow:
+    return SymbolRow(*row)
+
+
+def _reference(row: tuple[str, int, str, str, str, int, int, int]) -> ReferenceRow:
+    path, line, source_key, kind, origin, certain, source_id, target_id = row
+    return ReferenceRow(path, line, source_key, kind, origin, bool(certain), source_id, target_id)
+
+
+def _marks(values: Sequence[int]) -> str:
+    return ",".join("?" * len(values))
+
+
+def _parts(values: Iterable[int]) -> Iterator[tuple[int, ...]]:
+    every = tuple(dict.fromkeys(values))
+    for start in range(0, len(every), _VARIABLES):
+        yield every[start : start + _VARIABLES]

@@ -1,0 +1,211 @@
+"""Reads of `memory.db`, and the door to writing to it. Leaves judgement to the memory domain."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from deltos.store.memory.rows import (
+    Anchor,
+    Counts,
+    Observation,
+    Project,
+    Session,
+    Sketch,
+    marks,
+    newest,
+    select,
+    select_session,
+    texts_of,
+)
+from deltos.store.memory.schema import MIGRATIONS
+from deltos.store.memory.writer import Writer
+from deltos.store.sqlite import BUSY_TIMEOUT_SECONDS, Database
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from pathlib import Path
+
+_WHEN_DAMAGED = "Run `deltos memory check`: it brings back what can still be read."
+
+
+class MemoryStore:
+    """Reads of `memory.db`, and the one way to write to it."""
+
+    def __init__(self, path: Path, *, busy_timeout_seconds: float = BUSY_TIMEOUT_SECONDS) -> None:
+        self.database = Database(
+            path,
+            MIGRATIONS,
+            durability="FULL",
+            busy_timeout_seconds=busy_timeout_seconds,
+            backup_before_migration=True,
+            when_damaged=_WHEN_DAMAGED,
+        )
+
+    def close(self) -> None:
+        """Close the file."""
+        self.database.close()
+
+    @contextmanager
+    def writing(self) -> Iterator[Writer]:
+        """One transaction: on disk when the block ends, or not at all."""
+        with self.database.write() as connection:
+            yield Writer(connection)
+
+    def by_ids(self, ids: Sequence[str]) -> list[Observation]:
+        """All live observations with these ids, of any project."""
+        with self.database.snapshot() as connection:
+            return [row for chosen in ids for row in select(connection, "o.id = ? AND o.deleted_at IS NULL", (chosen,))]
+
+    def at_places(self, places: Sequence[int]) -> list[Observation]:
+        """The live observations at these places, in the order asked for."""
+        found: dict[int, Observation] = {}
+        with self.database.snapshot() as connection:
+            for some in _batches(places):
+                for row in select(connection, f"o.place IN ({marks(some)}) AND o.deleted_at IS NULL", some):
+                    found[row.place] = row
+        return [found[place] for place in places if place in found]
+
+    def sketches(self, places: Sequence[int], *, head_characters: int) -> list[Sketch]:
+        """What ranking needs to know about the live observations at these places."""
+        sketches: list[Sketch] = []
+        with self.database.snapshot() as connection:
+            for some in _batches(places):
+                rows = connection.execute(
+                    f"""SELECT place, created_at, source, files, symbols,
+                               substr(text, 1, {head_characters}), length(text)
+                        FROM observation WHERE place IN ({marks(some)}) AND deleted_at IS NULL""",
+                    some,
+                )
+                sketches += [Sketch(r[0], r[1], r[2], texts_of(r[3]), texts_of(r[4]), r[5], r[6]) for r in rows]
+        return sketches
+
+    def projects(self) -> list[Project]:
+        """Every project that memory knows."""
+        with self.database.snapshot() as connection:
+            rows = connection.execute("SELECT key, project_id, root, created_at FROM project ORDER BY key")
+            return [Project(*row) for row in rows]
+
+    def known_identity(self, project_id: str, root: str) -> str | None:
+        """The identity under which a project is kept: its own, or an older one that its folder had."""
+        sql = """SELECT project_id FROM project
+                 WHERE project_id = ? OR (root = ? AND (project_id LIKE 'path:%' OR project_id LIKE 'git:%'))
+                 ORDER BY project_id = ? DESC LIMIT 1"""
+        with self.database.snapshot() as connection:
+            row = connection.execute(sql, (project_id, root, project_id)).fetchone()
+        return None if row is None else str(row[0])
+
+    def sessions(self) -> list[Session]:
+        """Every session, in the order of their first write."""
+        with self.database.snapshot() as connection:
+            rows = connection.execute(
+                """SELECT s.key, p.project_id, s.session_id, s.agent, s.started_at, s.ended_at
+                   FROM session s JOIN project p ON p.key = s.project ORDER BY s.key"""
+            )
+            return [Session(*row) for row in rows]
+
+    def session_keys(self, project_keys: Sequence[int]) -> set[int]:
+        """The keys of all sessions of these projects."""
+        with self.database.snapshot() as connection:
+            rows = connection.execute(
+                f"SELECT key FROM session WHERE project IN ({marks(project_keys)})", tuple(project_keys)
+            )
+            return {row[0] for row in rows}
+
+    def count(self, project_keys: Sequence[int]) -> int:
+        """How many observations these projects have; forgotten ones count too, which ranking does not mind."""
+        with self.database.snapshot() as connection:
+            sql = f"SELECT count(*) FROM observation WHERE project IN ({marks(project_keys)})"
+            return int(connection.execute(sql, tuple(project_keys)).fetchone()[0])
+
+    def frequency(self, words: Sequence[str], *, at_most: int) -> int:
+        """How many observations have any of `words`; counting stops at `at_most`."""
+        sql = "SELECT count(*) FROM (SELECT 1 FROM word WHERE word MATCH ? LIMIT ?)"
+        with self.database.snapshot() as connection:
+            return int(connection.execute(sql, (match_any(words), at_most)).fetchone()[0])
+
+    def places_with(self, words: Sequence[str], *, at_most: int) -> list[int]:
+        """The places of observations that have any of `words`, newest sessions first."""
+        sql = "SELECT rowid FROM word WHERE word MATCH ? ORDER BY rowid DESC LIMIT ?"
+        with self.database.snapshot() as connection:
+            return [row[0] for row in connection.execute(sql, (match_any(words), at_most))]
+
+    def places_between(self, project_keys: Sequence[int], start: int, end: int, *, at_most: int) -> list[int]:
+        """The places of live observations created in [start, end), newest first."""
+        with self.database.snapshot() as connection:
+            found = newest(connection, project_keys, "created_at >= ? AND created_at < ?", (start, end), at_most)
+        return [place for _, place in found]
+
+    def before(self, project_keys: Sequence[int], created_at: int, place: int, *, limit: int) -> list[Observation]:
+        """Up to `limit` live observations before that moment, oldest first."""
+        with self.database.snapshot() as connection:
+            found = newest(connection, project_keys, "(created_at, place) < (?, ?)", (created_at, place), limit)
+            return self.at_places([place for _, place in reversed(found)])
+
+    def after(self, project_keys: Sequence[int], created_at: int, place: int, *, limit: int) -> list[Observation]:
+        """Up to `limit` live observations from that moment on, oldest first."""
+        sql = """SELECT created_at, place FROM observation WHERE project = ? AND (created_at, place) > (?, ?)
+                 AND deleted_at IS NULL ORDER BY created_at, place LIMIT ?"""
+        with self.database.snapshot() as connection:
+            found = [row for key in project_keys for row in connection.execute(sql, (key, created_at, place, limit))]
+            return self.at_places([place for _, place in sorted(found)[:limit]])
+
+    def in_session(self, session_id: str, *, limit: int) -> list[Observation]:
+        """The last `limit` live observations of the sessions with this id, oldest first."""
+        with self.database.snapshot() as connection:
+            keys = connection.execute("SELECT key FROM session WHERE session_id = ?", (session_id,)).fetchall()
+            found = [row for (key,) in keys for row in select_session(connection, key, limit)]
+        return sorted(found, key=lambda row: (row.created_at, row.place))[-limit:]
+
+    def recent(self, project_keys: Sequence[int], *, limit: int, kinds: Sequence[str] = ()) -> list[Observation]:
+        """The newest live observations, newest first; only of `kinds` where given."""
+        with self.database.snapshot() as connection:
+            if kinds:
+                each = (newest(connection, project_keys, "kind = ?", (kind,), limit) for kind in kinds)
+                found = sorted((row for rows in each for row in rows), reverse=True)[:limit]
+            else:
+                found = newest(connection, project_keys, "TRUE", (), limit)
+            return self.at_places([place for _, place in found])
+
+    def anchors(self, places: Sequence[int]) -> dict[int, list[Anchor]]:
+        """What the observations at these places were written about."""
+        anchors: dict[int, list[Anchor]] = {}
+        with self.database.snapshot() as connection:
+            for some in _batches(places):
+                sql = f"""SELECT place, path, symbol, digest FROM anchor
+                          WHERE place IN ({marks(some)}) ORDER BY place, path, symbol"""
+                for place, path, symbol, digest in connection.execute(sql, some):
+                    anchors.setdefault(place, []).append(Anchor(path, symbol, digest))
+        return anchors
+
+    def all(self) -> Iterator[Observation]:
+        """Every observation, forgotten ones too, in the order of their places."""
+        place = -1
+        while True:
+            with self.database.snapshot() as connection:
+                rows = select(connection, "o.place > ? ORDER BY o.place LIMIT 500", (place,))
+            if not rows:
+                return
+            yield from rows
+            place = rows[-1].place
+
+    def counts(self) -> Counts:
+        """How much is kept in all."""
+        with self.database.snapshot() as connection:
+            live, forgotten, characters = connection.execute(
+                """SELECT count(*) - count(deleted_at), count(deleted_at), coalesce(sum(length(text)), 0)
+                   FROM observation"""
+            ).fetchone()
+            sessions = connection.execute("SELECT count(*) FROM session WHERE session_id IS NOT NULL").fetchone()[0]
+            projects = connection.execute("SELECT count(*) FROM project").fetchone()[0]
+        return Counts(live, forgotten, sessions, projects, characters)
+
+
+def match_any(words: Sequence[str]) -> str:
+    """An FTS5 query for any of `words`, each quoted: no word can become query syntax."""
+    return " OR ".join('"' + word.replace('"', '""') + '"' for word in words)
+
+
+def _batches(places: Sequence[int], size: int = 500) -> Iterator[Sequence[int]]:
+    for start in range(0, len(places), size):
+        yield places[start : start + size]

@@ -1,0 +1,77 @@
+"""Checks `memory.db` and saves what can still be read of a damaged one. Nothing is ever deleted."""
+
+from __future__ import annotations
+
+import sqlite3
+from contextlib import closing
+from typing import TYPE_CHECKING
+
+from deltos.errors import StoreError
+from deltos.store.memory.rows import POSITION_BITS, Observation, select, session_of, session_range
+from deltos.store.sqlite import check_file
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from deltos.store.memory.reader import MemoryStore
+
+
+def problems_of(path: Path) -> list[str]:
+    """What SQLite finds wrong with the file itself; nothing is good."""
+    try:
+        return check_file(path)
+    except StoreError as exc:
+        return [exc.message]
+
+
+def words_agree(store: MemoryStore) -> bool:
+    """Whether the word index tells the same as the rows."""
+    try:
+        with store.writing() as writer:
+            writer.check_words()
+    except StoreError:
+        return False
+    return True
+
+
+def set_aside_files(path: Path) -> list[Path]:
+    """The damaged files that were moved out of the way, oldest first."""
+    names = sorted(path.parent.glob(f"{path.name}.corrupt-*"))
+    return [name for name in names if not name.name.endswith(("-wal", "-shm"))]
+
+
+def readable(path: Path) -> Iterator[Observation]:
+    """Every observation that can still be read from a damaged file; unreadable stretches are stepped over."""
+    try:
+        with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)) as connection:
+            for session in _session_keys(connection):
+                yield from _readable_session(connection, session)
+    except sqlite3.DatabaseError:
+        return
+
+
+def _session_keys(connection: sqlite3.Connection) -> list[int]:
+    """The keys of all sessions, from whichever table can still tell."""
+    for sql in (
+        "SELECT key FROM session ORDER BY key",
+        f"SELECT DISTINCT place >> {POSITION_BITS} FROM observation ORDER BY 1",
+    ):
+        try:
+            return [row[0] for row in connection.execute(sql)]
+        except sqlite3.DatabaseError:
+            continue
+    return []
+
+
+def _readable_session(connection: sqlite3.Connection, session: int) -> Iterator[Observation]:
+    place, last = session_range(session)
+    while session_of(place) == session:
+        try:
+            rows = select(connection, "o.place BETWEEN ? AND ? ORDER BY o.place LIMIT 1", (place, last))
+        except sqlite3.DatabaseError:
+            return  # the rest of this session lies on the damaged page
+        if not rows:
+            return
+        yield rows[0]
+        place = rows[0].place + 1

@@ -1,0 +1,56 @@
+"""The tables of `memory.db`, step by step."""
+
+from __future__ import annotations
+
+from deltos.store.sqlite import Migration
+
+MIGRATIONS = (
+    Migration(
+        "001-observations",
+        """
+        CREATE TABLE project (
+            key INTEGER PRIMARY KEY, project_id TEXT NOT NULL UNIQUE, root TEXT NOT NULL DEFAULT '',
+            created_at INTEGER NOT NULL
+        );
+        CREATE TABLE session (
+            key INTEGER PRIMARY KEY, project INTEGER NOT NULL REFERENCES project(key), session_id TEXT,
+            agent TEXT NOT NULL DEFAULT '', started_at INTEGER NOT NULL, ended_at INTEGER,
+            UNIQUE (project, session_id)
+        );
+        CREATE TABLE observation (
+            place INTEGER PRIMARY KEY, id TEXT NOT NULL, project INTEGER NOT NULL REFERENCES project(key),
+            kind TEXT NOT NULL, source TEXT NOT NULL,
+            created_at INTEGER NOT NULL, updated_at INTEGER, deleted_at INTEGER,
+            files TEXT NOT NULL, symbols TEXT NOT NULL, embedding BLOB, embedding_model TEXT,
+            names TEXT NOT NULL, text TEXT NOT NULL,
+            UNIQUE (id, project)
+        );
+        CREATE INDEX observation_by_time ON observation (project, created_at);
+        CREATE INDEX observation_by_kind ON observation (project, kind, created_at);
+        CREATE TABLE anchor (
+            place INTEGER NOT NULL REFERENCES observation(place) ON DELETE CASCADE,
+            path TEXT NOT NULL, symbol TEXT NOT NULL, digest BLOB NOT NULL,
+            PRIMARY KEY (place, path, symbol)
+        ) WITHOUT ROWID;
+        CREATE VIEW live_observation AS SELECT place, names, text FROM observation WHERE deleted_at IS NULL;
+        CREATE VIRTUAL TABLE word USING fts5 (
+            names, text, content = 'live_observation', content_rowid = 'place', detail = none, columnsize = 0,
+            tokenize = 'porter unicode61 remove_diacritics 2'
+        );
+        CREATE TRIGGER observation_added AFTER INSERT ON observation WHEN new.deleted_at IS NULL BEGIN
+            INSERT INTO word (rowid, names, text) VALUES (new.place, new.names, new.text);
+        END;
+        CREATE TRIGGER observation_hidden AFTER UPDATE OF names, text, deleted_at ON observation WHEN
+        old.deleted_at IS NULL BEGIN
+            INSERT INTO word (word, rowid, names, text) VALUES ('delete', old.place, old.names, old.text);
+        END;
+        CREATE TRIGGER observation_shown AFTER UPDATE OF names, text, deleted_at ON observation WHEN
+        new.deleted_at IS NULL BEGIN
+            INSERT INTO word (rowid, names, text) VALUES (new.place, new.names, new.text);
+        END;
+        CREATE TRIGGER observation_purged AFTER DELETE ON observation WHEN old.deleted_at IS NULL BEGIN
+            INSERT INTO word (word, rowid, names, text) VALUES ('delete', old.place, old.names, old.text);
+        END;
+        """,
+    ),
+)

@@ -1,0 +1,192 @@
+"""Writes to `memory.db`, inside one transaction."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+from deltos.store.memory.rows import (
+    Anchor,
+    NewObservation,
+    Observation,
+    select,
+    select_session,
+    session_range,
+)
+
+if TYPE_CHECKING:
+    import sqlite3
+    from collections.abc import Iterable
+
+# Observations outside any session share one row range per project; the stride keeps them from being
+# neighbours.
+_LOOSE_STRIDE = 8
+
+
+class Writer:
+    """Writes inside one transaction."""
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self._connection = connection
+
+    def project(self, project_id: str, *, root: str, now: int) -> int:
+        """The key of a project, created when it is new; a folder that got a better identity keeps its memory."""
+        row = self._connection.execute("SELECT key, root FROM project WHERE project_id = ?", (project_id,)).fetchone()
+        if row is None and root:
+            row = self._adopt(project_id, root)
+        if row is None:
+            sql = "INSERT INTO project (project_id, root, created_at) VALUES (?, ?, ?) RETURNING key"
+            return int(self._connection.execute(sql, (project_id, root, now)).fetchone()[0])
+        if root and row[1] != root:
+            self._take_over(row[0], root)
+            self._connection.execute("UPDATE project SET root = ? WHERE key = ?", (root, row[0]))
+        return int(row[0])
+
+    def _take_over(self, key: int, root: str) -> None:
+        """Move what was kept under a folder's own name to the project that the folder turned out to belong to."""
+        sql = "SELECT key FROM project WHERE root = ? AND project_id LIKE 'path:%' AND key <> ?"
+        for (other,) in self._connection.execute(sql, (root, key)).fetchall():
+            taken = "session_id IN (SELECT session_id FROM session WHERE project = ?)"
+            renamed = f"CASE WHEN {taken} THEN session_id || ' ' || key ELSE session_id END"
+            self._connection.execute(
+                f"UPDATE session SET session_id = {renamed}, project = ? WHERE project = ?", (key, key, other)
+            )
+            self._connection.execute("UPDATE OR IGNORE observation SET project = ? WHERE project = ?", (key, other))
+            empty = "NOT EXISTS (SELECT 1 FROM observation WHERE project = ?)"
+            self._connection.execute(f"DELETE FROM project WHERE key = ? AND {empty}", (other, other))
+
+    def _adopt(self, project_id: str, root: str) -> tuple[int, str] | None:
+        """The project of this folder from before it had a remote or a commit, renamed when its new identity
+        is the better one."""
+        sql = """SELECT key, root FROM project
+                 WHERE root = ? AND (project_id LIKE 'path:%' OR project_id LIKE 'git:%')"""
+        row: tuple[int, str] | None = self._connection.execute(sql, (root,)).fetchone()
+        if row is not None and not project_id.startswith("path:"):
+            self._connection.execute("UPDATE project SET project_id = ? WHERE key = ?", (project_id, row[0]))
+        return row
+
+    def session(self, project: int, session_id: str | None, *, agent: str, now: int) -> int:
+        """The key of a session, created when it is new."""
+        sql = "SELECT key FROM session WHERE project = ? AND session_id IS ?"
+        row = self._connection.execute(sql, (project, session_id)).fetchone()
+        if row is None:
+            row = self._connection.execute(
+                """INSERT INTO session (project, session_id, agent, started_at)
+                   VALUES (?, ?, ?, ?) RETURNING key""",
+                (project, session_id, agent, now),
+            ).fetchone()
+        return int(row[0])
+
+    def describe_session(self, key: int, *, agent: str, started_at: int, ended_at: int | None) -> None:
+        """Set what is known about a session."""
+        sql = "UPDATE session SET agent = ?, started_at = ?, ended_at = ? WHERE key = ?"
+        self._connection.execute(sql, (agent, started_at, ended_at, key))
+
+    def end_session(self, key: int, now: int) -> None:
+        """Note when a session ended; one that goes on later simply ends again."""
+        self._connection.execute("UPDATE session SET ended_at = ? WHERE key = ?", (now, key))
+
+    def last_created_at(self, session: int) -> int | None:
+        """When the last observation of a session was created; None outside any session."""
+        if self._is_loose(session):
+            return None
+        sql = "SELECT created_at FROM observation WHERE place BETWEEN ? AND ? ORDER BY place DESC LIMIT 1"
+        row = self._connection.execute(sql, session_range(session)).fetchone()
+        return None if row is None else int(row[0])
+
+    def recent(self, project: int, *, limit: int) -> list[Observation]:
+        """The newest live observations of a project, newest first."""
+        where = "o.project = ? AND o.deleted_at IS NULL ORDER BY o.created_at DESC, o.place DESC LIMIT ?"
+        return select(self._connection, where, (project, limit))
+
+    def in_session(self, session: int, *, limit: int) -> list[Observation]:
+        """The last live observations of a session, newest first."""
+        return select_session(self._connection, session, limit)
+
+    def find(self, project: int, observation_id: str) -> Observation | None:
+        """The observation of that id in a project, forgotten or not."""
+        rows = select(self._connection, "o.id = ? AND o.project = ?", (observation_id, project))
+        return rows[0] if rows else None
+
+    def insert(self, project: int, session: int, new: NewObservation) -> int:
+        """Store an observation at the end of its session and answer its place."""
+        place = self._next_place(session)
+        self._connection.execute(
+            """INSERT INTO observation (place, id, project, kind, source, created_at, updated_at, deleted_at,
+            files, symbols,
+               embedding, embedding_model, names, text) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)""",
+            (place, new.id, project, *_values(new)),
+        )
+        self._write_anchors(place, new.anchors)
+        return place
+
+    def replace(self, place: int, new: NewObservation) -> None:
+        """Give the observation at `place` new content; its id and place stay."""
+        self._connection.execute(
+            """UPDATE observation SET kind = ?, source = ?, created_at = ?, updated_at = ?, deleted_at = ?,
+            files = ?, symbols = ?,
+               embedding = ?, embedding_model = ?, names = ?, text = ? WHERE place = ?""",
+            (*_values(new), place),
+        )
+        self._connection.execute("DELETE FROM anchor WHERE place = ?", (place,))
+        self._write_anchors(place, new.anchors)
+
+    def touch(self, place: int, now: int) -> None:
+        """Note that the observation was made again."""
+        self._connection.execute("UPDATE observation SET updated_at = ? WHERE place = ?", (now, place))
+
+    def mark_deleted(self, place: int, now: int | None) -> None:
+        """Hide an observation from every answer, or with None show it again."""
+        self._connection.execute("UPDATE observation SET deleted_at = ? WHERE place = ?", (now, place))
+
+    def with_id(self, observation_id: str) -> list[Observation]:
+        """All observations of that id, forgotten or not."""
+        return select(self._connection, "o.id = ?", (observation_id,))
+
+    def purge(self, before: int) -> int:
+        """Remove for good what was forgotten before a moment; how many went."""
+        return self._connection.execute("DELETE FROM observation WHERE deleted_at < ?", (before,)).rowcount
+
+    def rebuild_words(self) -> None:
+        """Make the word index anew from the rows."""
+        self._connection.execute("INSERT INTO word (word) VALUES ('rebuild')")
+
+    def check_words(self) -> None:
+        """Let SQLite compare the word index with the rows; it raises when they differ."""
+        self._connection.execute("INSERT INTO word (word, rank) VALUES ('integrity-check', 1)")
+
+    def _next_place(self, session: int) -> int:
+        first, last = session_range(session)
+        sql = "SELECT max(place) FROM observation WHERE place BETWEEN ? AND ?"
+        highest = self._connection.execute(sql, (first, last)).fetchone()[0]
+        stride = _LOOSE_STRIDE if self._is_loose(session) else 1
+        return first if highest is None else int(highest) + stride
+
+    def _is_loose(self, session: int) -> bool:
+        row = self._connection.execute("SELECT session_id FROM session WHERE key = ?", (session,)).fetchone()
+        return row[0] is None
+
+    def _write_anchors(self, place: int, anchors: Iterable[Anchor]) -> None:
+        rows = [(place, anchor.path, anchor.symbol, anchor.digest) for anchor in anchors]
+        self._connection.executemany("INSERT OR REPLACE INTO anchor VALUES (?, ?, ?, ?)", rows)
+
+
+def _values(new: NewObservation) -> tuple[object, ...]:
+    updated_at = None if new.updated_at == new.created_at else new.updated_at
+    return (
+        new.kind,
+        new.source,
+        new.created_at,
+        updated_at,
+        new.deleted_at,
+        _joined(new.files),
+        _joined(new.symbols),
+        new.embedding,
+        new.embedding_model,
+        new.names,
+        new.text,
+    )
+
+
+def _joined(texts: tuple[str, ...]) -> str:
+    return json.dumps(texts, ensure_ascii=False, separators=(",", ":")) if texts else ""

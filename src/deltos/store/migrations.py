@@ -1,0 +1,14 @@
+"""The schema of each kind of file as an ordered list of named steps. New ones are appended, whatever they belong to."""
+
+from __future__ import annotations
+
+from deltos.store.apis import MIGRATIONS as APIS
+from deltos.store.code import CODE_001
+from deltos.store.docs import DOCS_001
+from deltos.store.docs_index import DOCS_002
+from deltos.store.graph import GRAPH_001
+from deltos.store.project import PROJECT_001
+from deltos.store.vectors import DOCS_VECTORS
+
+PROJECT = (PROJECT_001, CODE_001, GRAPH_001)
+LIBRARY = (DOCS_001, DOCS_002, *APIS, DOCS_VECTORS)

@@ -1,0 +1,300 @@
+"""One SQLite file: open it safely, migrate it, read snapshots of it, write to it. Knows no domain's tables."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import threading
+import time
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+from deltos.errors import StoreBusy, StoreCorrupt, StoreError, StoreTooNew, StoreUnwritable
+from deltos.store.lock import hold_lock
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from pathlib import Path
+
+WHEN_DAMAGED = "Run `deltos doctor`; the index can be rebuilt."
+BUSY_TIMEOUT_SECONDS = 15.0
+GLANCE_TIMEOUT_SECONDS = 2.0
+_UNWRITABLE = frozenset(
+    {
+        sqlite3.SQLITE_READONLY,
+        sqlite3.SQLITE_FULL,
+        sqlite3.SQLITE_CANTOPEN,
+        sqlite3.SQLITE_IOERR,
+        sqlite3.SQLITE_PERM,
+    }
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Migration:
+    """A named, ordered step of a schema. Applied once, recorded in the same transaction."""
+
+    name: str
+    sql: str
+
+
+class Database:
+    """A migrated SQLite file in WAL mode; one connection per thread.
+
+    `set_aside` is where a damaged file was moved that stood in its place.
+    """
+
+    def __init__(
+        self,
+        path: Path,
+        migrations: Sequence[Migration],
+        *,
+        durability: Literal["NORMAL", "FULL"] = "NORMAL",
+        busy_timeout_seconds: float = BUSY_TIMEOUT_SECONDS,
+        backup_before_migration: bool = False,
+        when_damaged: str = WHEN_DAMAGED,
+    ) -> None:
+        self.path = path
+        self.set_aside: Path | None = None
+        self._migrations = tuple(migrations)
+        self._durability = durability
+        self._busy_timeout_seconds = busy_timeout_seconds
+        self._backup_before_migration = backup_before_migration
+        self._when_damaged = when_damaged
+        self._local = threading.local()
+        self._connections: list[sqlite3.Connection] = []
+        self._connections_lock = threading.Lock()
+        with self._opening():
+            self._prepare_or_replace()
+
+    @property
+    def file(self) -> int:
+        """Which file on disk this is; another one once a damaged file was replaced."""
+        return self._file
+
+    def read(self) -> sqlite3.Connection:
+        """This thread's connection. SQLite's errors come as they are: `snapshot` and `write` translate them."""
+        connection: sqlite3.Connection | None = getattr(self._local, "connection", None)
+        if connection is None:
+            connection = self._connect()
+            self._local.connection = connection
+        return connection
+
+    @contextmanager
+    def snapshot(self) -> Iterator[sqlite3.Connection]:
+        """Queries that see one and the same state, whatever is written meanwhile."""
+        with named_errors(self.path, self._when_damaged):
+            connection = self.read()
+            if connection.in_transaction:
+                yield connection
+                return
+            connection.execute("BEGIN")
+            try:
+                yield connection
+            finally:
+                connection.rollback()
+
+    @contextmanager
+    def write(self) -> Iterator[sqlite3.Connection]:
+        """One transaction that takes the write lock at once; all of it or nothing is kept."""
+        with named_errors(self.path, self._when_damaged):
+            connection = self.read()
+            connection.execute("BEGIN IMMEDIATE")
+            try:
+                yield connection
+                connection.commit()
+            except BaseException:
+                connection.rollback()
+                raise
+
+    def commit_step(self, connection: sqlite3.Connection) -> None:
+        """Inside `write`: keep what was written so far and go on in a new transaction."""
+        connection.commit()
+        connection.execute("BEGIN IMMEDIATE")
+
+    def replace(self, damaged: int) -> None:
+        """Begin an empty file in place of `damaged`, which is set aside; others may already have done so."""
+        with self._opening():
+            if _identity(self.path) == damaged:
+                self.set_aside = move_aside(self.path)
+            # Other threads may still use their connections: those close when the threads let go of them.
+            with self._connections_lock:
+                self._connections.clear()
+            self._local = threading.local()
+            self._prepare_or_replace()
+
+    def release(self) -> None:
+        """Close this thread's connection: for a thread that is about to end."""
+        connection: sqlite3.Connection | None = getattr(self._local, "connection", None)
+        if connection is None:
+            return
+        self._local.connection = None
+        with self._connections_lock:
+            self._connections = [other for other in self._connections if other is not connection]
+        connection.close()
+
+    def close(self) -> None:
+        """Close the connections of all threads."""
+        with self._connections_lock:
+            for connection in self._connections:
+                connection.close()
+            self._connections.clear()
+        self._local = threading.local()
+
+    @contextmanager
+    def _opening(self) -> Iterator[None]:
+        """One process at a time creates, migrates or replaces the file."""
+        with hold_lock(self.path.with_name(f"{self.path.name}-lock")):
+            yield
+
+    def _connect(self) -> sqlite3.Connection:
+        connection = sqlite3.connect(
+            self.path, timeout=self._busy_timeout_seconds, isolation_level=None, check_same_thread=False
+        )
+        connection.execute(f"PRAGMA synchronous={self._durability}")
+        connection.execute("PRAGMA foreign_keys=ON")
+        connection.execute("PRAGMA temp_store=MEMORY")
+        connection.execute("PRAGMA cache_size=-32000")
+        with self._connections_lock:
+            self._connections.append(connection)
+        return connection
+
+    def _prepare_or_replace(self) -> None:
+        try:
+            self._prepare()
+        except StoreCorrupt:
+            self.set_aside = move_aside(self.path)
+            self._prepare()
+        self._file = _identity(self.path)
+
+    def _prepare(self) -> None:
+        """Create the file and bring its schema up to date; a file that needs nothing is not written to."""
+        _create_private(self.path)
+        with (
+            named_errors(self.path, self._when_damaged),
+            closing(sqlite3.connect(self.path, timeout=self._busy_timeout_seconds, isolation_level=None)) as connection,
+        ):
+            missing = self._missing_steps(connection)
+            if connection.execute("PRAGMA journal_mode").fetchone()[0] != "wal":
+                connection.execute("PRAGMA journal_mode=WAL")
+            if missing and len(missing) < len(self._migrations) and self._backup_before_migration:
+                _back_up(connection, self.path.with_name(f"{self.path.name}.before-{missing[0].name}"))
+            if missing:
+                _migrate(connection, missing, first=len(self._migrations) - len(missing))
+
+    def _missing_steps(self, connection: sqlite3.Connection) -> tuple[Migration, ...]:
+        applied = _applied(connection)
+        known = [migration.name for migration in self._migrations]
+        if applied != known[: len(applied)]:
+            unknown = next((name for name in applied if name not in known), applied[-1])
+            raise StoreTooNew(
+                f"{self.path.name} has schema step '{unknown}', which this version does not know",
+                hint="Upgrade deltos, or set DELTOS_HOME to another folder.",
+            )
+        return self._migrations[len(applied) :]
+
+
+def check_file(path: Path) -> list[str]:
+    """What SQLite's own integrity check finds wrong with a file; nothing is good. Changes nothing."""
+    with named_errors(path), closing(connect_read_only(path)) as connection:
+        rows = connection.execute("PRAGMA integrity_check(10)").fetchall()
+    return [row[0] for row in rows if row[0] != "ok"]
+
+
+def connect_read_only(path: Path) -> sqlite3.Connection:
+    """A connection for a glance at a file that nobody here has opened."""
+    return sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True, timeout=GLANCE_TIMEOUT_SECONDS)
+
+
+def split_statements(sql: str) -> list[str]:
+    """The statements of a script; `executescript` would commit behind our back."""
+    statements: list[str] = []
+    pending = ""
+    for piece in sql.split(";"):
+        pending += f"{piece};"
+        if sqlite3.complete_statement(pending):  # not inside a string or a trigger
+            statements.append(pending.strip())
+            pending = ""
+    return [statement for statement in statements if statement != ";"]
+
+
+def move_aside(path: Path) -> Path:
+    """Rename a damaged database and its side files out of the way; nothing is deleted."""
+    stamp = time.strftime("%Y%m%d-%H%M%S")
+    number = 0
+    while (aside := path.with_name(f"{path.name}.corrupt-{stamp}{f'-{number}' if number else ''}")).exists():
+        number += 1
+    path.rename(aside)
+    for suffix in ("-wal", "-shm"):
+        side = path.with_name(path.name + suffix)
+        if side.exists():
+            side.rename(aside.with_name(aside.name + suffix))
+    return aside
+
+
+@contextmanager
+def named_errors(path: Path, when_damaged: str = WHEN_DAMAGED) -> Iterator[None]:
+    """Turn SQLite's errors into ours."""
+    try:
+        yield
+    except sqlite3.Error as exc:
+        raise _translate(exc, path, when_damaged) from exc
+
+
+def _translate(exc: sqlite3.Error, path: Path, when_damaged: str) -> StoreError:
+    text = str(exc)
+    code = getattr(exc, "sqlite_errorcode", 0) & 0xFF
+    if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
+        return StoreBusy(f"{path.name} is in use by another process", hint="Try again in a moment.")
+    if code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB):
+        return StoreCorrupt(f"{path.name} is damaged ({text})", hint=when_damaged)
+    if code in _UNWRITABLE:
+        return StoreUnwritable(
+            f"Cannot write {path.name} ({text})",
+            hint="Free disk space, or set DELTOS_HOME to a writable folder.",
+        )
+    return StoreError(f"{path.name}: {text}")
+
+
+def _applied(connection: sqlite3.Connection) -> list[str]:
+    if not connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'migration'").fetchone():
+        return []
+    return [row[0] for row in connection.execute("SELECT name FROM migration ORDER BY position")]
+
+
+def _migrate(connection: sqlite3.Connection, steps: Sequence[Migration], *, first: int) -> None:
+    connection.execute("BEGIN IMMEDIATE")
+    connection.execute(
+        "CREATE TABLE IF NOT EXISTS migration (position INTEGER PRIMARY KEY, name TEXT, applied_at REAL)"
+    )
+    for position, migration in enumerate(steps, start=first):
+        for statement in split_statements(migration.sql):
+            connection.execute(statement)
+        connection.execute("INSERT INTO migration VALUES (?, ?, ?)", (position, migration.name, time.time()))
+    connection.commit()
+
+
+def _back_up(connection: sqlite3.Connection, target: Path) -> None:
+    """Copy the database as it is, readable by its owner only."""
+    _create_private(target)
+    with closing(sqlite3.connect(target)) as copy:
+        connection.backup(copy)
+
+
+def _create_private(path: Path) -> None:
+    """Make the file if there is none, readable by its owner only."""
+    try:
+        os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
+    except OSError as exc:
+        raise StoreUnwritable(
+            f"Cannot write {path.name} ({exc.strerror})", hint="Set DELTOS_HOME to a writable folder."
+        ) from exc
+
+
+def _identity(path: Path) -> int:
+    """The file behind the name: a renamed one keeps its number, so a new one always has another."""
+    try:
+        return path.stat().st_ino
+    except OSError:
+        return 0

@@ -1,0 +1,155 @@
+"""Whether a file's content is worth indexing; if not, for which reason it is skipped."""
+
+from __future__ import annotations
+
+import os
+import re
+import stat
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from deltos.languages.table import detect
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from deltos.languages.table import Language
+
+MAX_CODE_BYTES = 4_000_000
+MAX_DATA_BYTES = 400_000
+_DATA_LANGUAGES = frozenset({"json", "yaml", "toml", "xml", "html", "css"})
+_HEAD_BYTES = 8_192
+_MARK_BYTES = 2_000  # where a file says that it is generated
+_LONGEST_MEAN_LINE = 250
+_SMALLEST_MINIFIED = 2_000
+# A link must not lead out of the project, a pipe must not make us wait. Windows knows neither flag.
+_OPEN_FLAGS = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
+
+BINARY_SUFFIXES = frozenset(
+    """.png .jpg .jpeg .gif .webp .ico .bmp .tiff .psd .pdf .zip .gz .bz2 .xz .zst .7z .tar .tgz .jar .war
+    .class .pyc .pyo .so .o .a .dylib .dll .exe .bin .dat .db .sqlite .sqlite3 .woff .woff2 .ttf .otf .eot
+    .mp3 .mp4 .mov .avi .wav .ogg .webm .wasm .npy .npz .parquet .onnx .safetensors .pt .pth .h5 .mo .gmo
+    .lockb .whl .deb .rpm .iso""".split()
+)
+GENERATED_NAMES = frozenset(
+    """package-lock.json npm-shrinkwrap.json yarn.lock pnpm-lock.yaml bun.lock poetry.lock pdm.lock uv.lock
+    Pipfile.lock Cargo.lock composer.lock Gemfile.lock go.sum flake.lock mix.lock pubspec.lock
+    packages.lock.json""".split()
+)
+DATA_SUFFIXES = frozenset({".svg", ".csv", ".tsv", ".po", ".pot", ".log", ".map", ".snap", ".lock", ".ipynb"})
+# Said in a comment: code that looks for these marks must not be taken for generated itself.
+_GENERATED = re.compile(
+    rb"""^[ \t]*(?://|\#|/?\*|--|;|%|<!--|\"{3}|'{3})[^\n]*?(?:
+        @generated\b
+        | \bCode\ generated\b[^\n]*\bDO\ NOT\ EDIT
+        | (?i:\b(?:auto(?:matically)?[- ]?generated|this\ file\ (?:is|was)\ generated)\b
+              [^\n]*(?:\n[^\n]*){0,2}\bdo\ not\ (?:edit|modify)\b))""",
+    re.MULTILINE | re.VERBOSE,
+)
+_BUILT = re.compile(r"(?:^|/)dist/.*\.(?:[cm]?js|css)$")
+_MINIFIED_NAME = re.compile(r"[.-]min\.(?:js|css|mjs)$|\.bundle\.js$|\.chunk\.js$")
+# By their first bytes; the longer mark comes first, because it begins with the shorter one.
+_ENCODINGS = (
+    (b"\xff\xfe\0\0", "utf-32"),
+    (b"\0\0\xfe\xff", "utf-32"),
+    (b"\xff\xfe", "utf-16"),
+    (b"\xfe\xff", "utf-16"),
+    (b"\xef\xbb\xbf", "utf-8-sig"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Admitted:
+    """Content worth indexing, as UTF-8."""
+
+    data: bytes
+    language: Language | None
+
+
+def refuse_by_name(path: str, size: int) -> str | None:
+    """The reason to skip a file that its name and size alone give; None when its content must be seen."""
+    name = path.rsplit("/", 1)[-1]
+    suffix = "." + name.rsplit(".", 1)[-1].lower() if "." in name else ""
+    if suffix in BINARY_SUFFIXES:
+        return "binary"
+    if name in GENERATED_NAMES:
+        return "generated"
+    if suffix in DATA_SUFFIXES:
+        return "data"
+    if _BUILT.search(path):
+        return "built"
+    if _MINIFIED_NAME.search(name):
+        return "minified"
+    if size > MAX_CODE_BYTES:
+        return "too large"
+    return None if size else "empty"
+
+
+def admit(root: Path, path: str, size: int) -> Admitted | str:
+    """Read a file; its content and language, or the reason why it is skipped."""
+    if reason := refuse_by_name(path, size):
+        return reason
+    data = read_regular(f"{root}/{path}")
+    if data is None:
+        return "unreadable"
+    language = detect(path, data[:_HEAD_BYTES])
+    return refuse_by_content(data, language) or Admitted(to_utf8(data), language)
+
+
+def read_regular(path: str) -> bytes | None:
+    """The content of a file, at most a little more than we index; None for a link, a pipe, or what cannot be read."""
+    try:
+        descriptor = os.open(path, _OPEN_FLAGS)
+        try:
+            status = os.fstat(descriptor)
+            return _read(descriptor, status.st_size) if stat.S_ISREG(status.st_mode) else None
+        finally:
+            os.close(descriptor)
+    except OSError:
+        return None
+
+
+def _read(descriptor: int, size: int) -> bytes:
+    """All of an open file, by the system's own calls: a file object would ask thrice what is known already."""
+    wanted = min(size, MAX_CODE_BYTES + 1)
+    data = os.read(descriptor, wanted)
+    while len(data) < wanted and (piece := os.read(descriptor, wanted - len(data))):
+        data += piece
+    return data
+
+
+def refuse_by_content(data: bytes, language: Language | None) -> str | None:
+    """The reason to skip content that is no source written by a person; None when it is."""
+    head = data[:_HEAD_BYTES]
+    if b"\0" in head and _marked_encoding(head) is None:
+        return "binary"
+    if len(data) > MAX_CODE_BYTES:
+        return "too large"
+    if (language is None or language.name in _DATA_LANGUAGES) and len(data) > MAX_DATA_BYTES:
+        return "data"
+    if not data.strip():
+        return "empty"
+    if _is_minified(data) and not (language and language.name == "markdown"):
+        return "minified"
+    return "generated" if _GENERATED.search(head[:_MARK_BYTES]) else None
+
+
+def _is_minified(data: bytes) -> bool:
+    return len(data) > _SMALLEST_MINIFIED and len(data) / (data.count(b"\n") + 1) > _LONGEST_MEAN_LINE
+
+
+def _marked_encoding(data: bytes) -> str | None:
+    return next((name for mark, name in _ENCODINGS if data.startswith(mark)), None)
+
+
+def to_utf8(data: bytes) -> bytes:
+    """Any encoding as UTF-8, line for line."""
+    if data.isascii():
+        return data
+    if encoding := _marked_encoding(data):
+        return data.decode(encoding, "replace").encode("utf-8", "replace")
+    try:
+        data.decode("utf-8")
+    except UnicodeDecodeError:
+        return data.decode("latin-1").encode("utf-8")
+    return data

@@ -1,0 +1,65 @@
+"""An index run in a thread of its own, which any number of calls may wait for."""
+
+from __future__ import annotations
+
+import threading
+import time
+from typing import TYPE_CHECKING
+
+from deltos.errors import Cancelled, DeltosError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from deltos.progress import Progress
+
+POLL_SECONDS = 0.05
+_STOP_SECONDS = 5.0
+
+
+class BackgroundRun:
+    """Runs `work` at once and listens to its progress."""
+
+    def __init__(self, work: Callable[[Progress], object]) -> None:
+        self._work = work
+        self._thread = threading.Thread(target=self._run, name="deltos-index", daemon=True)
+        self._stop = threading.Event()
+        self.failure: DeltosError | None = None
+        self.done = self.total = 0
+        self._thread.start()
+
+    @property
+    def running(self) -> bool:
+        """Whether it is still at work."""
+        return self._thread.is_alive()
+
+    def wait(self, seconds: float, progress: Progress) -> None:
+        """Wait until it is done, at most `seconds`, or until the caller no longer waits; pass its progress on."""
+        deadline = time.monotonic() + seconds
+        while self.running and time.monotonic() < deadline and not progress.cancelled():
+            self._thread.join(min(POLL_SECONDS, seconds))
+            if self.total:
+                progress.report(self.done, self.total, "files")
+
+    def stop(self) -> None:
+        """Ask it to end and wait a moment for it."""
+        self._stop.set()
+        self._thread.join(_STOP_SECONDS)
+
+    def report(self, done: int, total: int, what: str) -> None:  # noqa: ARG002
+        """Implements Progress for the run itself."""
+        self.done, self.total = done, total
+
+    def cancelled(self) -> bool:
+        """Implements Progress for the run itself."""
+        return self._stop.is_set()
+
+    def _run(self) -> None:
+        try:
+            self._work(self)
+        except Cancelled:
+            pass
+        except DeltosError as exc:
+            self.failure = exc
+        except Exception as exc:  # noqa: BLE001 (the end of a thread is a surface: whoever asks is told)
+            self.failure = DeltosError(f"Indexing failed: {type(exc).__name__}: {exc}")

@@ -1,0 +1,128 @@
+"""Who a project is: the git identity that all its worktrees and clones share. Starts git only as a last resort."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+
+from deltos.errors import NotFound
+from deltos.model import Project
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+_SCP_LIKE = re.compile(r"^(?:[^@/\s]+@)?([\w.-]{2,}):(?!//)(.+)$")  # a single letter is a drive, not a host
+_SECTION = re.compile(r'^\s*\[\s*([\w.-]+)(?:\s+"(.*)")?\s*\]')
+_INITIAL_COMMIT = re.compile(r"^0{40,64} ([0-9a-f]{40,64}) .*\tcommit \(initial\)")
+_URL = re.compile(r'^\s*url\s*=\s*"?(.+?)"?\s*$')
+
+
+def find_root(folder: Path) -> Path:
+    """The real path of an existing folder."""
+    try:
+        root = folder.resolve()
+        if root.is_dir():
+            return root
+        exists = root.exists()
+    except (OSError, RuntimeError):  # a name that is too long, a loop of links
+        exists = False
+    if exists:
+        raise NotFound(f"Not a folder: {folder}", hint="Give the folder that contains the file.")
+    raise NotFound(f"No such folder: {str(folder)[:200]}", hint="Give the path of an existing folder.")
+
+
+def identify(folder: Path, *, may_start_git: bool = True) -> Project:
+    """The project rooted at `folder`: its real path and its identity; its path where only git could tell."""
+    root = find_root(folder)
+    return Project(root=root, project_id=_project_id(root, may_start_git=may_start_git))
+
+
+def normalise_remote(url: str) -> str | None:
+    """A remote's address as `host/path`, without credentials, port or `.git`; None for a local path."""
+    if "://" in url:
+        host, path = _host_and_path(url)
+    elif match := _SCP_LIKE.match(url.strip()):
+        host, path = match[1], match[2]
+    else:
+        return None
+    path = path.strip("/ ").removesuffix(".git").strip("/")
+    return f"{host}/{path}".lower() if host and path else None
+
+
+def _host_and_path(url: str) -> tuple[str, str]:
+    try:
+        parts = urlsplit(url.strip())
+    except ValueError:  # not an address after all
+        return "", ""
+    return ("", "") if parts.scheme == "file" else (parts.hostname or "", parts.path)
+
+
+def _project_id(root: Path, *, may_start_git: bool) -> str:
+    git_folder = _git_folder(root)
+    if git_folder is not None:
+        for url in _remote_urls(git_folder):
+            if identity := normalise_remote(url):
+                return identity
+        if commit := _first_logged_commit(git_folder) or (_root_commit(root) if may_start_git else ""):
+            return f"git:{commit}"
+    import hashlib  # deferred: hooks start on every tool call, and few need it
+
+    return f"path:{hashlib.sha256(str(root).encode('utf-8', 'surrogateescape')).hexdigest()[:20]}"
+
+
+def _git_folder(root: Path) -> Path | None:
+    """The repository's common git folder, found from `root` upwards; worktrees point to their main repository."""
+    for folder in (root, *root.parents):
+        entry = folder / ".git"
+        if entry.is_dir():
+            return entry
+        if entry.is_file():
+            return _linked_git_folder(entry)
+    return None
+
+
+def _linked_git_folder(link: Path) -> Path | None:
+    target = _read(link).removeprefix("gitdir:").strip()
+    if not target:
+        return None
+    git_folder = (link.parent / target).resolve()
+    common = _read(git_folder / "commondir").strip()
+    return (git_folder / common).resolve() if common else git_folder
+
+
+def _remote_urls(git_folder: Path) -> list[str]:
+    """The addresses of all remotes, `origin` first."""
+    urls: dict[str, str] = {}
+    remote = None
+    for line in _read(git_folder / "config").splitlines():
+        if section := _SECTION.match(line):
+            remote = section[2] if section[1].lower() == "remote" else None
+        elif remote is not None and (url := _URL.match(line)):
+            urls.setdefault(remote, url[1])
+    return [urls[name] for name in sorted(urls, key=lambda name: name != "origin")]
+
+
+def _first_logged_commit(git_folder: Path) -> str:
+    """The root commit of a repository that began on this machine, out of git's own log; empty if it does not tell."""
+    try:
+        with (git_folder / "logs" / "HEAD").open("r", encoding="utf-8", errors="replace") as log:
+            match = _INITIAL_COMMIT.match(log.readline())
+    except OSError:
+        return ""
+    return match[1] if match else ""
+
+
+def _root_commit(root: Path) -> str:
+    """The oldest commit without a parent; empty before the first commit."""
+    from deltos.workspace.git import run_git  # deferred: hooks never get here
+
+    commits = (run_git(root, "rev-list", "--max-parents=0", "HEAD") or b"").split()
+    return commits[-1].decode("ascii") if commits else ""
+
+
+def _read(path: Path) -> str:
+    try:
+        return path.read_text("utf-8", "replace")
+    except OSError:
+        return ""

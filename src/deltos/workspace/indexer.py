@@ -1,0 +1,51 @@
+"""What a domain contributes to indexing a project: facts out of a parsed file, and their place in the store."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Protocol
+
+if TYPE_CHECKING:
+    import sqlite3
+    from collections.abc import Collection
+
+    import tree_sitter
+
+    from deltos.languages.table import Language
+
+
+@dataclass(frozen=True, slots=True)
+class ParsedFile:
+    """A source file read and parsed once, shared by all indexers. `tree` is None where no grammar fits."""
+
+    path: str
+    data: bytes
+    language: Language | None
+    tree: tree_sitter.Tree | None
+
+
+@dataclass(frozen=True, slots=True)
+class Changes:
+    """What one synchronisation did, by relative path."""
+
+    written: Collection[str]
+    removed: Collection[str]
+
+
+class Indexer(Protocol):
+    """One domain's part in the write path. `extract` runs in worker processes, the rest inside a write transaction."""
+
+    name: str
+    version: int
+
+    def extract(self, file: ParsedFile) -> Any:
+        """Facts about one file, independent of all others; must survive pickling."""
+
+    def write(self, connection: sqlite3.Connection, file_id: int, path: str, facts: Any) -> int:
+        """Store the facts of a new or changed file, whose older facts are already removed; how many pieces they are."""
+
+    def remove(self, connection: sqlite3.Connection, file_id: int) -> None:
+        """Forget a file that changed or vanished."""
+
+    def finish(self, connection: sqlite3.Connection, changes: Changes) -> None:
+        """Bring what spans files (edges, counts) up to date, before the transaction commits."""

@@ -1,0 +1,212 @@
+"""One project's index in this process: opened once, brought up to date before each answer, rebuilt when damaged."""
+
+from __future__ import annotations
+
+import threading
+import time
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeVar
+
+from deltos.errors import Cancelled, StoreCorrupt
+from deltos.progress import Progress, Silent
+from deltos.store.lock import try_lock
+from deltos.store.project import ProjectStore
+from deltos.workspace.background import POLL_SECONDS, BackgroundRun
+from deltos.workspace.sync import Plan, SyncReport, carry_out, make_plan, versions
+from deltos.workspace.watch import Watch
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+    from pathlib import Path
+
+    from deltos.model import Project
+    from deltos.store.sqlite import Database
+    from deltos.workspace.indexer import Indexer
+
+# How long a call waits for a first index before it answers from what is ready.
+FIRST_INDEX_SECONDS = 20.0
+# Changes up to this size are indexed within the call that notices them.
+SMALL_CHANGE_FILES = 40
+SMALL_CHANGE_BYTES = 1_500_000
+# How long a call waits for another process that is indexing the same project.
+OTHER_PROCESS_SECONDS = 2.0
+
+_T = TypeVar("_T")
+
+
+@dataclass(frozen=True, slots=True)
+class Freshness:
+    """How far the index can be trusted right now; the notes say so to a person."""
+
+    complete: bool
+    notes: tuple[str, ...] = ()
+
+
+class ProjectIndex:
+    """The index of one project, kept equal to the disk."""
+
+    def __init__(
+        self,
+        project: Project,
+        database: Database,
+        indexers: Sequence[Indexer],
+        *,
+        first_index_seconds: float = FIRST_INDEX_SECONDS,
+    ) -> None:
+        self.project = project
+        self.database = database
+        self.store = ProjectStore(database)
+        self._indexers = tuple(indexers)
+        self._first_index_seconds = first_index_seconds
+        self._lock_path = database.path.with_suffix(".lock")
+        self._watch = Watch(project.root, self.store)
+        self._background: BackgroundRun | None = None
+        self._turn = threading.Lock()
+        self._indexing = threading.Lock()
+        self._starting = threading.Lock()
+        self._told_of: Path | None = None
+
+    def index(self, *, progress: Progress | None = None, force: bool = False) -> SyncReport:
+        """Bring the index up to date now, waiting for another process that does the same."""
+        report = self._repairing(lambda: self._index(progress or Silent(), force=force))
+        report.notes = self._news()
+        return report
+
+    def answer(
+        self, work: Callable[[Freshness], _T], *, progress: Progress | None = None, wait_seconds: float | None = None
+    ) -> _T:
+        """What `work` makes of the index brought up to date; a file that proves damaged is rebuilt and asked again."""
+        return self._repairing(lambda: work(self.freshen(progress=progress, wait_seconds=wait_seconds)))
+
+    def freshen(self, *, progress: Progress | None = None, wait_seconds: float | None = None) -> Freshness:
+        """Make sure that an answer reflects the disk as it is now, or say truthfully where it may not.
+
+        `wait_seconds` is how long a first index may take before the answer comes from what is ready.
+        """
+        progress = progress or Silent()
+        if not self.store.meta("complete"):
+            return self._await_first_index(
+                progress, self._first_index_seconds if wait_seconds is None else wait_seconds
+            )
+        if self._watch.is_due() and not self._is_reindexing():
+            with self._turn:  # of several calls, the first absorbs the change
+                if self._needs_sync():
+                    return self._absorb_changes(progress)
+        return Freshness(complete=True, notes=(*self._news(), *self._background_notes()))
+
+    def close(self) -> None:
+        """Stop background work and close the file."""
+        if self._background is not None:
+            self._background.stop()
+        self.database.close()
+
+    def _repairing(self, work: Callable[[], _T]) -> _T:
+        file = self.database.file
+        try:
+            return work()
+        except StoreCorrupt:
+            self.database.replace(file)
+            return work()
+
+    def _news(self) -> tuple[str, ...]:
+        """What happened to the index file itself and was not told yet."""
+        aside = self.database.set_aside
+        if aside is None or aside == self._told_of:
+            return ()
+        self._told_of = aside
+        return (f"Note: the index was damaged; it was moved to {aside.name} and built anew.",)
+
+    def _index(self, progress: Progress, *, force: bool) -> SyncReport:
+        with self._sole_indexer(progress) as held:
+            if not held:
+                raise Cancelled("Indexing was cancelled while something else was indexing")
+            return self._carry_out(self._plan(force=force), progress)
+
+    def _plan(self, *, force: bool = False) -> Plan:
+        return make_plan(self.project, self.store, self._indexers, force=force)
+
+    def _carry_out(self, plan: Plan, progress: Progress) -> SyncReport:
+        return carry_out(plan, self.project, self.store, self._indexers, progress=progress)
+
+    def _needs_sync(self) -> bool:
+        return self._watch.sees_change() or self.store.meta("indexers") != versions(self._indexers)
+
+    def _absorb_changes(self, progress: Progress) -> Freshness:
+        """Index few changes at once, many in the background."""
+        with self._sole_indexer(progress, wait_seconds=OTHER_PROCESS_SECONDS) as held:
+            if not held:
+                note = "Note: another call or process is re-indexing; very recent edits may be missing."
+                return Freshness(complete=True, notes=(*self._news(), note))
+            plan = self._plan()
+            if len(plan.candidates) <= SMALL_CHANGE_FILES and plan.bytes <= SMALL_CHANGE_BYTES:
+                self._carry_out(plan, progress)
+                self._background = None
+                return Freshness(complete=True, notes=self._news())
+        self._run_in_background().wait(POLL_SECONDS, progress)
+        return Freshness(complete=True, notes=(*self._news(), *self._background_notes()))
+
+    @contextmanager
+    def _sole_indexer(self, progress: Progress, *, wait_seconds: float = float("inf")) -> Iterator[bool]:
+        """Whether this thread could become the only one of all processes that indexes the project."""
+        deadline = time.monotonic() + wait_seconds
+
+        def is_over() -> bool:
+            return time.monotonic() >= deadline or progress.cancelled()
+
+        while not self._indexing.acquire(timeout=POLL_SECONDS):
+            if is_over():
+                yield False
+                return
+        try:
+            with self._lock_of_all_processes(is_over) as held:
+                yield held
+        finally:
+            self._indexing.release()
+
+    @contextmanager
+    def _lock_of_all_processes(self, is_over: Callable[[], bool]) -> Iterator[bool]:
+        while True:
+            with try_lock(self._lock_path) as held:
+                if held or is_over():
+                    yield held
+                    return
+            time.sleep(POLL_SECONDS)
+
+    def _await_first_index(self, progress: Progress, wait_seconds: float) -> Freshness:
+        background = self._run_in_background()
+        background.wait(wait_seconds, progress)
+        if background.failure is not None:
+            raise background.failure
+        if self.store.meta("complete"):
+            return Freshness(complete=True, notes=self._news())
+        ready = self.store.file_count()
+        note = f"Note: the first index is still being built; this answer knows {ready} files. Ask again for the rest."
+        return Freshness(complete=False, notes=(*self._news(), note))
+
+    def _run_in_background(self) -> BackgroundRun:
+        with self._starting:
+            if self._background is None or not self._background.running:
+                self._background = BackgroundRun(self._index_in_thread)
+            return self._background
+
+    def _index_in_thread(self, progress: Progress) -> None:
+        try:
+            self._repairing(lambda: self._index(progress, force=False))
+        finally:
+            self.database.release()
+
+    def _is_reindexing(self) -> bool:
+        return self._background is not None and self._background.running
+
+    def _background_notes(self) -> tuple[str, ...]:
+        """What a reader should know about changes that are not in the index yet."""
+        background = self._background
+        if background is None:
+            return ()
+        if background.running:
+            count = f"{background.total} changed files are" if background.total else "many changed files are"
+            return (f"Note: {count} being re-indexed; until then this answer may miss what is new in them.",)
+        if background.failure is not None:
+            return (f"Note: re-indexing failed ({background.failure}); recent changes may be missing.",)
+        return ()

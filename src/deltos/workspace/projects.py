@@ -1,0 +1,80 @@
+"""All projects that this process works with: each opened once, found by folder or by identity."""
+
+from __future__ import annotations
+
+import threading
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from deltos.confinement import check_folder
+from deltos.errors import BadArgument, BadRequest
+from deltos.store.sqlite import Database
+from deltos.workspace.identity import find_root, identify
+from deltos.workspace.project_index import FIRST_INDEX_SECONDS, ProjectIndex
+from deltos.workspace.registry import index_path, root_of_project
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from deltos.store.sqlite import Migration
+    from deltos.workspace.indexer import Indexer
+
+
+class Projects:
+    """Opens project indexes on demand and keeps them."""
+
+    def __init__(
+        self,
+        home: Path,
+        migrations: Sequence[Migration],
+        indexers: Sequence[Indexer],
+        *,
+        first_index_seconds: float = FIRST_INDEX_SECONDS,
+    ) -> None:
+        self.home = home
+        self._migrations = tuple(migrations)
+        self._indexers = tuple(indexers)
+        self._first_index_seconds = first_index_seconds
+        self._open: dict[Path, ProjectIndex] = {}
+        self._lock = threading.Lock()
+
+    def at(self, folder: Path) -> ProjectIndex:
+        """The index of the project in `folder`."""
+        check_folder(folder)
+        root = find_root(folder)
+        if root in (Path(root.anchor), Path.home()):
+            raise BadArgument(
+                f"{root} is not a project",
+                hint="Call set_working_directory with the folder of your repository.",
+            )
+        with self._lock:
+            if root not in self._open:
+                self._open[root] = self._index(root)
+            return self._open[root]
+
+    def find(self, project_id: str, default: Path) -> ProjectIndex:
+        """The project with this id, or the default one when the id is empty or its own."""
+        if not project_id or self._has_id(default, project_id):
+            return self.at(default)
+        return self.at(root_of_project(self.home, project_id))
+
+    def close(self) -> None:
+        """Stop all background work and close all files."""
+        with self._lock:
+            for index in self._open.values():
+                index.close()
+            self._open.clear()
+
+    def _index(self, root: Path) -> ProjectIndex:
+        database = Database(index_path(self.home, root), self._migrations)
+        return ProjectIndex(identify(root), database, self._indexers, first_index_seconds=self._first_index_seconds)
+
+    def _has_id(self, folder: Path, project_id: str) -> bool:
+        try:
+            check_folder(folder)
+            root = find_root(folder)
+        except BadRequest:
+            return False
+        index = self._open.get(root)
+        project = index.project if index else identify(root)
+        return project.project_id == project_id

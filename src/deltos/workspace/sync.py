@@ -1,0 +1,228 @@
+"""Bring a project's index up to date: what changed, extract it, write it. The write path on one screen."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from contextlib import closing
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from deltos.errors import Cancelled, NothingToIndex
+from deltos.store.project import FileRecord, ProjectStore, SeenStamp, SkippedFile, StoredFile
+from deltos.workspace.extract import Candidate, Extracted, extract_all
+from deltos.workspace.indexer import Changes
+from deltos.workspace.walk import Stamp, Walk, is_racy, walk
+
+if TYPE_CHECKING:
+    import sqlite3
+    from collections.abc import Sequence
+
+    from deltos.model import Project
+    from deltos.progress import Progress
+    from deltos.workspace.indexer import Indexer
+
+# While an index is built for the first time, readers see it grow in steps of about this long.
+COMMIT_EVERY_SECONDS = 1.5
+
+
+@dataclass(slots=True)
+class SyncReport:
+    """What one synchronisation did."""
+
+    written: set[str] = field(default_factory=set)
+    pieces_written: Counter[str] = field(default_factory=Counter)
+    removed: set[str] = field(default_factory=set)
+    skipped_by_reason: dict[str, int] = field(default_factory=dict)
+    errors: list[str] = field(default_factory=list)
+    notes: tuple[str, ...] = ()
+
+    @property
+    def files_written(self) -> int:
+        """How many files were parsed and stored."""
+        return len(self.written)
+
+    @property
+    def files_removed(self) -> int:
+        """How many files are no longer in the index."""
+        return len(self.removed)
+
+    @property
+    def files_skipped(self) -> int:
+        """How many files of the project are not in the index, for whatever reason."""
+        return sum(self.skipped_by_reason.values())
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What has to be done to make the index equal to the disk. Valid while the project's lock is held."""
+
+    found: Walk
+    candidates: list[Candidate]
+    known: dict[str, StoredFile]
+    known_skipped: dict[str, SkippedFile]
+    first_time: bool
+    reread_all: bool
+
+    @property
+    def bytes(self) -> int:
+        """How much source has to be read."""
+        return sum(candidate.stamp.size for candidate in self.candidates)
+
+
+def make_plan(project: Project, store: ProjectStore, indexers: Sequence[Indexer], *, force: bool = False) -> Plan:
+    """Compare the disk with the index."""
+    found = walk(project.root)
+    known, skipped = store.files(), store.skipped()
+    if not found.files and not known:
+        raise NothingToIndex(
+            f"No files to index in {project.root.name or project.root}",
+            hint="Give a folder that contains source code.",
+        )
+    reread_all = force or versions(indexers) != store.meta("indexers")
+    seen = {path: file.stamp for path, file in known.items()} | {path: file.stamp for path, file in skipped.items()}
+    candidates = [
+        Candidate(path, stamp, b"" if reread_all or path not in known else known[path].hash)
+        for path, stamp in found.files.items()
+        if reread_all or path not in seen or is_stale(seen[path], stamp)
+    ]
+    return Plan(found, candidates, known, skipped, first_time=not store.meta("complete"), reread_all=reread_all)
+
+
+def carry_out(
+    plan: Plan, project: Project, store: ProjectStore, indexers: Sequence[Indexer], *, progress: Progress
+) -> SyncReport:
+    """Make the index equal to the disk: all of it or nothing, except a first index, which grows in steps."""
+    run = _Run(project, store, indexers, plan, progress)
+    with store.database.write() as connection:
+        run.begin(connection)
+        run.extract_and_write(connection)
+        run.finish(connection)
+    run.count_skipped()
+    return run.report
+
+
+def is_stale(seen: SeenStamp, stamp: Stamp) -> bool:
+    """Whether a file must be read again: its stamp differs, or is too young to be trusted."""
+    if (seen.size, seen.mtime_ns) != (stamp.size, stamp.mtime_ns):
+        return True
+    return is_racy(seen.mtime_ns, seen.seen_at_ns)
+
+
+def versions(indexers: Sequence[Indexer]) -> str:
+    """What wrote the index; an index of other versions is read again in full."""
+    return ",".join(f"{indexer.name}={indexer.version}" for indexer in indexers)
+
+
+class _Run:
+    """One synchronisation in progress."""
+
+    def __init__(
+        self,
+        project: Project,
+        store: ProjectStore,
+        indexers: Sequence[Indexer],
+        plan: Plan,
+        progress: Progress,
+    ) -> None:
+        self._project = project
+        self._store = store
+        self._indexers = indexers
+        self._plan = plan
+        self._progress = progress
+        self.report = SyncReport()
+
+    def begin(self, connection: sqlite3.Connection) -> None:
+        """Record who writes, so that an interrupted first index can be gone on with; drop one that cannot."""
+        if self._plan.first_time and self._plan.reread_all:
+            for file in self._plan.known.values():
+                self._remove(connection, file)
+            self._plan.known.clear()
+        self._store.set_meta(connection, {"indexers": versions(self._indexers)})
+
+    def extract_and_write(self, connection: sqlite3.Connection) -> None:
+        """Extract all candidates and write them as they come; a first index commits in steps."""
+        done, committed_at = 0, time.monotonic()
+        with closing(extract_all(self._project.root, self._plan.candidates, self._indexers)) as batches:
+            for batch in batches:
+                if self._progress.cancelled():
+                    raise Cancelled("Indexing was cancelled", hint="What was indexed before can still be searched.")
+                for item in batch:
+                    self._write(connection, item)
+                done += len(batch)
+                self._progress.report(done, len(self._plan.candidates), "files")
+                if self._plan.first_time and time.monotonic() - committed_at > COMMIT_EVERY_SECONDS:
+                    self._store.database.commit_step(connection)
+                    committed_at = time.monotonic()
+
+    def finish(self, connection: sqlite3.Connection) -> None:
+        """Remove what vanished, let each indexer settle what spans files, and mark the index complete."""
+        found = self._plan.found
+        for path, file in self._plan.known.items():
+            if path not in found.files:
+                self._remove(connection, file)
+        self._store.forget_skipped(connection, self._plan.known_skipped.keys() - found.files.keys())
+        self._store.set_folders(connection, found.folders)
+        if self.report.written or self.report.removed or self._plan.first_time:
+            # An interrupted first index left files behind that no indexer has settled yet.
+            written = set(self._store.files()) if self._plan.first_time else self.report.written
+            for indexer in self._indexers:
+                indexer.finish(connection, Changes(written, self.report.removed))
+        self._record(connection)
+
+    def count_skipped(self) -> None:
+        """Report how many files are not in the index, by reason."""
+        reasons = dict(self._plan.found.refused)
+        for reason, count in self._store.totals().skipped.items():
+            reasons[reason] = reasons.get(reason, 0) + count
+        self.report.skipped_by_reason = reasons
+
+    def _record(self, connection: sqlite3.Connection) -> None:
+        facts = {
+            "root": str(self._project.root),
+            "project_id": self._project.project_id,
+            "complete": "1",
+            "synced_at": repr(time.time()),
+        }
+        self._store.set_meta(connection, facts)
+
+    def _write(self, connection: sqlite3.Connection, item: Extracted) -> None:
+        known = self._plan.known.get(item.path)
+        if item.error:
+            self.report.errors.append(f"{item.path}: {item.error}")
+        if item.skip_reason:
+            self._skip(connection, item, known)
+        elif item.facts is not None:
+            self._replace(connection, item, item.facts, known)
+        elif known is not None:
+            self._store.touch_file(connection, known.id, _seen(item))
+
+    def _skip(self, connection: sqlite3.Connection, item: Extracted, known: StoredFile | None) -> None:
+        if known:
+            self._remove(connection, known)
+        if item.skip_reason != "vanished":
+            self._store.set_skipped(connection, SkippedFile(item.path, item.skip_reason, _seen(item)))
+
+    def _replace(
+        self, connection: sqlite3.Connection, item: Extracted, facts: tuple[Any, ...], known: StoredFile | None
+    ) -> None:
+        if known:
+            self._remove(connection, known)
+        self.report.removed.discard(item.path)
+        if item.path in self._plan.known_skipped:
+            self._store.forget_skipped(connection, [item.path])
+        record = FileRecord(item.path, item.language, item.lines, item.hash, _seen(item))
+        file_id = self._store.add_file(connection, record)
+        for indexer, fact in zip(self._indexers, facts, strict=True):
+            self.report.pieces_written[indexer.name] += indexer.write(connection, file_id, item.path, fact)
+        self.report.written.add(item.path)
+
+    def _remove(self, connection: sqlite3.Connection, file: StoredFile) -> None:
+        for indexer in self._indexers:
+            indexer.remove(connection, file.id)
+        self._store.remove_file(connection, file.id)
+        self.report.removed.add(file.path)
+
+
+def _seen(item: Extracted) -> SeenStamp:
+    return SeenStamp(item.stamp.size, item.stamp.mtime_ns, item.seen_at_ns)

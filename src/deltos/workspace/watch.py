@@ -1,0 +1,75 @@
+"""Notice cheaply that the disk differs from the index. Reads stamps, never content."""
+
+from __future__ import annotations
+
+import os
+import stat
+import time
+from typing import TYPE_CHECKING
+
+from deltos.workspace.walk import folder_mtime_ns, is_racy
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from deltos.store.project import ProjectStore
+
+# A look that costs no more than this is taken before every answer;
+FREE_SECONDS = 0.002
+# a dearer one takes at most a twentieth of the time,
+SHARE = 20
+# and is never put off for longer than this.
+MAX_PAUSE_SECONDS = 1.0
+
+
+class Watch:
+    """Remembers the stamps of all files and folders and compares them with the disk."""
+
+    def __init__(self, root: Path, store: ProjectStore) -> None:
+        self._prefix = f"{root}/"
+        self._store = store
+        self._loaded = ""
+        self._folders: list[tuple[str, int]] = []
+        self._files: list[tuple[str, int, int]] = []
+        self._next_look = float("-inf")
+
+    def is_due(self) -> bool:
+        """Whether enough time went by since the last look, given what it cost."""
+        return time.monotonic() >= self._next_look
+
+    def sees_change(self) -> bool:
+        """Whether any known file or folder has another stamp than when it was indexed."""
+        started = time.thread_time()
+        self._load()
+        changed = self._folder_changed() or self._file_changed()
+        cost = time.thread_time() - started
+        pause = 0.0 if cost <= FREE_SECONDS else min(MAX_PAUSE_SECONDS, cost * SHARE)
+        self._next_look = time.monotonic() + pause
+        return changed
+
+    def _load(self) -> None:
+        """Read the stamps of the index, unless it is still the one that was read last."""
+        synced_at = self._store.meta("synced_at")
+        if synced_at == self._loaded:
+            return
+        self._folders = [(self._prefix + path, mtime_ns) for path, mtime_ns in self._store.folders().items()]
+        self._files = [
+            # No file has a size of -1: one whose stamp proves nothing always counts as changed.
+            (self._prefix + path, -1 if is_racy(seen.mtime_ns, seen.seen_at_ns) else seen.size, seen.mtime_ns)
+            for path, seen in self._store.stamps().items()
+        ]
+        self._loaded = synced_at
+
+    def _folder_changed(self) -> bool:
+        return any(folder_mtime_ns(path) != mtime_ns for path, mtime_ns in self._folders)
+
+    def _file_changed(self) -> bool:
+        lstat, is_regular = os.lstat, stat.S_ISREG
+        try:
+            for path, size, mtime_ns in self._files:
+                status = lstat(path)
+                if status.st_mtime_ns != mtime_ns or status.st_size != size or not is_regular(status.st_mode):
+                    return True
+        except OSError:
+            return True
+        return False

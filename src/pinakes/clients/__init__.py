@@ -1,1 +1,0 @@
-"""The agents and editors that Pinakes installs itself into: where their configuration lives, how it is edited."""
