@@ -29,7 +29,7 @@ def test_a_token_is_shown_once_and_listed_without_its_secret(
     capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     shown = output(capsys, "token", "create", "alice", "--scope", "write", "--project", str(tmp_path))
-    secret = next(line for line in shown.splitlines() if line.startswith("pnk_"))
+    secret = next(line for line in shown.splitlines() if line.startswith("dlt_"))
     listed = output(capsys, "token", "list")
     assert f"alice  write  {tmp_path}  valid until 20" in listed
     assert secret.split("_", 2)[2] not in listed
@@ -37,7 +37,7 @@ def test_a_token_is_shown_once_and_listed_without_its_secret(
 
 def test_tokens_as_data(capsys: pytest.CaptureFixture[str]) -> None:
     made = json.loads(output(capsys, "token", "create", "ci", "--expires", "never", "--json"))
-    assert made["token"].startswith(f"pnk_{made['id']}_")
+    assert made["token"].startswith(f"dlt_{made['id']}_")
     assert (made["scope"], made["projects"], made["expires_at"], made["status"]) == ("read", [], None, "valid")
     assert "for ever" in output(capsys, "token", "list")
     assert json.loads(output(capsys, "token", "revoke", "ci", "--json")) == {"id": made["id"], "status": "revoked"}

@@ -60,6 +60,6 @@ def test_a_token_ends_when_it_expires_or_is_revoked(store: TokenStore) -> None:
     assert store.revoke(token_id, 121) == []
 
 
-@pytest.mark.parametrize("text", ["", "_", "pnk", "pnk__", "pnk_nobody_x", "pnk_\xff_\xff", "x" * 10_000])
+@pytest.mark.parametrize("text", ["", "_", "dlt", "dlt__", "dlt_nobody_x", "dlt_\xff_\xff", "x" * 10_000])
 def test_what_is_no_token_is_none(store: TokenStore, text: str) -> None:
     assert Tokens(store, lambda: 0.0).verify(text) is None

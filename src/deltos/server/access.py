@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from deltos.store.tokens import TokenStore
     from deltos.tool import Tool
 
-TOKEN_PREFIX = "pnk"  # noqa: S105 - the beginning that all tokens share, so that scanners recognise them
+TOKEN_PREFIX = "dlt"  # noqa: S105 - the beginning that all tokens share, so that scanners recognise them
 _SECRET_BYTES = 32
 _ID_BYTES = 6
 

@@ -68,7 +68,7 @@ def test_only_valid_tokens_are_let_in(serve: Serve, tmp_path: Path) -> None:
     store.revoke(revoked.split("_")[1], 1)
     guarded = serve("--require-token")
     assert "bearer token needed" in guarded.announcement
-    wrong = (expired, revoked, valid[:-1], valid + "x", valid.replace("pnk", "abc"), "", "pnk_", "pnk_x_y", "\x80")
+    wrong = (expired, revoked, valid[:-1], valid + "x", valid.replace("dlt", "abc"), "", "dlt_", "dlt_x_y", "\x80")
     assert_refused(guarded.post(OPENING))
     for text in wrong:
         assert_refused(guarded.post(OPENING, bearer(text)))
