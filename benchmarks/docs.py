@@ -31,6 +31,7 @@ from deltos.domains.docs.library import NewSource
 from deltos.domains.docs.render import render_passage
 from deltos.domains.docs.search import Question
 from deltos.embed.static import shared_model
+from deltos.private_hosts import PrivateHosts
 from deltos.store.docs_index import MIGRATIONS
 from deltos.store.library import open_library
 
@@ -63,7 +64,7 @@ def main() -> None:
 def opened(home: Path) -> Docs:
     is_off = os.environ.get("DELTOS_EMBED") == "off"
     embedder = (lambda: None) if is_off else shared_model
-    docs = open_docs(open_library(home, MIGRATIONS), allow_private_hosts=True, embedder=embedder)
+    docs = open_docs(open_library(home, MIGRATIONS), private_hosts=PrivateHosts.parse("127.0.0.1"), embedder=embedder)
     if meaning := docs.library.crawls.meaning():
         meaning.catch_up()
     return docs

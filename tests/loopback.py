@@ -9,6 +9,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
+from deltos.private_hosts import PrivateHosts
+
+LOOPBACK = PrivateHosts.parse("127.0.0.1,localhost")
+
 
 @dataclass(slots=True)
 class Page:

@@ -11,8 +11,10 @@ from deltos.app import App
 from deltos.config import Config, Embedding
 from deltos.domains.docs.library import NewSource
 from deltos.errors import AddressRefused
+from deltos.private_hosts import PrivateHosts
 from deltos.shelf import GuardedNetwork
 from tests.calling import Desk
+from tests.loopback import LOOPBACK
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -29,7 +31,7 @@ FIELD = {"name": "quokka", "args": [], "type": {"kind": "SCALAR", "name": "Strin
 
 
 def test_a_description_is_added_found_refreshed_and_removed(site: Site, tmp_path: Path) -> None:
-    app = App(Config(tmp_path / "home", allow_private_hosts=True))
+    app = App(Config(tmp_path / "home", private_hosts=LOOPBACK))
     site.text("/shop.json", json.dumps(SPEC), "application/json")
     docs = app.docs
     added = docs.library.add(NewSource(f"{site.url}/shop.json", "shop", tmp_path, (tmp_path,)))
@@ -71,7 +73,7 @@ def test_an_empty_answer_names_the_apis_that_were_searched(tmp_path: Path) -> No
 
 
 def test_a_description_is_known_by_the_last_word_of_its_address_too(site: Site, tmp_path: Path) -> None:
-    app = App(Config(tmp_path / "home", allow_private_hosts=True))
+    app = App(Config(tmp_path / "home", private_hosts=LOOPBACK))
     site.text("/v3/api-docs", json.dumps(SPEC), "application/json")
     site.html("/guide/openapi", "<h1>OpenAPI</h1><p>How we describe it.</p>")
     described = app.docs.library.add(NewSource(f"{site.url}/v3/api-docs", "shop", tmp_path, (tmp_path,)))
@@ -81,7 +83,7 @@ def test_a_description_is_known_by_the_last_word_of_its_address_too(site: Site, 
 
 
 def test_a_description_may_be_larger_than_a_page(site: Site, tmp_path: Path) -> None:
-    app = App(Config(tmp_path / "home", allow_private_hosts=True))
+    app = App(Config(tmp_path / "home", private_hosts=LOOPBACK))
     large = json.dumps({**SPEC, "x-padding": "x" * 21_000_000})
     site.text("/large.json", large, "application/json")
     (tmp_path / "folder").mkdir()
@@ -98,14 +100,14 @@ def test_a_description_may_be_larger_than_a_page(site: Site, tmp_path: Path) -> 
 
 def test_the_network_of_the_apis_is_guarded_too(site: Site) -> None:
     site.text("/graphql", "{}", "application/json")
-    assert GuardedNetwork(allow_private_hosts=True).post(f"{site.url}/graphql", b"{}", "application/json").body == b"{}"
+    assert GuardedNetwork(LOOPBACK).post(f"{site.url}/graphql", b"{}", "application/json").body == b"{}"
     with pytest.raises(AddressRefused):
-        GuardedNetwork(allow_private_hosts=False).get(f"{site.url}/graphql")
+        GuardedNetwork(PrivateHosts()).get(f"{site.url}/graphql")
 
 
 def test_unfinished_crawls_are_resumed_when_the_application_starts(site: Site, tmp_path: Path) -> None:
     site.html("/", "<h1>Start</h1><p>quokka</p>")
-    config = Config(tmp_path / "home", allow_private_hosts=True)
+    config = Config(tmp_path / "home", private_hosts=LOOPBACK)
     first = App(config)
     (source,) = first.docs.library.add(NewSource(site.url, "web", tmp_path, (tmp_path,))).sources
     first.close()
@@ -124,7 +126,7 @@ def test_a_home_without_a_library_has_nothing_to_resume(tmp_path: Path) -> None:
 
 
 def test_a_live_endpoint_is_asked_and_an_ordinary_page_of_that_name_is_crawled(site: Site, tmp_path: Path) -> None:
-    app = App(Config(tmp_path / "home", allow_private_hosts=True))
+    app = App(Config(tmp_path / "home", private_hosts=LOOPBACK))
     schema = {"queryType": {"name": "Query"}, "types": [{"kind": "OBJECT", "name": "Query", "fields": [FIELD]}]}
     site.text("/api/graphql", json.dumps({"data": {"__schema": schema}}), "application/json")
     site.html("/docs/graphql", "<h1>GraphQL</h1><p>How we use it.</p>")

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, cast
 from deltos.domains.code.index import CodeIndexer
 from deltos.domains.graph.index import GraphIndexer
 from deltos.store.migrations import LIBRARY, PROJECT
+from deltos.store.private import mend_folder
 from deltos.workspace.projects import Projects
 
 if TYPE_CHECKING:
@@ -40,6 +41,7 @@ class App:
 
     def __init__(self, config: Config) -> None:
         self.config = config
+        mend_folder(config.home)
         self.projects = Projects(config.home, PROJECT, (CodeIndexer(), GraphIndexer()))
 
     def tools(self) -> tuple[Tool, ...]:
@@ -158,7 +160,7 @@ class App:
         from deltos.domains.apis.apis import open_apis
         from deltos.shelf import GuardedNetwork
 
-        network = GuardedNetwork(allow_private_hosts=self.config.allow_private_hosts)
+        network = GuardedNetwork(self.config.private_hosts)
         compare = self._compare if self.config.embedding.kind == "static" else None
         return open_apis(self.library, network=network, clock=time.time, compare=compare)
 
@@ -185,8 +187,9 @@ class App:
 
             return shared_model()
         from deltos.embed.remote import Endpoint, RemoteModel  # deferred: few have one
+        from deltos.fetch.configured import ask
 
-        return RemoteModel(Endpoint(cast("Kind", chosen.kind), chosen.url, chosen.model, chosen.key))
+        return RemoteModel(Endpoint(cast("Kind", chosen.kind), chosen.url, chosen.model, chosen.key), ask)
 
     @cached_property
     def docs(self) -> Docs:
@@ -196,7 +199,7 @@ class App:
 
         return open_docs(
             self.library,
-            allow_private_hosts=self.config.allow_private_hosts,
+            private_hosts=self.config.private_hosts,
             environments=self.config.environments,
             apis=SharedApis(lambda: self.apis),
             embedder=lambda: self.embedder,

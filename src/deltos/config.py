@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from deltos.errors import BadArgument
+from deltos.private_hosts import NO_PRIVATE_HOSTS, PrivateHosts
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -36,7 +37,7 @@ class Config:
     home: Path
     token_budget: int = DEFAULT_TOKEN_BUDGET
     toolsets: tuple[str, ...] = TOOLSETS
-    allow_private_hosts: bool = False
+    private_hosts: PrivateHosts = NO_PRIVATE_HOSTS
     docs_roots: tuple[Path, ...] = ()
     environments: tuple[Path, ...] = ()
     embedding: Embedding = Embedding()
@@ -52,7 +53,7 @@ class Config:
             home=home,
             token_budget=_token_budget(environ.get("DELTOS_TOKEN_BUDGET", "")),
             toolsets=parse_toolsets(fixed) if fixed else chosen_toolsets(home),
-            allow_private_hosts=_is_on(environ.get("DELTOS_ALLOW_PRIVATE_HOSTS", "")),
+            private_hosts=PrivateHosts.parse(environ.get("DELTOS_ALLOW_PRIVATE_HOSTS", "")),
             docs_roots=_paths(environ.get("DELTOS_DOCS_ROOTS", "")),
             environments=_paths(environ.get("VIRTUAL_ENV", "")),
             embedding=_embedding(environ),

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from deltos.domains.apis.model import ApiHit
     from deltos.domains.docs.model import FoundDescription
     from deltos.fetch.http import HttpClient, Response
+    from deltos.private_hosts import PrivateHosts
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,13 +89,13 @@ def _passage(hit: ApiHit) -> Passage:
 class GuardedNetwork:
     """The guarded HTTP client as the API domain asks for it; opened by the first request."""
 
-    allow_private_hosts: bool
+    private_hosts: PrivateHosts
 
     @cached_property
     def _client(self) -> HttpClient:
         from deltos.fetch.http import DESCRIPTION_LIMITS, HttpClient  # deferred: most sessions need no network
 
-        return HttpClient(allow_private_hosts=self.allow_private_hosts, limits=DESCRIPTION_LIMITS)
+        return HttpClient(private_hosts=self.private_hosts, limits=DESCRIPTION_LIMITS)
 
     def get(self, url: str) -> Fetched:
         """What is at an address."""

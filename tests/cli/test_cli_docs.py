@@ -83,7 +83,7 @@ def test_bad_addresses_are_told_apart(manual: Path, site: Site, capsys: pytest.C
 def test_a_website_that_fails_gives_a_failing_exit_code(
     site: Site, project: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    code, out, _ = run(capsys, "add", site.url, "--name", "w", "--wait", "--allow-private-hosts")
+    code, out, _ = run(capsys, "add", site.url, "--name", "w", "--wait", "--allow-private-hosts", "127.0.0.1")
     assert (code, "FAILED" in out) == (1, True)
 
 

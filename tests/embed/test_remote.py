@@ -10,6 +10,7 @@ import pytest
 from deltos.embed.protocol import Passage
 from deltos.embed.remote import BATCH_TEXTS, QUIET_SECONDS, Endpoint, Kind, RemoteModel
 from deltos.errors import EmbedderUnavailable
+from deltos.fetch.configured import ask
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -61,7 +62,7 @@ def server() -> Iterator[Server]:
 
 
 def model(server: Server, kind: Kind = "openai", clock: Callable[[], float] = lambda: 0.0) -> RemoteModel:
-    return RemoteModel(Endpoint(kind, server.url, "m", "secret"), sleep=lambda _: None, clock=clock)
+    return RemoteModel(Endpoint(kind, server.url, "m", "secret"), ask, sleep=lambda _: None, clock=clock)
 
 
 def passages(*texts: str) -> list[Passage]:
@@ -119,7 +120,7 @@ def test_after_a_failed_question_nobody_is_asked_for_a_while(server: Server) -> 
 
 
 def test_a_server_that_is_down_is_unavailable() -> None:
-    remote = RemoteModel(Endpoint("ollama", "http://127.0.0.1:1"), sleep=lambda _: None)
+    remote = RemoteModel(Endpoint("ollama", "http://127.0.0.1:1"), ask, sleep=lambda _: None)
     with pytest.raises(EmbedderUnavailable):
         remote.texts(passages("x"))
     assert remote.identity == "ollama:nomic-embed-text"

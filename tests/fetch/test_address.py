@@ -1,14 +1,40 @@
-"""Public addresses are told from all others, however they are written."""
+"""Public addresses are told from all others, however they are written; private ones are asked when they are named."""
 
 from __future__ import annotations
 
 import pytest
 
-from deltos.errors import AddressRefused
-from deltos.fetch.address import checked_addresses, is_public
+from deltos.errors import AddressRefused, BadArgument, DeltosError
+from deltos.fetch.address import check_addresses, checked_addresses, is_public, require_web_address
+from deltos.fetch.http import HttpClient
+from deltos.private_hosts import NO_PRIVATE_HOSTS, PrivateHosts
+from tests.loopback import LOOPBACK, Site
+
+PUBLIC = "93.184.216.34"
+METADATA = [
+    "169.254.169.254",
+    "169.254.170.2",
+    "fd00:ec2::254",
+    "fd20:ce::254",
+    "fe80::a9fe:a9fe",
+    "100.100.100.200",
+    "168.63.129.16",
+    "192.0.0.192",
+    "::ffff:169.254.169.254",
+    "::169.254.169.254",
+    "::ffff:0:169.254.169.254",
+    "64:ff9b::169.254.169.254",
+    "64:ff9b:1::169.254.169.254",
+    "64:ff9b:1:a9fe:a9:fe00::",
+    "2002:a9fe:a9fe::1",
+    "2001:0:a9fe:a9fe::1",
+    "2606:2800::5efe:169.254.169.254",
+]
 
 
-@pytest.mark.parametrize("address", ["93.184.216.34", "2606:2800:220:1::1", "::ffff:93.184.216.34"])
+@pytest.mark.parametrize(
+    "address", [PUBLIC, "2606:2800:220:1::1", "::ffff:93.184.216.34", "64:ff9b::93.184.216.34", "8.8.8.8", "192.0.1.1"]
+)
 def test_public_addresses_are_public(address: str) -> None:
     assert is_public(address)
 
@@ -16,30 +42,141 @@ def test_public_addresses_are_public(address: str) -> None:
 @pytest.mark.parametrize(
     "address",
     [
+        *METADATA,
         "127.0.0.1",
         "10.1.2.3",
         "172.16.0.1",
+        "172.31.255.255",
         "192.168.1.1",
-        "169.254.169.254",
         "100.64.0.1",
         "0.0.0.0",
+        "0.1.2.3",
+        "192.0.0.8",
+        "192.0.2.1",
+        "192.88.99.1",
+        "198.18.0.1",
+        "198.51.100.1",
+        "203.0.113.1",
         "224.0.0.1",
+        "239.255.255.255",
+        "240.0.0.1",
         "255.255.255.255",
         "::1",
         "::",
         "fe80::1%eth0",
         "fc00::1",
+        "fd12::1",
+        "fec0::1",
+        "ff02::1",
         "::ffff:10.0.0.1",
+        "::10.0.0.1",
+        "::93.184.216.34",
+        "::ffff:0:10.0.0.1",
+        "::ffff:0:93.184.216.34",
         "2002:7f00:1::",
+        "2002:5db8:d822::",
         "64:ff9b::7f00:1",
+        "64:ff9b:1::93.184.216.34",
         "2001:0:7f00:1::",
+        "2001:db8::1",
+        "2001:2::1",
+        "3fff::1",
+        "5f00::1",
+        "100::1",
+        "2606:2800::5efe:10.0.0.1",
+        "2606:2800::200:5efe:127.0.0.1",
     ],
 )
 def test_all_others_are_not(address: str) -> None:
     assert not is_public(address)
 
 
-def test_a_host_with_only_private_addresses_is_refused_unless_allowed() -> None:
-    assert checked_addresses("127.0.0.1", 80, allow_private=True) == ["127.0.0.1"]
-    with pytest.raises(AddressRefused, match="DELTOS_ALLOW_PRIVATE_HOSTS"):
-        checked_addresses("127.0.0.1", 80, allow_private=False)
+def test_a_host_on_this_machine_is_refused_unless_it_is_named() -> None:
+    for named in ("127.0.0.1", "127.0.0.0/8", "127.0.0.0/24,wiki.corp"):
+        assert checked_addresses("127.0.0.1", 80, PrivateHosts.parse(named)) == ["127.0.0.1"]
+    assert "127.0.0.1" in checked_addresses("LOCALHOST", 80, PrivateHosts.parse("localhost"))
+    for named in ("", "10.0.0.0/8", "wiki.corp"):
+        with pytest.raises(AddressRefused, match=r"DELTOS_ALLOW_PRIVATE_HOSTS=wiki\.corp"):
+            checked_addresses("127.0.0.1", 80, PrivateHosts.parse(named))
+
+
+@pytest.mark.parametrize(
+    "spelling",
+    [
+        "2130706433",
+        "0x7f000001",
+        "017700000001",
+        "127.1",
+        "0177.0.0.1",
+        "0x7f.1",
+        "127.0.0.1.",
+        "①②⑦.⓪.⓪.①",
+        "127。0。0。1",
+        "::ffff:7f00:1",
+        "ｌｏｃａｌｈｏｓｔ",
+        "fe80::1%eth0",
+        "::1%lo",
+    ],
+)
+def test_no_spelling_of_a_private_address_passes(spelling: str) -> None:
+    with pytest.raises(DeltosError) as refused:
+        checked_addresses(spelling, 80, PrivateHosts.parse("10.0.0.0/8"))
+    assert "Cannot find" in str(refused.value) or isinstance(refused.value, AddressRefused)
+
+
+def test_a_name_with_a_public_and_a_private_address_is_refused_as_a_whole() -> None:
+    mixed = [PUBLIC, "10.1.2.3"]
+    with pytest.raises(AddressRefused, match="is also on a private network"):
+        check_addresses("rebind.example", mixed, NO_PRIVATE_HOSTS)
+    with pytest.raises(AddressRefused):
+        check_addresses("rebind.example", mixed, PrivateHosts.parse("other.example,10.2.0.0/16"))
+    check_addresses("rebind.example", mixed, PrivateHosts.parse("10.1.0.0/16"))
+    check_addresses("rebind.example", mixed, PrivateHosts.parse("Rebind.Example."))
+    check_addresses("rebind.example", ["::ffff:10.1.2.3"], PrivateHosts.parse("10.1.0.0/16"))
+
+
+@pytest.mark.parametrize("address", METADATA)
+def test_the_metadata_of_a_cloud_is_never_asked_whatever_is_allowed(address: str) -> None:
+    everything = PrivateHosts.parse(
+        "host.example,0.0.0.0/8,100.0.0.0/8,168.0.0.0/8,169.0.0.0/8,192.0.0.0/8,"
+        "fc00::/7,fe80::/10,::/16,2002::/16,2001::/16,2600::/12,64:ff9b::/32"
+    )
+    with pytest.raises(AddressRefused, match="never asked"):
+        check_addresses("host.example", [PUBLIC, address], everything)
+
+
+@pytest.mark.parametrize("name", ["metadata.google.internal", "METADATA.GOOGLE.INTERNAL.", "metadata.goog"])
+def test_the_names_of_a_clouds_metadata_are_refused_before_they_are_looked_up(name: str) -> None:
+    with pytest.raises(AddressRefused, match="never asked"):
+        checked_addresses(name, 80, PrivateHosts.parse(f"{name},169.254.0.0/16"))
+
+
+@pytest.mark.parametrize(
+    "written",
+    ["1", "true", "YES", "on", "*", "all", "0", "0.0.0.0/0", "::/0", "128.0.0.0/1", "*.corp", "http://wiki", "a:80"],
+)
+def test_what_does_not_name_hosts_or_networks_is_refused_with_what_to_write(written: str) -> None:
+    with pytest.raises(BadArgument, match=r"DELTOS_ALLOW_PRIVATE_HOSTS=wiki\.corp,10\.1\.0\.0/16"):
+        PrivateHosts.parse(f"wiki.corp,{written}")
+
+
+def test_a_list_reads_as_it_is_written() -> None:
+    listed = PrivateHosts.parse(" wiki.corp, 10.1.0.0/16 ,[fd00::1],Bücher.example.,")
+    assert str(listed) == "wiki.corp,xn--bcher-kva.example,10.1.0.0/16,fd00::1/128"
+    assert PrivateHosts.parse(str(listed)) == listed
+
+
+@pytest.mark.parametrize(
+    "url", ["http://a\\@b/", "http://a b/", "http://a\x01b/", "http:///x", "http://[::1/", "http://a:99999/"]
+)
+def test_addresses_that_two_readers_may_take_differently_are_refused(url: str) -> None:
+    with pytest.raises(AddressRefused):
+        require_web_address(url)
+
+
+def test_a_redirect_to_a_metadata_address_is_refused(site: Site) -> None:
+    site.redirect("/a", "http://169.254.169.254/latest/meta-data/")
+    client = HttpClient(private_hosts=LOOPBACK)
+    with pytest.raises(AddressRefused, match="never asked"):
+        client.get(f"{site.url}/a")
+    client.close()

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING
 from deltos.fetch.http import HttpClient
 from deltos.fetch.pace import Pace
 from deltos.fetch.robots import Robots
-from tests.loopback import Page
+from tests.loopback import LOOPBACK, Page
 
 if TYPE_CHECKING:
     from tests.loopback import Site
 
 
 def robots(_: Site) -> Robots:
-    return Robots(HttpClient(allow_private_hosts=True))
+    return Robots(HttpClient(private_hosts=LOOPBACK))
 
 
 def test_rules_with_wildcards_delay_and_sitemaps_are_understood(site: Site) -> None:

@@ -10,7 +10,7 @@ import pytest
 from deltos.errors import SourceError
 from deltos.fetch.http import HttpClient
 from deltos.fetch.sitemap import parse_sitemap, sitemap_addresses
-from tests.loopback import Page
+from tests.loopback import LOOPBACK, Page
 
 if TYPE_CHECKING:
     from tests.loopback import Site
@@ -39,6 +39,6 @@ def test_nested_files_are_followed_once_and_missing_ones_passed_over(site: Site)
     site.text("/index.xml", index, "application/xml")
     site.text("/1.xml", "<urlset><url><loc>https://x/1</loc></url></urlset>", "application/xml")
     site.pages["/2.xml.gz"] = Page(gzip.compress(b"<urlset><url><loc>https://x/2</loc></url></urlset>"))
-    client = HttpClient(allow_private_hosts=True)
+    client = HttpClient(private_hosts=LOOPBACK)
     assert list(sitemap_addresses(client, f"{site.url}/index.xml")) == ["https://x/1", "https://x/2"]
     assert site.asked["/index.xml"] == 1

@@ -15,6 +15,7 @@ from deltos.domains.docs.library import NewSource
 from deltos.domains.docs.render import render_added, render_nothing, render_passage, render_sources, render_status
 from deltos.domains.docs.search import Question
 from deltos.errors import BadArgument
+from deltos.private_hosts import PrivateHosts
 
 if TYPE_CHECKING:
     import argparse
@@ -76,14 +77,19 @@ def _add_waiting(verb: argparse.ArgumentParser) -> None:
 
 
 def _add_private(verb: argparse.ArgumentParser) -> None:
-    verb.add_argument("--allow-private-hosts", action="store_true", help="allow addresses on this machine and network")
+    verb.add_argument(
+        "--allow-private-hosts",
+        default="",
+        metavar="LIST",
+        help="hosts and networks outside the public internet that may be asked, comma-separated: wiki.corp,10.1.0.0/16",
+    )
 
 
 def _opened(run: Callable[[App, argparse.Namespace], int]) -> Callable[[argparse.Namespace], int]:
     def run_opened(arguments: argparse.Namespace) -> int:
         with opened_app() as app:
-            if getattr(arguments, "allow_private_hosts", False):
-                app.config = replace(app.config, allow_private_hosts=True)
+            if named := getattr(arguments, "allow_private_hosts", ""):
+                app.config = replace(app.config, private_hosts=PrivateHosts.parse(named))
             return run(app, arguments)
 
     return run_opened
@@ -133,10 +139,10 @@ def _crawl(app: App, source_ids: list[str], arguments: argparse.Namespace) -> in
     return 1 if "FAILED" in states else 0
 
 
-def _crawl_detached(source_id: str, *, allow_private_hosts: bool) -> None:
+def _crawl_detached(source_id: str, *, allow_private_hosts: str) -> None:
     command = [sys.executable, "-m", "deltos.cli.main", "docs", "status", source_id, "--follow", "--json"]
     if allow_private_hosts:
-        command.append("--allow-private-hosts")
+        command.append(f"--allow-private-hosts={allow_private_hosts}")
     nowhere = subprocess.DEVNULL
     subprocess.Popen(command, stdin=nowhere, stdout=nowhere, stderr=nowhere, start_new_session=True)
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from deltos.cli.command import add_verb, print_json
 from deltos.config import Config
+from deltos.store.private import is_open_to_others, make_private_folder, write_private
 
 if TYPE_CHECKING:
     import argparse
@@ -83,11 +84,14 @@ def _sqlite() -> Finding:
 def _data_folder(home: Path) -> Finding:
     probe = home / ".writable"
     try:
-        home.mkdir(parents=True, exist_ok=True)
-        probe.touch()
+        make_private_folder(home)
+        write_private(probe, "")
         probe.unlink()
     except OSError as exc:
         return Finding("data folder", ok=False, detail=f"{home}: {exc.strerror}; set DELTOS_HOME to a writable folder")
+    if is_open_to_others(home):
+        advice = "other users can see what it contains; set DELTOS_HOME to a folder of its own"
+        return Finding("data folder", ok=True, detail=f"{home}: {advice}")
     return Finding("data folder", ok=True, detail=str(home))
 
 

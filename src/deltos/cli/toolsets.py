@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from deltos.cli.command import add_verb, print_json
 from deltos.config import TOOLSETS, TOOLSETS_FILE, Config, chosen_toolsets, parse_toolsets
+from deltos.store.private import make_private_folder, write_private
 
 if TYPE_CHECKING:
     import argparse
@@ -23,8 +24,8 @@ def _toolsets(arguments: argparse.Namespace) -> int:
     home = Config.from_environment(toolsets=",".join(TOOLSETS)).home  # whatever the file says now
     if arguments.choice:
         chosen = parse_toolsets("" if arguments.choice == "all" else arguments.choice)
-        home.mkdir(parents=True, exist_ok=True)
-        (home / TOOLSETS_FILE).write_text(",".join(chosen) + "\n", encoding="utf-8")
+        make_private_folder(home)
+        write_private(home / TOOLSETS_FILE, ",".join(chosen) + "\n")
     offered = chosen_toolsets(home)
     if arguments.json:
         print_json({"toolsets": list(offered)})

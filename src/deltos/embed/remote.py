@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import json
 import time
-import urllib.error
-import urllib.request
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from deltos.errors import EmbedderUnavailable
+from deltos.errors import AddressRefused, EmbedderUnavailable, FetchFailed
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from deltos.embed.protocol import Passage, Vectors
+
+    Ask = Callable[[str, bytes, Mapping[str, str], float], bytes]
+    """Posts a body with headers to an address and gives the answer within some seconds."""
 
 Kind = Literal["openai", "ollama", "voyage"]
 
@@ -29,7 +30,6 @@ ATTEMPTS = 3
 PAUSES_SECONDS = (1.0, 2.0)
 # After a failure nobody is asked for so long, so that searches do not wait for a server that is down.
 QUIET_SECONDS = 30.0
-_RETRIED = frozenset({408, 425, 429, 500, 502, 503, 504})
 _DEFAULTS = {
     "openai": ("https://api.openai.com/v1", "text-embedding-3-small"),
     "ollama": ("http://127.0.0.1:11434", "nomic-embed-text"),
@@ -64,12 +64,14 @@ class RemoteModel:
     def __init__(
         self,
         endpoint: Endpoint,
+        ask: Ask,
         *,
         sleep: Callable[[float], None] = time.sleep,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self.identity = f"{endpoint.kind}:{endpoint.model_name}"
         self._endpoint = endpoint
+        self._ask_server = ask
         self._sleep = sleep
         self._clock = clock
         self._quiet_until = float("-inf")
@@ -105,17 +107,12 @@ class RemoteModel:
         headers = {"Content-Type": "application/json"}
         if self._endpoint.key:
             headers["Authorization"] = f"Bearer {self._endpoint.key}"
-        request = urllib.request.Request(  # noqa: S310 (the user chose the address)
-            self._endpoint.address, json.dumps(body).encode(), headers
-        )
         try:
-            with urllib.request.urlopen(request, timeout=timeout_seconds) as answer:  # noqa: S310
-                data: bytes = answer.read()
-                return data
-        except urllib.error.HTTPError as exc:
-            raise _unavailable(self.identity, f"HTTP {exc.code}", retryable=exc.code in _RETRIED) from exc
-        except OSError as exc:
-            raise _unavailable(self.identity, str(exc), retryable=True) from exc
+            return self._ask_server(self._endpoint.address, json.dumps(body).encode(), headers, timeout_seconds)
+        except AddressRefused as exc:
+            raise _unavailable(self.identity, exc.message, retryable=False) from exc
+        except FetchFailed as exc:
+            raise _unavailable(self.identity, exc.message, retryable=exc.retryable) from exc
 
     def _understand(self, data: bytes, count: int) -> list[list[float]]:
         """The vectors in an answer, in the order of the texts."""
@@ -125,7 +122,7 @@ class RemoteModel:
                 rows = answer["embeddings"]
             else:
                 rows = [item["embedding"] for item in sorted(answer["data"], key=lambda item: item["index"])]
-        except (ValueError, KeyError, TypeError) as exc:
+        except (ValueError, KeyError, TypeError, RecursionError) as exc:
             raise _unavailable(self.identity, "an answer that is none", retryable=False) from exc
         if len(rows) != count:
             raise _unavailable(self.identity, f"{len(rows)} vectors for {count} texts", retryable=False)

@@ -1,33 +1,106 @@
-"""Which network addresses may be asked: public ones, unless the user allows private networks."""
+"""Which network addresses may be asked: public ones, and private ones that the user named. Never a cloud's metadata."""
 
 from __future__ import annotations
 
 import ipaddress
 import socket
+from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from deltos.errors import AddressRefused, FetchFailed
+from deltos.private_hosts import HOW_TO_ALLOW, canonical_name
 
-Address = ipaddress.IPv4Address | ipaddress.IPv6Address
-_TRANSLATION_PREFIX = ipaddress.ip_network("64:ff9b::/96")  # NAT64: an IPv4 address in IPv6 clothes
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from deltos.private_hosts import Address, Network, PrivateHosts
 
 
-def checked_addresses(host: str, port: int, *, allow_private: bool) -> list[str]:
-    """The addresses of `host` that may be connected to, in the resolver's order; refuses when none may."""
+def _networks(text: str) -> tuple[Network, ...]:
+    return tuple(map(ipaddress.ip_network, text.split()))
+
+
+# Written out after IANA's special-purpose registries, because `is_global` differs between versions of Python and
+# counts some of these as global (192.88.99.0/24, 192.0.0.192).
+_SPECIAL_V4 = _networks(
+    """
+    0.0.0.0/8 10.0.0.0/8 100.64.0.0/10 127.0.0.0/8 169.254.0.0/16 172.16.0.0/12 192.0.0.0/24 192.0.2.0/24
+    192.31.196.0/24 192.52.193.0/24 192.88.99.0/24 192.168.0.0/16 192.175.48.0/24 198.18.0.0/15 198.51.100.0/24
+    203.0.113.0/24 224.0.0.0/4 240.0.0.0/4
+    """
+)
+_GLOBAL_UNICAST = ipaddress.IPv6Network("2000::/3")
+# Teredo, benchmarking, ORCHID and other protocol assignments; documentation; 6to4; documentation.
+_SPECIAL_V6 = _networks("2001::/23 2001:db8::/32 2002::/16 3fff::/20")
+# Networks that reach an IPv4 address which stands in the last 32 bits: mapped, NAT64.
+_IPV4_GATEWAYS = _networks("::ffff:0:0/96 64:ff9b::/96")
+# More forms with an IPv4 address in the last 32 bits: compatible, SIIT, NAT64 for local use.
+_LOCAL_NAT64 = _networks("64:ff9b:1::/48")
+_IPV4_SUFFIXES = (*_IPV4_GATEWAYS, *_LOCAL_NAT64, *_networks("::/96 ::ffff:0:0:0/96"))
+_ISATAP_MARKS = frozenset({0x00005EFE, 0x02005EFE})
+
+# Link-local networks, where clouds and container platforms keep credentials; their addresses elsewhere: AWS, Google,
+# Scaleway, Alibaba, Azure, Oracle.
+_METADATA = _networks(
+    "169.254.0.0/16 fe80::/10 fd00:ec2::/32 fd20:ce::/32 fd00:42::42/128"
+    " 100.100.100.200/32 168.63.129.16/32 192.0.0.192/32"
+)
+_METADATA_NAMES = frozenset(
+    """
+    metadata.google.internal metadata.goog metadata.azure.internal metadata.tencentyun.com
+    instance-data instance-data.ec2.internal api.metadata.cloud.ibm.com
+    """.split()
+)
+_EXAMPLE = "Give a full address such as https://example.com/docs/."
+
+
+def checked_addresses(host: str, port: int, private_hosts: PrivateHosts) -> list[str]:
+    """The addresses of `host`, in the resolver's order; refuses the host when any of them may not be asked."""
+    refuse_metadata_name(host)
+    addresses = resolve(host, port)
+    check_addresses(host, addresses, private_hosts)
+    return addresses
+
+
+def check_addresses(host: str, addresses: Sequence[str], private_hosts: PrivateHosts) -> None:
+    """Refuse a host that has an address which may not be asked, whatever its other addresses are."""
+    for address in addresses:
+        refuse_metadata_address(host, address)
+    if private_hosts.has_name(host):
+        return
+    refused = [text for text in addresses if not _may_be_asked(text, private_hosts)]
+    if refused:
+        which = "is" if len(refused) == len(addresses) else "is also"
+        raise AddressRefused(
+            f"'{host}' {which} on a private network or this machine, which is not asked by default",
+            hint=f"If you trust it, {HOW_TO_ALLOW}.",
+        )
+
+
+def resolve(host: str, port: int) -> list[str]:
+    """The addresses of a host as the system's resolver gives them."""
+    if "%" in host or "\0" in host:
+        raise AddressRefused(f"'{host}' names an interface of this machine", hint=_EXAMPLE)
     try:
         found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
-    except (OSError, UnicodeError) as exc:
+    except (OSError, UnicodeError, OverflowError) as exc:
         raise FetchFailed(
             f"Cannot find the host '{host}'", hint="Check the address and the network.", retryable=True
         ) from exc
-    addresses = list(dict.fromkeys(str(entry[4][0]) for entry in found))
-    allowed = [address for address in addresses if allow_private or is_public(address)]
-    if not allowed:
-        raise AddressRefused(
-            f"'{host}' is on a private network or this machine, which is not asked by default",
-            hint="If you trust it, set DELTOS_ALLOW_PRIVATE_HOSTS=1 or pass --allow-private-hosts.",
-        )
-    return allowed
+    return list(dict.fromkeys(str(entry[4][0]) for entry in found))
+
+
+def refuse_metadata_name(host: str) -> None:
+    """Refuse the names under which clouds serve credentials to their machines."""
+    if canonical_name(host) in _METADATA_NAMES:
+        raise _metadata_refused(host)
+
+
+def refuse_metadata_address(host: str, text: str) -> None:
+    """Refuse an address of `host` at which a cloud serves credentials, whoever allowed it."""
+    address = _parsed(text)
+    if any(_lies_in(part, _METADATA) for part in (address, *embedded_ipv4(address))):
+        raise _metadata_refused(host)
 
 
 def require_web_address(url: str) -> None:
@@ -36,27 +109,66 @@ def require_web_address(url: str) -> None:
         parts = urlsplit(url)
         host, _ = parts.hostname, parts.port
     except ValueError as exc:
-        raise AddressRefused(
-            f"Malformed address: {url}", hint="Give a full address such as https://example.com/docs/."
-        ) from exc
+        raise AddressRefused(f"Malformed address: {url}", hint=_EXAMPLE) from exc
     if parts.scheme not in ("http", "https"):
         raise AddressRefused(f"Only http and https addresses are fetched, not '{parts.scheme}:'")
-    if not host or any(character.isspace() for character in url):
-        raise AddressRefused(f"Malformed address: {url}", hint="Give a full address such as https://example.com/docs/.")
+    if not host or "\\" in parts.netloc or any(character.isspace() or character < " " for character in url):
+        raise AddressRefused(f"Malformed address: {url}", hint=_EXAMPLE)
 
 
 def is_public(text: str) -> bool:
     """Whether an address belongs to the public internet, also when it wraps another address."""
-    address = ipaddress.ip_address(text.split("%")[0])
-    return all(part.is_global and not part.is_multicast for part in (address, *_wrapped(address)))
+    return _is_public(_parsed(text))
 
 
-def _wrapped(address: Address) -> list[Address]:
-    if not isinstance(address, ipaddress.IPv6Address):
+def embedded_ipv4(address: Address) -> list[Address]:
+    """The IPv4 addresses inside an IPv6 address, in every form that some gateway or tunnel may follow."""
+    if isinstance(address, ipaddress.IPv4Address):
         return []
-    inner: list[Address | None] = [address.ipv4_mapped, address.sixtofour]
-    if address.teredo:
-        inner += address.teredo
-    if address in _TRANSLATION_PREFIX:
-        inner.append(ipaddress.IPv4Address(int(address) & 0xFFFFFFFF))
-    return [part for part in inner if part is not None]
+    found: list[Address] = list(address.teredo or ())
+    if address.sixtofour:
+        found.append(address.sixtofour)
+    if _lies_in(address, _IPV4_SUFFIXES) or _is_isatap(address):
+        found.append(_suffix(address))
+    if _lies_in(address, _LOCAL_NAT64):  # RFC 6052 splits it around the eighth octet here
+        octets = address.packed
+        found.append(ipaddress.IPv4Address(octets[6:8] + octets[9:11]))
+    return found
+
+
+def _may_be_asked(text: str, private_hosts: PrivateHosts) -> bool:
+    address = _parsed(text)
+    return _is_public(address) or private_hosts.has_address(address) or private_hosts.has_address(_behind(address))
+
+
+def _is_public(address: Address) -> bool:
+    address = _behind(address)
+    if isinstance(address, ipaddress.IPv4Address):
+        return not _lies_in(address, _SPECIAL_V4) and not _lies_in(address, _METADATA)
+    inner = _suffix(address) if _is_isatap(address) else None
+    return address in _GLOBAL_UNICAST and not _lies_in(address, _SPECIAL_V6) and (inner is None or _is_public(inner))
+
+
+def _behind(address: Address) -> Address:
+    """The IPv4 address that a mapped or translated one really reaches; others as they are."""
+    return _suffix(address) if _lies_in(address, _IPV4_GATEWAYS) else address
+
+
+def _suffix(address: Address) -> ipaddress.IPv4Address:
+    return ipaddress.IPv4Address(int(address) & 0xFFFFFFFF)
+
+
+def _is_isatap(address: Address) -> bool:
+    return address.version == 6 and (int(address) >> 32) & 0xFFFFFFFF in _ISATAP_MARKS
+
+
+def _lies_in(address: Address, networks: tuple[Network, ...]) -> bool:
+    return any(address.version == network.version and address in network for network in networks)
+
+
+def _parsed(text: str) -> Address:
+    return ipaddress.ip_address(text.split("%")[0])  # the zone says through which interface, not whom
+
+
+def _metadata_refused(host: str) -> AddressRefused:
+    return AddressRefused(f"'{host}' is where a cloud keeps the credentials of its machines, which is never asked")

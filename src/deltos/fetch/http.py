@@ -15,6 +15,7 @@ from deltos.errors import FetchFailed
 from deltos.fetch.address import checked_addresses, require_web_address
 from deltos.fetch.files import MAX_DESCRIPTION_BYTES
 from deltos.fetch.robots import USER_AGENT
+from deltos.private_hosts import NO_PRIVATE_HOSTS, PrivateHosts
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -76,13 +77,13 @@ class Response:
 class HttpClient:
     """Fetches pages. Safe to use from several threads."""
 
-    def __init__(self, *, allow_private_hosts: bool = False, limits: Limits | None = None) -> None:
+    def __init__(self, *, private_hosts: PrivateHosts = NO_PRIVATE_HOSTS, limits: Limits | None = None) -> None:
         self._limits = limits or Limits()
-        self._allow_private_hosts = allow_private_hosts
+        self._private_hosts = private_hosts
         self._pool = httpcore2.ConnectionPool(
             max_connections=16,
             keepalive_expiry=15.0,
-            network_backend=_CheckedNetwork(allow_private=allow_private_hosts),
+            network_backend=_CheckedNetwork(private_hosts),
         )
 
     def get(
@@ -126,7 +127,7 @@ class HttpClient:
         require_web_address(url)
         parts = urlsplit(url)
         port = parts.port or (443 if parts.scheme == "https" else 80)
-        checked_addresses(parts.hostname or "", port, allow_private=self._allow_private_hosts)
+        checked_addresses(parts.hostname or "", port, self._private_hosts)
 
     def close(self) -> None:
         """Close idle connections."""
@@ -160,8 +161,8 @@ class HttpClient:
 class _CheckedNetwork(httpcore2.SyncBackend):
     """Connects to the very address that was checked: a name that resolves differently a moment later gains nothing."""
 
-    def __init__(self, *, allow_private: bool) -> None:
-        self._allow_private = allow_private
+    def __init__(self, private_hosts: PrivateHosts) -> None:
+        self._private_hosts = private_hosts
         self._checked: dict[tuple[str, int], tuple[float, list[str]]] = {}
 
     def connect_tcp(
@@ -172,7 +173,7 @@ class _CheckedNetwork(httpcore2.SyncBackend):
         local_address: str | None = None,
         socket_options: Iterable[SOCKET_OPTION] | None = None,
     ) -> NetworkStream:
-        """Try the allowed addresses of `host` in turn."""
+        """Try the checked addresses of `host` in turn."""
         *others, last = self._addresses(host, port)
         for address in others:
             try:
@@ -186,7 +187,7 @@ class _CheckedNetwork(httpcore2.SyncBackend):
         now = time.monotonic()
         until, addresses = self._checked.get((host, port), (0.0, []))
         if now >= until:
-            addresses = checked_addresses(host, port, allow_private=self._allow_private)
+            addresses = checked_addresses(host, port, self._private_hosts)
             self._checked[host, port] = (now + _ADDRESS_SECONDS, addresses)
         return addresses
 

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from deltos.errors import StoreUnwritable
+from deltos.store.private import make_private_folder, open_private
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -38,9 +39,9 @@ def hold_lock(path: Path) -> Iterator[None]:
 def _open(path: Path) -> int:
     what = "create the data folder"
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
+        make_private_folder(path.parent)
         what = f"write {path.name}"
-        return os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
+        return open_private(path)
     except OSError as exc:
         raise StoreUnwritable(f"Cannot {what} ({exc.strerror})", hint="Set DELTOS_HOME to a writable folder.") from exc
 

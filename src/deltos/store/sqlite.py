@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Literal
 
 from deltos.errors import StoreBusy, StoreCorrupt, StoreError, StoreTooNew, StoreUnwritable
 from deltos.store.lock import hold_lock
+from deltos.store.private import mend_file, open_private
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -283,9 +284,11 @@ def _back_up(connection: sqlite3.Connection, target: Path) -> None:
 
 
 def _create_private(path: Path) -> None:
-    """Make the file if there is none, readable by its owner only."""
+    """Make the file if there is none, readable by its owner only, as are the files that SQLite puts beside it."""
     try:
-        os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
+        os.close(open_private(path))
+        for suffix in ("-wal", "-shm"):
+            mend_file(path.with_name(path.name + suffix))
     except OSError as exc:
         raise StoreUnwritable(
             f"Cannot write {path.name} ({exc.strerror})", hint="Set DELTOS_HOME to a writable folder."

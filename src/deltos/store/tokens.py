@@ -47,7 +47,6 @@ class TokenStore:
 
     def __init__(self, home: Path) -> None:
         self._database = Database(home / FILE_NAME, (Migration("access_001", _SCHEMA),))
-        self._database.path.chmod(0o600)
 
     def add(self, token: StoredToken) -> None:
         """Keep a new token."""

@@ -14,6 +14,7 @@ from deltos.domains.docs.model import FoundDescription, Passage
 from deltos.domains.docs.search import Question
 from deltos.store.docs_index import MIGRATIONS
 from deltos.store.library import open_library
+from tests.loopback import LOOPBACK
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -106,7 +107,7 @@ def desk(tmp_path: Path) -> Iterator[Desk]:
     time, shelf = Time(), Shelf()
     database = open_library(tmp_path / "home", MIGRATIONS)
     clock = Clock(now=time.now, monotonic=time.now, sleep=time.sleep)
-    docs = open_docs(database, allow_private_hosts=True, apis=shelf, clock=clock)
+    docs = open_docs(database, private_hosts=LOOPBACK, apis=shelf, clock=clock)
     root = tmp_path / "project"
     root.mkdir()
     yield Desk(docs, time, shelf, root)

@@ -17,7 +17,7 @@ from deltos.store.docs_index import MIGRATIONS
 from deltos.store.library import open_library
 from deltos.store.lock import try_lock
 from tests.domains.docs.test_website import page
-from tests.loopback import Page
+from tests.loopback import LOOPBACK, Page
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -268,7 +268,7 @@ class _Broken:
 
 def test_another_process_sees_the_crawl_and_what_it_found(desk: Desk, site: Site, tmp_path: Path) -> None:
     chain(site, 2)
-    other = open_docs(open_library(tmp_path / "home", MIGRATIONS), allow_private_hosts=True)
+    other = open_docs(open_library(tmp_path / "home", MIGRATIONS), private_hosts=LOOPBACK)
     source_id = desk.begin(f"{site.url}/0.html", max_pages=2)
     states: list[str] = []
     desk.docs.library.crawls.run(source_id, lambda: states.append(other.library.status(source_id).state))

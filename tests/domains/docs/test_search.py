@@ -15,6 +15,7 @@ from deltos.domains.docs.weights import WEIGHTS
 from deltos.embed.remote import Endpoint, RemoteModel
 from deltos.embed.static import shared_model
 from deltos.errors import NotFound
+from deltos.fetch.configured import ask
 from deltos.store.docs_search import Candidate
 from deltos.text import Words
 
@@ -184,7 +185,7 @@ def test_a_section_in_other_words_is_found_by_meaning(desk: Desk) -> None:
 def test_a_model_that_is_down_leaves_words_and_is_said(desk: Desk) -> None:
     write(desk, use="# Use\n\nA quokka is fed twice.")
     database = desk.docs.library.crawls.store.database
-    down = RemoteModel(Endpoint("ollama", "http://127.0.0.1:1"), sleep=lambda _: None)
+    down = RemoteModel(Endpoint("ollama", "http://127.0.0.1:1"), ask, sleep=lambda _: None)
     docs = open_docs(database, embedder=lambda: down)
     docs.library.crawls.resume()
     docs.library.crawls.wait("docs-meaning")

@@ -12,6 +12,7 @@ from deltos.domains.docs.library import Library
 from deltos.domains.docs.model import NoApis
 from deltos.domains.docs.search import DocsSearch
 from deltos.domains.docs.source import Opener
+from deltos.private_hosts import NO_PRIVATE_HOSTS, PrivateHosts
 from deltos.store.docs import DocsStore
 from deltos.store.docs_index import DocsIndex
 from deltos.store.docs_search import DocsSearchStore
@@ -40,7 +41,7 @@ class Docs:
 def open_docs(
     database: Database,
     *,
-    allow_private_hosts: bool = False,
+    private_hosts: PrivateHosts = NO_PRIVATE_HOSTS,
     environments: tuple[Path, ...] = (),
     apis: ApiShelf | None = None,
     clock: Clock | None = None,
@@ -53,7 +54,7 @@ def open_docs(
     def client() -> HttpClient:
         from deltos.fetch.http import HttpClient  # deferred: searching needs no network
 
-        return HttpClient(allow_private_hosts=allow_private_hosts)
+        return HttpClient(private_hosts=private_hosts)
 
     opener = Opener(client, shelf, environments, clock.monotonic)
     store, index, search_store = DocsStore(database), DocsIndex(database), DocsSearchStore(database)

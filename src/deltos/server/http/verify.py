@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import json
+import time
 from typing import TYPE_CHECKING, Any
 
 import anyio.to_thread
 import jwt
 
+from deltos.errors import DeltosError
+from deltos.fetch.configured import ask
 from deltos.server.access import TOKEN_PREFIX, Level
 from deltos.server.http.reception import Pass
 
@@ -17,6 +21,8 @@ if TYPE_CHECKING:
 ALGORITHMS = ("RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA")
 KEYS_TIMEOUT_SECONDS = 10
 _LEEWAY_SECONDS = 30
+# After a failure the issuer is not asked for so long: whoever sends made-up tokens must not hold every thread.
+_QUIET_SECONDS = 5.0
 
 
 class Verifier:
@@ -51,7 +57,7 @@ class IssuedTokens:
 
     def __init__(self, settings: OAuthSettings) -> None:
         self._settings = settings
-        self._keys = jwt.PyJWKClient(settings.jwks_url, cache_keys=True, timeout=KEYS_TIMEOUT_SECONDS)
+        self._keys = _Keys(settings.jwks_url, cache_keys=True)
 
     def verify(self, token: str) -> Pass | None:
         """What a token stands for; None when it is not valid or its keys cannot be had."""
@@ -66,9 +72,27 @@ class IssuedTokens:
                 leeway=_LEEWAY_SECONDS,
                 options={"require": ["exp", "iss", "aud"]},
             )
-        except jwt.PyJWTError:
+        except (jwt.PyJWTError, ValueError, TypeError, RecursionError):
             return None
         return _as_pass(claims)
+
+
+class _Keys(jwt.PyJWKClient):
+    """The issuer's keys, fetched under our own rules for configured addresses."""
+
+    _quiet_until = 0.0
+
+    def fetch_data(self) -> Any:
+        """The key set as the issuer has it now."""
+        if time.monotonic() < self._quiet_until:
+            raise jwt.PyJWKClientConnectionError("the issuer did not answer a moment ago")
+        try:
+            keys = json.loads(ask(self.uri, None, {"Accept": "application/json"}, KEYS_TIMEOUT_SECONDS))
+        except (DeltosError, ValueError, RecursionError) as exc:
+            self._quiet_until = time.monotonic() + _QUIET_SECONDS
+            raise jwt.PyJWKClientConnectionError(f"The keys at {self.uri} cannot be had ({exc})") from exc
+        self._last_successful_fetch = time.monotonic()  # begins the pause before an unknown key is asked for again
+        return keys
 
 
 def scopes_of(level: Level) -> list[str]:
@@ -78,7 +102,7 @@ def scopes_of(level: Level) -> list[str]:
 
 def _as_pass(claims: dict[str, Any]) -> Pass | None:
     words = claims.get("scope") or claims.get("scp") or ()
-    given = set(words.split() if isinstance(words, str) else words)
+    given = set(words.split() if isinstance(words, str) else map(str, words) if isinstance(words, list) else ())
     levels = [level for level in Level if {level.scope, f"deltos:{level.scope}"} & given]
     if not levels:
         return None
