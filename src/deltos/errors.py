@@ -9,6 +9,10 @@ DeltosError
 │   ├── NothingToIndex  a folder without a single readable source file
 │   ├── AddressRefused  a request to a place that must not be asked
 │   ├── FetchFailed     an answer that did not come, or not as asked for
+│   ├── ReadingStopped  reading something took too much, or killed the process that did it
+│   │   ├── TookTooLong
+│   │   ├── TookTooMuchMemory
+│   │   └── ParserCrashed
 │   ├── EmbedderUnavailable nobody turns texts into vectors now; words go on working
 │   └── BadConfiguration a client's configuration file that cannot be understood; it is left as it is
 ├── StoreError          the index on disk
@@ -81,6 +85,22 @@ class FetchFailed(SourceError):
         self.status = status
         self.retryable = retryable
         self.retry_after_seconds = retry_after_seconds
+
+
+class ReadingStopped(SourceError):
+    """Reading something took too much, or killed the process that did it. The same content will do so again."""
+
+
+class TookTooLong(ReadingStopped):
+    """A limit of time was reached."""
+
+
+class TookTooMuchMemory(ReadingStopped):
+    """A limit of memory was reached."""
+
+
+class ParserCrashed(ReadingStopped):
+    """The process that read it died."""
 
 
 class EmbedderUnavailable(SourceError):

@@ -1,0 +1,98 @@
+"""What the children of the tests run: well-behaved, endless, greedy and deadly functions."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+
+class Unsendable(Exception):
+    """An error that does not survive pickling."""
+
+    def __init__(self, first: str, second: str) -> None:
+        super().__init__(f"{first} and {second}")
+
+
+def double(number: int) -> int:
+    """Something that works."""
+    return number * 2
+
+
+def double_loudly(number: int) -> int:
+    """Something that works and prints where replies go."""
+    print("not a reply")
+    subprocess.run([sys.executable, "-c", "print('not a reply either')"], check=True)
+    return number * 2
+
+
+def surroundings(_: object) -> tuple[list[str], str, list[str], int]:
+    """What the child has of its environment."""
+    return sys.path, str(Path.cwd()), sorted(os.environ), os.getpid()
+
+
+def loop(_: object) -> None:
+    """Never end, in Python."""
+    while True:
+        pass
+
+
+def loop_in_c(_: object) -> None:
+    """Never end, in C code that never lets go of the interpreter."""
+    re.match(r"(a*)*b", "a" * 60)
+
+
+def sleep(_: object) -> None:
+    """Never end, without using the processor."""
+    time.sleep(3600)
+
+
+def devour(_: object) -> int:
+    """Take all the memory there is."""
+    return len([bytearray(1 << 26) for _ in range(10_000)])
+
+
+def inflate(_: object) -> bytes:
+    """Return more than anybody wants."""
+    return bytes(100 << 20)
+
+
+def die(_: object) -> None:
+    """End the process in the midst of it."""
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def fail(what: str) -> None:
+    """Raise an ordinary error."""
+    raise KeyError(what)
+
+
+def fail_unsendably(what: str) -> None:
+    """Raise an error that cannot be sent."""
+    raise Unsendable(what, what)
+
+
+def one_of_many(base: int, number: int) -> int:
+    """Something that works, but for a few numbers."""
+    if number == 7:
+        die(None)
+    if number == 13:
+        loop_in_c(None)
+    if number == 14:
+        devour(None)
+    if number == 15:
+        fail("fifteen")
+    return base + number
+
+
+def die_after_others(marker: str) -> int:
+    """Die unless this is the first thing that this process does: as a process does whose memory others have used up."""
+    is_first = not os.environ.get("DELTOS_TEST_USED")
+    os.environ["DELTOS_TEST_USED"] = marker
+    if not is_first:
+        die(None)
+    return os.getpid()

@@ -1,0 +1,239 @@
+"""Children that run our functions: what limits hold, what a death is called, and that nobody else notices."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from contextlib import closing
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from deltos.errors import Cancelled, ParserCrashed, TookTooLong, TookTooMuchMemory
+from deltos.isolated.process import MOST_AT_ONCE, Workers
+from deltos.isolated.wire import Limits
+from tests.isolated import tasks
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+REPOSITORY = str(Path(__file__).parents[2])
+BRIEF = Limits(cpu_seconds=0.5, wall_seconds=60.0)
+BRIEF_BY_THE_CLOCK = Limits(cpu_seconds=60.0, wall_seconds=0.5)
+PLENTY = Limits()
+
+
+@pytest.fixture
+def workers() -> Iterator[Workers]:
+    with closing(Workers(importable_from=(REPOSITORY,))) as workers:
+        yield workers
+
+
+def pid_of(workers: Workers) -> int:
+    """The child that the next task would get."""
+    return workers.run(tasks.surroundings, None, limits=PLENTY)[3]
+
+
+def await_end(pid: int) -> None:
+    """Wait until a process that is not ours has ended."""
+    deadline = time.monotonic() + 20
+    while time.monotonic() < deadline:
+        try:
+            os.kill(pid, 0)
+        except ProcessLookupError:
+            return
+        time.sleep(0.01)
+    raise AssertionError(f"process {pid} is still there")
+
+
+def in_thread(work: Callable[[], Any]) -> threading.Thread:
+    thread = threading.Thread(target=work, daemon=True)
+    thread.start()
+    return thread
+
+
+def test_a_function_runs_in_a_child_that_is_kept_for_the_next_one(workers: Workers) -> None:
+    assert workers.run(tasks.double, 21, limits=PLENTY) == 42
+    first = pid_of(workers)
+    assert first != os.getpid()
+    assert pid_of(workers) == first
+
+
+def test_what_a_function_prints_does_not_disturb_its_reply(workers: Workers) -> None:
+    assert workers.run(tasks.double_loudly, 21, limits=PLENTY) == 42
+    assert workers.run(tasks.double, 4, limits=PLENTY) == 8
+
+
+def test_a_child_has_nothing_of_the_working_directory_and_no_variables_that_steer_python(
+    workers: Workers, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    packages = tmp_path / "site-packages"  # looks like an installation, and is the working directory
+    packages.mkdir()
+    (packages / "sitecustomize.py").write_text("raise SystemExit('ran')")
+    monkeypatch.chdir(packages)
+    monkeypatch.setenv("PYTHONPATH", str(packages))
+    monkeypatch.setenv("DELTOS_HOME", "kept")
+    monkeypatch.syspath_prepend(str(packages))
+    path, folder, variables, _ = workers.run(tasks.surroundings, None, limits=PLENTY)
+    assert str(packages) not in path
+    assert "" not in path
+    assert folder == Path(sys.executable).anchor
+    assert "DELTOS_HOME" in variables
+    assert not [name for name in variables if name.startswith("PYTHON")]
+
+
+def test_our_own_folder_comes_after_the_standard_library(workers: Workers) -> None:
+    path, *_ = workers.run(tasks.surroundings, None, limits=PLENTY)
+    assert path.index(REPOSITORY) > path.index(str(Path(os.__file__).parent))
+
+
+@pytest.mark.parametrize("task", [tasks.loop, tasks.loop_in_c])
+def test_what_takes_too_much_cpu_time_is_ended(workers: Workers, task: Callable[[object], None]) -> None:
+    with pytest.raises(TookTooLong, match=r"more than 0\.5 s of CPU time"):
+        workers.run(task, None, limits=BRIEF)
+    assert workers.run(tasks.double, 1, limits=PLENTY) == 2
+
+
+@pytest.mark.parametrize("task", [tasks.loop_in_c, tasks.sleep])
+def test_what_takes_too_long_by_the_clock_is_ended(workers: Workers, task: Callable[[object], None]) -> None:
+    with pytest.raises(TookTooLong, match=r"more than 0\.5 s$"):
+        workers.run(task, None, limits=BRIEF_BY_THE_CLOCK)
+    assert workers.run(tasks.double, 1, limits=PLENTY) == 2
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux limits address space")
+def test_what_takes_too_much_memory_is_ended(workers: Workers) -> None:
+    with pytest.raises(TookTooMuchMemory, match="more than 512 MB"):
+        workers.run(tasks.devour, None, limits=Limits(memory_bytes=512 << 20))
+    assert workers.run(tasks.double, 1, limits=PLENTY) == 2
+
+
+def test_a_result_that_is_too_large_is_refused_before_it_is_sent(workers: Workers) -> None:
+    with pytest.raises(TookTooMuchMemory, match="takes more than 64 MB"):
+        workers.run(tasks.inflate, None, limits=PLENTY)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals")
+def test_a_death_is_named(workers: Workers) -> None:
+    with pytest.raises(ParserCrashed, match="SIGKILL"):
+        workers.run(tasks.die, None, limits=PLENTY)
+    assert workers.run(tasks.double, 1, limits=PLENTY) == 2
+
+
+def test_an_ordinary_error_arrives_as_it_was_raised_and_the_child_is_kept(workers: Workers) -> None:
+    before = pid_of(workers)
+    with pytest.raises(KeyError, match="missing") as caught:
+        workers.run(tasks.fail, "missing", limits=PLENTY)
+    assert "tests/isolated/tasks.py" in caught.value.__notes__[0]
+    assert pid_of(workers) == before
+
+
+def test_an_error_that_cannot_be_sent_is_told_in_words(workers: Workers) -> None:
+    with pytest.raises(ParserCrashed, match="Unsendable: this and this"):
+        workers.run(tasks.fail_unsendably, "this", limits=PLENTY)
+
+
+def test_a_function_that_the_child_cannot_import_is_an_error_not_a_bad_item() -> None:
+    with closing(Workers()) as workers, pytest.raises(ModuleNotFoundError):
+        list(workers.run_batches(tasks.one_of_many, (0,), [[1, 2], [3]], lambda _: PLENTY))
+
+
+def test_of_many_items_those_that_end_their_child_are_named_and_the_others_are_answered(workers: Workers) -> None:
+    batches = [list(range(start, start + 6)) for start in range(0, 24, 6)]
+    limits = Limits(cpu_seconds=1.0, memory_bytes=512 << 20)
+    replies = dict(pair for batch in workers.run_batches(tasks.one_of_many, (100,), batches, lambda _: limits) for pair in batch)
+    assert sorted(replies) == list(range(24))
+    failed = {number: type(reply.error).__name__ for number, reply in replies.items() if reply.error}
+    assert failed == {7: "ParserCrashed", 13: "TookTooLong", 14: "TookTooMuchMemory", 15: "KeyError"}
+    assert all(reply.value == 100 + number for number, reply in replies.items() if number not in failed)
+
+
+def test_an_item_over_which_a_used_child_died_is_tried_again_in_a_fresh_one(workers: Workers) -> None:
+    batches = [["one", "two", "three"]]
+    ((first, second, third),) = workers.run_batches(tasks.die_after_others, (), batches, lambda _: PLENTY)
+    assert [reply[1].error for reply in (first, second, third)] == [None, None, None]
+    assert len({first[1].value, second[1].value, third[1].value}) == 3
+
+
+def test_others_are_answered_while_a_child_loops(workers: Workers) -> None:
+    caught: list[Exception] = []
+
+    def hang() -> None:
+        try:
+            workers.run(tasks.loop_in_c, None, limits=Limits(cpu_seconds=3600, wall_seconds=3600))
+        except Cancelled as exc:
+            caught.append(exc)
+
+    threads = [in_thread(hang) for _ in range(MOST_AT_ONCE - 1)]
+    assert [workers.run(tasks.double, number, limits=PLENTY) for number in range(20)] == list(range(0, 40, 2))
+    workers.close()
+    for thread in threads:
+        thread.join(20)
+    assert len(caught) == len(threads)
+
+
+def test_more_tasks_than_places_wait_for_their_turn(workers: Workers) -> None:
+    results: list[int] = []
+    threads = [
+        in_thread(lambda number=number: results.append(workers.run(tasks.double, number, limits=PLENTY)))  # type: ignore[misc]
+        for number in range(3 * MOST_AT_ONCE)
+    ]
+    for thread in threads:
+        thread.join(60)
+    assert sorted(results) == list(range(0, 6 * MOST_AT_ONCE, 2))
+
+
+def test_an_idle_child_ends_after_a_while_and_another_one_is_started_when_needed() -> None:
+    with closing(Workers(importable_from=(REPOSITORY,), idle_seconds=0.0)) as workers:
+        await_end(pid_of(workers))
+        assert workers.run(tasks.double, 1, limits=PLENTY) == 2
+
+
+def test_closing_ends_all_children_and_refuses_further_work(workers: Workers) -> None:
+    idle = pid_of(workers)
+    workers.close()
+    await_end(idle)
+    with pytest.raises(Cancelled):
+        workers.run(tasks.double, 1, limits=PLENTY)
+
+
+def test_leaving_bulk_work_ends_the_children_that_are_at_it(workers: Workers) -> None:
+    limits = Limits(cpu_seconds=3600, wall_seconds=3600)
+    replies = workers.run_batches(tasks.one_of_many, (0,), [[1], [13], [2]], lambda _: limits)
+    next(replies)
+    replies.close()  # type: ignore[attr-defined]
+    assert not workers._busy
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals")
+@pytest.mark.parametrize("task", ["sleep", "loop", "loop_in_c"])
+def test_a_child_ends_with_its_parent_whatever_it_does(task: str) -> None:
+    code = f"""
+import os, sys, threading
+from deltos.isolated.process import Workers
+from deltos.isolated.wire import Limits
+from tests.isolated import tasks
+workers = Workers(importable_from=({REPOSITORY!r},))
+print(workers.run(tasks.surroundings, None, limits=Limits())[3], flush=True)
+workers.run(tasks.{task}, None, limits=Limits(cpu_seconds=3600, wall_seconds=3600))
+"""
+    parent = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True, cwd=REPOSITORY)
+    assert parent.stdout is not None
+    child = int(parent.stdout.readline())
+    parent.send_signal(signal.SIGKILL)
+    parent.wait()
+    parent.stdout.close()
+    await_end(child)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals")
+def test_signals_that_are_meant_for_the_parent_leave_a_child_alone(workers: Workers) -> None:
+    child = pid_of(workers)
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        os.kill(child, number)
+    assert pid_of(workers) == child
