@@ -42,7 +42,7 @@ bench: venv
 	$(BIN)/python -m benchmarks
 
 manifest: venv
-	$(BIN)/python -m deltos.server.manifest
+	$(BIN)/python -P -m deltos.server.manifest
 
 package: venv
 	$(BIN)/python scripts/package.py dist

@@ -104,7 +104,7 @@ def symbols(name: str) -> list[Row]:
 def command_line(root: Path, words: list[str], given: str = "") -> str:
     """What `deltos graph …` prints, with a data folder of its own that is kept between calls."""
     environment = {**os.environ, "DELTOS_HOME": str(SCRATCH / "graph" / "home"), "PYTHONPATH": str(REPOSITORY / "src")}
-    command = [sys.executable, "-m", "deltos", "graph", *words, "--project", str(root), "--json"]
+    command = [sys.executable, "-P", "-m", "deltos", "graph", *words, "--project", str(root), "--json"]
     done = subprocess.run(command, input=given, env=environment, capture_output=True, text=True, check=False)
     return done.stdout
 

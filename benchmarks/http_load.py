@@ -122,7 +122,7 @@ def main() -> None:
 @contextmanager
 def serving(project: Path, home: str) -> Iterator[tuple[subprocess.Popen[str], str, int]]:
     """A server of its own; it must end well when it is told to."""
-    command = [sys.executable, "-m", "deltos", "mcp", str(project), "--http", "127.0.0.1:0", "--toolsets", "code"]
+    command = [sys.executable, "-P", "-m", "deltos", "mcp", str(project), "--http", "127.0.0.1:0", "--toolsets", "code"]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env={**os.environ, "DELTOS_HOME": home})
     assert process.stdout
     found = re.search(r"http://([\d.]+):(\d+)/", process.stdout.readline())

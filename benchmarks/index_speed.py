@@ -103,7 +103,7 @@ def own_command(*words: object) -> list[str]:
 
 def index_command(folder: Path) -> list[str]:
     """`deltos index`, as a person runs it."""
-    return [sys.executable, "-m", "deltos", "index", str(folder), "--json"]
+    return [sys.executable, "-P", "-m", "deltos", "index", str(folder), "--json"]
 
 
 def is_universal_ctags() -> bool:

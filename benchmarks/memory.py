@@ -161,7 +161,7 @@ def _deltos(folder: Path) -> memory_durability.Contender:
 
     return memory_durability.Contender(
         "deltos",
-        [sys.executable, "-m", "deltos.cli.main", "mcp", "--toolsets", "memory"],
+        [sys.executable, "-P", "-m", "deltos", "mcp", "--toolsets", "memory"],
         {"PYTHONPATH": str(REPOSITORY / "src"), "DELTOS_HOME": str(folder)},
         lambda text: {"name": "remember", "arguments": {"text": text}},
         kept,

@@ -227,7 +227,7 @@ def test_help_teaches_and_version_is_told(capsys: pytest.CaptureFixture[str]) ->
 
 def test_a_progress_bar_is_drawn_on_a_terminal(project: Path, home: Path) -> None:
     main_fd, terminal = os.openpty()
-    command = [sys.executable, "-m", "deltos", "index", str(project)]
+    command = [sys.executable, "-P", "-m", "deltos", "index", str(project)]
     done = subprocess.run(command, stderr=terminal, stdout=subprocess.PIPE, text=True, check=True)
     os.close(terminal)
     drawn = os.read(main_fd, 65536).decode()
@@ -240,7 +240,7 @@ def test_a_progress_bar_is_drawn_on_a_terminal(project: Path, home: Path) -> Non
 def test_ctrl_c_is_clean_and_leaves_the_previous_index(project: Path, home: Path) -> None:
     for number in range(1500):
         (project / f"module_{number}.py").write_text("def f():\n    return 1\n" * 60)
-    command = [sys.executable, "-u", "-m", "deltos", "index", str(project)]
+    command = [sys.executable, "-u", "-P", "-m", "deltos", "index", str(project)]
     main_fd, terminal = os.openpty()
     process = subprocess.Popen(command, stderr=terminal, stdout=subprocess.PIPE, text=True, start_new_session=True)
     os.close(terminal)
@@ -263,7 +263,7 @@ def test_ctrl_c_is_clean_and_leaves_the_previous_index(project: Path, home: Path
 
 
 def test_a_reader_that_goes_away_is_no_crash(project: Path, home: Path) -> None:
-    command = f"{sys.executable} -m deltos code search cache --project {project} --json | head -c 1"
+    command = f"{sys.executable} -P -m deltos code search cache --project {project} --json | head -c 1"
     done = subprocess.run(command, shell=True, capture_output=True, text=True, check=False)
     assert "Traceback" not in done.stderr
 

@@ -120,7 +120,7 @@ def test_a_missing_or_unknown_client_is_misuse(home: Path, capsys: pytest.Captur
 
 def test_help_names_both_commands() -> None:
     shown = subprocess.run(
-        [sys.executable, "-m", "deltos", "--help"], capture_output=True, text=True, check=True
+        [sys.executable, "-P", "-m", "deltos", "--help"], capture_output=True, text=True, check=True
     ).stdout
     assert "install" in shown
     assert "uninstall" in shown

@@ -271,8 +271,8 @@ def test_clients_are_known_by_any_spelling_and_others_are_refused() -> None:
 
 def test_hook_commands_are_quoted_for_the_shell_of_the_platform() -> None:
     assert hook_command(LAUNCH, "Stop", "linux") == "'/opt/my tools/deltos' hook Stop"
-    launch = Launch(r"C:\My Tools\python.exe", ("-m", "deltos"))
-    assert hook_command(launch, "Stop", "win32") == '"C:/My Tools/python.exe" -m deltos hook Stop'
+    launch = Launch(r"C:\My Tools\python.exe", ("-P", "-m", "deltos"))
+    assert hook_command(launch, "Stop", "win32") == '"C:/My Tools/python.exe" -P -m deltos hook Stop'
 
 
 @pytest.mark.parametrize("program", ["deltos", r"C:\x y\deltos.exe", "/a b/deltos"])

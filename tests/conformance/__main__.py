@@ -57,8 +57,8 @@ def main() -> int:
     with TemporaryDirectory() as folder:
         project = write_project(Path(folder, "project"))
         for module, name in (("deltos", "deltos"), ("tests.conformance.server", "fixtures")):
-            words = ["mcp", str(project)] if module == "deltos" else [str(project)]
-            served = Served([sys.executable, "-m", module, *words, "--http", "127.0.0.1:0"], Path(folder, "home"))
+            words = ["-P", "-m", "deltos", "mcp"] if module == "deltos" else ["-m", module]
+            served = Served([sys.executable, *words, str(project), "--http", "127.0.0.1:0"], Path(folder, "home"))
             try:
                 failed += sum(_run(served.url, name))
             finally:

@@ -16,5 +16,5 @@ def test_the_inspector_drives_every_tool_over_stdio(tmp_path: Path) -> None:
     project = write_project(tmp_path / "project")
     variables = {"PYTHONPATH": ":".join(sys.path), "DELTOS_HOME": str(tmp_path / "home")}
     given = [word for name, value in variables.items() for word in ("-e", f"{name}={value}")]
-    target = [*given, "--", sys.executable, "-m", "deltos", "mcp", str(project)]
+    target = [*given, "--", sys.executable, "-P", "-m", "deltos", "mcp", str(project)]
     Inspector(target, tmp_path).drive_every_tool(project)

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-SERVE = ["-m", "deltos", "mcp"]
+SERVE = ["-P", "-m", "deltos", "mcp"]
 
 
 @pytest.fixture

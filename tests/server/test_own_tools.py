@@ -29,7 +29,7 @@ ANNOTATIONS = {"title", "readOnlyHint", "destructiveHint", "idempotentHint", "op
 
 
 def test_the_committed_manifest_is_that_of_the_tools(tmp_path: Path) -> None:
-    """When this fails: `python -m deltos.server.manifest`."""
+    """When this fails: `python -P -m deltos.server.manifest`."""
     manifest.main(tmp_path / "manifest.json")
     assert (tmp_path / "manifest.json").read_text("utf-8") == MANIFEST_PATH.read_text("utf-8")
 

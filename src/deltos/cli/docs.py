@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
 import sys
 import time
 from dataclasses import replace
@@ -15,6 +14,7 @@ from deltos.domains.docs.library import NewSource
 from deltos.domains.docs.render import render_added, render_nothing, render_passage, render_sources, render_status
 from deltos.domains.docs.search import Question
 from deltos.errors import BadArgument
+from deltos.isolated.launch import start_detached
 from deltos.private_hosts import PrivateHosts
 
 if TYPE_CHECKING:
@@ -133,18 +133,18 @@ def _crawl(app: App, source_ids: list[str], arguments: argparse.Namespace) -> in
     """Crawl here when asked to wait, else in a process of its own that outlives this one."""
     if not arguments.wait:
         for source_id in source_ids:
-            _crawl_detached(source_id, allow_private_hosts=arguments.allow_private_hosts)
+            _crawl_detached(app.config.home, source_id, allow_private_hosts=arguments.allow_private_hosts)
         return 0
     states = [_follow(app.docs, source_id).state for source_id in source_ids]
     return 1 if "FAILED" in states else 0
 
 
-def _crawl_detached(source_id: str, *, allow_private_hosts: str) -> None:
-    command = [sys.executable, "-m", "deltos.cli.main", "docs", "status", source_id, "--follow", "--json"]
+def _crawl_detached(home: Path, source_id: str, *, allow_private_hosts: str) -> None:
+    words = ["docs", "status", source_id, "--follow", "--json"]
     if allow_private_hosts:
-        command.append(f"--allow-private-hosts={allow_private_hosts}")
-    nowhere = subprocess.DEVNULL
-    subprocess.Popen(command, stdin=nowhere, stdout=nowhere, stderr=nowhere, start_new_session=True)
+        words.append(f"--allow-private-hosts={allow_private_hosts}")
+    # It runs in another folder, where a relative DELTOS_HOME would mean another one.
+    start_detached("deltos.cli.main", *words, variables={"DELTOS_HOME": str(home)})
 
 
 def _follow(docs: Docs, source_id: str) -> SourceStatus:

@@ -75,7 +75,12 @@ def _launch(command: str) -> Launch:
         words = shlex.split(command, posix=sys.platform != "win32")
         return Launch(words[0], tuple(words[1:]))
     script = Path(sys.executable).with_name("deltos.exe" if sys.platform == "win32" else "deltos")
-    return Launch(str(script)) if script.exists() else Launch(sys.executable, ("-m", "deltos"))
+    if script.exists():
+        return Launch(str(script))
+    from deltos.isolated.launch import find_module_command  # deferred: most have the script
+
+    program, *words = find_module_command()
+    return Launch(program, tuple(words))
 
 
 def _carry_out(client: Client, edits: list[Edit], arguments: argparse.Namespace, *, after: str, nothing: str) -> int:

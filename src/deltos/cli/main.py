@@ -92,7 +92,3 @@ def parser(command: str = "") -> argparse.ArgumentParser:
     commands.add_parser("mcp", help="serve projects to MCP clients over stdin and stdout, or HTTP", add_help=False)
     commands.add_parser("hook", help="keep what an agent's hook event tells; reads JSON on stdin", add_help=False)
     return top
-
-
-if __name__ == "__main__":
-    sys.exit(main())

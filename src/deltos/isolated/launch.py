@@ -12,6 +12,8 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from deltos.errors import BadConfiguration
+
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
@@ -27,6 +29,7 @@ sys.argv = ["deltos", *words]
 from importlib import import_module
 sys.exit(import_module(module).main())
 """
+_IS_KNOWN = "import sys, importlib.util as u; sys.exit(any(u.find_spec(name) is None for name in ('deltos', 'mcp')))"
 _PACKAGES_FOLDERS = ("site-packages", "dist-packages")
 
 
@@ -59,6 +62,22 @@ def start_detached(module: str, *words: str, variables: Mapping[str, str]) -> No
         cwd=fixed_folder(),
         env=environment(**variables),
         start_new_session=True,
+    )
+
+
+def find_module_command() -> list[str]:
+    """The safest `python … -m deltos` that starts from any folder, for where there is no `deltos` script.
+
+    `-I` serves most installations; one among the user's packages needs those; one that PYTHONPATH names needs that.
+    """
+    for flags in (["-I"], ["-E", "-P"], ["-P"]):
+        known = subprocess.run(
+            [sys.executable, *flags, "-c", _IS_KNOWN], cwd=fixed_folder(), stderr=subprocess.DEVNULL, check=False
+        )
+        if known.returncode == 0:
+            return [sys.executable, *flags, "-m", "deltos"]
+    raise BadConfiguration(
+        "Python finds Deltos from this folder alone", hint="Say how to start it: --command '/path/to/deltos'."
     )
 
 

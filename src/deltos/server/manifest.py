@@ -1,6 +1,6 @@
 """How the server introduces itself: kept in `manifest.json`, so that first answers need no tools and no SDK.
 
-`python -m deltos.server.manifest` writes it from the tool definitions; tests hold it to them and the SDK.
+`python -P -m deltos.server.manifest` writes it from the tool definitions; tests hold it to them and the SDK.
 """
 
 from __future__ import annotations

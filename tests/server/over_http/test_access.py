@@ -152,7 +152,7 @@ def test_a_token_for_one_project_reaches_no_other(tmp_path: Path) -> None:
     everywhere = bearer(create(tmp_path, Level.WRITE))
     limited = bearer(create(tmp_path, Level.WRITE, mine, tmp_path / "gone", tmp_path.parent))
     elsewhere = bearer(create(tmp_path, Level.WRITE, tmp_path.parent))
-    command = [sys.executable, "-m", "deltos", "mcp", str(theirs), "--http", "127.0.0.1:0", "--require-token"]
+    command = [sys.executable, "-P", "-m", "deltos", "mcp", str(theirs), "--http", "127.0.0.1:0", "--require-token"]
     server = Served([*command, "--root", str(tmp_path)], tmp_path)
     try:
         narrow, wide = server.open_session(limited), server.open_session(everywhere)
