@@ -29,6 +29,7 @@ from deltos.server.http.origin import OriginPolicy
 from deltos.server.http.rate import RateLimit
 from deltos.server.http.reception import Pass, Reception
 from deltos.server.http.refusal import refusal
+from deltos.server.http.sessions import Sessions
 from deltos.server.protocol import Surface, build_server
 from deltos.tool import snake_case
 
@@ -72,11 +73,12 @@ def build_app(options: HttpOptions, choice: Choice, verifier: Verifier | None, b
         build(manifest, surface),
         session_idle_timeout=limits.session_idle_seconds,
         max_request_body_size=limits.body_bytes,
-        max_sessions=limits.sessions,
+        max_sessions=None,  # `Sessions` shares them out
     )
     rate = RateLimit(limits.calls_per_second, time.monotonic)
-    gate = Gate(manager.handle_request, limits, rate, lambda scope, body: _scope_refusal(scope, body, manifest))
-    _describe(metrics, gate, reception)
+    sessions = Sessions(manager.handle_request, limits.sessions, limits.session_idle_seconds, time.monotonic)
+    gate = Gate(sessions, limits, rate, lambda scope, body: _scope_refusal(scope, body, manifest))
+    _describe(metrics, gate, sessions)
     app = Starlette(
         routes=_routes(options, gate, metrics, guarded=verifier is not None),
         middleware=_authentication(verifier),
@@ -162,12 +164,12 @@ def _called_tool(message: dict[str, Any]) -> str:
     return name if isinstance(name, str) else ""
 
 
-def _describe(metrics: Metrics, gate: Gate, reception: Reception) -> None:
+def _describe(metrics: Metrics, gate: Gate, sessions: Sessions) -> None:
     metrics.describe("deltos_http_requests_total", "HTTP requests by path, method and status.")
     metrics.describe("deltos_http_first_byte_seconds", "Time until a response began.")
     metrics.describe("deltos_tool_calls_total", "Tool calls by tool and outcome.")
     metrics.describe("deltos_tool_seconds", "Time that tools took.")
     metrics.gauge("deltos_http_requests_in_flight", lambda: gate.in_flight)
-    metrics.gauge("deltos_sessions", lambda: reception.session_count)
+    metrics.gauge("deltos_sessions", lambda: sessions.count)
     started = time.time()
     metrics.gauge("process_start_time_seconds", lambda: started)

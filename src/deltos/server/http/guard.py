@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import time
+from collections import Counter
 from typing import TYPE_CHECKING
 
 import anyio
-from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
+import mcp_types as types
 from starlette.datastructures import Headers
 
+from deltos.server.http.callers import caller_of
 from deltos.server.http.refusal import as_response, refusal
+from deltos.server.http.sessions import METHOD_KEY
 from deltos.server.messages import Refused, read_message
 
 if TYPE_CHECKING:
@@ -25,6 +28,7 @@ if TYPE_CHECKING:
 
     ScopeCheck = Callable[[Scope, bytes], Response | None]
 
+_SHARED_OUT = 0.75  # of the requests at once; the rest is for callers who have none yet
 _PATHS = frozenset({"/mcp", "/healthz", "/metrics"})
 
 
@@ -74,7 +78,7 @@ class Gate:
         self._rate = rate
         self._check_scope = check_scope
         self._emptied = anyio.Event()
-        self.in_flight = 0
+        self._of_caller: Counter[str] = Counter()
         self.closed = False
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -82,15 +86,21 @@ class Gate:
         if turned_away := self._turned_away(scope):
             await turned_away(scope, receive, send)
         elif scope["method"] == "POST":
-            self.in_flight += 1
+            caller = caller_of(scope)
+            self._of_caller[caller] += 1
             try:
                 await self._serve(scope, receive, send)
             finally:
-                self.in_flight -= 1
-                if not self.in_flight:
+                self._of_caller -= Counter((caller,))
+                if not self._of_caller:
                     self._emptied.set()
         else:
             await self._app(scope, receive, send)
+
+    @property
+    def in_flight(self) -> int:
+        """How many requests are being answered."""
+        return self._of_caller.total()
 
     async def drain(self, seconds: float) -> None:
         """Let nobody in any more; return when the last request is answered, or after `seconds`."""
@@ -103,11 +113,17 @@ class Gate:
     def _turned_away(self, scope: Scope) -> Response | None:
         if self.closed:
             return refusal(503, "The server is shutting down", {"Retry-After": "1", "Connection": "close"})
-        if wait_seconds := self._rate.wait_seconds(_caller(scope)):
+        caller = caller_of(scope)
+        if wait_seconds := self._rate.wait_seconds(caller):
             return refusal(429, "Too many requests", {"Retry-After": str(wait_seconds)})
-        if self.in_flight >= self._limits.concurrent_requests:
+        if self.in_flight >= self._limits.concurrent_requests or self._of_caller[caller] >= self._share(caller):
             return refusal(503, "Too many requests at once", {"Retry-After": "1"})
         return None
+
+    def _share(self, caller: str) -> int:
+        """How many requests a caller may have at once: an equal part of most of the room, so that some is left."""
+        callers = len(self._of_caller.keys() | {caller})
+        return max(1, int(self._limits.concurrent_requests * _SHARED_OUT) // callers)
 
     async def _serve(self, scope: Scope, receive: Receive, send: Send) -> None:
         try:
@@ -125,9 +141,11 @@ class Gate:
         if len(body) > self._limits.body_bytes:
             return refusal(413, "The request is too large", {"Connection": "close"})
         try:
-            read_message(body)
+            message = read_message(body)
         except Refused as refused:
             return as_response(refused)
+        if isinstance(message, types.JSONRPCRequest):
+            scope[METHOD_KEY] = message.method
         return self._check_scope(scope, body)
 
     async def _body(self, scope: Scope, receive: Receive) -> bytes | None:
@@ -144,14 +162,6 @@ class Gate:
             if not message.get("more_body", False):
                 break
         return bytes(parts)
-
-
-def _caller(scope: Scope) -> str:
-    user = scope.get("user")
-    if isinstance(user, AuthenticatedUser):
-        return f"token {user.access_token.client_id}"
-    client = scope.get("client")
-    return f"address {client[0]}" if client else ""
 
 
 def _replay(body: bytes, receive: Receive) -> Receive:

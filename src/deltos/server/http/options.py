@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 DEFAULT_ADDRESS = "127.0.0.1:8731"
 DEFAULT_PORT = 8731
 MCP_PATH = "/mcp"
+_MOST = 1_000_000
 _DESCRIPTION = """\
 Serve projects to MCP clients over streamable HTTP, at /mcp.
 
@@ -30,7 +31,7 @@ class Limits:
 
     body_bytes: int = 4 * 1024 * 1024
     calls_per_second: float = 0.0  # per caller; 0: no limit
-    concurrent_requests: int = 512
+    concurrent_requests: int = 768
     sessions: int = 1_000
     connections: int = 4_096
     session_idle_seconds: float = 1_800.0
@@ -157,6 +158,20 @@ def _file(text: str) -> Path | None:
     return path
 
 
+def _count(text: str) -> int:
+    number = int(text)
+    if not 1 <= number <= _MOST:
+        raise ValueError
+    return number
+
+
+def _amount(text: str) -> float:
+    number = float(text)
+    if not 0 <= number <= _MOST:  # "nan" is not
+        raise ValueError
+    return number
+
+
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="deltos mcp", description=_DESCRIPTION, formatter_class=argparse.RawDescriptionHelpFormatter
@@ -174,9 +189,9 @@ def _parser() -> argparse.ArgumentParser:
     add("--oauth-issuer", default="", metavar="URL", help="accept access tokens (JWT) of this issuer")
     add("--oauth-resource", default="", metavar="URL", help="our own URL, which those tokens must be meant for")
     add("--oauth-jwks", default="", metavar="URL", help="the issuer's keys; default: ISSUER/.well-known/jwks.json")
-    add("--rate", type=float, metavar="N", help="requests per second and caller; default: 50, on loopback no limit")
-    add("--max-concurrent", type=int, default=512, metavar="N", help="requests at once (512)")
-    add("--max-sessions", type=int, default=1_000, metavar="N", help="open sessions (1000)")
-    add("--max-body-mb", type=float, default=4.0, metavar="N", help="megabytes of one request (4)")
-    add("--grace", type=float, default=10.0, metavar="SECONDS", help="time for running calls after SIGTERM (10)")
+    add("--rate", type=_amount, metavar="N", help="requests per second and caller; default: 50, on loopback no limit")
+    add("--max-concurrent", type=_count, default=768, metavar="N", help="requests at once (768), of one caller 3/4")
+    add("--max-sessions", type=_count, default=1_000, metavar="N", help="open sessions (1000)")
+    add("--max-body-mb", type=_amount, default=4.0, metavar="N", help="megabytes of one request (4)")
+    add("--grace", type=_amount, default=10.0, metavar="SECONDS", help="time for running calls after SIGTERM (10)")
     return parser

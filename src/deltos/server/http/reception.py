@@ -41,11 +41,6 @@ class Reception:
         self._conversations: dict[int, Conversation] = {}
         self._narrower: dict[tuple[str, ...], Confinement] = {}
 
-    @property
-    def session_count(self) -> int:
-        """How many sessions have a conversation."""
-        return len(self._conversations)
-
     def receive(self, context: ServerRequestContext[Any, Any]) -> Visitor:
         """The visitor behind a request."""
         shown = _pass_of(context)

@@ -1,0 +1,167 @@
+"""No caller can take all sessions: whoever has most gives one up, and what nobody uses goes before what is used."""
+
+from __future__ import annotations
+
+import http.client
+import re
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING
+
+import pytest
+
+from deltos.server.access import Level
+from deltos.server.http.callers import caller_of
+from deltos.server.http.sessions import UNUSED_SECONDS, Held, due_session
+from tests.server.over_http.served import rpc, tool_call
+from tests.server.over_http.test_access import OPENING, bearer, create
+from tests.server.raw import PATIENCE_SECONDS
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tests.server.over_http.conftest import Serve
+    from tests.server.over_http.served import Served
+
+
+def gauge(server: Served, headers: dict[str, str] | None = None) -> int:
+    text = server.request(path="/metrics", headers=headers).body.decode()
+    found = re.search(r"^deltos_sessions (\d+)", text, re.MULTILINE)
+    assert found
+    return int(found[1])
+
+
+def lives(server: Served, session: dict[str, str]) -> bool:
+    return server.post(rpc("ping"), session).status == 200
+
+
+def test_a_caller_who_took_all_sessions_gives_some_up_to_others(serve: Serve, tmp_path: Path) -> None:
+    greedy, modest = bearer(create(tmp_path, Level.ADMIN)), bearer(create(tmp_path, Level.READ))
+    server = serve("--require-token", "--max-sessions", "6")
+    taken = [server.open_session(greedy) for _ in range(6)]
+    refused = server.post(OPENING, greedy)
+    assert refused.status == 503
+    assert int(refused.headers["retry-after"]) > 0
+    own = [server.open_session(modest) for _ in range(3)]
+    assert all(lives(server, session) for session in own)
+    assert [lives(server, session) for session in taken] == [False] * 3 + [True] * 3
+    assert server.post(OPENING, modest).status == 503  # both have their share now
+    assert gauge(server, greedy) == 6
+
+
+def test_streams_that_are_held_open_do_not_keep_a_session_from_others(serve: Serve, tmp_path: Path) -> None:
+    greedy, modest = bearer(create(tmp_path, Level.ADMIN)), bearer(create(tmp_path, Level.READ))
+    server = serve("--require-token", "--max-sessions", "3")
+    streams = []
+    for _ in range(3):
+        session = server.open_session(greedy)
+        connection = http.client.HTTPConnection(
+            str(server.address.hostname), server.address.port, timeout=PATIENCE_SECONDS
+        )
+        connection.request("GET", "/mcp", headers={**session, "Accept": "text/event-stream"})
+        assert connection.getresponse().status == 200
+        streams.append(connection)
+    assert lives(server, server.open_session(modest))
+    for connection in streams:
+        connection.close()
+
+
+def test_a_session_that_is_being_answered_stays_while_another_of_its_caller_can_go(
+    serve: Serve, tmp_path: Path
+) -> None:
+    greedy, modest = bearer(create(tmp_path, Level.ADMIN)), bearer(create(tmp_path, Level.READ))
+    server = serve("--require-token", "--max-sessions", "2")
+    busy, idle = server.open_session(greedy), server.open_session(greedy)
+    until = tmp_path / "go"
+    with ThreadPoolExecutor() as pool:
+        holding = pool.submit(server.text, "hold", busy, until=str(until))
+        server.wait_for_log("holding")
+        assert lives(server, idle)  # used last, but not at work
+        server.open_session(modest)
+        until.touch()
+        assert holding.result(PATIENCE_SECONDS) == "let go"
+    assert not lives(server, idle)
+
+
+def test_the_gauge_counts_what_is_open(serve: Serve) -> None:
+    server = serve()
+    sessions = [server.open_session() for _ in range(3)]
+    assert gauge(server) == 3
+    assert server.request("DELETE", headers=sessions[0]).status == 200
+    assert server.post(rpc("ping"), {"Mcp-Session-Id": "0" * 32}).status == 404
+    assert server.post(b"{}").status == 400
+    assert server.post(rpc("tools/list")).status == 400  # no session, so none was opened
+    assert gauge(server) == 2
+
+
+def test_nobody_can_make_the_server_forget_a_session_of_another(serve: Serve, tmp_path: Path) -> None:
+    one, other = bearer(create(tmp_path, Level.ADMIN)), bearer(create(tmp_path, Level.READ))
+    server = serve("--require-token")
+    session = server.open_session(one)
+    assert server.request("DELETE", headers={**session, **other}).status == 404
+    assert lives(server, session)
+    assert gauge(server, one) == 1
+
+
+def test_a_stream_that_a_client_resumes_is_opened_anew(serve: Serve) -> None:
+    server = serve()
+    session = server.open_session()
+    connection = http.client.HTTPConnection(str(server.address.hostname), server.address.port, timeout=PATIENCE_SECONDS)
+    headers = {**session, "Accept": "text/event-stream", "Last-Event-ID": "7"}
+    connection.request("GET", "/mcp", headers=headers)
+    answer = connection.getresponse()
+    assert (answer.status, answer.getheader("content-type", "").split(";")[0]) == (200, "text/event-stream")
+    connection.close()
+    assert lives(server, session)
+
+
+def test_a_caller_with_many_requests_leaves_room_for_others(serve: Serve, tmp_path: Path) -> None:
+    greedy, modest = bearer(create(tmp_path, Level.ADMIN)), bearer(create(tmp_path, Level.READ))
+    server = serve("--require-token", "--max-concurrent", "8")
+    session, until = server.open_session(greedy), tmp_path / "go"
+    with ThreadPoolExecutor(6) as pool:
+        calls = [{**tool_call("hold", until=str(until)), "id": number} for number in range(6)]
+        running = [pool.submit(server.post, call, session) for call in calls]
+        for _ in running:
+            server.wait_for_log("holding")
+        assert server.post(rpc("ping"), session).status == 503
+        assert server.post(OPENING, modest).status == 200
+        until.touch()
+        assert {one.result(PATIENCE_SECONDS).status for one in running} == {200}
+    assert server.post(rpc("ping"), session).status == 200
+
+
+def held(*callers: str) -> dict[str, Held]:
+    return {f"{name}{number}": Held(name, None, float(number)) for number, name in enumerate(callers)}
+
+
+@pytest.mark.parametrize(
+    ("sessions", "caller", "now", "due"),
+    [
+        (held("a", "a", "a"), "b", 0.0, "a0"),
+        (held("a", "a", "b"), "b", 0.0, None),  # to take from a would only turn the tables
+        (held("a", "b", "c"), "d", 0.0, None),
+        (held("a", "b", "c"), "d", UNUSED_SECONDS, "a0"),
+        (held("a", "b", "c"), "c", UNUSED_SECONDS + 1, "a0"),
+        (held("a", "b", "b", "b"), "a", 0.0, "b1"),
+        ({}, "a", 0.0, None),
+    ],
+)
+def test_who_gives_up_a_session(sessions: dict[str, Held], caller: str, now: float, due: str | None) -> None:
+    assert due_session(sessions, caller, 0, now) == due
+
+
+def test_an_address_is_one_caller_with_all_that_its_network_gives_it() -> None:
+    def caller(address: str) -> str:
+        return caller_of({"type": "http", "client": (address, 1)})
+
+    assert caller("2001:db8::1") == caller("2001:db8::ffff:2") != caller("2001:db8:0:1::1")
+    assert caller("::ffff:10.0.0.1") == caller("10.0.0.1") != caller("10.0.0.2")
+
+
+def test_three_hundred_sessions_at_once_are_served(serve: Serve) -> None:
+    server = serve()
+    with ThreadPoolExecutor(60) as pool:
+        sessions = list(pool.map(lambda _: server.open_session(), range(300)))
+        answers = list(pool.map(lambda session: server.text("echo", session, text="x"), sessions))
+    assert answers == ["x"] * 300
+    assert gauge(server) == 300
