@@ -6,7 +6,7 @@ STAMP := $(VENV)/.installed
 NODE := tests/node
 NODE_STAMP := $(NODE)/node_modules/.installed
 
-.PHONY: venv node demo test check conformance bench manifest package clean
+.PHONY: venv node demo test check conformance bench fuzz manifest package clean
 
 venv: $(STAMP)
 
@@ -40,6 +40,10 @@ conformance: node
 
 bench: venv
 	$(BIN)/python -m benchmarks
+
+# make fuzz MINUTES=2 TARGET='graph-*': minutes of CPU for each target that fits; fuzz/findings has what broke.
+fuzz: venv
+	$(BIN)/python -m fuzz --minutes $(or $(MINUTES),2) $(if $(TARGET),--target '$(TARGET)')
 
 manifest: venv
 	$(BIN)/python -P -m deltos.server.manifest

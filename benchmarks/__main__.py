@@ -28,6 +28,7 @@ COMMANDS = (
     "memory hook",
     "memory redaction",
     "memory_folds",
+    "linearity",
 )
 
 

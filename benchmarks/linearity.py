@@ -1,0 +1,342 @@
+"""Whether patterns and parsers of outside text take time in proportion to it: attacks are doubled, CPU is compared.
+
+python -m benchmarks.linearity [--patterns | --parsers] [--target GLOB] [--limit SECONDS]
+
+For every parser (the targets of `fuzz/`) and for every `re` pattern in src: repeats of each word of the format, of
+pairs of words, of blanks and newlines, nested and unclosed delimiters, at n, 2n and 4n bytes. A ratio above 2.6 on a
+doubling that takes more than 20 ms is a finding. Each parser runs in a process of its own, which is ended when it takes
+too long.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import multiprocessing
+import re
+import sys
+import tempfile
+import time
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from fnmatch import fnmatch
+from itertools import pairwise
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from fuzz.corpus import committed
+from fuzz.targets import all_targets
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+    from multiprocessing.connection import Connection
+
+    from fuzz.target import Target
+
+SMALLEST_BYTES = 4_000
+DOUBLINGS = 2
+MOST_RATIO = 2.6
+SHORTEST_SECONDS = 0.020
+SCREEN_SHARE = 8  # the first size is screened at an eighth: most attacks are harmless and need no more
+ENOUGH_SECONDS = 2.0  # a run that takes so long is doubled no further
+GENERIC = (
+    *(bytes([code]) for code in range(32, 127) if not chr(code).isalnum()),
+    b"\n", b"\t", b"\r\n", b"a", b"a ", b"a\n", b"\n ", b" \n", b"0", b"A", b"<!--", b"/*", b"//", b"{/*", b"[a](",
+    b"<a", b"<a ", b"![", b"\xc3\xa4", b"\0",
+)  # fmt: skip
+PAIRS = (
+    (b"(", b")"), (b"[", b"]"), (b"{", b"}"), (b"<div>", b"</div>"), (b"<ul><li>", b"</li></ul>"), (b"[a](", b")"),
+    (b'{"a":', b"}"), (b"/*", b"*/"), (b"> ", b""), (b"- ", b""),
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Attack:
+    """A text that can be made as long as one likes: `head`, then repeats, then `tail`."""
+
+    head: bytes
+    repeated: bytes
+    tail: bytes = b""
+    closing: bytes = b""
+
+    def text(self, size: int) -> bytes:
+        """About `size` bytes of it."""
+        times = max(1, (size - len(self.head) - len(self.tail)) // max(1, len(self.repeated) + len(self.closing)))
+        return self.head + self.repeated * times + self.closing * times + self.tail
+
+    def __str__(self) -> str:
+        parts = [repr(self.head[-20:])[1:]] if self.head else []
+        parts.append(f"{self.repeated[:40]!r} × n"[1:])
+        parts += [f"{self.closing!r} × n"[1:]] if self.closing else []
+        parts += [repr(self.tail[:20])[1:]] if self.tail else []
+        return " + ".join(parts)
+
+
+@dataclass(frozen=True, slots=True)
+class Worst:
+    """The attack whose time grows fastest."""
+
+    name: str
+    ratio: float
+    seconds: float
+    size: int
+    attack: str
+    attacks: int
+    stopped: str = ""
+    note: str = ""
+
+    @property
+    def is_finding(self) -> bool:
+        """Whether it grows faster than its input."""
+        return bool(self.stopped) or (self.ratio > MOST_RATIO and self.seconds > SHORTEST_SECONDS)
+
+    def row(self) -> str:
+        """A line of the table."""
+        what = self.attack.replace("|", "\\|").replace("`", "'")
+        figures = f"{self.attacks} | {self.ratio:.1f} | {self.seconds * 1e3:.0f} | {self.size:,}"
+        return f"| {self.name} | {figures} | `{what}` | {self.stopped or self.note} |"
+
+
+HEADING = "| what | attacks | worst ratio | CPU ms | bytes | attack | |\n|---|--:|--:|--:|--:|---|---|"
+
+
+def attacks(tokens: Iterable[bytes], seed: bytes = b"") -> Iterator[Attack]:
+    """Repeats of every word, nested and unclosed delimiters, alone and after the beginning of a real input."""
+    words = list(dict.fromkeys((*tokens, *GENERIC)))
+    heads = [b"", seed[:200]] if seed else [b""]
+    for head in heads:
+        for word in words:
+            yield Attack(head, word)
+            yield Attack(head, word, b"x")
+        for left, right in PAIRS:
+            yield Attack(head, left, b"x", right)
+    for first, second in pairwise(words):
+        yield Attack(b"", first + second)
+        yield Attack(first, second, first)
+    for word in words:
+        yield Attack(word, b" ", word)
+        yield Attack(word, b"\n", word)
+        yield Attack(word, b"a", b"\n")
+
+
+def worst_of(
+    name: str, run: Callable[[bytes], object], found: Iterable[Attack], *, smallest: int, limit: float
+) -> Iterator[Worst | str]:
+    """Each attack as it begins, and the worst so far each time there is a worse one; the last is the result."""
+    until = time.monotonic() + limit
+    worst = Worst(name, 0.0, 0.0, 0, "", 0)
+    tried = 0
+    for attack in found:
+        if time.monotonic() > until:
+            yield replace(worst, attacks=tried, note=f"not all attacks in {limit:.0f} s")
+            return
+        tried += 1
+        yield str(attack)
+        ratio, seconds, size = growth(run, attack, smallest)
+        if (seconds > SHORTEST_SECONDS, ratio) > (worst.seconds > SHORTEST_SECONDS, worst.ratio):
+            worst = Worst(name, ratio, seconds, size, str(attack), tried)
+            yield worst
+    yield replace(worst, attacks=tried)
+
+
+def growth(run: Callable[[bytes], object], attack: Attack, smallest: int) -> tuple[float, float, int]:
+    """The larger ratio of two doublings, CPU time and size of the last run; harmless attacks are dropped early."""
+    small, large = (cpu(run, attack.text(size)) for size in (smallest // SCREEN_SHARE, smallest))
+    if large < SHORTEST_SECONDS / 4 and large < 3 * SCREEN_SHARE * max(small, 1e-5):
+        return large / max(small, 1e-5) / (SCREEN_SHARE / 2), large, smallest
+    previous, ratio, size = large, 0.0, smallest
+    for _ in range(DOUBLINGS):
+        if previous > ENOUGH_SECONDS:
+            break
+        size *= 2
+        seconds = cpu(run, attack.text(size))
+        if seconds > SHORTEST_SECONDS and seconds / max(previous, 1e-5) > MOST_RATIO:  # noise? measure both again
+            previous = min(previous, cpu(run, attack.text(size // 2)))
+            seconds = min(seconds, cpu(run, attack.text(size)))
+            previous = max(previous, cpu(run, attack.text(size // 2)))
+        if seconds > SHORTEST_SECONDS:
+            ratio = max(ratio, seconds / max(previous, 1e-5))
+        previous = seconds
+    return ratio, previous, size
+
+
+def cpu(run: Callable[[bytes], object], data: bytes) -> float:
+    """The CPU seconds of one run; whatever it raises is not our business here."""
+    started = time.process_time()
+    with suppress(Exception):
+        run(data)
+    return time.process_time() - started
+
+
+def _in_process(name: str, scratch: str, smallest: int, limit: float, pipe: Connection) -> None:
+    target = all_targets()[name]
+    seed = next((data for data in committed(target) if data), b"")
+    with target.open(Path(scratch)) as opened:
+        cpu(opened.run, seed)
+        for worst in worst_of(name, opened.run, attacks(target.tokens, seed), smallest=smallest, limit=limit):
+            pipe.send(worst)
+    pipe.send(None)
+
+
+def parser_result(target: Target, *, smallest: int, limit: float) -> Worst:
+    """The worst of one parser; one that never comes back is ended and says so."""
+    context = multiprocessing.get_context("spawn")
+    ours, theirs = context.Pipe()
+    worst = Worst(target.name, 0.0, 0.0, 0, "", 0, "nothing ran")
+    attack = ""
+    with tempfile.TemporaryDirectory() as scratch:
+        process = context.Process(target=_in_process, args=(target.name, scratch, smallest, limit, theirs))
+        process.start()
+        theirs.close()
+        until = time.monotonic() + 3 * limit
+        try:
+            while ours.poll(max(0.0, until - time.monotonic())):
+                received = ours.recv()
+                if received is None:
+                    return worst
+                if isinstance(received, str):
+                    attack = received
+                else:
+                    worst = received
+            stopped = "did not come back"
+        except EOFError:
+            stopped = "died"
+        finally:
+            process.kill()
+            process.join()
+    return replace(worst, attack=attack, stopped=stopped)
+
+
+@dataclass(frozen=True, slots=True)
+class Pattern:
+    """A compiled pattern of ours and where it stands."""
+
+    name: str
+    compiled: re.Pattern[Any]
+
+
+def patterns() -> list[Pattern]:
+    """Every pattern that a module of ours holds compiled, however it is nested in its values."""
+    import importlib
+    import pkgutil
+
+    import deltos
+
+    found: dict[int, Pattern] = {}
+    for info in pkgutil.walk_packages(deltos.__path__, "deltos."):
+        if info.name.endswith("__main__"):
+            continue
+        module = importlib.import_module(info.name)
+        for name, value in vars(module).items():
+            for compiled in _compiled(value, 3):
+                found.setdefault(id(compiled), Pattern(f"{info.name.removeprefix('deltos.')}.{name}", compiled))
+    return sorted(found.values(), key=lambda pattern: pattern.name)
+
+
+def _compiled(value: object, depth: int) -> Iterator[re.Pattern[Any]]:
+    if isinstance(value, re.Pattern):
+        yield value
+    elif depth and isinstance(value, dict):
+        for item in value.values():
+            yield from _compiled(item, depth - 1)
+    elif depth and isinstance(value, list | tuple | set | frozenset):
+        for item in value:
+            yield from _compiled(item, depth - 1)
+
+
+def words_of(pattern: str) -> list[bytes]:
+    """Pieces of text that a pattern's source names: literals, and samples of its classes."""
+    words = re.findall(r"(?:[^\\\[\](){}?*+|^$.]|\\[^A-Za-z0-9])+", pattern)
+    literal = [re.sub(r"\\(.)", r"\1", word) for word in words]
+    halves = [f"{first}{second}" for first, second in pairwise(literal)]
+    return [word.encode() for word in dict.fromkeys((*literal, *halves)) if word.strip("\n") or word]
+
+
+def pattern_result(pattern: Pattern, *, smallest: int, limit: float) -> Worst:
+    """The worst of one pattern, tried by search, match and finditer."""
+    compiled = pattern.compiled
+    is_bytes = isinstance(compiled.pattern, bytes)
+    source = compiled.pattern.decode("latin-1") if is_bytes else compiled.pattern
+
+    def run(data: bytes) -> None:
+        text = data if is_bytes else data.decode("utf-8", "replace")
+        for _ in compiled.finditer(text):
+            pass
+
+    words = words_of(source)
+    joined = b"".join(words)[:60]
+    found = worst_of(pattern.name, run, attacks((*words, joined), joined), smallest=smallest, limit=limit)
+    return [worst for worst in found if isinstance(worst, Worst)][-1]
+
+
+def _pattern_in_process(index: int, smallest: int, limit: float, pipe: Connection) -> None:
+    for pattern in patterns()[index:]:
+        pipe.send(pattern.name)
+        pipe.send(pattern_result(pattern, smallest=smallest, limit=limit))
+    pipe.send(None)
+
+
+def pattern_results(*, smallest: int, limit: float) -> Iterator[Worst]:
+    """The worst of each pattern; one that never comes back is named, and the next process goes on behind it."""
+    context = multiprocessing.get_context("spawn")
+    done, total = 0, None
+    while total is None:
+        ours, theirs = context.Pipe()
+        process = context.Process(target=_pattern_in_process, args=(done, smallest, limit, theirs))
+        process.start()
+        theirs.close()
+        name = ""
+        try:
+            while True:
+                if not ours.poll(5 * limit + 60):
+                    yield Worst(name, 0.0, 0.0, 0, "", 0, "did not come back")
+                    done += 1
+                    break
+                received = ours.recv()
+                if received is None:
+                    total = done
+                    break
+                if isinstance(received, str):
+                    name = received
+                else:
+                    done += 1
+                    yield received
+        finally:
+            process.kill()
+            process.join()
+
+
+def main() -> int:
+    """Print a table of parsers and one of patterns; 1 where anything grows faster than its input."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--target", action="append", default=[], metavar="GLOB", help="only these parsers")
+    parser.add_argument("--parsers", action="store_true", help="no patterns")
+    parser.add_argument("--patterns", action="store_true", help="no parsers")
+    parser.add_argument("--bytes", type=int, default=SMALLEST_BYTES, help=f"the smallest attack ({SMALLEST_BYTES})")
+    parser.add_argument("--limit", type=float, default=60.0, help="seconds for each parser (60)")
+    parser.add_argument("--json", type=Path, help="write the results there too")
+    given = parser.parse_args()
+    results: list[Worst] = []
+
+    def show(worst: Worst) -> None:
+        results.append(worst)
+        print(worst.row(), flush=True)
+
+    print(HEADING, flush=True)
+    if not given.patterns:
+        for name, target in all_targets().items():
+            if name.startswith("server-") or (given.target and not any(fnmatch(name, glob) for glob in given.target)):
+                continue
+            show(parser_result(target, smallest=given.bytes, limit=given.limit))
+    if not given.parsers:
+        for worst in pattern_results(smallest=given.bytes, limit=given.limit):
+            show(worst)
+    findings = [worst for worst in results if worst.is_finding]
+    print(f"\n{len(results)} measured, {len(findings)} grow faster than their input or did not come back.")
+    if given.json:
+        given.json.write_text(json.dumps([worst.row() for worst in results]))
+    return bool(findings)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

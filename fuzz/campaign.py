@@ -1,0 +1,287 @@
+"""Fuzzing one target for a while: starts children, notices those that hang or die, confirms and saves what they find."""
+
+from __future__ import annotations
+
+import json
+import os
+import queue
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from random import Random
+from typing import TYPE_CHECKING, Any, NoReturn, cast
+
+from fuzz import corpus, oracle
+from fuzz.oracle import Finding, Kind
+from fuzz.shared_input import SharedInput
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from fuzz.target import Target
+
+FINDINGS = Path(__file__).parent / "findings"
+HANG_CPU_SECONDS = 12.0
+HANG_WALL_SECONDS = 180.0
+POLL_SECONDS = 0.2
+MINIMISE_SECONDS = 15.0
+MOST_RESTARTS = 12
+
+Event = dict[str, Any]
+
+
+class Stopped(Exception):
+    """The child hung or died; `data` is the input it was at."""
+
+    def __init__(self, kind: Kind, data: bytes, cpu_seconds: float, executions: int) -> None:
+        super().__init__(kind)
+        self.kind = kind
+        self.data = data
+        self.executions = executions
+        self.cpu_seconds = cpu_seconds
+
+
+class ChildProcess:
+    """A child and what it says; knows when it hangs."""
+
+    def __init__(self, scratch: Path, *, hang_cpu_seconds: float = HANG_CPU_SECONDS) -> None:
+        self._hang_cpu_seconds = hang_cpu_seconds
+        self._log = scratch / "log"
+        self._shared = SharedInput(scratch / "current")
+        self._shared.end()
+        self._process = subprocess.Popen(
+            [sys.executable, "-m", "fuzz.child", str(scratch)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=self._log.open("wb"),
+            cwd=oracle.ROOT,
+            text=True,
+            env={**os.environ, "PYTHONHASHSEED": "0", "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
+        )
+        self._events: queue.Queue[Event | None] = queue.Queue()
+        threading.Thread(target=self._listen, daemon=True).start()
+
+    def ask(self, **request: Any) -> Iterator[Event]:
+        """The events that a request gives; raises Stopped when the child hangs or dies over it."""
+        assert self._process.stdin is not None
+        self._process.stdin.write(json.dumps(request) + "\n")
+        self._process.stdin.flush()
+        while True:
+            try:
+                event = self._events.get(timeout=POLL_SECONDS)
+            except queue.Empty:
+                self._check()
+                continue
+            if event is None:
+                self._mourn()
+            if event["event"] == "done":
+                return
+            yield event
+
+    def close(self) -> None:
+        """End the child, whatever it is at."""
+        self._process.kill()
+        self._process.wait()
+
+    def _listen(self) -> None:
+        assert self._process.stdout is not None
+        for line in self._process.stdout:
+            self._events.put(json.loads(line))
+        self._events.put(None)
+
+    def _mourn(self) -> NoReturn:
+        """Say what it died of: the input that ran, or, where none did, a fault of the harness."""
+        current = self._shared.read()
+        if not current.started_at:
+            raise RuntimeError(f"The child failed by itself:\n{self._log.read_text('utf-8', 'replace')[-3_000:]}")
+        raise Stopped("died", current.data, 0.0, current.number)
+
+    def _check(self) -> None:
+        current = self._shared.read()
+        if not current.started_at:
+            return
+        try:
+            cpu = oracle.cpu_seconds(self._process.pid) - current.cpu_before
+        except OSError:
+            return  # it has just died: the end of its events says so
+        if cpu > self._hang_cpu_seconds or time.monotonic() - current.started_at > HANG_WALL_SECONDS:
+            again = self._shared.read()
+            if again.number == current.number and again.started_at:
+                raise Stopped("hang", current.data, cpu, current.number)
+
+
+@contextmanager
+def child_process(scratch: Path, **options: Any) -> Iterator[ChildProcess]:
+    """A child for as long as the block lasts."""
+    scratch.mkdir(parents=True, exist_ok=True)
+    child = ChildProcess(scratch, **options)
+    try:
+        yield child
+    finally:
+        child.close()
+
+
+@contextmanager
+def scratch_folder() -> Iterator[Path]:
+    """A folder in memory where there is one: databases would wait for the disk."""
+    memory = Path("/dev/shm")
+    with tempfile.TemporaryDirectory(prefix="fuzz-", dir=memory if memory.is_dir() else None) as folder:
+        yield Path(folder)
+
+
+@dataclass(slots=True)
+class Result:
+    """What fuzzing one target came to."""
+
+    target: str
+    cpu_seconds: float = 0.0
+    executions: int = 0
+    edges: int = 0
+    slowest_ms_per_kb: float = 0.0
+    largest_growth: int = 0
+    inputs: int = 0
+    findings: list[Finding] = field(default_factory=list)
+    unconfirmed: int = 0
+
+    def count(self, *kinds: Kind) -> int:
+        """How many findings are of these kinds."""
+        return sum(finding.kind in kinds for finding in self.findings)
+
+
+class Campaign:
+    """Some time on one target."""
+
+    def __init__(
+        self,
+        target: Target,
+        scratch: Path,
+        *,
+        seed: int,
+        corpora: Sequence[Path] = (),
+        findings: Path = FINDINGS,
+        hang_cpu_seconds: float = HANG_CPU_SECONDS,
+        minimise_seconds: float = MINIMISE_SECONDS,
+    ) -> None:
+        self._target = target
+        self._scratch = scratch
+        self._seed = seed
+        self._findings = findings
+        self._hang_cpu_seconds = hang_cpu_seconds
+        self._minimise_seconds = minimise_seconds
+        self._queue = scratch / "queue"
+        self._queue.mkdir(parents=True)
+        self._result = Result(target.name)
+        self._places: set[tuple[str, str]] = set()
+        inputs = corpus.committed(target) + corpus.found(target, corpora, Random(seed))
+        for number, data in enumerate(inputs):
+            (self._queue / f"begin-{number:04}").write_bytes(data)
+
+    def run(self, seconds: float) -> Result:
+        """Fuzz for `seconds` of CPU; a child that hangs or dies is replaced."""
+        suspects: list[Finding] = []
+        for attempt in range(MOST_RESTARTS):
+            if self._result.cpu_seconds >= seconds:
+                break
+            self._once(seconds - self._result.cpu_seconds, self._seed + attempt, suspects)
+        for number, suspect in enumerate(suspects):
+            self._confirm(suspect, number)
+        return self._result
+
+    def _once(self, seconds: float, seed: int, suspects: list[Finding]) -> None:
+        before, cpu_before = self._result.executions, self._result.cpu_seconds
+        try:
+            with child_process(self._scratch / f"child-{seed}", hang_cpu_seconds=self._hang_cpu_seconds) as child:
+                for event in child.ask(
+                    do="fuzz", target=self._target.name, seed=seed, seconds=seconds, queue=str(self._queue)
+                ):
+                    if event["event"] == "finding":
+                        self._suspect(
+                            suspects, event["kind"], event["place"], event["detail"], bytes.fromhex(event["data"])
+                        )
+                    else:
+                        self._take(event, before, cpu_before)
+        except Stopped as stopped:
+            self._result.executions = before + stopped.executions
+            self._result.cpu_seconds += stopped.cpu_seconds
+            self._suspect(suspects, stopped.kind, stopped.kind, f"{stopped.cpu_seconds:.0f} s of CPU", stopped.data)
+            for path in self._queue.iterdir():  # an input that stops its reader must not stop the next child too
+                if path.read_bytes() == stopped.data:
+                    path.unlink()
+
+    def _suspect(self, suspects: list[Finding], kind: str, place: str, detail: str, data: bytes) -> None:
+        if kind not in ("hang", "died"):
+            if (kind, place) in self._places:
+                return
+            self._places.add((kind, place))
+        suspects.append(Finding(self._target.name, cast("Kind", kind), place, detail, data))
+
+    def _take(self, event: Event, before: int, cpu_before: float) -> None:
+        result = self._result
+        result.cpu_seconds = cpu_before + event["cpu_seconds"]
+        result.executions = before + event["executions"]
+        result.edges = max(result.edges, event["edges"])
+        result.slowest_ms_per_kb = max(result.slowest_ms_per_kb, event["slowest_ms_per_kb"])
+        result.largest_growth = max(result.largest_growth, event["largest_growth"])
+        result.inputs = event["inputs"]
+
+    def _confirm(self, suspect: Finding, number: int) -> None:
+        """Run it alone in a fresh child, three times without tracing; what holds is made smaller and saved."""
+        folder = self._scratch / f"confirm-{number}"
+        folder.mkdir()
+        file = folder / "input"
+        file.write_bytes(suspect.data)
+        if not self._holds(suspect, folder, file):
+            self._result.unconfirmed += 1
+            return
+        if suspect.kind not in ("hang", "died"):
+            self._minimise(suspect, folder, file)
+        shorter = file.with_suffix(".smaller")
+        data = shorter.read_bytes() if shorter.exists() else suspect.data
+        found = Finding(suspect.target, suspect.kind, suspect.place, suspect.detail, data)
+        self._result.findings.append(found)
+        save(found, self._findings)
+
+    def _holds(self, suspect: Finding, folder: Path, file: Path) -> bool:
+        try:
+            with child_process(folder / "measure", hang_cpu_seconds=2 * self._hang_cpu_seconds) as child:
+                [event] = child.ask(do="measure", target=self._target.name, file=str(file))
+        except Stopped as stopped:
+            return stopped.kind == "died" or stopped.cpu_seconds > oracle.slow_limit_seconds(len(suspect.data))
+        size = len(suspect.data)
+        match suspect.kind:
+            case "crash":
+                return bool(event["place"])
+            case "memory":
+                return bool(event["grown_bytes"] > oracle.memory_limit_bytes(size))
+            case _:
+                return bool(event["cpu_seconds"] > oracle.slow_limit_seconds(size))
+
+    def _minimise(self, suspect: Finding, folder: Path, file: Path) -> None:
+        try:
+            with child_process(folder / "minimise", hang_cpu_seconds=self._hang_cpu_seconds) as child:
+                for _ in child.ask(
+                    do="minimise",
+                    target=self._target.name,
+                    file=str(file),
+                    kind=suspect.kind,
+                    place=suspect.place,
+                    seconds=self._minimise_seconds,
+                ):
+                    pass
+        except Stopped:
+            pass  # what was reached until then is on disk
+
+
+def save(finding: Finding, findings: Path = FINDINGS) -> Path:
+    """Write an input and, beside it, what it did."""
+    folder = findings / finding.target
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / finding.name
+    path.write_bytes(finding.data)
+    path.with_name(f"{finding.name}.txt").write_text(f"{finding.kind}: {finding.place}\n{finding.detail}\n", "utf-8")
+    return path

@@ -1,0 +1,349 @@
+"""The process that inputs run in. Takes requests as JSON lines and answers with events; may hang or die at any input."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import resource
+import signal
+import sys
+import time
+import traceback
+from collections import Counter
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from random import Random
+from typing import TYPE_CHECKING, Any
+
+from deltos.errors import DeltosError
+from fuzz import corpus, oracle
+from fuzz.edges import watch_edges
+from fuzz.minimise import smaller
+from fuzz.mutate import Mutator
+from fuzz.shared_input import SharedInput
+from fuzz.targets import target_named
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from types import FrameType
+
+    from fuzz.target import Opened, Target
+
+    Emit = Callable[..., None]
+
+MAX_ADDRESS_SPACE_BYTES = 6_000_000_000
+MEASUREMENTS = 3
+SAMPLE_SECONDS = 0.004
+PROGRESS_SECONDS = 1.0
+# A peak this far above what is held hides the next input's own: begin again.
+STALE_PEAK_BYTES = 16_000_000
+RECENT_SHARE = 0.5
+MAX_KEPT_INPUTS = 4_000
+LONGEST_WALL_FACTOR = 20  # of the CPU time, for targets that wait
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What one run of an input came to."""
+
+    cpu_seconds: float
+    grown_bytes: int
+    place: str = ""
+    detail: str = ""
+
+
+class Bench:
+    """One opened target, and the runs of inputs on it."""
+
+    def __init__(self, target: Target, opened: Opened, shared: SharedInput) -> None:
+        self.target = target
+        self._opened = opened
+        self._shared = shared
+        self._expected: tuple[type[BaseException], ...] = (DeltosError, *target.contract)
+        self._peak = 0
+        self.executions = 0
+
+    def run(self, data: bytes) -> Outcome:
+        """Run one input, announced to whoever watches."""
+        self.executions += 1
+        pid = self._opened.pid
+        held = self._settled_memory()
+        started = self._cpu()
+        self._shared.begin(self.executions, data, time.monotonic(), time.process_time())
+        place = detail = ""
+        try:
+            self._opened.run(data)
+        except self._expected:
+            pass
+        except (Exception, SystemExit) as error:  # noqa: BLE001 (this is what we are looking for)
+            place = oracle.crash_place(error)
+            detail = "".join(traceback.format_exception(error, limit=-12))
+        cpu = self._cpu() - started
+        self._shared.end()
+        peak = oracle.peak_bytes(pid)
+        grown = peak - held if peak > self._peak else 0
+        self._peak = peak
+        return Outcome(cpu, grown, place, detail)
+
+    def _settled_memory(self) -> int:
+        pid = self._opened.pid
+        held = oracle.held_bytes(pid)
+        if not self._peak or self._peak - held > STALE_PEAK_BYTES:
+            oracle.reset_peak(pid)
+            self._peak = max(oracle.peak_bytes(pid), 1)
+        return held
+
+    def forget_peak(self) -> None:
+        """Let the next run's growth count from what is held then."""
+        self._peak = 0
+
+    def cpu_seconds(self) -> float:
+        """The CPU time of this process and of the one that works for it."""
+        return time.process_time() + (oracle.cpu_seconds(self._opened.pid) if self._opened.pid else 0.0)
+
+    def _cpu(self) -> float:
+        return time.process_time() if self._opened.pid is None else oracle.cpu_seconds(self._opened.pid)
+
+
+class Child:
+    """Serves requests about any target; opens each once."""
+
+    def __init__(self, scratch: Path, emit: Emit, stack: ExitStack) -> None:
+        self._scratch = scratch
+        self._emit = emit
+        self._stack = stack
+        self._shared = SharedInput(scratch / "current")
+        self._benches: dict[str, Bench] = {}
+
+    def serve(self, request: dict[str, Any]) -> None:
+        """Do what a request asks for; events tell what came of it."""
+        bench = self._bench(request["target"])
+        match request["do"]:
+            case "fuzz":
+                self._fuzz(bench, request)
+            case "replay":
+                self._replay(bench, request)
+            case "measure":
+                self._measure(bench, Path(request["file"]).read_bytes())
+            case "minimise":
+                self._minimise(bench, request)
+
+    def _bench(self, name: str) -> Bench:
+        if name not in self._benches:
+            target = target_named(name)
+            folder = self._scratch / "work" / name
+            folder.mkdir(parents=True, exist_ok=True)
+            opened = self._stack.enter_context(target.open(folder))
+            self._benches[name] = Bench(target, opened, self._shared)
+        return self._benches[name]
+
+    def _fuzz(self, bench: Bench, request: dict[str, Any]) -> None:
+        folder = Path(request["queue"]) if "queue" in request else None
+        max_bytes = request.get("max_bytes") or bench.target.max_bytes
+        loop = Loop(bench, self._emit, Random(request["seed"]), folder, max_bytes=max_bytes)
+        loop.go(seconds=request.get("seconds"), executions=request.get("executions"))
+
+    def _replay(self, bench: Bench, request: dict[str, Any]) -> None:
+        for path in request["files"]:
+            outcome = bench.run(Path(path).read_bytes())
+            if outcome.place:
+                self._emit("finding", kind="crash", place=outcome.place, detail=outcome.detail, file=path)
+
+    def _measure(self, bench: Bench, data: bytes) -> None:
+        """How an input fares alone and untraced, after a small one has warmed up what is loaded on first use."""
+        for seed in corpus.committed(bench.target)[:5]:
+            bench.run(seed[:2_000])
+        bench.forget_peak()
+        outcomes = [bench.run(data) for _ in range(MEASUREMENTS)]
+        self._emit(
+            "measured",
+            cpu_seconds=min(outcome.cpu_seconds for outcome in outcomes),
+            grown_bytes=outcomes[0].grown_bytes,
+            place=outcomes[0].place,
+        )
+
+    def _minimise(self, bench: Bench, request: dict[str, Any]) -> None:
+        kind, place = request["kind"], request["place"]
+
+        def still(data: bytes) -> bool:
+            outcome = bench.run(data)
+            if kind == "crash":
+                return bool(outcome.place == place)
+            if kind == "memory":
+                return outcome.grown_bytes > oracle.memory_limit_bytes(len(data))
+            return outcome.cpu_seconds > oracle.slow_limit_seconds(len(data))
+
+        file = Path(request["file"])
+        for data in smaller(file.read_bytes(), still, seconds=request["seconds"]):
+            file.with_suffix(".smaller").write_bytes(data)
+
+
+class Loop:
+    """Mutates, runs, keeps what reaches something new or is slower than anything before, and tells what broke."""
+
+    def __init__(self, bench: Bench, emit: Emit, rng: Random, folder: Path | None, *, max_bytes: int) -> None:
+        self._bench = bench
+        self._emit = emit
+        self._rng = rng
+        self._folder = folder
+        target = bench.target
+        self._mutator = Mutator(rng, target.tokens, max_bytes=max_bytes, is_json=target.is_json)
+        self._edges = watch_edges() if folder is not None and not _is_traced() else None
+        self._queue = sorted(corpus.committed(target)) if folder is None else _read_all(folder)
+        self._first = len(self._queue)
+        self._edges_seen = 0
+        self._worst_share = 0.05  # of what is allowed; less is not worth keeping
+        self._slowest_ms_per_kb = 0.0
+        self._largest_growth = 0
+        self._told: set[tuple[str, str]] = set()
+        self._told_at = time.monotonic()
+
+    def go(self, *, seconds: float | None, executions: int | None) -> None:
+        """Run until the time is over or enough was run. Time is CPU time: a busy machine must not mean fewer inputs."""
+        until = self._bench.cpu_seconds() + seconds if seconds else float("inf")
+        latest = time.monotonic() + seconds * LONGEST_WALL_FACTOR if seconds else float("inf")
+        enough = self._bench.executions + executions if executions else sys.maxsize
+        if self._queue and self._folder is not None:
+            self._bench.run(self._queue[0])  # loads what is loaded on first use: no input's fault
+            self._bench.forget_peak()
+        for data in self._inputs():
+            self._try(data)
+            if time.monotonic() - self._told_at > PROGRESS_SECONDS:
+                self._tell_progress()
+            if self._bench.cpu_seconds() > until or time.monotonic() > latest or self._bench.executions >= enough:
+                break
+        self._tell_progress()
+
+    def _inputs(self) -> Iterator[bytes]:
+        yield from self._queue[: self._first]
+        while True:
+            yield self._mutator.mutate(self._pick(), self._rng.choice(self._queue))
+
+    def _pick(self) -> bytes:
+        size = len(self._queue)
+        recent = size // 5
+        if recent and self._rng.random() < RECENT_SHARE:
+            return self._queue[self._rng.randrange(size - recent, size)]
+        return self._rng.choice(self._queue)
+
+    def _try(self, data: bytes) -> None:
+        outcome = self._watched(data)
+        if outcome.place:
+            self._tell("crash", outcome.place, outcome.detail, data)
+        if self._folder is None:
+            return  # a short pass in a busy test suite: time and memory say nothing there
+        if outcome.grown_bytes > oracle.memory_limit_bytes(len(data)):
+            self._tell("memory", "memory", f"{outcome.grown_bytes / 1e6:.0f} MB", data)
+        self._largest_growth = max(self._largest_growth, outcome.grown_bytes)
+        self._judge_time(data, outcome)
+        if self._edges is not None and (count := self._edges.count()) > self._edges_seen:
+            self._edges_seen = count
+            self._keep(data)
+
+    def _watched(self, data: bytes) -> Outcome:
+        if self._edges is None:
+            return self._bench.run(data)
+        self._edges.start()
+        try:
+            return self._bench.run(data)
+        finally:
+            self._edges.stop()
+
+    def _judge_time(self, data: bytes, outcome: Outcome) -> None:
+        """Measure again without tracing what seems slower than anything before."""
+        limit = oracle.slow_limit_seconds(len(data))
+        if outcome.cpu_seconds / limit < self._worst_share and self._ms_per_kb(data, outcome) < self._slowest_ms_per_kb:
+            return
+        samples: Counter[str] = Counter()
+        with sampling(samples):
+            again = self._bench.run(data)
+        self._slowest_ms_per_kb = max(self._slowest_ms_per_kb, self._ms_per_kb(data, again))
+        share = again.cpu_seconds / limit
+        if share > self._worst_share:
+            self._worst_share = min(share, 1.0)
+            self._keep(data)
+        if share > 1.0:
+            place = samples.most_common(1)[0][0] if samples else "unknown"
+            self._tell("slow", place, f"{again.cpu_seconds * 1e3:.0f} ms for {len(data):,} bytes; {samples}", data)
+
+    def _ms_per_kb(self, data: bytes, outcome: Outcome) -> float:
+        return outcome.cpu_seconds * 1e3 / max(1.0, len(data) / 1e3)
+
+    def _keep(self, data: bytes) -> None:
+        if self._folder is None or len(self._queue) >= MAX_KEPT_INPUTS:
+            return
+        self._queue.append(data)
+        (self._folder / f"kept-{hashlib.sha256(data).hexdigest()[:16]}").write_bytes(data)
+
+    def _tell(self, kind: str, place: str, detail: str, data: bytes) -> None:
+        if (kind, place) not in self._told:
+            self._told.add((kind, place))
+            self._emit("finding", kind=kind, place=place, detail=detail, data=data.hex())
+
+    def _tell_progress(self) -> None:
+        self._told_at = time.monotonic()
+        self._emit(
+            "progress",
+            cpu_seconds=self._bench.cpu_seconds(),
+            executions=self._bench.executions,
+            edges=self._edges_seen,
+            slowest_ms_per_kb=self._slowest_ms_per_kb,
+            largest_growth=self._largest_growth,
+            inputs=len(self._queue),
+        )
+
+
+class sampling:  # noqa: N801 (reads as a verb where it is used)
+    """Counts, while it is open, in which function of ours the CPU is spent."""
+
+    def __init__(self, samples: Counter[str]) -> None:
+        self._samples = samples
+
+    def __enter__(self) -> None:
+        signal.signal(signal.SIGPROF, self._sample)
+        signal.setitimer(signal.ITIMER_PROF, SAMPLE_SECONDS, SAMPLE_SECONDS)
+
+    def __exit__(self, *_: object) -> None:
+        signal.setitimer(signal.ITIMER_PROF, 0)
+
+    def _sample(self, _number: int, frame: FrameType | None) -> None:
+        while frame is not None and not frame.f_code.co_filename.startswith(oracle.SOURCE):
+            frame = frame.f_back
+        if frame is not None:
+            file = Path(frame.f_code.co_filename).relative_to(oracle.SOURCE)
+            self._samples[f"{file}:{frame.f_code.co_name}"] += 1
+
+
+def _is_traced() -> bool:
+    """Whether something else traces this process already, such as the coverage of a test run."""
+    return sys.gettrace() is not None
+
+
+def _read_all(folder: Path) -> list[bytes]:
+    return [path.read_bytes() for path in sorted(folder.iterdir())]
+
+
+def main() -> int:
+    """Serve requests from stdin until it ends."""
+    scratch = Path(sys.argv[1])
+    resource.setrlimit(resource.RLIMIT_AS, (MAX_ADDRESS_SPACE_BYTES, MAX_ADDRESS_SPACE_BYTES))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    channel = os.fdopen(os.dup(1), "w")
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # what a target prints is not for our parent
+
+    def emit(event: str, **fields: object) -> None:
+        channel.write(json.dumps({"event": event, **fields}) + "\n")
+        channel.flush()
+
+    with ExitStack() as stack:
+        child = Child(scratch, emit, stack)
+        for line in sys.stdin:
+            child.serve(json.loads(line))
+            emit("done")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

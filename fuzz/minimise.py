@@ -1,0 +1,27 @@
+"""Smaller inputs that still show the same: delete pieces, halves first, then ever shorter ones, while time lasts."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+
+def smaller(data: bytes, still: Callable[[bytes], bool], *, seconds: float) -> Iterator[bytes]:
+    """Ever smaller inputs for which `still` holds, as they are found."""
+    until = time.monotonic() + seconds
+    size = len(data) // 2
+    while size and time.monotonic() < until:
+        at = 0
+        before = len(data)
+        while at < len(data) and time.monotonic() < until:
+            shorter = data[:at] + data[at + size :]
+            if still(shorter):
+                data = shorter
+                yield data
+            else:
+                at += size
+        # A pass that took something away may have made room for another of the same length.
+        size = size if len(data) < before and size > 1 and len(data) > 2 * size else size // 2

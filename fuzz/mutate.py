@@ -1,0 +1,144 @@
+"""New inputs out of old ones. Everything random comes from one generator, so a seed tells the whole sequence."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from fuzz.mutate_json import mutate_json
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from random import Random
+
+MAX_STACKED = 4
+JSON_SHARE = 0.6
+# Many repeats make slow inputs slow; most inputs stay short, so that many can be tried.
+REPEATS = (2, 10, 10, 100, 100, 1_000, 10_000)
+_WORD = re.compile(rb"\w+|[^\w\s]+|\s+")
+_BRACKETS = (
+    (b"(", b")"),
+    (b"[", b"]"),
+    (b"{", b"}"),
+    (b"<", b">"),
+    (b"<div>", b"</div>"),
+    (b"/*", b"*/"),
+    (b"**", b"**"),
+)
+_ODD = (
+    b"\0", b"\n", b"\r", b"\r\n", b"\t", b" ", b"\x0b", b"\x0c", b"\x1b[2J", b"\x7f", b"\x85", b"\xff", b"\xfe\xff",
+    b"\xef\xbb\xbf", "\u2028".encode(), "\u00a0".encode(), "\u0130".encode(), "\u202e".encode(), "\U0001f469".encode(),
+    "e\u0301".encode(), b"\xed\xa0\x80", b"\xc0\x80", b"\xf4\x90\x80\x80", b"\xe2\x82", b"\\", b'"', b"'", b"`", b"\\u0000",
+    b"\\ud800", b"%00", b"%", b"&#0;", b"&#xD800;", b"&#99999999999;", b"0", b"-1", b"99999999999999999999", b"1e999", b"NaN",
+    b"..", b"/", b"//", b"../../etc", b"$", b"${x}", b"*", b"**", b"?", b"#", b"@", b":", b";", b",", b"=", b"|", b"~", b"^",
+)  # fmt: skip
+
+
+class Mutator:
+    """Changes inputs of one target."""
+
+    def __init__(self, rng: Random, tokens: Sequence[bytes], *, max_bytes: int, is_json: bool = False) -> None:
+        self._rng = rng
+        self._tokens = tuple(tokens) + _ODD
+        self._max_bytes = max_bytes
+        self._is_json = is_json
+        self._operations: tuple[Callable[[bytes, bytes], bytes], ...] = (
+            self._flip, self._insert_token, self._insert_token, self._replace_word, self._repeat, self._repeat_token,
+            self._nest, self._delete, self._delete_lines, self._move, self._cross, self._truncate, self._duplicate_lines,
+        )  # fmt: skip
+
+    def mutate(self, data: bytes, other: bytes) -> bytes:
+        """`data`, changed in one to four ways; `other` is a second input to take pieces from."""
+        if self._is_json and self._rng.random() < JSON_SHARE:
+            changed = mutate_json(self._rng, data, other)
+            if changed is not None:
+                return changed[: self._max_bytes]
+        for _ in range(self._rng.randint(1, MAX_STACKED)):
+            data = self._rng.choice(self._operations)(data, other)[: self._max_bytes]
+        return data
+
+    def _flip(self, data: bytes, _other: bytes) -> bytes:
+        changed = bytearray(data)
+        for _ in range(self._rng.randint(1, 4)):
+            if changed:
+                changed[self._at(changed)] = self._rng.randrange(256)
+        return bytes(changed)
+
+    def _insert_token(self, data: bytes, _other: bytes) -> bytes:
+        at = self._at(data)
+        return data[:at] + self._rng.choice(self._tokens) + data[at:]
+
+    def _replace_word(self, data: bytes, other: bytes) -> bytes:
+        start, end = self._word(data)
+        if self._rng.random() < 0.5:
+            return data[:start] + self._rng.choice(self._tokens) + data[end:]
+        first, last = self._word(other)
+        return data[:start] + other[first:last] + data[end:]
+
+    def _repeat(self, data: bytes, _other: bytes) -> bytes:
+        start, end = self._word(data) if self._rng.random() < 0.5 else self._slice(data)
+        return data[:end] + self._times(data[start:end]) + data[end:]
+
+    def _repeat_token(self, data: bytes, _other: bytes) -> bytes:
+        at = self._at(data)
+        count = self._rng.randint(1, 2)
+        token = b"".join(self._rng.choice(self._tokens) for _ in range(count))
+        return data[:at] + self._times(token) + data[at:]
+
+    def _nest(self, data: bytes, _other: bytes) -> bytes:
+        start, end = self._slice(data)
+        if self._rng.random() < 0.5:
+            left, right = self._rng.choice(_BRACKETS)
+        else:
+            left, right = self._rng.choice(self._tokens), self._rng.choice(self._tokens)
+        left = self._times(left)
+        closed = right * (len(left) // max(1, len(right)))
+        return data[:start] + left + data[start:end] + closed[: len(left)] + data[end:]
+
+    def _delete(self, data: bytes, _other: bytes) -> bytes:
+        start, end = self._word(data) if self._rng.random() < 0.5 else self._slice(data)
+        return data[:start] + data[end:]
+
+    def _delete_lines(self, data: bytes, _other: bytes) -> bytes:
+        lines = data.split(b"\n")
+        start = self._rng.randrange(len(lines))
+        del lines[start : start + self._rng.randint(1, max(1, len(lines) // 4))]
+        return b"\n".join(lines)
+
+    def _duplicate_lines(self, data: bytes, other: bytes) -> bytes:
+        lines = (other if self._rng.random() < 0.3 else data).split(b"\n")
+        start = self._rng.randrange(len(lines))
+        piece = b"\n".join(lines[start : start + self._rng.randint(1, 8)]) + b"\n"
+        at = self._at(data)
+        return data[:at] + self._times(piece) + data[at:]
+
+    def _move(self, data: bytes, _other: bytes) -> bytes:
+        start, end = self._slice(data)
+        rest = data[:start] + data[end:]
+        at = self._at(rest)
+        return rest[:at] + data[start:end] + rest[at:]
+
+    def _cross(self, data: bytes, other: bytes) -> bytes:
+        first, last = self._slice(other)
+        start, end = self._slice(data)
+        return data[:start] + other[first:last] + data[end:]
+
+    def _truncate(self, data: bytes, _other: bytes) -> bytes:
+        return data[: self._at(data)]
+
+    def _times(self, piece: bytes) -> bytes:
+        count = min(self._rng.choice(REPEATS), self._max_bytes // max(1, len(piece)))
+        return piece * count
+
+    def _at(self, data: bytes | bytearray) -> int:
+        return self._rng.randrange(len(data)) if data else 0
+
+    def _slice(self, data: bytes) -> tuple[int, int]:
+        start = self._at(data)
+        longest = self._rng.choice((4, 16, 64, 256, 4_096))
+        return start, min(len(data), start + self._rng.randint(1, longest))
+
+    def _word(self, data: bytes) -> tuple[int, int]:
+        """The word, punctuation or blank at or after a random place."""
+        found = _WORD.search(data, self._at(data))
+        return found.span() if found else (0, 0)

@@ -1,0 +1,97 @@
+"""Changes of JSON documents that leave them JSON: other types, missing and doubled members, depth, odd strings."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from random import Random
+
+_DEEP = "@@deep@@"
+_DEPTHS = (5, 50, 400, 1_500, 20_000)
+_ODD: tuple[Any, ...] = (
+    None, True, False, 0, -1, 1.5, 1e308, 2**31, 2**63, 2**70, 10**400, "", " ", "\0", "\ud800", "a" * 5_000, "é" * 300, "..", "/", "#/", "#",
+    "\u202e", "\x1b[2J", "{}", [], {}, [[]], {"": {}}, [None], {"$ref": "#"}, {"$ref": "#/"}, {"a": {"b": {"c": []}}}, ["x"] * 300, float("nan"),
+    float("inf"), "2026-02-30T25:61:61Z", "https://[::1", "http://a:b@c:99999999/", "file:///etc/passwd", "🙂" * 20, "\r\n" * 50, "(" * 200,
+)  # fmt: skip
+
+
+def mutate_json(rng: Random, data: bytes, other: bytes) -> bytes | None:
+    """`data` with one to five of its values changed; None where it is no JSON."""
+    try:
+        document = json.loads(data)
+        donor = json.loads(other)
+    except (ValueError, RecursionError):
+        return None
+    try:
+        for _ in range(rng.randint(1, 5)):
+            document = _changed(rng, document, donor)
+        text = json.dumps(document, ensure_ascii=rng.random() < 0.5, indent=rng.choice((None, None, 1)))
+    except (RecursionError, ValueError):
+        return None
+    depth = rng.choice(_DEPTHS)
+    opening, closing = rng.choice((("[", "]"), ('{"a":', "}")))
+    text = text.replace(f'"{_DEEP}"', f"{opening * depth}0{closing * depth}")
+    return text.encode("utf-8", "surrogatepass")
+
+
+def _changed(rng: Random, document: Any, donor: Any) -> Any:
+    """`document` with one value changed, in place where it is a container."""
+    places = list(_places(document))
+    if not places:
+        return _replacement(rng, document, donor)
+    holder, key = rng.choice(places)
+    action = rng.randrange(8)
+    if action == 0:
+        del holder[key]
+    elif action == 1 and isinstance(holder, dict):
+        holder[_new_key(rng, key, donor)] = holder.pop(key)
+    elif action == 2:
+        piece = json.loads(json.dumps(holder[key]))
+        _add(rng, holder, piece)
+    else:
+        holder[key] = _replacement(rng, holder[key], donor)
+    return document
+
+
+def _replacement(rng: Random, value: Any, donor: Any) -> Any:
+    choice = rng.random()
+    if choice < 0.05:
+        return _DEEP
+    if choice < 0.25 and (places := list(_places(donor))):
+        holder, key = rng.choice(places)
+        return json.loads(json.dumps(holder[key]))
+    if choice < 0.35:
+        return [value] if rng.random() < 0.5 else {"a": value}
+    if choice < 0.45 and isinstance(value, str):
+        return value * rng.choice((2, 50, 1_000))
+    if choice < 0.55 and isinstance(value, list):
+        return value * rng.choice((2, 50, 500))
+    return json.loads(json.dumps(rng.choice(_ODD)))
+
+
+def _add(rng: Random, holder: Any, piece: Any) -> None:
+    if isinstance(holder, dict):
+        holder[f"k{rng.randrange(100)}"] = piece
+    else:
+        holder.append(piece)
+
+
+def _new_key(rng: Random, key: str, donor: Any) -> str:
+    keys = [name for holder, name in _places(donor) if isinstance(holder, dict)]
+    return str(rng.choice([*keys, "", "\0", "$ref", key + " ", key * 50, "\ud800"]))
+
+
+def _places(document: Any) -> list[tuple[Any, Any]]:
+    """Every value below the root, as its holder and its key."""
+    found: list[tuple[Any, Any]] = []
+    pending = [document]
+    while pending and len(found) < 3_000:
+        value = pending.pop()
+        entries = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+        for key, child in entries:
+            found.append((value, key))
+            if isinstance(child, dict | list):
+                pending.append(child)
+    return found

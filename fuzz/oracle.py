@@ -1,0 +1,82 @@
+"""When an input counts as a finding: an unexpected exception, too much CPU, too much memory for its size."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import resource
+import traceback
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+Kind = Literal["crash", "slow", "memory", "hang", "died"]
+
+ROOT = Path(__file__).parents[1]
+SOURCE = str(ROOT / "src" / "deltos")
+SLOW_BASE_SECONDS = 0.050
+SLOW_SECONDS_PER_KB = 0.050
+MEMORY_BASE_BYTES = 64_000_000
+MEMORY_BYTES_PER_BYTE = 100
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """An input that broke a promise. `place` tells findings of one cause from others."""
+
+    target: str
+    kind: Kind
+    place: str
+    detail: str
+    data: bytes
+
+    @property
+    def name(self) -> str:
+        """A file name that equal inputs share."""
+        return f"{self.kind}-{hashlib.sha256(self.data).hexdigest()[:12]}"
+
+
+def slow_limit_seconds(size: int) -> float:
+    """The CPU time that an input of `size` bytes may take."""
+    return SLOW_BASE_SECONDS + SLOW_SECONDS_PER_KB * size / 1_000
+
+
+def memory_limit_bytes(size: int) -> int:
+    """The memory that an input of `size` bytes may take while it is read."""
+    return MEMORY_BASE_BYTES + MEMORY_BYTES_PER_BYTE * size
+
+
+def crash_place(error: BaseException) -> str:
+    """The exception's type and the innermost line of ours that it passed."""
+    frames = [frame for frame in traceback.extract_tb(error.__traceback__) if frame.filename.startswith(SOURCE)]
+    if not frames:
+        return type(error).__name__
+    last = frames[-1]
+    return f"{type(error).__name__} {Path(last.filename).relative_to(SOURCE)}:{last.name}"
+
+
+def peak_bytes(pid: int | None = None) -> int:
+    """The most memory that a process has held since `reset_peak`."""
+    if pid is None:
+        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+    for line in Path(f"/proc/{pid}/status").read_text().splitlines():
+        if line.startswith("VmHWM:"):
+            return int(line.split()[1]) * 1024
+    return 0
+
+
+def held_bytes(pid: int | None = None) -> int:
+    """The memory that a process holds now."""
+    pages = int(Path(f"/proc/{pid or 'self'}/statm").read_text().split()[1])
+    return pages * os.sysconf("SC_PAGE_SIZE")
+
+
+def reset_peak(pid: int | None = None) -> None:
+    """Let `peak_bytes` begin again from what is held now."""
+    Path(f"/proc/{pid or 'self'}/clear_refs").write_text("5")
+
+
+def cpu_seconds(pid: int) -> float:
+    """The CPU time that another process has used."""
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")

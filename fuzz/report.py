@@ -1,0 +1,29 @@
+"""The table of what fuzzing came to."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from fuzz.campaign import Result
+
+HEADING = (
+    "| target | CPU s | executions | edges | crashes | too slow | too much memory | slowest, ms/KB | most memory, MB |\n"
+    "|---|--:|--:|--:|--:|--:|--:|--:|--:|"
+)
+
+
+def row(result: Result) -> str:
+    """One target's line."""
+    cells = (
+        result.target,
+        f"{result.cpu_seconds:.0f}",
+        f"{result.executions:,}",
+        f"{result.edges:,}",
+        str(result.count("crash", "died")),
+        str(result.count("slow", "hang")),
+        str(result.count("memory")),
+        f"{result.slowest_ms_per_kb:.1f}",
+        f"{result.largest_growth / 1e6:.0f}",
+    )
+    return f"| {' | '.join(cells)} |"

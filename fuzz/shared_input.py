@@ -1,0 +1,46 @@
+"""The input that runs now, where another process can see it: what it was when its reader hung or died."""
+
+from __future__ import annotations
+
+import mmap
+import struct
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+_HEADER = struct.Struct("<QddQ")
+_CAPACITY = 4_000_000
+
+
+class Current(NamedTuple):
+    """What runs: the how manieth, since when (0 when nothing runs), and the CPU that its process had used before."""
+
+    number: int
+    started_at: float
+    cpu_before: float
+    data: bytes
+
+
+class SharedInput:
+    """A file that both processes have in memory."""
+
+    def __init__(self, path: Path) -> None:
+        if not path.exists():
+            path.write_bytes(bytes(_HEADER.size + _CAPACITY))
+        with path.open("r+b") as file:
+            self._map = mmap.mmap(file.fileno(), 0)
+
+    def begin(self, number: int, data: bytes, started_at: float, cpu_before: float) -> None:
+        """An input is about to run."""
+        self._map[_HEADER.size : _HEADER.size + len(data)] = data
+        _HEADER.pack_into(self._map, 0, number, started_at, cpu_before, len(data))
+
+    def end(self) -> None:
+        """It came back."""
+        struct.pack_into("<d", self._map, 8, 0.0)
+
+    def read(self) -> Current:
+        """What the other process is at."""
+        number, started_at, cpu_before, size = _HEADER.unpack_from(self._map, 0)
+        return Current(number, started_at, cpu_before, bytes(self._map[_HEADER.size : _HEADER.size + size]))

@@ -1,0 +1,36 @@
+"""Calls tools as a surface does, without one."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from deltos.excerpts import Excerpts
+from deltos.progress import Silent
+from deltos.tool import Answer, Call, check_arguments
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from pathlib import Path
+
+    from deltos.tool import Tool
+
+
+class Desk:
+    """One session with some tools."""
+
+    def __init__(self, tools: Iterable[Tool], root: Path) -> None:
+        self.tools = {tool.name: tool for tool in tools}
+        self._root = root
+        self.excerpts = Excerpts()
+
+    def project_root(self) -> Path:
+        """The session's project."""
+        return self._root
+
+    def set_project_root(self, root: Path) -> None:
+        """The session's project stays."""
+
+    def call(self, name: str, /, **arguments: Any) -> Answer:
+        """What a tool answers; the answer must be text that can be sent."""
+        tool = self.tools[name]
+        return tool.run(Call(check_arguments(tool.parameters, arguments), self, Silent(), repeat=True))

@@ -1,0 +1,65 @@
+"""Every grammar: parse a source file, find its definitions, cut it into chunks."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from deltos.languages.table import LANGUAGES, Language
+from fuzz.target import Run, Target, opened
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+    from deltos.workspace.indexer import ParsedFile
+
+COMMON = (
+    b"{", b"}", b"(", b")", b"[", b"]", b"<", b">", b";", b",", b"=", b"\n", b"\n\n", b"    ", b"\t", b"//", b"/*", b"*/", b"/**", b"#", b"--", b'"', b"'",
+    b'"""', b"`", b"\\", b"\\\n", b"@", b"::", b".", b"->", b"=>", b"function ", b"class ", b"def ", b"fn ", b"return ", b"if ", b"else ", b"import ",
+    b"struct ", b"enum ", b"type ", b"interface ", b"public ", b"static ", b"const ", b"end\n", b"begin\n", b"module ", b"namespace ", b"a", b"A", b"0",
+)  # fmt: skip
+_SAMPLES = "tests/languages/samples"
+
+
+def targets() -> Iterator[Target]:
+    """One per language with a grammar."""
+    exposed = {"python", "typescript", "javascript"}
+    for language in LANGUAGES:
+        if language.grammar:
+            yield Target(
+                f"outline-{language.name}",
+                opened(_outline(language)),
+                seeds=(f"{_SAMPLES}/{language.name}.sample",),
+                suffixes=language.extensions,
+                tokens=(*COMMON, *(comment.encode() for comment in language.line_comments)),
+                is_exposed=language.name in exposed,
+            )
+
+
+def parsed(language: Language, data: bytes, path: str = "") -> ParsedFile:
+    """A file as indexers get it."""
+    from deltos.languages.grammar import parse
+    from deltos.workspace.admission import to_utf8
+    from deltos.workspace.indexer import ParsedFile
+
+    data = to_utf8(data)
+    return ParsedFile(path or f"src/main{language.extensions[0]}", data, language, parse(language, data))
+
+
+def _outline(language: Language) -> Callable[[Path], Run]:
+    def make(_scratch: Path) -> Run:
+        import pickle
+
+        from deltos.domains.code.index import CodeIndexer
+
+        indexer = CodeIndexer()
+
+        def run(data: bytes) -> None:
+            facts = indexer.extract(parsed(language, data))
+            pickle.dumps(facts)  # facts travel between processes
+            for chunk in facts.chunks:
+                "\n".join((chunk.symbol, chunk.signature)).encode()  # the store takes UTF-8 only
+
+        return run
+
+    return make

@@ -1,0 +1,170 @@
+"""Memory: hook payloads of every agent, redaction, import, and what is read off commands and texts."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from fuzz.target import Opened, Run, Target, opened
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from contextlib import AbstractContextManager
+    from pathlib import Path
+
+    from deltos.domains.memory.memory import Memory
+
+_RUNS_PER_STORE = 300
+_HOOKS = (
+    b'"session_id"', b'"cwd"', b'"hook_event_name"', b'"PostToolUse"', b'"tool_name"', b'"Bash"', b'"Edit"', b'"tool_input"', b'"command"', b'"file_path"',
+    b'"old_string"', b'"new_string"', b'"tool_response"', b'"stdout"', b'"exit_code"', b'"prompt"', b'"Stop"', b'"SessionEnd"', b'"edits"', b"<private>",
+    b"*** Begin Patch\\n*** Update File: a.py\\n", b"Exit code 1\\n", b"git commit -m ", b"&& ", b"npm install ", b"'", b"\\\"", b"$(", b"<<EOF\\n", b"we decided to ",
+)  # fmt: skip
+_SECRETS = (
+    b"password=", b"token: ", b"SECRET_KEY = 'django-insecure-", b"AKIA", b"ghp_", b"sk-", b"-----BEGIN RSA PRIVATE KEY-----\n", b"-----END RSA PRIVATE KEY-----", b"eyJ",
+    b"postgres://u:p@h/d", b"Authorization: Bearer ", b"<private>", b"</private>", b"api_key", b"=", b":", b"'", b'"', b"-p ", b"$2b$12$", b"https://", b"@", b"\n", b"xoxb-",
+    b"the password is ", b"AIza", b"docker login -p ", b"default = \"", b"aws_secret_access_key", b"//registry.npmjs.org/:_authToken=", b"AGE-SECRET-KEY-1", b"..", b"%40",
+)  # fmt: skip
+
+
+def targets() -> Iterator[Target]:
+    """One per agent, then the parts."""
+    for agent in ("claude", "codex", "gemini", "cursor", "windsurf"):
+        yield Target(
+            f"hook-{agent}", _with_memory(_hook), (f"hook-{agent}",), (), _HOOKS, is_json=True, is_exposed=True
+        )
+    yield Target("redact", opened(_redact), ("secrets",), (".env", ".md", ".yml"), _SECRETS)
+    yield Target(
+        "memory-import",
+        _with_memory(_import),
+        ("memory-import",),
+        (),
+        (b'"type"', b'"text"', b'"created_at"', b'"session"', b'"project_id"', b'"embedding"'),
+        is_json=True,
+    )
+    yield Target(
+        "remember",
+        _with_memory(_remember),
+        ("secrets", "queries"),
+        (".md",),
+        (*_SECRETS, b"src/a.py:3", b"`f()`", b"A.b", b"/", b".py"),
+    )
+    yield Target(
+        "shell-command",
+        opened(_command),
+        ("shell",),
+        (".sh",),
+        (
+            b"&&",
+            b"||",
+            b";",
+            b"|",
+            b"$(",
+            b")",
+            b"`",
+            b"'",
+            b'"',
+            b"<<E\n",
+            b"git ",
+            b"push",
+            b"sudo ",
+            b"env A=b ",
+            b"cd ",
+            b"\\\n",
+            b"rm -rf",
+        ),
+    )
+
+
+def _with_memory(make: Callable[[Memory, Path], Run]) -> Callable[[Path], AbstractContextManager[Opened]]:
+    @contextmanager
+    def open_target(scratch: Path) -> Iterator[Opened]:
+        from deltos.domains.memory.memory import Memory
+        from deltos.store.memory import MemoryStore
+
+        root = scratch / "project"
+        (root / ".git").mkdir(parents=True, exist_ok=True)
+        (root / "src").mkdir(exist_ok=True)
+        (root / "src" / "a.py").write_text("def f():\n    return 1\n")
+        runs = 0
+        store: MemoryStore | None = None
+        inner: Run
+
+        def run(data: bytes) -> None:
+            nonlocal runs, store, inner
+            if store is None or runs % _RUNS_PER_STORE == 0:
+                if store is not None:
+                    store.close()
+                store = MemoryStore(scratch / f"memory-{runs}.db")
+                inner = make(Memory(store), root)
+            runs += 1
+            inner(data)
+
+        yield Opened(run)
+        if store is not None:
+            store.close()
+
+    return open_target
+
+
+def _hook(memory: Memory, root: Path) -> Run:
+    from deltos.domains.memory.capture import capture
+
+    def run(data: bytes) -> None:
+        """The first line may name the event, as the command line does; the rest is what the agent sends."""
+        name, found, payload = data.partition(b"\n")
+        if not found or name[:1] == b"{":
+            name, payload = b"", data
+        capture(
+            memory, name.decode("utf-8", "replace"), payload, folder=root, identify=lambda folder: f"id:{folder.name}"
+        )
+
+    return run
+
+
+def _redact(_scratch: Path) -> Run:
+    from deltos.domains.memory.redact import is_secret_file, redact
+
+    def run(data: bytes) -> None:
+        text = data.decode("utf-8", "replace")
+        redact(text)
+        is_secret_file(text[:4_000])
+
+    return run
+
+
+def _import(memory: Memory, _root: Path) -> Run:
+    from deltos.domains.memory.transfer import export, import_lines
+
+    def run(data: bytes) -> None:
+        import_lines(memory, data.decode("utf-8", "replace").splitlines(), project_id="p")
+        for _ in export(memory):
+            break
+
+    return run
+
+
+def _remember(memory: Memory, root: Path) -> Run:
+    from deltos.domains.memory.model import Draft, Place
+
+    def run(data: bytes) -> None:
+        text = data.decode("utf-8", "replace")
+        memory.remember(Draft(text, "finding"), Place("p", root, "s"))
+        memory.search(text[:500], "p", limit=5)
+
+    return run
+
+
+def _command(_scratch: Path) -> Run:
+    from deltos.domains.memory.admit import error_excerpt
+    from deltos.domains.memory.commands import effect_of
+    from deltos.domains.memory.words import identifiers, understand
+
+    def run(data: bytes) -> None:
+        text = data.decode("utf-8", "replace")
+        effect_of(text)
+        error_excerpt(text)
+        understand(text)
+        identifiers(text)
+
+    return run

@@ -1,0 +1,167 @@
+"""Installed packages: RECORD, METADATA, package.json, requirements, pyproject, and the sources that they bring."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fuzz.target import Run, Target, opened
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+_RECORD = (
+    b",,\n",
+    b",sha256=",
+    b"../",
+    b"/etc/passwd",
+    b"a/__init__.py,,\n",
+    b'"',
+    b".dist-info/",
+    b"a/README.md,,\n",
+    b"\r\n",
+    b"\\",
+    b"a/link.md,,\n",
+)
+_METADATA = (b"Name: a\n", b"Version: 1\n", b"Description-Content-Type: text/markdown\n", b"\n\n", b"Description: ", b"        |", b"Content-Type: multipart/mixed; boundary=a\n",
+             b"--a\n", b"Content-Transfer-Encoding: base64\n", b"=?utf-8?q?a?=", b": ", b"\n ")  # fmt: skip
+_REQUIREMENTS = (
+    b"-r other.txt\n",
+    b"-r /etc/passwd\n",
+    b"--requirement ",
+    b"-e .\n",
+    b"a==1\n",
+    b"a[b]>=1; python_version < '3'\n",
+    b"a @ https://x\n",
+    b" #",
+    b"\\\n",
+    b"-c ",
+)
+_PYPROJECT = (b"[project]\n", b"dependencies = [", b"]\n", b"[project.optional-dependencies]\n", b"[dependency-groups]\n", b"[tool.poetry.dependencies]\n", b"a = 1\n",
+              b'"', b"'''", b"{", b"}", b"[[a]]\n", b"a.b.c = ", b"1979-05-27T07:32:00Z", b"inf", b"\\u")  # fmt: skip
+_NODE = (
+    b'"exports"',
+    b'"types"',
+    b'"main"',
+    b'"."',
+    b'"./sub"',
+    b'"../x"',
+    b'"version"',
+    b'"dependencies"',
+    b'"import"',
+)
+
+
+def targets() -> Iterator[Target]:
+    """One per file that tells what is installed or wanted."""
+    yield Target("record", opened(_distribution("RECORD")), ("record",), ("RECORD",), _RECORD)
+    yield Target("metadata", opened(_distribution("METADATA")), ("metadata",), ("METADATA",), _METADATA)
+    yield Target("package-json", opened(_node_package), ("package-json",), ("package.json",), _NODE, is_json=True)
+    yield Target(
+        "requirements", opened(_wanted("requirements.txt")), ("requirements",), ("requirements.txt",), _REQUIREMENTS
+    )
+    yield Target("pyproject", opened(_wanted("pyproject.toml")), ("pyproject",), (".toml",), _PYPROJECT)
+    yield Target(
+        "python-api",
+        opened(_python_api),
+        ("tests/languages/samples/python.sample",),
+        (".py", ".pyi"),
+        (b"def f(", b"class A:\n", b"    ", b"@a\n", b"-", b"(", b"lambda: ", b"'''", b"\\", b"*", b":=", b"if x:\n"),
+    )
+    yield Target(
+        "node-api",
+        opened(_node_api),
+        ("tests/languages/samples/typescript.sample",),
+        (".d.ts",),
+        (b"/**", b"*/", b"export ", b"declare ", b"import './x'", b"/// <reference path='", b"namespace A {", b"}"),
+    )
+
+
+def _distribution(changed: str) -> Callable[[Path], Run]:
+    def make(scratch: Path) -> Run:
+        from deltos.domains.docs.packages import PythonPackage, find_definition
+        from deltos.store.docs import Place, SourceRow
+
+        site = scratch / ".venv" / "lib" / "python3.11" / "site-packages"
+        info = site / "a-1.dist-info"
+        (site / "a").mkdir(parents=True, exist_ok=True)
+        info.mkdir(exist_ok=True)
+        (scratch / ".venv" / "pyvenv.cfg").write_text("home = /usr/bin\n")
+        (site / "a" / "__init__.py").write_text('"""A."""\n\n\ndef f(x: int) -> int:\n    """Do it."""\n    return x\n')
+        (site / "a" / "README.md").write_text("# A\n\ntext\n")
+        (info / "METADATA").write_text("Metadata-Version: 2.1\nName: a\nVersion: 1\n\n# A\n")
+        (info / "RECORD").write_text("a/__init__.py,,\na/README.md,,\n")
+        source = SourceRow("", "a", "pypi", "pypi:a", project_root=scratch.as_posix())
+
+        def run(data: bytes) -> None:
+            (info / changed).write_bytes(data)
+            package = PythonPackage(source, ())
+            for url in list(package.begin())[:5]:
+                package.read(Place(url, 0), None)
+            find_definition("a.f", scratch)
+
+        return run
+
+    return make
+
+
+def _node_package(scratch: Path) -> Run:
+    from deltos.domains.docs.packages import NpmPackage
+    from deltos.store.docs import Place, SourceRow
+
+    folder = scratch / "node_modules" / "a"
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "index.d.ts").write_text("/** Do it. */\nexport declare function f(x: number): number;\n")
+    (folder / "README.md").write_text("# A\n\ntext\n")
+    source = SourceRow("", "a", "npm", "npm:a", project_root=scratch.as_posix())
+
+    def run(data: bytes) -> None:
+        from deltos.domains.docs.installed import direct_dependencies
+
+        (folder / "package.json").write_bytes(data)
+        (scratch / "package.json").write_bytes(data)
+        direct_dependencies(scratch)
+        package = NpmPackage(source)
+        for url in list(package.begin())[:5]:
+            package.read(Place(url, 0), None)
+
+    return run
+
+
+def _wanted(name: str) -> Callable[[Path], Run]:
+    def make(scratch: Path) -> Run:
+        from deltos.domains.docs.installed import direct_dependencies
+
+        (scratch / "other.txt").write_text("b\n-r requirements.txt\n")
+
+        def run(data: bytes) -> None:
+            (scratch / name).write_bytes(data)
+            "\n".join(direct_dependencies(scratch)).encode()
+
+        return run
+
+    return make
+
+
+def _python_api(_scratch: Path) -> Run:
+    from deltos.domains.docs.chunk import chunk_document
+    from deltos.domains.docs.python_api import describe_module, public_modules
+
+    def run(data: bytes) -> None:
+        text = data.decode("utf-8", "replace")
+        for module in public_modules(["a/__init__.py", "a/_b.py"], {"a/__init__.py": text}):
+            chunk_document(describe_module(module, text))
+
+    return run
+
+
+def _node_api(scratch: Path) -> Run:
+    from deltos.domains.docs.chunk import chunk_document
+    from deltos.domains.docs.node_api import describe_declarations, imported_files
+
+    def run(data: bytes) -> None:
+        (scratch / "index.d.ts").write_bytes(data)
+        imported_files(scratch, "index.d.ts")
+        chunk_document(describe_declarations("a/index.d.ts", data))
+
+    return run

@@ -1,0 +1,161 @@
+"""A project on disk: ignore files, git's own files, what git prints, names and heads of files."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fuzz.target import Run, Target, opened
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+_IGNORES = (
+    b"*",
+    b"**",
+    b"**/",
+    b"/",
+    b"!",
+    b"#",
+    b"\\",
+    b"[a-z]",
+    b"[!",
+    b"[[:alpha:]]",
+    b"?",
+    b"\n",
+    b" ",
+    b"a/**/b",
+    b"*.py",
+    b"!/src/",
+    b"[",
+    b"]",
+    b"{a,b}",
+    b"\r\n",
+    b"*a",
+)
+_CONFIG = (
+    b'[remote "origin"]\n',
+    b"\turl = git@github.com:a/b.git\n",
+    b"[include]\n\tpath = x\n",
+    b"[core]\n",
+    b"\\\n",
+    b'"',
+    b"[",
+    b"]",
+    b"url=",
+    b"https://u:p@h:1/x",
+)
+_DIFF = (
+    b"diff --git a/a b/a\n",
+    b"--- a/a\n",
+    b"+++ b/a.py\n",
+    b"+++ /dev/null\n",
+    b"@@ -1,2 +3,4 @@\n",
+    b"@@ -1 +1,999999999 @@\n",
+    b"@@ -0,0 +99999999999,99999999999 @@\n",
+    b"+a\n",
+    b"-a\n",
+    b'"b/\\303\\244"',
+    b"\t\n",
+)
+
+
+def targets() -> Iterator[Target]:
+    """One per kind of file."""
+    yield Target("gitignore", opened(_walk(".gitignore")), ("ignore",), (".gitignore",), _IGNORES)
+    yield Target("deltosignore", opened(_walk("src/.deltosignore")), ("ignore",), (".gitignore",), _IGNORES)
+    yield Target("git-config", opened(_identity), ("git-config",), (), _CONFIG)
+    yield Target("git-diff", opened(_diff), ("git-diff",), (".diff", ".patch"), _DIFF)
+    yield Target(
+        "git-remote",
+        opened(_remote),
+        ("url",),
+        (),
+        (b"git@", b":", b"ssh://", b"/", b".git", b"//", b"@", b"[::1]", b" "),
+        max_bytes=20_000,
+    )
+    yield Target(
+        "file-name",
+        opened(_admission),
+        ("file-name",),
+        (),
+        (
+            b"#!/usr/bin/env ",
+            b"python",
+            b"-*- mode: c -*-",
+            b".",
+            b"/",
+            b"dist/",
+            b".min.js",
+            b"@generated",
+            b"DO NOT EDIT",
+            b"// ",
+            b"\n",
+            b"Code generated ",
+            b"\xff\xfe",
+            b"Makefile",
+        ),
+    )
+
+
+def _walk(name: str) -> Callable[[Path], Run]:
+    def make(scratch: Path) -> Run:
+        from deltos.workspace.walk import walk
+
+        root = scratch / "project"
+        for path in ("src/a.py", "src/deep/b.js", "docs/guide.md", "a b/c.txt", "build/out.o", ".hidden/x.py"):
+            (root / path).parent.mkdir(parents=True, exist_ok=True)
+            (root / path).write_text("x = 1\n")
+
+        def run(data: bytes) -> None:
+            (root / name).write_bytes(data)
+            walk(root)
+
+        return run
+
+    return make
+
+
+def _identity(scratch: Path) -> Run:
+    from deltos.workspace.identity import identify
+
+    root = scratch / "project"
+    (root / ".git" / "logs").mkdir(parents=True, exist_ok=True)
+    (root / ".git" / "HEAD").write_text("ref: refs/heads/main\n")
+    linked = scratch / "linked"
+    linked.mkdir(exist_ok=True)
+
+    def run(data: bytes) -> None:
+        (root / ".git" / "config").write_bytes(data)
+        (root / ".git" / "logs" / "HEAD").write_bytes(data)
+        identify(root, may_start_git=False)
+        (linked / ".git").write_bytes(data)
+        identify(linked, may_start_git=False)
+
+    return run
+
+
+def _diff(_scratch: Path) -> Run:
+    from deltos.federation.diff import read_diff
+
+    return lambda data: read_diff(data.decode("utf-8", "replace").splitlines())
+
+
+def _remote(_scratch: Path) -> Run:
+    from deltos.workspace.identity import normalise_remote
+
+    return lambda data: normalise_remote(data.decode("utf-8", "replace"))
+
+
+def _admission(_scratch: Path) -> Run:
+    from deltos.languages.table import detect
+    from deltos.workspace.admission import refuse_by_content, refuse_by_name, to_utf8
+
+    def run(data: bytes) -> None:
+        path, _, head = data.partition(b"\n")
+        name = path.decode("utf-8", "replace") or "x"
+        refuse_by_name(name, len(head))
+        refuse_by_content(head, detect(name, head[:8_192]))
+        to_utf8(head)
+
+    return run

@@ -1,0 +1,142 @@
+"""What callers ask: queries of every search, and the arguments of every tool."""
+
+from __future__ import annotations
+
+import json
+from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING, Any
+
+from fuzz.target import Opened, Run, Target, opened
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from contextlib import AbstractContextManager
+    from pathlib import Path
+
+    from fuzz.targets.desk import Desk
+
+# These start work that outlives the call, or leave this machine.
+_NOT_CALLED = frozenset(("add_source", "recrawl_source"))
+_QUERY = (
+    b"how does ", b"where is ", b"class ", b"def ", b'"', b"'", b"`", b"/", b"\\", b"(", b")", b"[", b"]", b"{", b"}", b"*", b"+", b"?", b"|", b"^", b"$", b".*", b"(?i)", b"(?=a)",
+    b"AND", b"OR", b"NOT", b"NEAR(", b"path:", b"file:", b"kind:", b"::", b".", b"_", b"-", b"rounded", b"Ledger.add", b"billing.py:11", b"GET /entries", b"Error: ", b"yesterday",
+)  # fmt: skip
+_DATES = (
+    b"yesterday", b"today", b"last week", b"two weeks ago", b"on monday", b"in march", b"march 2024", b"2024-02-30", b"2024-13-01", b"0000-00-00", b"9999-12-31", b"99999 years ago",
+    b"1000000000000 days ago", b"last ", b"since ", b"between ", b" and ", b"31 february", b"feb 29 2023", b"year 0", b"q1 2024", b"in 2019", b"a month ago", b"10 years",
+)  # fmt: skip
+
+
+def targets() -> Iterator[Target]:
+    """One per search, and one for all arguments."""
+    for name, ask in _ASKS.items():
+        yield Target(f"query-{name}", _with_tools(ask), ("queries",), (), _QUERY, max_bytes=20_000)
+    yield Target("dates", opened(_dates), ("dates", "queries"), (), _DATES, max_bytes=20_000)
+    yield Target(
+        "tool-arguments",
+        _with_tools(_call),
+        ("tool-arguments",),
+        (),
+        (b'"query"', b'"limit"', b'"symbol"', b'"maxResults"', b'"ids"', b'"types"', b'"since"'),
+        is_json=True,
+        max_bytes=50_000,
+    )
+
+
+def _ask_code(desk: Desk, text: str) -> None:
+    desk.call("search_code", query=text)
+
+
+def _ask_graph(desk: Desk, text: str) -> None:
+    for tool in ("find_symbol", "find_references", "get_impact", "get_context"):
+        _tolerant(desk, tool, symbol=text)
+    _tolerant(desk, "find_symbol", symbol="rounded", path=text, kind=text[:40])
+
+
+def _ask_docs(desk: Desk, text: str) -> None:
+    desk.call("search_docs", query=text)
+    _tolerant(desk, "search_docs", query="entry", source=text, version=text)
+
+
+def _ask_apis(desk: Desk, text: str) -> None:
+    _tolerant(desk, "search_docs", query=text, api_name="billing")
+    _tolerant(desk, "get_api_endpoints", api_name="billing", path=text, tag=text)
+    _tolerant(desk, "get_api_endpoints", api_name=text)
+
+
+def _ask_memory(desk: Desk, text: str) -> None:
+    _tolerant(desk, "search", query=text, scope="memory")
+    _tolerant(desk, "timeline", around=text)
+    _tolerant(desk, "search", query="round", since=text, until=text, tag=text)
+
+
+def _ask_all(desk: Desk, text: str) -> None:
+    _tolerant(desk, "search", query=text)
+    _tolerant(desk, "fetch", id=text)
+
+
+def _call(desk: Desk, text: str) -> None:
+    try:
+        call = json.loads(text)
+    except (ValueError, RecursionError):
+        return
+    name, arguments = (call.get("name"), call.get("arguments")) if isinstance(call, dict) else (None, None)
+    if isinstance(name, str) and name in desk.tools and name not in _NOT_CALLED and isinstance(arguments, dict):
+        desk.call(name, **{str(key): value for key, value in arguments.items()})
+
+
+_ASKS: dict[str, Callable[[Desk, str], None]] = {
+    "code": _ask_code, "graph": _ask_graph, "docs": _ask_docs, "apis": _ask_apis, "memory": _ask_memory, "all": _ask_all,
+}  # fmt: skip
+
+
+def _tolerant(desk: Desk, name: str, **arguments: Any) -> None:
+    from deltos.errors import DeltosError
+
+    with suppress(DeltosError):  # the next call is still to be tried
+        desk.call(name, **arguments)
+
+
+def _with_tools(ask: Callable[[Desk, str], None]) -> Callable[[Path], AbstractContextManager[Opened]]:
+    """All tools over a small project, confined to it: no argument may make us index the disk."""
+
+    @contextmanager
+    def open_target(scratch: Path) -> Iterator[Opened]:
+        from deltos.app import App
+        from deltos.config import Config
+        from deltos.confinement import Confinement, confined
+        from fuzz.targets.desk import Desk
+        from fuzz.targets.small_project import write_project
+
+        root = write_project(scratch / "project")
+        app = App(Config(home=scratch / "home"))
+        desk = Desk(app.tools(), root)
+        desk.call("index_repository", repo_path=str(root))
+        desk.call("remember", text="We decided to round to whole cents in billing.py", kind="decision")
+        app.apis.indexer.add((root / "openapi.yaml").as_posix(), "billing")
+        app.docs.library  # noqa: B018 (opened before calls are confined)
+
+        def run(data: bytes) -> None:
+            with confined(Confinement((root.resolve(),))):
+                ask(desk, data.decode("utf-8", "replace"))
+
+        yield Opened(run)
+        app.close()
+
+    return open_target
+
+
+def _dates(_scratch: Path) -> Run:
+    from datetime import UTC, datetime
+
+    from deltos.domains.memory.dates import spoken_spans
+    from deltos.federation.intent import intent_of
+
+    now = datetime(2025, 5, 14, 12, 0, tzinfo=UTC)
+
+    def run(data: bytes) -> None:
+        text = data.decode("utf-8", "replace")
+        spoken_spans(text, now)
+        intent_of(text)
+
+    return run

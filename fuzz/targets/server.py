@@ -1,0 +1,251 @@
+"""JSON-RPC: the readers of messages, and a real server over stdio and over HTTP that must outlive every line."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import os
+import queue
+import re
+import subprocess
+import sys
+import threading
+from contextlib import contextmanager
+from typing import IO, TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+from fuzz.target import Opened, Run, Target, opened
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+PATIENCE_SECONDS = 60
+_RPC = (
+    b'"jsonrpc":"2.0"', b'"id"', b'"method"', b'"params"', b'"result"', b'"error"', b'"tools/call"', b'"tools/list"', b'"initialize"', b'"ping"', b'"_meta"', b'"progressToken"',
+    b'"arguments"', b'"name"', b'"search_code"', b'"notifications/cancelled"', b'"requestId"', b'"resources/read"', b'"uri"', b'"prompts/get"', b'"completion/complete"', b'"cursor"',
+    b'"logging/setLevel"', b'"protocolVersion"', b'"capabilities"', b'"clientInfo"', b'"io.modelcontextprotocol/protocolVersion"', b"null", b"\\u0000", b"[", b"]", b"{", b"}",
+)  # fmt: skip
+_HTTP = (
+    b"Host: ", b"Origin: ", b"Content-Length: ", b"Transfer-Encoding: chunked\r\n", b"Mcp-Session-Id: ", b"Last-Event-ID: ", b"Accept: ", b"Authorization: Bearer ", b"\r\n", b"\n",
+    b"\r\n ", b"GET ", b"POST ", b"DELETE ", b"OPTIONS ", b"/mcp", b"/healthz", b"/metrics", b" HTTP/1.1\r\n", b" HTTP/1.0\r\n", b"Connection: close\r\n", b"Expect: 100-continue\r\n", b"%2e%2e", b"0\r\n\r\n",
+)  # fmt: skip
+
+_JSON_HEADERS = {"Content-Type": "application/json", "Accept": "application/json, text/event-stream"}
+_HELLO: dict[str, Any] = {
+    "jsonrpc": "2.0",
+    "id": "hello",
+    "method": "initialize",
+    "params": {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "fuzz", "version": "1"}},
+}
+_READY = b'{"jsonrpc":"2.0","method":"notifications/initialized"}'
+
+
+class Misbehaved(Exception):
+    """The server gave an internal error, said nothing, or is gone."""
+
+
+def targets() -> Iterator[Target]:
+    """The reader alone, then both transports."""
+    yield Target("jsonrpc", opened(_reader), ("jsonrpc",), (), _RPC, is_json=True, is_exposed=True)
+    yield Target("server-stdio", _stdio, ("jsonrpc",), (), _RPC, is_json=True, is_exposed=True, max_bytes=50_000)
+    yield Target("server-http", _http, ("jsonrpc",), (), _RPC, is_json=True, is_exposed=True, max_bytes=50_000)
+    yield Target("server-http-raw", _http_raw, ("http",), (), (*_HTTP, *_RPC[:8]), max_bytes=50_000)
+
+
+def _reader(_scratch: Path) -> Run:
+    from deltos.config import TOOLSETS
+    from deltos.server.greeter import Greeter
+    from deltos.server.manifest import Manifest
+    from deltos.server.messages import Refused, read_message, write_message
+
+    manifest = Manifest.load(TOOLSETS)
+
+    def run(data: bytes) -> None:
+        try:
+            parsed = json.loads(data)
+        except (ValueError, RecursionError):
+            parsed = None
+        if isinstance(parsed, dict):
+            Greeter(manifest).answer(data, parsed)
+        try:
+            write_message(read_message(data))
+        except Refused as refused:
+            write_message(refused.answer)
+
+    return run
+
+
+@contextmanager
+def _stdio(scratch: Path) -> Iterator[Opened]:
+    client = StdioClient(scratch)
+    yield Opened(client.run, client.process.pid)
+    client.process.kill()
+    client.process.wait()
+
+
+@contextmanager
+def _http(scratch: Path) -> Iterator[Opened]:
+    client = HttpClient(scratch)
+    yield Opened(client.post, client.process.pid)
+    client.process.kill()
+    client.process.wait()
+
+
+@contextmanager
+def _http_raw(scratch: Path) -> Iterator[Opened]:
+    client = HttpClient(scratch)
+    yield Opened(client.send_raw, client.process.pid)
+    client.process.kill()
+    client.process.wait()
+
+
+def _start(scratch: Path, *arguments: str) -> subprocess.Popen[bytes]:
+    from fuzz.targets.small_project import write_project
+
+    root = write_project(scratch / "project")
+    environment = {
+        **os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path)), "DELTOS_HOME": str(scratch / "home"), "HOME": str(scratch),
+    }  # fmt: skip
+    return subprocess.Popen(
+        [sys.executable, "-m", "deltos", "mcp", str(root), *arguments],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=(scratch / "log").open("ab"),
+        cwd=scratch,
+        env=environment,
+    )
+
+
+class StdioClient:
+    """Sends a line, then a ping, and reads until the ping is answered."""
+
+    def __init__(self, scratch: Path) -> None:
+        self.process = _start(scratch)
+        self._scratch = scratch
+        self._pings = 0
+        assert self.process.stdin is not None
+        assert self.process.stdout is not None
+        self._stdin: IO[bytes] = self.process.stdin
+        self._lines: queue.Queue[bytes] = queue.Queue()
+        threading.Thread(target=self._listen, args=(self.process.stdout,), daemon=True).start()
+        self._send(json.dumps(_HELLO).encode())
+        self._until("hello")
+        self._send(_READY)
+
+    def run(self, data: bytes) -> None:
+        """One input is one line."""
+        line = data.replace(b"\n", b" ").replace(b"\r", b" ")
+        self._pings += 1
+        label = f"ping-{self._pings}"
+        self._send(line)
+        self._send(json.dumps({"jsonrpc": "2.0", "id": label, "method": "ping"}).encode())
+        self._until(label)
+
+    def _listen(self, stdout: IO[bytes]) -> None:
+        for line in stdout:
+            self._lines.put(line)
+        self._lines.put(b"")
+
+    def _send(self, line: bytes) -> None:
+        try:
+            self._stdin.write(line + b"\n")
+            self._stdin.flush()
+        except OSError as exc:
+            raise Misbehaved("the server is gone") from exc
+
+    def _until(self, label: str) -> None:
+        while True:
+            try:
+                line = self._lines.get(timeout=PATIENCE_SECONDS)
+            except queue.Empty:
+                raise Misbehaved("a ping was not answered") from None
+            if not line:
+                raise Misbehaved("the server hung up")
+            check_answer(line)
+            if json.loads(line).get("id") == label:
+                return
+
+
+class HttpClient:
+    """Posts messages, or sends bytes as they are; then the server must still say that it is healthy."""
+
+    def __init__(self, scratch: Path) -> None:
+        self.process = _start(scratch, "--http", "127.0.0.1:0")
+        assert self.process.stdout is not None
+        announcement = self.process.stdout.readline().decode()
+        found = re.search(r"(https?://\S+)", announcement)
+        if found is None:
+            raise Misbehaved((scratch / "log").read_text("utf-8", "replace"))
+        self._address = urlsplit(found[1])
+        self._connection = self._connect()
+        self._session = self._open_session()
+
+    def post(self, data: bytes) -> None:
+        """One input is one body."""
+        status, session, body = self._request("POST", "/mcp", data, {**_JSON_HEADERS, "Mcp-Session-Id": self._session})
+        check_answer(body)
+        if session and session != self._session:
+            self._request("DELETE", "/mcp", None, {"Mcp-Session-Id": session})
+        if status == 404:
+            self._session = self._open_session()
+        if status >= 500:
+            raise Misbehaved(f"status {status}: {body[:300]!r}")
+        self._check_health()
+
+    def send_raw(self, data: bytes) -> None:
+        """One input is all that is sent on one connection."""
+        import socket
+
+        with socket.create_connection(
+            (self._address.hostname or "", self._address.port or 0), timeout=PATIENCE_SECONDS
+        ) as wire:
+            try:
+                wire.sendall(data)
+                wire.shutdown(socket.SHUT_WR)
+                answer = b""
+                while piece := wire.recv(65_536):
+                    answer += piece
+            except OSError:
+                answer = b""  # refused in the middle of a request
+        check_answer(answer)
+        if re.match(rb"HTTP/1\.[01] 5", answer) and answer[9:12] not in (b"501", b"503", b"505"):
+            raise Misbehaved(repr(answer[:300]))
+        self._check_health()
+
+    def _check_health(self) -> None:
+        status, _, body = self._request("GET", "/healthz", None, {})
+        if status != 200:
+            raise Misbehaved(f"unhealthy: {status} {body[:300]!r}")
+
+    def _open_session(self) -> str:
+        status, session, body = self._request("POST", "/mcp", json.dumps(_HELLO).encode(), _JSON_HEADERS)
+        if status != 200:
+            raise Misbehaved(f"no session: {status} {body[:300]!r}")
+        self._request("POST", "/mcp", _READY, {**_JSON_HEADERS, "Mcp-Session-Id": session})
+        return session
+
+    def _request(self, method: str, path: str, body: bytes | None, headers: dict[str, str]) -> tuple[int, str, bytes]:
+        """Status, session and body; tried on a second connection, because the first may have been kept too long."""
+        for is_last in (False, True):
+            try:
+                self._connection.request(method, path, body, headers)
+                answer = self._connection.getresponse()
+                return answer.status, answer.getheader("Mcp-Session-Id") or "", answer.read()
+            except (http.client.HTTPException, OSError) as exc:
+                self._connection.close()
+                self._connection = self._connect()
+                if is_last:
+                    raise Misbehaved(f"no answer: {exc!r}") from exc
+        raise AssertionError  # one of the two returned or raised
+
+    def _connect(self) -> http.client.HTTPConnection:
+        return http.client.HTTPConnection(
+            self._address.hostname or "", self._address.port or 0, timeout=PATIENCE_SECONDS
+        )
+
+
+def check_answer(answer: bytes) -> None:
+    """No answer may be an internal error."""
+    if b"-32603" in answer or b"internal error" in answer.lower() or b"Traceback" in answer:
+        raise Misbehaved(repr(answer[:500]))

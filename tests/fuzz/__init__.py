@@ -1,0 +1,1 @@
+"""The fuzzing harness itself, and a short pass of it over every target."""

@@ -1,0 +1,135 @@
+"""The harness finds faults that are known to be there, and none where there are none."""
+
+from __future__ import annotations
+
+import json
+from random import Random
+from typing import TYPE_CHECKING
+
+import pytest
+from fuzz.campaign import Campaign, Result
+from fuzz.corpus import committed
+from fuzz.edges import watch_edges
+from fuzz.minimise import smaller
+from fuzz.mutate import Mutator
+from fuzz.mutate_json import mutate_json
+from fuzz.oracle import crash_place, memory_limit_bytes, slow_limit_seconds
+from fuzz.report import HEADING, row
+from fuzz.targets import all_targets, target_named
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def fuzzed(name: str, folder: Path, *, seconds: float = 1.0) -> Result:
+    """What a short campaign finds in a toy."""
+    campaign = Campaign(
+        target_named(name),
+        folder / "scratch",
+        seed=1,
+        findings=folder / "findings",
+        hang_cpu_seconds=1.0,
+        minimise_seconds=2.0,
+    )
+    return campaign.run(seconds)
+
+
+def test_a_crash_is_found_and_made_as_small_as_its_cause(tmp_path: Path) -> None:
+    result = fuzzed("toy-crash", tmp_path)
+    [finding] = result.findings
+    assert (finding.kind, finding.data) == ("crash", b"BUG")
+    saved = tmp_path / "findings" / "toy-crash" / finding.name
+    assert saved.read_bytes() == b"BUG"
+    assert "IndexError" in saved.with_name(f"{finding.name}.txt").read_text()
+
+
+@pytest.mark.parametrize(
+    ("name", "kind"), [("toy-slow", "slow"), ("toy-memory", "memory"), ("toy-hang", "hang"), ("toy-died", "died")]
+)
+def test_what_is_slow_or_large_or_ends_its_process_is_found(tmp_path: Path, name: str, kind: str) -> None:
+    result = fuzzed(name, tmp_path)
+    assert kind in {finding.kind for finding in result.findings}
+    assert all(b"BUG" in finding.data for finding in result.findings)
+
+
+def test_an_error_that_is_an_answer_is_no_finding(tmp_path: Path) -> None:
+    result = fuzzed("toy-fine", tmp_path)
+    assert result.executions > 100
+    assert result.findings == []
+
+
+def test_a_child_that_cannot_begin_is_a_failure_and_not_a_clean_result(tmp_path: Path) -> None:
+    target = target_named("toy-fine")
+    campaign = Campaign(target, tmp_path, seed=1)
+    for path in (tmp_path / "queue").iterdir():
+        path.unlink()
+    with pytest.raises(RuntimeError, match="failed by itself"):
+        campaign.run(5.0)
+
+
+def test_the_same_seed_gives_the_same_inputs() -> None:
+    def inputs() -> list[bytes]:
+        mutator = Mutator(Random(7), (b"<a>",), max_bytes=1_000)
+        return [mutator.mutate(b"one two three\nfour", b"other") for _ in range(200)]
+
+    first = inputs()
+    assert first == inputs()
+    assert len(set(first)) > 150
+    assert max(map(len, first)) <= 1_000
+
+
+def test_json_stays_json_when_its_values_change() -> None:
+    document = json.dumps({"a": [1, {"b": "text"}], "c": None}).encode()
+    rng = Random(3)
+    changed = [data for _ in range(100) if (data := mutate_json(rng, document, document)) is not None]
+    assert len(set(changed)) > 50
+    for data in changed:
+        if data.count(b"[") < 300 and data.count(b"{") < 300:
+            json.loads(data.decode("utf-8", "surrogatepass"))
+    assert mutate_json(rng, b"no json", document) is None
+
+
+def test_inputs_shrink_while_they_still_show_it() -> None:
+    data = b"x" * 500 + b"A" + b"y" * 300 + b"B" + b"z" * 100
+    *_, last = smaller(data, lambda shorter: b"A" in shorter and b"B" in shorter, seconds=20)
+    assert last == b"AB"
+
+
+def test_new_lines_of_our_code_are_new_edges() -> None:
+    from deltos.fetch.url import looks_endless
+
+    edges = watch_edges()
+
+    def seen(url: str) -> int:
+        edges.start()
+        looks_endless(url)
+        edges.stop()
+        return edges.count()
+
+    few = seen("https://a/" + "b" * 3_000)
+    more = seen("https://a/b/c")
+    assert 0 < few < more
+    assert seen("https://a/b/c") == more
+
+
+def test_a_crash_is_told_by_the_innermost_line_of_ours() -> None:
+    from deltos.fetch.url import normalise
+
+    with pytest.raises(ValueError, match="Invalid IPv6") as failure:
+        normalise("http://[")
+    assert crash_place(failure.value) == "ValueError fetch/url.py:normalise"
+
+
+def test_limits_grow_with_the_input() -> None:
+    assert slow_limit_seconds(0) == pytest.approx(0.050)
+    assert slow_limit_seconds(10_000) == pytest.approx(0.550)
+    assert memory_limit_bytes(1_000) == 64_100_000
+
+
+def test_the_table_has_as_many_cells_as_its_heading() -> None:
+    assert row(Result("a")).count("|") == HEADING.splitlines()[0].count("|")
+
+
+def test_every_target_has_inputs_to_begin_with() -> None:
+    bare = [name for name, target in all_targets().items() if committed(target) == [b""]]
+    assert bare == []
