@@ -108,7 +108,7 @@ def _start(scratch: Path, *arguments: str) -> subprocess.Popen[bytes]:
         **os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path)), "DELTOS_HOME": str(scratch / "home"), "HOME": str(scratch),
     }  # fmt: skip
     return subprocess.Popen(
-        [sys.executable, "-m", "deltos", "mcp", str(root), *arguments],
+        [sys.executable, "-P", "-m", "deltos", "mcp", str(root), *arguments],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=(scratch / "log").open("ab"),
