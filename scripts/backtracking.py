@@ -1,0 +1,654 @@
+"""Proves that Python's `re` matches a pattern in linear time, or names an input on which it need not.
+
+`re` backtracks: its work is the number of partial runs of the pattern's automaton that it follows before the first one
+that accepts. So the proof counts runs. It explores every reachable combination of
+
+- the *main* run, the one that accepts in the end (for `finditer` and its kin also what lies between matches), and
+- how many *failed* runs, tried before it, are in which state,
+
+over the characters that the pattern can tell apart. If only finitely many combinations exist and none has more than
+`MOST_RUNS` failed runs, a text of n characters costs at most n * MOST_RUNS steps, whatever it says. Otherwise a string
+that makes the number grow is the attack. The exploration is exact about priorities, anchors, word boundaries and
+look-around of one character; it over-approximates longer look-around (always passes, its own runs are counted), atomic
+groups (runs as if they were plain, save that a possessive loop never stops before a character it would take), and
+repeats beyond `MOST_COPIES` (as unbounded).
+
+What it promises is about one call of the given method, not about a caller that asks again and again at the same place.
+"""
+
+from __future__ import annotations
+
+import heapq
+import importlib
+import re
+from bisect import bisect_right
+from collections import Counter
+from dataclasses import dataclass, field
+from enum import Enum
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+MOST_RUNS = 64
+MOST_COPIES = 64
+MOST_STATES = 3_000
+MOST_COMBINATIONS = 20_000
+_MOST_WAYS = 4_000
+_MOST_SETS = 400
+
+_parser: Any = importlib.import_module("re._parser")  # no stubs, and private: it is what `re.compile` itself uses
+_compiler: Any = importlib.import_module("re._compiler")
+_c: Any = importlib.import_module("re._constants")
+
+_START, _END = -1, -2  # in place of a character: before the first, after the last
+_SCAN = -3  # in place of a state: between matches
+_MOVE, _ACCEPT, _SPAWN = range(3)
+# Beyond the BMP no class of ours tells characters apart, so two stand for all of them, unless a literal lies there.
+_BMP = "".join(map(chr, [*range(0xD800), *range(0xE000, 0x10000)])) + "\U0001d400\U0001f600"
+_BYTES = bytes(range(256))
+
+
+class Use(Enum):
+    """How a pattern is applied: where matches may start, and how often it is asked."""
+
+    MATCH = "match"
+    FULLMATCH = "fullmatch"
+    SEARCH = "search"
+    SCAN = "scan"  # finditer, findall, sub, split; match or search from a position, so presumably in a loop
+
+
+@dataclass(frozen=True, slots=True)
+class Attack:
+    """Texts on which the number of runs grows: `prefix`, then `pump` again and again, then `suffix`."""
+
+    prefix: str
+    pump: str
+    suffix: str
+
+    def text(self, characters: int) -> str:
+        """An attack of about that length."""
+        return self.prefix + self.pump * max(1, characters // max(1, len(self.pump))) + self.suffix
+
+    def __str__(self) -> str:
+        edges = [repr(edge) if edge else "" for edge in (self.prefix, self.suffix)]
+        return " + ".join(filter(None, (edges[0], f"{self.pump!r} * n", edges[1])))
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """Whether linear time was proven; if so with how many runs at once, otherwise why not."""
+
+    linear: bool
+    runs: int = 0
+    reason: str = ""
+    attack: Attack | None = None
+
+
+def prove(pattern: str | bytes, flags: int = 0, use: Use = Use.SCAN) -> Verdict:
+    """Whether `use` of the pattern takes linear time on every text."""
+    try:
+        return _Exploration(_Automaton(pattern, flags, use), use).verdict()
+    except _Unproven as exc:
+        return Verdict(linear=False, reason=str(exc))
+
+
+class _Unproven(Exception):
+    """The pattern has a part that this proof does not cover."""
+
+
+class _Guard:
+    """A condition on an edge that consumes nothing: true, false, or None where the characters around do not tell."""
+
+    before = False  # whether the character before matters
+
+    def holds(self, before: int, after: int) -> bool | None:
+        """Whether the edge may be taken between these two characters."""
+        raise NotImplementedError
+
+    def classes(self) -> Iterator[_Class]:
+        """The character classes that the condition asks about."""
+        return iter(())
+
+
+@dataclass(frozen=True, slots=True)
+class _Class:
+    """A set of characters: positions in the alphabet, as ranges."""
+
+    starts: tuple[int, ...]
+    ends: tuple[int, ...]
+    members: set[int] = field(default_factory=set, compare=False)  # the letters of the automaton, once they are known
+
+    def has(self, position: int) -> bool:
+        """Whether the character at this position of the alphabet is in the set."""
+        at = bisect_right(self.starts, position) - 1
+        return at >= 0 and position < self.ends[at]
+
+
+@dataclass(slots=True)
+class _Perhaps(_Guard):
+    """An edge that the proof knows nothing about."""
+
+    def holds(self, before: int, after: int) -> bool | None:  # noqa: ARG002
+        return None
+
+
+@dataclass(slots=True)
+class _Edge(_Guard):
+    """A boundary: of the text, of a line, of a word."""
+
+    at: Any
+    newline: _Class
+    word: _Class
+
+    def __post_init__(self) -> None:
+        self.before = self.at not in (_c.AT_END, _c.AT_END_LINE, _c.AT_END_STRING)
+
+    def holds(self, before: int, after: int) -> bool | None:
+        match self.at:
+            case _c.AT_BEGINNING | _c.AT_BEGINNING_STRING:
+                return before == _START
+            case _c.AT_BEGINNING_LINE:
+                return before == _START or before in self.newline.members
+            case _c.AT_END_STRING:
+                return after == _END
+            case _c.AT_END:
+                return True if after == _END else None if after in self.newline.members else False
+            case _c.AT_END_LINE:
+                return after == _END or after in self.newline.members
+            case _c.AT_BOUNDARY:
+                return (before in self.word.members) != (after in self.word.members)
+            case _c.AT_NON_BOUNDARY:
+                return (before in self.word.members) == (after in self.word.members)
+            case _:
+                raise _Unproven(f"anchor {self.at} is not covered")
+
+    def classes(self) -> Iterator[_Class]:
+        yield from (self.newline, self.word)
+
+
+@dataclass(slots=True)
+class _Look(_Guard):
+    """Look-around of at most one character: any of the alternatives holds, or none does."""
+
+    alternatives: list[_Class | _Edge | None]  # None: the empty one
+    behind: bool
+    negative: bool
+
+    def __post_init__(self) -> None:
+        self.before = self.behind or any(isinstance(part, _Edge) and part.before for part in self.alternatives)
+
+    def holds(self, before: int, after: int) -> bool | None:
+        found: bool | None = False
+        for part in self.alternatives:
+            one = self._one(part, before, after)
+            found = True if found or one else None if one is None or found is None else False
+        return found if found is None or not self.negative else not found
+
+    def _one(self, part: _Class | _Edge | None, before: int, after: int) -> bool | None:
+        if part is None:
+            return True
+        if isinstance(part, _Class):
+            return (before if self.behind else after) in part.members
+        return part.holds(before, after)
+
+    def classes(self) -> Iterator[_Class]:
+        for part in self.alternatives:
+            if isinstance(part, _Class):
+                yield part
+            elif part is not None:
+                yield from part.classes()
+
+
+@dataclass(slots=True)
+class _Ahead(_Perhaps):
+    """Longer look-ahead: passes, and starts runs of its own."""
+
+    start: int
+
+
+@dataclass(slots=True)
+class _Stop(_Guard):
+    """The way out of a possessive loop: never before a character that the loop takes by itself."""
+
+    taken: list[_Class]
+    exact: bool  # the loop takes nothing but these characters
+
+    def holds(self, before: int, after: int) -> bool | None:  # noqa: ARG002
+        if any(after in part.members for part in self.taken):
+            return False
+        return True if self.exact else None
+
+    def classes(self) -> Iterator[_Class]:
+        yield from self.taken
+
+
+_Way = tuple[int, int, bool]  # kind, state, whether nothing uncertain was passed
+
+
+class _Automaton:
+    """A pattern as states: each takes one character of a class, or leads on through edges in order of priority."""
+
+    def __init__(self, pattern: str | bytes, flags: int, use: Use) -> None:
+        tree = _parser.parse(pattern, flags)
+        self._alphabet: str | bytes = _BYTES if isinstance(pattern, bytes) else _BMP
+        self.takes: list[_Class | None] = []
+        self.leads: list[list[tuple[_Guard | None, int]]] = []
+        self._classes: dict[_Class, _Class] = {}
+        self._cache: dict[tuple[int, int, int], tuple[_Way, ...]] = {}
+        self.heads: dict[int, tuple[_Guard | None, int]] = {}  # loop heads, and their way out
+        self.accept = self._state()
+        flags = tree.state.flags
+        last = self.accept
+        if use is Use.FULLMATCH:
+            last = self._through(self._edge(_c.AT_END_STRING, flags), self.accept)
+        self.start = self._sequence(tree, flags, last)
+        self._letters()
+
+    # Building: every part is built towards the state that follows it.
+
+    def _state(self, takes: _Class | None = None, leads: list[tuple[_Guard | None, int]] | None = None) -> int:
+        if len(self.takes) > MOST_STATES:
+            raise _Unproven(f"more than {MOST_STATES} states")
+        self.takes.append(takes)
+        self.leads.append(leads or [])
+        return len(self.takes) - 1
+
+    def _through(self, guard: _Guard | None, then: int) -> int:
+        return self._state(leads=[(guard, then)])
+
+    def _sequence(self, items: Any, flags: int, then: int) -> int:
+        for op, av in reversed(list(items)):
+            then = self._part(op, av, flags, then)
+        return then
+
+    def _part(self, op: Any, av: Any, flags: int, then: int) -> int:
+        if op in (_c.LITERAL, _c.NOT_LITERAL, _c.ANY, _c.IN):
+            return self._state(takes=self._class(op, av, flags), leads=[(None, then)])
+        if op is _c.SUBPATTERN:
+            _, added, removed, items = av
+            return self._sequence(items, (flags | added) & ~removed, then)
+        if op is _c.BRANCH:
+            return self._state(leads=[(None, self._sequence(items, flags, then)) for items in av[1]])
+        if op is _c.AT:
+            return self._through(self._edge(av, flags), then)
+        if op in (_c.ASSERT, _c.ASSERT_NOT):
+            return self._through(self._look(op, av, flags), then)
+        if op in (_c.MAX_REPEAT, _c.MIN_REPEAT, _c.POSSESSIVE_REPEAT):
+            return self._repeat(op, av, flags, then)
+        if op is _c.ATOMIC_GROUP:
+            return self._atomic(av, flags, then)
+        if op is _c.FAILURE:
+            return self._state()
+        raise _Unproven(f"{str(op).lower()} is not covered (back-references never are)")
+
+    def _edge(self, at: Any, flags: int) -> _Edge:
+        multiline = {_c.AT_BEGINNING: _c.AT_BEGINNING_LINE, _c.AT_END: _c.AT_END_LINE}
+        if flags & re.MULTILINE:
+            at = multiline.get(at, at)
+        newline = self._class(_c.LITERAL, 10, 0)
+        return _Edge(at, newline, self._class(_c.IN, [(_c.CATEGORY, _c.CATEGORY_WORD)], flags))
+
+    def _look(self, op: Any, av: Any, flags: int) -> _Guard:
+        direction, items = av
+        alternatives = self._alternatives(list(items), flags)
+        if alternatives is not None:
+            return _Look(alternatives, direction < 0, op is _c.ASSERT_NOT)
+        return _Perhaps() if direction < 0 else _Ahead(self._sequence(items, flags, self._state()))
+
+    def _alternatives(self, items: list[Any], flags: int) -> list[_Class | _Edge | None] | None:
+        """The alternatives of a look-around, if each is a character, an anchor or nothing."""
+        if not items:
+            return [None]
+        if len(items) > 1:
+            return None
+        op, av = items[0]
+        if op is _c.BRANCH:
+            found = [self._alternatives(list(branch), flags) for branch in av[1]]
+            return None if None in found else [part for parts in found for part in parts or ()]
+        if op is _c.SUBPATTERN:
+            return self._alternatives(list(av[3]), (flags | av[1]) & ~av[2])
+        if op in (_c.LITERAL, _c.NOT_LITERAL, _c.ANY, _c.IN):
+            return [self._class(op, av, flags)]
+        return [self._edge(av, flags)] if op is _c.AT else None
+
+    def _repeat(self, op: Any, av: Any, flags: int, then: int) -> int:
+        least, most, items = av
+        unbounded = most is _c.MAXREPEAT or most > MOST_COPIES
+        stop, inner = self._possession(op, items, flags, then)
+        if inner:
+            then = self._through(inner, then)
+        after = then
+        if unbounded:
+            exact = most is _c.MAXREPEAT and least <= MOST_COPIES
+            then = self._loop(op, items, flags, then, stop if exact else stop or _Perhaps())
+            most = least = min(least, MOST_COPIES)
+        for left in range(most, 0, -1):
+            then = self._sequence(items, flags, then)
+            if left > least:
+                then = self._choice(op, then, (stop, after))
+        return self._through(inner, then) if inner else then
+
+    def _possession(self, op: Any, items: Any, flags: int, then: int) -> tuple[_Guard | None, _Guard | None]:
+        """The condition on the ways out of a possessive repeat, and one around it if it repeats more than a class."""
+        if op is not _c.POSSESSIVE_REPEAT or then == self.accept:  # nothing follows that could fail
+            return None, None
+        taken, exact = self._single(list(items), flags)
+        return _Stop(taken, exact), None if exact else _Perhaps()
+
+    def _single(self, items: list[Any], flags: int) -> tuple[list[_Class], bool]:
+        """The characters that the items match by themselves, and whether they match nothing else."""
+        if len(items) != 1:
+            return [], False
+        op, av = items[0]
+        if op in (_c.LITERAL, _c.NOT_LITERAL, _c.ANY, _c.IN):
+            return [self._class(op, av, flags)], True
+        if op is _c.SUBPATTERN:
+            return self._single(list(av[3]), (flags | av[1]) & ~av[2])
+        if op is _c.BRANCH:
+            return [part for branch in av[1] for part in self._single(list(branch), flags)[0]], False
+        return [], False
+
+    def _loop(self, op: Any, items: Any, flags: int, then: int, guard: _Guard | None) -> int:
+        head = self._state()
+        body = self._sequence(items, flags, head)
+        self.heads[head] = (guard, then)
+        self.leads[head] = self._ordered(op, body, (guard, then))
+        return head
+
+    def _choice(self, op: Any, body: int, way_out: tuple[_Guard | None, int]) -> int:
+        return self._state(leads=self._ordered(op, body, way_out))
+
+    def _ordered(self, op: Any, body: int, way_out: tuple[_Guard | None, int]) -> list[tuple[_Guard | None, int]]:
+        return [way_out, (None, body)] if op is _c.MIN_REPEAT else [(None, body), way_out]
+
+    def _atomic(self, items: Any, flags: int, then: int) -> int:
+        if len(items) == 1 and items[0][0] is _c.MAX_REPEAT:
+            return self._repeat(_c.POSSESSIVE_REPEAT, items[0][1], flags, then)
+        return self._through(_Perhaps(), self._sequence(items, flags, self._through(_Perhaps(), then)))
+
+    # Letters: characters that no class of the pattern tells apart are one letter.
+
+    def _class(self, op: Any, av: Any, flags: int) -> _Class:
+        spans = _spans(op, repr(av), _Hidden(av), flags & ~re.MULTILINE, self._alphabet)
+        found = _Class(tuple(a for a, _ in spans), tuple(b for _, b in spans))
+        return self._classes.setdefault(found, found)
+
+    def _letters(self) -> None:
+        """Give every class the letters that it has, and keep an example of each letter."""
+        classes = list(self._classes)
+        asked_before = {
+            part for leads in self.leads for guard, _ in leads if guard and guard.before for part in guard.classes()
+        }
+        cuts = sorted({0, *(at for part in classes for at in (*part.starts, *part.ends))})
+        examples: dict[tuple[bool, ...], int] = {}
+        for at in cuts:
+            if at < len(self._alphabet):
+                signature = tuple(part.has(at) for part in classes)
+                examples[signature] = min(examples.get(signature, at), at, key=_readability(self._alphabet))
+        self.letters = [_example(self._alphabet, at) for at in examples.values()]
+        for letter, signature in enumerate(examples):
+            for part, member in zip(classes, signature, strict=True):
+                if member:
+                    part.members.add(letter)
+        # What stands before matters only as far as some condition asks about it.
+        seen: dict[tuple[bool, ...], int] = {}
+        self.memory = [
+            seen.setdefault(tuple(letter in part.members for part in asked_before), letter)
+            for letter in range(len(self.letters))
+        ]
+
+    # Running
+
+    def ways(self, state: int, before: int, after: int) -> tuple[_Way, ...]:
+        """What the matcher tries from a state between two characters, in order: steps over `after`, or acceptance."""
+        key = (state, before, after)
+        if key not in self._cache:
+            found: list[_Way] = []
+            self._walk(state, before, after, True, Counter(), found, _MOVE)
+            self._cache[key] = tuple(found)
+        return self._cache[key]
+
+    def _walk(
+        self, state: int, before: int, after: int, sure: bool, passed: Counter[int], found: list[_Way], kind: int
+    ) -> None:
+        if state == self.accept:
+            found.append((_ACCEPT, state, sure))
+            return
+        takes = self.takes[state]
+        if takes is not None:
+            if after in takes.members:
+                found.append((kind, self.leads[state][0][1], sure))
+            return
+        if passed[state] > (state in self.heads) or len(found) > _MOST_WAYS:
+            if len(found) > _MOST_WAYS:
+                raise _Unproven(f"more than {_MOST_WAYS} ways to go on at one character")
+            return
+        # A loop whose body matched nothing is left, not entered again.
+        leads = self.leads[state] if not passed[state] else [self.heads[state]]
+        passed[state] += 1
+        for guard, target in leads:
+            holds = True if guard is None else guard.holds(before, after)
+            if isinstance(guard, _Ahead):
+                self._walk(guard.start, before, after, False, Counter(), found, _SPAWN)
+            if holds is not False:
+                self._walk(target, before, after, sure and holds is True, passed, found, kind)
+        passed[state] -= 1
+
+
+@dataclass(frozen=True)
+class _Hidden:
+    """An argument that is no part of a cache's key."""
+
+    value: Any
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Hidden)
+
+    def __hash__(self) -> int:
+        return 0
+
+
+@lru_cache(maxsize=4096)
+def _spans(op: Any, _: str, av: _Hidden, flags: int, alphabet: str | bytes) -> tuple[tuple[int, int], ...]:
+    """Where the characters of a class lie in the alphabet, according to `re` itself."""
+    state = _parser.State()
+    state.flags = flags
+    one = _parser.SubPattern(state, [(op, av.value)])
+    run = _parser.SubPattern(state, [(_c.MAX_REPEAT, (1, _c.MAXREPEAT, one))])
+    compiled: re.Pattern[Any] = _compiler.compile(run, flags)
+    return tuple(match.span() for match in compiled.finditer(alphabet))
+
+
+def _readability(alphabet: str | bytes) -> Any:
+    def key(at: int) -> tuple[bool, int]:
+        return not _example(alphabet, at).isprintable(), at
+
+    return key
+
+
+def _example(alphabet: str | bytes, at: int) -> str:
+    return alphabet[at] if isinstance(alphabet, str) else chr(alphabet[at])
+
+
+_Runs = tuple[tuple[int, int], ...]  # twice the state, plus one if the run certainly takes place; how many
+_Node = tuple[int, int | None, _Runs]  # letter before, state of the main run (None: there is none), failed runs
+
+
+class _Impossible(Exception):
+    """A run that was supposed to fail accepts."""
+
+
+class _Exploration:
+    """All combinations of a main run and failed runs that some text leads to."""
+
+    def __init__(self, automaton: _Automaton, use: Use) -> None:
+        self._automaton = automaton
+        self._use = use
+        self._universal: dict[tuple[int, frozenset[int]], bool] = {}
+        self._parents: dict[_Node, tuple[_Node, int] | None] = {}
+        self._queue: list[tuple[int, int, int, _Node]] = []
+        self._most = 0
+
+    def verdict(self) -> Verdict:
+        """Explore, the most runs first, until all is seen or too many runs are."""
+        for node in self._beginnings():
+            self._add(node, None, 0)
+        while self._queue:
+            runs, depth, _, node = heapq.heappop(self._queue)
+            if -runs > MOST_RUNS:
+                return Verdict(linear=False, runs=-runs, reason=f"{-runs} runs at once", attack=self._attack(node))
+            if len(self._parents) > MOST_COMBINATIONS:
+                return Verdict(linear=False, reason=f"more than {MOST_COMBINATIONS} combinations of runs: not decided")
+            for letter in range(len(self._automaton.letters)):
+                for following in self._step(node, letter):
+                    self._add(following, (node, letter), depth + 1)
+        return Verdict(linear=True, runs=self._most)
+
+    def _beginnings(self) -> Iterator[_Node]:
+        start = self._automaton.start
+        if self._use in (Use.SEARCH, Use.SCAN):
+            yield (_START, _SCAN, ())
+        else:
+            yield (_START, start, ())
+            if not self._is_universal(_START, frozenset({start})):
+                yield (_START, None, ((2 * start + 1, 1),))
+
+    def _add(self, node: _Node, parent: tuple[_Node, int] | None, depth: int) -> None:
+        if node not in self._parents:
+            self._parents[node] = parent
+            runs = sum(count for _, count in node[2])
+            self._most = max(self._most, runs)
+            heapq.heappush(self._queue, (-runs, depth, len(self._parents), node))
+
+    def _step(self, node: _Node, letter: int) -> Iterator[_Node]:
+        before, main, runs = node
+        failed: Counter[int] = Counter()
+        memory = self._automaton.memory[letter]
+        try:
+            for run, count in runs:
+                for way in self._automaton.ways(run // 2, before, letter):
+                    self._fail(way, bool(run % 2), count, memory, failed)
+        except _Impossible:
+            return
+        for state, aside in self._main(main, before, letter):
+            together = failed.copy()
+            together.update(aside)
+            if state is not None or together:
+                yield memory, state, tuple(sorted(together.items()))
+
+    def _fail(self, way: _Way, certain: bool, count: int, memory: int, failed: Counter[int]) -> None:
+        """Follow one way of a failed run."""
+        kind, target, sure = way
+        certain = certain and sure and kind != _SPAWN
+        if kind == _ACCEPT or (kind == _MOVE and self._is_universal(memory, frozenset({target}))):
+            if certain:
+                raise _Impossible
+            return
+        failed[2 * target + certain] += count
+
+    def _main(self, main: int | None, before: int, letter: int) -> Iterator[tuple[int | None, Counter[int]]]:
+        """Where the main run may go, each time with the runs that were tried before and failed."""
+        aside: Counter[int] = Counter()
+        if main is None:
+            yield None, aside
+        elif main == _SCAN:
+            yield from self._scan(before, letter, aside)
+        else:
+            for way in self._automaton.ways(main, before, letter):
+                if way[0] == _ACCEPT:
+                    if self._use is Use.SCAN:
+                        yield from self._scan(before, letter, aside.copy())
+                    else:
+                        yield None, aside.copy()
+                elif way[0] == _MOVE:
+                    yield way[1], aside.copy()
+                if not self._set_aside(way, letter, aside):
+                    return
+
+    def _scan(self, before: int, letter: int, aside: Counter[int]) -> Iterator[tuple[int | None, Counter[int]]]:
+        """The main run between matches: a match begins here, or none does."""
+        for way in self._automaton.ways(self._automaton.start, before, letter):
+            if way[0] == _ACCEPT and self._use is Use.SEARCH:
+                yield None, aside.copy()
+            elif way[0] == _MOVE:
+                yield way[1], aside.copy()
+            # An empty match is followed by another attempt at the same place.
+            if not self._set_aside(way, letter, aside) and (way[0] != _ACCEPT or self._use is Use.SEARCH):
+                return
+        yield _SCAN, aside
+
+    def _set_aside(self, way: _Way, letter: int, aside: Counter[int]) -> bool:
+        """Count a way among the failed ones; False if it cannot have failed."""
+        try:
+            self._fail(way, True, 1, self._automaton.memory[letter], aside)
+        except _Impossible:
+            return False
+        return True
+
+    def _is_universal(self, before: int, states: frozenset[int]) -> bool:
+        """Whether one of the states accepts every continuation, so that a run in them cannot fail."""
+        key = (before, states)
+        if key in self._universal:
+            return self._universal[key]
+        seen, todo = {key}, [key]
+        while todo:
+            following = self._continuations(*todo.pop())
+            if following is None or any(self._universal.get(one) is False for one in following):
+                self._universal[key] = False
+                return False
+            fresh = following - seen
+            seen |= fresh
+            todo += fresh
+            if len(seen) > _MOST_SETS:
+                self._universal[key] = False
+                return False
+        self._universal.update(dict.fromkeys(seen, True))
+        return True
+
+    def _continuations(self, before: int, states: frozenset[int]) -> set[tuple[int, frozenset[int]]] | None:
+        """The sets that the next letters lead to; None if some continuation is certainly, or perhaps, not accepted."""
+        found = set()
+        for letter in (_END, *range(len(self._automaton.letters))):
+            ways = [way for state in states for way in self._automaton.ways(state, before, letter) if way[2]]
+            if any(kind == _ACCEPT for kind, _, _ in ways):
+                continue
+            targets = frozenset(target for kind, target, _ in ways if kind == _MOVE)
+            if not targets:
+                return None
+            found.add((self._automaton.memory[letter], targets))
+        return found
+
+    def _attack(self, node: _Node) -> Attack:
+        """The text that led to a node, cut into a beginning and what makes the runs more."""
+        nodes, letters = [node], []
+        while (parent := self._parents[nodes[-1]]) is not None:
+            nodes.append(parent[0])
+            letters.append(self._automaton.letters[parent[1]])
+        nodes.reverse()
+        text = "".join(reversed(letters))
+        first, last = _growth(nodes)
+        return Attack(text[:first], text[first:last], self._suffix(node))
+
+    def _suffix(self, node: _Node) -> str:
+        """A character after which the failed runs have failed, if the end of the text is not enough."""
+        before, _, runs = node
+        ends = [way for run, _ in runs for way in self._automaton.ways(run // 2, before, _END)]
+        if not any(kind == _ACCEPT for kind, _, _ in ends):
+            return ""
+        for letter, example in enumerate(self._automaton.letters):
+            if not any(self._automaton.ways(run // 2, before, letter) for run, _ in runs):
+                return example
+        return ""
+
+
+def _growth(nodes: list[_Node]) -> tuple[int, int]:
+    """Two points on the way between which the runs became more, while the rest stayed the same: shortest first."""
+    for length in range(1, len(nodes)):
+        for last in range(length, len(nodes)):
+            one, other = nodes[last - length], nodes[last]
+            counts, later = Counter(dict(one[2])), Counter(dict(other[2]))
+            if one[:2] == other[:2] and counts and counts < later and set(counts) == set(later):
+                return last - length, last
+    return 0, len(nodes) - 1

@@ -1,0 +1,301 @@
+"""Every regular expression in src/ runs in linear time on every text, or stands in linear_patterns.toml with a reason.
+
+Finds the uses of `re` in the syntax trees, puts together what the patterns are, and lets `backtracking` prove each.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import importlib
+import re
+import sys
+import tomllib
+from collections import defaultdict
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+ROOT = Path(__file__).resolve().parents[1]
+if str(ROOT) not in sys.path:
+    sys.path.insert(0, str(ROOT))
+
+from scripts.backtracking import Use, Verdict, prove  # noqa: E402
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+SOURCES = ROOT / "src"
+LIST = Path(__file__).with_name("linear_patterns.toml")
+_ONCE = {"match": Use.MATCH, "fullmatch": Use.FULLMATCH, "search": Use.SEARCH}
+_USES = _ONCE | dict.fromkeys(("finditer", "findall", "sub", "subn", "split"), Use.SCAN)
+_HARMLESS = {"pattern", "flags", "groups", "groupindex"}
+_FLAGS_AT = {"compile": 1, "split": 3, "sub": 4, "subn": 4} | dict.fromkeys((*_ONCE, "finditer", "findall"), 2)
+
+
+@dataclass(frozen=True, slots=True)
+class PatternUse:
+    """One way in which one pattern of the sources is applied."""
+
+    file: str
+    line: int
+    where: str  # the constant or function that holds it
+    use: Use
+    pattern: str | bytes | None  # None: not known before the program runs
+    flags: int = 0
+    source: str = ""
+
+    @property
+    def place(self) -> str:
+        """Where a reader finds it."""
+        return f"{self.file}:{self.line} ({self.where})"
+
+    def verdict(self) -> Verdict:
+        """Whether it is linear; a pattern that is not known is not."""
+        if self.pattern is None:
+            return Verdict(linear=False, reason=f"cannot be put together before the program runs: {self.source}")
+        return _proven(self.pattern, self.flags, self.use)
+
+
+@lru_cache(maxsize=4096)
+def _proven(pattern: str | bytes, flags: int, use: Use) -> Verdict:
+    return prove(pattern, flags, use)
+
+
+def inventory(sources: Path = SOURCES) -> list[PatternUse]:
+    """Every use of a regular expression below the folder, by file and line."""
+    modules = [_Module(path, sources) for path in sorted(sources.rglob("*.py"))]
+    by_name = {module.name: module for module in modules}
+    uses: dict[tuple[str, str], set[Use]] = defaultdict(set)
+    for module in modules:
+        module.note_uses(uses, by_name)
+    return [use for module in modules for use in module.patterns(uses)]
+
+
+class _Module:
+    """The syntax tree of one file, with what is needed to understand an expression in it."""
+
+    def __init__(self, path: Path, sources: Path) -> None:
+        self.file = path.relative_to(sources.parent).as_posix()
+        self.name = ".".join(path.relative_to(sources).with_suffix("").parts).removesuffix(".__init__")
+        self.tree = ast.parse(path.read_text("utf-8"), self.file)
+        self.parents = {child: node for node in ast.walk(self.tree) for child in ast.iter_child_nodes(node)}
+        self.imported = dict(self._imports())
+        self.constants = {
+            target.id: node
+            for node in self.tree.body
+            for target in ([*node.targets] if isinstance(node, ast.Assign) else [getattr(node, "target", None)])
+            if isinstance(target, ast.Name)
+        }
+
+    def _imports(self) -> Iterator[tuple[str, tuple[str, str]]]:
+        """Local name → module and name there ('' for the module itself)."""
+        for node in ast.walk(self.tree):
+            if isinstance(node, ast.Import):
+                yield from ((alias.asname or alias.name.split(".")[0], (alias.name, "")) for alias in node.names)
+            elif isinstance(node, ast.ImportFrom):
+                yield from ((alias.asname or alias.name, (node.module or "", alias.name)) for alias in node.names)
+
+    # How constants are used
+
+    def note_uses(self, uses: dict[tuple[str, str], set[Use]], modules: Mapping[str, _Module]) -> None:
+        """Note how this module applies the constants of its own and of others."""
+        for node in ast.walk(self.tree):
+            if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
+                owner, name = self._owner(node.id, modules)
+                if owner and (use := self._use_of(node)):
+                    uses[owner, name].add(use)
+            elif isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
+                module, inside = self.imported.get(node.value.id, ("", ""))
+                module = f"{module}.{inside}" if inside else module
+                if module in modules and (use := self._use_of(node)):
+                    uses[module, node.attr].add(use)
+
+    def _owner(self, name: str, modules: Mapping[str, _Module]) -> tuple[str, str]:
+        if name in self.constants:
+            return self.name, name
+        module, inside = self.imported.get(name, ("", ""))
+        return (module, inside) if module in modules and inside in modules[module].constants else ("", "")
+
+    def _use_of(self, node: ast.expr) -> Use | None:
+        """How the pattern that this expression stands for is applied; anything unknown counts as the worst."""
+        parent = self.parents[node]
+        if not isinstance(parent, ast.Attribute) or parent.value is not node:
+            return Use.SCAN
+        if parent.attr in _HARMLESS:
+            return None
+        use = _USES.get(parent.attr, Use.SCAN)
+        call = self.parents[parent]
+        from_position = isinstance(call, ast.Call) and call.func is parent and len(call.args) + len(call.keywords) > 1
+        return Use.SCAN if from_position else use
+
+    # The patterns
+
+    def patterns(self, uses: Mapping[tuple[str, str], Iterable[Use]]) -> Iterator[PatternUse]:
+        """The patterns that this module compiles or applies."""
+        for node in ast.walk(self.tree):
+            if isinstance(node, ast.Call) and (method := self._method(node.func)):
+                found = self._read(node, method)
+                for use in sorted(self._applied(node, method, uses), key=lambda use: use.value):
+                    yield replace(found, use=use)
+
+    def _method(self, function: ast.expr) -> str:
+        """Which function of `re` is called, if one is."""
+        match function:
+            case ast.Attribute(value=ast.Name(id=name), attr=attr) if self.imported.get(name) == ("re", ""):
+                return attr if attr in _FLAGS_AT else ""
+            case ast.Name(id=name) if self.imported.get(name, ("", ""))[0] == "re":
+                attr = self.imported[name][1]
+                return attr if attr in _FLAGS_AT else ""
+            case _:
+                return ""
+
+    def _applied(self, node: ast.Call, method: str, uses: Mapping[tuple[str, str], Iterable[Use]]) -> set[Use]:
+        if method != "compile":
+            return {_USES[method]}
+        parent = self.parents[node]
+        if isinstance(parent, ast.Attribute):
+            return {self._use_of(node) or Use.SCAN}
+        match parent:
+            case ast.Assign(targets=[ast.Name(id=name)]) | ast.AnnAssign(target=ast.Name(id=name)) if (
+                self.constants.get(name) is parent
+            ):
+                return set(uses.get((self.name, name), ())) or {Use.SCAN}
+            case _:
+                return {Use.SCAN}
+
+    def _read(self, node: ast.Call, method: str) -> PatternUse:
+        arguments: dict[str, ast.expr] = {keyword.arg: keyword.value for keyword in node.keywords if keyword.arg}
+        expression = node.args[0] if node.args else arguments["pattern"]
+        at = _FLAGS_AT[method]
+        flags = node.args[at] if len(node.args) > at else arguments.get("flags")
+        source = ast.unparse(expression)
+        found = PatternUse(self.file, node.lineno, self._where(node), Use.SCAN, None, source=source)
+        pattern = self._value(expression)
+        number = self._value(flags) if flags is not None else 0
+        if isinstance(pattern, re.Pattern):
+            return replace(found, pattern=pattern.pattern, flags=pattern.flags & ~re.UNICODE)
+        if not isinstance(pattern, str | bytes) or not isinstance(number, int):
+            return found
+        return replace(found, pattern=pattern, flags=int(number))
+
+    def _where(self, node: ast.AST) -> str:
+        """The name of the function or constant around a node."""
+        names = []
+        while (node := self.parents.get(node, self.tree)) is not self.tree:
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+                names.append(node.name)
+            elif isinstance(node, ast.Assign | ast.AnnAssign) and node in self.tree.body:
+                names += [name for name, value in self.constants.items() if value is node]
+        return ".".join(reversed(names)) or "<module>"
+
+    def _value(self, expression: ast.expr) -> Any:
+        """What an expression evaluates to, if only constants of the module take part; None otherwise."""
+        try:
+            return ast.literal_eval(expression)
+        except ValueError:
+            pass
+        names = {node.id for node in ast.walk(expression) if isinstance(node, ast.Name)}
+        if names & self._local_names(expression):
+            return None
+        # Names from other modules need the module itself; it runs nothing but definitions.
+        known = {"re": re} if names == {"re"} else vars(importlib.import_module(self.name))
+        try:
+            return eval(compile(ast.Expression(expression), self.file, "eval"), known)  # noqa: S307 - our own sources
+        except NameError:
+            return None
+
+    def _local_names(self, node: ast.AST) -> set[str]:
+        """The names that the functions around a node bind."""
+        names: set[str] = set()
+        while (node := self.parents.get(node, self.tree)) is not self.tree:
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda | ast.comprehension | ast.expr):
+                for inner in ast.walk(node):
+                    if isinstance(inner, ast.arg):
+                        names.add(inner.arg)
+                    elif isinstance(inner, ast.Name) and isinstance(inner.ctx, ast.Store):
+                        names.add(inner.id)
+        return names
+
+
+@dataclass(frozen=True, slots=True)
+class Exemption:
+    """A pattern that needs no proof, and why; or, of one that is put together at run time, what to prove instead."""
+
+    file: str
+    where: str
+    reason: str
+    proven_by: str = ""  # module:name of a function without parameters, or of a value, that holds patterns
+
+    def built(self) -> Iterator[PatternUse]:
+        """The patterns to prove instead."""
+        module, _, name = self.proven_by.partition(":")
+        if name:
+            value = getattr(importlib.import_module(module), name)
+            for pattern, flags in _held(value() if callable(value) else value):
+                yield PatternUse(self.file, 0, f"{self.where}: {self.proven_by}", Use.SCAN, pattern, flags)
+
+
+def _held(value: object) -> Iterator[tuple[str | bytes, int]]:
+    """The patterns in a value, however deep."""
+    if isinstance(value, re.Pattern):
+        yield value.pattern, value.flags & ~re.UNICODE
+    elif isinstance(value, Mapping):
+        for item in value.values():
+            yield from _held(item)
+    elif isinstance(value, list | tuple | set | frozenset):
+        for item in value:
+            yield from _held(item)
+
+
+def exemptions(path: Path = LIST) -> list[Exemption]:
+    """The list beside this file."""
+    return [Exemption(**entry) for entry in tomllib.loads(path.read_text("utf-8")).get("pattern", [])]
+
+
+def problems(uses: Iterable[PatternUse], listed: Iterable[Exemption]) -> list[str]:
+    """What is wrong: patterns that are neither proven nor listed, entries of the list that nothing needs."""
+    needed = {(entry.file, entry.where): False for entry in listed}
+    found = []
+    for use in uses:
+        verdict = use.verdict()
+        if verdict.linear:
+            continue
+        if (use.file, use.where) in needed:
+            needed[use.file, use.where] = True
+        else:
+            found.append(_described(use, verdict))
+    for entry in listed:
+        found += [_described(use, verdict) for use in entry.built() if not (verdict := use.verdict()).linear]
+    unneeded = [place for place, hit in needed.items() if not hit]
+    return found + [f"{LIST.name}: nothing needs the entry for {where} of {file}" for file, where in unneeded]
+
+
+def _described(use: PatternUse, verdict: Verdict) -> str:
+    pattern = "" if use.pattern is None else f"\n    pattern  {use.pattern!r}"
+    attack = "" if verdict.attack is None else f"\n    attack   {verdict.attack}"
+    return f"{use.place}: {use.use.value} is not proven linear: {verdict.reason}{pattern}{attack}"
+
+
+def main() -> int:
+    """Check, print what is wrong, and how much was checked."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--list", action="store_true", help="print every use with its verdict")
+    options = parser.parse_args()
+    sys.path.insert(0, str(SOURCES))
+    uses, listed = inventory(), exemptions()
+    for use in uses if options.list else ():
+        verdict = use.verdict()
+        print("linear" if verdict.linear else "LISTED", verdict.runs, use.use.value, use.place, repr(use.pattern))
+    found = problems(uses, listed)
+    for text in found:
+        print(text, file=sys.stderr)
+    proven = sum(use.verdict().linear for use in uses)
+    print(f"{len(uses)} uses of patterns: {proven} proven linear, {len(listed)} entries listed, {len(found)} problems")
+    return 1 if found else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
