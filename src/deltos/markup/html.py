@@ -5,11 +5,10 @@ from __future__ import annotations
 import codecs
 import re
 from typing import TYPE_CHECKING
-from urllib.parse import urljoin
 
 from deltos.markup.html_chrome import main_part, strip_structure
 from deltos.markup.html_walk import HtmlWalker
-from deltos.markup.links import LinkCollector
+from deltos.markup.links import LinkCollector, join_url
 from deltos.markup.model import Document
 from deltos.markup.text import collapse, visible
 
@@ -22,6 +21,8 @@ _META_CHARSET = re.compile(rb"<meta[^>]{0,200}?charset\s*=\s*[\"']?\s*([\w-]+)",
 _TITLE_SEPARATORS = re.compile(r"\s+[|·»—–]\s+|\s+-\s+(?=\S+$)")
 _REFRESH_URL = re.compile(r"^\s*[0-2]\s*;\s*url\s*=\s*['\"]?([^'\"]+)", re.IGNORECASE)
 _FEW_CHARACTERS = 1_500
+# Python calls these encodings too; a page that claims one wants escapes read that make no text, or much time.
+_NOT_FOR_PAGES = frozenset(("punycode", "idna", "unicode-escape", "unicode_escape", "raw-unicode-escape", "utf-7"))
 
 
 def parse_html(data: bytes, *, url: str, charset: str = "") -> Document:
@@ -64,7 +65,7 @@ def decode(data: bytes, charset: str = "") -> str:
     declared = _META_CHARSET.search(data[:4096])
     for name in (charset, declared.group(1).decode("ascii") if declared else "", "utf-8"):
         try:
-            if name:
+            if name and codecs.lookup(name).name not in _NOT_FOR_PAGES:
                 return data.decode(name)
         except (LookupError, ValueError):
             continue  # a wrong declaration: try the next
@@ -73,7 +74,7 @@ def decode(data: bytes, charset: str = "") -> str:
 
 def _base_url(tree: LexborHTMLParser, url: str) -> str:
     base = tree.css_first("base[href]")
-    return urljoin(url, base.attributes.get("href") or "") if base is not None else url
+    return (join_url(url, base.attributes.get("href") or "") or url) if base is not None else url
 
 
 def _head_facts(tree: LexborHTMLParser, base_url: str) -> tuple[str, str, str]:
@@ -82,11 +83,11 @@ def _head_facts(tree: LexborHTMLParser, base_url: str) -> tuple[str, str, str]:
         attributes = node.attributes
         content = attributes.get("content") or ""
         if node.tag == "link":
-            canonical = urljoin(base_url, attributes.get("href") or "")
+            canonical = join_url(base_url, attributes.get("href") or "")
         elif (attributes.get("name") or "").lower() == "robots":
             robots = content.lower()
         elif found := _REFRESH_URL.match(content):
-            moved_to = urljoin(base_url, found.group(1).strip())
+            moved_to = join_url(base_url, found.group(1))
     return canonical, robots, moved_to
 
 

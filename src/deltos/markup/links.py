@@ -23,7 +23,7 @@ class LinkCollector:
             return
         url = self._joined.get(href)
         if url is None:
-            url = self._joined[href] = self._join(href)
+            url = self._joined[href] = join_url(self._base_url, href)
         if url:
             self._texts.setdefault(url, []).append(text)
 
@@ -35,8 +35,10 @@ class LinkCollector:
             for text in dict.fromkeys(filter(None, texts)) or ("",)
         )
 
-    def _join(self, href: str) -> str:
-        try:
-            return urljoin(self._base_url, href.strip())
-        except ValueError:
-            return ""  # a malformed address in the page is not a link
+
+def join_url(base_url: str, href: str) -> str:
+    """Where `href` leads from `base_url`; empty for what is no address."""
+    try:
+        return urljoin(base_url, href.strip())
+    except ValueError:
+        return ""

@@ -19,32 +19,39 @@ def parse_notebook(text: str, *, url: str, title: str = "") -> Document:
     """The notebook at `url` as sections; pictures and other binary outputs are left out."""
     try:
         notebook = json.loads(text)
-    except ValueError as exc:
+    except (ValueError, RecursionError) as exc:
         raise SourceError(f"Not a notebook: {exc}") from exc
     cells = notebook.get("cells") if isinstance(notebook, dict) else None
     if not isinstance(cells, list):
         raise SourceError("Not a notebook: it has no list of cells")
-    metadata = notebook.get("metadata") or {}
-    language = str((metadata.get("kernelspec") or {}).get("language") or "python")
+    named = _mapping(_mapping(notebook.get("metadata")).get("kernelspec")).get("language")
+    language = named if isinstance(named, str) else "python"
     parts = [_cell(cell, language) for cell in cells if isinstance(cell, dict)]
-    return parse_markdown("\n\n".join(filter(None, parts)), url=url, title=title)
+    # an escape such as \ud800 writes half a character, which no store can keep
+    joined = "\n\n".join(filter(None, parts)).encode("utf-8", "replace").decode()
+    return parse_markdown(joined, url=url, title=title)
 
 
 def _cell(cell: dict[str, Any], language: str) -> str:
     source = _joined(cell.get("source"))
     if cell.get("cell_type") != "code":
         return source
-    outputs = [_output(output) for output in cell.get("outputs") or [] if isinstance(output, dict)]
+    listed = cell.get("outputs")
+    outputs = [_output(output) for output in listed if isinstance(output, dict)] if isinstance(listed, list) else []
     blocks = [fenced(source, language)] if source.strip() else []
     return "\n\n".join(blocks + [fenced(text) for text in outputs if text.strip()])
 
 
 def _output(output: dict[str, Any]) -> str:
-    text = _joined(output.get("text")) or _joined((output.get("data") or {}).get("text/plain"))
+    text = _joined(output.get("text")) or _joined(_mapping(output.get("data")).get("text/plain"))
     return text[:_MOST_OUTPUT_CHARACTERS].rstrip()
+
+
+def _mapping(value: object) -> dict[str, Any]:
+    return value if isinstance(value, dict) else {}
 
 
 def _joined(value: object) -> str:
     if isinstance(value, list):
-        return "".join(map(str, value))
+        return "".join(part for part in value if isinstance(part, str))
     return value if isinstance(value, str) else ""

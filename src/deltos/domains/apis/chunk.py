@@ -60,13 +60,15 @@ def group_operations(operations: Iterable[Operation]) -> dict[str, list[Operatio
 def unique_keys(operations: Iterable[Operation]) -> Iterator[tuple[str, Operation]]:
     """Each operation with a key of its own: a name or number is added where method and path are taken."""
     seen: set[str] = set()
+    numbers: dict[str, int] = {}  # counting on from the last one: thousands may have the same name
     for operation in operations:
         key = f"WEBHOOK {operation.key}" if operation.webhook else operation.key
         if key in seen:
             key = f"{key}#{operation.name}"
-        number, unnumbered = 2, key
+        unnumbered = key
         while key in seen:
-            key, number = f"{unnumbered}~{number}", number + 1
+            numbers[unnumbered] = numbers.get(unnumbered, 1) + 1
+            key = f"{unnumbered}~{numbers[unnumbered]}"
         seen.add(key)
         yield key, operation
 

@@ -6,7 +6,7 @@ import json
 import re
 import shlex
 from typing import TYPE_CHECKING
-from urllib.parse import quote, urlsplit
+from urllib.parse import quote
 
 from deltos.domains.apis.outline import follow, label, members_of
 from deltos.domains.apis.prose import is_true, text_of
@@ -128,7 +128,7 @@ def _url(operation: Operation, overview: Overview) -> str:
 def _server(operation: Operation, overview: Overview) -> str:
     """The address that the call goes to: absolute, or a variable to set."""
     server = operation.server or (overview.servers[0] if overview.servers else "")
-    if urlsplit(server).scheme in ("http", "https"):
+    if server.lower().startswith(("http:", "https:")):
         return _double(server)
     if variable := re.match(r"\{\{([^}]+)\}\}", server):
         return _variable(variable[1]) + _double(server[variable.end() :])

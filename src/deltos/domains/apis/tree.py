@@ -63,7 +63,7 @@ def _load_lenient_json(data: bytes) -> Tree:
     """JSON with a byte order mark, control characters or NaN; as YAML, with comments or trailing commas."""
     text = decode_text(data)
     try:
-        return Tree(json.loads(text, strict=False), ("The file is not strict JSON.",))
+        return Tree(_well_formed(json.loads(text, strict=False)), ("The file is not strict JSON.",))
     except RecursionError:
         raise SourceError(_TOO_DEEP, hint=f"At most about {MAX_DEPTH} levels are supported.") from None
     except ValueError as exc:
@@ -76,6 +76,16 @@ def _load_lenient_json(data: bytes) -> Tree:
         else:
             return Tree(tree.value, ("The file is not strict JSON.", *tree.warnings))
     raise SourceError(f"Not valid JSON: {problem}", hint="The file may be truncated; fetch it again.")
+
+
+def _well_formed(value: Json) -> Json:
+    """`value` without lone surrogates, which an escape such as \\ud800 can write and no store can keep."""
+    text = json.dumps(value, ensure_ascii=False)
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return json.loads(text.encode("utf-8", "replace"))
+    return value
 
 
 def _merge_duplicate_paths(data: bytes, value: Json) -> tuple[Json, tuple[str, ...]]:

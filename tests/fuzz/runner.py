@@ -1,0 +1,46 @@
+"""Runs inputs in a child that may hang or die, and says what broke."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fuzz.campaign import ChildProcess, Stopped
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+# Far more than any machine needs for an input that is not stuck: `make fuzz` measures, tests do not.
+HANG_CPU_SECONDS = 20.0
+
+
+class Runner:
+    """One child for all targets; a new one after each that hung or died."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._children = 0
+        self._child: ChildProcess | None = None
+
+    def findings(self, **request: object) -> list[str]:
+        """What a request found, as lines for a person."""
+        if self._child is None:
+            self._children += 1
+            scratch = self._folder / str(self._children)
+            scratch.mkdir()
+            self._child = ChildProcess(scratch, hang_cpu_seconds=HANG_CPU_SECONDS)
+        try:
+            events = list(self._child.ask(**request))
+        except Stopped as stopped:
+            self.close()
+            return [f"{stopped.kind} at {stopped.data!r}"]
+        return [
+            f"{event['detail']}\n{bytes.fromhex(event.get('data', ''))!r}"
+            for event in events
+            if event["event"] == "finding"
+        ]
+
+    def close(self) -> None:
+        """End the child."""
+        if self._child is not None:
+            self._child.close()
+            self._child = None

@@ -1,0 +1,20 @@
+"""Inputs that once broke a parser: they break it no more."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+from fuzz.corpus import REGRESSIONS, regressions
+from fuzz.targets import all_targets
+
+if TYPE_CHECKING:
+    from tests.fuzz.runner import Runner
+
+
+@pytest.mark.parametrize("name", sorted(path.name for path in REGRESSIONS.iterdir()))
+def test_what_once_broke_it_breaks_it_no_more(runner: Runner, name: str) -> None:
+    files = [str(path) for path in regressions(all_targets()[name])]
+    assert files
+    broken = runner.findings(do="replay", target=name, files=files)
+    assert not broken, "\n\n".join(broken)
