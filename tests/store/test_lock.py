@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from deltos.errors import StoreUnwritable
-from deltos.store.lock import hold_lock, try_lock
+from deltos.store.lock import hold_lock, try_lock, try_noted_lock
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -63,3 +63,18 @@ def test_a_lock_in_a_folder_that_cannot_be_made_is_a_named_error(tmp_path: Path)
     (tmp_path / "file").write_text("not a folder")
     with pytest.raises(StoreUnwritable, match="DELTOS_HOME"), try_lock(tmp_path / "file" / "l"):
         pass
+
+
+def test_the_note_of_a_lock_outlives_a_holder_that_was_killed(tmp_path: Path) -> None:
+    with try_noted_lock(tmp_path / "l") as lock, try_noted_lock(tmp_path / "l") as other:
+        assert lock is not None
+        assert other is None
+        assert lock.read_note() == ""
+        lock.write_note("a long note")
+        lock.write_note("short")
+    holder = start_holder(tmp_path / "l")
+    holder.kill()
+    holder.communicate()
+    with try_noted_lock(tmp_path / "l") as lock:
+        assert lock is not None
+        assert lock.read_note() == "short"

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import signal
 import sys
 import time
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,7 +21,7 @@ from deltos.private_hosts import PrivateHosts
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from deltos.app import App
     from deltos.cli.command import Subparsers
@@ -136,7 +138,7 @@ def _crawl(app: App, source_ids: list[str], arguments: argparse.Namespace) -> in
             _crawl_detached(app.config.home, source_id, allow_private_hosts=arguments.allow_private_hosts)
         return 0
     states = [_follow(app.docs, source_id).state for source_id in source_ids]
-    return 1 if "FAILED" in states else 0
+    return _exit_code(states)
 
 
 def _crawl_detached(home: Path, source_id: str, *, allow_private_hosts: str) -> None:
@@ -150,12 +152,27 @@ def _crawl_detached(home: Path, source_id: str, *, allow_private_hosts: str) -> 
 def _follow(docs: Docs, source_id: str) -> SourceStatus:
     """Show the crawl of a source until it ends; do it here unless another process does."""
     line = _Line()
-    while (status := docs.library.status(source_id)).state in ("CRAWLING", "WAITING"):
-        if not docs.library.crawls.run(source_id, lambda: line.show(docs.library.status(source_id))):
-            line.show(status)
-            time.sleep(_POLL_SECONDS)  # another process crawls: look at its progress now and then
+    with _terminable():
+        while (status := docs.library.status(source_id)).state in ("CRAWLING", "WAITING"):
+            if not docs.library.crawls.run(source_id, lambda: line.show(docs.library.status(source_id))):
+                line.show(status)
+                time.sleep(_POLL_SECONDS)  # another process crawls: look at its progress now and then
     line.clear()
     return status
+
+
+@contextmanager
+def _terminable() -> Iterator[None]:
+    """SIGTERM ends a crawl in order, as Ctrl-C does: after a shutdown of the system it must not seem to have died."""
+
+    def end(number: int, _frame: object) -> None:
+        raise SystemExit(128 + number)
+
+    before = signal.signal(signal.SIGTERM, end)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 class _Line:
@@ -227,12 +244,16 @@ def _status(app: App, arguments: argparse.Namespace) -> int:
         print_json(_status_json(status)) if arguments.json else print(_status_text(status))
     if not names and not arguments.json:
         print(render_sources((), (), token_budget=_SHOWN_TOKENS).text)
-    return 1 if "FAILED" in states else 0
+    return _exit_code(states)
+
+
+def _exit_code(states: list[str]) -> int:
+    return 1 if {"FAILED", "INTERRUPTED"} & set(states) else 0
 
 
 def _recrawl(app: App, arguments: argparse.Namespace) -> int:
     library = app.docs.library
-    source = library.recrawl(arguments.source, full=arguments.full)
+    source = library.recrawl(arguments.source, full=arguments.full).source
     code = _crawl(app, [source.id], arguments)
     status = library.status(source.id)
     print_json(_status_json(status)) if arguments.json else print(_status_text(status))
@@ -283,6 +304,7 @@ def _status_json(status: SourceStatus) -> dict[str, Any]:
         "version": status.source.version,
         "status": status.state,
         "reason": status.reason,
+        "reading_when_died": list(status.reading_when_died),
         "pages": status.pages,
         "chunks": status.chunks,
         "done": status.pages_done,

@@ -58,6 +58,11 @@ class Robots:
                 self._by_site[site] = self._read(site)
             return self._by_site[site]
 
+    def known(self, url: str) -> Rules | None:
+        """The rules of the site that `url` belongs to, if they were read already; asks nobody."""
+        parts = urlsplit(url)
+        return self._by_site.get(f"{parts.scheme}://{parts.netloc}")
+
     def _read(self, site: str) -> Rules:
         from protego import Protego  # deferred: only crawling needs it
 

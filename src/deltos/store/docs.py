@@ -186,6 +186,13 @@ class DocsStore:
         with self.database.write() as connection:
             return close_crawl(connection, source_id, state, reason, now)
 
+    def fail_place(self, source_id: str, url: str, reason: str) -> None:
+        """Record that a place is not to be read in this crawl, whether it was met already or not."""
+        place = Place(url, depth=1, state="failed", reason=reason)
+        with self.database.write() as connection:
+            insert_places(connection, source_id, [place])
+            settle_places(connection, source_id, [place])
+
     def queued(self, source_id: str) -> list[Place]:
         """Places that still wait, nearest to the start first."""
         rows = (

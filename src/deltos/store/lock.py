@@ -1,4 +1,4 @@
-"""Locks between processes that the system takes back when their holder dies."""
+"""Locks between processes that the system takes back when their holder dies; what the holder noted stays."""
 
 from __future__ import annotations
 
@@ -13,6 +13,43 @@ from deltos.store.private import make_private_folder, open_private
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
+
+_NOTE_PIECE_BYTES = 65_536
+
+
+class HeldLock:
+    """A lock that this process holds, with a note in its file that outlives the holder."""
+
+    def __init__(self, descriptor: int) -> None:
+        self._descriptor = descriptor
+
+    def read_note(self) -> str:
+        """What this or an earlier holder noted last; empty when it noted nothing."""
+        os.lseek(self._descriptor, 0, os.SEEK_SET)
+        data = bytearray()
+        while piece := os.read(self._descriptor, _NOTE_PIECE_BYTES):
+            data += piece
+        return bytes(data).partition(b"\n")[0].decode("utf-8", "replace")
+
+    def write_note(self, line: str) -> None:
+        """Replace the note. A holder that dies meanwhile leaves the old one or the new one: only its line counts."""
+        data = line.encode() + b"\n"
+        try:
+            os.lseek(self._descriptor, 0, os.SEEK_SET)
+            os.write(self._descriptor, data)
+            os.ftruncate(self._descriptor, len(data))
+        except OSError as exc:
+            raise StoreUnwritable(f"Cannot note what is being done ({exc.strerror})", hint="Is the disk full?") from exc
+
+
+@contextmanager
+def try_noted_lock(path: Path) -> Iterator[HeldLock | None]:
+    """The lock, held until the block ends or the process dies; None when another holds it."""
+    descriptor = _open(path)
+    try:
+        yield HeldLock(descriptor) if _acquire(descriptor, wait=False) else None
+    finally:
+        os.close(descriptor)
 
 
 @contextmanager

@@ -92,7 +92,7 @@ class Desk:
         return self.docs.library.status(source_id)
 
     def recrawl(self, name: str = "site", *, full: bool = False) -> SourceStatus:
-        return self.crawl(self.docs.library.recrawl(name, full=full).id)
+        return self.crawl(self.docs.library.recrawl(name, full=full).source.id)
 
     def search(self, query: str, **options: object) -> list[Passage]:
         return list(self.docs.search.search(Question(query, **options)).passages)  # type: ignore[arg-type]

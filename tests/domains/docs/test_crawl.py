@@ -119,7 +119,7 @@ def test_readers_see_the_old_index_until_the_new_one_is_whole(desk: Desk, site: 
     desk.add(site.url)
     site.html("/", page("Start", "New words.", "a.html"))
     seen: list[tuple[int, int]] = []
-    source_id = desk.docs.library.recrawl("site", full=True).id
+    source_id = desk.docs.library.recrawl("site", full=True).source.id
     desk.docs.library.crawls.run(source_id, lambda: seen.append((len(desk.cited("old")), len(desk.cited("new")))))
     assert seen
     assert set(seen) == {(1, 0)}
@@ -153,7 +153,7 @@ def test_a_crawl_can_be_cancelled_while_it_runs(desk: Desk, site: Site) -> None:
     site.html("/", page("Start", "New words.", "a.html"))
     site.html("/a.html", page("A", "Alpha."))
     library = desk.docs.library
-    source_id = library.recrawl("site", full=True).id
+    source_id = library.recrawl("site", full=True).source.id
     cancelled: list[bool] = []
 
     def cancel() -> None:
@@ -192,8 +192,11 @@ def test_removing_a_source_ends_its_crawl(desk: Desk, site: Site) -> None:
 
 def test_recrawling_while_crawling_is_refused(desk: Desk, site: Site) -> None:
     chain(site, 1)
-    desk.begin(f"{site.url}/0.html")
-    with pytest.raises(BadArgument, match="being crawled already"):
+    source_id = desk.begin(f"{site.url}/0.html")
+    with (
+        try_lock(desk.docs.library.crawls.lock_folder / f"docs-{source_id}.lock"),
+        pytest.raises(BadArgument, match="being crawled already"),
+    ):
         desk.docs.library.recrawl("site", full=False)
 
 

@@ -4,25 +4,30 @@ from __future__ import annotations
 
 import logging
 import threading
-from dataclasses import dataclass, field
+import time
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from deltos.domains.docs.crawl import Clock, Crawl
+from deltos.domains.docs.running import Logbook, read_run, write_run
 from deltos.errors import DeltosError
-from deltos.store.lock import try_lock
+from deltos.store.lock import try_lock, try_noted_lock
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
+    from deltos.domains.docs.running import Run
     from deltos.domains.docs.source import Opener
     from deltos.meaning import Meaning
-    from deltos.store.docs import DocsStore
+    from deltos.store.docs import CrawlRow, DocsStore
     from deltos.store.docs_index import DocsIndex
+    from deltos.store.lock import HeldLock
 
 _ATTEMPTS = 3
 _ATTEMPT_PAUSE_SECONDS = 0.05
-_STOP_SECONDS = 5.0
+_STOP_SECONDS = 3.0
+_DIED_TWICE = "the process that crawled died twice while it read this; the next recrawl tries again"
 _log = logging.getLogger(__name__)
 
 
@@ -53,8 +58,8 @@ class Crawls:
             thread.start()
 
     def resume(self) -> list[str]:
-        """Go on with every crawl that was left unfinished; returns their source ids."""
-        unfinished = self.store.open_crawls()
+        """Go on with every crawl that was stopped in order; returns their source ids. What died is left to people."""
+        unfinished = [source_id for source_id in self.store.open_crawls() if not self.died(source_id)]
         for source_id in unfinished:
             self.start(source_id)
         thread = threading.Thread(target=self._catch_up, name="docs-meaning", daemon=True)
@@ -64,24 +69,60 @@ class Crawls:
         return unfinished
 
     def run(self, source_id: str, report: Callable[[], None] = lambda: None) -> bool:
-        """Crawl here and now until done; False when another process is at it."""
-        with try_lock(self._lock_path(source_id)) as held:
-            if not held:
+        """Crawl here and now until done; False when another process is at it, or died over it."""
+        with try_noted_lock(self._lock_path(source_id)) as lock:
+            if lock is None:
                 return False
             while (crawl := self.store.crawl(source_id)) and crawl.state == "open" and not self._stop.is_set():
-                source = self.store.source(source_id)
-                if source is None:
+                run = read_run(lock, crawl)
+                if run.is_running:
+                    return False
+                if not self._run_one(crawl, lock, run, report):
                     break
-                origin = self.opener.open(source)
-                try:
-                    Crawl(
-                        source, crawl, origin, store=self.store, index=self.index,
-                        stopping=self._stop.is_set, clock=self.clock, report=report,
-                    ).run()  # fmt: skip
-                finally:
-                    origin.close()
             self._catch_up()
             return True
+
+    def _run_one(self, crawl: CrawlRow, lock: HeldLock, run: Run, report: Callable[[], None]) -> bool:
+        """One crawl until it ends or is stopped; False when its source is gone."""
+        source = self.store.source(crawl.source_id)
+        if source is None:
+            return False
+        origin = self.opener.open(source)
+        logbook = Logbook(lock, run)
+        try:
+            Crawl(
+                source, crawl, origin, store=self.store, index=self.index, logbook=logbook,
+                stopping=self._stop.is_set, clock=self.clock, report=report,
+            ).run()  # fmt: skip
+        finally:
+            logbook.close()
+            origin.close()
+        return True
+
+    def died(self, source_id: str) -> Run | None:
+        """What an open crawl was doing when its process died; None when it did not, or runs."""
+        crawl = self.store.crawl(source_id)
+        if crawl is None or crawl.state != "open":
+            return None
+        with try_noted_lock(self._lock_path(source_id)) as lock:
+            run = read_run(lock, crawl) if lock else None
+        return run if run and run.is_running else None
+
+    def allow_again(self, crawl: CrawlRow, successor: CrawlRow) -> bool:
+        """Let a crawl that died go on, as itself or as a new one: last, and alone, it reads what it died over.
+
+        A place that it died over twice is not read again. False when some process is at it.
+        """
+        with try_noted_lock(self._lock_path(crawl.source_id)) as lock:
+            if lock is None:
+                return False
+            run = read_run(lock, crawl)
+            if run.culprit:
+                self.store.fail_place(crawl.source_id, run.culprit, _DIED_TWICE)
+            write_run(
+                lock, replace(run.allowed_again(), generation=successor.generation, started_at=successor.started_at)
+            )
+        return True
 
     def is_running(self, source_id: str) -> bool:
         """Whether any process crawls the source at this moment."""
@@ -100,8 +141,9 @@ class Crawls:
         self._stop.set()
         with self._guard:
             threads = list(self._threads.values())
+        deadline = time.monotonic() + _STOP_SECONDS
         for thread in threads:
-            thread.join(_STOP_SECONDS)
+            thread.join(max(0.0, deadline - time.monotonic()))
 
     def _catch_up(self) -> None:
         """Vectors for what has none of the present model; words are found meanwhile and without them."""

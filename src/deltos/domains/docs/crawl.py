@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from deltos.domains.docs.index import index_words, page_rows
 from deltos.domains.docs.model import Reading, Skipped, Unchanged
-from deltos.domains.docs.readers import Readers
+from deltos.domains.docs.readers import Readers, run_aside
 from deltos.domains.docs.website import GONE
 from deltos.errors import BadRequest, DeltosError, FetchFailed, SourceError
 from deltos.store.docs import Place
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     from deltos.domains.docs.model import Origin
     from deltos.domains.docs.readers import Outcome
+    from deltos.domains.docs.running import Logbook
     from deltos.store.docs import CrawlRow, DocsStore, PlaceState, SourceRow
     from deltos.store.docs_index import DocsIndex, KnownPage, PageRow
 
@@ -43,17 +44,22 @@ class Clock:
 
 @dataclass(slots=True)
 class Frontier:
-    """Places that wait: some can be read now, some only later. Remembers every address it has met."""
+    """Places that wait: some can be read now, some only later, suspects last. Remembers every address it has met.
+
+    Suspects are the places that a crawl died over: each is read alone, when nothing else is left.
+    """
 
     most_places: int
     deepest: int
     met: set[str]
+    suspects: tuple[str, ...] = ()
     _ready: deque[Place] = field(default_factory=deque)
     _later: list[tuple[float, str, Place]] = field(default_factory=list)
+    _suspected: deque[Place] = field(default_factory=deque)
 
     def add(self, place: Place) -> None:
         """Queue a place that was met before."""
-        self._ready.append(place)
+        (self._suspected if place.url in self.suspects else self._ready).append(place)
 
     def discover(self, urls: Iterable[str], depth: int) -> list[Place]:
         """Queue addresses not met before, within the limits; returns them as places."""
@@ -64,7 +70,7 @@ class Frontier:
             if url not in self.met and len(self.met) < self.most_places:
                 self.met.add(url)
                 found.append(Place(url, depth))
-        self._ready.extend(found)
+                self.add(found[-1])
         return found
 
     def postpone(self, place: Place, until: float) -> None:
@@ -77,13 +83,17 @@ class Frontier:
             return heapq.heappop(self._later)[2]
         return self._ready.popleft() if self._ready else None
 
+    def take_suspect(self) -> Place | None:
+        """The next place to be read alone; None as long as others wait."""
+        return self._suspected.popleft() if self._suspected and not self._ready and not self._later else None
+
     def seconds_to_wait(self, now: float) -> float:
         """How long until a place can be read."""
         return 0.0 if self._ready or not self._later else max(0.0, self._later[0][0] - now)
 
     def empty(self) -> bool:
         """Whether nothing waits at all."""
-        return not self._ready and not self._later
+        return not self._ready and not self._later and not self._suspected
 
 
 class Crawl:
@@ -97,6 +107,7 @@ class Crawl:
         *,
         store: DocsStore,
         index: DocsIndex,
+        logbook: Logbook,
         stopping: Callable[[], bool],
         clock: Clock,
         report: Callable[[], None] = lambda: None,
@@ -106,10 +117,11 @@ class Crawl:
         self._origin = origin
         self._store = store
         self._index = index
+        self._logbook = logbook
         self._stopping = stopping
         self._clock = clock
         self._report = report
-        self._frontier = Frontier(source.max_pages, source.max_depth, set())
+        self._frontier = Frontier(source.max_pages, source.max_depth, set(), logbook.suspects)
         self._known: dict[str, KnownPage] = {}
         self._pages: list[PageRow] = []
         self._settled: list[Place] = []
@@ -119,8 +131,7 @@ class Crawl:
     def run(self) -> None:
         """Crawl to the end, or until asked to stop; a source that cannot be read at all is recorded as failed."""
         try:
-            self._prepare()
-            finished = self._work()
+            finished = self._prepare() and self._work()
         except (SourceError, BadRequest) as exc:
             self._index.discard(self._source.id)
             self._store.end_crawl(self._source.id, "failed", str(exc), self._clock.now())
@@ -128,19 +139,27 @@ class Crawl:
         if self._save() and finished:
             self._finish()
 
-    def _prepare(self) -> None:
-        """Load what is queued; a crawl that just begins is seeded first."""
-        if not self._crawl.is_seeded:
-            known = () if self._crawl.is_full else self._index.live_places(self._source.id)
-            frontier = Frontier(self._source.max_pages, 0, set())
-            places = frontier.discover(self._origin.begin(), 0)
-            # Known pages are asked again even where nothing leads to them any more.
-            places += frontier.discover(known if self._origin.keeps_unlisted else (), 1)
-            self._store.seed(self._source.id, places)
+    def _prepare(self) -> bool:
+        """Load what is queued; a crawl that just begins is seeded first. False when asked to stop meanwhile."""
+        if not self._crawl.is_seeded and not self._seed():
+            return False
         self._known = {} if self._crawl.is_full else self._index.known_pages(self._source.id)
         self._frontier.met = self._store.known_urls(self._source.id)
         for place in self._store.queued(self._source.id):
             self._frontier.add(place)
+        return True
+
+    def _seed(self) -> bool:
+        """Queue where the source begins; a slow server keeps nobody from stopping."""
+        frontier = Frontier(self._source.max_pages, 0, set())
+        places = run_aside(lambda: frontier.discover(self._origin.begin(), 0), self._stopping, _LONGEST_NAP_SECONDS)
+        if places is None:
+            return False
+        if self._origin.keeps_unlisted and not self._crawl.is_full:
+            # Known pages are asked again even where nothing leads to them any more.
+            places += frontier.discover(self._index.live_places(self._source.id), 1)
+        self._store.seed(self._source.id, places)
+        return True
 
     def _work(self) -> bool:
         """Read places side by side; False when asked to stop before the end."""
@@ -151,6 +170,7 @@ class Crawl:
                     return False
                 self._start_some(readers)
                 if readers.busy and (read := readers.next_outcome(_LONGEST_NAP_SECONDS)):
+                    self._logbook.end(read[0].url)
                     self._take_in(*read)
         finally:
             readers.close()
@@ -159,11 +179,14 @@ class Crawl:
     def _start_some(self, readers: Readers) -> None:
         while readers.free():
             place = self._frontier.take(self._clock.monotonic())
+            if place is None and not readers.busy:
+                place = self._frontier.take_suspect()
             if place is None:
                 break
             if pause := self._origin.take_turn(place):
                 self._frontier.postpone(place, self._clock.monotonic() + pause)
                 break
+            self._logbook.begin(place.url)
             readers.read(place, self._known.get(place.url))
         if not readers.busy:  # all that waits has to wait
             self._clock.sleep(min(_LONGEST_NAP_SECONDS, self._frontier.seconds_to_wait(self._clock.monotonic())))

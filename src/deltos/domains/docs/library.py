@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     from deltos.domains.docs.background import Crawls
     from deltos.domains.docs.model import ApiShelf
+    from deltos.domains.docs.running import Run
     from deltos.domains.docs.source import Address, Opener
     from deltos.store.docs import CrawlRow, DocsStore
     from deltos.store.docs_index import DocsIndex
@@ -56,6 +57,14 @@ class Added:
     sources: tuple[SourceRow, ...] = ()
     api_line: str = ""
     failures: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Recrawl:
+    """A crawl that was opened, or one that was left unfinished and goes on."""
+
+    source: SourceRow
+    goes_on: bool = False
 
 
 class Library:
@@ -172,19 +181,24 @@ class Library:
                     hint="Use recrawl_source to refresh it, or remove_source first.",
                 )
 
-    def recrawl(self, id_or_name: str, *, full: bool) -> SourceRow:
-        """Open a new crawl of a source; refuses while one is under way."""
+    def recrawl(self, id_or_name: str, *, full: bool) -> Recrawl:
+        """Open a new crawl of a source, or let an unfinished one go on; refuses while one is under way."""
         source = self.find(id_or_name)
         crawl = self._store.crawl(source.id)
-        if crawl is not None and crawl.state == "open":
-            raise BadArgument(
-                f"'{source.name}' is being crawled already",
-                hint="Ask crawl_status how far it is, or wait for it to end.",
-            )
+        unfinished = crawl if crawl is not None and crawl.state == "open" else None
+        if unfinished and self.crawls.is_running(source.id):
+            raise _already_crawled(source)
+        if unfinished and not full:
+            if not self.crawls.allow_again(unfinished, unfinished):
+                raise _already_crawled(source)
+            return Recrawl(source, goes_on=True)
         source = _with_version(source, self._opener.version_of(source))
         self._store.set_version(source.id, source.version)
         self._store.begin_crawl(source.id, is_full=full, now=self._now())
-        return source
+        if unfinished and (begun := self._store.crawl(source.id)):
+            self._index.discard(source.id)
+            self.crawls.allow_again(unfinished, begun)
+        return Recrawl(source)
 
     def cancel(self, id_or_name: str) -> bool:
         """Stop a crawl, in whichever process it runs; readers keep what they had. False when none was under way."""
@@ -233,14 +247,15 @@ class Library:
         crawl = self._store.crawl(source.id)
         counts = self._store.place_counts(source.id)
         failures = tuple(self._store.failed_places(source.id)) if {"failed", "missing"} & counts.keys() else ()
+        died = self.crawls.died(source.id)
         totals = self._search_store.totals([source.id])
         settled = sum(count for state, count in counts.items() if state != "queued")
         rate = _rate(crawl, settled, self._now())
         queued = counts.get("queued", 0)
         return SourceStatus(
             source=source,
-            state=self._state(source, crawl, has_failures=bool(failures)),
-            reason=_reason(source, crawl, sum(counts.values())),
+            state="INTERRUPTED" if died else self._state(source, crawl, has_failures=bool(failures)),
+            reason=_reason_of_death(source, died) if died else _reason(source, crawl, sum(counts.values())),
             pages_done=counts.get("done", 0),
             pages_queued=queued,
             pages_unchanged=counts.get("unchanged", 0),
@@ -251,7 +266,8 @@ class Library:
             started_at=crawl.started_at if crawl else 0.0,
             finished_at=crawl.finished_at if crawl else 0.0,
             rate=rate,
-            seconds_left=queued / rate if rate and crawl and crawl.state == "open" else None,
+            seconds_left=queued / rate if rate and crawl and crawl.state == "open" and not died else None,
+            reading_when_died=died.reading if died else (),
         )
 
     def _state(self, source: SourceRow, crawl: CrawlRow | None, *, has_failures: bool) -> str:
@@ -262,6 +278,21 @@ class Library:
         if not source.generation:
             return "CANCELLED"
         return "READY with failures" if has_failures else "READY"
+
+
+def _already_crawled(source: SourceRow) -> BadArgument:
+    return BadArgument(
+        f"'{source.name}' is being crawled already", hint="Ask crawl_status how far it is, or wait for it to end."
+    )
+
+
+def _reason_of_death(source: SourceRow, run: Run) -> str:
+    """What people are told of a crawl that died: over what, and how it goes on."""
+    places = f"while it read {', '.join(run.reading)}" if run.reading else "before it read a page"
+    return (
+        f"its process died {places}; it does not go on by itself: recrawl_source (deltos docs recrawl {source.name})"
+        " goes on with it and reads those pages last, one at a time"
+    )
 
 
 def _reason(source: SourceRow, crawl: CrawlRow | None, places: int) -> str:

@@ -167,3 +167,4 @@ class SourceStatus:
     finished_at: float
     rate: float
     seconds_left: float | None
+    reading_when_died: tuple[str, ...] = ()

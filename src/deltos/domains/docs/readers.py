@@ -4,21 +4,42 @@ from __future__ import annotations
 
 import logging
 import threading
+from concurrent.futures import Future, wait
 from dataclasses import dataclass, field
 from queue import Empty, SimpleQueue
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from deltos.domains.docs.model import Reading, Skipped, Unchanged
 from deltos.errors import DeltosError, SourceError
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from deltos.domains.docs.model import Origin
     from deltos.store.docs import Place
     from deltos.store.docs_index import KnownPage
 
+_T = TypeVar("_T")
 _log = logging.getLogger(__name__)
 
 Outcome = Reading | Unchanged | Skipped | DeltosError
+
+
+def run_aside(task: Callable[[], _T], stopping: Callable[[], bool], nap_seconds: float) -> _T | None:
+    """What `task` returns or raises in a thread of its own; None as soon as nobody wants it any more."""
+    future: Future[_T] = Future()
+
+    def work() -> None:
+        try:
+            future.set_result(task())
+        except BaseException as exc:  # noqa: BLE001 - whoever waits is told
+            future.set_exception(exc)
+
+    threading.Thread(target=work, name="deltos-reader", daemon=True).start()
+    while not wait((future,), nap_seconds).done:
+        if stopping():
+            return None
+    return future.result()
 
 
 @dataclass(slots=True)

@@ -97,6 +97,8 @@ def render_nothing(query: str, searched: Totals, statuses: Sequence[SourceStatus
     ]
     if unfinished := [s.source.name for s in statuses if s.state in ("CRAWLING", "WAITING")]:
         lines.append(f"Not complete yet: {', '.join(unfinished)} (crawl under way; ask again later).")
+    if died := [s.source.name for s in statuses if s.state == "INTERRUPTED"]:
+        lines.append(f"Not complete: {', '.join(died)} (the crawl was interrupted; recrawl_source goes on with it).")
     if statuses:
         lines.append(f"Sources: {_some([s.source.name for s in statuses])}.")
     elif not apis:

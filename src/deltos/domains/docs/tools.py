@@ -109,8 +109,11 @@ class DocsTools:
         """Crawl a source again in the background."""
         if api := self._api_named(call.text("source_id")):
             return Answer(self.docs.apis.refresh(api))
-        source = self._library.recrawl(call.text("source_id"), full=call.flag("full"))
+        recrawl = self._library.recrawl(call.text("source_id"), full=call.flag("full"))
+        source = recrawl.source
         self._library.crawls.start(source.id)
+        if recrawl.goes_on:
+            return Answer(f"Going on with the crawl of {source.name} ({source.url}); crawl_status tells how far it is.")
         kind = "full" if call.flag("full") else "incremental"
         return Answer(
             f"Recrawling {source.name} ({source.url}), {kind}. The old index serves until the new one is whole;"

@@ -23,12 +23,14 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from deltos.fetch.http import HttpClient, Response
+    from deltos.fetch.robots import Rules
     from deltos.markup.model import Document
     from deltos.store.docs import Place, SourceRow
     from deltos.store.docs_index import KnownPage
 
 PARALLEL_REQUESTS = 4
 _MOST_QUERIES_PER_PATH = 30
+_RULES_PAUSE_SECONDS = 0.2
 GONE = frozenset((404, 410))
 _LLMS_PAGE = re.compile(r"^# +(?P<title>[^\n]+)\n+(?:Source|URL):\s*(?P<url>https?://\S+)[ \t]*$", re.MULTILINE)
 _SMALLEST_FULL_TEXT = 2_000
@@ -48,6 +50,7 @@ class Website:
         self._apis = apis
         self._robots = Robots(client)
         self._pace = Pace(clock)
+        self._asking: set[str] = set()
         self._queries: Counter[str] = Counter()
         self._resolved: Scope | None = None
         self._resolving = threading.Lock()
@@ -83,7 +86,7 @@ class Website:
 
     def read(self, place: Place, known: KnownPage | None) -> Reading | Unchanged | Skipped:
         """Fetch one page if robots.txt allows it; unchanged ones cost no body."""
-        rules = self._robots.rules(place.url)
+        rules = self._rules_of(place)
         if rules.unavailable:
             raise FetchFailed(f"robots.txt cannot be read ({rules.unavailable})", retryable=False)
         if not rules.allow(place.url):
@@ -102,15 +105,30 @@ class Website:
         return self._understood(place, response, digest)
 
     def take_turn(self, place: Place) -> float:
-        """How long the page's host wants us to wait."""
-        delay_seconds = self._robots.rules(place.url).delay_seconds()
-        return self._pace.take_turn(urlsplit(place.url).netloc, delay_seconds)
+        """How long the page's host wants us to wait. Its first reader asks for its rules, the others wait for them."""
+        host = urlsplit(place.url).netloc
+        if rules := self._robots.known(place.url):
+            return self._pace.take_turn(host, rules.delay_seconds())
+        if host in self._asking:
+            return _RULES_PAUSE_SECONDS
+        self._asking.add(host)
+        return 0.0
 
     def close(self) -> None:
         """Close idle connections."""
         self._client.close()
 
     # ------------------------------------------------------------------ one page
+
+    def _rules_of(self, place: Place) -> Rules:
+        host = urlsplit(place.url).netloc
+        try:
+            rules = self._robots.rules(place.url)
+            if host in self._asking:
+                self._pace.take_turn(host, rules.delay_seconds())  # ours: how long it counts was not known
+            return rules
+        finally:
+            self._asking.discard(host)
 
     def _forbidden(self, place: Place) -> Skipped:
         if place.depth == 0:

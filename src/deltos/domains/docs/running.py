@@ -1,0 +1,87 @@
+"""What a crawl is doing, noted in its lock file: tells a crawl that died from one that was stopped in order.
+
+The lock goes with its process and the note stays: a crawl whose lock is free, but whose note says that it runs, died.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass, replace
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from deltos.store.docs import CrawlRow
+    from deltos.store.lock import HeldLock
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """One crawl as its process last noted it: what it was reading, and what earlier processes died over."""
+
+    generation: int
+    started_at: float
+    is_running: bool = False
+    reading: tuple[str, ...] = ()
+    suspects: tuple[str, ...] = ()
+
+    def allowed_again(self) -> Run:
+        """The same crawl, free to go on; what it read when it died is now suspect."""
+        suspects = tuple(dict.fromkeys((*self.suspects, *self.reading)))
+        return replace(self, is_running=False, reading=(), suspects=suspects)
+
+    @property
+    def culprit(self) -> str:
+        """The place that the crawl died over again, now that it was read alone; empty when there is none."""
+        alone = self.reading[0] if len(self.reading) == 1 else ""
+        return alone if alone in self.suspects else ""
+
+
+def read_run(lock: HeldLock, crawl: CrawlRow) -> Run:
+    """What is noted of that crawl; a note about an earlier one is nothing to go by."""
+    try:
+        noted = json.loads(lock.read_note() or "{}")
+        run = Run(**{**noted, "reading": tuple(noted["reading"]), "suspects": tuple(noted["suspects"])})
+    except (ValueError, TypeError, KeyError):
+        run = Run(0, 0.0)
+    is_same = (run.generation, run.started_at) == (crawl.generation, crawl.started_at)
+    return run if is_same else Run(crawl.generation, crawl.started_at)
+
+
+def write_run(lock: HeldLock, run: Run) -> None:
+    """Replace the note."""
+    lock.write_note(json.dumps(asdict(run)))
+
+
+class Logbook:
+    """Notes which places a running crawl reads. Not flushed to disk: it is for processes that die, not machines."""
+
+    def __init__(self, lock: HeldLock, run: Run) -> None:
+        self._lock = lock
+        self._run = replace(run, is_running=True, reading=())
+        write_run(lock, self._run)
+
+    @property
+    def suspects(self) -> tuple[str, ...]:
+        """Places that an earlier process died over."""
+        return self._run.suspects
+
+    def begin(self, url: str) -> None:
+        """A place is being read from now on."""
+        self._note(replace(self._run, reading=(*self._run.reading, url)))
+
+    def end(self, url: str) -> None:
+        """A place was read; it is no suspect any more."""
+        run = self._run
+        self._note(replace(run, reading=_without(url, run.reading), suspects=_without(url, run.suspects)))
+
+    def close(self) -> None:
+        """The crawl stops in order; whoever comes next may go on."""
+        self._note(replace(self._run, is_running=False, reading=()))
+
+    def _note(self, run: Run) -> None:
+        self._run = run
+        write_run(self._lock, run)
+
+
+def _without(url: str, urls: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(one for one in urls if one != url)

@@ -1,0 +1,200 @@
+"""A crawl whose process died is not resumed by itself: it is named with what it was reading, and goes on when asked to."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+import threading
+from typing import TYPE_CHECKING
+
+import pytest
+
+from deltos.app import App
+from deltos.config import Config
+from tests.domains.docs.test_website import page
+from tests.loopback import LOOPBACK, Page
+from tests.server.raw import RawClient, environment
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from deltos.domains.docs.library import Library
+    from tests.domains.docs.conftest import Desk
+    from tests.loopback import Site
+
+COMMAND = [sys.executable, "-c", "import sys; from deltos.cli.main import main; sys.exit(main(sys.argv[1:]))"]
+SERVE = [sys.executable, "-c", "import sys; from deltos.server.front import main; sys.exit(main(sys.argv[1:]))"]
+ALLOWED = {"DELTOS_ALLOW_PRIVATE_HOSTS": "127.0.0.1", "DELTOS_EMBED": "off"}
+
+
+class Gate:
+    """Pages that are not answered before the gate opens. Knows the order, and how many of some were asked for at once."""
+
+    def __init__(self) -> None:
+        self.asked = threading.Event()
+        self.open = threading.Event()
+        self.order: list[str] = []
+        self.watched: set[str] = set()
+        self.most_watched_inside = 0
+        self._inside: list[str] = []
+
+    def page(self, title: str) -> Page:
+        self._inside.append(title)
+        if title in self.watched:
+            self.most_watched_inside = max(self.most_watched_inside, len(self._inside))
+        self.order.append(title)
+        self.asked.set()
+        self.open.wait(60)
+        self._inside.remove(title)
+        return Page(page(title, f"{title} has a text.").encode(), headers={"Content-Type": "text/html"})
+
+
+@pytest.fixture
+def library(tmp_path: Path) -> Iterator[Library]:
+    app = App(Config(home=tmp_path / "home", private_hosts=LOOPBACK))
+    yield app.docs.library
+    app.close()
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
+    return tmp_path / "home"
+
+
+def killed_while(gate: Gate, home: Path, number: signal.Signals, *words: str) -> int:
+    """Run a command until a page that waits at the gate is asked for; then send it a signal."""
+    gate.asked.clear()
+    gate.open.clear()
+    process = subprocess.Popen(
+        [*COMMAND, "docs", *words],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        env=environment(home, **ALLOWED),
+    )
+    assert gate.asked.wait(60)
+    process.send_signal(number)
+    code = process.wait(60)
+    gate.open.set()
+    return code
+
+
+def gated_site(site: Site, gate: Gate) -> None:
+    """A start page, two quick pages and one that waits at the gate."""
+    site.html("/", page("Start", "Welcome.", "a.html", "slow.html", "b.html"))
+    site.html("/a.html", page("A", "Alpha text."))
+    site.html("/b.html", page("B", "Beta text.", "c.html"))
+    site.html("/c.html", page("C", "Gamma text."))
+    site.pages["/slow.html"] = lambda _: gate.page("Slow")
+
+
+def test_a_killed_crawl_is_named_and_goes_on_only_when_asked_to(site: Site, home: Path, library: Library) -> None:
+    gate = Gate()
+    gated_site(site, gate)
+    assert killed_while(gate, home, signal.SIGKILL, "add", site.url, "--name", "site", "--wait") == -signal.SIGKILL
+    status = library.status("site")
+    assert status.state == "INTERRUPTED"
+    assert f"{site.url}/slow.html" in status.reading_when_died
+    assert f"while it read {site.url}/" in status.reason
+    assert "recrawl_source (deltos docs recrawl site) goes on" in status.reason
+    assert library.crawls.resume() == []
+    assert not library.crawls.run(status.source.id)
+    recrawl = library.recrawl("site", full=False)
+    assert recrawl.goes_on
+    assert library.status("site").state == "WAITING"
+    assert library.crawls.run(recrawl.source.id)
+    assert (library.status("site").state, library.status("site").pages) == ("READY", 5)
+
+
+def test_what_a_crawl_died_over_is_read_last_and_alone(site: Site, home: Path, library: Library) -> None:
+    gate = Gate()
+    names = [f"page{number}" for number in range(9)]
+    site.html("/", page("Start", "Welcome.", *(f"{name}.html" for name in names)))
+    for name in names:
+        site.pages[f"/{name}.html"] = lambda _, name=name: gate.page(name)  # type: ignore[misc]
+    killed_while(gate, home, signal.SIGKILL, "add", site.url, "--name", "site", "--wait")
+    suspects = {url.rpartition("/")[2].removesuffix(".html") for url in library.status("site").reading_when_died}
+    assert suspects < set(names)
+    gate.order.clear()
+    gate.watched = suspects
+    library.crawls.run(library.recrawl("site", full=False).source.id)
+    assert set(gate.order[-len(suspects) :]) == suspects
+    assert gate.most_watched_inside == 1
+    assert library.status("site").pages == 10
+
+
+def test_a_page_that_a_crawl_died_over_twice_is_left_out(site: Site, home: Path, library: Library) -> None:
+    gate = Gate()
+    gated_site(site, gate)
+    killed_while(gate, home, signal.SIGKILL, "add", site.url, "--name", "site", "--wait")
+    killed_while(gate, home, signal.SIGKILL, "recrawl", "site", "--wait")
+    assert library.status("site").reading_when_died == (f"{site.url}/slow.html",)
+    library.crawls.run(library.recrawl("site", full=False).source.id)
+    status = library.status("site")
+    assert (status.state, status.pages) == ("READY with failures", 4)
+    assert [place.url for place in status.failures] == [f"{site.url}/slow.html"]
+    assert "died twice" in status.failures[0].reason
+    library.crawls.run(library.recrawl("site", full=False).source.id)
+    assert (library.status("site").state, library.status("site").pages) == ("READY", 5)
+
+
+def test_a_full_recrawl_shows_nothing_of_the_crawl_that_was_left_unfinished(desk: Desk, site: Site) -> None:
+    site.html("/", page("Start", "Welcome.", "a.html"))
+    site.html("/a.html", page("A", "Alpha text.", "b.html"))
+    site.html("/b.html", page("B", "Beta text."))
+    source_id, crawls = desk.begin(site.url), desk.docs.library.crawls
+    crawls.run(source_id, lambda: crawls._stop.set() if site.asked["/b.html"] else None)
+    crawls._stop.clear()
+    assert desk.docs.library.status(source_id).state == "WAITING"
+    site.html("/", page("Start", "Welcome."))
+    assert not desk.docs.library.recrawl("site", full=True).goes_on
+    assert desk.crawl(source_id).pages == 1
+    assert desk.search("alpha") == []
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_crawl_that_was_ended_in_order_is_resumed(
+    site: Site, home: Path, library: Library, number: signal.Signals
+) -> None:
+    gate = Gate()
+    gated_site(site, gate)
+    killed_while(gate, home, number, "add", site.url, "--name", "site", "--wait")
+    status = library.status("site")
+    assert status.state == "WAITING"
+    assert library.crawls.resume() == [status.source.id]
+    library.crawls.wait(status.source.id)
+    assert (library.status("site").state, library.status("site").pages) == ("READY", 5)
+
+
+def test_a_crawl_can_be_stopped_while_a_server_does_not_say_where_it_begins(
+    site: Site, home: Path, library: Library
+) -> None:
+    gate = Gate()
+    site.pages["/robots.txt"] = lambda _: gate.page("robots")
+    killed_while(gate, home, signal.SIGTERM, "add", site.url, "--name", "site", "--wait")
+    assert library.status("site").state == "WAITING"
+
+
+def test_a_server_names_a_crawl_that_died_and_continues_it_on_request(site: Site, home: Path) -> None:
+    gate = Gate()
+    gated_site(site, gate)
+    killed_while(gate, home, signal.SIGKILL, "add", site.url, "--name", "site", "--wait")
+    asked = site.asked.total()
+    client = RawClient(SERVE, home=home, DELTOS_ALLOW_PRIVATE_HOSTS="127.0.0.1", DELTOS_EMBED="off")
+    client.initialize()
+    for tool, arguments in (("list_sources", {}), ("crawl_status", {"source_id": "site"})):
+        text = client.text(tool, **arguments)
+        assert "INTERRUPTED" in text
+        assert f"{site.url}/slow.html" in text
+        assert "recrawl_source" in text
+    assert "the crawl was interrupted" in client.text("search_docs", query="alpha")
+    assert site.asked.total() == asked
+    assert "Going on with the crawl of site" in client.text("recrawl_source", source_id="site")
+    follow = subprocess.run(
+        [*COMMAND, "docs", "status", "site", "--follow"],
+        env=environment(home, **ALLOWED), capture_output=True, text=True, timeout=60,
+    )  # fmt: skip
+    assert "READY" in follow.stdout
+    assert "Alpha text" in client.text("search_docs", query="alpha")
+    client.dismiss()
