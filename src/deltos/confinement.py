@@ -13,16 +13,19 @@ from typing import TYPE_CHECKING
 from deltos.errors import Forbidden
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
     from pathlib import Path
 
 
 @dataclass(frozen=True, slots=True)
 class Confinement:
-    """Folders below `roots`, which are real paths, and the memories of `project_ids`; None means of every project."""
+    """Folders below `roots`, which are real paths, and the `memories` of projects; None means of every project.
+
+    A project's memories are those made in some folders of its repository, relative to the top; "" means all of them.
+    """
 
     roots: tuple[Path, ...]
-    project_ids: frozenset[str] | None = None
+    memories: Mapping[str, frozenset[str]] | None = None
 
     def admits(self, folder: Path) -> bool:
         """Whether `folder` really lies below one of the roots, links followed. It need not exist."""
@@ -31,6 +34,17 @@ class Confinement:
         except (OSError, RuntimeError):  # a loop of links, say
             return False
         return any(real.is_relative_to(root) for root in self.roots)
+
+    def admits_memory(self, project_id: str, folder: str) -> bool:
+        """Whether memories that were made in `folder` of a project's repository may be seen and changed."""
+        if self.memories is None:
+            return True
+        return any(is_inside(folder, top) for top in self.memories.get(project_id, ()))
+
+
+def is_inside(folder: str, top: str) -> bool:
+    """Whether a folder of a repository is another one or lies below it; both are relative to the repository's top."""
+    return not top or folder == top or folder.startswith(f"{top}/")
 
 
 _CURRENT: ContextVar[Confinement | None] = ContextVar("confinement", default=None)
@@ -63,10 +77,10 @@ def check_folder(folder: Path) -> None:
 def may_recall_all() -> bool:
     """Whether this call may see the memories of every project."""
     current = _CURRENT.get()
-    return current is None or current.project_ids is None
+    return current is None or current.memories is None
 
 
-def may_recall(project_id: str) -> bool:
-    """Whether this call may see and change the memories of a project."""
+def may_recall(project_id: str, folder: str) -> bool:
+    """Whether this call may see and change the memories made in a folder of a project's repository."""
     current = _CURRENT.get()
-    return current is None or current.project_ids is None or project_id in current.project_ids
+    return current is None or current.admits_memory(project_id, folder)

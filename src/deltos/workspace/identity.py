@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from contextlib import suppress
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
@@ -10,6 +11,7 @@ from deltos.errors import NotFound
 from deltos.model import Project
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from pathlib import Path
 
 _SCP_LIKE = re.compile(r"^(?:[^@/\s]+@)?([\w.-]{2,}):(?!//)(.+)$")  # a single letter is a drive, not a host
@@ -36,6 +38,29 @@ def identify(folder: Path, *, may_start_git: bool = True) -> Project:
     """The project rooted at `folder`: its real path and its identity; its path where only git could tell."""
     root = find_root(folder)
     return Project(root=root, project_id=_project_id(root, may_start_git=may_start_git))
+
+
+def folder_in_checkout(folder: Path) -> str:
+    """Where a real folder lies in the checkout that contains it, relative to its top; empty for the top itself."""
+    inside = folder.relative_to(_checkout_top(folder)).as_posix()
+    return "" if inside == "." else inside
+
+
+def _checkout_top(folder: Path) -> Path:
+    return next((parent for parent in (folder, *folder.parents) if (parent / ".git").exists()), folder)
+
+
+def memories_of(roots: Iterable[Path]) -> dict[str, frozenset[str]]:
+    """The memories that belong to folders: their projects, and where in the repositories they lie."""
+    found: dict[str, frozenset[str]] = {}
+    for root in roots:
+        with suppress(NotFound):  # a project that is gone has no memories to show
+            project = identify(root)
+            # What hooks, which start no git, know only by its path is the same folder's.
+            paths = (project.root, _checkout_top(project.root))
+            for project_id in {project.project_id, *map(_path_identity, paths)}:
+                found[project_id] = found.get(project_id, frozenset()) | {folder_in_checkout(project.root)}
+    return found
 
 
 def normalise_remote(url: str) -> str | None:
@@ -66,6 +91,10 @@ def _project_id(root: Path, *, may_start_git: bool) -> str:
                 return identity
         if commit := _first_logged_commit(git_folder) or (_root_commit(root) if may_start_git else ""):
             return f"git:{commit}"
+    return _path_identity(root)
+
+
+def _path_identity(root: Path) -> str:
     import hashlib  # deferred: hooks start on every tool call, and few need it
 
     return f"path:{hashlib.sha256(str(root).encode('utf-8', 'surrogateescape')).hexdigest()[:20]}"

@@ -14,6 +14,7 @@ from deltos.domains.memory.events import Happening
 from deltos.domains.memory.model import Place
 from deltos.domains.memory.times import micros
 from deltos.errors import BadArgument
+from deltos.workspace.identity import folder_in_checkout
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -32,8 +33,9 @@ def capture(memory: Memory, event_name: str, raw: bytes, *, folder: Path, identi
     event = read_event(event_name, _payload(raw))
     if event is None:
         return ""
-    root = project_root(Path(event.folder) if event.folder and Path(event.folder).is_dir() else folder)
-    place = Place(identify(root), root, event.session_id or None, event.agent)
+    folder = (Path(event.folder) if event.folder and Path(event.folder).is_dir() else folder).resolve()
+    root = project_root(folder)
+    place = Place(identify(root), root, event.session_id or None, event.agent, folder_in_checkout(folder))
     if event.happening is Happening.SESSION_STARTED:
         with memory.store.writing() as writer:
             project, _ = memory.place_keys(writer, place)

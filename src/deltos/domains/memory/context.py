@@ -33,7 +33,8 @@ _SECTIONS = (
 
 def session_context(memory: Memory, project: int, root: Path | None) -> str:
     """What is known about a project, and what is personal, for the start of a session; empty when nothing is."""
-    keys = (project, *(key for key in memory.project_keys(PERSONAL) if key != project))
+    own = memory.store.keys_beside(project)
+    keys = (*own, *(key for key in memory.project_keys(PERSONAL) if key not in own))
     count = memory.store.count(keys)
     if not count:
         return ""

@@ -8,7 +8,7 @@ from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING, NamedTuple
 
-from deltos.confinement import may_recall, may_recall_all
+from deltos.confinement import is_inside, may_recall, may_recall_all
 from deltos.domains.memory import anchors
 from deltos.domains.memory.duplicates import find_duplicate
 from deltos.domains.memory.model import (
@@ -25,6 +25,7 @@ from deltos.domains.memory.times import micros
 from deltos.domains.memory.words import identifiers, words_inside
 from deltos.errors import BadArgument, Forbidden
 from deltos.store.memory import NewObservation
+from deltos.workspace.identity import folder_in_checkout
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -76,7 +77,7 @@ class Memory:
 
     def remember(self, draft: Draft, place: Place) -> Remembered:
         """Keep a draft; on disk when this returns. One that says what is known joins the older observation."""
-        if not may_recall(place.project_id):
+        if not may_recall(place.project_id, folder_of(place)):
             raise Forbidden("Memories of that project are not yours to keep", hint="Leave out project_id.")
         prepared = self.prepare(draft, place.root)
         with self.store.writing() as writer:
@@ -119,7 +120,12 @@ class Memory:
             raise BadArgument(f"'{ALL_PROJECTS}' is no project", hint=f"Use '{PERSONAL}' for what holds everywhere.")
         now = micros(self.clock())
         root = "" if place.root is None else str(place.root.resolve())
-        project = writer.project(place.project_id, root=root, now=now)
+        folder = folder_of(place)
+        if place.session_id is not None:
+            # A session that goes deeper stays where it began, so that its observations stay neighbours.
+            begun_in = writer.folder_of_session(place.project_id, place.session_id)
+            folder = begun_in if begun_in is not None and is_inside(folder, begun_in) else folder
+        project = writer.project(place.project_id, root=root, now=now, folder=folder)
         return project, writer.session(project, place.session_id, agent=place.agent, now=now)
 
     def as_known(self, project: Project) -> Project:
@@ -172,9 +178,7 @@ class Memory:
         if not query:
             raise BadArgument("The query is empty", hint="Ask in a few words what you want to know.")
         with self.store.database.snapshot():
-            known = {project.project_id: project.key for project in self._projects()}
-            wanted = tuple(known) if project_id == ALL_PROJECTS else (project_id, PERSONAL)
-            keys = tuple(known[p] for p in wanted if p in known)
+            keys = self.project_keys(project_id)
             found = search(
                 self.store,
                 query,
@@ -182,7 +186,8 @@ class Memory:
                 limit=limit,
                 now=self.clock(),
             )
-            elsewhere = self.store.count([key for key in known.values() if key not in keys]) if not found.hits else 0
+            others = [project.key for project in self._projects() if project.key not in keys]
+            elsewhere = self.store.count(others) if not found.hits else 0
         return replace(found, elsewhere=elsewhere)
 
     def look_up(self, ids: Sequence[str], project_id: str = "") -> Lookup:
@@ -190,7 +195,7 @@ class Memory:
         found: dict[int, Observation] = {}
         unknown: list[str] = []
         for given in dict.fromkeys(ids):
-            rows = [row for row in self.store.by_ids(possible_ids(clean(given))) if may_recall(row.project_id)]
+            rows = [row for row in self.store.by_ids(possible_ids(clean(given))) if _may_recall(row)]
             if rows:
                 chosen = min(rows, key=lambda row: row.project_id != project_id)
                 found.setdefault(chosen.place, chosen)
@@ -221,7 +226,7 @@ class Memory:
         with self.store.writing() as writer:
             for given in dict.fromkeys(ids):
                 rows = [row for one in possible_ids(clean(given)) for row in writer.with_id(one)]
-                rows = [row for row in rows if may_recall(row.project_id)]
+                rows = [row for row in rows if _may_recall(row)]
                 if not rows:
                     unknown.append(given)
                     continue
@@ -239,7 +244,7 @@ class Memory:
 
     def in_session(self, session_id: str, *, limit: int) -> list[Observation]:
         """The last observations of a session, oldest first."""
-        return [row for row in self.store.in_session(session_id, limit=limit) if may_recall(row.project_id)]
+        return [row for row in self.store.in_session(session_id, limit=limit) if _may_recall(row)]
 
     def project_keys(self, project_id: str) -> tuple[int, ...]:
         """The keys of a project and of the personal one, as far as they exist; of every project for `all`."""
@@ -247,8 +252,8 @@ class Memory:
         return tuple(p.key for p in self._projects() if project_id == ALL_PROJECTS or p.project_id in wanted)
 
     def _projects(self) -> list[KnownProject]:
-        """The projects whose memories this call may see."""
-        return [project for project in self.store.projects() if may_recall(project.project_id)]
+        """The projects, folder by folder, whose memories this call may see."""
+        return [project for project in self.store.projects() if may_recall(project.project_id, project.folder)]
 
     def changed_places(self, observations: Sequence[Observation], roots: dict[str, Path]) -> set[int]:
         """The places of observations whose code has changed since; `roots` tells where projects lie."""
@@ -258,6 +263,17 @@ class Memory:
             for row in observations
             if row.project_id in roots and anchors.changed(by_place.get(row.place, ()), roots[row.project_id])
         }
+
+
+def folder_of(place: Place) -> str:
+    """The folder of its repository that a place is in; the top where nothing tells."""
+    if place.folder is not None:
+        return place.folder
+    return "" if place.root is None else folder_in_checkout(place.root.resolve())
+
+
+def _may_recall(row: Observation) -> bool:
+    return may_recall(row.project_id, row.folder)
 
 
 def clean(text: str) -> str:

@@ -38,12 +38,14 @@ class Draft(NamedTuple):
 
 
 class Place(NamedTuple):
-    """Where an observation belongs: the project, the folder it was seen in, and the session if there is one."""
+    """Where an observation belongs: the project, the folder that its paths are relative to, and the session if there
+    is one; `folder` is where in the repository it was made, unless `root` tells."""
 
     project_id: str
     root: Path | None = None
     session_id: str | None = None
     agent: str = ""
+    folder: str | None = None
 
 
 class Remembered(NamedTuple):

@@ -50,6 +50,7 @@ def export(memory: Memory) -> Iterator[str]:
             {
                 "type": "project",
                 "project_id": project.project_id,
+                "folder": project.folder,
                 "root": project.root,
                 "created_at": iso(project.created_at),
             }
@@ -60,6 +61,7 @@ def export(memory: Memory) -> Iterator[str]:
             {
                 "type": "session",
                 "project_id": session.project_id,
+                "folder": session.folder,
                 "session_id": session.session_id,
                 "agent": session.agent,
                 "started_at": iso(session.started_at),
@@ -85,6 +87,7 @@ def as_json(observation: Observation) -> dict[str, Any]:
         "kind": observation.kind,
         "source": observation.source,
         "project_id": observation.project_id,
+        "folder": observation.folder,
         "session_id": observation.session_id,
         "files": list(observation.files),
         "symbols": list(observation.symbols),
@@ -129,6 +132,7 @@ class _Importer:
                         _text(record, "project_id"),
                         root=_text(record, "root"),
                         now=self._time(record, "created_at"),
+                        folder=_text(record, "folder"),
                     )
                 case "session":
                     self._session(record)
@@ -187,7 +191,8 @@ class _Importer:
         )
 
     def _project(self, record: dict[str, Any], now: int) -> int:
-        return self._writer.project(_text(record, "project_id") or self._project_id, root="", now=now)
+        project_id = _text(record, "project_id") or self._project_id
+        return self._writer.project(project_id, root="", now=now, folder=_text(record, "folder"))
 
     def _time(self, record: dict[str, Any], name: str) -> int:
         moment = _moment(record, name)

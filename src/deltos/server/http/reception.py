@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import weakref
-from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,11 +11,10 @@ from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
 from mcp.server.auth.provider import AccessToken
 
 from deltos.confinement import Confinement
-from deltos.errors import NotFound
 from deltos.server.access import Level  # noqa: TC001 - pydantic reads the annotation
 from deltos.server.conversation import Conversation
 from deltos.server.visitor import Visitor
-from deltos.workspace.identity import identify
+from deltos.workspace.identity import memories_of
 
 if TYPE_CHECKING:
     from mcp.server.context import ServerRequestContext
@@ -67,7 +65,7 @@ class Reception:
             return self._confinement
         if projects not in self._narrower:
             roots = tuple(path for path in map(Path, projects) if self._confinement.admits(path))
-            self._narrower[projects] = Confinement(roots, _project_ids(roots))
+            self._narrower[projects] = Confinement(roots, memories_of(roots))
         return self._narrower[projects]
 
 
@@ -75,11 +73,3 @@ def _pass_of(context: ServerRequestContext[Any, Any]) -> Pass | None:
     user = context.request.scope.get("user") if context.request else None
     token = user.access_token if isinstance(user, AuthenticatedUser) else None
     return token if isinstance(token, Pass) else None
-
-
-def _project_ids(roots: tuple[Path, ...]) -> frozenset[str]:
-    found = set()
-    for root in roots:
-        with suppress(NotFound):  # a project that is gone has no memories to show
-            found.add(identify(root).project_id)
-    return frozenset(found)

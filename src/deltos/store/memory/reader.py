@@ -83,8 +83,14 @@ class MemoryStore:
     def projects(self) -> list[Project]:
         """Every project that memory knows."""
         with self.database.snapshot() as connection:
-            rows = connection.execute("SELECT key, project_id, root, created_at FROM project ORDER BY key")
+            rows = connection.execute("SELECT key, project_id, folder, root, created_at FROM project ORDER BY key")
             return [Project(*row) for row in rows]
+
+    def keys_beside(self, key: int) -> tuple[int, ...]:
+        """The keys of all folders of a project, of which one is given."""
+        sql = "SELECT key FROM project WHERE project_id = (SELECT project_id FROM project WHERE key = ?) ORDER BY key"
+        with self.database.snapshot() as connection:
+            return tuple(row[0] for row in connection.execute(sql, (key,)))
 
     def known_identity(self, project_id: str, root: str) -> str | None:
         """The identity under which a project is kept: its own, or an older one that its folder had."""
@@ -99,7 +105,7 @@ class MemoryStore:
         """Every session, in the order of their first write."""
         with self.database.snapshot() as connection:
             rows = connection.execute(
-                """SELECT s.key, p.project_id, s.session_id, s.agent, s.started_at, s.ended_at
+                """SELECT s.key, p.project_id, p.folder, s.session_id, s.agent, s.started_at, s.ended_at
                    FROM session s JOIN project p ON p.key = s.project ORDER BY s.key"""
             )
             return [Session(*row) for row in rows]

@@ -45,8 +45,9 @@ def readable(path: Path) -> Iterator[Observation]:
     """Every observation that can still be read from a damaged file; unreadable stretches are stepped over."""
     try:
         with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)) as connection:
+            has_folders = any(row[1] == "folder" for row in connection.execute("PRAGMA table_info(project)"))
             for session in _session_keys(connection):
-                yield from _readable_session(connection, session)
+                yield from _readable_session(connection, session, has_folders=has_folders)
     except sqlite3.DatabaseError:
         return
 
@@ -64,11 +65,12 @@ def _session_keys(connection: sqlite3.Connection) -> list[int]:
     return []
 
 
-def _readable_session(connection: sqlite3.Connection, session: int) -> Iterator[Observation]:
+def _readable_session(connection: sqlite3.Connection, session: int, *, has_folders: bool) -> Iterator[Observation]:
     place, last = session_range(session)
     while session_of(place) == session:
         try:
-            rows = select(connection, "o.place BETWEEN ? AND ? ORDER BY o.place LIMIT 1", (place, last))
+            where = "o.place BETWEEN ? AND ? ORDER BY o.place LIMIT 1"
+            rows = select(connection, where, (place, last), has_folders=has_folders)
         except sqlite3.DatabaseError:
             return  # the rest of this session lies on the damaged page
         if not rows:

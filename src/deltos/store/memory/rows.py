@@ -50,6 +50,7 @@ class Observation(NamedTuple):
     deleted_at: int | None
     embedding: bytes | None
     embedding_model: str | None
+    folder: str = ""  # of the repository, in which it was made
 
 
 class NewObservation(NamedTuple):
@@ -71,10 +72,12 @@ class NewObservation(NamedTuple):
 
 
 class Project(NamedTuple):
-    """A project as memory knows it: its identity and where it was last seen."""
+    """A folder of a project as memory knows it: the project's identity, the folder in its repository, and where that
+    was last seen. What was kept before folders were told apart is the top's."""
 
     key: int
     project_id: str
+    folder: str
     root: str
     created_at: int
 
@@ -84,6 +87,7 @@ class Session(NamedTuple):
 
     key: int
     project_id: str
+    folder: str
     session_id: str | None
     agent: str
     started_at: int
@@ -122,9 +126,12 @@ def session_range(session: int) -> tuple[int, int]:
     return session << POSITION_BITS, (session << POSITION_BITS) + _LAST_POSITION
 
 
-def select(connection: sqlite3.Connection, where: str, values: Sequence[object]) -> list[Observation]:
-    """The observations that a condition over `o`, `p` and `s` picks."""
-    rows = connection.execute(f"SELECT {_COLUMNS} {_JOINED} WHERE {where}", tuple(values))
+def select(
+    connection: sqlite3.Connection, where: str, values: Sequence[object], *, has_folders: bool = True
+) -> list[Observation]:
+    """The observations that a condition over `o`, `p` and `s` picks; files of the first version have no folders."""
+    columns = f"{_COLUMNS}, p.folder" if has_folders else _COLUMNS
+    rows = connection.execute(f"SELECT {columns} {_JOINED} WHERE {where}", tuple(values))
     return [_observation(row) for row in rows]
 
 

@@ -53,4 +53,16 @@ MIGRATIONS = (
         END;
         """,
     ),
+    Migration(
+        "002-folders",
+        """
+        CREATE TABLE project_folder (
+            key INTEGER PRIMARY KEY, project_id TEXT NOT NULL, folder TEXT NOT NULL DEFAULT '',
+            root TEXT NOT NULL DEFAULT '', created_at INTEGER NOT NULL, UNIQUE (project_id, folder)
+        );
+        INSERT INTO project_folder SELECT key, project_id, '', root, created_at FROM project;
+        DROP TABLE project;
+        ALTER TABLE project_folder RENAME TO project;
+        """,
+    ),
 )

@@ -29,41 +29,67 @@ class Writer:
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._connection = connection
 
-    def project(self, project_id: str, *, root: str, now: int) -> int:
-        """The key of a project, created when it is new; a folder that got a better identity keeps its memory."""
-        row = self._connection.execute("SELECT key, root FROM project WHERE project_id = ?", (project_id,)).fetchone()
+    def project(self, project_id: str, *, root: str, now: int, folder: str = "") -> int:
+        """The key of a folder of a project, created when it is new; a place that got a better identity keeps its
+        memory."""
+        row = self._project_row(project_id, folder)
         if row is None and root:
-            row = self._adopt(project_id, root)
+            project_id = self._adopt(project_id, root)
+            row = self._project_row(project_id, folder)
         if row is None:
-            sql = "INSERT INTO project (project_id, root, created_at) VALUES (?, ?, ?) RETURNING key"
-            return int(self._connection.execute(sql, (project_id, root, now)).fetchone()[0])
-        if root and row[1] != root:
-            self._take_over(row[0], root)
-            self._connection.execute("UPDATE project SET root = ? WHERE key = ?", (root, row[0]))
-        return int(row[0])
+            sql = "INSERT INTO project (project_id, folder, root, created_at) VALUES (?, ?, ?, ?) RETURNING key"
+            return int(self._connection.execute(sql, (project_id, folder, root, now)).fetchone()[0])
+        key, known_root = row
+        if root and known_root != root:
+            self._rename(project_id, "root = ? AND project_id LIKE 'path:%'", (root,))
+            self._connection.execute("UPDATE project SET root = ? WHERE key = ?", (root, key))
+        return key
 
-    def _take_over(self, key: int, root: str) -> None:
-        """Move what was kept under a folder's own name to the project that the folder turned out to belong to."""
-        sql = "SELECT key FROM project WHERE root = ? AND project_id LIKE 'path:%' AND key <> ?"
-        for (other,) in self._connection.execute(sql, (root, key)).fetchall():
-            taken = "session_id IN (SELECT session_id FROM session WHERE project = ?)"
-            renamed = f"CASE WHEN {taken} THEN session_id || ' ' || key ELSE session_id END"
-            self._connection.execute(
-                f"UPDATE session SET session_id = {renamed}, project = ? WHERE project = ?", (key, key, other)
-            )
-            self._connection.execute("UPDATE OR IGNORE observation SET project = ? WHERE project = ?", (key, other))
-            empty = "NOT EXISTS (SELECT 1 FROM observation WHERE project = ?)"
-            self._connection.execute(f"DELETE FROM project WHERE key = ? AND {empty}", (other, other))
+    def folder_of_session(self, project_id: str, session_id: str) -> str | None:
+        """The folder of a project in which a session was last kept; None for a new session."""
+        sql = """SELECT p.folder FROM session s JOIN project p ON p.key = s.project
+                 WHERE p.project_id = ? AND s.session_id = ? ORDER BY s.key DESC LIMIT 1"""
+        row = self._connection.execute(sql, (project_id, session_id)).fetchone()
+        return None if row is None else str(row[0])
 
-    def _adopt(self, project_id: str, root: str) -> tuple[int, str] | None:
-        """The project of this folder from before it had a remote or a commit, renamed when its new identity
-        is the better one."""
-        sql = """SELECT key, root FROM project
-                 WHERE root = ? AND (project_id LIKE 'path:%' OR project_id LIKE 'git:%')"""
-        row: tuple[int, str] | None = self._connection.execute(sql, (root,)).fetchone()
-        if row is not None and not project_id.startswith("path:"):
-            self._connection.execute("UPDATE project SET project_id = ? WHERE key = ?", (project_id, row[0]))
+    def _project_row(self, project_id: str, folder: str) -> tuple[int, str] | None:
+        sql = "SELECT key, root FROM project WHERE project_id = ? AND folder = ?"
+        row: tuple[int, str] | None = self._connection.execute(sql, (project_id, folder)).fetchone()
         return row
+
+    def _adopt(self, project_id: str, root: str) -> str:
+        """The identity under which a place is kept: where it had another before it had a remote or a commit, the
+        better of both, by which all its memory goes from now on."""
+        sql = """SELECT project_id FROM project
+                 WHERE root = ? AND project_id <> ? AND (project_id LIKE 'path:%' OR project_id LIKE 'git:%')"""
+        row = self._connection.execute(sql, (root, project_id)).fetchone()
+        if row is None:
+            return project_id
+        if project_id.startswith("path:"):
+            return str(row[0])
+        self._rename(project_id, "project_id = ?", (row[0],))
+        return project_id
+
+    def _rename(self, project_id: str, where: str, values: tuple[object, ...]) -> None:
+        """Give projects another identity; what such a folder has already is joined."""
+        chosen = f"SELECT key, folder FROM project WHERE {where} AND project_id <> ?"
+        for other, folder in self._connection.execute(chosen, (*values, project_id)).fetchall():
+            row = self._project_row(project_id, folder)
+            if row is None:
+                self._connection.execute("UPDATE project SET project_id = ? WHERE key = ?", (project_id, other))
+            else:
+                self._join(row[0], other)
+
+    def _join(self, key: int, other: int) -> None:
+        """Move what one project has to another one."""
+        taken = "session_id IN (SELECT session_id FROM session WHERE project = ?)"
+        renamed = f"CASE WHEN {taken} THEN session_id || ' ' || key ELSE session_id END"
+        self._connection.execute(
+            f"UPDATE session SET session_id = {renamed}, project = ? WHERE project = ?", (key, key, other)
+        )
+        self._connection.execute("UPDATE OR IGNORE observation SET project = ? WHERE project = ?", (key, other))
+        empty = "NOT EXISTS (SELECT 1 FROM observation WHERE project = ?)"
+        self._connection.execute(f"DELETE FROM project WHERE key = ? AND {empty}", (other, other))
 
     def session(self, project: int, session_id: str | None, *, agent: str, now: int) -> int:
         """The key of a session, created when it is new."""

@@ -1,0 +1,221 @@
+"""Inside one repository, a token for one folder sees what was remembered there, and nothing of the other folders."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from contextlib import closing
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import pytest
+
+from deltos.app import App
+from deltos.config import Config
+from deltos.confinement import Confinement, confined, is_inside
+from deltos.domains.memory.capture import capture
+from deltos.domains.memory.memory import Memory
+from deltos.domains.memory.transfer import export, import_lines
+from deltos.errors import Forbidden, NotFound
+from deltos.store.memory import MIGRATIONS, MemoryStore
+from deltos.store.sqlite import split_statements
+from deltos.workspace.identity import folder_in_checkout, identify, memories_of
+from tests.calling import Desk
+from tests.repositories import make_repository
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+FILES = {
+    "a/one.py": "def of_a(): ...\n",
+    "a/deep/two.py": "x = 1\n",
+    "b/three.py": "def of_b(): ...\n",
+    "r.md": "# r\n",
+}
+
+
+@dataclass(slots=True)
+class Mono:
+    """A repository with two folders, each with a desk that stands in it."""
+
+    app: App
+    root: Path
+
+    def desk(self, folder: str) -> Desk:
+        return Desk(self.app.tools(), self.root / folder)
+
+    def only(self, *folders: str) -> Confinement:
+        roots = tuple((self.root / folder).resolve() for folder in folders)
+        return Confinement(roots, memories_of(roots))
+
+    def keep(self, folder: str, text: str) -> str:
+        identifier: str = self.desk(folder).data("remember", text=text)["id"]
+        return identifier
+
+    def hook(self, folder: str, prompt: str, session_id: str = "s1") -> None:
+        payload = {"session_id": session_id, "cwd": str(self.root / folder), "prompt": prompt}
+        capture(
+            self.app.memory,
+            "UserPromptSubmit",
+            json.dumps(payload).encode(),
+            folder=self.root,
+            identify=lambda root: identify(root, may_start_git=False).project_id,
+        )
+
+
+@pytest.fixture
+def mono(tmp_path: Path) -> Iterator[Mono]:
+    app = App(Config(tmp_path / "home"))
+    yield Mono(app, make_repository(tmp_path / "mono", FILES))
+    app.close()
+
+
+def found(desk: Desk, query: str, **arguments: str) -> set[str]:
+    return {hit["id"] for hit in desk.data("search", query=query, scope=["memory"], **arguments)["results"]}
+
+
+def test_a_token_for_one_folder_finds_nothing_of_the_others(mono: Mono) -> None:
+    own, deep = mono.keep("a", "Folder a uses PostgreSQL"), mono.keep("a/deep", "Deep below PostgreSQL too")
+    hidden = [mono.keep("b", "Folder b uses PostgreSQL 15"), mono.keep("", "The repository chose PostgreSQL")]
+    identity = identify(mono.root).project_id
+    desk = mono.desk("a")
+    assert found(desk, "PostgreSQL") == {own, deep, *hidden}  # nobody is confined
+    with confined(mono.only("a")):
+        for project_id in ("", "all", identity):
+            assert found(desk, "PostgreSQL", project_id=project_id) == {own, deep}
+        for identifier in hidden:
+            for tool, arguments in (
+                ("fetch", {"id": identifier}),
+                ("get_observations", {"ids": [identifier]}),
+                ("timeline", {"around": identifier}),
+                ("forget", {"ids": [identifier]}),
+                ("forget", {"ids": [identifier], "restore": True}),
+            ):
+                with pytest.raises(NotFound):
+                    desk.call(tool, **arguments)
+        assert "b uses" not in desk.call("timeline", around=own, before=50, after=50).text
+        assert "repository chose" not in desk.call("timeline", around="2999-01-01", before=50).text
+    with confined(mono.only("a", "b")):
+        assert found(desk, "PostgreSQL") == {own, deep, hidden[0]}
+    with confined(mono.only("")):
+        assert found(desk, "PostgreSQL") == {own, deep, *hidden}
+
+
+def test_counts_and_hints_tell_nothing_of_the_other_folders(mono: Mono) -> None:
+    mono.keep("a", "Apples are stored in crates")
+    for number in range(7):
+        mono.keep("b", f"Bananas number {number} are stored in boxes of {number * 11}")
+    desk = mono.desk("a")
+    with confined(mono.only("a")):
+        answer = desk.call("search", query="zebra", scope=["memory"]).text
+        assert "1 observations" in answer
+        assert "belong to other projects" not in answer
+        assert "Bananas" not in desk.call("get_context", symbol="of_a").text
+
+
+def test_what_a_token_remembers_joins_nothing_of_the_other_folders(mono: Mono) -> None:
+    text = "Deploys go through the staging cluster first, then to production on Mondays"
+    theirs = mono.keep("b", text)
+    with confined(mono.only("a")):
+        kept = mono.desk("a").data("remember", text=text)
+        assert kept["merged"] is False
+        assert mono.desk("a").data("remember", text=text) == {**kept, "merged": True}
+    assert kept["id"] != theirs
+    assert found(mono.desk("b"), "staging cluster") == {kept["id"], theirs}
+
+
+def test_a_token_cannot_write_into_another_folder(mono: Mono) -> None:
+    with confined(mono.only("a")):
+        for folder in ("", "b"):
+            with pytest.raises(Forbidden):
+                mono.desk(folder).call("remember", text="planted")
+
+
+def test_what_hooks_capture_belongs_to_the_folder_that_the_agent_worked_in(mono: Mono) -> None:
+    mono.hook("a", "please add a retry to the uploader in folder a", "s1")
+    mono.hook("a/deep", "now the same retry in the deep folder please", "s1")
+    mono.hook("b", "please add a retry to the downloader in folder b", "s2")
+    mono.hook("", "please add a retry everywhere in this repository", "s3")
+    mono.hook("b", "and while at it a retry for the scheduler as well", "s3")
+    desk = mono.desk("a")
+    assert len(found(desk, "retry")) == 5
+    with confined(mono.only("a")):
+        texts = [desk.data("fetch", id=identifier)["text"] for identifier in found(desk, "retry")]
+        assert sorted("deep" in text for text in texts) == [False, True]
+        assert "uploader" in desk.call("timeline", session_id="s1").text
+        for session_id in ("s2", "s3"):
+            with pytest.raises(NotFound):
+                desk.call("timeline", session_id=session_id)
+    sessions = {(session.session_id, session.folder) for session in mono.app.memory.store.sessions()}
+    assert sessions == {("s1", "a"), ("s2", "b"), ("s3", "")}  # one that goes deeper stays where it began
+
+
+def test_a_session_that_leaves_its_folder_does_not_take_what_it_sees_along(mono: Mono) -> None:
+    mono.hook("a", "please rename the uploader class in this folder", "s1")
+    mono.hook("b", "please rename the downloader class in this folder", "s1")
+    with confined(mono.only("a")):
+        assert "downloader" not in mono.desk("a").call("timeline", session_id="s1").text
+
+
+def test_the_context_of_a_new_session_speaks_of_the_whole_repository(mono: Mono) -> None:
+    mono.keep("b", "Folder b is written in Rust")
+    payload = json.dumps({"session_id": "new", "cwd": str(mono.root / "a"), "source": "startup"}).encode()
+    shown = capture(
+        mono.app.memory, "SessionStart", payload, folder=mono.root, identify=lambda root: identify(root).project_id
+    )
+    assert "written in Rust" in shown
+
+
+def test_memories_from_before_folders_were_told_apart_are_the_whole_repositorys(tmp_path: Path, mono: Mono) -> None:
+    path, identity = tmp_path / "old.db", identify(mono.root).project_id
+    with closing(sqlite3.connect(path)) as old:
+        old.execute("CREATE TABLE migration (position INTEGER PRIMARY KEY, name TEXT, applied_at REAL)")
+        old.execute("INSERT INTO migration VALUES (0, ?, 0)", (MIGRATIONS[0].name,))
+        for statement in split_statements(MIGRATIONS[0].sql):
+            old.execute(statement)
+        old.execute("INSERT INTO project VALUES (1, ?, ?, 0)", (identity, str(mono.root / "a")))
+        old.execute("INSERT INTO session VALUES (1, 1, NULL, '', 0, NULL)")
+        old.execute(
+            "INSERT INTO observation (place, id, project, kind, source, created_at, files, symbols, names, text)"
+            " VALUES (16777216, 'old1', 1, 'finding', '', 5, '', '', '', 'Kept before: PostgreSQL of folder b')"
+        )
+        old.commit()
+    memory = Memory(MemoryStore(path))
+    assert [hit.observation.id for hit in memory.search("PostgreSQL", identity, limit=5).hits] == ["old1"]
+    with confined(mono.only("a")):
+        assert memory.search("PostgreSQL", identity, limit=5).hits == ()
+        assert memory.look_up(["old1"]).found == ()
+    memory.store.close()
+
+
+def test_folders_go_out_and_in_again(tmp_path: Path, mono: Mono) -> None:
+    kept = mono.keep("a", "Folder a uses PostgreSQL").removeprefix("obs:")
+    copy = Memory(MemoryStore(tmp_path / "copy.db"))
+    lines = list(export(mono.app.memory))
+    import_lines(copy, lines, project_id="")
+    with confined(mono.only("a")):
+        assert [row.id for row in copy.look_up([kept]).found] == [kept]
+    with confined(mono.only("b")):
+        assert copy.look_up([kept]).found == ()
+    assert list(export(copy)) == lines
+    copy.store.close()
+
+
+def test_a_repository_that_gets_a_remote_keeps_the_memories_of_all_its_folders_apart(mono: Mono) -> None:
+    mono.keep("a", "Folder a uses PostgreSQL")
+    mono.keep("b", "Folder b uses MySQL")
+    config = mono.root / ".git" / "config"
+    config.write_text(config.read_text() + '[remote "origin"]\n\turl = https://git.example/team/mono.git\n')
+    mono.keep("a", "Folder a now has a remote")
+    assert {project.project_id for project in mono.app.memory.store.projects()} == {"git.example/team/mono"}
+    with confined(mono.only("b")):
+        assert len(found(mono.desk("b"), "uses MySQL PostgreSQL remote")) == 1
+
+
+def test_folders_compare_by_whole_names(tmp_path: Path) -> None:
+    assert is_inside("a/x", "a")
+    assert is_inside("a", "")
+    assert not is_inside("ab", "a")
+    assert not is_inside("", "a")
+    assert folder_in_checkout(tmp_path) == ""
