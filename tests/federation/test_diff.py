@@ -113,3 +113,14 @@ def test_what_is_used_most_comes_first_and_tests_last(tmp_path: Path) -> None:
         touched = touched_by(app.graph_search(index), changed_files(root, ""))
     keys = [impact.target.first.key for impact in touched.impacts]
     assert (keys[0], keys[-1]) == ("popular", "test_it")
+
+
+@pytest.mark.parametrize(
+    "revision", ["HEAD:other/secret.py", ":/message", "HEAD^{/message}", "HEAD^{tree}", "--output=x"]
+)
+def test_only_commits_are_compared_with_so_that_no_path_or_message_can_be_guessed(
+    tmp_path: Path, revision: str
+) -> None:
+    root = make_repository(tmp_path / "r", {"own/a.py": "a = 1\n", "other/secret.py": "b = 1\n"})
+    with pytest.raises(BadArgument, match="Not a revision"):
+        changed_files(root / "own", revision)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from deltos.store.graph_read import SymbolRow
 
 _HUNK = re.compile(r"^@@ -\d+(?:,\d+)? \+(\d+)(?:,(\d+))? @@")
-_REVISION = re.compile(r"[\w./@{}~^:-]{1,200}")
+_REVISION = re.compile(r"[\w./@{}~^-]{1,200}")
 MOST_SYMBOLS = 25
 
 
@@ -62,7 +62,8 @@ class _Reader:
 def changed_files(root: Path, base: str) -> list[ChangedFile]:
     """The files that differ from `base`, untracked ones included."""
     revision = base.strip() or "HEAD"
-    if revision.startswith("-") or not _REVISION.fullmatch(revision):
+    # Commits only: `HEAD:path` and `HEAD^{/text}` would tell what else there is in the repository.
+    if revision.startswith("-") or "^{" in revision or not _REVISION.fullmatch(revision):
         raise BadArgument(f"Not a revision: {revision[:80]!r}", hint="Give a commit or branch, such as main.")
     output = run_git(
         root, "-c", "core.quotePath=false", "diff", "--unified=0", "--no-color", "--no-ext-diff", "--no-textconv",

@@ -115,9 +115,8 @@ class Prompts:
         if self.open_memory is None:
             return
         memory, project = self.open_memory(), self.links.identify(root)
-        for key in memory.project_keys(project.project_id)[:1]:
-            if context := session_context(memory, key, root):
-                yield context
+        if context := session_context(memory, memory.project_keys(project.project_id), root):
+            yield context
 
     def _sources(self) -> Iterable[str]:
         if self.open_docs is not None and (names := [source.name for source in self.open_docs().library.sources()]):

@@ -17,8 +17,10 @@ from deltos.domains.memory.capture import capture
 from deltos.domains.memory.memory import Memory
 from deltos.domains.memory.transfer import export, import_lines
 from deltos.errors import Forbidden, NotFound
+from deltos.progress import Silent
 from deltos.store.memory import MIGRATIONS, MemoryStore
 from deltos.store.sqlite import split_statements
+from deltos.tool import Call
 from deltos.workspace.identity import folder_in_checkout, identify, memories_of
 from tests.calling import Desk
 from tests.repositories import make_repository
@@ -112,6 +114,10 @@ def test_counts_and_hints_tell_nothing_of_the_other_folders(mono: Mono) -> None:
         assert "1 observations" in answer
         assert "belong to other projects" not in answer
         assert "Bananas" not in desk.call("get_context", symbol="of_a").text
+        onboard = next(prompt for prompt in mono.app.prompts() if prompt.name == "onboard")
+        shown = onboard.write(Call({}, desk, Silent(), repeat=True))
+        assert "Apples" in shown
+        assert "Bananas" not in shown
 
 
 def test_what_a_token_remembers_joins_nothing_of_the_other_folders(mono: Mono) -> None:

@@ -43,7 +43,7 @@ def capture(memory: Memory, event_name: str, raw: bytes, *, folder: Path, identi
             session_context,  # deferred: only the start of a session needs it
         )
 
-        return _with_context(event, session_context(memory, project, root))
+        return _with_context(event, session_context(memory, memory.keys_around(project), root))
     _keep(memory, _relative_to(root, event), place)
     return ""
 

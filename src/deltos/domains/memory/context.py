@@ -31,10 +31,8 @@ _SECTIONS = (
 )
 
 
-def session_context(memory: Memory, project: int, root: Path | None) -> str:
-    """What is known about a project, and what is personal, for the start of a session; empty when nothing is."""
-    own = memory.store.keys_beside(project)
-    keys = (*own, *(key for key in memory.project_keys(PERSONAL) if key not in own))
+def session_context(memory: Memory, keys: Sequence[int], root: Path | None) -> str:
+    """What is known about the projects with these keys, for the start of a session; empty when nothing is."""
     count = memory.store.count(keys)
     if not count:
         return ""

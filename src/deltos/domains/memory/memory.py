@@ -251,6 +251,11 @@ class Memory:
         wanted = (project_id, PERSONAL)
         return tuple(p.key for p in self._projects() if project_id == ALL_PROJECTS or p.project_id in wanted)
 
+    def keys_around(self, project: int) -> tuple[int, ...]:
+        """The keys of all folders of a project, of which one is given, and of the personal one."""
+        own = self.store.keys_beside(project)
+        return (*own, *(key for key in self.project_keys(PERSONAL) if key not in own))
+
     def _projects(self) -> list[KnownProject]:
         """The projects, folder by folder, whose memories this call may see."""
         return [project for project in self.store.projects() if may_recall(project.project_id, project.folder)]
