@@ -26,12 +26,15 @@ from typing import TYPE_CHECKING, Any
 
 from fuzz.corpus import committed
 from fuzz.targets import all_targets
+from scripts.backtracking import Use
+from scripts.check_patterns import inventory
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
     from multiprocessing.connection import Connection
 
     from fuzz.target import Target
+    from scripts.check_patterns import PatternUse
 
 SMALLEST_BYTES = 4_000
 DOUBLINGS = 2
@@ -93,8 +96,14 @@ class Worst:
     def row(self) -> str:
         """A line of the table."""
         what = self.attack.replace("|", "\\|").replace("`", "'")
-        figures = f"{self.attacks} | {self.ratio:.1f} | {self.seconds * 1e3:.0f} | {self.size:,}"
+        ratio = f"{self.ratio:.1f}" if self.ratio else "–"
+        figures = f"{self.attacks} | {ratio} | {self.seconds * 1e3:.0f} | {self.size:,}"
         return f"| {self.name} | {figures} | `{what}` | {self.stopped or self.note} |"
+
+    @property
+    def is_harmless(self) -> bool:
+        """Whether no attack took long enough to be compared."""
+        return not self.ratio and not self.stopped
 
 
 HEADING = "| what | attacks | worst ratio | CPU ms | bytes | attack | |\n|---|--:|--:|--:|--:|---|---|"
@@ -143,7 +152,7 @@ def growth(run: Callable[[bytes], object], attack: Attack, smallest: int) -> tup
     """The larger ratio of two doublings, CPU time and size of the last run; harmless attacks are dropped early."""
     small, large = (cpu(run, attack.text(size)) for size in (smallest // SCREEN_SHARE, smallest))
     if large < SHORTEST_SECONDS / 4 and large < 3 * SCREEN_SHARE * max(small, 1e-5):
-        return large / max(small, 1e-5) / (SCREEN_SHARE / 2), large, smallest
+        return 0.0, large, smallest
     previous, ratio, size = large, 0.0, smallest
     for _ in range(DOUBLINGS):
         if previous > ENOUGH_SECONDS:
@@ -207,41 +216,9 @@ def parser_result(target: Target, *, smallest: int, limit: float) -> Worst:
     return replace(worst, attack=attack, stopped=stopped)
 
 
-@dataclass(frozen=True, slots=True)
-class Pattern:
-    """A compiled pattern of ours and where it stands."""
-
-    name: str
-    compiled: re.Pattern[Any]
-
-
-def patterns() -> list[Pattern]:
-    """Every pattern that a module of ours holds compiled, however it is nested in its values."""
-    import importlib
-    import pkgutil
-
-    import deltos
-
-    found: dict[int, Pattern] = {}
-    for info in pkgutil.walk_packages(deltos.__path__, "deltos."):
-        if info.name.endswith("__main__"):
-            continue
-        module = importlib.import_module(info.name)
-        for name, value in vars(module).items():
-            for compiled in _compiled(value, 3):
-                found.setdefault(id(compiled), Pattern(f"{info.name.removeprefix('deltos.')}.{name}", compiled))
-    return sorted(found.values(), key=lambda pattern: pattern.name)
-
-
-def _compiled(value: object, depth: int) -> Iterator[re.Pattern[Any]]:
-    if isinstance(value, re.Pattern):
-        yield value
-    elif depth and isinstance(value, dict):
-        for item in value.values():
-            yield from _compiled(item, depth - 1)
-    elif depth and isinstance(value, list | tuple | set | frozenset):
-        for item in value:
-            yield from _compiled(item, depth - 1)
+def patterns() -> list[PatternUse]:
+    """Every use of a pattern in src whose source is known before the program runs."""
+    return [use for use in inventory() if use.pattern is not None]
 
 
 def words_of(pattern: str) -> list[bytes]:
@@ -252,27 +229,39 @@ def words_of(pattern: str) -> list[bytes]:
     return [word.encode() for word in dict.fromkeys((*literal, *halves)) if word.strip("\n") or word]
 
 
-def pattern_result(pattern: Pattern, *, smallest: int, limit: float) -> Worst:
-    """The worst of one pattern, tried by search, match and finditer."""
-    compiled = pattern.compiled
-    is_bytes = isinstance(compiled.pattern, bytes)
-    source = compiled.pattern.decode("latin-1") if is_bytes else compiled.pattern
+def pattern_result(use: PatternUse, *, smallest: int, limit: float) -> Worst:
+    """The worst of one pattern, applied as the sources apply it."""
+    assert use.pattern is not None
+    compiled: re.Pattern[Any] = re.compile(use.pattern, use.flags)
+    is_bytes = isinstance(use.pattern, bytes)
+    source = use.pattern.decode("latin-1") if isinstance(use.pattern, bytes) else use.pattern
 
     def run(data: bytes) -> None:
         text = data if is_bytes else data.decode("utf-8", "replace")
-        for _ in compiled.finditer(text):
-            pass
+        if use.use is Use.SCAN:
+            for _ in compiled.finditer(text):
+                pass
+        else:
+            getattr(compiled, use.use.name.lower())(text)
 
     words = words_of(source)
     joined = b"".join(words)[:60]
-    found = worst_of(pattern.name, run, attacks((*words, joined), joined), smallest=smallest, limit=limit)
+    tried = (*_proposed(use), *attacks((*words, joined), joined))
+    found = worst_of(use.place, run, tried, smallest=smallest, limit=limit)
     return [worst for worst in found if isinstance(worst, Worst)][-1]
 
 
+def _proposed(use: PatternUse) -> Iterator[Attack]:
+    """The attack that the proof of linearity failed with, if it did."""
+    attack = use.verdict().attack
+    if attack is not None:
+        yield Attack(*(part.encode("utf-8", "replace") for part in (attack.prefix, attack.pump, attack.suffix)))
+
+
 def _pattern_in_process(index: int, smallest: int, limit: float, pipe: Connection) -> None:
-    for pattern in patterns()[index:]:
-        pipe.send(pattern.name)
-        pipe.send(pattern_result(pattern, smallest=smallest, limit=limit))
+    for use in patterns()[index:]:
+        pipe.send(use.place)
+        pipe.send(pattern_result(use, smallest=smallest, limit=limit))
     pipe.send(None)
 
 
@@ -320,7 +309,8 @@ def main() -> int:
 
     def show(worst: Worst) -> None:
         results.append(worst)
-        print(worst.row(), flush=True)
+        if not worst.is_harmless:
+            print(worst.row(), flush=True)
 
     print(HEADING, flush=True)
     if not given.patterns:
@@ -332,7 +322,11 @@ def main() -> int:
         for worst in pattern_results(smallest=given.bytes, limit=given.limit):
             show(worst)
     findings = [worst for worst in results if worst.is_finding]
-    print(f"\n{len(results)} measured, {len(findings)} grow faster than their input or did not come back.")
+    harmless = sum(worst.is_harmless for worst in results)
+    print(
+        f"\n{len(results)} measured; {harmless} of them, not shown, take less than {SHORTEST_SECONDS * 1e3:.0f} ms for "
+        f"every attack of {given.bytes << DOUBLINGS:,} bytes; {len(findings)} grow faster than their input."
+    )
     if given.json:
         given.json.write_text(json.dumps([worst.row() for worst in results]))
     return bool(findings)
