@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from random import Random
 
+MAX_REPEATED_CHARACTERS = 50_000
 _DEEP = "@@deep@@"
 _DEPTHS = (5, 50, 400, 1_500, 20_000)
 _ODD: tuple[Any, ...] = (
@@ -19,6 +20,8 @@ _ODD: tuple[Any, ...] = (
 
 def mutate_json(rng: Random, data: bytes, other: bytes) -> bytes | None:
     """`data` with one to five of its values changed; None where it is no JSON."""
+    if len(data) + len(other) > 2 * MAX_REPEATED_CHARACTERS:
+        return None
     try:
         document = json.loads(data)
         donor = json.loads(other)
@@ -64,10 +67,8 @@ def _replacement(rng: Random, value: Any, donor: Any) -> Any:
         return json.loads(json.dumps(holder[key]))
     if choice < 0.35:
         return [value] if rng.random() < 0.5 else {"a": value}
-    if choice < 0.45 and isinstance(value, str):
-        return value * rng.choice((2, 50, 1_000))
-    if choice < 0.55 and isinstance(value, list):
-        return value * rng.choice((2, 50, 500))
+    if choice < 0.55 and isinstance(value, str | list):
+        return value * min(rng.choice((2, 50, 1_000)), MAX_REPEATED_CHARACTERS // max(1, len(json.dumps(value))))
     return json.loads(json.dumps(rng.choice(_ODD)))
 
 

@@ -133,3 +133,11 @@ def test_the_table_has_as_many_cells_as_its_heading() -> None:
 def test_every_target_has_inputs_to_begin_with() -> None:
     bare = [name for name, target in all_targets().items() if committed(target) == [b""]]
     assert bare == []
+
+
+def test_changing_json_again_and_again_stays_within_bounds() -> None:
+    rng = Random(5)
+    data = json.dumps({"a": ["x" * 100] * 20, "b": {"c": ["y"]}}).encode()
+    for _ in range(300):
+        data = (mutate_json(rng, data, data) or data)[:100_000]
+        assert len(data) <= 100_000

@@ -48,10 +48,12 @@ def _candidates(target: str) -> list[str]:
 def describe_declarations(name: str, data: bytes) -> Document:
     """Every definition in a declaration file: what its comment says, then the declaration itself."""
     language = detect(name)
+    text = data.decode("utf-8", "replace")
+    data = text.encode()  # some thousand bytes that are no UTF-8 crash the parser
     tree = parse(language, data) if language else None
     if language is None or tree is None:
         return Document(title=name, sections=())
-    lines = data.decode("utf-8", "replace").splitlines()
+    lines = text.splitlines()
     writer = Outline()
     large: set[str] = set()
     for definition in outline(language, tree, data):
