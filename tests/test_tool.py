@@ -88,6 +88,8 @@ def test_what_is_meant_is_understood(given: dict[str, object], name: str, value:
         ({"types": [1]}, "Argument 'types' must be of type array, not list. Kinds of section."),
         ({"types": ["poem"]}, "Argument 'types' cannot be 'poem'. Choose from guide, endpoint."),
         ({"kind": "poem"}, "Argument 'kind' cannot be 'poem'. Choose from any, class."),
+        ({"query": "\ud800"}, "Argument 'query' is no valid text: it holds half of a character. Send it as UTF-8."),
+        ({"ids": '["\\udfff"]'}, "Argument 'ids' is no valid text: it holds half of a character. Send it as UTF-8."),
     ],
 )
 def test_what_makes_no_sense_is_refused_with_the_way_out(given: dict[str, object], message: str) -> None:

@@ -248,6 +248,7 @@ def _coerce(parameter: Parameter, value: Any) -> Value:
                 f"Argument '{parameter.name}' must be of type {parameter.type}, not {type(value).__name__}",
                 hint=parameter.description,
             )
+    _check_text(parameter, result)
     _check_choice(parameter, result)
     return result
 
@@ -280,6 +281,17 @@ def _clamp(parameter: Parameter, number: int) -> int:
     if parameter.maximum is not None:
         number = min(parameter.maximum, number)
     return number
+
+
+def _check_text(parameter: Parameter, value: Value) -> None:
+    """Refuse lone surrogates, which JSON's escapes and odd bytes of a command line can make: nothing can store them."""
+    texts = value if isinstance(value, list) else [value] if isinstance(value, str) else []
+    try:
+        "".join(texts).encode()
+    except UnicodeEncodeError:
+        raise BadArgument(
+            f"Argument '{parameter.name}' is no valid text: it holds half of a character", hint="Send it as UTF-8."
+        ) from None
 
 
 def _check_choice(parameter: Parameter, value: Value) -> None:
