@@ -7,6 +7,7 @@ DeltosError
 │   └── Forbidden       what the caller may not do or see
 ├── SourceError         something from outside could not be read
 │   ├── NothingToIndex  a folder without a single readable source file
+│   ├── FileRefused     a file that is not read: a link, a pipe, too large, gone
 │   ├── AddressRefused  a request to a place that must not be asked
 │   ├── FetchFailed     an answer that did not come, or not as asked for
 │   ├── ReadingStopped  reading something took too much, or killed the process that did it
@@ -24,6 +25,8 @@ DeltosError
 """
 
 from __future__ import annotations
+
+_SHOWN_PATH_CHARACTERS = 200
 
 
 class DeltosError(Exception):
@@ -63,6 +66,14 @@ class SourceError(DeltosError):
 
 class NothingToIndex(SourceError):
     """A folder without a single readable source file."""
+
+
+class FileRefused(SourceError):
+    """A file that is not read: a link, a pipe, too large, gone. `reason` says which."""
+
+    def __init__(self, path: str, reason: str) -> None:
+        super().__init__(f"Cannot read {path[-_SHOWN_PATH_CHARACTERS:] or 'the folder'}: {reason}")
+        self.reason = reason
 
 
 class AddressRefused(SourceError):

@@ -1,34 +1,326 @@
-"""Ask git about a folder. Never lets a repository's own settings run anything, never writes."""
+"""The one place that starts git, and only to read objects: commits, trees and blobs, by id or revision.
+
+git never sees the repository's own folder as such. It is pointed at a temporary one that holds our settings, the
+repository's references as plain text, and the way to its objects. So no setting, hook, filter, attribute, include or
+alias of the repository exists for it, it finds no repository by itself, has no work tree and no remote.
+"""
 
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
+import sys
+import tempfile
+import threading
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
+from deltos.confinement import may_read
+from deltos.errors import FileRefused, SourceError
+from deltos.files import MISSING, FileTree
+
 if TYPE_CHECKING:
-    from pathlib import Path
+    from collections.abc import Iterator, Sequence
 
-TIMEOUT_SECONDS = 60
-# Set inside hooks: they would answer for another repository than the one asked about.
-_MISLEADING = frozenset(
-    """GIT_DIR GIT_WORK_TREE GIT_INDEX_FILE GIT_PREFIX GIT_COMMON_DIR GIT_OBJECT_DIRECTORY GIT_NAMESPACE
-    GIT_ALTERNATE_OBJECT_DIRECTORIES""".split()
-)
+    from deltos.workspace.repository import Repository
+
+TIMEOUT_SECONDS = 60.0
+MAX_OUTPUT_BYTES = 100_000_000
+MAX_REFERENCES = 100_000
+_MAX_REFERENCES_BYTES = 32_000_000
+_MAX_REFERENCE_BYTES = 1_000
+_MAX_ALTERNATES = 5  # git follows them no deeper, either
+_MAX_ALTERNATES_BYTES = 100_000
+_SHOWN_ERROR_BYTES = 300
+_LARGEST_MEMORY_BYTES = 4 << 30
+_HEX = frozenset("0123456789abcdef")
+_ODD_IN_NAMES = frozenset(' ~^:?*[\\"')
+_UNBORN = "ref: refs/heads/none"
+_SETTINGS = """\
+[core]
+	repositoryFormatVersion = {version}
+	bare = true
+	attributesFile = {nothing}
+	excludesFile = {nothing}
+	hooksPath = {nothing}
+	fsmonitor = false
+	pager = cat
+	askPass =
+	sshCommand = false
+	bigFileThreshold = 16m
+	packedGitLimit = 512m
+	packedGitWindowSize = 32m
+	quotePath = false
+[protocol]
+	allow = never
+[credential]
+	helper =
+[diff]
+	external =
+[gc]
+	auto = 0
+[maintenance]
+	auto = false
+[submodule]
+	recurse = false
+"""
 
 
-def run_git(folder: Path, *arguments: str) -> bytes | None:
-    """What git prints in `folder`; None without git or a repository, or when it takes too long."""
-    environ = {name: value for name, value in os.environ.items() if name not in _MISLEADING}
+class GitFailed(SourceError):
+    """git is not there, failed, took too long or said too much."""
+
+
+@dataclass(frozen=True, slots=True)
+class Git:
+    """git, reading the objects of one repository. `folder` is the temporary folder that it sees instead."""
+
+    program: str
+    folder: Path
+    objects: Path
+
+    def run(
+        self,
+        *arguments: str,
+        given: bytes = b"",
+        accepted: Sequence[int] = (0,),
+        max_bytes: int = MAX_OUTPUT_BYTES,
+        timeout_seconds: float = TIMEOUT_SECONDS,
+    ) -> bytes:
+        """What git prints when `given` is its input; raises GitFailed."""
+        source, errors = self.folder / "input", self.folder / "errors"
+        source.write_bytes(given)
+        with source.open("rb") as stdin, errors.open("wb") as stderr:
+            process = subprocess.Popen(
+                [self.program, "--no-pager", *arguments],
+                stdin=stdin,
+                stdout=subprocess.PIPE,
+                stderr=stderr,
+                cwd=self.folder,
+                env=self._environment(),
+                start_new_session=True,
+            )
+            output, is_late = _output(process, max_bytes, timeout_seconds)
+        if is_late:
+            raise GitFailed(f"git took longer than {timeout_seconds:g} seconds and was stopped")
+        if len(output) > max_bytes:
+            raise GitFailed(f"git answered more than {max_bytes // 1_000_000} MB and was stopped")
+        if process.returncode not in accepted:
+            said = errors.read_bytes()[:_SHOWN_ERROR_BYTES].decode("utf-8", "replace").strip()
+            raise GitFailed(f"git failed: {said or f'exit status {process.returncode}'}")
+        return output
+
+    def _environment(self) -> dict[str, str]:
+        """All that git may know; nothing of our own environment but where programs are."""
+        nowhere = str(self.folder)
+        kept = {name: os.environ[name] for name in ("SYSTEMROOT", "COMSPEC", "PATHEXT") if name in os.environ}
+        return kept | {
+            "PATH": str(Path(self.program).parent),
+            "HOME": nowhere,
+            "XDG_CONFIG_HOME": nowhere,
+            "USERPROFILE": nowhere,
+            "TMPDIR": nowhere,
+            "TEMP": nowhere,
+            "TMP": nowhere,
+            "LC_ALL": "C",
+            "GIT_DIR": nowhere,
+            "GIT_OBJECT_DIRECTORY": str(self.objects),
+            "GIT_CEILING_DIRECTORIES": nowhere,
+            "GIT_CONFIG_NOSYSTEM": "1",
+            "GIT_CONFIG_GLOBAL": os.devnull,
+            "GIT_CONFIG_SYSTEM": os.devnull,
+            "GIT_ATTR_NOSYSTEM": "1",
+            "GIT_OPTIONAL_LOCKS": "0",
+            "GIT_NO_REPLACE_OBJECTS": "1",
+            "GIT_NO_LAZY_FETCH": "1",
+            "GIT_ALLOW_PROTOCOL": "",
+            "GIT_TERMINAL_PROMPT": "0",
+            "GIT_PAGER": "cat",
+            "GIT_EDITOR": "false",
+        }
+
+
+@contextmanager
+def reading(repository: Repository) -> Iterator[Git]:
+    """git for the objects of `repository`; raises GitFailed where it cannot be asked."""
+    program = find_git(repository.top)
+    if not program:
+        raise GitFailed("git is not installed", hint="Install git, or do without what needs it.")
+    settings = repository.settings()
+    if any(setting[:3] == ("extensions", "", "refstorage") and setting.value != "files" for setting in settings):
+        raise GitFailed("The repository keeps its references in a form that is not read here (reftable)")
+    _check_objects(repository.common / "objects", _MAX_ALTERNATES)
+    with tempfile.TemporaryDirectory(prefix="deltos-git-", ignore_cleanup_errors=True) as folder:
+        _write_folder(Path(folder), repository)
+        yield Git(program, Path(folder), repository.common / "objects")
+
+
+def find_git(project: Path) -> str:
+    """The path of the git program; empty without one. Nothing inside the project counts, nor a relative folder."""
+    names = ("git.exe", "git.com") if os.name == "nt" else ("git",)
+    for folder in map(Path, os.environ.get("PATH", os.defpath).split(os.pathsep)):
+        if not folder.is_absolute() or folder.is_relative_to(project):
+            continue
+        for name in names:
+            if os.access(folder / name, os.X_OK) and (folder / name).is_file():
+                return str(folder / name)
+    return ""
+
+
+def _output(process: subprocess.Popen[bytes], max_bytes: int, timeout_seconds: float) -> tuple[bytes, bool]:
+    """What a process prints, at most one byte too many, and whether it was stopped for taking too long."""
+    late = threading.Event()
+
+    def stop() -> None:
+        late.set()
+        _kill(process)
+
+    if process.stdout is None:  # never: it is a pipe
+        raise GitFailed("git cannot be heard")
+    timer = threading.Timer(timeout_seconds, stop)
+    timer.daemon = True
+    timer.start()
     try:
-        done = subprocess.run(
-            ["git", "-C", str(folder), "-c", "core.fsmonitor=false", *arguments],
-            capture_output=True,
-            timeout=TIMEOUT_SECONDS,
-            check=False,
-            stdin=subprocess.DEVNULL,
-            env=environ | {"GIT_OPTIONAL_LOCKS": "0"},
-        )
-    except (OSError, subprocess.TimeoutExpired):
-        return None
-    return done.stdout if done.returncode == 0 else None
+        _limit_memory(process.pid)
+        with process.stdout as pipe:
+            output = pipe.read(max_bytes + 1)
+        if len(output) > max_bytes:
+            _kill(process)
+        process.wait()
+    except BaseException:
+        _kill(process)
+        process.wait()
+        raise
+    finally:
+        timer.cancel()
+    return output, late.is_set()
+
+
+def _kill(process: subprocess.Popen[bytes]) -> None:
+    """End the process and whatever it has started."""
+    if process.poll() is not None:
+        return
+    if os.name == "nt":
+        process.kill()
+        return
+    try:
+        os.killpg(process.pid, signal.SIGKILL)  # it leads a session of its own
+    except ProcessLookupError:
+        return
+
+
+def _limit_memory(pid: int) -> None:
+    """Objects may claim to be of any size."""
+    if sys.platform == "linux":
+        import resource  # deferred: not everywhere
+
+        try:
+            resource.prlimit(pid, resource.RLIMIT_AS, (_LARGEST_MEMORY_BYTES, _LARGEST_MEMORY_BYTES))
+        except OSError:  # it has ended already, or we may not
+            return
+
+
+def _write_folder(folder: Path, repository: Repository) -> None:
+    """A git folder that knows nothing but our settings and the repository's references."""
+    is_sha256 = repository.hash_bytes * 2 == 64
+    settings = _SETTINGS.format(version=1 if is_sha256 else 0, nothing=os.devnull)
+    (folder / "config").write_text(settings + ("[extensions]\n\tobjectFormat = sha256\n" if is_sha256 else ""), "utf-8")
+    (folder / "refs").mkdir()
+    (folder / "objects").mkdir()
+    references = _references(repository)
+    with FileTree(repository.git_folder) as tree:
+        head = _reference(tree, "HEAD")
+    commit = references.get(head, head)
+    (folder / "HEAD").write_text(f"{commit if _is_id(commit) else _UNBORN}\n", "utf-8")
+    lines = [f"{target} {name}\n" for name, target in sorted(references.items()) if _is_id(target)]
+    (folder / "packed-refs").write_text("".join(lines), "utf-8")
+    with FileTree(repository.common) as tree:
+        shallow = [line for line in _read(tree, "shallow").split() if _is_id(line)]
+    if shallow:
+        (folder / "shallow").write_text("\n".join([*shallow, ""]), "utf-8")
+
+
+def _references(repository: Repository) -> dict[str, str]:
+    """The object that each reference means; those that mean others are followed."""
+    found: dict[str, str] = {}
+    with FileTree(repository.common) as tree:
+        for line in _read(tree, "packed-refs").split("\n"):
+            target, _, name = line.partition(" ")
+            if _is_id(target) and _is_reference_name(name):
+                found[name] = target
+        for name in _loose_names(tree):
+            if target := _reference(tree, name):
+                found[name] = target
+    return {name: found.get(target, target) for name, target in found.items()}
+
+
+def _loose_names(tree: FileTree) -> Iterator[str]:
+    pending, seen = ["refs"], 0
+    while pending:
+        folder = pending.pop()
+        try:
+            entries = tree.entries(folder)
+        except FileRefused:
+            continue
+        for entry in entries:
+            seen += 1
+            name = f"{folder}/{entry.name}"
+            if seen > MAX_REFERENCES:
+                raise GitFailed(f"The repository has more than {MAX_REFERENCES:,} references")
+            if entry.is_folder:
+                pending.append(name)
+            elif entry.is_file and _is_reference_name(name):
+                yield name
+
+
+def _reference(tree: FileTree, name: str) -> str:
+    """The id in a reference's file, or the name of another reference; empty when it holds neither."""
+    text = _read(tree, name, _MAX_REFERENCE_BYTES).strip()
+    target = text.removeprefix("ref:").strip()
+    is_valid = _is_reference_name(target) if text.startswith("ref:") else _is_id(target)
+    return target if is_valid else ""
+
+
+def _is_id(text: str) -> bool:
+    return len(text) in (40, 64) and _HEX.issuperset(text)
+
+
+def _is_reference_name(name: str) -> bool:
+    """Whether git would take a name for that of a reference."""
+    parts = name.split("/")
+    if len(parts) < 2 or parts[0] != "refs" or ".." in name or "@{" in name or not name.isprintable():
+        return False
+    return _ODD_IN_NAMES.isdisjoint(name) and not any(
+        not part or part.startswith(".") or part.endswith((".lock", ".")) for part in parts
+    )
+
+
+def _check_objects(objects: Path, depth: int) -> None:
+    """Refuse a store of objects in which git would wait, or that leads to one that the caller may not read."""
+    with FileTree(objects.parent) as tree:
+        if not tree.is_folder(objects.name):
+            raise GitFailed("The repository's objects are not in its folder")
+        alternates = _read(tree, f"{objects.name}/info/alternates", _MAX_ALTERNATES_BYTES, missing_only=True)
+        packs = f"{objects.name}/pack"
+        if tree.is_folder(packs) and not all(entry.is_file for entry in tree.entries(packs)):
+            raise GitFailed("The repository's packs are not all regular files")
+    for line in alternates.split("\n"):
+        if not line or line.startswith("#"):
+            continue
+        other = (objects / line).resolve()
+        if not depth or not may_read(other):
+            raise GitFailed("The repository borrows objects from a place that may not be read")
+        if other.is_dir():
+            _check_objects(other, depth - 1)
+
+
+def _read(tree: FileTree, path: str, max_bytes: int = _MAX_REFERENCES_BYTES, *, missing_only: bool = False) -> str:
+    """The text of a file; empty when there is none, or unless `missing_only` when it cannot be read."""
+    try:
+        return tree.read(path, max_bytes).decode("utf-8", "replace")
+    except FileRefused as refused:
+        if missing_only and refused.reason != MISSING:
+            raise GitFailed(f"The repository cannot be read ({refused.message})") from None
+        return ""

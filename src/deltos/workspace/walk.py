@@ -1,4 +1,5 @@
-"""Which files a project has: git's own answer where there is git, else a scan that honours .gitignore."""
+"""Which files a project has: those that git would list, found on the disk itself. git is not started, and no link is
+followed, so that whatever a repository says, only what lies below the root is listed."""
 
 from __future__ import annotations
 
@@ -6,15 +7,24 @@ import os
 import stat
 import time
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import TYPE_CHECKING
 
-from deltos.workspace.git import run_git
-from deltos.workspace.ignores import IGNORE_FILE, GitIgnores, own_ignores
+from deltos.errors import FileRefused
+from deltos.files import MISSING, TOO_DEEP, FileTree
+from deltos.workspace.excludes import repository_excludes, user_excludes
+from deltos.workspace.git_index import read_index
+from deltos.workspace.ignores import GIT_IGNORE_FILE, IGNORE_FILE, MAX_IGNORE_BYTES, NO_IGNORES, Rules
+from deltos.workspace.repository import find_repository, open_repository
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Sequence
     from pathlib import Path
+
+    from deltos.files import Entry
+    from deltos.workspace.ignores import Ignores
+    from deltos.workspace.repository import Repository
 
 # Folders that hold other people's or generated code, ignored even where nothing says so.
 FOREIGN_FOLDERS = frozenset(
@@ -23,6 +33,8 @@ FOREIGN_FOLDERS = frozenset(
     .parcel-cache .eggs site-packages .bundle .dart_tool .stack-work .cabal-sandbox elm-stuff _build""".split()
 )
 _VENV_MARK = "pyvenv.cfg"
+# A folder that cannot be listed within this time is too large, or made to be.
+MAX_WALK_SECONDS = 120.0
 # What changed this shortly before we looked may change again without its stamp showing it.
 RACY_NS = 50_000_000
 COARSE_RACY_NS = 2_000_000_000  # where the file system keeps whole seconds only
@@ -38,30 +50,29 @@ class Stamp:
 
 @dataclass(slots=True)
 class Walk:
-    """The files found, relative to the root, the folders where more may appear, and what was refused and why."""
+    """The files found, relative to the root, the folders where more may appear, and what was refused and why.
+
+    `repositories` are the folders of submodules and nested repositories; the notes say what is missing, to a person.
+    """
 
     files: dict[str, Stamp] = field(default_factory=dict)
-    folders: dict[str, int] = field(default_factory=lambda: {"": 0})
+    folders: dict[str, int] = field(default_factory=dict)
     refused: Counter[str] = field(default_factory=Counter)
+    repositories: set[str] = field(default_factory=set)
+    notes: list[str] = field(default_factory=list)
 
 
-def walk(root: Path) -> Walk:
+def walk(root: Path, *, max_seconds: float = MAX_WALK_SECONDS) -> Walk:
     """Every file of the project that may be indexed. Links are never followed: nothing outside the root is read."""
-    started_ns = time.time_ns()
-    found = _walk_by_git(root)
-    if not found.files:  # no repository, or a folder that its repository ignores
-        found = _scan(root)
-    _leave_out_ignored(root, found)
-    for folder in found.folders:
-        found.folders[folder] = _folder_stamp(f"{root}/{folder}", started_ns)
-    return found
+    with FileTree(root) as tree:
+        return _Walker(root, tree, time.monotonic() + max_seconds).walk()
 
 
-def stamp(path: str | Path) -> Stamp | None:
-    """The stamp of a regular file; None when it is gone or something else."""
+def stamp(tree: FileTree, path: str) -> Stamp | None:
+    """The stamp of a regular file; None when it is gone, something else, or only reached through a link."""
     try:
-        status = os.lstat(path)
-    except (OSError, ValueError):
+        status = tree.status(path)
+    except FileRefused:
         return None
     return Stamp(status.st_size, status.st_mtime_ns) if stat.S_ISREG(status.st_mode) else None
 
@@ -73,65 +84,181 @@ def is_racy(mtime_ns: int, seen_at_ns: int) -> bool:
 
 
 def folder_mtime_ns(path: str) -> int:
-    """When the folder's list of entries last changed; -1 when it is gone."""
+    """When the folder's list of entries last changed; -1 when it is gone or has become something else."""
     try:
-        return os.stat(path).st_mtime_ns  # noqa: PTH116 (strings: this runs for every folder before every answer)
+        status = os.lstat(path)
     except OSError:
         return -1
+    return status.st_mtime_ns if stat.S_ISDIR(status.st_mode) else -1
 
 
-def _folder_stamp(path: str, started_ns: int) -> int:
-    """A folder's time of change; 0, which never equals one, when files may have appeared since they were listed."""
-    mtime_ns = folder_mtime_ns(path)
-    is_recent = started_ns < mtime_ns <= time.time_ns() + RACY_NS
-    return 0 if is_recent or is_racy(mtime_ns, started_ns) else mtime_ns
+class _Checkout:
+    """The work tree of a repository as far as the walk meets it: what is tracked there, whatever is ignored."""
+
+    def __init__(self, repository: Repository, *, folder: str = "", above: str = "") -> None:
+        self.repository = repository
+        self._folder = folder  # where its top is, below the root of the walk;
+        self._above = above  # or the way from its top down to the root
+        self.problem = ""
+
+    def tracks(self, path: str) -> bool:
+        """Whether a path of the walk is tracked, or is a folder with something tracked in it."""
+        inside = path[len(self._folder) + 1 :] if self._folder else self._above + path
+        return inside in self._tracked
+
+    def tracks_any(self) -> bool:
+        """Whether anything below the root of the walk is tracked."""
+        return self._above.rstrip("/") in self._tracked
+
+    @cached_property
+    def _tracked(self) -> set[str]:
+        """All tracked files and their folders. Read when first asked: a clean checkout never needs it."""
+        try:
+            found = {file.path for file in read_index(self.repository).files}
+        except FileRefused as refused:
+            self.problem = refused.reason
+            return set()
+        for path in tuple(found):
+            folder = path.rpartition("/")[0]
+            while folder and folder not in found:
+                found.add(folder)
+                folder = folder.rpartition("/")[0]
+        return found
 
 
-def _walk_by_git(root: Path) -> Walk:
-    """Tracked and untracked-but-not-ignored files, those of submodules and nested repositories too."""
-    found = Walk()
-    repositories = [""]
-    while repositories:
-        inside = repositories.pop()
-        for path in _listed_by_git(root / inside):
-            is_folder = _add(root, found, inside + path)
-            if is_folder and os.path.exists(f"{root}/{inside}{path}/.git"):  # noqa: PTH110 (strings: for every file)
-                repositories.append(f"{inside}{path}".rstrip("/") + "/")
-        for folder in _untracked_folders(root / inside):
-            for path in (folder, *_subfolders(root / inside, folder)):
-                _note_folder(found, inside + path)
-    return found
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """A folder still to be listed, and what holds there. In an ignored one only what is tracked counts."""
+
+    folder: str
+    checkout: _Checkout | None
+    ignores: Ignores = NO_IGNORES
+    own_ignores: Ignores = NO_IGNORES
+    is_ignored: bool = False
 
 
-def _listed_by_git(repository: Path) -> list[str]:
-    output = run_git(repository, "ls-files", "-coz", "--exclude-standard") or b""
-    paths = [os.fsdecode(entry) for entry in output.split(b"\0") if entry]
-    venvs = tuple(path.removesuffix(_VENV_MARK) for path in paths if path.endswith(f"/{_VENV_MARK}"))
-    return [path for path in paths if not path.startswith(venvs) and not _is_foreign(path)]
+class _Walker:
+    """One walk: takes folders one after the other, each before the folders in it."""
 
+    def __init__(self, root: Path, tree: FileTree, deadline: float) -> None:
+        self._root = root
+        self._tree = tree
+        self._deadline = deadline
+        self._found = Walk()
+        self._checkouts: list[_Checkout] = []
 
-def _is_foreign(path: str) -> bool:
-    return not FOREIGN_FOLDERS.isdisjoint(path.split("/")[:-1])
+    def walk(self) -> Walk:
+        """List everything."""
+        found = self._found
+        pending = [self._start()]
+        while pending:
+            if time.monotonic() > self._deadline:
+                found.notes.append("Note: listing the files took too long and was stopped; some folders are missing.")
+                break
+            pending += self._list(pending.pop())
+        found.files = dict(sorted(found.files.items()))
+        found.notes += [
+            f"Note: git's index cannot be read ({checkout.problem}); tracked files that .gitignore names are missing."
+            for checkout in self._checkouts
+            if checkout.problem
+        ]
+        return found
 
+    def _start(self) -> _Place:
+        """The root, and what holds there because of the folders above it in its repository."""
+        repository = find_repository(self._root)
+        if repository is None:
+            return _Place("", None)
+        steps = self._root.relative_to(repository.top).parts
+        checkout = self._checkout(repository, above="".join(f"{step}/" for step in steps))
+        ignores = NO_IGNORES.inside("", user_excludes()).inside("", repository_excludes(repository))
+        is_ignored = False
+        with FileTree(repository.top) as tree:
+            for depth, step in enumerate(steps):
+                folder = "".join(f"{above}/" for above in steps[:depth])
+                ignores = ignores.inside(folder.rstrip("/"), self._rules(tree, folder + GIT_IGNORE_FILE))
+                is_ignored = is_ignored or ignores.exclude(folder + step, is_folder=True)
+        if is_ignored and not checkout.tracks_any():
+            return _Place("", checkout)  # a folder of its own, inside a repository that does not care for it
+        return _Place("", checkout, ignores.seen_from("/".join(steps)), is_ignored=is_ignored)
 
-def _add(root: Path, found: Walk, path: str) -> bool:
-    """Take in a file, or count why not; whether the path is a folder instead."""
-    _note_folder(found, path.rpartition("/")[0])
-    try:
-        status = os.lstat(f"{root}/{path}")
-    except (OSError, ValueError):
-        return False  # listed by git but deleted on disk, or gone since it was listed
-    if stat.S_ISDIR(status.st_mode):
-        return True
-    if stat.S_ISLNK(status.st_mode):
-        found.refused["symlink"] += 1
-    elif not stat.S_ISREG(status.st_mode):
-        found.refused["not a file"] += 1
-    elif not _is_unicode(path):
-        found.refused["name is not unicode"] += 1
-    else:
-        found.files[path] = Stamp(status.st_size, status.st_mtime_ns)
-    return False
+    def _checkout(self, repository: Repository, *, folder: str = "", above: str = "") -> _Checkout:
+        self._checkouts.append(_Checkout(repository, folder=folder, above=above))
+        return self._checkouts[-1]
+
+    def _list(self, place: _Place) -> list[_Place]:
+        """Take in the files of a folder; the folders in it, last one first."""
+        seen_at_ns = time.time_ns()
+        folder = place.folder
+        try:
+            mtime_ns = self._tree.folder_status(folder).st_mtime_ns
+            entries = self._tree.entries(folder)
+        except FileRefused as refused:
+            self._found.refused[TOO_DEEP if refused.reason == TOO_DEEP else "unreadable"] += 1
+            return []
+        names = [entry.name for entry in entries]
+        if folder and _VENV_MARK in names:
+            return []
+        if _is_unicode(folder):
+            self._found.folders[folder] = 0 if is_racy(mtime_ns, seen_at_ns) else mtime_ns
+        place = self._entered(place, names)
+        spoken_of = place.ignores.may_match(folder, names) | place.own_ignores.may_match(folder, names)
+        inner = (self._take_in(place, entry, is_spoken_of=entry.name in spoken_of) for entry in reversed(entries))
+        return [place for place in inner if place]
+
+    def _entered(self, place: _Place, names: Sequence[str]) -> _Place:
+        """The place with what its own files say: that it is a repository of its own, and what to ignore."""
+        folder = place.folder
+        if folder and ".git" in names and (repository := open_repository(self._root / folder)):
+            self._found.repositories.add(folder)
+            ignores = NO_IGNORES.inside(folder, user_excludes()).inside(folder, repository_excludes(repository))
+            checkout = self._checkout(repository, folder=folder)
+            place = _Place(folder, checkout, ignores, place.own_ignores)
+        prefix = f"{folder}/" if folder else ""
+        if GIT_IGNORE_FILE in names:
+            rules = self._rules(self._tree, prefix + GIT_IGNORE_FILE)
+            place = replace(place, ignores=place.ignores.inside(folder, rules))
+        if IGNORE_FILE in names:
+            rules = self._rules(self._tree, prefix + IGNORE_FILE)
+            place = replace(place, own_ignores=place.own_ignores.inside(folder, rules))
+        return place
+
+    def _rules(self, tree: FileTree, path: str) -> Rules:
+        """What an ignore file says; what it could not say is noted."""
+        try:
+            rules = Rules(tree.read_head(path, MAX_IGNORE_BYTES + 1))
+        except FileRefused as refused:
+            if refused.reason != MISSING:
+                self._found.notes.append(f"Note: {path} was not read: {refused.reason}.")
+            return Rules()
+        self._found.notes += [f"Note: {path} is too large: {note}." for note in rules.notes]
+        return rules
+
+    def _take_in(self, place: _Place, entry: Entry, *, is_spoken_of: bool) -> _Place | None:
+        """Add a file, or count why not; the place to go on with when it is a folder."""
+        path = f"{place.folder}/{entry.name}" if place.folder else entry.name
+        is_folder = entry.is_folder
+        is_ignored = place.is_ignored or (is_spoken_of and place.ignores.exclude(path, is_folder=is_folder))
+        if is_ignored and not (place.checkout and place.checkout.tracks(path)):
+            return None
+        if is_spoken_of and place.own_ignores.exclude(path, is_folder=is_folder):
+            return None
+        if not is_folder:
+            self._add(path, entry)
+        elif entry.name not in FOREIGN_FOLDERS:
+            return _Place(path, place.checkout, place.ignores, place.own_ignores, is_ignored)
+        return None
+
+    def _add(self, path: str, entry: Entry) -> None:
+        refused = self._found.refused
+        if entry.is_link:
+            refused["symlink"] += 1
+        elif not entry.is_file:
+            refused["not a file"] += 1
+        elif not _is_unicode(path):
+            refused["name is not unicode"] += 1
+        else:
+            self._found.files[path] = Stamp(entry.status.st_size, entry.status.st_mtime_ns)
 
 
 def _is_unicode(path: str) -> bool:
@@ -141,73 +268,3 @@ def _is_unicode(path: str) -> bool:
     except UnicodeEncodeError:
         return False
     return True
-
-
-def _note_folder(found: Walk, folder: str) -> None:
-    """Remember a folder and those above it; their stamps are taken at the end."""
-    while folder not in found.folders and _is_unicode(folder):
-        found.folders[folder] = 0
-        folder = folder.rpartition("/")[0]
-
-
-def _untracked_folders(repository: Path) -> list[str]:
-    """Folders that git does not know but would list files of, once there are any."""
-    output = run_git(repository, "ls-files", "-oz", "--directory", "--exclude-standard") or b""
-    paths = [os.fsdecode(entry[:-1]) for entry in output.split(b"\0") if entry.endswith(b"/")]
-    return [path for path in paths if not _is_foreign(f"{path}/")]
-
-
-def _subfolders(root: Path, folder: str) -> Iterator[str]:
-    pending = [folder]
-    while pending:
-        folder = pending.pop()
-        for entry in _entries(f"{root}/{folder}") or ():
-            if entry.is_dir(follow_symlinks=False) and not _is_foreign_folder(entry):
-                pending.append(f"{folder}/{entry.name}")
-                yield pending[-1]
-
-
-def _scan(root: Path) -> Walk:
-    """All files below `root` that no nested .gitignore excludes."""
-    found = Walk()
-    pending = [("", GitIgnores())]
-    while pending:
-        folder, ignores = pending.pop()
-        entries = _entries(f"{root}/{folder}")
-        if entries is None:
-            found.refused["unreadable"] += 1
-            continue
-        _note_folder(found, folder)
-        if any(entry.name == ".gitignore" for entry in entries):
-            ignores = ignores.inside(root, folder)
-        for entry in entries:
-            path = f"{folder}/{entry.name}" if folder else entry.name
-            is_folder = entry.is_dir(follow_symlinks=False)
-            if ignores.exclude(path, is_folder=is_folder):
-                continue
-            if not is_folder:
-                _add(root, found, path)
-            elif not _is_foreign_folder(entry):
-                pending.append((path, ignores))
-    return found
-
-
-def _entries(path: str) -> list[os.DirEntry[str]] | None:
-    """What is in a folder, by name; None when it cannot be read."""
-    try:
-        with os.scandir(path) as entries:
-            return sorted(entries, key=lambda entry: entry.name)
-    except OSError:
-        return None
-
-
-def _is_foreign_folder(entry: os.DirEntry[str]) -> bool:
-    return entry.name in FOREIGN_FOLDERS or os.path.exists(f"{entry.path}/{_VENV_MARK}")  # noqa: PTH110
-
-
-def _leave_out_ignored(root: Path, found: Walk) -> None:
-    """Drop what .deltosignore files exclude; the one at the root counts even where git ignores it."""
-    files = {IGNORE_FILE, *(path for path in found.files if path.endswith(f"/{IGNORE_FILE}"))}
-    ignores = own_ignores(root, files)
-    if ignores is not None:
-        found.files = {path: stamp for path, stamp in found.files.items() if not ignores.match_file(path)}

@@ -1,0 +1,297 @@
+"""The one way to read files that others wrote: regular files below a root, without following a link, without waiting,
+and never more than was asked for. Knows descriptors and limits, never formats."""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+from typing import TYPE_CHECKING, NamedTuple
+
+from deltos.errors import FileRefused
+
+if TYPE_CHECKING:
+    from pathlib import Path
+    from types import TracebackType
+
+# A folder of source is not nested deeper than this; each level costs an open descriptor.
+MAX_DEPTH = 100
+# A pipe must not make us wait, a link must not lead out of the root. Windows knows none of the flags.
+_FILE_FLAGS = (
+    os.O_RDONLY
+    | getattr(os, "O_NOFOLLOW", 0)
+    | getattr(os, "O_NONBLOCK", 0)
+    | getattr(os, "O_NOCTTY", 0)
+    | getattr(os, "O_CLOEXEC", 0)
+    | getattr(os, "O_BINARY", 0)
+    | getattr(os, "O_NOINHERIT", 0)
+)
+_FOLDER_FLAGS = _FILE_FLAGS | getattr(os, "O_DIRECTORY", 0)
+# Where descriptors of folders can be opened from, every step of a path is checked while it is taken.
+HAS_DESCRIPTOR_WALK = os.open in os.supports_dir_fd and os.scandir in os.supports_fd and hasattr(os, "O_NOFOLLOW")
+
+LINK = "a link, which is not followed"
+NOT_REGULAR = "not a regular file"
+TOO_LARGE = "too large"
+MISSING = "missing"
+UNREADABLE = "unreadable"
+NOT_A_PATH = "not a path below its folder"
+TOO_DEEP = "nested too deeply"
+
+
+class Entry(NamedTuple):
+    """One name in a folder, and what `lstat` says about it."""
+
+    name: str
+    status: os.stat_result
+
+    @property
+    def is_folder(self) -> bool:
+        """Whether it is a folder, and no link to one."""
+        return stat.S_ISDIR(self.status.st_mode)
+
+    @property
+    def is_file(self) -> bool:
+        """Whether it is a regular file, and no link to one."""
+        return stat.S_ISREG(self.status.st_mode)
+
+    @property
+    def is_link(self) -> bool:
+        """Whether it is a link, dangling or not; on Windows also a junction."""
+        return _is_link(self.status)
+
+
+def read_below(root: Path | str, path: str, max_bytes: int) -> bytes:
+    """The content of the regular file `path` below `root`; raises FileRefused for everything else."""
+    with FileTree(root) as tree:
+        return tree.read(path, max_bytes)
+
+
+def status_below(root: Path | str, path: str) -> os.stat_result:
+    """What `lstat` says about `path` below `root`, no link followed on the way; raises FileRefused."""
+    with FileTree(root) as tree:
+        return tree.status(path)
+
+
+def read_own(path: Path, max_bytes: int) -> bytes:
+    """The content of a file whose place the user chose: links on the way to it are followed, once and before opening."""
+    try:
+        real = path.resolve(strict=True)
+    except (OSError, RuntimeError, ValueError) as exc:
+        raise FileRefused(path.name, _reason(exc)) from None
+    return read_below(real.parent, real.name, max_bytes)
+
+
+class FileTree:
+    """A folder whose files are read without leaving it. Keeps the folders on the way to the last path open, so that
+    neighbours cost one call each; belongs to one thread, and is closed by its `with` block.
+
+    The root itself may be reached through links: whoever names it has resolved it. Without descriptors of folders
+    (Windows) each step is looked at before it is taken, so a link that is put there in between would be followed.
+    """
+
+    def __init__(self, root: Path | str, *, by_descriptor: bool = HAS_DESCRIPTOR_WALK) -> None:
+        self._root = str(root)
+        self._by_descriptor = by_descriptor
+        self._names: list[str] = []
+        self._descriptors: list[int] = []
+
+    def __enter__(self) -> FileTree:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close all folders; the next question opens them again."""
+        self._leave(0)
+        while self._descriptors:
+            os.close(self._descriptors.pop())
+
+    def read(self, path: str, max_bytes: int) -> bytes:
+        """The content of a regular file of at most `max_bytes`; raises FileRefused for everything else."""
+        data = self.read_head(path, max_bytes + 1)
+        if len(data) > max_bytes:
+            raise FileRefused(path, TOO_LARGE)
+        return data
+
+    def read_head(self, path: str, max_bytes: int) -> bytes:
+        """The first `max_bytes` of a regular file; raises FileRefused for everything else."""
+        descriptor = self._open(path)
+        try:
+            status = os.fstat(descriptor)
+            if not stat.S_ISREG(status.st_mode):
+                raise FileRefused(path, NOT_REGULAR)
+            return _read(descriptor, min(status.st_size, max_bytes))
+        except OSError as exc:
+            raise FileRefused(path, _reason(exc)) from None
+        finally:
+            os.close(descriptor)
+
+    def status(self, path: str) -> os.stat_result:
+        """What `lstat` says about a path, no link followed on the way; raises FileRefused when there is nothing."""
+        *folders, name = _parts(path)
+        try:
+            if self._by_descriptor:
+                return os.stat(name, dir_fd=self._enter(folders), follow_symlinks=False)  # noqa: PTH116
+            return os.lstat(f"{self._checked(folders)}/{name}")
+        except (OSError, ValueError) as exc:
+            raise FileRefused(path, _reason(exc)) from None
+
+    def is_file(self, path: str) -> bool:
+        """Whether a path is a regular file that no link leads to."""
+        try:
+            return stat.S_ISREG(self.status(path).st_mode)
+        except FileRefused:
+            return False
+
+    def is_folder(self, path: str) -> bool:
+        """Whether a path is a folder that no link leads to."""
+        try:
+            return stat.S_ISDIR(self.status(path).st_mode)
+        except FileRefused:
+            return False
+
+    def entries(self, folder: str = "") -> list[Entry]:
+        """What is in a folder, by name; "" is the root. Raises FileRefused when it cannot be listed."""
+        folders = _parts(folder) if folder else []
+        try:
+            if self._by_descriptor:
+                return _listed(self._enter(folders))
+            return _listed(self._checked(folders))
+        except (OSError, ValueError) as exc:
+            raise FileRefused(folder, _reason(exc)) from None
+
+    def folder_status(self, folder: str = "") -> os.stat_result:
+        """What `stat` says about a folder that no link leads to; "" is the root."""
+        try:
+            if self._by_descriptor:
+                return os.fstat(self._enter(_parts(folder) if folder else []))
+            return os.lstat(self._checked(_parts(folder) if folder else []))
+        except (OSError, ValueError) as exc:
+            raise FileRefused(folder, _reason(exc)) from None
+
+    def _open(self, path: str) -> int:
+        *folders, name = _parts(path)
+        try:
+            if self._by_descriptor:
+                return os.open(name, _FILE_FLAGS, dir_fd=self._enter(folders))
+            return os.open(self._checked(folders, name), _FILE_FLAGS)
+        except (OSError, ValueError) as exc:
+            raise FileRefused(path, _reason(exc)) from None
+
+    def _enter(self, folders: list[str]) -> int:
+        """The descriptor of a folder, reached step by step from what is open already."""
+        if not self._descriptors:
+            self._descriptors.append(os.open(self._root, _FOLDER_FLAGS & ~getattr(os, "O_NOFOLLOW", 0)))
+        if folders != self._names:
+            self._leave(_common(folders, self._names))
+            for name in folders[len(self._names) :]:
+                self._descriptors.append(_open_folder(name, self._descriptors[-1]))
+                self._names.append(name)
+        return self._descriptors[-1]
+
+    def _leave(self, depth: int) -> None:
+        while len(self._names) > depth:
+            self._names.pop()
+            os.close(self._descriptors.pop())
+
+    def _checked(self, folders: list[str], name: str = "") -> str:
+        """A path whose every step was looked at first: folders that are no links, then a regular file."""
+        path = self._root
+        for step in folders:
+            path = f"{path}/{step}"
+            _require(os.lstat(path), stat.S_IFDIR)
+        if name:
+            path = f"{path}/{name}"
+            _require(os.lstat(path), stat.S_IFREG)
+        return path
+
+
+def _open_folder(name: str, parent: int) -> int:
+    try:
+        return os.open(name, _FOLDER_FLAGS, dir_fd=parent)
+    except NotADirectoryError:  # what Linux says of a link, too
+        _require(os.stat(name, dir_fd=parent, follow_symlinks=False), stat.S_IFDIR)  # noqa: PTH116
+        raise
+
+
+def _require(status: os.stat_result, kind: int) -> None:
+    """Raise what the system would for a link, or for another kind of thing than wanted."""
+    if _is_link(status):
+        raise OSError(errno.ELOOP, "")
+    if stat.S_IFMT(status.st_mode) != kind:
+        raise OSError(errno.ENOTDIR if kind == stat.S_IFDIR else errno.ENXIO, "")
+
+
+def _parts(path: str) -> list[str]:
+    """The steps of a path below a root; refuses whatever could leave it."""
+    parts = path.split("/")
+    if "" in parts or "." in parts or ".." in parts or "\0" in path:
+        raise FileRefused(path, NOT_A_PATH)
+    if os.name == "nt" and any(_is_odd_on_windows(part) for part in parts):
+        raise FileRefused(path, NOT_A_PATH)
+    if len(parts) > MAX_DEPTH:
+        raise FileRefused(path, TOO_DEEP)
+    return parts
+
+
+def _is_odd_on_windows(name: str) -> bool:
+    """Whether a name means a drive, a stream, a device or another folder there."""
+    from pathlib import PureWindowsPath  # deferred: nowhere else
+
+    return "\\" in name or ":" in name or PureWindowsPath(name).is_reserved()
+
+
+def _common(one: list[str], other: list[str]) -> int:
+    """How many steps two paths share from the start."""
+    count = 0
+    for mine, theirs in zip(one, other, strict=False):
+        if mine != theirs:
+            break
+        count += 1
+    return count
+
+
+def _listed(folder: int | str) -> list[Entry]:
+    found = []
+    with os.scandir(folder) as entries:
+        for entry in entries:
+            try:
+                found.append(Entry(entry.name, entry.stat(follow_symlinks=False)))
+            except OSError:  # gone since it was listed
+                continue
+    found.sort(key=_by_name)
+    return found
+
+
+def _by_name(entry: Entry) -> str:
+    return entry.name
+
+
+def _is_link(status: os.stat_result) -> bool:
+    if stat.S_ISLNK(status.st_mode):
+        return True
+    attributes = getattr(status, "st_file_attributes", 0)
+    return bool(attributes & getattr(stat, "FILE_ATTRIBUTE_REPARSE_POINT", 0))
+
+
+def _read(descriptor: int, wanted: int) -> bytes:
+    """So many bytes of an open file, by the system's own calls: a file object would ask thrice what is known already."""
+    data = os.read(descriptor, wanted)
+    while len(data) < wanted and (piece := os.read(descriptor, wanted - len(data))):
+        data += piece
+    return data
+
+
+def _reason(exc: Exception) -> str:
+    code = getattr(exc, "errno", None)
+    if code in (errno.ELOOP, getattr(errno, "EMLINK", errno.ELOOP)):
+        return LINK
+    if code in (errno.ENOENT, errno.ENOTDIR, errno.ENAMETOOLONG):
+        return MISSING
+    if code in (errno.ENXIO, errno.EISDIR, errno.EOPNOTSUPP):
+        return NOT_REGULAR
+    return UNREADABLE

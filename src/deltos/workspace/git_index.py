@@ -1,0 +1,134 @@
+"""git's index: which files a repository tracks, and how each looked when git last saw it. Reads the file itself, in
+versions 2 to 4, whole, split or sparse."""
+
+from __future__ import annotations
+
+import os
+import struct
+from typing import TYPE_CHECKING, NamedTuple
+
+from deltos.errors import FileRefused
+from deltos.files import MISSING, FileTree
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from deltos.workspace.repository import Repository
+
+MAX_INDEX_BYTES = 64_000_000  # some 800,000 files
+DAMAGED = "damaged"
+_NAME = "index"
+_HEADER = struct.Struct(">4sII")
+_EXTENSION = struct.Struct(">4sI")
+_STATUS = struct.Struct(">8x2I8xI8xI")  # of ctime, mtime, device, inode, mode, owner, group, size: what we use
+_FLAGS = struct.Struct(">H")
+_IS_EXTENDED = 0x4000
+_STAGES = 0x3000
+_NAME_BYTES = 0x0FFF
+_LONGEST_NAME_BYTES = 4_096
+
+
+class TrackedFile(NamedTuple):
+    """A file of the index, and how it looked when git last saw it; while it is in conflict it is there in stages."""
+
+    path: str
+    mode: int
+    object_id: str
+    mtime_ns: int
+    size: int
+    has_stages: bool
+
+
+class Index(NamedTuple):
+    """All tracked files. Of a split index only the names can be relied on."""
+
+    files: list[TrackedFile]
+    is_split: bool = False
+    mtime_ns: int = 0
+
+
+def read_index(repository: Repository) -> Index:
+    """The repository's index, empty before the first `git add`; raises FileRefused for one that cannot be read."""
+    hash_bytes = repository.hash_bytes
+    with FileTree(repository.git_folder) as tree:
+        try:
+            mtime_ns = tree.status(_NAME).st_mtime_ns
+        except FileRefused as refused:
+            if refused.reason == MISSING:
+                return Index([])
+            raise
+        files, shared = _parse(tree.read(_NAME, MAX_INDEX_BYTES), hash_bytes)
+        if shared:
+            files += _parse(tree.read(f"sharedindex.{shared}", MAX_INDEX_BYTES), hash_bytes)[0]
+    return Index(files, bool(shared), mtime_ns)
+
+
+def _parse(data: bytes, hash_bytes: int) -> tuple[list[TrackedFile], str]:
+    """The files of an index, and the id of the shared index that it adds to; empty where it stands alone."""
+    try:
+        signature, version, count = _HEADER.unpack_from(data)
+        if signature != b"DIRC" or version not in (2, 3, 4):
+            raise FileRefused(_NAME, DAMAGED)
+        entries = _Entries(data, version, hash_bytes)
+        files = [entries.next() for _ in range(count)]
+        return files, _shared_index(data, entries.at, hash_bytes)
+    except (struct.error, IndexError, ValueError):
+        raise FileRefused(_NAME, DAMAGED) from None
+
+
+class _Entries:
+    """Reads one entry after the other."""
+
+    def __init__(self, data: bytes, version: int, hash_bytes: int) -> None:
+        self._data = data
+        self._is_compressed = version == 4
+        self._hash_bytes = hash_bytes
+        self._last_name = b""
+        self.at = _HEADER.size
+
+    def next(self) -> TrackedFile:
+        """The entry that begins here."""
+        data, start = self._data, self.at
+        seconds, nanoseconds, mode, size = _STATUS.unpack_from(data, start)
+        at = start + _STATUS.size + self._hash_bytes
+        (flags,) = _FLAGS.unpack_from(data, at)
+        object_id = data[at - self._hash_bytes : at].hex()
+        at += 4 if flags & _IS_EXTENDED else 2
+        name = self._compressed_name(at) if self._is_compressed else self._plain_name(start, at, flags)
+        return TrackedFile(
+            os.fsdecode(name), mode, object_id, seconds * 1_000_000_000 + nanoseconds, size, bool(flags & _STAGES)
+        )
+
+    def _plain_name(self, start: int, at: int, flags: int) -> bytes:
+        length = flags & _NAME_BYTES
+        end = at + length if length < _NAME_BYTES else self._data.index(b"\0", at)
+        self.at = start + (end - start + 8) // 8 * 8  # one to eight zero bytes follow
+        return self._data[at:end]
+
+    def _compressed_name(self, at: int) -> bytes:
+        """How much to drop from the end of the last name, and what to put there."""
+        dropped = self._data[at] & 0x7F
+        while self._data[at] & 0x80:
+            at += 1
+            dropped = (dropped + 1) << 7 | self._data[at] & 0x7F
+        end = self._data.index(b"\0", at + 1)
+        self._last_name = self._last_name[: max(0, len(self._last_name) - dropped)] + self._data[at + 1 : end]
+        self.at = end + 1
+        if len(self._last_name) > _LONGEST_NAME_BYTES:  # names that each add to the last can grow without bounds
+            raise ValueError
+        return self._last_name
+
+
+def _shared_index(data: bytes, at: int, hash_bytes: int) -> str:
+    for name, content in _extensions(data, at, len(data) - hash_bytes):
+        if name == b"link" and len(content) >= hash_bytes and any(content[:hash_bytes]):
+            return content[:hash_bytes].hex()
+    return ""
+
+
+def _extensions(data: bytes, at: int, end: int) -> Iterator[tuple[bytes, bytes]]:
+    while at + _EXTENSION.size <= end:
+        name, size = _EXTENSION.unpack_from(data, at)
+        at += _EXTENSION.size
+        yield name, data[at : at + size]
+        at += size

@@ -1,0 +1,156 @@
+"""A git repository on disk, as far as its files tell without git: where its folder is, what its settings and its index
+say. Whatever they say, nothing is started and nothing outside is believed: a link to a git folder counts only where
+that folder knows of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+from deltos.errors import FileRefused
+from deltos.files import FileTree, read_below
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+MAX_SETTINGS_BYTES = 1_000_000
+_MAX_LINK_BYTES = 8_192
+_SHA1_BYTES = 20
+_SHA256_BYTES = 32
+
+
+@dataclass(frozen=True, slots=True)
+class Repository:
+    """A work tree and its git folder; `common` is the folder that all work trees of the repository share."""
+
+    top: Path
+    git_folder: Path
+    common: Path
+
+    def settings(self) -> list[Setting]:
+        """What its own configuration says; includes are not followed."""
+        return list(parse_settings(_text(self.common, "config", MAX_SETTINGS_BYTES)))
+
+    @property
+    def hash_bytes(self) -> int:
+        """How long the ids of its objects are."""
+        name = ("extensions", "", "objectformat")
+        is_sha256 = any(setting.value == "sha256" for setting in self.settings() if setting[:3] == name)
+        return _SHA256_BYTES if is_sha256 else _SHA1_BYTES
+
+
+class Setting(NamedTuple):
+    """One line of a git configuration; section and key in lower case."""
+
+    section: str
+    subsection: str
+    key: str
+    value: str
+
+
+def find_repository(folder: Path) -> Repository | None:
+    """The repository that a folder belongs to, looked for upwards; None when there is none that can be trusted."""
+    for place in (folder, *folder.parents):
+        with FileTree(place) as tree:
+            try:
+                tree.status(".git")
+            except FileRefused:
+                continue
+        return open_repository(place)
+    return None
+
+
+def open_repository(top: Path) -> Repository | None:
+    """The repository whose work tree is `top`; None when what is called .git there is none."""
+    with FileTree(top) as tree:
+        if tree.is_folder(".git"):
+            return Repository(top, top / ".git", top / ".git") if _is_git_folder(tree, ".git/") else None
+    return _linked(top)
+
+
+def parse_settings(text: str) -> Iterator[Setting]:
+    """The settings in a git configuration file, in their order; lines that make no sense are passed over."""
+    section = subsection = ""
+    for line in _joined(text):
+        if line.startswith("["):
+            header, _, line = line[1:].partition("]")
+            name, _, quoted = header.partition('"')
+            section, subsection = name.strip().lower(), quoted.rpartition('"')[0]
+            line = line.strip()
+        if line and line[0].isalpha():
+            key, _, value = line.partition("=")
+            yield Setting(section, subsection, key.strip().lower(), _value(value.strip()))
+
+
+def _joined(text: str) -> Iterator[str]:
+    """The lines of a configuration, those that end in a backslash joined with the next."""
+    begun = ""
+    for line in text.split("\n"):
+        line = begun + line.strip()
+        backslashes = len(line) - len(line.rstrip("\\"))
+        begun = line[:-1] if backslashes % 2 else ""
+        if not begun and line and line[0] not in "#;":
+            yield line
+
+
+def _value(text: str) -> str:
+    """A value without quotes, escapes and the comment after it."""
+    if not any(character in text for character in '"\\#;'):
+        return text
+    written: list[str] = []
+    is_quoted = False
+    characters = iter(text)
+    for character in characters:
+        if character == '"':
+            is_quoted = not is_quoted
+        elif character == "\\":
+            following = next(characters, "")
+            written.append({"n": "\n", "t": "\t", "b": "\b"}.get(following, following))
+        elif character in "#;" and not is_quoted:
+            break
+        else:
+            written.append(character)
+    return "".join(written).strip()
+
+
+def _is_git_folder(tree: FileTree, prefix: str = "") -> bool:
+    return tree.is_file(f"{prefix}HEAD") and tree.is_folder(f"{prefix}objects") and tree.is_folder(f"{prefix}refs")
+
+
+def _linked(top: Path) -> Repository | None:
+    """The repository behind a .git file, of a linked work tree or a submodule, if its git folder names this place."""
+    word, _, target = _text(top, ".git", _MAX_LINK_BYTES).partition(":")
+    if word != "gitdir" or not target.strip():
+        return None
+    try:
+        git_folder = (top / target.strip()).resolve()
+        return _linked_work_tree(top, git_folder) or _submodule(top, git_folder)
+    except (OSError, RuntimeError, ValueError):  # a loop of links, a name that no system takes
+        return None
+
+
+def _linked_work_tree(top: Path, git_folder: Path) -> Repository | None:
+    back = _text(git_folder, "gitdir", _MAX_LINK_BYTES).strip()
+    common = git_folder.parent.parent
+    if not back or (git_folder / back).parent.resolve() != top.resolve() or git_folder.parent.name != "worktrees":
+        return None
+    with FileTree(common) as tree:
+        return Repository(top, git_folder, common) if _is_git_folder(tree) else None
+
+
+def _submodule(top: Path, git_folder: Path) -> Repository | None:
+    """Also a work tree whose git folder was put elsewhere, once `core.worktree` is set there."""
+    found = Repository(top, git_folder, git_folder)
+    back = [setting.value for setting in found.settings() if setting[:3] == ("core", "", "worktree")]
+    if not back or (git_folder / back[-1]).resolve() != top.resolve():
+        return None
+    with FileTree(git_folder) as tree:
+        return found if _is_git_folder(tree) else None
+
+
+def _text(folder: Path, path: str, max_bytes: int) -> str:
+    try:
+        return read_below(folder, path, max_bytes).decode("utf-8", "replace")
+    except FileRefused:
+        return ""
