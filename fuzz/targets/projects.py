@@ -120,7 +120,8 @@ def _identity(scratch: Path) -> Run:
     from deltos.workspace.identity import identify
 
     root = scratch / "project"
-    (root / ".git" / "logs").mkdir(parents=True, exist_ok=True)
+    for folder in ("logs", "objects", "refs"):
+        (root / ".git" / folder).mkdir(parents=True, exist_ok=True)
     (root / ".git" / "HEAD").write_text("ref: refs/heads/main\n")
     linked = scratch / "linked"
     linked.mkdir(exist_ok=True)
@@ -136,7 +137,7 @@ def _identity(scratch: Path) -> Run:
 
 
 def _diff(_scratch: Path) -> Run:
-    from deltos.federation.diff import read_diff
+    from deltos.workspace.changes import read_diff
 
     return lambda data: read_diff(data.decode("utf-8", "replace").splitlines())
 

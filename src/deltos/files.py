@@ -12,7 +12,6 @@ from deltos.errors import FileRefused
 
 if TYPE_CHECKING:
     from pathlib import Path
-    from types import TracebackType
 
 # A folder of source is not nested deeper than this; each level costs an open descriptor.
 MAX_DEPTH = 100
@@ -74,7 +73,7 @@ def status_below(root: Path | str, path: str) -> os.stat_result:
 
 
 def read_own(path: Path, max_bytes: int) -> bytes:
-    """The content of a file whose place the user chose: links on the way to it are followed, once and before opening."""
+    """The content of a file whose place the user chose: links on the way are followed, once and before opening."""
     try:
         real = path.resolve(strict=True)
     except (OSError, RuntimeError, ValueError) as exc:
@@ -99,9 +98,7 @@ class FileTree:
     def __enter__(self) -> FileTree:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def close(self) -> None:
@@ -135,7 +132,7 @@ class FileTree:
         *folders, name = _parts(path)
         try:
             if self._by_descriptor:
-                return os.stat(name, dir_fd=self._enter(folders), follow_symlinks=False)  # noqa: PTH116
+                return os.stat(name, dir_fd=self._enter(folders), follow_symlinks=False)
             return os.lstat(f"{self._checked(folders)}/{name}")
         except (OSError, ValueError) as exc:
             raise FileRefused(path, _reason(exc)) from None
@@ -214,7 +211,7 @@ def _open_folder(name: str, parent: int) -> int:
     try:
         return os.open(name, _FOLDER_FLAGS, dir_fd=parent)
     except NotADirectoryError:  # what Linux says of a link, too
-        _require(os.stat(name, dir_fd=parent, follow_symlinks=False), stat.S_IFDIR)  # noqa: PTH116
+        _require(os.stat(name, dir_fd=parent, follow_symlinks=False), stat.S_IFDIR)
         raise
 
 
@@ -279,7 +276,7 @@ def _is_link(status: os.stat_result) -> bool:
 
 
 def _read(descriptor: int, wanted: int) -> bytes:
-    """So many bytes of an open file, by the system's own calls: a file object would ask thrice what is known already."""
+    """So many bytes of an open file. By the system's own calls: a file object would ask thrice what is known."""
     data = os.read(descriptor, wanted)
     while len(data) < wanted and (piece := os.read(descriptor, wanted - len(data))):
         data += piece

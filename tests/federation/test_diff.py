@@ -10,7 +10,8 @@ import pytest
 from deltos.app import App
 from deltos.config import Config
 from deltos.errors import BadArgument
-from deltos.federation.diff import ChangedFile, changed_files, read_diff, touched_by
+from deltos.federation.diff import changed_files, touched_by
+from deltos.workspace.changes import ChangedFile, read_diff
 from tests.calling import Desk
 from tests.federation.test_offers import written
 from tests.repositories import git, make_repository, write_files
@@ -47,11 +48,17 @@ def test_a_diff_without_context_gives_the_lines_that_changed() -> None:
         "diff --git a/a.py b/a.py",
         "--- a/a.py",
         "+++ b/a.py",
-        "@@ -1,2 +3,2 @@ def f():",
-        "@@ -9,4 +12,0 @@",
+        "@@ -1,1 +3,2 @@ def f():",
+        "-one",
+        "+two",
+        "+++ b/spoofed.py",
+        "@@ -9,2 +12,0 @@",
+        "-@@ -1 +700,5 @@",
+        "-gone",
         "--- a/gone.py",
         "+++ /dev/null",
-        "@@ -1,9 +0,0 @@",
+        "@@ -1,1 +0,0 @@",
+        "-gone",
     ]
     assert read_diff(lines) == [ChangedFile("a.py", frozenset({3, 4, 12}))]
 
@@ -61,7 +68,7 @@ def test_the_innermost_definitions_on_changed_lines_are_touched(tmp_path: Path, 
         root, {"shop.py": CODE.replace("return 1", "return 2"), "new.py": "def fresh():\n    def inner(): ...\n"}
     )
     (root / "notes.md").write_text("# Notes\n\nMore\n")
-    files = changed_files(root, "")
+    files = changed_files(root, "").files
     assert {file.path for file in files} == {"shop.py", "notes.md", "new.py"}
     with closing(App(Config(tmp_path / "home"))) as app:
         index = app.projects.at(root)
@@ -76,8 +83,8 @@ def test_a_change_can_be_compared_with_another_revision(root: Path) -> None:
     git(root, "checkout", "--quiet", "-b", "work")
     write_files(root, {"shop.py": CODE.replace("return item", "return [item]")})
     git(root, "commit", "--quiet", "--all", "--message=second")
-    assert changed_files(root, "HEAD") == []
-    assert changed_files(root, "main") == [ChangedFile("shop.py", frozenset({3}))]
+    assert changed_files(root, "HEAD").files == ()
+    assert changed_files(root, "main").files == (ChangedFile("shop.py", frozenset({3})),)
 
 
 @pytest.mark.parametrize("base", ["--output=stolen", "-x", "no such", "missing", "a\nb", "$(touch x)"])
@@ -110,7 +117,7 @@ def test_what_is_used_most_comes_first_and_tests_last(tmp_path: Path) -> None:
     with closing(App(Config(tmp_path / "home"))) as app:
         index = app.projects.at(root)
         index.index()
-        touched = touched_by(app.graph_search(index), changed_files(root, ""))
+        touched = touched_by(app.graph_search(index), changed_files(root, "").files)
     keys = [impact.target.first.key for impact in touched.impacts]
     assert (keys[0], keys[-1]) == ("popular", "test_it")
 

@@ -74,9 +74,7 @@ def test_a_path_in_an_address_is_refused(parcels: Parcels, uri: str) -> None:
         read(parcels.app, parcels.desk, uri)
 
 
-@pytest.mark.parametrize(
-    "uri", ["deltos://doc/0", "deltos://observation/none", "deltos://project/other", "file:///x"]
-)
+@pytest.mark.parametrize("uri", ["deltos://doc/0", "deltos://observation/none", "deltos://project/other", "file:///x"])
 def test_an_address_that_leads_nowhere_is_not_found(parcels: Parcels, uri: str) -> None:
     with pytest.raises(NotFound):
         read(parcels.app, parcels.desk, uri)

@@ -10,23 +10,29 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from deltos.workspace.admission import MAX_CODE_BYTES, MAX_DATA_BYTES, Admitted, admit, read_regular
+from deltos.files import FileTree
+from deltos.workspace.admission import MAX_CODE_BYTES, MAX_DATA_BYTES, Admitted, admit, read_source
 from tests.repositories import write_files
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 
+def admitted_below(root: Path, path: str, size: int) -> Admitted | str:
+    with FileTree(root) as tree:
+        return admit(tree, path, size)
+
+
 def verdict(root: Path, path: str, content: str | bytes) -> str:
     """The reason why a file is skipped; `admitted` when it is not."""
     write_files(root, {path: content})
-    admitted = admit(root, path, (root / path).stat().st_size)
+    admitted = admitted_below(root, path, (root / path).stat().st_size)
     return admitted if isinstance(admitted, str) else "admitted"
 
 
 def text_of(root: Path, path: str, content: bytes) -> str:
     write_files(root, {path: content})
-    admitted = admit(root, path, len(content))
+    admitted = admitted_below(root, path, len(content))
     assert isinstance(admitted, Admitted)
     return admitted.data.decode("utf-8")
 
@@ -76,7 +82,7 @@ def test_a_huge_file_is_skipped_without_being_read(tmp_path: Path) -> None:
     with (tmp_path / "huge.py").open("wb") as file:
         file.truncate(size)
     tracemalloc.start()
-    assert admit(tmp_path, "huge.py", size) == "too large"
+    assert admitted_below(tmp_path, "huge.py", size) == "too large"
     assert tracemalloc.get_traced_memory()[1] < 1_000_000
     tracemalloc.stop()
 
@@ -85,7 +91,7 @@ def test_a_file_that_grew_since_it_was_listed_is_read_only_so_far(tmp_path: Path
     with (tmp_path / "grown.py").open("wb") as file:
         file.write(b"a = 1\n" * 2_000)
         file.truncate(200_000_000)
-    assert admit(tmp_path, "grown.py", 12_000) == "too large"
+    assert admitted_below(tmp_path, "grown.py", 12_000) == "too large"
 
 
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "utf-16-le", "utf-32", "latin-1", "cp1252"])
@@ -110,7 +116,7 @@ def test_any_bytes_are_admitted_as_utf8_or_refused_for_a_reason(
 ) -> None:
     root = tmp_path_factory.mktemp("bytes")
     (root / "a.py").write_bytes(data)
-    admitted = admit(root, "a.py", len(data))
+    admitted = admitted_below(root, "a.py", len(data))
     if isinstance(admitted, Admitted):
         admitted.data.decode("utf-8")
     else:
@@ -121,7 +127,8 @@ def test_what_is_no_regular_file_is_not_read(tmp_path: Path) -> None:
     write_files(tmp_path, {"a.py": "x", "folder/b.py": "x"})
     (tmp_path / "link.py").symlink_to("a.py")
     os.mkfifo(tmp_path / "pipe.py")
-    assert read_regular(f"{tmp_path}/a.py") == b"x"
-    for name in ("link.py", "pipe.py", "folder", "missing.py"):
-        assert read_regular(f"{tmp_path}/{name}") is None
-    assert admit(tmp_path, "link.py", 1) == "unreadable"
+    with FileTree(tmp_path) as tree:
+        assert read_source(tree, "a.py") == b"x"
+        for name in ("link.py", "pipe.py", "folder", "missing.py", "../a.py", "/etc/passwd"):
+            assert read_source(tree, name) is None
+    assert admitted_below(tmp_path, "link.py", 1) == "unreadable"

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from deltos.files import FileTree
 from deltos.workspace.walk import Stamp, folder_mtime_ns, is_racy, stamp, walk
 from tests.repositories import git, make_repository, write_files
 
@@ -247,8 +248,9 @@ def test_a_folder_that_is_gone_has_no_time() -> None:
 def test_only_regular_files_have_a_stamp(tmp_path: Path) -> None:
     write_files(tmp_path, {"a.py": "abc"})
     (tmp_path / "link").symlink_to("a.py")
-    assert stamp(tmp_path / "a.py") == Stamp(3, (tmp_path / "a.py").stat().st_mtime_ns)
-    assert [stamp(tmp_path / name) for name in ("link", "missing", "", "zero\0byte")] == [None] * 4
+    with FileTree(tmp_path) as tree:
+        assert stamp(tree, "a.py") == Stamp(3, (tmp_path / "a.py").stat().st_mtime_ns)
+        assert [stamp(tree, name) for name in ("link", "missing", "", "zero\0byte")] == [None] * 4
 
 
 @pytest.mark.parametrize(
@@ -271,10 +273,10 @@ def test_an_unreadable_folder_is_counted(tmp_path: Path, monkeypatch: pytest.Mon
     write_files(tmp_path, {"a.py": "x", "locked/b.py": "x"})
     scandir = os.scandir
 
-    def refuse(path: str) -> object:
-        if path.endswith("locked"):
+    def refuse(folder: int) -> object:
+        if os.path.realpath(f"/proc/self/fd/{folder}").endswith("locked"):
             raise PermissionError
-        return scandir(path)
+        return scandir(folder)
 
     monkeypatch.setattr(os, "scandir", refuse)  # permissions do not bind whoever runs the tests as root
     found = walk(tmp_path)

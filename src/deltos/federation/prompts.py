@@ -88,15 +88,15 @@ class Prompts:
         """The request to review a change, with all that it touches."""
         root = call.session.project_root()
         index = self.projects.at(root)
-        files = changed_files(index.project.root, call.text("base"))
-        if not files:
+        changes = changed_files(index.project.root, call.text("base"))
+        if not changes.files:
             raise BadArgument("There is no change to review", hint="Edit something, or name a revision as `base`.")
         touched = index.answer(
-            lambda _: touched_by(GraphSearch(GraphReader(index.database), index.project.root), files),
+            lambda _: touched_by(GraphSearch(GraphReader(index.database), index.project.root), changes.files),
             progress=call.progress,
         )
         names = list(dict.fromkeys(impact.target.first.name for impact in touched.impacts))
-        return self._fitted([_REVIEW, *_change_sections(touched), *self._knowledge(names, root)])
+        return self._fitted([_REVIEW, *changes.notes, *_change_sections(touched), *self._knowledge(names, root)])
 
     def answer_from_docs(self, call: Call) -> str:
         """The request to answer from documentation, with the passages that fit best."""

@@ -211,9 +211,7 @@ class Workers:
                 fresh = self._collect(worker, rest, replies, job)
         return replies
 
-    def _collect(
-        self, worker: Worker, items: Sequence[tuple[Any, Limits]], replies: list[Reply], job: _Job
-    ) -> bool:
+    def _collect(self, worker: Worker, items: Sequence[tuple[Any, Limits]], replies: list[Reply], job: _Job) -> bool:
         """Add replies until an item ends the child; whether that item has to be tried in a fresh one."""
         for _, limits in items:
             was_fresh = worker.is_fresh

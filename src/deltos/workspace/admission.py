@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import os
 import re
-import stat
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from deltos.errors import FileRefused
 from deltos.languages.table import detect
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
+    from deltos.files import FileTree
     from deltos.languages.table import Language
 
 MAX_CODE_BYTES = 4_000_000
@@ -22,8 +20,6 @@ _HEAD_BYTES = 8_192
 _MARK_BYTES = 2_000  # where a file says that it is generated
 _LONGEST_MEAN_LINE = 250
 _SMALLEST_MINIFIED = 2_000
-# A link must not lead out of the project, a pipe must not make us wait. Windows knows neither flag.
-_OPEN_FLAGS = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
 
 BINARY_SUFFIXES = frozenset(
     """.png .jpg .jpeg .gif .webp .ico .bmp .tiff .psd .pdf .zip .gz .bz2 .xz .zst .7z .tar .tgz .jar .war
@@ -85,37 +81,23 @@ def refuse_by_name(path: str, size: int) -> str | None:
     return None if size else "empty"
 
 
-def admit(root: Path, path: str, size: int) -> Admitted | str:
+def admit(tree: FileTree, path: str, size: int) -> Admitted | str:
     """Read a file; its content and language, or the reason why it is skipped."""
     if reason := refuse_by_name(path, size):
         return reason
-    data = read_regular(f"{root}/{path}")
+    data = read_source(tree, path)
     if data is None:
         return "unreadable"
     language = detect(path, data[:_HEAD_BYTES])
     return refuse_by_content(data, language) or Admitted(to_utf8(data), language)
 
 
-def read_regular(path: str) -> bytes | None:
+def read_source(tree: FileTree, path: str) -> bytes | None:
     """The content of a file, at most a little more than we index; None for a link, a pipe, or what cannot be read."""
     try:
-        descriptor = os.open(path, _OPEN_FLAGS)
-        try:
-            status = os.fstat(descriptor)
-            return _read(descriptor, status.st_size) if stat.S_ISREG(status.st_mode) else None
-        finally:
-            os.close(descriptor)
-    except OSError:
+        return tree.read_head(path, MAX_CODE_BYTES + 1)
+    except FileRefused:
         return None
-
-
-def _read(descriptor: int, size: int) -> bytes:
-    """All of an open file, by the system's own calls: a file object would ask thrice what is known already."""
-    wanted = min(size, MAX_CODE_BYTES + 1)
-    data = os.read(descriptor, wanted)
-    while len(data) < wanted and (piece := os.read(descriptor, wanted - len(data))):
-        data += piece
-    return data
 
 
 def refuse_by_content(data: bytes, language: Language | None) -> str | None:

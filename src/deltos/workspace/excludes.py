@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from deltos.errors import FileRefused
 from deltos.files import read_below, read_own
-from deltos.workspace.ignores import MAX_IGNORE_BYTES, Rules
+from deltos.workspace.ignores import MAX_IGNORE_BYTES, Rules, rules_in
 from deltos.workspace.repository import MAX_SETTINGS_BYTES, parse_settings
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ _MOST_INCLUDES = 10
 def repository_excludes(repository: Repository) -> Rules:
     """What `info/exclude` of a repository says; nothing when it cannot be read."""
     try:
-        return Rules(read_below(repository.common, "info/exclude", MAX_IGNORE_BYTES))
+        return rules_in(read_below(repository.common, "info/exclude", MAX_IGNORE_BYTES))
     except FileRefused:
         return Rules()
 
@@ -37,7 +37,7 @@ def user_excludes() -> Rules:
     for file in (Path("/etc/gitconfig"), settings_home / "config", home / ".gitconfig"):
         chosen = _chosen_in(file, home, _MOST_INCLUDES) or chosen
     try:
-        return Rules(read_own(_expanded(chosen, home, home), MAX_IGNORE_BYTES))
+        return rules_in(read_own(_expanded(chosen, home, home), MAX_IGNORE_BYTES))
     except FileRefused:
         return Rules()
 

@@ -7,6 +7,7 @@ import time
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from deltos.files import FileTree
 from deltos.workspace.admission import Admitted, admit
 from deltos.workspace.indexer import Indexer, ParsedFile
 from deltos.workspace.walk import Stamp, stamp
@@ -66,7 +67,8 @@ def extract_all(root: Path, candidates: Sequence[Candidate], indexers: Sequence[
 
 def extract_batch(root: Path, batch: Sequence[Candidate], indexers: Sequence[Indexer]) -> list[Extracted]:
     """Extract some candidates here and now."""
-    return [_extract(root, candidate, indexers) for candidate in batch]
+    with FileTree(root) as tree:
+        return [_extract(tree, candidate, indexers) for candidate in batch]
 
 
 def parse_file(path: str, admitted: Admitted) -> ParsedFile:
@@ -74,13 +76,13 @@ def parse_file(path: str, admitted: Admitted) -> ParsedFile:
     return ParsedFile(path, admitted.data, admitted.language, _tree(admitted.language, admitted.data))
 
 
-def _extract(root: Path, candidate: Candidate, indexers: Sequence[Indexer]) -> Extracted:
+def _extract(tree: FileTree, candidate: Candidate, indexers: Sequence[Indexer]) -> Extracted:
     seen_at_ns = time.time_ns()
-    current = stamp(f"{root}/{candidate.path}")
+    current = stamp(tree, candidate.path)
     if current is None:
         return Extracted(candidate.path, candidate.stamp, seen_at_ns, skip_reason="vanished")
     blank = Extracted(candidate.path, current, seen_at_ns)
-    admitted = admit(root, candidate.path, current.size)
+    admitted = admit(tree, candidate.path, current.size)
     if isinstance(admitted, str):
         return replace(blank, skip_reason=admitted)
     digest = hashlib.sha256(admitted.data).digest()

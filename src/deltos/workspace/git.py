@@ -34,7 +34,6 @@ _MAX_REFERENCES_BYTES = 32_000_000
 _MAX_REFERENCE_BYTES = 1_000
 _MAX_ALTERNATES = 5  # git follows them no deeper, either
 _MAX_ALTERNATES_BYTES = 100_000
-_SHOWN_ERROR_BYTES = 300
 _LARGEST_MEMORY_BYTES = 4 << 30
 _HEX = frozenset("0123456789abcdef")
 _ODD_IN_NAMES = frozenset(' ~^:?*[\\"')
@@ -90,14 +89,14 @@ class Git:
         timeout_seconds: float = TIMEOUT_SECONDS,
     ) -> bytes:
         """What git prints when `given` is its input; raises GitFailed."""
-        source, errors = self.folder / "input", self.folder / "errors"
+        source = self.folder / "input"
         source.write_bytes(given)
-        with source.open("rb") as stdin, errors.open("wb") as stderr:
+        with source.open("rb") as stdin:
             process = subprocess.Popen(
                 [self.program, "--no-pager", *arguments],
                 stdin=stdin,
                 stdout=subprocess.PIPE,
-                stderr=stderr,
+                stderr=subprocess.DEVNULL,  # it names folders of this machine
                 cwd=self.folder,
                 env=self._environment(),
                 start_new_session=True,
@@ -108,8 +107,7 @@ class Git:
         if len(output) > max_bytes:
             raise GitFailed(f"git answered more than {max_bytes // 1_000_000} MB and was stopped")
         if process.returncode not in accepted:
-            said = errors.read_bytes()[:_SHOWN_ERROR_BYTES].decode("utf-8", "replace").strip()
-            raise GitFailed(f"git failed: {said or f'exit status {process.returncode}'}")
+            raise GitFailed(f"git has no answer (exit status {process.returncode})")
         return output
 
     def _environment(self) -> dict[str, str]:

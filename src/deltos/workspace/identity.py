@@ -7,17 +7,20 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-from deltos.errors import NotFound
+from deltos.errors import FileRefused, NotFound
+from deltos.files import FileTree
 from deltos.model import Project
+from deltos.workspace.repository import find_repository
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
     from pathlib import Path
 
+    from deltos.workspace.repository import Repository
+
 _SCP_LIKE = re.compile(r"^(?:[^@/\s]+@)?([\w.-]{2,}):(?!//)(.+)$")  # a single letter is a drive, not a host
-_SECTION = re.compile(r'^\s*\[\s*([\w.-]+)(?:\s+"(.*)")?\s*\]')
 _INITIAL_COMMIT = re.compile(r"^0{40,64} ([0-9a-f]{40,64}) .*\tcommit \(initial\)")
-_URL = re.compile(r'^\s*url\s*=\s*"?(.+?)"?\s*$')
+_LOG_LINE_BYTES = 4_096
 
 
 def find_root(folder: Path) -> Path:
@@ -27,7 +30,7 @@ def find_root(folder: Path) -> Path:
         if root.is_dir():
             return root
         exists = root.exists()
-    except (OSError, RuntimeError):  # a name that is too long, a loop of links
+    except (OSError, RuntimeError, ValueError):  # a name that is too long, a loop of links, a zero byte
         exists = False
     if exists:
         raise NotFound(f"Not a folder: {folder}", hint="Give the folder that contains the file.")
@@ -84,12 +87,12 @@ def _host_and_path(url: str) -> tuple[str, str]:
 
 
 def _project_id(root: Path, *, may_start_git: bool) -> str:
-    git_folder = _git_folder(root)
-    if git_folder is not None:
-        for url in _remote_urls(git_folder):
+    repository = find_repository(root)
+    if repository is not None:
+        for url in _remote_urls(repository):
             if identity := normalise_remote(url):
                 return identity
-        if commit := _first_logged_commit(git_folder) or (_root_commit(root) if may_start_git else ""):
+        if commit := _first_logged_commit(repository) or (_root_commit(repository) if may_start_git else ""):
             return f"git:{commit}"
     return _path_identity(root)
 
@@ -100,58 +103,33 @@ def _path_identity(root: Path) -> str:
     return f"path:{hashlib.sha256(str(root).encode('utf-8', 'surrogateescape')).hexdigest()[:20]}"
 
 
-def _git_folder(root: Path) -> Path | None:
-    """The repository's common git folder, found from `root` upwards; worktrees point to their main repository."""
-    for folder in (root, *root.parents):
-        entry = folder / ".git"
-        if entry.is_dir():
-            return entry
-        if entry.is_file():
-            return _linked_git_folder(entry)
-    return None
-
-
-def _linked_git_folder(link: Path) -> Path | None:
-    target = _read(link).removeprefix("gitdir:").strip()
-    if not target:
-        return None
-    git_folder = (link.parent / target).resolve()
-    common = _read(git_folder / "commondir").strip()
-    return (git_folder / common).resolve() if common else git_folder
-
-
-def _remote_urls(git_folder: Path) -> list[str]:
+def _remote_urls(repository: Repository) -> list[str]:
     """The addresses of all remotes, `origin` first."""
     urls: dict[str, str] = {}
-    remote = None
-    for line in _read(git_folder / "config").splitlines():
-        if section := _SECTION.match(line):
-            remote = section[2] if section[1].lower() == "remote" else None
-        elif remote is not None and (url := _URL.match(line)):
-            urls.setdefault(remote, url[1])
+    for setting in repository.settings():
+        if setting.section == "remote" and setting.subsection and setting.key == "url":
+            urls.setdefault(setting.subsection, setting.value)
     return [urls[name] for name in sorted(urls, key=lambda name: name != "origin")]
 
 
-def _first_logged_commit(git_folder: Path) -> str:
+def _first_logged_commit(repository: Repository) -> str:
     """The root commit of a repository that began on this machine, out of git's own log; empty if it does not tell."""
     try:
-        with (git_folder / "logs" / "HEAD").open("r", encoding="utf-8", errors="replace") as log:
-            match = _INITIAL_COMMIT.match(log.readline())
-    except OSError:
+        with FileTree(repository.common) as tree:
+            log = tree.read_head("logs/HEAD", _LOG_LINE_BYTES)
+    except FileRefused:
         return ""
+    match = _INITIAL_COMMIT.match(log.decode("utf-8", "replace").partition("\n")[0])
     return match[1] if match else ""
 
 
-def _root_commit(root: Path) -> str:
+def _root_commit(repository: Repository) -> str:
     """The oldest commit without a parent; empty before the first commit."""
-    from deltos.workspace.git import run_git  # deferred: hooks never get here
+    from deltos.workspace.git import GitFailed, reading  # deferred: hooks never get here
 
-    commits = (run_git(root, "rev-list", "--max-parents=0", "HEAD") or b"").split()
-    return commits[-1].decode("ascii") if commits else ""
-
-
-def _read(path: Path) -> str:
     try:
-        return path.read_text("utf-8", "replace")
-    except OSError:
+        with reading(repository) as git:
+            commits = git.run("rev-list", "--max-parents=0", "HEAD").split()
+    except GitFailed:
         return ""
+    return commits[-1].decode("ascii") if commits else ""

@@ -6,6 +6,7 @@ from __future__ import annotations
 import os
 import sys
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from deltos.workspace.globs import compile_globs, translate
@@ -172,6 +173,12 @@ class Rules:
         elif (regex := translate(os.fsencode(pattern), is_path=is_path)) is not None:
             wildcards = self._path_wildcards if is_path else self._name_wildcards
             wildcards.append(_Wildcard(number, only_folders, _literal_head(pattern), regex))
+
+
+@lru_cache(maxsize=16)
+def rules_in(data: bytes) -> Rules:
+    """The rules of an ignore file with this content. Kept: a project is listed again after every change in it."""
+    return Rules(data)
 
 
 class _Level(NamedTuple):

@@ -110,12 +110,13 @@ class ProjectIndex:
             return work()
 
     def _news(self) -> tuple[str, ...]:
-        """What happened to the index file itself and was not told yet."""
+        """What happened to the index file itself and was not told yet, and what the list of files lacks."""
+        lacking = tuple(self.store.meta("notes").splitlines())
         aside = self.database.set_aside
         if aside is None or aside == self._told_of:
-            return ()
+            return lacking
         self._told_of = aside
-        return (f"Note: the index was damaged; it was moved to {aside.name} and built anew.",)
+        return (f"Note: the index was damaged; it was moved to {aside.name} and built anew.", *lacking)
 
     def _index(self, progress: Progress, *, force: bool) -> SyncReport:
         with self._sole_indexer(progress) as held:

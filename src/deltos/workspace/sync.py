@@ -183,6 +183,7 @@ class _Run:
             "project_id": self._project.project_id,
             "complete": "1",
             "synced_at": repr(time.time()),
+            "notes": "\n".join(self._plan.found.notes),
         }
         self._store.set_meta(connection, facts)
 

@@ -15,7 +15,7 @@ from deltos.errors import FileRefused
 from deltos.files import MISSING, TOO_DEEP, FileTree
 from deltos.workspace.excludes import repository_excludes, user_excludes
 from deltos.workspace.git_index import read_index
-from deltos.workspace.ignores import GIT_IGNORE_FILE, IGNORE_FILE, MAX_IGNORE_BYTES, NO_IGNORES, Rules
+from deltos.workspace.ignores import GIT_IGNORE_FILE, IGNORE_FILE, MAX_IGNORE_BYTES, NO_IGNORES, Rules, rules_in
 from deltos.workspace.repository import find_repository, open_repository
 
 if TYPE_CHECKING:
@@ -33,6 +33,8 @@ FOREIGN_FOLDERS = frozenset(
     .parcel-cache .eggs site-packages .bundle .dart_tool .stack-work .cabal-sandbox elm-stuff _build""".split()
 )
 _VENV_MARK = "pyvenv.cfg"
+_MOST_NOTES = 3
+_SHOWN_CHARACTERS = 120
 # A folder that cannot be listed within this time is too large, or made to be.
 MAX_WALK_SECONDS = 120.0
 # What changed this shortly before we looked may change again without its stamp showing it.
@@ -146,6 +148,7 @@ class _Walker:
         self._deadline = deadline
         self._found = Walk()
         self._checkouts: list[_Checkout] = []
+        self._notes: list[str] = []
 
     def walk(self) -> Walk:
         """List everything."""
@@ -153,15 +156,18 @@ class _Walker:
         pending = [self._start()]
         while pending:
             if time.monotonic() > self._deadline:
-                found.notes.append("Note: listing the files took too long and was stopped; some folders are missing.")
+                self._notes.append("Note: listing the files took too long and was stopped; some folders are missing.")
                 break
             pending += self._list(pending.pop())
         found.files = dict(sorted(found.files.items()))
-        found.notes += [
+        self._notes += [
             f"Note: git's index cannot be read ({checkout.problem}); tracked files that .gitignore names are missing."
             for checkout in self._checkouts
             if checkout.problem
         ]
+        found.notes = self._notes[:_MOST_NOTES]
+        if len(self._notes) > _MOST_NOTES:
+            found.notes.append(f"Note: {len(self._notes) - _MOST_NOTES} more like these.")
         return found
 
     def _start(self) -> _Place:
@@ -226,12 +232,12 @@ class _Walker:
     def _rules(self, tree: FileTree, path: str) -> Rules:
         """What an ignore file says; what it could not say is noted."""
         try:
-            rules = Rules(tree.read_head(path, MAX_IGNORE_BYTES + 1))
+            rules = rules_in(tree.read_head(path, MAX_IGNORE_BYTES + 1))
         except FileRefused as refused:
             if refused.reason != MISSING:
-                self._found.notes.append(f"Note: {path} was not read: {refused.reason}.")
+                self._notes.append(f"Note: {_shown(path)} was not read: {refused.reason}.")
             return Rules()
-        self._found.notes += [f"Note: {path} is too large: {note}." for note in rules.notes]
+        self._notes += [f"Note: {_shown(path)} is too large: {note}." for note in rules.notes]
         return rules
 
     def _take_in(self, place: _Place, entry: Entry, *, is_spoken_of: bool) -> _Place | None:
@@ -244,7 +250,8 @@ class _Walker:
         if is_spoken_of and place.own_ignores.exclude(path, is_folder=is_folder):
             return None
         if not is_folder:
-            self._add(path, entry)
+            if entry.name != ".git":  # that of a submodule or of a linked work tree
+                self._add(path, entry)
         elif entry.name not in FOREIGN_FOLDERS:
             return _Place(path, place.checkout, place.ignores, place.own_ignores, is_ignored)
         return None
@@ -259,6 +266,11 @@ class _Walker:
             refused["name is not unicode"] += 1
         else:
             self._found.files[path] = Stamp(entry.status.st_size, entry.status.st_mtime_ns)
+
+
+def _shown(path: str) -> str:
+    """A path as a note may name it."""
+    return "".join(character if character.isprintable() else "?" for character in path[-_SHOWN_CHARACTERS:])
 
 
 def _is_unicode(path: str) -> bool:

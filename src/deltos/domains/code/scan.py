@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import TYPE_CHECKING, Protocol
 
+from deltos.files import FileTree
 from deltos.pattern import compiled
-from deltos.workspace.admission import read_regular
+from deltos.workspace.admission import read_source
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -70,16 +71,17 @@ class Pattern:
 def scan(root: Path, paths: Iterable[str], finder: Finder, report: ScanReport) -> Iterator[FileMatches]:
     """Every file with a match, until time runs out; the report tells how far it came."""
     deadline = time.monotonic() + SCAN_SECONDS
-    for path in paths:
-        if time.monotonic() > deadline:
-            report.complete = False
-            return
-        data = read_regular(f"{root}/{path}")
-        if data is None:
-            continue
-        report.files += 1
-        if lines := _lines(data, finder):
-            yield FileMatches(path, lines)
+    with FileTree(root) as tree:
+        for path in paths:
+            if time.monotonic() > deadline:
+                report.complete = False
+                return
+            data = read_source(tree, path)
+            if data is None:
+                continue
+            report.files += 1
+            if lines := _lines(data, finder):
+                yield FileMatches(path, lines)
 
 
 def _lines(data: bytes, finder: Finder) -> tuple[int, ...]:

@@ -96,13 +96,13 @@ class CodeSearch:
 
     def _read(self, chosen: Iterable[Ranked], query: CodeQuery, *, limit: int) -> list[CodeHit]:
         """The chosen chunks with their lines from disk; what is gone from disk is left out."""
-        reader = SourceReader(self._root, ProjectStore(self._store.database))
         found: list[tuple[Ranked, CodeHit]] = []
-        for ranked in chosen:
-            if len(found) >= limit:
-                break
-            if hit := reader.hit(ranked.chunk, ranked.confidence):
-                found.append((ranked, hit))
+        with SourceReader(self._root, ProjectStore(self._store.database)) as reader:
+            for ranked in chosen:
+                if len(found) >= limit:
+                    break
+                if hit := reader.hit(ranked.chunk, ranked.confidence):
+                    found.append((ranked, hit))
         return self._named(found, query) if found else []
 
     def _named(self, found: Sequence[tuple[Ranked, CodeHit]], query: CodeQuery) -> list[CodeHit]:

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 from deltos.domains.code.chunk import chunk_lines, lines_of
 from deltos.domains.code.index import definitions_of
 from deltos.domains.code.model import CodeHit
-from deltos.workspace.admission import admit, read_regular, to_utf8
+from deltos.files import FileTree
+from deltos.workspace.admission import admit, read_source, to_utf8
 from deltos.workspace.extract import parse_file
 from deltos.workspace.sync import is_stale
 from deltos.workspace.walk import stamp
@@ -64,12 +65,18 @@ class _Changed:
 
 
 class SourceReader:
-    """Turns chunks into hits; reads each file once."""
+    """Turns chunks into hits; reads each file once. Its `with` block closes what it holds open."""
 
     def __init__(self, root: Path, store: ProjectStore) -> None:
-        self._root = root
+        self._tree = FileTree(root)
         self._store = store
         self._sources: dict[str, _Unchanged | _Changed | None] = {}
+
+    def __enter__(self) -> SourceReader:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._tree.close()
 
     def hit(self, chunk: ChunkRow, confidence: float) -> CodeHit | None:
         """The chunk with its current lines; None when neither it nor its successor is on disk any more."""
@@ -93,8 +100,8 @@ class SourceReader:
 
     def lines(self, path: str) -> list[str] | None:
         """All lines of a file as they are now; None when it cannot be shown."""
-        current = stamp(f"{self._root}/{path}")
-        admitted = admit(self._root, path, current.size) if current else ""
+        current = stamp(self._tree, path)
+        admitted = admit(self._tree, path, current.size) if current else ""
         return None if isinstance(admitted, str) else lines_of(admitted.data)
 
     def _source(self, path: str) -> _Unchanged | _Changed | None:
@@ -103,14 +110,14 @@ class SourceReader:
         return self._sources[path]
 
     def _load(self, path: str) -> _Unchanged | _Changed | None:
-        current, known = stamp(f"{self._root}/{path}"), self._store.file(path)
+        current, known = stamp(self._tree, path), self._store.file(path)
         if current is None:
             return None
         # The same stamp means the same content; only in doubt is all of it looked at.
         if known is not None and not is_stale(known.stamp, current):
-            data = read_regular(f"{self._root}/{path}")
+            data = read_source(self._tree, path)
             return _Unchanged(to_utf8(data)) if data is not None else None
-        admitted = admit(self._root, path, current.size)
+        admitted = admit(self._tree, path, current.size)
         if isinstance(admitted, str):
             return None
         if known is not None and hashlib.sha256(admitted.data).digest() == known.hash:

@@ -109,8 +109,8 @@ def _url(path: str, start: int, end: int) -> str:
 
 def _whole(index: ProjectIndex, spot: Spot) -> Whole:
     """The lines of a spot; only files of the index are read, so no id leads out of the project."""
-    reader = SourceReader(index.project.root, index.store)
-    lines = reader.lines(spot.path) if index.store.file(spot.path) else None
+    with SourceReader(index.project.root, index.store) as reader:
+        lines = reader.lines(spot.path) if index.store.file(spot.path) else None
     place = _lines_of(index, spot) if lines is not None else None
     if lines is None or place is None or place[0] > len(lines):
         raise NotFound(f"There is no code '{spot.id}' any more", hint="Search again: the code has changed.")

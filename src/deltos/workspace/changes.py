@@ -1,0 +1,243 @@
+"""What differs between a revision and the files on disk. git tells what the revision holds and compares texts that we
+hand it; the disk is read here, so that nothing the work tree says about git matters."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import time
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, NamedTuple
+
+from deltos.errors import FileRefused
+from deltos.files import FileTree
+from deltos.workspace.git import GitFailed, reading
+from deltos.workspace.git_index import Index, read_index
+from deltos.workspace.repository import find_repository
+from deltos.workspace.walk import walk
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+    from pathlib import Path
+
+    from deltos.workspace.git import Git
+    from deltos.workspace.git_index import TrackedFile
+    from deltos.workspace.repository import Repository
+    from deltos.workspace.walk import Stamp
+
+# A file beyond these counts as changed from end to end.
+MAX_FILE_BYTES = 4_000_000
+MAX_COMPARED_FILES = 2_000
+MAX_COMPARED_BYTES = 100_000_000
+MAX_SECONDS = 60.0
+_HUNK = re.compile(r"^@@ -\d{1,9}(?:,(\d{1,9}))? \+(\d{1,9})(?:,(\d{1,9}))? @@")
+_REGULAR_MODES = ("100644", "100755")
+
+
+@dataclass(frozen=True, slots=True)
+class ChangedFile:
+    """A file and the lines of it, as it is now, that a change touched; None means all of them."""
+
+    path: str
+    lines: frozenset[int] | None
+
+
+@dataclass(frozen=True, slots=True)
+class Changes:
+    """All changed files that are still there; the notes say what could not be compared, to a person."""
+
+    files: tuple[ChangedFile, ...]
+    notes: tuple[str, ...] = ()
+
+
+class _Modified(NamedTuple):
+    """A file that the revision has with another content: the id of that, and the content now."""
+
+    path: str
+    before: str
+    after: bytes
+
+
+@dataclass(slots=True)
+class _DiffReader:
+    """Reads a diff without context, line by line. Text that looks like a header is told apart by counting."""
+
+    found: dict[str, set[int]] = field(default_factory=dict)
+    _path: str = ""
+    _number: int = 0
+    _added_left: int = 0
+    _removed_left: int = 0
+
+    def read(self, line: str) -> None:
+        """Take note of a file, a hunk, or a changed line."""
+        if self._removed_left and line.startswith("-"):
+            self._removed_left -= 1
+        elif self._added_left and line.startswith("+"):
+            self.found[self._path].add(self._number)
+            self._number += 1
+            self._added_left -= 1
+        elif line.startswith("+++ "):
+            self._begin_file(line[4:])
+        elif self._path and (hunk := _HUNK.match(line)):
+            self._begin_hunk(hunk)
+
+    def _begin_file(self, name: str) -> None:
+        self._path = "" if name.endswith("/dev/null") else name.rstrip("\t").removeprefix("b/")
+        if self._path:
+            self.found.setdefault(self._path, set())
+
+    def _begin_hunk(self, hunk: re.Match[str]) -> None:
+        self._removed_left, self._number, self._added_left = int(hunk[1] or 1), int(hunk[2]), int(hunk[3] or 1)
+        if not self._added_left:  # lines only went: the change is between the line named and the next
+            self.found[self._path].add(self._number)
+
+
+def read_diff(lines: Iterable[str]) -> list[ChangedFile]:
+    """The changed lines of each file, out of a diff without context."""
+    reader = _DiffReader()
+    for line in lines:
+        reader.read(line)
+    return [ChangedFile(path, frozenset(numbers)) for path, numbers in reader.found.items()]
+
+
+def changes_since(root: Path, revision: str) -> Changes:
+    """The files below `root` that differ from `revision`, untracked ones included; raises GitFailed."""
+    repository = find_repository(root)
+    if repository is None:
+        raise GitFailed("This is not a git repository")
+    with reading(repository) as git, FileTree(root) as tree:
+        return _Comparison(root, repository, git, tree).run(revision)
+
+
+class _Comparison:
+    """One comparison of a revision with the disk."""
+
+    def __init__(self, root: Path, repository: Repository, git: Git, tree: FileTree) -> None:
+        self._prefix = "".join(f"{step}/" for step in root.relative_to(repository.top).parts)
+        self._root = root
+        self._repository = repository
+        self._git = git
+        self._tree = tree
+        self._deadline = time.monotonic() + MAX_SECONDS
+        self._notes: list[str] = []
+
+    def run(self, revision: str) -> Changes:
+        """Compare everything."""
+        before = self._blobs_of(revision)
+        found = walk(self._root)
+        self._notes += found.notes
+        nested = tuple(f"{folder}/" for folder in found.repositories)
+        now = {path: stamp for path, stamp in found.files.items() if not path.startswith(nested)}
+        new = [ChangedFile(path, None) for path in now if path not in before]
+        modified = self._modified({path: stamp for path, stamp in now.items() if path in before}, before)
+        return Changes((*self._lines_of(modified), *new), tuple(self._notes))
+
+    def _blobs_of(self, revision: str) -> dict[str, str]:
+        """The ids of the files below the root that a revision holds."""
+        wanted = ["--", self._prefix] if self._prefix else []
+        output = self._git.run("ls-tree", "-r", "-z", "--full-tree", revision, *wanted)
+        found = {}
+        for entry in output.decode("utf-8", "surrogateescape").split("\0"):
+            facts, _, path = entry.partition("\t")
+            mode, _, rest = facts.partition(" ")
+            if mode in _REGULAR_MODES:
+                found[path.removeprefix(self._prefix)] = rest.rpartition(" ")[2]
+        return found
+
+    def _modified(self, now: Mapping[str, Stamp], before: Mapping[str, str]) -> list[_Modified]:
+        """The files whose content is not what the revision has. What git's index vouches for is not read."""
+        index = self._index()
+        tracked = {file.path.removeprefix(self._prefix): file for file in index.files}
+        found, unread = [], 0
+        for path, stamp in now.items():
+            if _is_vouched_for(tracked.get(path), stamp, index) and tracked[path].object_id == before[path]:
+                continue
+            data = self._content(path)
+            if data is None:
+                unread += 1
+            elif before[path] not in self._ids_of(data):
+                found.append(_Modified(path, before[path], data))
+        if unread:
+            self._notes.append(f"Note: {unread} files could not be compared: unreadable, too large, or out of time.")
+        return found
+
+    def _index(self) -> Index:
+        try:
+            return read_index(self._repository)
+        except FileRefused:
+            return Index([])
+
+    def _content(self, path: str) -> bytes | None:
+        if time.monotonic() > self._deadline:
+            return None
+        try:
+            return self._tree.read(path, MAX_FILE_BYTES)
+        except FileRefused:
+            return None
+
+    def _ids_of(self, data: bytes) -> set[str]:
+        """The ids that git may have stored a content under: as it is, or with the line ends of another system."""
+        texts = (data, data.replace(b"\r\n", b"\n")) if b"\r\n" in data else (data,)
+        return {self._id_of(text) for text in texts}
+
+    def _id_of(self, data: bytes) -> str:
+        kind = "sha256" if self._repository.hash_bytes == 32 else "sha1"
+        return hashlib.new(kind, b"blob %d\0" % len(data) + data, usedforsecurity=False).hexdigest()
+
+    def _lines_of(self, modified: list[_Modified]) -> list[ChangedFile]:
+        """Which lines changed in each file."""
+        if not modified:
+            return []
+        texts = self._texts({file.before for file in modified[:MAX_COMPARED_FILES]})
+        compared = [file for file in modified if file.before in texts]
+        if whole := len(modified) - len(compared):
+            self._notes.append(f"Note: {whole} changed files were not compared line by line; all of each counts.")
+        lines = self._compare(compared, texts)
+        known = {file.path for file in compared}
+        return [
+            ChangedFile(file.path, lines.get(file.path) if file.path in known else None)
+            for file in modified
+            if file.path not in known or file.path in lines
+        ]
+
+    def _texts(self, ids: set[str]) -> dict[str, bytes]:
+        """The contents of blobs, as far as they are there, small enough and not too many."""
+        asked = "".join(f"{each}\n" for each in sorted(ids)).encode()
+        wanted, total_bytes = [], 0
+        for line in self._git.run("cat-file", "--batch-check", given=asked).decode("ascii", "replace").splitlines():
+            object_id, _, facts = line.partition(" ")
+            kind, _, size = facts.partition(" ")
+            size_bytes = int(size) if kind == "blob" else MAX_FILE_BYTES + 1
+            if size_bytes <= MAX_FILE_BYTES and total_bytes + size_bytes <= MAX_COMPARED_BYTES:
+                total_bytes += size_bytes
+                wanted.append((object_id, size_bytes))
+        given = "".join(f"{object_id}\n" for object_id, _ in wanted).encode()
+        output = self._git.run("cat-file", "--batch", given=given, max_bytes=2 * MAX_COMPARED_BYTES)
+        texts, at = {}, 0
+        for object_id, size_bytes in wanted:
+            at = output.index(b"\n", at) + 1
+            texts[object_id] = output[at : at + size_bytes]
+            at += size_bytes + 1
+        return texts
+
+    def _compare(self, files: list[_Modified], texts: Mapping[str, bytes]) -> dict[str, frozenset[int]]:
+        """The changed lines of each file that is a text. git sees numbers instead of names."""
+        for name in ("a", "b"):
+            (self._git.folder / name).mkdir()
+        for number, file in enumerate(files):
+            (self._git.folder / "a" / str(number)).write_bytes(texts[file.before])
+            (self._git.folder / "b" / str(number)).write_bytes(file.after)
+        output = self._git.run(
+            "diff", "--no-index", "--unified=0", "--no-color", "--no-ext-diff", "--no-textconv", "--no-renames",
+            "--ignore-cr-at-eol", "--src-prefix=", "--dst-prefix=", "a", "b",
+            accepted=(0, 1),
+        )  # fmt: skip
+        changed = read_diff(output.decode("utf-8", "replace").split("\n"))
+        return {files[int(change.path)].path: change.lines or frozenset() for change in changed}
+
+
+def _is_vouched_for(file: TrackedFile | None, stamp: Stamp, index: Index) -> bool:
+    """Whether git's index tells the id of a file as it is now: it was not touched since, nor while git looked."""
+    if file is None or index.is_split or file.has_stages:
+        return False
+    return (file.size, file.mtime_ns) == (stamp.size & 0xFFFFFFFF, stamp.mtime_ns) and file.mtime_ns < index.mtime_ns

@@ -1,0 +1,241 @@
+"""Whatever a repository's git settings say, nothing of it is run."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import time
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import pytest
+
+from deltos.server.access import Level, Tokens
+from deltos.store.tokens import TokenStore
+from deltos.workspace.changes import changes_since
+from deltos.workspace.identity import identify
+from deltos.workspace.walk import walk
+from tests.repositories import git, make_repository, write_files
+from tests.server.over_http.served import Served, rpc
+from tests.server.raw import environment
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+CODE = {
+    "shop.py": "def total(items):\n    return sum(items)\n",
+    "use.py": "from shop import total\n\nprint(total([1]))\n",
+}
+ATTRIBUTES = "* filter=trap diff=trap merge=trap text=auto ident export-subst\n"
+PATIENCE_SECONDS = 120
+
+
+@dataclass(frozen=True, slots=True)
+class Trap:
+    """A program that leaves a mark when it is run."""
+
+    program: Path
+    mark: Path
+
+    @property
+    def is_sprung(self) -> bool:
+        return self.mark.exists()
+
+
+@pytest.fixture
+def trap(tmp_path: Path) -> Trap:
+    program, mark = tmp_path / "trap" / "trap", tmp_path / "trap" / "sprung"
+    write_files(tmp_path, {"trap/trap": f'#!/bin/sh\necho "$0 $*" >> {mark}\ncat\n'})
+    program.chmod(0o755)
+    return Trap(program, mark)
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    """A repository with a change that was not committed."""
+    root = make_repository(tmp_path / "served" / "shop", {**CODE, ".gitattributes": ATTRIBUTES, "a.txt": "a\n"})
+    write_files(root, {"shop.py": CODE["shop.py"].replace("sum(items)", "max(items)"), "new.py": "def fresh(): ...\n"})
+    (root / ".git" / "logs" / "HEAD").unlink()  # so that git has to be asked for the first commit
+    return root
+
+
+def every_setting(value: str) -> str:
+    """All settings that git knows, each with the same value; git's own documentation is the list."""
+    listed = subprocess.run(["git", "help", "--config"], capture_output=True, text=True, check=True).stdout.split()
+    keys = [key for key in listed if "." in key]
+    assert len(keys) > 500
+    lines = []
+    for key in [*keys, "alias.ls-tree", "alias.diff", "filter.trap.process", "diff.trap.command", "pager.diff"]:
+        section, _, rest = key.partition(".")
+        subsection, _, name = rest.rpartition(".")
+        plain = subsection.strip("<>*").replace("<", "").replace(">", "")
+        header = (
+            f'[{section} "{"trap" if "<" in subsection or "*" in subsection else plain}"]' if plain else f"[{section}]"
+        )
+        lines.append(f'{header}\n\t{name.strip("<>*") or "trap"} = "{value}"\n')
+    return "".join(lines)
+
+
+def review(root: Path, home: Path, **environ: str) -> str:
+    """Index, search and have the change reviewed over HTTP, with a token for this project alone; what comes of it."""
+    store = TokenStore(home)
+    token = Tokens(store, time.time).create("t", Level.WRITE, [str(root)], 3_600)[1]
+    store.close()
+    command = [sys.executable, "-P", "-m", "deltos", "mcp", str(root), "--http", "127.0.0.1:0"]
+    server = Served([*command, "--root", str(root.parent), "--require-token"], home, **environ)
+    try:
+        session = server.open_session({"Authorization": f"Bearer {token}"})
+        assert "shop.py" in server.text("search_code", session, query="total items")
+        server.call("index_repository", session, repo_path=str(root), force_reindex=True)
+        server.call("get_context", session, symbol="total")
+        server.call("remember", session, text="total uses max now")
+        return json.dumps(server.post(rpc("prompts/get", {"name": "review_impact"}), session).message)
+    finally:
+        server.dismiss()
+
+
+def run_commands(root: Path, home: Path, **environ: str) -> None:
+    """What people and agents run in the project's folder."""
+    event = {"hook_event_name": "SessionStart", "session_id": "s", "cwd": str(root)}
+    for arguments in (["index", "."], ["status"], ["hook", "SessionStart"]):
+        subprocess.run(
+            [sys.executable, "-P", "-m", "deltos", *arguments],
+            cwd=root,
+            env=environment(home, **environ),
+            input=json.dumps(event),
+            text=True,
+            capture_output=True,
+            check=True,
+            timeout=PATIENCE_SECONDS,
+        )
+
+
+def test_the_trap_works(root: Path, trap: Trap) -> None:
+    git(root, "config", "filter.trap.clean", str(trap.program))
+    git(root, "diff", "HEAD")
+    assert trap.is_sprung
+
+
+@pytest.mark.parametrize("prefix", ["", "!"])
+def test_no_setting_of_a_repository_runs_anything(tmp_path: Path, root: Path, trap: Trap, prefix: str) -> None:
+    settings = every_setting(f"{prefix}{trap.program}")
+    with (root / ".git" / "config").open("a") as config:
+        config.write(settings)
+    write_files(root, {".git/config.worktree": settings, ".git/info/attributes": ATTRIBUTES})
+    for name in ("post-checkout", "pre-commit", "post-index-change", "fsmonitor-watchman", "reference-transaction"):
+        (root / ".git" / "hooks" / name).write_bytes(trap.program.read_bytes())
+        (root / ".git" / "hooks" / name).chmod(0o755)
+    answer = review(root, tmp_path / "home")
+    assert "total shop.py:1" in answer
+    assert "fresh new.py:1" in answer
+    run_commands(root, tmp_path / "home")
+    assert not trap.is_sprung, trap.mark.read_text()
+
+
+@pytest.mark.parametrize("kind", ["clean", "process"])
+def test_no_filter_runs_when_a_change_is_reviewed(root: Path, trap: Trap, kind: str) -> None:
+    git(root, "config", f"filter.trap.{kind}", str(trap.program))
+    git(root, "config", "filter.trap.required", "true")
+    assert {file.path for file in changes_since(root, "HEAD").files} == {"shop.py", "new.py"}
+    assert not trap.is_sprung
+
+
+def test_a_committed_folder_that_is_shaped_like_a_repository_is_a_folder(tmp_path: Path, trap: Trap) -> None:
+    settings = f'[core]\n\trepositoryformatversion = 0\n\tbare = false\n\tworktree = ..\n\tfsmonitor = "{trap.program}"\n[filter "trap"]\n\tclean = "{trap.program}"\n'
+    origin = make_repository(
+        tmp_path / "origin",
+        {
+            **CODE,
+            "shaped/HEAD": "ref: refs/heads/main\n",
+            "shaped/config": settings,
+            "shaped/objects/.keep": "",
+            "shaped/refs/heads/.keep": "",
+            "shaped/code.py": "def inside(): ...\n",
+            ".gitattributes": ATTRIBUTES,
+        },
+    )
+    git(tmp_path, "clone", "--quiet", str(origin), "served/shop")
+    root = tmp_path / "served" / "shop"
+    with suppress(subprocess.CalledProcessError):
+        git(root / "shaped", "-c", "safe.bareRepository=all", "status")
+    assert trap.is_sprung, "git itself has learned not to"
+    trap.mark.unlink()
+    write_files(
+        root, {"shop.py": "def total(items):\n    return 0\n", "shaped/code.py": "def inside():\n    return 1\n"}
+    )
+    assert "total shop.py:1" in review(root, tmp_path / "home")
+    assert set(walk(root / "shaped").files) == {"HEAD", "config", "code.py", "objects/.keep", "refs/heads/.keep"}
+    assert identify(root / "shaped").project_id == identify(root).project_id
+    assert not trap.is_sprung
+
+
+def test_nothing_of_the_environment_or_of_the_users_settings_runs(tmp_path: Path, root: Path, trap: Trap) -> None:
+    home = tmp_path / "user"
+    write_files(
+        home, {".gitconfig": every_setting(str(trap.program)) + "[core]\n\texcludesFile = ~/mine\n", "mine": "new.py\n"}
+    )
+    (root / "git").write_bytes(trap.program.read_bytes())
+    (root / "git").chmod(0o755)
+    hostile = {
+        name: str(trap.program)
+        for name in """GIT_EXTERNAL_DIFF GIT_PAGER GIT_EDITOR GIT_ASKPASS GIT_SSH GIT_SSH_COMMAND GIT_PROXY_COMMAND
+        GIT_CONFIG_VALUE_0 GIT_TRACE GIT_TRACE2 GIT_TEMPLATE_DIR""".split()
+    } | {
+        "GIT_CONFIG_COUNT": "1",
+        "GIT_CONFIG_KEY_0": "core.fsmonitor",
+        "GIT_EXEC_PATH": str(trap.program.parent),
+        "GIT_DIR": str(tmp_path / "elsewhere"),
+        "GIT_WORK_TREE": str(tmp_path),
+        "HOME": str(home),
+        "PATH": os.pathsep.join([".", "", str(root), os.environ["PATH"]]),
+    }
+    before = trap.program.read_bytes()
+    answer = review(root, tmp_path / "home", **hostile)
+    run_commands(root, tmp_path / "home", **hostile)
+    assert "total shop.py:1" in answer
+    assert "fresh" not in answer  # the user's own exclude file counts
+    assert not trap.is_sprung, trap.mark.read_text()
+    assert trap.program.read_bytes() == before
+
+
+@pytest.fixture
+def other(tmp_path: Path) -> Path:
+    """Another repository that the hostile one must not get at."""
+    other = make_repository(tmp_path / "other", {"private.py": "SECRET = 1\n"})
+    git(other, "remote", "add", "origin", "https://example.org/private/tool.git")
+    return other
+
+
+def test_a_link_to_the_git_folder_of_another_repository_is_not_believed(tmp_path: Path, other: Path) -> None:
+    folder = write_files(tmp_path / "hostile", {"a.py": "x = 1\n", ".git": f"gitdir: {other}/.git\n"})
+    link = write_files(tmp_path / "linked", {"a.py": "x = 1\n"})
+    (link / ".git").symlink_to(other / ".git")
+    common = make_repository(tmp_path / "common", {"a.py": "x = 1\n"})
+    (common / ".git" / "commondir").write_text(f"{other}/.git\n")
+    for root in (folder, link, common):
+        assert "private" not in identify(root).project_id
+        assert identify(root).project_id != identify(other).project_id
+
+
+def test_objects_are_not_borrowed_from_where_the_caller_may_not_read(tmp_path: Path, root: Path, other: Path) -> None:
+    commit = git(other, "rev-parse", "HEAD")
+    write_files(root, {".git/objects/info/alternates": f"{other}/.git/objects\n", ".git/HEAD": f"{commit}\n"})
+    answer = review(root, tmp_path / "home")
+    assert "borrows objects" in answer
+    assert "private" not in answer
+
+
+def test_work_trees_submodules_and_moved_git_folders_are_known(tmp_path: Path, root: Path) -> None:
+    git(root, "worktree", "add", "--quiet", str(tmp_path / "tree"))
+    assert identify(tmp_path / "tree").project_id == identify(root).project_id
+    git(tmp_path, "init", "--quiet", "--separate-git-dir", str(tmp_path / "apart"), str(tmp_path / "work"))
+    assert identify(tmp_path / "work").project_id.startswith("path:")  # nothing in `apart` tells whose it is
+    git(tmp_path / "work", "config", "core.worktree", str(tmp_path / "work"))
+    git(tmp_path / "work", "remote", "add", "origin", "https://example.org/apart")
+    assert identify(tmp_path / "work").project_id == "example.org/apart"
+    git(root, "submodule", "--quiet", "add", str(tmp_path / "tree"), "sub")
+    git(root / "sub", "remote", "set-url", "origin", "https://example.org/sub")
+    assert identify(root / "sub").project_id == "example.org/sub"
