@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from typing import TypeGuard
 
 import mcp_types as types
 from pydantic import ValidationError
@@ -52,8 +53,14 @@ def _refusal(parsed: object) -> Refused:
     if isinstance(parsed, list):
         return Refused(types.INVALID_REQUEST, "Invalid Request: batches are not supported")
     request_id = parsed.get("id") if isinstance(parsed, dict) else None
-    known = isinstance(request_id, int | str) and not isinstance(request_id, bool)
-    return Refused(types.INVALID_REQUEST, "Invalid Request", request_id if known else None)
+    return Refused(types.INVALID_REQUEST, "Invalid Request", request_id if _can_be_answered(request_id) else None)
+
+
+def _can_be_answered(request_id: object) -> TypeGuard[int | str]:
+    """Whether an answer can carry the id: a whole number, or text without half characters."""
+    if isinstance(request_id, str):
+        return request_id == request_id.encode("utf-8", "ignore").decode()
+    return isinstance(request_id, int) and not isinstance(request_id, bool)
 
 
 def _refuse_odd_id(parsed: object) -> None:
