@@ -17,8 +17,9 @@ if TYPE_CHECKING:
 
     from deltos.markup.model import Section
 
-_META_CHARSET = re.compile(rb"<meta[^>]{0,200}?charset\s*=\s*[\"']?\s*([\w-]+)", re.IGNORECASE)
-_TITLE_SEPARATORS = re.compile(r"\s+[|·»—–]\s+|\s+-\s+(?=\S+$)")
+_META = re.compile(rb"<meta([^<>]*)", re.IGNORECASE)
+_CHARSET = re.compile(rb"charset\s*+=\s*+[\"']?+\s*+([\w-]+)", re.IGNORECASE)
+_TITLE_SEPARATORS = re.compile(r" [|·»—–] | - (?=\S+$)")  # in a title whose white space is single blanks
 _REFRESH_URL = re.compile(r"^\s*[0-2]\s*;\s*url\s*=\s*['\"]?([^'\"]+)", re.IGNORECASE)
 _FEW_CHARACTERS = 1_500
 # Python calls these encodings too; a page that claims one wants escapes read that make no text, or much time.
@@ -62,14 +63,18 @@ def decode(data: bytes, charset: str = "") -> str:
     ):
         if data.startswith(mark):
             return data.decode(name, "replace")
-    declared = _META_CHARSET.search(data[:4096])
-    for name in (charset, declared.group(1).decode("ascii") if declared else "", "utf-8"):
+    for name in (charset, _declared_charset(data[:4096]), "utf-8"):
         try:
             if name and codecs.lookup(name).name not in _NOT_FOR_PAGES:
                 return data.decode(name)
         except (LookupError, ValueError):
             continue  # a wrong declaration: try the next
     return data.decode("cp1252", "replace")
+
+
+def _declared_charset(data: bytes) -> str:
+    found = next(filter(None, map(_CHARSET.search, _META.findall(data))), None)
+    return found.group(1).decode("ascii") if found else ""
 
 
 def _base_url(tree: LexborHTMLParser, url: str) -> str:

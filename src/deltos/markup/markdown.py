@@ -6,34 +6,25 @@ import re
 from typing import TYPE_CHECKING
 
 from deltos.markup.links import LinkCollector
+from deltos.markup.markdown_hidden import identifiers, without_comments, without_hidden_elements, without_tags
+from deltos.markup.markdown_links import automatic_links, defined_links, inline_links, without_links
 from deltos.markup.model import Document
 from deltos.markup.outline import Outline, first_heading
-from deltos.markup.text import unique_slug
+from deltos.markup.text import unique_slug, without_closing_marks
 
 if TYPE_CHECKING:
     from deltos.markup.model import BlockKind
 
-_FENCE = re.compile(r"^( {0,3}|\s*(?=[`~]{3}))(`{3,}|~{3,})([^`]*)$")
-_ATX = re.compile(r"^ {0,3}(#{1,6})(?:[ \t]+(.*?))?(?:[ \t]+#+)?[ \t]*$")
 _SETEXT = re.compile(r"^ {0,3}(=+|-{2,})[ \t]*$")
-_EXPLICIT_ID = re.compile(r"\s*\{#([\w:.-]+)[^}]*\}\s*$")
+_EXPLICIT_ID = re.compile(r"\{#([\w:.-]+)")
 _ITEM = re.compile(r"^\s*(?:[-*+]|\d{1,9}[.)])\s+\S")
-_HTML_ID = re.compile(r"<[a-zA-Z][^>]*?\s(?:id|name)\s*=\s*[\"']([^\"']+)[\"']")
 _ONLY_TAGS = re.compile(r"^\s*(?:</?[A-Za-z][^>]*>\s*)+$")
 # A picture that is a link and stands among nothing else: build status, version, number of downloads.
 _ONLY_BADGES = re.compile(r"^\s*(?:\[!\[[^\]]*\](?:\([^)]*\)|\[[^\]]*\])\](?:\([^)]*\)|\[[^\]]*\])\s*)+$")
-_COMMENT = re.compile(r"<!--.*?(?:-->|\Z)|\{/\*.*?\*/\}", re.DOTALL)
-_HIDDEN = re.compile(
-    r"<(\w+)\b[^>]*?(?:\shidden\b|display\s*:\s*none|visibility\s*:\s*hidden|font-size\s*:\s*0)[^>]*>.*?</\1\s*>",
-    re.DOTALL | re.IGNORECASE,
-)
 _MDX_STATEMENT = re.compile(r"^(?:import\s.+\sfrom\s+['\"]|import\s+['\"]|export\s+(?:const|default|function|let)\b)")
-_LINK = re.compile(r"(!?)\[((?:[^\[\]]|\[[^\]]*\])*)\]\(\s*<?([^\s)>]+)>?(?:\s+[\"'(][^)]*)?\)")
-_REFERENCE = re.compile(r"^ {0,3}\[[^\]]+\]:\s*<?(\S+?)>?(?:\s|$)", re.MULTILINE)
-_AUTOLINK = re.compile(r"<(https?://[^\s>]+)>")
 _FRONT_MATTER = re.compile(r"\A---[ \t]*\n(.*?)\n---[ \t]*(?:\n|\Z)", re.DOTALL)
-_FRONT_TITLE = re.compile(r"^title:\s*[\"']?(.*?)[\"']?\s*$", re.MULTILINE)
-_INLINE_LINK = re.compile(r"!?\[([^\]]*)\]\([^)]*\)")
+_FRONT_TITLE = re.compile(r"^title:\s*+(.*)", re.MULTILINE)
+_BLANKS = " \t"
 
 
 def parse_markdown(text: str, *, url: str, title: str = "") -> Document:
@@ -41,12 +32,17 @@ def parse_markdown(text: str, *, url: str, title: str = "") -> Document:
     text = text.replace("\r\n", "\n").replace("\r", "\n")
     if front := _FRONT_MATTER.match(text):
         found = _FRONT_TITLE.search(front.group(1))
-        title = found.group(1) if found else title
+        title = _unquoted(found.group(1).rstrip()) if found else title
         text = text[front.end() :]
     reader = _Reader()
     reader.read(_outside_code(text))
     sections = reader.outline.sections()
     return Document(title=title or first_heading(sections), sections=sections, links=_links(text, url).links())
+
+
+def _unquoted(text: str) -> str:
+    text = text[1:] if text.startswith(('"', "'")) else text
+    return text[:-1] if text.endswith(('"', "'")) else text
 
 
 def _outside_code(text: str) -> list[str]:
@@ -55,36 +51,62 @@ def _outside_code(text: str) -> list[str]:
     prose: list[str] = []
     closing = ""
     for line in text.split("\n"):
-        fence = _FENCE.match(line)
+        fence, info = _fence(line)
         if closing:
             lines.append(line)
-            if fence and line.strip().startswith(closing) and not fence.group(3).strip():
+            if fence.startswith(closing) and not info.strip():
                 closing = ""
         elif fence:
             lines += _without_hidden(prose)
             prose = []
             lines.append(line)
-            closing = fence.group(2)
+            closing = fence
         else:
             prose.append(line)
     return lines + _without_hidden(prose)
 
 
+def _fence(line: str) -> tuple[str, str]:
+    """The fence that the line is, and what follows it; two empty texts if it is none."""
+    text = line.lstrip()
+    if not text.startswith(("```", "~~~")):
+        return "", ""
+    info = text.lstrip(text[0])
+    return ("", "") if "`" in info else (text[: len(text) - len(info)], info)
+
+
+def _atx_heading(line: str) -> tuple[int, str]:
+    """Level and text of the heading that the line is; level 0 if it is none."""
+    text = line.lstrip(" ")
+    rest = text.lstrip("#")
+    level = len(text) - len(rest)
+    if len(line) - len(text) > 3 or not 1 <= level <= 6 or rest[:1] not in ("", " ", "\t"):
+        return 0, ""
+    return level, without_closing_marks(rest.strip(_BLANKS), "#", _BLANKS)
+
+
 def _without_hidden(lines: list[str]) -> list[str]:
     text = "\n".join(lines)
     if "<" in text or "{/*" in text:
-        text = _HIDDEN.sub("", _COMMENT.sub("", text))
+        text = without_hidden_elements(without_comments(text))
     return text.split("\n") if lines else []
 
 
 def _links(text: str, url: str) -> LinkCollector:
     links = LinkCollector(url)
-    for image, label, href in _LINK.findall(text):
-        if not image:
-            links.note(href, label)
-    for href in _REFERENCE.findall(text) + _AUTOLINK.findall(text):
+    for label, href in inline_links(text):
+        links.note(href, label)
+    for href in (*defined_links(text), *automatic_links(text)):
         links.note(href)
     return links
+
+
+def _explicit_id(heading: str) -> tuple[str, str]:
+    """A heading without the `{#name …}` at its end, and that name; the name is empty if there is none."""
+    text = heading.rstrip()
+    if text.endswith("}") and (found := _EXPLICIT_ID.search(text, text.rfind("}", 0, -1) + 1)):
+        return text[: found.start()].rstrip(), found.group(1)
+    return heading, ""
 
 
 class _Reader:
@@ -113,12 +135,13 @@ class _Reader:
             self._end()
 
     def _line(self, line: str) -> None:
-        if fence := _FENCE.match(line):
+        level, title = _atx_heading(line)
+        if fence := _fence(line)[0]:
             self._end()
-            self._open, self._kind, self._fence = [line], "code", fence.group(2)
-        elif heading := _ATX.match(line):
+            self._open, self._kind, self._fence = [line], "code", fence
+        elif level:
             self._end()
-            self._heading(len(heading.group(1)), heading.group(2) or "")
+            self._heading(level, title)
         elif (rule := _SETEXT.match(line)) and self._kind == "prose" and len(self._open) == 1:
             text = self._open.pop()
             self._heading(1 if rule.group(1)[0] == "=" else 2, text.strip())
@@ -128,7 +151,7 @@ class _Reader:
             self._text_line(line)
 
     def _text_line(self, line: str) -> None:
-        for name in _HTML_ID.findall(line):
+        for name in identifiers(line):
             self.outline.anchor(name)
         if _ONLY_TAGS.match(line) or _ONLY_BADGES.match(line):
             self._end()
@@ -144,10 +167,10 @@ class _Reader:
 
     def _heading(self, level: int, text: str) -> None:
         anchors: list[str] = []
-        if explicit := _EXPLICIT_ID.search(text):
-            anchors.append(explicit.group(1))
-            text = text[: explicit.start()]
-        plain = _INLINE_LINK.sub(r"\1", re.sub(r"<[^>]+>", "", text)).replace("`", "").replace("**", "").strip()
+        text, explicit = _explicit_id(text)
+        if explicit:
+            anchors.append(explicit)
+        plain = without_links(without_tags(text)).replace("`", "").replace("**", "").strip()
         anchors.append(unique_slug(plain, self._slugs))
         self.outline.heading(level, plain, anchors)
 

@@ -6,11 +6,10 @@ import re
 
 from deltos.markup.model import Document
 from deltos.markup.outline import Outline, first_heading
-from deltos.markup.text import fenced, unique_slug
+from deltos.markup.text import fenced, unique_slug, without_closing_marks
 
-_ASCIIDOC_HEADING = re.compile(r"^(={1,6})\s+(\S.*?)(?:\s+=+)?$")
-_ASCIIDOC_ANCHOR = re.compile(r"^\[\[([\w:.-]+)[^\]]*\]\]$|^\[#([\w:.-]+)[^\]]*\]$")
-_ASCIIDOC_SOURCE = re.compile(r"^\[(?:source|,)\s*,?\s*([\w+#-]*)[^\]]*\]$")
+_ASCIIDOC_ANCHOR = re.compile(r"^\[\[([\w:.-]++)[^\]]*+\]\]$|^\[#([\w:.-]++)[^\]]*+\]$")
+_ASCIIDOC_SOURCE = re.compile(r"^\[(?:source|,)\s*+,?+\s*+([\w+#-]*+)[^\]]*+\]$")
 _ASCIIDOC_DELIMITER = re.compile(r"^(-{4,}|\.{4,})$")
 
 
@@ -46,10 +45,12 @@ class _AsciiDoc:
         stripped = line.rstrip()
         if self._delimiter:
             self._code_line(stripped)
-        elif heading := _ASCIIDOC_HEADING.match(stripped):
+            return
+        level, title = _asciidoc_heading(stripped)
+        if level:
             self.end()
-            anchor = "_" + unique_slug(heading.group(2), self._slugs).replace("-", "_")
-            self.outline.heading(len(heading.group(1)), heading.group(2), [anchor])
+            anchor = "_" + unique_slug(title, self._slugs).replace("-", "_")
+            self.outline.heading(level, title, [anchor])
         elif anchor_line := _ASCIIDOC_ANCHOR.match(stripped):
             self.end()
             self.outline.anchor(anchor_line.group(1) or anchor_line.group(2))
@@ -73,3 +74,12 @@ class _AsciiDoc:
     def end(self) -> None:
         self.outline.block("\n".join(self._open))
         self._open = []
+
+
+def _asciidoc_heading(line: str) -> tuple[int, str]:
+    """Level and text of the heading that the line is; level 0 if it is none."""
+    rest = line.lstrip("=")
+    level = len(line) - len(rest)
+    if not 1 <= level <= 6 or not rest[:1].isspace():
+        return 0, ""
+    return level, without_closing_marks(rest.strip(), "=")

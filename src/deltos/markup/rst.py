@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import re
+import string
 
 from deltos.markup.links import LinkCollector
 from deltos.markup.model import Document
 from deltos.markup.outline import Outline, first_heading
 from deltos.markup.text import collapse, fenced
 
-_ADORNMENT = re.compile(r"^([!-/:-@\[-`{-~])\1{1,}\s*$")
-_DIRECTIVE = re.compile(r"^\.\. +(?:\|[^|]+\| +)?([\w:+.-]+?):: *(.*)$")
+_DIRECTIVE = re.compile(r"^\.\. ++(?:\|[^|]+\| ++)?+([\w:+.-]++)(.*)")
 _LABEL = re.compile(r"^\.\. _`?([^`:]+)`?: *(\S*)")
 _OPTION = re.compile(r"^:[\w -]+:(?: |$)")
-_ROLE = re.compile(r":[\w:+.-]+:`([^`]+)`")
-_TARGETED = re.compile(r"`([^`<]+?)\s*<([^`>]+)>`__?")
+_ROLE_BACKWARDS = re.compile(r":[\w:+.-]*")
+_TARGETED = re.compile(r"`([^`<]+)<([^`>]+)>`__?")
 _ITEM = re.compile(r"^(?:[-*+•]|\d+[.)]|#\.)\s+\S")
 _CODE_DIRECTIVES = frozenset(
     "code code-block sourcecode highlight-block parsed-literal literalinclude ipython doctest testcode".split()
@@ -62,12 +62,12 @@ class _Reader:
         line = lines[at].rstrip()
         after = lines[at + 1].rstrip() if at + 1 < len(lines) else ""
         last = lines[at + 2].rstrip() if at + 2 < len(lines) else ""
-        if _ADORNMENT.match(line):
+        if _is_adornment(line):
             if after and last == line and len(line) >= len(after.strip()):
                 self._open_title(after.strip(), line[0] * 2)
                 return 3
             return 1 if len(line) >= 4 and not after else 0
-        if not line[0].isspace() and _ADORNMENT.match(after) and len(after) >= max(3, len(line)):
+        if not line[0].isspace() and _is_adornment(after) and len(after) >= max(3, len(line)):
             self._open_title(line, after[0])
             return 2
         return 0
@@ -92,7 +92,10 @@ class _Reader:
                 self.outline.anchor(label.group(1).strip().lower().replace("_", "-"))
             return 1
         if directive := _DIRECTIVE.match(line):
-            self._directive(directive.group(1).lower(), directive.group(2).strip(), body, depth)
+            name, rest = directive.groups()
+            colons = name.find("::", 1)
+            if colons > 0:
+                self._directive(name[:colons].lower(), (name[colons + 2 :] + rest).strip(), body, depth)
         return 1 + taken
 
     def _directive(self, name: str, argument: str, body: list[str], depth: int) -> None:
@@ -154,19 +157,46 @@ class _Reader:
             self.outline.block(text, "item" if is_item else "prose")
 
     def _inline(self, text: str) -> str:
-        text = _TARGETED.sub(self._targeted, _ROLE.sub(_role_text, text))
+        text = _TARGETED.sub(self._targeted, _without_roles(text))
         return text.replace("``", "`")
 
     def _targeted(self, found: re.Match[str]) -> str:
-        self.links.note(found.group(2), collapse(found.group(1)))
-        return found.group(1)
+        title = found.group(1).rstrip() or " "
+        self.links.note(found.group(2), collapse(title))
+        return title
 
 
-def _role_text(found: re.Match[str]) -> str:
+def _is_adornment(line: str) -> bool:
+    """Whether a line that does not end in blanks is a run of one punctuation mark."""
+    return len(line) > 1 and line[0] in string.punctuation and line == line[0] * len(line)
+
+
+def _without_roles(text: str) -> str:
+    """The text with the words that each role shows in place of the role, still between back-quotes."""
+    parts = text.split("`")
+    shown: list[str] = []
+    at = 0
+    while at + 1 < len(parts):
+        role = _role_length(parts[at]) if at + 2 < len(parts) and parts[at + 1] else 0
+        if role:
+            shown += (parts[at][:-role], "`", _role_text(parts[at + 1]), "`")
+            at += 2
+        else:
+            shown += (parts[at], "`")
+            at += 1
+    return "".join((*shown, *parts[at:]))
+
+
+def _role_length(text: str) -> int:
+    """How many characters at the end of the text are a role such as `:py:class:`; 0 if there is none."""
+    found = _ROLE_BACKWARDS.match(text[::-1])
+    colon = found.group().rfind(":") if found else 0
+    return colon + 1 if colon > 1 else 0
+
+
+def _role_text(text: str) -> str:
     """The words a role shows: its title if it has one, else the target's name."""
-    text = found.group(1)
-    shown = text.split("<", 1)[0].strip() if "<" in text else text.lstrip("~!")
-    return f"`{shown}`"
+    return text.split("<", 1)[0].strip() if "<" in text else text.lstrip("~!")
 
 
 def _indented(lines: list[str], at: int) -> tuple[list[str], int]:

@@ -41,3 +41,10 @@ def unique_slug(heading: str, taken: dict[str, int]) -> str:
     count = taken.get(name, 0)
     taken[name] = count + 1
     return f"{name}-{count}" if count else name
+
+
+def without_closing_marks(heading: str, mark: str, blanks: str | None = None) -> str:
+    """A heading without the run of marks that ends it, as in `## Title ##`; blanks must stand before them."""
+    bare = heading.rstrip(mark)
+    title = bare.rstrip(blanks)
+    return title if title and len(title) < len(bare) < len(heading) else heading
