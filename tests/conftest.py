@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 from hypothesis import settings
 
+from tests.attacks import Attacked
 from tests.loopback import Site, serving
 
 if TYPE_CHECKING:
@@ -26,3 +27,11 @@ def site() -> Iterator[Site]:
     """A web server on loopback without any page yet."""
     with serving() as running:
         yield running
+
+
+@pytest.fixture(scope="session")
+def attacked() -> Iterator[Attacked]:
+    """Runs functions on hostile input within limits."""
+    attacked = Attacked()
+    yield attacked
+    attacked.close()

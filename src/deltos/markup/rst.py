@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import string
+from itertools import takewhile
 
 from deltos.markup.links import LinkCollector
 from deltos.markup.model import Document
@@ -28,6 +29,7 @@ _DEFINITIONS = frozenset(
     option cmdoption envvar macro type var member setting django-admin confval describe object""".split()
 )
 _DEFINITION_RANK = 50
+_DEEPEST = 20  # every level reads its lines again
 
 
 def parse_rst(text: str, *, url: str, title: str = "") -> Document:
@@ -48,6 +50,9 @@ class _Reader:
 
     def read(self, lines: list[str], *, depth: int) -> None:
         """Feed `lines` into the outline; deeper than 20 levels they are taken as plain text."""
+        if depth > _DEEPEST:
+            self.outline.block("\n".join(lines))
+            return
         at = 0
         while at < len(lines):
             if not lines[at].strip():
@@ -115,23 +120,19 @@ class _Reader:
             self.read(content, depth=depth + 1)
 
     def _definition(self, argument: str, body: list[str], depth: int) -> None:
-        signatures = [argument]
-        while body and body[0].strip() and not _OPTION.match(body[0]):
-            signatures.append(body.pop(0).strip())
+        more = list(takewhile(lambda line: line.strip() and not _OPTION.match(line), body))
+        signatures = [argument, *(line.strip() for line in more)]
         anchors = [re.split(r"[\s(\[=]", signature)[0] for signature in signatures]
         rank = _DEFINITION_RANK + depth
         self.outline.heading(rank, " / ".join(signatures), [a for a in anchors if a], is_definition=True)
-        self.read(_without_options(body), depth=depth + 1)
+        self.read(_without_options(body[len(more) :]), depth=depth + 1)
         self.outline.leave(rank)
 
     def _paragraph(self, lines: list[str], at: int, depth: int) -> int:
         """Read a paragraph, list item, table or quoted block that starts at `at`; how many lines it took."""
         if lines[at].startswith(" "):
             body, taken = _indented(lines, at)
-            if depth > 20:
-                self.outline.block("\n".join(body))
-            else:
-                self.read(body, depth=depth + 1)
+            self.read(body, depth=depth + 1)
             return max(taken, 1)
         end = at + 1
         is_item = bool(_ITEM.match(lines[at]))

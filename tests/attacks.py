@@ -1,0 +1,39 @@
+"""Gives hostile input to our real functions, in a process that is ended after 20 seconds of CPU time.
+
+The sizes are such that reading takes a second or two where it is linear, and minutes or hours where it is not.
+"""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from deltos.errors import DeltosError
+from deltos.isolated.process import Workers
+from deltos.isolated.wire import Limits
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+LIMITS = Limits(cpu_seconds=20.0, wall_seconds=600.0, memory_bytes=3 << 30)
+
+
+class Attacked:
+    """Functions under attack. One process serves many attacks, so that each costs little."""
+
+    def __init__(self) -> None:
+        self._workers = Workers(importable_from=(str(Path(__file__).parents[1]),))
+
+    def survives(self, function: Callable[..., object], *arguments: Any, **named: Any) -> None:
+        """Fail unless the function returns, or refuses with an error of ours, within the limits."""
+        self._workers.run(_call, function, named, arguments, limits=LIMITS)
+
+    def close(self) -> None:
+        """End the process."""
+        self._workers.close()
+
+
+def _call(function: Callable[..., object], named: dict[str, Any], arguments: tuple[Any, ...]) -> None:
+    with suppress(DeltosError):
+        function(*arguments, **named)

@@ -1,0 +1,108 @@
+"""Pages made to keep a parser busy are read in time in proportion to their length."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from deltos.markup.formats import parse
+from deltos.markup.markdown_hidden import identifiers, without_comments, without_hidden_elements, without_tags
+from deltos.markup.markdown_links import defined_links, inline_links, without_links
+
+if TYPE_CHECKING:
+    from deltos.markup.formats import Format
+    from tests.attacks import Attacked
+
+MARKDOWN = {
+    "an opening tag again and again": "<a" * 100_000,
+    "an opening tag with a blank": "<a " * 75_000,
+    "a link that never ends": "[a](" * 62_000,
+    "a link whose title never ends": "[a](b 'c" * 37_000,
+    "links in one another": "[" * 25_000 + "](" * 25_000,
+    "opening brackets": "[" * 1_000_000,
+    "opening and closing brackets": "[" * 100_000 + "]" * 100_000,
+    "definitions that never end": "[a\n" * 75_000,
+    "a definition, then blanks": "[a]:" + "\n" * 250_000,
+    "a heading of blanks": "# a" + " " * 1_000_000 + "b",
+    "a heading of number signs": "# a" + " #" * 125_000 + "b",
+    "a heading of brackets": "# " + "[" * 125_000 + "](" * 50_000,
+    "a heading of angle brackets": "# " + "<" * 1_000_000,
+    "a heading of names": "# a" + " {#b" * 62_000 + "}c",
+    "MDX comments": "{/*" * 75_000,
+    "HTML comments": "<!--" * 62_000 + "-->",
+    "hidden elements that never end": "<b hidden>" * 25_000,
+    "hidden elements of many names": "".join(f"<b{number} hidden>" for number in range(20_000)),
+    "hiding words in one tag": "<b" + " hidden" * 37_000 + "<b" * 25_000 + ">",
+    "automatic links": "<https://" * 30_000,
+    "identifiers": "<a id='b'" * 30_000,
+    "identifiers without an end": "<a id='" + " id=" * 62_000,
+    "badges": "[![a](b)](c) " * 20_000 + "x",
+    "front matter": "---\n" + "title:\n" * 37_000,
+    "fences": "   ```\n" * 37_000,
+    "blanks before a fence": " " * 1_000_000 + "``",
+    "rules": "a\n" + "-" * 1_000_000 + "b",
+    "imports": "import " + " from" * 50_000,
+    "rows": "|" * 1_000_000,
+}
+RST = {
+    "roles that never end": ":a" * 125_000 + "`",
+    "colons": ":" * 1_000_000,
+    "back-quotes": "`" * 1_000_000,
+    "a target of blanks": "`a" + " " * 1_000_000 + "b",
+    "targets that never end": "`a <b" * 50_000,
+    "an adornment that is none": "a\n" + "=" * 1_000_000 + "-",
+    "a directive without a name": ".. " + "a:" * 100_000,
+    "signatures": ".. function:: a\n" + "   b\n" * 50_000,
+    "nested directives": "".join(" " * 3 * depth + ".. note::\n\n" for depth in range(700)),
+    "nested definitions": "".join(" " * 3 * depth + ".. class:: A\n\n" for depth in range(700)),
+    "nested quotations": "".join(" " * depth + "a\n\n" for depth in range(1_400)),
+    "labels over blanks": ".. _a:\n" * 2 + "\n" * 125_000 + ".. _a:\n",
+    "comments": "..\n" * 75_000,
+    "titles": "".join(f"t\n{mark * 3}\n\n" for mark in "=-~^*+#" * 5_000),
+}
+ASCIIDOC = {
+    "a heading of equals signs": "== a" + " =" * 125_000 + "b",
+    "a heading of blanks": "= a" + " " * 1_000_000 + "b",
+    "an anchor that never ends": "[[" + "a" * 1_000_000,
+    "a source line": "[source" + " " * 1_000_000,
+    "delimiters": "----\n....\n" * 25_000,
+}
+TEXT = {"blank lines": "\n" * 1_000_000, "lines of blanks": ("\n" + " " * 50) * 20_000}
+
+
+@pytest.mark.parametrize(
+    ("form", "text"),
+    [
+        pytest.param(form, text, id=f"{form}-{name}")
+        for form, attacks in (("markdown", MARKDOWN), ("rst", RST), ("asciidoc", ASCIIDOC), ("text", TEXT))
+        for name, text in attacks.items()
+    ],
+)
+def test_a_page_is_read_in_time_in_proportion_to_its_length(attacked: Attacked, form: Format, text: str) -> None:
+    attacked.survives(parse, text.encode(), form, url="https://example.org/page")
+
+
+def test_links_are_found_as_brackets_allow() -> None:
+    text = "[a](b) ![c](d) [e [f] g](<h> 'title') [i](j k) [[l](m) [n]( o) [p](<) [](q)"
+    expected = [("a", "b"), ("e [f] g", "h"), ("l", "m"), ("n", "o"), ("p", "<"), ("", "q")]
+    assert list(inline_links(text)) == expected
+
+
+def test_definitions_are_found_at_the_beginning_of_lines() -> None:
+    text = "[a]: b\n  [c]: <d> 'title'\n x [e]: f\n[g]:\n  h\n[i\n[j]: k\n[]: l\n[m]:"
+    assert list(defined_links(text)) == ["b", "d", "h", "k"]
+
+
+def test_a_link_is_replaced_by_its_label() -> None:
+    assert without_links("see [a](b) and ![c](d), [e] (f) [g](h") == "see a and c, [e] (f) [g](h"
+
+
+def test_what_is_hidden_is_left_out() -> None:
+    assert without_comments("a<!-- b -->c{/* d */}e{/* f <!-- g") == "ace{/* f "
+    assert without_hidden_elements("a<b hidden>c</B >d<i style='display : none'>e<b>f") == "ad<i style='display : none'>e<b>f"
+    assert without_tags("a<b>c<>d</b>e<f") == "ac<>de<f"
+
+
+def test_the_first_identifier_of_each_tag_is_an_anchor() -> None:
+    assert identifiers("<a id='b' name='c'> id='d' <e f><g\tname = \"h\"><i id='j") == ["b", "h"]
