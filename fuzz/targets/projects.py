@@ -65,6 +65,17 @@ def targets() -> Iterator[Target]:
     yield Target("gitignore", opened(_walk(".gitignore")), ("ignore",), (".gitignore",), _IGNORES)
     yield Target("deltosignore", opened(_walk("src/.deltosignore")), ("ignore",), (".gitignore",), _IGNORES)
     yield Target("git-config", opened(_identity), ("git-config",), (), _CONFIG)
+    yield Target(
+        "git-index", opened(_git_file("index")), ("git-index",), (), (b"DIRC", b"TREE", b"link", b"sdir", b"src/a.py")
+    )
+    yield Target("git-exclude", opened(_git_file("info/exclude")), ("ignore",), (".gitignore",), _IGNORES)
+    yield Target(
+        "git-refs",
+        opened(_git_file("packed-refs", "HEAD", "refs/heads/main")),
+        ("git-refs",),
+        (),
+        (b"refs/heads/", b"ref: ", b"^", b"\n", b"/", b"..", b"@{", b" "),
+    )
     yield Target("git-diff", opened(_diff), ("git-diff",), (".diff", ".patch"), _DIFF)
     yield Target(
         "git-remote",
@@ -134,6 +145,35 @@ def _identity(scratch: Path) -> Run:
         identify(linked, may_start_git=False)
 
     return run
+
+
+def _git_file(*names: str) -> Callable[[Path], Run]:
+    """Files of a repository's own folder, as walking the project and asking git about it read them."""
+
+    def make(scratch: Path) -> Run:
+        from deltos.workspace.git import reading
+        from deltos.workspace.repository import open_repository
+        from deltos.workspace.walk import walk
+
+        root = scratch / "project"
+        for path in ("src/a.py", "src/deep/b.js", "docs/guide.md", ".git/HEAD"):
+            (root / path).parent.mkdir(parents=True, exist_ok=True)
+            (root / path).write_text("ref: refs/heads/main\n")
+        for folder in ("objects", "refs/heads", "info"):
+            (root / ".git" / folder).mkdir(parents=True, exist_ok=True)
+
+        def run(data: bytes) -> None:
+            for name in names:
+                (root / ".git" / name).write_bytes(data)
+            walk(root)
+            repository = open_repository(root)
+            if repository is not None and "index" not in names:
+                with reading(repository):
+                    pass
+
+        return run
+
+    return make
 
 
 def _diff(_scratch: Path) -> Run:
