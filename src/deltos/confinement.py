@@ -8,6 +8,7 @@ from __future__ import annotations
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
+from pathlib import PurePath
 from typing import TYPE_CHECKING
 
 from deltos.errors import Forbidden
@@ -34,6 +35,21 @@ class Confinement:
         except (OSError, RuntimeError):  # a loop of links, say
             return False
         return any(real.is_relative_to(root) for root in self.roots)
+
+    def told(self, path: str) -> str:
+        """An absolute path as a caller may know it: from the folder that is served; of others only the end."""
+        real = PurePath(path)
+        for root in sorted(self.roots, key=lambda root: -len(root.parts)):
+            if real.is_relative_to(root):
+                return (PurePath(root.name) / real.relative_to(root)).as_posix()
+        return f"…/{'/'.join(real.parts[-2:])}" if len(real.parts) > 1 else path
+
+    def veiled(self, text: str) -> str:
+        """A message without the folders above those that are served."""
+        for root in sorted(self.roots, key=lambda root: -len(root.parts)):
+            if root.name:
+                text = text.replace(str(root), root.name)
+        return text
 
     def admits_memory(self, project_id: str, folder: str) -> bool:
         """Whether memories that were made in `folder` of a project's repository may be seen and changed."""
@@ -72,6 +88,24 @@ def check_folder(folder: Path) -> None:
         raise Forbidden(
             "That folder is outside of the folders that this server may read", hint="Name a project that it serves."
         )
+
+
+def told(location: str) -> str:
+    """A path or an address as this call may be told it: whoever calls over a network has no use for our folders."""
+    current = _CURRENT.get()
+    path, mark, anchor = location.partition("#")
+    if current is None or not PurePath(path).is_absolute():
+        return location
+    return f"{current.told(path)}{mark}{anchor}"
+
+
+def may_show(place: Path | None) -> bool:
+    """Whether what was indexed from files at `place` may be shown to this call; None is what comes from the web.
+
+    Held to what `may_recall_all` is held to: a token for some projects, not everybody who calls over a network.
+    """
+    current = _CURRENT.get()
+    return place is None or current is None or current.memories is None or current.admits(place)
 
 
 def may_recall_all() -> bool:

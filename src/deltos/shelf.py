@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from deltos.confinement import told
 from deltos.domains.apis.detect import sniff
 from deltos.domains.apis.render import fence, render_api, render_changes
 from deltos.domains.apis.search import CLEAR_MATCH
@@ -51,7 +52,8 @@ class SharedApis:
         """A line about each API by its name."""
         apis = self.open_apis().library.apis()
         return {
-            api.name: f"{api.name} ({api.source}): API description, {api.operation_count} operations" for api in apis
+            api.name: f"{api.name} ({told(api.source)}): API description, {api.operation_count} operations"
+            for api in apis
         }
 
     def refresh(self, name: str) -> str:

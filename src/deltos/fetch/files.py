@@ -6,6 +6,7 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from deltos.confinement import told
 from deltos.errors import AddressRefused, NotFound, SourceError
 
 if TYPE_CHECKING:
@@ -21,11 +22,13 @@ def allowed_path(path: Path, roots: Sequence[Path]) -> Path:
     real = path.expanduser().resolve()
     if not any(real.is_relative_to(root.resolve()) for root in roots):
         raise AddressRefused(
-            f"{path} is outside of the folders that may be read",
+            f"{told(str(path))} is outside of the folders that may be read",
             hint="Add its folder to DELTOS_DOCS_ROOTS, or add it from the command line: deltos docs add.",
         )
     if not real.exists():
-        raise NotFound(f"No such file or folder: {path}", hint="Check the path; a relative one starts at the project.")
+        raise NotFound(
+            f"No such file or folder: {told(str(path))}", hint="Check the path; a relative one starts at the project."
+        )
     return real
 
 

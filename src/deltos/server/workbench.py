@@ -85,7 +85,8 @@ class Workbench:
             with confined(visitor.confinement):
                 return _outcome(work(self.toolbox()))
         except DeltosError as error:
-            return _failure(str(error), is_bad_request=isinstance(error, BadRequest))
+            message = visitor.confinement.veiled(str(error)) if visitor.confinement else str(error)
+            return _failure(message, is_bad_request=isinstance(error, BadRequest))
         except (Exception, SystemExit) as error:  # noqa: BLE001 - a surface: tools never throw through the protocol
             traceback.print_exc()
             return _failure(f"internal error ({type(error).__name__}). The server's log says more.")

@@ -197,14 +197,24 @@ class ApiStore:
         return bytes(row[0]) if row else None
 
     def search(
-        self, match: str, weights: Sequence[float], *, api_id: int | None, kinds: Sequence[str], limit: int
+        self,
+        match: str,
+        weights: Sequence[float],
+        *,
+        api_id: int | None,
+        kinds: Sequence[str],
+        limit: int,
+        without: Sequence[int] = (),
     ) -> list[FoundUnit]:
-        """The units that match best, in the weighted order of their columns."""
+        """The units that match best, in the weighted order of their columns, `without` those of some APIs."""
         where = ["api_words MATCH ?"]
         values: list[object] = [match]
         if api_id is not None:
             where.append("unit.api_id = ?")
             values.append(api_id)
+        if without:
+            where.append(f"unit.api_id NOT IN ({', '.join('?' * len(without))})")
+            values.extend(without)
         if kinds:
             where.append(f"unit.kind IN ({', '.join('?' * len(kinds))})")
             values.extend(kinds)

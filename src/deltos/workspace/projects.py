@@ -6,7 +6,7 @@ import threading
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from deltos.confinement import check_folder
+from deltos.confinement import check_folder, told
 from deltos.errors import BadArgument, BadRequest
 from deltos.store.sqlite import Database
 from deltos.workspace.identity import find_root, identify
@@ -44,7 +44,7 @@ class Projects:
         root = find_root(folder)
         if root in (Path(root.anchor), Path.home()):
             raise BadArgument(
-                f"{root} is not a project",
+                f"{told(str(root))} is not a project",
                 hint="Call set_working_directory with the folder of your repository.",
             )
         with self._lock:

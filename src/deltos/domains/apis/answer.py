@@ -39,7 +39,13 @@ class ApiSearcher:
             row = self._library.row(api_name) if api_name else None
             api_id = row.id if row else None
             found = search_units(
-                self._library.store, query, api_id=api_id, kinds=kinds, limit=limit, compare=self._compare
+                self._library.store,
+                query,
+                api_id=api_id,
+                kinds=kinds,
+                limit=limit,
+                compare=self._compare,
+                without=self._library.hidden_ids(),
             )
             shown = _Shown(self._library)
             return [shown.hit(unit, HIT_CHARACTERS) for unit in found]
@@ -48,7 +54,7 @@ class ApiSearcher:
         """The whole text behind an id such as `api:stripe:POST /v1/refunds`."""
         name, _, key = unit_id.removeprefix(ID_PREFIX).partition(":")
         with self._library.store.snapshot():
-            row = self._library.store.api(name)
+            row = self._library.known(name)
             unit = self._library.store.unit(row.id, key) if row else None
             if row is None or unit is None:
                 raise NotFound(f"There is no API part '{unit_id}'", hint="Search again: the API may have changed.")
@@ -56,7 +62,10 @@ class ApiSearcher:
 
     def count_searchable(self, api_name: str = "") -> int:
         """How many operations, schemas, tags and overviews a search looks at."""
-        return self._library.store.count_searchable(self._library.row(api_name).id if api_name else None)
+        store = self._library.store
+        if api_name:
+            return store.count_searchable(self._library.row(api_name).id)
+        return store.count_searchable() - sum(map(store.count_searchable, self._library.hidden_ids()))
 
 
 class _Shown:

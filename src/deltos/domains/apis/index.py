@@ -11,10 +11,11 @@ from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
+from deltos.confinement import told
 from deltos.domains.apis.chunk import chunk_api, encode
 from deltos.domains.apis.description import Document, read_description
 from deltos.domains.apis.diff import Reading, compare
-from deltos.domains.apis.library import ApiLibrary, api_of, decode_operation
+from deltos.domains.apis.library import ApiLibrary, api_of, decode_operation, is_shown
 from deltos.domains.apis.model import Api, ApiChanges, ApiDescription
 from deltos.domains.apis.source import Fetched, fetched_document, find_documents, is_address
 from deltos.errors import BadArgument, SourceError
@@ -134,10 +135,11 @@ class ApiIndexer:
         return tuple(row.name for row in rows)
 
     def _rows(self, name: str) -> list[ApiRow]:
-        exact = self._store.api(name.strip())
+        library = ApiLibrary(self._store)
+        exact = library.known(name.strip())
         if exact is not None:
             return [exact]
-        return self._store.of_source(name.strip()) or [ApiLibrary(self._store).row(name)]
+        return [row for row in self._store.of_source(name.strip()) if is_shown(row)] or [library.row(name)]
 
     def _store_reading(
         self, reading: ReadDescription, name: str, source_name: str, source: str, warnings: Iterable[str]
@@ -166,9 +168,9 @@ class ApiIndexer:
     def _refuse_taken(self, name: str, location: str) -> None:
         taken = self._store.api(name) if name else None
         if taken is not None and taken.source != location:
+            origin = f", from {told(taken.source)}" if is_shown(taken) else ""
             raise BadArgument(
-                f"There is already an API called '{name}', from {taken.source}",
-                hint="Choose another name, or remove it first.",
+                f"There is already an API called '{name}'{origin}", hint="Choose another name, or remove it first."
             )
 
     def _choose_name(

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import msgspec
 
+from deltos.confinement import may_recall_all, may_show
 from deltos.domains.apis.model import Api, Json, Operation, Overview
+from deltos.domains.apis.source import is_address
 from deltos.errors import NotFound
 
 if TYPE_CHECKING:
@@ -28,13 +31,26 @@ class ApiLibrary:
 
     def apis(self) -> list[Api]:
         """All indexed APIs by name."""
-        return [api_of(row) for row in self.store.apis()]
+        return [api_of(row) for row in self.rows()]
+
+    def rows(self) -> list[ApiRow]:
+        """All indexed APIs that this call may be shown, by name."""
+        return [row for row in self.store.apis() if is_shown(row)]
+
+    def known(self, name: str) -> ApiRow | None:
+        """The API of that exact name, if this call may be shown it."""
+        row = self.store.api(name)
+        return row if row and is_shown(row) else None
+
+    def hidden_ids(self) -> tuple[int, ...]:
+        """The APIs that this call may not be shown."""
+        return () if may_recall_all() else tuple(row.id for row in self.store.apis() if not is_shown(row))
 
     def row(self, name: str) -> ApiRow:
         """The API that a caller means by `name`: its exact name, else the only one that begins with it."""
-        if row := self.store.api(name.strip()):
+        if row := self.known(name.strip()):
             return row
-        rows = self.store.apis()
+        rows = self.rows()
         if not rows:
             raise NotFound(
                 f"API '{name}' is not indexed: there are no APIs yet",
@@ -67,6 +83,11 @@ class ApiLibrary:
         """The JSON that a schema, message or tag was stored with."""
         body = self.store.body(unit.id)
         return msgspec.json.decode(body) if body else None
+
+
+def is_shown(row: ApiRow) -> bool:
+    """Whether this call may be shown an API: one that was read from files of a project is the project's."""
+    return may_show(None if is_address(row.source) else Path(row.source))
 
 
 def api_of(row: ApiRow) -> Api:

@@ -66,13 +66,21 @@ def kinds_of(types: Iterable[str]) -> tuple[str, ...]:
 
 
 def search_units(
-    store: ApiStore, query: str, *, api_id: int | None, kinds: Sequence[str], limit: int, compare: Compare | None = None
+    store: ApiStore,
+    query: str,
+    *,
+    api_id: int | None,
+    kinds: Sequence[str],
+    limit: int,
+    compare: Compare | None = None,
+    without: Sequence[int] = (),
 ) -> list[RankedUnit]:
-    """The units that answer `query` best; `compare` says how alike texts are to it in meaning."""
+    """The units that answer `query` best, `without` those of some APIs; `compare` says how alike texts are in
+    meaning."""
     question = analyse(query)
     if not question.concepts:
         return []
-    found = _candidates(store, question, api_id, kinds, max(CANDIDATES, 2 * limit))
+    found = _candidates(store, question, api_id, kinds, max(CANDIDATES, 2 * limit), without)
     if not found:
         return []
     weights = _concept_weights(store, question)
@@ -92,14 +100,16 @@ def _spoken(unit: FoundUnit) -> str:
 
 
 def _candidates(
-    store: ApiStore, question: Question, api_id: int | None, kinds: Sequence[str], limit: int
+    store: ApiStore, question: Question, api_id: int | None, kinds: Sequence[str], limit: int, without: Sequence[int]
 ) -> list[FoundUnit]:
     """Units that share words with the question: operations apart, or hundreds of schemas would crowd them out."""
     groups = [[kind for kind in group if not kinds or kind in kinds] for group in _SEARCHED_APART]
     found: list[FoundUnit] = []
     for position, wanted in enumerate(filter(None, groups)):
         most = limit // 3 if position else limit
-        found += store.search(question.match_expression(), COLUMN_WEIGHTS, api_id=api_id, kinds=wanted, limit=most)
+        found += store.search(
+            question.match_expression(), COLUMN_WEIGHTS, api_id=api_id, kinds=wanted, limit=most, without=without
+        )
     return found
 
 

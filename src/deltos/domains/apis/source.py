@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 from urllib.parse import urljoin, urlsplit
 
+from deltos.confinement import told
 from deltos.domains.apis.description import Document
 from deltos.domains.apis.detect import sniff
 from deltos.domains.apis.parse.graphql_introspection import INTROSPECTION_QUERY
@@ -96,7 +97,7 @@ def _folder_documents(folder: Path, root: Path) -> Iterator[Document]:
         yield Document(b"\n".join(schema_files.values()), _cite(only, folder), only.name)
     if not found:
         raise NothingToIndex(
-            f"No API description was found in {folder}",
+            f"No API description was found in {told(str(folder))}",
             hint="OpenAPI, Swagger, AsyncAPI, GraphQL, proto and Postman files are found by their content.",
         )
 

@@ -6,6 +6,7 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from deltos.confinement import told
 from deltos.domains.code.render import render_hits
 from deltos.domains.code.scope import scope_of
 from deltos.domains.code.search import CodeSearch
@@ -129,8 +130,9 @@ class _CodeTools:
         index = self._projects.at(_folder(call.text("directory"), call.session.project_root()))
         call.session.set_project_root(index.project.root)
         state = "indexed" if index.store.meta("complete") else "not indexed yet; the first search does it"
-        text = f"Working directory: {index.project.root} (project {index.project.project_id}, {state})"
-        return Answer(text, {"directory": str(index.project.root), "project_id": index.project.project_id})
+        directory = told(str(index.project.root))
+        text = f"Working directory: {directory} (project {index.project.project_id}, {state})"
+        return Answer(text, {"directory": directory, "project_id": index.project.project_id})
 
     def _chosen(self, call: Call) -> ProjectIndex:
         if path := call.text("repo_path"):

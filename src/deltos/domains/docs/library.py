@@ -9,6 +9,7 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from deltos.confinement import may_show, told
 from deltos.domains.docs.installed import direct_dependencies
 from deltos.domains.docs.model import FoundDescription, SourceStatus
 from deltos.domains.docs.source import understand
@@ -175,9 +176,12 @@ class Library:
 
     def _refuse_duplicate(self, name: str, url: str) -> None:
         for source in self._store.sources():
-            if source.name.lower() == name.lower() or source.url == url:
+            if not _is_shown(source):
+                if source.name.lower() == name.lower():
+                    raise BadArgument(f"The name '{name}' cannot be used", hint="Choose another one.")
+            elif source.name.lower() == name.lower() or source.url == url:
                 raise BadArgument(
-                    f"'{source.name}' ({source.url}) is already a source",
+                    f"'{source.name}' ({told(source.url)}) is already a source",
                     hint="Use recrawl_source to refresh it, or remove_source first.",
                 )
 
@@ -220,24 +224,25 @@ class Library:
     def find(self, id_or_name: str) -> SourceRow:
         """The source with that id or name; suggests near names when there is none."""
         source = self._store.source(id_or_name.strip())
-        if source is not None:
+        if source is not None and _is_shown(source):
             return source
-        names = [known.name for known in self._store.sources()]
+        names = [known.name for known in self.sources()]
         near = get_close_matches(id_or_name, names, n=3, cutoff=0.5) or names[:3]
         hint = f"Known: {', '.join(near)}." if near else "There is none yet: use add_source."
         raise NotFound(f"No documentation source '{id_or_name}'", hint=hint)
 
     def knows(self, id_or_name: str) -> bool:
         """Whether there is a source with that id or name."""
-        return self._store.source(id_or_name.strip()) is not None
+        source = self._store.source(id_or_name.strip())
+        return source is not None and _is_shown(source)
 
     def sources(self) -> list[SourceRow]:
-        """All sources by name."""
-        return self._store.sources()
+        """All sources that this call may be shown, by name."""
+        return [source for source in self._store.sources() if _is_shown(source)]
 
     def statuses(self) -> list[SourceStatus]:
         """Where every source stands."""
-        return [self._status(source) for source in self._store.sources()]
+        return [self._status(source) for source in self.sources()]
 
     def status(self, id_or_name: str) -> SourceStatus:
         """Where one source stands."""
@@ -278,6 +283,13 @@ class Library:
         if not source.generation:
             return "CANCELLED"
         return "READY with failures" if has_failures else "READY"
+
+
+def _is_shown(source: SourceRow) -> bool:
+    """Whether this call may be shown a source: files of a project, or packages installed in it, are the project's."""
+    if source.kind == "website":
+        return True
+    return may_show(Path(source.url if source.kind == "folder" else source.project_root))
 
 
 def _already_crawled(source: SourceRow) -> BadArgument:

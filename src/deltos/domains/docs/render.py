@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from deltos.budget import characters_for, cut, fit
+from deltos.confinement import told
 from deltos.excerpts import Excerpts
 from deltos.tool import Answer
 
@@ -83,9 +84,9 @@ def _fence(text: str) -> str:
 
 
 def shown_path(location: str, project_root: Path) -> str:
-    """A local path relative to the project where it lies inside; everything else as it is."""
+    """A local path relative to the project where it lies inside; everything else as the caller may be told it."""
     root = project_root.as_posix().rstrip("/") + "/"
-    return location.removeprefix(root)
+    return location.removeprefix(root) if location.startswith(root) else told(location)
 
 
 def render_nothing(query: str, searched: Totals, statuses: Sequence[SourceStatus], apis: Sequence[str] = ()) -> str:
@@ -131,7 +132,7 @@ def _source_line(status: SourceStatus) -> str:
     if status.reason:
         details.append(status.reason)
     return (
-        f"- {source.name} ({source.url}): {status.state} | {status.chunks} chunks"
+        f"- {source.name} ({told(source.url)}): {status.state} | {status.chunks} chunks"
         f" | last crawled: {_when(source.crawled_at)}\n  {' | '.join(details)}"
     )
 
@@ -140,13 +141,13 @@ def render_status(status: SourceStatus, *, token_budget: int) -> Answer:
     """How far a crawl is, and each page that failed with its reason."""
     source = status.source
     lines = [
-        f"{source.name} ({source.url}): {status.state}" + (f" — {status.reason}" if status.reason else ""),
+        f"{source.name} ({told(source.url)}): {status.state}" + (f" — {status.reason}" if status.reason else ""),
         f"id: {source.id}" + (f" | version: {source.version}" if source.version else ""),
         _page_counts(status),
         f"searchable: {status.chunks} chunks of {status.pages} pages | last crawled: {_when(source.crawled_at)}",
         f"rate: {status.rate:.1f} pages/s" + _time_left(status.seconds_left),
     ]
-    failures = [f"- {place.url}: {place.reason}" for place in status.failures]
+    failures = [f"- {told(place.url)}: {place.reason}" for place in status.failures]
     fitted = fit(failures, characters=characters_for(token_budget) - sum(map(len, lines)) - 200)
     shown = fitted.pieces[:_MOST_FAILURES]
     if len(shown) < len(failures):
@@ -169,7 +170,8 @@ def render_added(added: Added, statuses: Sequence[SourceStatus]) -> str:
     """What was begun, with ids; what could not be, with reasons."""
     lines = [added.api_line] if added.api_line else []
     lines += [
-        f"Added {s.source.name} ({s.source.url}), id {s.source.id}{_version(s.source)}: {s.state}" for s in statuses
+        f"Added {s.source.name} ({told(s.source.url)}), id {s.source.id}{_version(s.source)}: {s.state}"
+        for s in statuses
     ]
     if statuses:
         lines.append("The crawl goes on in the background; crawl_status tells how far it is.")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from deltos.confinement import told
 from deltos.domains.docs.library import NewSource
 from deltos.domains.docs.render import (
     render_added,
@@ -97,7 +98,7 @@ class DocsTools:
         if api := self._api_named(call.text("source_id")):
             return Answer(self.docs.apis.remove(api))
         source, pages, chunks = self._library.remove(call.text("source_id"))
-        return Answer(f"Removed {source.name} ({source.url}): {pages} pages, {chunks} chunks.")
+        return Answer(f"Removed {source.name} ({told(source.url)}): {pages} pages, {chunks} chunks.")
 
     def crawl_status(self, call: Call) -> Answer:
         """How far the crawl of a source is."""
@@ -113,10 +114,12 @@ class DocsTools:
         source = recrawl.source
         self._library.crawls.start(source.id)
         if recrawl.goes_on:
-            return Answer(f"Going on with the crawl of {source.name} ({source.url}); crawl_status tells how far it is.")
+            return Answer(
+                f"Going on with the crawl of {source.name} ({told(source.url)}); crawl_status tells how far it is."
+            )
         kind = "full" if call.flag("full") else "incremental"
         return Answer(
-            f"Recrawling {source.name} ({source.url}), {kind}. The old index serves until the new one is whole;"
+            f"Recrawling {source.name} ({told(source.url)}), {kind}. The old index serves until the new one is whole;"
             " crawl_status tells how far it is."
         )
 

@@ -1,0 +1,220 @@
+"""Over HTTP no answer tells where things lie on the server, and a token for one project learns nothing of others."""
+
+from __future__ import annotations
+
+import json
+import sys
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from deltos.app import App
+from deltos.config import Config
+from deltos.domains.docs.library import NewSource
+from deltos.server.access import Level
+from deltos.workspace.identity import identify
+from tests.repositories import make_repository
+from tests.server.over_http.served import Served, rpc, tool_call
+from tests.server.over_http.test_access import bearer, create
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+API = "openapi: 3.0.0\ninfo: {title: %s, version: '1'}\npaths:\n  /%s:\n    get: {summary: list %s}\n"
+MINE = {
+    "a.py": "def of_mine():\n    return 1\n",
+    "pkg/b.py": "from a import of_mine\nof_mine()\n",
+    "docs/guide.md": "# Guide\n\nShipping takes two days.\n",
+    "api.yaml": API % ("Mine", "parcels", "parcels"),
+}
+THEIRS = {
+    "zed.py": "def of_theirs():\n    return 2\n",
+    "docs/secret.md": "# Roadmap\n\nThe zeppelin launches in May.\n",
+    "api.yaml": API % ("Theirs", "zeppelins", "zeppelins"),
+}
+
+
+class Walled:
+    """A server with two projects, whose names give the folder above them away wherever they appear."""
+
+    def __init__(self, tmp_path: Path) -> None:
+        self.top = tmp_path / "hush-hush" / "served"
+        self.mine, self.theirs = self.top / "mine", self.top / "theirs"
+        make_repository(self.mine, MINE)
+        make_repository(self.theirs, THEIRS)
+        (self.mine / "a.py").write_text("def of_mine():\n    return 3\n")
+        home = tmp_path / "home"
+        self._fill(home)
+        token = create(home, Level.ADMIN, self.mine)
+        everywhere = create(home, Level.ADMIN)
+        command = [sys.executable, "-P", "-m", "deltos", "mcp", str(self.mine), "--http", "127.0.0.1:0"]
+        self.server = Served([*command, "--require-token", "--root", str(self.top)], home)
+        self.narrow = self.server.open_session(bearer(token))
+        self.wide = self.server.open_session(bearer(everywhere))
+
+    def _fill(self, home: Path) -> None:
+        """What somebody at the keyboard has indexed of the other project."""
+        app = App(Config(home))
+        for url in ("docs", "api.yaml"):
+            new = NewSource(str(self.theirs / url), f"theirs-{url[:3]}", self.theirs, (self.theirs,))
+            for source in app.docs.library.add(new).sources:
+                app.docs.library.crawls.run(source.id, lambda: None)
+        app.projects.at(self.theirs).freshen()
+        app.close()
+
+    def ask(self, session: dict[str, str], method: str, params: Any = None) -> str:
+        return json.dumps(self.server.post(rpc(method, params), session).message, ensure_ascii=False)
+
+    def call(self, session: dict[str, str], name: str, /, **arguments: Any) -> str:
+        return json.dumps(self.server.post(tool_call(name, **arguments), session).message, ensure_ascii=False)
+
+
+@pytest.fixture(scope="module")
+def walled(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Walled]:
+    made = Walled(tmp_path_factory.mktemp("walls"))
+    yield made
+    made.server.dismiss()
+
+
+def every_answer(walled: Walled, session: dict[str, str]) -> Iterator[str]:
+    """What the server says to all kinds of calls, good and bad."""
+    mine, theirs = str(walled.mine), str(walled.theirs)
+    for name, arguments in (
+        ("index_repository", {"repo_path": mine}),
+        ("index_repository", {"repo_path": "nope"}),
+        ("index_repository", {"repo_path": "a.py"}),
+        ("index_repository", {"repo_path": theirs}),
+        ("index_repository", {"repo_path": "/"}),
+        ("search_code", {"query": "of_mine"}),
+        ("search_code", {"query": "nowhere to be found"}),
+        ("search_code", {"query": "x", "project_id": "nope"}),
+        ("search_code", {"query": "x", "directory": "/nope"}),
+        ("get_stats", {}),
+        ("get_stats", {"project_path": "docs/none"}),
+        ("find_symbol", {"symbol": "of_mine"}),
+        ("find_references", {"symbol": "of_mine"}),
+        ("get_context", {"symbol": "of_mine"}),
+        ("get_context", {"symbol": "nowhere"}),
+        ("get_impact", {"symbol": "of_mine"}),
+        ("detect_circular", {}),
+        ("set_working_directory", {"directory": theirs}),
+        ("set_working_directory", {"directory": mine}),
+        ("set_working_directory", {"directory": "nope"}),
+        ("add_source", {"url": "docs", "name": "guide"}),
+        ("add_source", {"url": "docs", "name": "guide"}),
+        ("add_source", {"url": "nofile.md", "name": "x"}),
+        ("add_source", {"url": "../theirs/docs", "name": "y"}),
+        ("add_source", {"url": "/etc/passwd", "name": "x"}),
+        ("add_source", {"url": "api.yaml", "name": "mine-api"}),
+        ("add_source", {"url": "pypi:nope", "name": "p"}),
+        ("list_sources", {}),
+        ("crawl_status", {"source_id": "guide"}),
+        ("crawl_status", {"source_id": "mine-api"}),
+        ("recrawl_source", {"source_id": "guide"}),
+        ("recrawl_source", {"source_id": "mine-api"}),
+        ("search_docs", {"query": "shipping"}),
+        ("search_docs", {"query": "zzzz"}),
+        ("list_apis", {}),
+        ("get_api_endpoints", {"api_name": "mine-api"}),
+        ("get_api_endpoints", {"api_name": "none"}),
+        ("remember", {"text": "We ship on Mondays, see a.py", "files": [f"{mine}/a.py"]}),
+        ("search", {"query": "shipping parcels of_mine Mondays"}),
+        ("fetch", {"id": "doc:1"}),
+        ("fetch", {"id": "code:a.py#of_mine"}),
+        ("fetch", {"id": "code:../../etc/passwd"}),
+        ("fetch", {"id": "api:mine-api:GET /parcels"}),
+        ("timeline", {"around": "2999-01-01"}),
+        ("remove_source", {"source_id": "guide"}),
+        ("remove_source", {"source_id": "nope"}),
+    ):
+        yield walled.call(session, name, **arguments)
+    for method, params in (
+        ("resources/list", None),
+        ("resources/read", {"uri": "deltos://project/overview"}),
+        ("resources/read", {"uri": "deltos://doc/1"}),
+        ("resources/read", {"uri": "file:///etc/passwd"}),
+        ("prompts/get", {"name": "onboard", "arguments": {}}),
+        ("prompts/get", {"name": "review_impact", "arguments": {}}),
+        ("prompts/get", {"name": "review_impact", "arguments": {"base": "nope"}}),
+        ("prompts/get", {"name": "answer_from_docs", "arguments": {"question": "shipping"}}),
+    ):
+        yield walled.ask(session, method, params)
+
+
+def test_no_answer_tells_where_projects_or_data_lie_on_the_server(walled: Walled) -> None:
+    home = str(walled.top.parents[1] / "home")
+    for session in (walled.narrow, walled.wide):
+        for answer in every_answer(walled, session):
+            assert "hush-hush" not in answer
+            assert home not in answer
+            assert "site-packages" not in answer
+            assert "internal error" not in answer
+
+
+def test_documentation_and_apis_made_from_another_project_are_hidden_from_a_token_for_one(walled: Walled) -> None:
+    assert "zeppelin" in walled.call(walled.wide, "search_docs", query="zeppelin launches")
+    listed = walled.call(walled.wide, "list_sources")
+    assert "theirs-doc" in listed
+    assert "theirs-api" in listed
+    shown = walled.call(walled.wide, "search", query="zeppelin", scope=["docs", "apis"])
+    ids = {hit["id"] for hit in json.loads(shown)["result"]["structuredContent"]["results"]}
+    assert {identifier.partition(":")[0] for identifier in ids} == {"doc", "api"}
+    for name, arguments in (
+        ("search_docs", {"query": "zeppelin launches"}),
+        ("search_docs", {"query": "zeppelin", "source": "theirs-doc"}),
+        ("search_docs", {"query": "zeppelin", "api_name": "theirs-api"}),
+        ("search", {"query": "zeppelin"}),
+        ("list_sources", {}),
+        ("list_apis", {}),
+        ("get_api_endpoints", {"api_name": "theirs-api"}),
+        ("get_api_endpoints", {"api_name": "their"}),
+        ("crawl_status", {"source_id": "theirs-doc"}),
+        ("recrawl_source", {"source_id": "theirs-api"}),
+        ("remove_source", {"source_id": "theirs-doc"}),
+        ("remove_source", {"source_id": "theirs-api"}),
+        ("get_context", {"symbol": "zeppelin"}),
+        *(("fetch", {"id": identifier}) for identifier in ids),
+    ):
+        answer = walled.call(walled.narrow, name, **arguments)
+        hidden = answer
+        for given in arguments.values():  # an error may repeat what was asked for
+            hidden = hidden.replace(str(given), "")
+        assert "launches in May" not in hidden
+        assert "Roadmap" not in hidden
+        assert "/zeppelins" not in hidden
+        assert "list zeppelins" not in hidden
+    assert "theirs" not in walled.call(walled.narrow, "list_sources")
+    assert "theirs-doc" in walled.call(walled.wide, "list_sources")  # nothing was removed
+
+
+@pytest.mark.parametrize(
+    ("name", "there", "not_there"),
+    [
+        ("fetch", {"id": "doc:1"}, {"id": "doc:987654"}),
+        ("fetch", {"id": "api:theirs-api:GET /zeppelins"}, {"id": "api:nothing:GET /zeppelins"}),
+        ("crawl_status", {"source_id": "theirs-doc"}, {"source_id": "nobodys-doc"}),
+        ("get_api_endpoints", {"api_name": "theirs-api"}, {"api_name": "nobodys-api"}),
+        ("search_docs", {"query": "x", "source": "theirs-doc"}, {"query": "x", "source": "nobodys-doc"}),
+        ("get_stats", {"project_path": "../theirs"}, {"project_path": "../nobodys"}),
+        ("set_working_directory", {"directory": "../theirs"}, {"directory": "../nobodys"}),
+        ("add_source", {"url": "../theirs/docs", "name": "n"}, {"url": "../nobodys/docs", "name": "n"}),
+        ("find_symbol", {"symbol": "of_theirs"}, {"symbol": "of_nobodys"}),
+    ],
+)
+def test_what_is_hidden_is_answered_like_what_does_not_exist(
+    walled: Walled, name: str, there: dict[str, Any], not_there: dict[str, Any]
+) -> None:
+    hidden, missing = walled.call(walled.narrow, name, **there), walled.call(walled.narrow, name, **not_there)
+    for word, other in zip(there.values(), not_there.values(), strict=True):
+        missing = missing.replace(other, word)
+    for word, other in (("nobodys", "theirs"), ("987654", "1")):
+        missing = missing.replace(word, other)
+    assert hidden == missing
+
+
+def test_a_project_that_a_token_may_not_read_cannot_be_told_from_one_that_is_not_there(walled: Walled) -> None:
+    known = identify(walled.theirs).project_id
+    unknown = "git:" + "0" * 40
+    hidden = walled.call(walled.narrow, "search_code", query="x", project_id=known)
+    assert hidden == walled.call(walled.narrow, "search_code", query="x", project_id=unknown).replace(unknown, known)
