@@ -984,7 +984,9 @@ def contexts_of(kind: Kind) -> list[tuple[str, str]]:
 
 
 def _hidden_parts(value: str) -> tuple[str, ...]:
-    """What may not be left: each line of the value that is not a PEM's first or last."""
+    """What may not be left: each line of the value that is not a PEM's first or last, and of a webhook its own part."""
+    for public in ("/services/", "/webhooks/", "/webhookb2/"):
+        value = value.rpartition(public)[2]
     lines = [line.lstrip("+") for line in value.replace("\\n", "\n").splitlines()]
     if len(lines) > 1 and all(line.partition(". ")[0].isdigit() for line in lines):
         return (" ".join(line.partition(". ")[2] for line in lines), *(line for line in lines if len(line) > 7))

@@ -11,7 +11,7 @@ import string
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import deltos.domains.memory
+import deltos.domains.memory.secrets
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -33,7 +33,7 @@ _ALPHABETS = {
 }
 # What WordPress draws its salts from, without the signs that would end a PHP string.
 PRINTABLE = string.ascii_letters + string.digits + "!@#$%^&*()-_ []{}<>~`+=,.;:/?|"
-_BIP39 = Path(deltos.domains.memory.__file__).with_name("seed_words.txt")
+_BIP39 = Path(deltos.domains.memory.secrets.__file__).with_name("seed_words.txt")
 _FIELD = re.compile(r"\{(uuid|[AlU2hHdbuwBk])(\d*)\}")
 
 

@@ -1,0 +1,253 @@
+"""Secrets that are recognised by themselves: prefixes that issuers chose, and long random values."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from typing import TYPE_CHECKING
+
+from deltos.domains.memory.secrets.gitleaks import SERVICES, TOKENS
+from deltos.domains.memory.secrets.looks import is_hexadecimal, is_random, is_random_beside_a_name
+from deltos.domains.memory.secrets.spans import Span, places
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_TAIL = re.compile(r"(?:[A-Za-z0-9_+/=~-]|\.(?=[A-Za-z0-9_-]))*+")
+_VALUE = re.compile(r"[A-Za-z0-9_+/~-]{16,}+={0,2}")
+_SEGMENT = re.compile(r"[A-Za-z0-9_+~-]{16,}+={0,2}")
+_DIGIT = re.compile(r"[0-9]")
+SHORTEST_TOKEN = 16
+# gitleaks asks for a name beside these, which names.py does.
+_COMMON_BEGINNINGS = frozenset(["test_", "live_", "test_pub_", "live_pub_", "key-", "pubkey-", "API-", "v1.0-"])
+# Kinds that gitleaks does not know, or knows in an older form; from the issuers' documentation.
+_MORE_TOKENS = (
+    ("adafruit-key", "aio_", 20),
+    ("anthropic-key", "sk-ant-", 20),
+    ("openrouter-key", "sk-or-", 20),
+    ("openai-key", "sk-proj-", 20),
+    ("openai-key", "sk-svcacct-", 20),
+    ("openai-key", "sk-admin-", 20),
+    ("google-oauth", "GOCSPX-", 14),
+    ("google-oauth", "ya29.", 20),
+    ("google-oauth", "1//0", 30),
+    ("gcp-api-key", "AIza", 25),
+    ("stripe-key", "sk_live_", 10),
+    ("stripe-key", "sk_test_", 10),
+    ("stripe-key", "rk_live_", 10),
+    ("stripe-key", "rk_test_", 10),
+    ("stripe-key", "sk_prod_", 10),
+    ("stripe-webhook", "whsec_", 16),
+    ("slack-token", "xoxb-", 10),
+    ("slack-token", "xoxp-", 10),
+    ("slack-token", "xoxa-", 10),
+    ("slack-token", "xoxr-", 10),
+    ("slack-token", "xoxs-", 10),
+    ("slack-token", "xoxo-", 10),
+    ("slack-token", "xoxe-", 10),
+    ("slack-token", "xoxe.xox", 10),
+    ("slack-token", "xoxc-", 10),
+    ("slack-token", "xoxd-", 10),
+    ("docker-token", "dckr_pat_", 14),
+    ("docker-token", "dckr_oat_", 14),
+    ("huggingface-token", "hf_", 24),
+    ("huggingface-token", "api_org_", 24),
+    ("replicate-token", "r8_", 24),
+    ("groq-key", "gsk_", 24),
+    ("xai-key", "xai-", 24),
+    ("pinecone-key", "pcsk_", 24),
+    ("langsmith-key", "lsv2_", 24),
+    ("brevo-key", "xkeysib-", 24),
+    ("brevo-key", "xsmtpsib-", 24),
+    ("figma-token", "figd_", 20),
+    ("postman-key", "PMAK-", 24),
+    ("posthog-key", "phx_", 24),
+    ("sentry-token", "sntrys_", 24),
+    ("sentry-token", "sntryu_", 24),
+    ("vault-token", "hvs.", 20),
+    ("vault-token", "hvr.", 20),
+    ("supabase-key", "sbp_", 20),
+    ("supabase-key", "sb_secret_", 16),
+    ("fly-token", "fm2_", 40),
+    ("fly-token", "fo1_", 24),
+    ("atlassian-token", "ATATT3", 30),
+    ("atlassian-token", "ATCTT3", 30),
+    ("bitbucket-token", "ATBB", 20),
+    ("netlify-token", "nfp_", 20),
+    ("circleci-token", "CCIPAT_", 20),
+    ("buildkite-token", "bkua_", 20),
+    ("sonarqube-token", "sqp_", 20),
+    ("sonarqube-token", "squ_", 20),
+    ("sonarqube-token", "sqa_", 20),
+    ("sourcegraph-token", "sgp_", 20),
+    ("tailscale-key", "tskey-", 16),
+    ("contentful-token", "CFPAT-", 20),
+    ("doppler-token", "dp.st.", 20),
+    ("doppler-token", "dp.ct.", 20),
+    ("doppler-token", "dp.sa.", 20),
+    ("flutterwave-key", "FLWSECK-", 16),
+    ("facebook-token", "EAA", 60),
+    ("square-token", "sq0csp-", 20),
+    ("nuget-key", "oy2", 40),
+    ("crates-token", "cio", 32),
+    ("plaid-token", "access-production-", 20),
+    ("plaid-token", "access-sandbox-", 20),
+    ("hubspot-token", "pat-na1-", 20),
+    ("hubspot-token", "pat-eu1-", 20),
+    ("braintree-token", "access_token$production$", 20),
+    ("firebase-key", "APA91b", 60),
+    ("yandex-token", "y0_", 40),
+    ("mapbox-token", "sk.eyJ", 40),
+    ("twitter-bearer", "AAAAAAAAAAAAAAAAAAAAA", 40),
+    ("bitcoin-key", "xprv", 90),
+    ("aws-access-key", "AKIA", 16),
+    ("aws-access-key", "ASIA", 16),
+    ("aws-access-key", "ABIA", 16),
+    ("aws-access-key", "ACCA", 16),
+    ("deltos-token", "dlt_", 20),
+    ("nuget-key", "oy2", 40),
+    ("shippo-token", "shippo_", 24),
+    ("duffel-token", "duffel_", 24),
+    ("scaleway-key", "SCW", 17),
+    ("mailgun-key", "key-", 32),
+    ("octopus-key", "API-", 26),
+    ("cloudflare-key", "v1.0-", 85),
+    ("linear-key", "lin_oauth_", 20),
+)
+# Tokens whose signs inside tell: kind, such a sign, the pattern.
+_MARKED = (
+    ("jwt", "eyJ", re.compile(r"(?<![A-Za-z0-9])eyJ[A-Za-z0-9_-]{8,}+\.[A-Za-z0-9_-]{8,}+(?:\.[A-Za-z0-9_-]*+)?")),
+    ("telegram-token", ":", re.compile(r"(?<![0-9])[0-9]{6,12}:[A-Za-z0-9_-]{30,50}+")),
+    ("asana-token", ":", re.compile(r"(?<![0-9])[0-9]/[0-9]{10,20}(?:/[0-9]{10,20})?:[0-9a-f]{32}")),
+    ("discord-token", ".", re.compile(r"(?<![A-Za-z0-9_-])[MNO][A-Za-z0-9_-]{20,28}\.[A-Za-z0-9_-]{6}\.[A-Za-z0-9_-]{20,60}+")),
+    ("terraform-token", ".atlasv1.", re.compile(r"(?<![A-Za-z0-9])[A-Za-z0-9]{10,20}\.atlasv1\.[A-Za-z0-9_=-]{20,100}+")),
+    ("sendgrid-key", "SG.", re.compile(r"SG\.[A-Za-z0-9_-]{10,40}\.?[A-Za-z0-9_-]{10,60}+")),
+    ("airtable-token", "pat", re.compile(r"(?<![A-Za-z0-9])pat[A-Za-z0-9]{14}\.[0-9a-f]{20,64}+")),
+    ("facebook-token", "|", re.compile(r"(?<![0-9])[0-9]{15,16}\|[A-Za-z0-9_-]{27,40}")),
+    ("mailchimp-key", "-us", re.compile(r"(?<![0-9a-f])[0-9a-f]{32}-us[0-9]{1,2}")),
+    ("maxmind-key", "_mmk", re.compile(r"(?<![A-Za-z0-9])[A-Za-z0-9]{6}_[A-Za-z0-9]{20,40}_mmk")),
+    ("azure-secret", "Q~", re.compile(r"(?<![A-Za-z0-9_~.])[A-Za-z0-9_~.]{3}[0-9]Q~[A-Za-z0-9_~.-]{24,40}+")),
+    ("twilio-key", "SK", re.compile(r"(?<![A-Za-z0-9])SK[0-9a-f]{32}(?![A-Za-z0-9])")),
+    ("mailgun-key", "-", re.compile(r"(?<![0-9a-f])[0-9a-f]{32}-[0-9a-f]{8}-[0-9a-f]{8}(?![0-9a-f-])")),
+)
+_WORDS_OF_SECRECY = re.compile(
+    r"(?<![a-z])(?:pass|secret|tokens?\b|key|auth|cred|pwd|login|bearer|signature)|password|passwd|secret|token\b|"
+    r"(?:api|access|auth|private)key"
+)
+_WORDS_OF_DIGESTS = re.compile(r"commit|sha-?[0-9]|hash|digest|checksum|md5|rev(?:ision|-parse)?\b|etag|sum\b|tree\b|blob\b|id\b", re.IGNORECASE)
+# Before something random that everybody may see: digests of files, public keys, pictures, message ids.
+_DIGEST = re.compile(r"(?:sha(?:1|224|256|384|512)|md5|h1)[-_:=]|AAAA[BCE][23N]")
+_KEY_WIDTHS = (64, 70)
+_PUBLIC_BEFORE = re.compile(
+    r"(?:sha(?:1|256|384|512)[-:]|h1:|ssh-(?:rsa|dss|ed25519)\s+|ecdsa-sha2-\w+\s+|;base64,\s*|lore\.kernel\.org/\S*|"
+    r"integrity[=:]\s*[\"']?|[Ii]ntegrity\"?:\s*\")$"
+)
+
+
+@cache
+def _table() -> tuple[tuple[str, str, int], ...]:
+    return (*_MORE_TOKENS, *(row for row in TOKENS if row[1] not in _COMMON_BEGINNINGS))
+
+
+def long_words(text: str) -> list[tuple[int, str]]:
+    """The words long enough to hold a token, with their places. Most words are short: this is what makes it fast."""
+    found: list[tuple[int, str]] = []
+    at = 0
+    for word in [word for word in text.split() if len(word) >= SHORTEST_TOKEN]:
+        at = text.find(word, at)
+        found.append((at, word))
+        at += len(word)
+    return found
+
+
+def find_tokens(text: str, lowered: str, words: list[tuple[int, str]]) -> Iterator[Span]:
+    """Tokens with a known beginning, and long random values."""
+    joined = "\n".join(word for _, word in words)
+    known = [row for row in _table() if row[1] in joined]
+    for start, word in words:
+        for kind, literal, least in known:
+            for at in places(word, literal):
+                if at == 0 or not word[at - 1].isalnum() or literal[0] == ":":
+                    tail = _tail(word, at + len(literal))
+                    if _is_tail(tail, least):
+                        yield Span(start + at, start + at + len(literal) + len(tail), kind)
+        if _DIGIT.search(word):
+            yield from _marked(start, word)
+            yield from _random(text, lowered, start, word)
+
+
+def _marked(start: int, word: str) -> Iterator[Span]:
+    """Tokens without a beginning of their own, told by the signs inside."""
+    for kind, sign, pattern in _MARKED:
+        if sign in word:
+            for found in pattern.finditer(word):
+                yield Span(start + found.start(), start + found.end(), kind)
+
+
+def _random(text: str, lowered: str, start: int, word: str) -> Iterator[Span]:
+    """The random values in a word. In an address each part of the path is judged by itself."""
+    pattern = _SEGMENT if "://" in word or _is_path(word) else _VALUE
+    for value in pattern.finditer(word):
+        place, end = start + value.start(), start + value.end()
+        if is_random(value[0]):
+            if not _is_public(text, place, end):
+                yield Span(place, end, "high-entropy")
+        elif is_random_beside_a_name(value[0]) and _is_named(lowered, place, end, value[0]):
+            yield Span(place, end, "high-entropy")
+
+
+def _is_path(word: str) -> bool:
+    """Whether the parts between slashes are words, as in `/django/commit/…`; between random letters they are not."""
+    parts = [part for part in word.split("/") if len(part) > 2]
+    return 2 * sum(part.isalpha() and (part.islower() or part.istitle()) for part in parts) >= len(parts) > 0
+
+
+def _tail(run: str, at: int) -> str:
+    found = _TAIL.match(run, at)
+    return found[0] if found else ""
+
+
+def _is_tail(tail: str, least: int) -> bool:
+    if len(tail) < least:
+        return False
+    digits = sum(letter.isdigit() for letter in tail)
+    return digits >= 2 or (digits == 1 and len(tail) < 12) or is_random(tail) or _has_odd_case(tail)
+
+
+def _has_odd_case(tail: str) -> bool:
+    changes = sum(a.islower() and b.isupper() for a, b in zip(tail, tail[1:], strict=False))
+    return changes >= max(2, len(tail) // 8)
+
+
+def _is_public(text: str, start: int, end: int) -> bool:
+    """Whether everybody may see this: a digest, a public key, a message id, or a line of an encoded file."""
+    if _DIGEST.match(text, start) or (text.startswith("@", end) and "://" not in text[max(0, start - 200) : start]) or _PUBLIC_BEFORE.search(text, max(0, start - 80), start):
+        return True
+    line_start, line_end = text.rfind("\n", 0, start) + 1, text.find("\n", end)
+    line_end = line_end if line_end >= 0 else len(text)
+    width = end - start
+    if width in _KEY_WIDTHS or width < 40 or text[line_start:start].strip() or text[end:line_end].strip():
+        return False
+    return _is_data(text[max(0, line_start - width - 40) : line_start], width) or _is_data(
+        text[line_end : line_end + 2 * width + 40], width
+    )
+
+
+def _is_data(neighbours: str, width: int) -> bool:
+    """Whether a neighbouring line is as wide: files are encoded in lines of 60, 72 or 76 letters, keys of 64 or 70."""
+    return any(len(line.strip()) == width and " " not in line.strip() for line in neighbours.split("\n"))
+
+
+def _is_named(lowered: str, start: int, end: int, value: str) -> bool:
+    """Whether the line of a value speaks of keys or passwords, or of a service whose keys are that long."""
+    line_start = lowered.rfind("\n", max(0, start - 60), start) + 1 or max(0, start - 60)
+    before = lowered[line_start:start]
+    hexadecimal = is_hexadecimal(value)
+    if hexadecimal and (before[-1:] in ("@", "#") or _WORDS_OF_DIGESTS.search(before)):
+        return False
+    if _WORDS_OF_SECRECY.search(before[-40:]):
+        return True
+    if any(name in before for _, name, least, most in SERVICES if least <= len(value) <= most):
+        return True
+    after = lowered[end : end + 40].partition("\n")[0]
+    return not hexadecimal and _WORDS_OF_SECRECY.search(after) is not None
