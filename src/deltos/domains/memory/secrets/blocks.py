@@ -13,109 +13,110 @@ from deltos.domains.memory.secrets.spans import Span, places
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-_BEGIN = re.compile(r"-----BEGIN ([A-Z0-9 _-]{0,60}?)-----")
-_END = re.compile(r"-----END [A-Z0-9 _-]{0,60}-----")
-# What may stand before a line: marks of diffs and quotations, line numbers.
-_LEAD = r"[ \t]*(?:[+>|#*-][ \t]*)?(?:\d{1,6}[:\t→|-][ \t]*)?"
-_BODY_LINE = re.compile(rf"{_LEAD}[A-Za-z0-9+/]{{4,100}}={{0,2}}[ \t\"',\\]{{0,4}}$")
-_HEADER_LINE = re.compile(rf"{_LEAD}(?:Proc-Type|DEK-Info|Version|Comment|Charset|Hash): .{{0,100}}$|{_LEAD}$")
-_KEY_LINE = re.compile(rf"{_LEAD}([A-Za-z0-9+/]{{64}}|[A-Za-z0-9+/]{{70}})$")
-_KEY_LINE_LENGTH = 64
-_LINE_ENDS = "\r \t\"',\\"
-_PUTTY = "putty-user-key-file"
-_WORD = re.compile(r"[A-Za-z]+")
-_LETTERS_ONLY = {ord(sign): " " for sign in "0123456789\"'`.,:;()[]{}=<>|/\\-_*#"}
+_BEGIN = "-----begin "
+_LONGEST_LABEL = 80
+# What may stand before and after a line: marks of diffs, quotations and lists, line numbers, quotes.
+_LEAD = re.compile(r"[ \t+>|#*-]*+(?:\d{1,6}[:\t→|][ \t]*+)?")
+_ENDS = "\r \t\"',\\;"
+_BASE64 = re.compile(r"[A-Za-z0-9+/]++={0,2}")
+_HEADERS = ("Proc-Type:", "DEK-Info:", "Version:", "Comment:", "Charset:", "Hash:", "Key:")
+_LONGEST_BODY_LINE = 100
+_KEY_WIDTHS = (64, 70)  # PEM and PuTTY, OpenSSH
+_WORD = re.compile(r"[A-Za-z]++")
 _BETWEEN = re.compile(r"[\s,\"']{1,12}(?:\d{1,2}[.):]?\s{1,4})?")
+_LETTERS_ONLY = {ord(sign): " " for sign in "0123456789\"'`.,:;()[]{}=<>|/\\-_*#"}
 _SHORTEST_PHRASE = 12
 _TWELVE = b"\1" * _SHORTEST_PHRASE
 
 
 def find_blocks(text: str, lowered: str, words: list[tuple[int, str]]) -> Iterator[Span]:
     """Private keys and seed phrases."""
-    yield from _armoured(text, lowered)
+    for at, end, label in _armoured(text, lowered):
+        if "private" in label:
+            yield Span(at, end, "private-key")
     yield from _putty(text, lowered)
-    if any(len(word) >= _KEY_LINE_LENGTH and _KEY_LINE.match(word.rstrip(_LINE_ENDS)) for _, word in words):
+    if any(len(word) >= min(_KEY_WIDTHS) and _body(word)[0] in _KEY_WIDTHS for _, word in words):
         yield from _bodies(text)
     yield from _seed_phrases(text, lowered)
 
 
 def public_blocks(text: str, lowered: str) -> list[tuple[int, int]]:
-    """Certificates, public keys and signatures: random, and nobody's secret."""
-    found: list[tuple[int, int]] = []
-    for at in places(lowered, "-----begin "):
-        begin = _BEGIN.match(text, at)
-        if begin is not None and "PRIVATE" not in begin[1]:
-            found.append((at, _block_end(text, begin.end())))
-    return found
+    """Where certificates, public keys and signatures stand: random, and nobody's secret."""
+    return [(at, end) for at, end, label in _armoured(text, lowered) if "private" not in label]
 
 
-def _armoured(text: str, lowered: str) -> Iterator[Span]:
-    for at in places(lowered, "-----begin "):
-        begin = _BEGIN.match(text, at)
-        if begin is not None and "PRIVATE" in begin[1]:
-            yield Span(at, _block_end(text, begin.end()), "private-key")
+def _armoured(text: str, lowered: str) -> Iterator[tuple[int, int, str]]:
+    """Blocks that begin with a BEGIN line: where, and what it says."""
+    done = 0
+    for at in places(lowered, _BEGIN):
+        label_end = lowered.find("-----", at + len(_BEGIN), at + len(_BEGIN) + _LONGEST_LABEL)
+        if at >= done and label_end >= 0:
+            done = _block_end(text, lowered, label_end + 5)
+            yield at, done, lowered[at + len(_BEGIN) : label_end]
 
 
-def _block_end(text: str, at: int) -> int:
+def _block_end(text: str, lowered: str, at: int) -> int:
     """Where a block ends: after its END line, or where lines no longer look like a key's."""
-    ending = text.find("-----END ", at)
-    following = text.find("-----BEGIN ", at)
-    if ending >= 0 and (following < 0 or ending < following):
-        match = _END.match(text, ending)
-        return match.end() if match else len(text)
-    line_start = at
-    last = at
-    while line_start < len(text):
-        line_end = text.find("\n", line_start)
-        line_end = line_end if line_end >= 0 else len(text)
-        line = text[line_start:line_end].rstrip("\r")
-        if line_start > at and not _BODY_LINE.match(line) and not _HEADER_LINE.match(line):
-            return last
-        last = line_end if line.strip() else last
-        line_start = line_end + 1
-    return len(text)
+    ending, following = lowered.find("-----end ", at), lowered.find(_BEGIN, at)
+    if ending >= 0 and not 0 <= following < ending:
+        closed = lowered.find("-----", ending + 9, ending + 9 + _LONGEST_LABEL)
+        return closed + 5 if closed >= 0 else len(text)
+    last = place = at
+    for number, line in enumerate(text[at:].split("\n")):
+        if number and line.strip() and not _body(line)[0] and not _is_header(line):
+            break
+        place += len(line) + 1
+        last = place - 1 if line.strip() else last
+    return last
+
+
+def _body(line: str) -> tuple[int, int]:
+    """How many letters of base64 a line has besides marks, and where they begin; 0 when it has anything else."""
+    lead = _LEAD.match(line)
+    start = lead.end() if lead else 0
+    inner = line[start:].rstrip(_ENDS)
+    width = len(inner)
+    return (width, start) if 3 < width <= _LONGEST_BODY_LINE and _BASE64.fullmatch(inner) else (0, start)
+
+
+def _is_header(line: str) -> bool:
+    lead = _LEAD.match(line)
+    return line.startswith(_HEADERS, lead.end() if lead else 0)
 
 
 def _putty(text: str, lowered: str) -> Iterator[Span]:
-    for at in places(lowered, _PUTTY):
-        begin = lowered.find("private-lines:", at)
-        if begin >= 0:
-            mac = lowered.find("private-mac:", begin)
-            end = lowered.find("\n", mac) if mac >= 0 else -1
-            yield Span(begin, end if end >= 0 else len(text), "private-key")
+    for begin in places(lowered, "private-lines:"):
+        mac = lowered.find("private-mac:", begin)
+        end = lowered.find("\n", mac) if mac >= 0 else -1
+        yield Span(begin, end if end >= 0 else len(text), "private-key")
 
 
 def _bodies(text: str) -> Iterator[Span]:
     """Lines of a key whose first line is not there: a tail of it, or the changed lines of a diff."""
+    place = 0
     inside = False
-    at = 0
     for line in text.split("\n"):
-        key = _KEY_LINE.match(line.rstrip(_LINE_ENDS))
-        if key is not None and is_random(key[1]):
-            yield Span(at + key.start(1), at + key.end(1), "private-key")
-            inside = True
-        elif inside and line.strip() and _BODY_LINE.match(line):
-            start = len(line) - len(line.lstrip(" \t+>|#*-"))
-            yield Span(at + start, at + len(line.rstrip()), "private-key")
-            inside = False
-        else:
-            inside = False
-        at += len(line) + 1
+        width, start = _body(line)
+        whole = width in _KEY_WIDTHS and is_random(line[start : start + width])
+        if whole or (inside and width):
+            yield Span(place + start, place + start + width, "private-key")
+        inside = whole
+        place += len(line) + 1
 
 
 def _seed_phrases(text: str, lowered: str) -> Iterator[Span]:
     """Twelve or more words of the list in a row, numbered or not."""
     known = seed_words()
-    marks = bytes(map(known.__contains__, lowered.translate(_LETTERS_ONLY).split()))
-    if _TWELVE not in marks:
+    if _TWELVE not in bytes(map(known.__contains__, lowered.translate(_LETTERS_ONLY).split())):
         return
     run: list[re.Match[str]] = []
     for word in _WORD.finditer(text):
-        if word[0].islower() and word[0] in known and (not run or _BETWEEN.fullmatch(text, run[-1].end(), word.start())):
+        is_known = word[0].islower() and word[0] in known
+        if is_known and (not run or _BETWEEN.fullmatch(text, run[-1].end(), word.start())):
             run.append(word)
             continue
         yield from _phrase(run)
-        run = [word] if word[0].islower() and word[0] in known else []
+        run = [word] if is_known else []
     yield from _phrase(run)
 
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
-_PART = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|[0-9]+")
+# The words inside a name: `HTTPServer2` is HTTP, Server, 2.
+PART = re.compile(r"[A-Z](?:[a-z]++|(?:[A-Z](?![a-z]))*+)|[a-z]++|[0-9]++")
 _SWITCH = re.compile(r"[a-z](?=[A-Z0-9])|[A-Z](?=[0-9])|[0-9](?=[A-Za-z])")
-_PIECE = re.compile(r"[A-Za-z0-9]+")
+_PIECE = re.compile(r"[A-Za-z0-9]++")
 _DIGIT = re.compile(r"[0-9]")
 _UPPER = re.compile(r"[A-Z]")
 _LOWER = re.compile(r"[a-z]")
@@ -15,32 +16,41 @@ _LETTER = re.compile(r"[A-Za-z]")
 _SIGN = re.compile(r"[!@#$%^&*+~?]")
 _HEX = re.compile(r"(?:0x)?[0-9a-fA-F]+")
 _UUID = re.compile(r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
-_NUMBER = re.compile(r"[-+]?[0-9][0-9_.,:/ -]*(?:[a-zA-Z%]{1,3})?")
+_NUMBER = re.compile(r"[-+]?[0-9][0-9_.,:/ -]*[a-zA-Z%]{0,3}")
+_WORDS_AND_NUMBER = re.compile(r"[a-z_-]++[0-9]{0,3}")
+_CONSTANT = re.compile(r"[A-Z]{2,}(?:_[A-Z0-9]+)+")
 # Names with digits inside that are no secrets.
 _KNOWN = re.compile(
-    r"(?:sha|md|utf|aes|rsa|http|oauth|base|argon|pbkdf|ed|curve|ecdsa|x|ipv|i18n|l10n|k8s|s3|ec|win|int|uint|float|str|v)"
-    r"[0-9]{1,5}",
+    r"(?:sha|md|utf|aes|rsa|http|oauth|base|argon|pbkdf|ed|curve|ecdsa|x|ipv|ec|win|int|uint|float|str|v|i18n|l10n|k8s|s3)"
+    r"[0-9]{0,5}",
     re.IGNORECASE,
 )
-_CODE = re.compile(r"[A-Za-z_$@:][\w$]*(?:(?:\.|::|->|\?\.)[A-Za-z_]\w*)+$|[A-Za-z_$][\w.$:]*[(\[]|[A-Za-z_]\w*\.\.\.")
-_TEMPLATE = ("$", "{", "%s", "%(", "#{", "<%", "@@", "[redacted", "((", "&", "...")
-_TYPES = """string str text bool boolean int integer number float bytes byte char varchar object any unknown never void
+_ATTRIBUTE = re.compile(r"[A-Za-z_$@:][\w$]*+(?:(?:\.|::|->|\?\.)[A-Za-z_]\w*+)+")
+_CALL = re.compile(r"[A-Za-z_$][\w.$:]*+(?:[(\[]|\.\.\.)")
+_TEMPLATES = ("$", "{", "%s", "%(", "#{", "<", "@@", "((", "&", "*", "•", "…", "...")
+_FEWEST_RANDOM = 20
+_FEWEST_WITHOUT_CASE = 30
+_FEWEST_NAMED = 16
+_LONGEST_PIECE_OF_A_LIST = 14
+_DIGEST_LENGTHS = (32, 37, 40, 48, 64, 128)
+
+_TYPE_NAMES = frozenset(
+    """string str text bool boolean int integer number float bytes byte char varchar object any unknown never void
     none null nil undefined true false yes no on off required optional default hidden input readonly self this new
     function lambda async await return if else and or not in is are was the a an of for to from with by as at
     enabled disabled invalid valid missing empty unset set given provided needed mandatory""".split()
-_TYPE_NAMES = frozenset(_TYPES)
-# What people write where a secret would stand: in examples, tests and templates. Whole values only.
+)
+# What people write where a secret would stand, in examples, tests and templates: whole values,
 _PLACEHOLDERS = frozenset(
     """secret secrets password passwords passwd passphrase pass pwd pw token tokens key keys credential credentials user
     username login admin root test tests testing tester testpw testclient foo bar baz qux foobar spam eggs bacon ham
     example examples sample dummy fake mock stub placeholder changeme changeit change replace replaceme redacted removed
-    hidden masked value string qwerty letmein sekrit s3krit abc abcd abcdef abc123 xyz xxx xxxx none null hunter2 wrong
+    hidden masked value string qwerty letmein sekrit s3krit abc abcd abcdef abc123 xyz none null hunter2 wrong
     incorrect bad good invalid something anything nothing whatever here todo fixme yes no blue red green default old new
     nopasswd nopassword notsecret insecure unknown empty blank current confirm confirmation postgres mysql guest django
-    rails newuser myuser""".split()
+    rails newuser myuser mypass badpass""".split()
 )
-_SAYS_SO = re.compile(r"[a-z_-]{0,20}(?:password|passwd|secret)[a-z_-]{0,20}[0-9]{0,3}")
-_CONSTANT = re.compile(r"[A-Z]{2,30}(?:_[A-Z0-9]{1,30}){1,8}")
+# and values made of nothing but these.
 _PLACEHOLDER_PARTS = frozenset(
     """password passwords passwd passphrase pass pwd pw secret secrets token tokens key keys test tests testing example
     sample dummy fake mock my your our the a an some any this that new old current first second other another wrong
@@ -49,26 +59,40 @@ _PLACEHOLDER_PARTS = frozenset(
     client server app service private public db database session id x xx xxx xxxx foo bar baz generated random long hash
     hashed encoded encrypted salt base option setting settings cmd field input form confirm confirmation reset""".split()
 )
-_REPEATED = re.compile(r"(.)\1{2,}(?:\1|[^A-Za-z0-9])*")
-_SEQUENCE = "1234567890" * 8 + "abcdefghijklmnopqrstuvwxyz" + "0123456789abcdef" * 8
+_SEQUENCES = "1234567890" * 8 + "abcdefghijklmnopqrstuvwxyz" + "0123456789abcdef" * 8
 
 
 @lru_cache(4096)
 def is_placeholder(value: str) -> bool:
     """Whether a value only stands for a secret: `changeme`, `<password>`, `your-api-key`, `xxx`, `12345`, `${TOKEN}`."""
     plain = value.strip().strip("\"'`")
-    if not plain or plain[0] in "<*•…" or plain.startswith(_TEMPLATE) or "[redacted" in plain or plain.endswith("..."):
+    if not plain or plain.startswith(_TEMPLATES) or "[redacted" in plain or plain.endswith("..."):
         return True
-    if plain[0] == "[" and plain[-1] == "]":
+    if (plain[0] == "[" and plain[-1] == "]") or plain.count("\\x") > 1 or _CONSTANT.fullmatch(plain):
         return True
     lowered = plain.lower()
-    if lowered in _PLACEHOLDERS or lowered in _SEQUENCE or _REPEATED.fullmatch(lowered) or _SAYS_SO.fullmatch(lowered):
+    if lowered in _PLACEHOLDERS or lowered in _SEQUENCES:
         return True
-    if _CONSTANT.fullmatch(plain) or plain.count("\\x") > 1:
-        return True
-    return all(part.lower() in _PLACEHOLDER_PARTS or len(part) == 1 for part in _PART.findall(plain)) and not (
-        any(letter.isdigit() for letter in plain) and len(plain) > 12
-    )
+    return _says_so(lowered) or _is_repeated(lowered) or _is_made_of_placeholders(plain)
+
+
+def _says_so(value: str) -> bool:
+    """A word with `password` or `secret` in it: `mypassword2`, `not_a_secret`."""
+    named = any(word in value for word in ("password", "passwd", "secret"))
+    return named and _WORDS_AND_NUMBER.fullmatch(value) is not None
+
+
+def _is_repeated(value: str) -> bool:
+    """One letter again and again: `xxxxxxxx`, `aaaa-aaaa`, `00000000`."""
+    letters = {letter for letter in value if letter.isalnum()}
+    return len(letters) == 1 and len(value) > 2
+
+
+def _is_made_of_placeholders(value: str) -> bool:
+    if len(value) > 12 and _DIGIT.search(value):
+        return False
+    parts = PART.findall(value)
+    return bool(parts) and all(len(part) == 1 or part.lower() in _PLACEHOLDER_PARTS for part in parts)
 
 
 @lru_cache(4096)
@@ -80,7 +104,7 @@ def is_word_like(value: str) -> bool:
 def _is_word(piece: str) -> bool:
     if _KNOWN.fullmatch(piece):
         return True
-    parts = _PART.findall(piece)
+    parts = PART.findall(piece)
     numbers = [part for part in parts if part.isdigit()]
     letters = [part for part in parts if not part.isdigit()]
     if not letters:
@@ -93,12 +117,12 @@ def _is_word(piece: str) -> bool:
 
 def is_code(value: str) -> bool:
     """Whether a value is an expression: an attribute, a call, an index."""
-    return _CODE.match(value) is not None and is_word_like(value)
+    return is_word_like(value) and (_ATTRIBUTE.fullmatch(value) is not None or _CALL.match(value) is not None)
 
 
 def is_chosen(value: str) -> bool:
-    """Whether a value is what people choose for a password: letters with two digits or more, or with a sign inside."""
-    if len(value) < 6 or is_number(value) or not _LETTER.search(value) or _KNOWN.match(value):
+    """Whether a value is what people choose for a password: letters with two digits or more, or a digit and a sign."""
+    if len(value) < 6 or is_number(value) or not _LETTER.search(value) or _KNOWN.fullmatch(value):
         return False
     return len(_DIGIT.findall(value)) >= 2 or (_SIGN.search(value) is not None and _DIGIT.search(value) is not None)
 
@@ -119,11 +143,16 @@ def is_number(value: str) -> bool:
     return _NUMBER.fullmatch(value) is not None and not (len(value) > 15 and value.isdigit())
 
 
+def has_digit_and_letter(value: str) -> bool:
+    """Whether a value has both."""
+    return _DIGIT.search(value) is not None and _LETTER.search(value) is not None
+
+
 def is_secretive(value: str) -> bool:
     """Whether a value beside a telling name is a secret: no word, no name, no code, no number, no placeholder."""
     if len(value) < 4 or is_placeholder(value) or is_code(value) or is_number(value):
         return False
-    if len(value) >= 16 and (_HEX.fullmatch(value) or _UUID.fullmatch(value)):
+    if len(value) >= _FEWEST_NAMED and is_hexadecimal(value):
         return True
     return not is_word_like(value)
 
@@ -131,19 +160,19 @@ def is_secretive(value: str) -> bool:
 @lru_cache(4096)
 def is_random(value: str) -> bool:
     """Whether a value is random by itself, whatever stands beside it. Hexadecimal digests and UUIDs are not."""
-    if len(value) < 20 or len(_DIGIT.findall(value)) < 2:
+    if len(value) < _FEWEST_RANDOM or len(_DIGIT.findall(value)) < 2:
         return False
     pieces = [piece for piece in _PIECE.findall(value) if not _is_digest(piece)]
+    if "/" in value and max(map(len, pieces), default=0) < _LONGEST_PIECE_OF_A_LIST:
+        return False
     letters = sum(map(len, pieces))
-    if "/" in value and max(map(len, pieces), default=0) < 14:
-        return False  # a list of names
-    if letters < 18 or letters < 0.75 * len(value):
+    if letters < _FEWEST_RANDOM - 2 or letters < 0.75 * len(value):
         return False
     plain = " ".join(pieces)
     switches, digits = len(_SWITCH.findall(plain)), len(_DIGIT.findall(plain))
     if digits >= 2 and len(_UPPER.findall(plain)) >= 3 and len(_LOWER.findall(plain)) >= 3:
-        return switches >= 0.27 * letters
-    return letters >= 30 and digits >= 5 and switches >= 0.25 * letters
+        return switches >= 0.27 * letters  # 0.45 is expected of random letters, 0.2 of camelCase
+    return letters >= _FEWEST_WITHOUT_CASE and digits >= 5 and switches >= 0.25 * letters
 
 
 def _is_digest(piece: str) -> bool:
@@ -153,11 +182,11 @@ def _is_digest(piece: str) -> bool:
 
 def is_random_beside_a_name(value: str) -> bool:
     """Whether a value is random enough where its line speaks of keys or passwords."""
-    if len(value) < 16 or is_number(value) or is_placeholder(value):
+    if len(value) < _FEWEST_NAMED or is_number(value) or is_placeholder(value):
         return False
     digits = len(_DIGIT.findall(value))
     if _HEX.fullmatch(value):
-        return len(value) in (32, 37, 40, 48, 64, 128) and digits > 0
+        return len(value) in _DIGEST_LENGTHS and digits > 0
     letters = len(_LETTER.findall(value))
     return digits >= 2 and letters >= 4 and len(_SWITCH.findall(value)) >= 0.25 * (letters + digits)
 

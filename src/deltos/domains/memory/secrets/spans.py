@@ -1,11 +1,22 @@
-"""Where secrets stand in a text: spans, and how they are joined."""
+"""Where secrets stand in a text, and the few ways in which this package looks through one.
+
+Literals are found with `str.find`, the end of a run with a search for one letter, both within a bounded distance: so
+that no text takes more than linear time.
+"""
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
+
+LONGEST_RUN = 4_000
+BLANK = re.compile(r"\s")
+TOKEN_END = re.compile(r"[^A-Za-z0-9_+/=~%.$-]")
+WORD_END = re.compile(r"[^A-Za-z0-9_-]")
+_NOT_BLANK = re.compile(r"[^ \t]")
 
 
 class Span(NamedTuple):
@@ -27,9 +38,30 @@ def merged(spans: Iterable[Span]) -> list[Span]:
     return joined
 
 
-def places(lowered: str, words: str) -> Iterator[int]:
+def places(lowered: str, literal: str) -> Iterator[int]:
     """Every place where a literal stands."""
-    at = lowered.find(words)
+    at = lowered.find(literal)
     while at >= 0:
         yield at
-        at = lowered.find(words, at + len(words))
+        at = lowered.find(literal, at + len(literal))
+
+
+def run_end(text: str, at: int, stop: re.Pattern[str], *, most: int = LONGEST_RUN) -> int:
+    """Where the run that begins at `at` ends: before the first letter that `stop` finds."""
+    limit = min(len(text), at + most)
+    found = stop.search(text, at, limit)
+    return found.start() if found else limit
+
+
+def past_blanks(text: str, at: int, *, most: int = 40) -> int:
+    """The first place from `at` on that is no blank or tab."""
+    found = _NOT_BLANK.search(text, at, at + most)
+    return found.start() if found else min(len(text), at + most)
+
+
+def line_around(text: str, at: int) -> tuple[int, int]:
+    """Where the line of a place begins and ends, as far as one is looked at."""
+    low, high = max(0, at - LONGEST_RUN), min(len(text), at + LONGEST_RUN)
+    start = text.rfind("\n", low, at) + 1 or low
+    end = text.find("\n", at, high)
+    return start, end if end >= 0 else high

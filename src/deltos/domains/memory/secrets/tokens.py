@@ -8,14 +8,13 @@ from typing import TYPE_CHECKING
 
 from deltos.domains.memory.secrets.gitleaks import SERVICES, TOKENS
 from deltos.domains.memory.secrets.looks import is_hexadecimal, is_random, is_random_beside_a_name
-from deltos.domains.memory.secrets.spans import Span, places
+from deltos.domains.memory.secrets.spans import TOKEN_END, Span, line_around, places, run_end
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-_TAIL = re.compile(r"(?:[A-Za-z0-9_+/=~-]|\.(?=[A-Za-z0-9_-]))*+")
-_VALUE = re.compile(r"[A-Za-z0-9_+/~-]{16,}+={0,2}")
-_SEGMENT = re.compile(r"[A-Za-z0-9_+~-]{16,}+={0,2}")
+_VALUE_END = re.compile(r"[^A-Za-z0-9_+/~=-]")
+_SEGMENT_END = re.compile(r"[^A-Za-z0-9_+~=-]")
 _DIGIT = re.compile(r"[0-9]")
 SHORTEST_TOKEN = 16
 # gitleaks asks for a name beside these, which names.py does.
@@ -104,8 +103,8 @@ _MORE_TOKENS = (
     ("aws-access-key", "ASIA", 16),
     ("aws-access-key", "ABIA", 16),
     ("aws-access-key", "ACCA", 16),
+    ("jwt", "eyJ", 24),
     ("deltos-token", "dlt_", 20),
-    ("nuget-key", "oy2", 40),
     ("shippo-token", "shippo_", 24),
     ("duffel-token", "duffel_", 24),
     ("scaleway-key", "SCW", 17),
@@ -116,7 +115,6 @@ _MORE_TOKENS = (
 )
 # Tokens whose signs inside tell: kind, such a sign, the pattern.
 _MARKED = (
-    ("jwt", "eyJ", re.compile(r"(?<![A-Za-z0-9])eyJ[A-Za-z0-9_-]{8,}+\.[A-Za-z0-9_-]{8,}+(?:\.[A-Za-z0-9_-]*+)?")),
     ("telegram-token", ":", re.compile(r"(?<![0-9])[0-9]{6,12}:[A-Za-z0-9_-]{30,50}+")),
     ("asana-token", ":", re.compile(r"(?<![0-9])[0-9]/[0-9]{10,20}(?:/[0-9]{10,20})?:[0-9a-f]{32}")),
     ("discord-token", ".", re.compile(r"(?<![A-Za-z0-9_-])[MNO][A-Za-z0-9_-]{20,28}\.[A-Za-z0-9_-]{6}\.[A-Za-z0-9_-]{20,60}+")),
@@ -135,13 +133,12 @@ _WORDS_OF_SECRECY = re.compile(
     r"(?:api|access|auth|private)key"
 )
 _WORDS_OF_DIGESTS = re.compile(r"commit|sha-?[0-9]|hash|digest|checksum|md5|rev(?:ision|-parse)?\b|etag|sum\b|tree\b|blob\b|id\b", re.IGNORECASE)
-# Before something random that everybody may see: digests of files, public keys, pictures, message ids.
+# Random, and everybody may see it: digests of files, public keys.
 _DIGEST = re.compile(r"(?:sha(?:1|224|256|384|512)|md5|h1)[-_:=]|AAAA[BCE][23N]")
+_ODD_CASE = re.compile(r"[a-z](?=[A-Z])")
 _KEY_WIDTHS = (64, 70)
-_PUBLIC_BEFORE = re.compile(
-    r"(?:sha(?:1|256|384|512)[-:]|h1:|ssh-(?:rsa|dss|ed25519)\s+|ecdsa-sha2-\w+\s+|;base64,\s*|lore\.kernel\.org/\S*|"
-    r"integrity[=:]\s*[\"']?|[Ii]ntegrity\"?:\s*\")$"
-)
+# What stands before them, or before pictures and the ids of messages.
+_PUBLIC_BEFORE = (";base64,", "ssh-rsa ", "ssh-dss ", "ssh-ed25519 ", "sha256 ", "integrity=\"", "integrity: ")
 
 
 @cache
@@ -162,18 +159,32 @@ def long_words(text: str) -> list[tuple[int, str]]:
 
 def find_tokens(text: str, lowered: str, words: list[tuple[int, str]]) -> Iterator[Span]:
     """Tokens with a known beginning, and long random values."""
-    joined = "\n".join(word for _, word in words)
+    joined = "\n".join(word for _, word in words if not word.isalpha())
     known = [row for row in _table() if row[1] in joined]
     for start, word in words:
         for kind, literal, least in known:
-            for at in places(word, literal):
-                if at == 0 or not word[at - 1].isalnum() or literal[0] == ":":
-                    tail = _tail(word, at + len(literal))
-                    if _is_tail(tail, least):
-                        yield Span(start + at, start + at + len(literal) + len(tail), kind)
+            yield from _beginning_with(start, word, kind, literal, least)
         if _DIGIT.search(word):
             yield from _marked(start, word)
             yield from _random(text, lowered, start, word)
+
+
+def _beginning_with(start: int, word: str, kind: str, literal: str, least: int) -> Iterator[Span]:
+    done = 0
+    for at in places(word, literal):
+        if at < done or (at > 0 and word[at - 1].isalnum()):
+            continue
+        done = run_end(word, at + len(literal), TOKEN_END)
+        tail = word[at + len(literal) : done].rstrip(".$%")
+        if len(tail) >= least and _is_drawn(tail) and (kind != "jwt" or "." in tail):
+            yield Span(start + at, start + at + len(literal) + len(tail), kind)
+
+
+def _is_drawn(tail: str) -> bool:
+    """Whether what follows a token's beginning was drawn by a machine: digits in it, or odd case."""
+    digits = len(_DIGIT.findall(tail))
+    changes = len(_ODD_CASE.findall(tail))
+    return digits >= 2 or (digits == 1 and len(tail) < 12) or changes >= max(2, len(tail) // 8)
 
 
 def _marked(start: int, word: str) -> Iterator[Span]:
@@ -185,15 +196,22 @@ def _marked(start: int, word: str) -> Iterator[Span]:
 
 
 def _random(text: str, lowered: str, start: int, word: str) -> Iterator[Span]:
-    """The random values in a word. In an address each part of the path is judged by itself."""
-    pattern = _SEGMENT if "://" in word or _is_path(word) else _VALUE
-    for value in pattern.finditer(word):
-        place, end = start + value.start(), start + value.end()
-        if is_random(value[0]):
-            if not _is_public(text, place, end):
-                yield Span(place, end, "high-entropy")
-        elif is_random_beside_a_name(value[0]) and _is_named(lowered, place, end, value[0]):
-            yield Span(place, end, "high-entropy")
+    """The random values in a word. In an address or a path each part is judged by itself."""
+    stop = _SEGMENT_END if "://" in word or _is_path(word) else _VALUE_END
+    at = 0
+    while at < len(word):
+        end = run_end(word, at, stop, most=len(word))
+        value = word[at:end].strip("=") if end - at >= SHORTEST_TOKEN else ""
+        place = start + at + word[at:end].find(value)
+        if value and _is_found(text, lowered, place, value):
+            yield Span(place, start + end, "high-entropy")
+        at = end + 1
+
+
+def _is_found(text: str, lowered: str, place: int, value: str) -> bool:
+    if is_random(value):
+        return not _is_public(text, place, place + len(value))
+    return is_random_beside_a_name(value) and _is_named(lowered, place, place + len(value), value)
 
 
 def _is_path(word: str) -> bool:
@@ -202,29 +220,18 @@ def _is_path(word: str) -> bool:
     return 2 * sum(part.isalpha() and (part.islower() or part.istitle()) for part in parts) >= len(parts) > 0
 
 
-def _tail(run: str, at: int) -> str:
-    found = _TAIL.match(run, at)
-    return found[0] if found else ""
-
-
-def _is_tail(tail: str, least: int) -> bool:
-    if len(tail) < least:
-        return False
-    digits = sum(letter.isdigit() for letter in tail)
-    return digits >= 2 or (digits == 1 and len(tail) < 12) or is_random(tail) or _has_odd_case(tail)
-
-
-def _has_odd_case(tail: str) -> bool:
-    changes = sum(a.islower() and b.isupper() for a, b in zip(tail, tail[1:], strict=False))
-    return changes >= max(2, len(tail) // 8)
-
-
 def _is_public(text: str, start: int, end: int) -> bool:
     """Whether everybody may see this: a digest, a public key, a message id, or a line of an encoded file."""
-    if _DIGEST.match(text, start) or (text.startswith("@", end) and "://" not in text[max(0, start - 200) : start]) or _PUBLIC_BEFORE.search(text, max(0, start - 80), start):
+    before = text[max(0, start - 80) : start]
+    if _DIGEST.match(text, start) or before.rstrip("\"' ").endswith(_PUBLIC_BEFORE) or "lore.kernel.org/" in before:
         return True
-    line_start, line_end = text.rfind("\n", 0, start) + 1, text.find("\n", end)
-    line_end = line_end if line_end >= 0 else len(text)
+    if text.startswith("@", end) and "://" not in before:
+        return True
+    return _is_line_of_a_file(text, start, end)
+
+
+def _is_line_of_a_file(text: str, start: int, end: int) -> bool:
+    line_start, line_end = line_around(text, start)
     width = end - start
     if width in _KEY_WIDTHS or width < 40 or text[line_start:start].strip() or text[end:line_end].strip():
         return False
