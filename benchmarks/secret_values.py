@@ -199,7 +199,7 @@ def mnemonic(count: int, words: Sequence[str]) -> Callable[[Random], str]:
         entropy_bits = count * 32 // 3
         entropy = random.randbytes(entropy_bits // 8)
         check = hashlib.sha256(entropy).digest()
-        bits = bin(int.from_bytes(entropy, "big"))[2:].zfill(entropy_bits) + bin(check[0])[2:].zfill(8)[: count // 3]
+        bits = f"{int.from_bytes(entropy, 'big'):0{entropy_bits}b}" + f"{check[0]:08b}"[: count // 3]
         return " ".join(words[int(bits[at : at + 11], 2)] for at in range(0, len(bits), 11))
 
     return make

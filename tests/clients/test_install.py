@@ -14,6 +14,7 @@ from deltos.clients.install import hook_command, install, presence, uninstall, w
 from deltos.clients.jsonc import data, parse
 from deltos.clients.table import CLIENTS, Client, Launch, Machine, client_named
 from deltos.domains.memory.agents import read_event
+from deltos.domains.memory.payload import Payload
 from deltos.errors import BadConfiguration, NotFound
 from tests.clients.jsonc_texts import comments, jsonc_objects
 
@@ -164,7 +165,7 @@ def test_every_hook_tells_memory_something_that_it_knows(client: Client, machine
     assert [*held] == [event.name for event in client.hooks.events]
     for event, entries in held.items():
         assert f"deltos' hook {event}" in json.dumps(entries)
-        assert read_event(event, {"tool_name": "Bash"}) is not None
+        assert read_event(event, Payload({"tool_name": "Bash"})) is not None
 
 
 @every_client_with_hooks
@@ -223,9 +224,7 @@ def test_a_broken_hooks_file_keeps_the_server_file_from_being_written(machine: M
     assert not (machine.home / ".cursor" / "mcp.json").exists()
 
 
-@pytest.mark.parametrize(
-    "text", ['{"mcpServers": []}', '{"mcpServers": {"deltos": 1}, "hooks": {"SessionStart": {}}}']
-)
+@pytest.mark.parametrize("text", ['{"mcpServers": []}', '{"mcpServers": {"deltos": 1}, "hooks": {"SessionStart": {}}}'])
 def test_values_of_an_unexpected_kind_are_not_overwritten(text: str, machine: Machine) -> None:
     client = client_named("gemini-cli")
     path = client.path(machine)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from deltos.errors import StoreBusy, StoreTooNew
-from deltos.store.memory import MIGRATIONS, MemoryStore, NewObservation, session_of
+from deltos.store.memory import MIGRATIONS, Clean, MemoryStore, NewObservation, session_of
 from deltos.store.sqlite import Database, Migration
 
 if TYPE_CHECKING:
@@ -27,12 +27,16 @@ def store(tmp_path: Path) -> Iterator[MemoryStore]:
     store.close()
 
 
+def new(observation_id: str, text: str, at: int) -> NewObservation:
+    return NewObservation(Clean(observation_id), Clean(text), Clean("finding"), Clean(""), at)
+
+
 def add(store: MemoryStore, text: str, *, session_id: str | None = "s", project_id: str = "p", at: int = 1) -> int:
     with store.writing() as writer:
         project = writer.project(project_id, root="", now=at)
         session = writer.session(project, session_id, agent="", now=at)
         count = len(list(writer.recent(project, limit=1000)))
-        return writer.insert(project, session, NewObservation(f"{text[:8]}{count}", text, "finding", "", at))
+        return writer.insert(project, session, new(f"{text[:8]}{count}", text, at))
 
 
 def test_the_file_is_readable_by_its_owner_only(store: MemoryStore) -> None:
@@ -115,7 +119,7 @@ def test_what_a_clone_kept_under_its_folders_name_moves_to_the_project_it_belong
         writer.session(shared, "s", agent="", now=1)
         alone = writer.project("path:abc", root="/home/ada/second", now=2)
         session = writer.session(alone, "s", agent="", now=2)
-        writer.insert(alone, session, NewObservation("one", "quokka", "finding", "", 2))
+        writer.insert(alone, session, new("one", "quokka", 2))
         assert writer.project("git:123", root="/home/ada/second", now=3) == shared
     assert [project.project_id for project in store.projects()] == ["git:123"]
     assert [row.project_id for row in store.all()] == ["git:123"]

@@ -38,8 +38,9 @@ def main(
 def _handle(event_name: str, stdin: BinaryIO, environ: Mapping[str, str]) -> str:
     # deferred, so that an import that fails is reported like any other trouble
     from deltos.config import Config
-    from deltos.domains.memory.capture import LARGEST_INPUT, capture
+    from deltos.domains.memory.capture import capture
     from deltos.domains.memory.memory import Memory
+    from deltos.domains.memory.payload import LARGEST_INPUT
     from deltos.store.memory import MemoryStore
     from deltos.workspace.identity import identify
 

@@ -10,7 +10,7 @@ import pytest
 
 from deltos.domains.memory.memory import Memory
 from deltos.domains.memory.model import Draft, Place
-from deltos.store.memory import MemoryStore
+from deltos.store.memory import Clean, MemoryStore
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -59,7 +59,7 @@ def clock() -> Clock:
 def memory(tmp_path: Path, clock: Clock) -> Iterator[Memory]:
     numbers = count(1)
     store = MemoryStore(tmp_path / "home" / "memory.db")
-    yield Memory(store, clock=clock, new_id=lambda: f"n{next(numbers)}")
+    yield Memory(store, clock=clock, new_id=lambda: Clean(f"n{next(numbers)}"))
     store.close()
 
 

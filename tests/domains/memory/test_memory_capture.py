@@ -9,10 +9,11 @@ import pytest
 
 from deltos.budget import estimate_tokens
 from deltos.domains.memory.admit import error_excerpt
-from deltos.domains.memory.capture import LARGEST_INPUT, capture, project_root
+from deltos.domains.memory.capture import capture, project_root
 from deltos.domains.memory.commands import Effect, effect_of
 from deltos.domains.memory.context import CONTEXT_TOKENS
 from deltos.domains.memory.model import PERSONAL, Draft, Place
+from deltos.domains.memory.payload import LARGEST_INPUT
 from deltos.errors import BadArgument
 
 if TYPE_CHECKING:

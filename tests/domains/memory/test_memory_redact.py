@@ -6,8 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from deltos.domains.memory.redact import entropy, is_secret_file, redact
-from deltos.domains.memory.secrets import RULES
+from deltos.domains.memory.redact import is_secret_file, redact
 
 HEX = "0a1b2c3d4e5f67890a1b2c3d4e5f67890a1b2c3d4e5f67890a1b2c3d4e5f67890a1b2c3d"
 MIXED = "aB3dE5gH7jK9mN1pQ3sT5vW7yZ9bC1eF3hJ5kM7nP9rS1uV3xY5zA7cD9fG1iL3oR5tU7wX9aB3dE5gH7jK9mN1pQ3sT5v"
@@ -15,32 +14,32 @@ PEM = "-----BEGIN RSA PRIVATE KEY-----\nMIIEow\nabc\n-----END RSA PRIVATE KEY---
 
 SECRETS = [
     ("private-key", PEM),
-    ("age-key", "AGE-SECRET-KEY-1" + "QPZRY9X8GF2TVDW0S3JN54KHCE6MUA7L" * 2),
+    ("age-secret-key", "AGE-SECRET-KEY-1" + "QPZRY9X8GF2TVDW0S3JN54KHCE6MUA7L" * 2),
     ("jwt", f"eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0In0.{MIXED[:43]}"),
     ("aws-access-key", "AKIAIOSFODNN7EXAMPLE"),
-    ("github-token", "ghp_" + MIXED[:36]),
-    ("github-token", "github_pat_" + MIXED[:82]),
-    ("gitlab-token", "glpat-" + MIXED[:20]),
-    ("slack-token", "xoxb-123456789012-123456789012-" + MIXED[:24]),
+    ("github-pat", "ghp_" + MIXED[:36]),
+    ("github-fine-grained-pat", "github_pat_" + MIXED[:82]),
+    ("gitlab-pat", "glpat-" + MIXED[:20]),
+    ("slack-bot-token", "xoxb-123456789012-123456789012-" + MIXED[:24]),
     ("slack-webhook", "hooks.slack.com/services/T00000000/B00000000/" + MIXED[:24]),
     ("discord-webhook", "discord.com/api/webhooks/123456789/" + MIXED[:60]),
-    ("anthropic-key", "sk-ant-api03-" + MIXED[:90]),
+    ("anthropic-api-key", "sk-ant-api03-" + MIXED[:90]),
     ("openai-key", "sk-proj-" + MIXED[:60]),
     ("openai-key", "sk-" + MIXED[:48]),
-    ("google-api-key", "AIza" + MIXED[:35]),
+    ("gcp-api-key", "AIza" + MIXED[:35]),
     ("google-oauth", "GOCSPX-" + MIXED[:28]),
     ("stripe-key", "sk_live_" + MIXED[:24]),
-    ("npm-token", "npm_" + MIXED[:36]),
-    ("pypi-token", "pypi-AgEIcHlwaS5vcmc" + MIXED[:80]),
+    ("npm-access-token", "npm_" + MIXED[:36]),
+    ("pypi-upload-token", "pypi-AgEIcHlwaS5vcmc" + MIXED[:80]),
     ("huggingface-token", "hf_" + MIXED[:34]),
     ("sendgrid-key", f"SG.{MIXED[:22]}.{MIXED[:43]}"),
     ("twilio-key", "SK" + HEX[:32]),
     ("mailchimp-key", HEX[:32] + "-us12"),
     ("telegram-token", "1234567890:A" + MIXED[:34]),
     ("discord-token", f"M{MIXED[:23]}.{MIXED[:6]}.{MIXED[:27]}"),
-    ("digitalocean-token", "dop_v1_" + HEX[:64]),
-    ("databricks-token", "dapi" + HEX[:32]),
-    ("shopify-token", "shpat_" + HEX[:32]),
+    ("digitalocean-pat", "dop_v1_" + HEX[:64]),
+    ("databricks-api-token", "dapi" + HEX[:32]),
+    ("shopify-access-token", "shpat_" + HEX[:32]),
     ("vault-token", "hvs." + MIXED[:90]),
 ]
 
@@ -57,21 +56,21 @@ def test_a_secret_is_replaced_by_its_kind_wherever_it_stands(kind: str, secret: 
     ("text", "kept"),
     [
         ("postgres://app:s3cr3t@db:5432/app", "postgres://app:[redacted:connection-string]@db:5432/app"),
-        ("DB_PASSWORD=hunter2", "DB_PASSWORD=[redacted:env-secret]"),
-        ("export API_TOKEN='abcd'", "export API_TOKEN='[redacted:env-secret]'"),
+        ("DB_PASSWORD=hunter2", "DB_PASSWORD=[redacted:password]"),
+        ("export API_TOKEN='ab4d'", "export API_TOKEN='[redacted:secret]'"),
         ('password: "correct-horse"', 'password: "[redacted:password]"'),
         ("'pwd' => 'letmein1'", "'pwd' => '[redacted:password]'"),
         ("client_secret: 8f7Q9xKpL2", "client_secret: [redacted:secret]"),
         ("mysql --password=hunter -u root", "mysql --password=[redacted:password] -u root"),
-        ("deploy --token a8f3k2m9x", "deploy --token [redacted:password]"),
+        ("deploy --token a8f3k2m9x", "deploy --token [redacted:secret]"),
         ("machine h login me password pw1", "machine h login me password [redacted:netrc-password]"),
         (
             '{"auths": {"r": {"auth": "dXNlcjpwYXNzd29yZA=="}}}',
             '{"auths": {"r": {"auth": "[redacted:docker-auth]"}}}',
         ),
         (f"Authorization: Bearer {MIXED[:40]}", "Authorization: Bearer [redacted:authorization]"),
-        (f"the token is {MIXED[:32]} now", "the token is [redacted:high-entropy] now"),
-        (f"aws_secret_access_key = {MIXED[:40]}", "aws_secret_access_key = [redacted:aws-secret-key]"),
+        (f"the token is {MIXED[:32]} now", "the token is [redacted:secret] now"),
+        (f"aws_secret_access_key = {MIXED[:40]}", "aws_secret_access_key = [redacted:secret]"),
     ],
 )
 def test_only_the_secret_part_is_taken_out(text: str, kept: str) -> None:
@@ -112,21 +111,13 @@ def test_private_passages_go_even_when_they_are_never_closed() -> None:
 
 def test_kinds_are_told_once_each() -> None:
     done = redact("AKIAIOSFODNN7EXAMPLE and AKIAIOSFODNN7EXAMPLF and DB_PASSWORD=hunter2")
-    assert done.kinds == ("aws-access-key", "env-secret")
+    assert done.kinds == ("aws-access-key", "password")
 
 
 @given(st.text(max_size=300))
 def test_any_text_can_be_redacted_and_once_is_enough(text: str) -> None:
     once = redact(text).text
     assert redact(once).text == once
-
-
-def test_every_rule_compiles() -> None:
-    assert all(rule.compiled() for rule in RULES)
-
-
-def test_random_text_has_more_entropy_than_words() -> None:
-    assert entropy(MIXED[:40]) > entropy("aaaaaaaabbbbbbbb")
 
 
 @pytest.mark.parametrize(

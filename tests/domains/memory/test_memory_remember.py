@@ -11,6 +11,7 @@ import pytest
 from deltos.domains.memory.memory import random_id
 from deltos.domains.memory.model import MAX_TEXT_CHARACTERS, Draft, Place, possible_ids, title_of
 from deltos.errors import BadArgument
+from deltos.store.memory import Clean
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -37,7 +38,7 @@ def test_what_is_remembered_is_found_by_another_process(notes: Notes, memory: Me
 def test_secrets_never_reach_the_disk(notes: Notes, memory: Memory) -> None:
     token = "ghp_" + "a1B2" * 9
     notes.keep(f"Push with {token} until Friday")
-    assert notes.texts() == ["Push with [redacted:github-token] until Friday"]
+    assert notes.texts() == ["Push with [redacted:github-pat] until Friday"]
     memory.store.close()
     folder = memory.store.database.path.parent
     assert not any(token.encode() in file.read_bytes() for file in folder.iterdir())
@@ -163,7 +164,7 @@ def test_unknown_ids_are_named_beside_the_good_ones(notes: Notes, memory: Memory
 
 
 def test_an_id_that_two_projects_use_means_the_one_at_hand(memory: Memory) -> None:
-    memory.fresh_id = lambda: "same"
+    memory.fresh_id = lambda: Clean("same")
     for project in ("p", "q"):
         memory.remember(Draft(f"said in {project}"), Place(project))
     [row] = memory.look_up(["same"], "q").found

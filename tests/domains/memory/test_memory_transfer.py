@@ -10,7 +10,7 @@ import pytest
 from deltos.domains.memory.memory import Memory
 from deltos.domains.memory.model import Draft, Place
 from deltos.domains.memory.transfer import export, import_lines
-from deltos.store.memory import MemoryStore, NewObservation
+from deltos.store.memory import Clean, MemoryStore, NewObservation
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -34,7 +34,15 @@ def test_a_round_trip_is_exact(memory: Memory, notes: Notes, clock: Clock, tmp_p
         writer.insert(
             project,
             session,
-            NewObservation("e1", "embedded", "finding", "", 5, embedding=b"\0\1\xff", embedding_model="static-1"),
+            NewObservation(
+                Clean("e1"),
+                Clean("embedded"),
+                Clean("finding"),
+                Clean(""),
+                5,
+                embedding=b"\0\1\xff",
+                embedding_model="static-1",
+            ),
         )
     lines = list(export(memory))
 
@@ -124,5 +132,5 @@ def test_secrets_in_an_import_never_reach_the_disk(memory: Memory, notes: Notes)
         project_id="p",
     )
     [row] = memory.store.all()
-    assert row.text == "DB_PASSWORD=[redacted:env-secret]"
+    assert row.text == "DB_PASSWORD=[redacted:password]"
     assert row.source == "[redacted:aws-access-key]"

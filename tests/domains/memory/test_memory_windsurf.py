@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from deltos.domains.memory.agents import read_event
 from deltos.domains.memory.events import Action, Event, Happening
+from deltos.domains.memory.payload import Payload
 
 COMMON = {
     "trajectory_id": "t1",
@@ -14,7 +17,7 @@ COMMON = {
 
 
 def told(action: str, **tool_info: object) -> Event:
-    event = read_event(action, {"agent_action_name": action, **COMMON, "tool_info": tool_info})
+    event = read_event(action, Payload({"agent_action_name": action, **COMMON, "tool_info": tool_info}))
     assert event is not None
     assert (event.agent, event.session_id) == ("windsurf", "t1")
     return event
@@ -35,6 +38,6 @@ def test_an_edit_tells_its_file_and_its_lines() -> None:
 
 def test_a_command_tells_what_ran_and_where() -> None:
     event = told("post_run_command", command_line="npm install zod", cwd="/p")
-    assert event.folder == "/p"
+    assert event.folder == Path("/p")
     assert event.tool is not None
     assert (event.tool.action, event.tool.subject) == (Action.COMMAND, "npm install zod")

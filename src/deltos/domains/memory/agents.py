@@ -4,14 +4,13 @@ does not know is no event."""
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from deltos.domains.memory.events import Action, Event, Happening, ToolUse
+from deltos.store.memory.rows import Clean
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-Payload = dict[str, Any]
+    from deltos.domains.memory.payload import Payload
 
 # Event names of all agents, lower-cased and without punctuation.
 _HAPPENINGS = {
@@ -69,22 +68,24 @@ _TOOL_NAMES = {
     "postruncommand": "Shell",
     "postwritecode": "Edit",
 }
+# The fields that hold what a tool answered.
+_ANSWERS = ("tool_response", "tool_output", "result_json", "output", "error")
 _EXIT_CODE = r"(?i)\bexit(?:ed with)? (?:code|status):? *(-?\d+)"
 _PATCHED_FILE = r"(?m)^\*\*\* (?:Add|Update|Delete) File: (.+)$"
 
 
 def read_event(event_name: str, payload: Payload) -> Event | None:
     """What an agent's hook tells; None for an event that memory has no use for."""
-    key = _key(event_name or _text(payload, "hook_event_name", "type"))
+    key = _key(event_name or payload.name("hook_event_name", "type"))
     happening = _HAPPENINGS.get(key)
     if happening is None:
         return None
-    payload = payload | _mapping(payload.get("tool_info"))  # Windsurf wraps what the others tell openly
+    payload = payload.joined("tool_info")  # Windsurf wraps what the others tell openly
     return Event(
         happening,
         agent=_agent(key, payload),
-        session_id=_text(payload, "session_id", "conversation_id", "trajectory_id", "thread-id", "thread_id"),
-        folder=_folder(payload),
+        session_id=payload.name("session_id", "conversation_id", "trajectory_id", "thread-id", "thread_id"),
+        folder=payload.folder(),
         text=_said(happening, payload),
         tool=_tool(key, payload) if happening is Happening.TOOL_USED else None,
     )
@@ -100,138 +101,92 @@ def _agent(key: str, payload: Payload) -> str:
     return "codex" if "turn_id" in payload or "thread-id" in payload else "claude"
 
 
-def _folder(payload: Payload) -> str:
-    roots = payload.get("workspace_roots")
-    first = roots[0] if isinstance(roots, list) and roots and isinstance(roots[0], str) else ""
-    return _text(payload, "cwd") or first
-
-
-def _said(happening: Happening, payload: Payload) -> str:
+def _said(happening: Happening, payload: Payload) -> Clean:
     match happening:
         case Happening.PROMPTED:
-            return _text(payload, "prompt", "user_prompt")
+            return payload.text("prompt", "user_prompt")
         case Happening.ANSWERED:
-            return _text(
-                payload, "last_assistant_message", "prompt_response", "text", "last-assistant-message", "response"
+            return payload.text(
+                "last_assistant_message", "prompt_response", "text", "last-assistant-message", "response"
             )
         case Happening.COMPACTED:
-            return _text(payload, "compact_summary", "summary")
+            return payload.text("compact_summary", "summary")
         case Happening.COMPACTING:
-            return _text(payload, "custom_instructions")
+            return payload.text("custom_instructions")
         case _:
-            return ""
+            return Clean("")
 
 
 def _tool(key: str, payload: Payload) -> ToolUse:
-    given = _mapping(payload.get("tool_input")) or payload
-    name = _text(payload, "tool_name") or _TOOL_NAMES.get(key, "")
+    given = payload.part("tool_input") or payload
+    name = payload.name("tool_name") or _TOOL_NAMES.get(key, "")
     action = _ACTIONS.get(_key(name), Action.OTHER)
-    response = next(
-        (
-            payload[field]
-            for field in ("tool_response", "tool_output", "result_json", "output", "error")
-            if field in payload
-        ),
-        "",
-    )
-    output = _flat(response)
-    failed = key == "posttoolusefailure" or _has_failed(response, output)
+    answer = next((field for field in _ANSWERS if field in payload), "")
+    output = payload.said(answer)
     return ToolUse(
         name,
         action,
         subject=_subject(action, given),
         files=_files(action, given),
-        edits=_edits(given),
+        edits=_edits(given) if action is Action.EDIT else (),
         output=output,
-        failed=failed,
+        failed=key == "posttoolusefailure" or _has_failed(payload.part(answer), output),
     )
 
 
-def _subject(action: Action, given: Mapping[str, Any]) -> str:
-    if action is Action.COMMAND:
-        command = given.get("command")
-        if isinstance(command, list):
-            return " ".join(map(str, command))
-        return _text(given, "command", "cmd", "command_line")
-    if action is Action.FETCH:
-        return _text(given, "url") or _text(given, "prompt")
-    return _text(given, "query") if action is Action.WEB_SEARCH else ""
+def _subject(action: Action, given: Payload) -> Clean:
+    match action:
+        case Action.COMMAND:
+            return given.line("command", "cmd", "command_line")
+        case Action.FETCH:
+            return given.text("url") or given.text("prompt")
+        case Action.WEB_SEARCH:
+            return given.text("query")
+        case _:
+            return Clean("")
 
 
-def _files(action: Action, given: Mapping[str, Any]) -> tuple[str, ...]:
+def _files(action: Action, given: Payload) -> tuple[Clean, ...]:
     if action is not Action.EDIT:
         return ()
-    named = _text(given, "file_path", "path", "notebook_path", "absolute_path", "target_file")
-    return (named,) if named else tuple(re.findall(_PATCHED_FILE, _patch(given)))
+    if named := given.name("file_path", "path", "notebook_path", "absolute_path", "target_file"):
+        return (named,)
+    return tuple(Clean(path) for path in re.findall(_PATCHED_FILE, _patch(given)))
 
 
-def _edits(given: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
-    if (several := given.get("edits")) and isinstance(several, list):
-        return tuple(
-            (_text(edit, "old_string"), _text(edit, "new_string")) for edit in several if isinstance(edit, dict)
-        )
+def _edits(given: Payload) -> tuple[tuple[Clean, Clean], ...]:
+    if several := given.parts("edits"):
+        return tuple((edit.text("old_string"), edit.text("new_string")) for edit in several)
     if "new_string" in given or "old_string" in given:
-        return ((_text(given, "old_string"), _text(given, "new_string")),)
-    if content := _text(given, "content", "new_source", "contents", "code_edit"):
-        return (("", content),)
+        return ((given.text("old_string"), given.text("new_string")),)
+    if content := given.text("content", "new_source", "contents", "code_edit"):
+        return ((Clean(""), content),)
     return _patched(_patch(given))
 
 
-def _patch(given: Mapping[str, Any]) -> str:
-    text = _text(given, "input", "patch", "command")
-    return text if "*** Begin Patch" in text else ""
+def _patch(given: Payload) -> Clean:
+    text = given.text("input", "patch", "command")
+    return text if "*** Begin Patch" in text else Clean("")
 
 
-def _patched(patch: str) -> tuple[tuple[str, str], ...]:
+def _patched(patch: Clean) -> tuple[tuple[Clean, Clean], ...]:
     """The removed and the added lines of a patch."""
     if not patch:
         return ()
     lines = [line for line in patch.splitlines() if not line.startswith("***")]
     old = "\n".join(line[1:] for line in lines if line.startswith("-"))
     new = "\n".join(line[1:] for line in lines if line.startswith("+"))
-    return ((old, new),)
+    return ((Clean(old), Clean(new)),)
 
 
-def _has_failed(response: object, output: str) -> bool:
-    fields = _mapping(response)
-    for holder in (fields, _mapping(fields.get("metadata"))):
-        for name in ("exit_code", "exitCode", "code"):
-            if isinstance(holder.get(name), int):
-                return bool(holder[name])
-    if fields.get("error") or fields.get("is_error") or fields.get("success") is False:
+def _has_failed(answer: Payload, output: str) -> bool:
+    for holder in (answer, answer.part("metadata")):
+        if (code := holder.number("exit_code", "exitCode", "code")) is not None:
+            return bool(code)
+    if answer.is_set("error") or answer.is_set("is_error") or answer.is_false("success"):
         return True
     codes = re.findall(_EXIT_CODE, output[-2_000:])
     return bool(codes) and codes[-1] != "0"
-
-
-def _flat(response: object) -> str:
-    """What a tool said, as text, whatever shape it came in."""
-    if isinstance(response, str):
-        return response
-    if isinstance(response, list):
-        return "\n".join(filter(None, map(_flat, response)))
-    fields = _mapping(response)
-    named = (
-        "stdout",
-        "stderr",
-        "error",
-        "output",
-        "llmContent",
-        "result",
-        "text",
-        "content",
-        "returnDisplay",
-    )
-    parts = [_flat(fields[name]) for name in named if fields.get(name)]
-    return "\n".join(dict.fromkeys(filter(None, parts)))
-
-
-def _text(payload: Mapping[str, Any], *names: str) -> str:
-    return next((value for name in names if isinstance(value := payload.get(name), str) and value), "")
-
-
-def _mapping(value: object) -> dict[str, Any]:
-    return value if isinstance(value, dict) else {}
 
 
 def _key(name: str) -> str:

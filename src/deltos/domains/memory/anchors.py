@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from deltos.domains.memory.redact import is_secret_file
 from deltos.domains.memory.words import identifiers
 from deltos.store.memory import Anchor
+from deltos.store.memory.rows import Clean
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -17,31 +18,42 @@ if TYPE_CHECKING:
 _LARGEST_FILE = 2_000_000
 _MOST_FILES = 20
 _MOST_SYMBOLS = 20
+_LONGEST_LINE = 500  # of those that may define something
 _DIGEST_BYTES = 16
 _CALL = r"\b([A-Za-z_]\w*)\("
 _QUOTED = r"`([A-Za-z_][\w.]*)(?:\(\))?`"
+_LAST_WORD = re.compile(r"[a-z]{2,12}$")
+_MODIFIERS = re.compile(r"[\w@<>\[\],*& \t]*+")
+_DEFINING = frozenset("def class func fn function interface struct enum trait type impl module object".split())
+_ASSIGNING = frozenset("export const let var val static pub".split())
+_ASSIGNMENTS = (
+    [],
+    ["export"],
+    *([word] for word in sorted(_ASSIGNING)),
+    *(["export", word] for word in sorted(_ASSIGNING)),
+)
 _PATH_LIKE = r"[\w./-]*\w\.\w{1,8}$"
 
 
-def files_in(text: str, root: Path | None) -> list[str]:
+def files_in(text: Clean, root: Path | None) -> list[Clean]:
     """The files of the project that a text names."""
     if root is None:
         return []
     candidates = [name for name in identifiers(text) if re.fullmatch(_PATH_LIKE, name)]
-    return [name for name in candidates[:_MOST_FILES] if _inside(root, name) is not None]
+    return [Clean(name) for name in candidates[:_MOST_FILES] if _inside(root, name) is not None]
 
 
-def symbols_in(text: str) -> list[str]:
+def symbols_in(text: Clean) -> list[Clean]:
     """The names of code that a text speaks of: in backquotes, called, or spelled like code; files are no symbols."""
     quoted = re.findall(_QUOTED, text) + re.findall(_CALL, text)
     spelled = [name for name in identifiers(text) if "/" not in name and not re.search(r"\.\w{1,4}$", name)]
-    found = (name.rsplit(".", 1)[-1] for name in quoted + spelled)
+    found = (Clean(name.rsplit(".", 1)[-1]) for name in quoted + spelled)
     return list(dict.fromkeys(name for name in found if len(name) > 2))[:_MOST_SYMBOLS]
 
 
-def relative_files(files: Iterable[str], root: Path | None) -> tuple[str, ...]:
+def relative_files(files: Iterable[Clean], root: Path | None) -> tuple[Clean, ...]:
     """Paths as they are kept: relative to the project root, with `/`; those outside stay as given."""
-    return tuple(dict.fromkeys(_relative(path, root) for path in files))
+    return tuple(dict.fromkeys(Clean(_relative(path, root)) for path in files))
 
 
 def anchor(files: Sequence[str], symbols: Sequence[str], root: Path | None) -> tuple[Anchor, ...]:
@@ -66,18 +78,40 @@ def changed(anchors: Iterable[Anchor], root: Path) -> bool:
 def symbol_lines(source: str, symbol: str) -> str:
     """The lines that define `symbol`: from the line that names it to the end of its indented block; empty
     when not found."""
-    pattern = (
-        r"(?m)^([ \t]*)(?:[\w@<>\[\],*& \t]+[ \t*&])?"
-        r"(?:def|class|func|fn|function|interface|struct|enum|trait|type|impl|module|object)"
-        rf"[ \t]+(?:\([^)\n]*\)[ \t]*)?{re.escape(symbol)}\b"
-        r"|^([ \t]*)(?:export[ \t]+)?(?:const|let|var|val|static|pub)?[ \t]*"
-        rf"{re.escape(symbol)}[ \t]*(?::[^=\n]+)?="
-    )
-    match = re.search(pattern, source)
-    if match is None:
-        return ""
-    indent = len(match[1] if match[1] is not None else match[2])
-    lines = source[match.start() :].splitlines()
+    at = source.find(symbol)
+    while at >= 0:
+        start = source.rfind("\n", max(0, at - _LONGEST_LINE), at) + 1
+        after = source[at + len(symbol) : at + _LONGEST_LINE].partition("\n")[0]
+        if at - start < _LONGEST_LINE and _defines(source[start:at], after):
+            return _block(source[start:])
+        at = source.find(symbol, at + len(symbol))
+    return ""
+
+
+def _defines(before: str, after: str) -> bool:
+    """Whether a name is defined between these parts of a line: after a word such as `def`, or before a `=`."""
+    words = before.split()
+    if not words or words[-1] in _ASSIGNING or before.isspace():
+        equals = after.find("=")
+        between = after[: max(0, equals)].lstrip(" \t")
+        if equals >= 0 and (not between or (between[0] == ":" and len(between) > 1)) and words in _ASSIGNMENTS:
+            return True
+    if after[:1].isalnum() or after[:1] == "_":
+        return False
+    lead = before.rstrip(" \t")
+    if lead.endswith(")") and "(" in lead:  # Go's receiver
+        lead = lead[: lead.rfind("(")].rstrip(" \t")
+    keyword = _LAST_WORD.search(lead[-20:])
+    if keyword is None or keyword[0] not in _DEFINING or len(lead) == len(before):
+        return False
+    rest = lead[: -len(keyword[0])]
+    return _MODIFIERS.fullmatch(rest) is not None and rest[-1:] in ("", " ", "\t", "*", "&")
+
+
+def _block(source: str) -> str:
+    """The first line of a source with all that is indented deeper, and the line that closes it."""
+    lines = source.splitlines()
+    indent = len(lines[0]) - len(lines[0].lstrip(" \t"))
     kept = [lines[0]]
     for line in lines[1:]:
         depth = len(line) - len(line.lstrip())

@@ -4,36 +4,35 @@ agent may know."""
 from __future__ import annotations
 
 import json
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from deltos.domains.memory.admit import admit, fix_of, may_fix
 from deltos.domains.memory.agents import read_event
 from deltos.domains.memory.anchors import relative_files
 from deltos.domains.memory.events import Happening
 from deltos.domains.memory.model import Place
+from deltos.domains.memory.payload import Payload
 from deltos.domains.memory.times import micros
 from deltos.errors import BadArgument
 from deltos.workspace.identity import folder_in_checkout
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
 
     from deltos.domains.memory.events import Event
     from deltos.domains.memory.memory import Memory, Prepared
     from deltos.domains.memory.model import Draft
 
 _EARLIER = 60
-# More than an agent's largest tool answer; what is longer is not worth the time of the agent that waits.
-LARGEST_INPUT = 8_000_000
 
 
 def capture(memory: Memory, event_name: str, raw: bytes, *, folder: Path, identify: Callable[[Path], str]) -> str:
     """Handle one hook call and answer what to print; empty for nothing. `folder` is used when the input names none."""
-    event = read_event(event_name, _payload(raw))
+    event = read_event(event_name, Payload.parse(raw))
     if event is None:
         return ""
-    folder = (Path(event.folder) if event.folder and Path(event.folder).is_dir() else folder).resolve()
+    folder = (event.folder if event.folder and event.folder.is_dir() else folder).resolve()
     root = project_root(folder)
     place = Place(identify(root), root, event.session_id or None, event.agent, folder_in_checkout(folder))
     if event.happening is Happening.SESSION_STARTED:
@@ -57,18 +56,6 @@ def _relative_to(root: Path, event: Event) -> Event:
     if event.tool is None or not event.tool.files:
         return event
     return event._replace(tool=event.tool._replace(files=relative_files(event.tool.files, root)))
-
-
-def _payload(raw: bytes) -> dict[str, Any]:
-    if len(raw) > LARGEST_INPUT:
-        raise BadArgument(f"The hook's input has {len(raw):,} bytes; more than {LARGEST_INPUT:,} are not read")
-    try:
-        payload = json.loads(raw.decode("utf-8", "replace") or "{}")
-    except (ValueError, RecursionError) as exc:
-        raise BadArgument(f"The hook's input is not JSON ({exc})") from None
-    if not isinstance(payload, dict):
-        raise BadArgument("The hook's input is not a JSON object")
-    return payload
 
 
 def _keep(memory: Memory, event: Event, place: Place) -> None:

@@ -70,17 +70,48 @@ _CHANGING_SECOND = {
 _SEPARATOR = r"&&|\|\||[;|\n]|(?<!&)&(?!&)"
 _ASSIGNMENT = r"^\w+=\S*$"
 _REDIRECT = r"(?<![<>&\d-])>{1,2}(?![&>])\s*(?!/dev/)\S"
-_QUOTED = r"'[^']*'|\"(?:\\.|[^\"\\])*\""
+_QUOTE = re.compile(r"[\"']")
 _WRAPPERS = {"sudo", "time", "nice", "nohup", "env", "exec", "command", "xargs", "timeout", "stdbuf"}
 
 
 def effect_of(command: str) -> Effect:
     """The strongest effect of a command line's parts."""
-    plain = re.sub(_QUOTED, "''", command.split("<<", 1)[0])
+    plain = _without_quoted(command.split("<<", 1)[0])
     effects = {_effect_of_part(part.split()) for part in re.split(_SEPARATOR, plain) if part.strip()}
     if re.search(_REDIRECT, plain) or Effect.CHANGES in effects:
         return Effect.CHANGES
     return Effect.TRIES if Effect.TRIES in effects else Effect.LOOKS
+
+
+def _without_quoted(command: str) -> str:
+    """A command with nothing in its quotes; what is never closed stays."""
+    kept: list[str] = []
+    at = last = 0
+    unclosed: set[str] = set()
+    while (opening := _QUOTE.search(command, at)) is not None:
+        at = opening.end()
+        end = -1 if opening[0] in unclosed else _closing(command, at, opening[0])
+        if end < 0:
+            unclosed.add(opening[0])
+            continue
+        kept += (command[last : opening.start()], "''")
+        at = last = end
+    return "".join([*kept, command[last:]])
+
+
+def _closing(command: str, at: int, quote: str) -> int:
+    """The place after the quote that closes; -1 when none does."""
+    end = command.find(quote, at)
+    while quote == '"' and end >= 0 and _is_escaped(command, end):
+        end = command.find(quote, end + 1)
+    return end + 1 if end >= 0 else -1
+
+
+def _is_escaped(command: str, at: int) -> bool:
+    first = at
+    while first > 0 and command[first - 1] == "\\":
+        first -= 1
+    return (at - first) % 2 == 1
 
 
 def _effect_of_part(words: list[str]) -> Effect:

@@ -6,7 +6,12 @@ Named tuples, not dataclasses: a hook starts on every tool call, and these are m
 from __future__ import annotations
 
 from enum import Enum
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from deltos.store.memory.rows import Clean
 
 
 class Happening(Enum):
@@ -36,19 +41,19 @@ class ToolUse(NamedTuple):
 
     name: str
     action: Action
-    subject: str = ""
-    files: tuple[str, ...] = ()
-    edits: tuple[tuple[str, str], ...] = ()
-    output: str = ""
+    subject: Clean
+    files: tuple[Clean, ...]
+    edits: tuple[tuple[Clean, Clean], ...]
+    output: Clean
     failed: bool = False
 
 
 class Event(NamedTuple):
-    """One thing that happened. `text` is the prompt, the answer or the summary."""
+    """One thing that happened. `text` is the prompt, the answer or the summary; `folder` is as the agent told it."""
 
     happening: Happening
     agent: str
-    session_id: str
-    folder: str
-    text: str = ""
+    session_id: Clean
+    folder: Path | None
+    text: Clean
     tool: ToolUse | None = None

@@ -20,11 +20,11 @@ from deltos.domains.memory.model import (
     Remembered,
     possible_ids,
 )
-from deltos.domains.memory.redact import redact
+from deltos.domains.memory.redact import redact, redact_name
 from deltos.domains.memory.times import micros
 from deltos.domains.memory.words import identifiers, words_inside
 from deltos.errors import BadArgument, Forbidden
-from deltos.store.memory import NewObservation
+from deltos.store.memory import Clean, NewObservation
 from deltos.workspace.identity import folder_in_checkout
 
 if TYPE_CHECKING:
@@ -62,15 +62,17 @@ def local_now() -> datetime:
     return datetime.now().astimezone()
 
 
-def random_id() -> str:
+def random_id() -> Clean:
     """A short id that nobody else has."""
-    return "".join(_ID_LETTERS[byte & 31] for byte in os.urandom(_ID_LENGTH))
+    return Clean("".join(_ID_LETTERS[byte & 31] for byte in os.urandom(_ID_LENGTH)))
 
 
 class Memory:
     """What was learned, kept between sessions, in one file."""
 
-    def __init__(self, store: MemoryStore, *, clock: Clock = local_now, new_id: Callable[[], str] = random_id) -> None:
+    def __init__(
+        self, store: MemoryStore, *, clock: Clock = local_now, new_id: Callable[[], Clean] = random_id
+    ) -> None:
         self.store = store
         self.clock = clock
         self.fresh_id = new_id
@@ -93,18 +95,19 @@ class Memory:
                 hint="Remember a summary and name the file in `files`.",
             )
         safe = redact(text)
-        kept = safe.text.strip()
+        kept = Clean(safe.text.strip())
         if not kept:
             raise BadArgument(
                 "There is nothing to remember: the text is empty",
                 hint="Give `text` outside <private> passages.",
             )
-        files = anchors.relative_files([*(clean(path) for path in draft.files), *anchors.files_in(kept, root)], root)
+        named = [redact_name(clean(path)) for path in draft.files]
+        files = anchors.relative_files([*named, *anchors.files_in(kept, root)], root)
         symbols = tuple(anchors.symbols_in(kept))
         new = NewObservation(
             id=self.fresh_id(),
             text=kept,
-            kind=draft.kind,
+            kind=redact_name(clean(draft.kind)),
             source=redact(clean(draft.source)).text,
             created_at=micros(self.clock()),
             names=words_of_names(kept, files),
@@ -116,15 +119,16 @@ class Memory:
 
     def place_keys(self, writer: Writer, place: Place) -> tuple[int, int]:
         """The keys of a place's project and session, made when they are new."""
+        place = as_stored(place)
         if place.project_id == ALL_PROJECTS:
             raise BadArgument(f"'{ALL_PROJECTS}' is no project", hint=f"Use '{PERSONAL}' for what holds everywhere.")
         now = micros(self.clock())
-        root = "" if place.root is None else str(place.root.resolve())
-        folder = folder_of(place)
+        root = "" if place.root is None else redact_name(clean(str(place.root.resolve())))
+        folder = redact_name(folder_of(place))
         if place.session_id is not None:
             # A session that goes deeper stays where it began, so that its observations stay neighbours.
             begun_in = writer.folder_of_session(place.project_id, place.session_id)
-            folder = begun_in if begun_in is not None and is_inside(folder, begun_in) else folder
+            folder = Clean(begun_in) if begun_in is not None and is_inside(folder, begun_in) else folder
         project = writer.project(place.project_id, root=root, now=now, folder=folder)
         return project, writer.session(project, place.session_id, agent=place.agent, now=now)
 
@@ -133,8 +137,9 @@ class Memory:
 
         A hook starts no git, so it may know a repository by its folder only, where tools know its first commit.
         """
-        known = self.store.known_identity(project.project_id, str(project.root))
-        return project if known is None else replace(project, project_id=known)
+        project_id = redact_name(project.project_id)
+        known = self.store.known_identity(project_id, redact_name(clean(str(project.root))))
+        return replace(project, project_id=project_id if known is None else known)
 
     def add(self, writer: Writer, project: int, session: int, prepared: Prepared) -> Remembered:
         """Insert a prepared draft, or merge it into the recent observation that says the same."""
@@ -244,7 +249,7 @@ class Memory:
 
     def in_session(self, session_id: str, *, limit: int) -> list[Observation]:
         """The last observations of a session, oldest first."""
-        return [row for row in self.store.in_session(session_id, limit=limit) if _may_recall(row)]
+        return [row for row in self.store.in_session(redact_name(session_id), limit=limit) if _may_recall(row)]
 
     def project_keys(self, project_id: str) -> tuple[int, ...]:
         """The keys of a project and of the personal one, as far as they exist; of every project for `all`."""
@@ -281,11 +286,19 @@ def _may_recall(row: Observation) -> bool:
     return may_recall(row.project_id, row.folder)
 
 
+def as_stored(place: Place) -> Place:
+    """A place with its names as they are kept: without what is certainly a secret."""
+    session_id = None if place.session_id is None else redact_name(clean(place.session_id))
+    return place._replace(
+        project_id=redact_name(clean(place.project_id)), session_id=session_id, agent=redact_name(clean(place.agent))
+    )
+
+
 def clean(text: str) -> str:
     """A text that SQLite and JSON can carry: no NUL, no half characters."""
     return text.replace("\0", "").encode("utf-8", "replace").decode("utf-8")
 
 
-def words_of_names(text: str, files: Sequence[str]) -> str:
+def words_of_names(text: Clean, files: Sequence[Clean]) -> Clean:
     """The words inside the identifiers of a text and of its files' paths, for the word index."""
-    return words_inside([*identifiers(text), *files])
+    return Clean(words_inside([*identifiers(text), *files]))

@@ -5,18 +5,20 @@ from __future__ import annotations
 
 import heapq
 import math
-import re
 from collections import defaultdict
 from dataclasses import dataclass
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from deltos.domains.memory.dates import Span, spoken_spans
+from deltos.domains.memory.secrets.spans import lower
+from deltos.domains.memory.secrets.spans import places as places_of
 from deltos.domains.memory.times import micros
 from deltos.domains.memory.words import STOP_WORDS, WORD, Question, label_of, understand
 from deltos.store.memory import session_of
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
     from datetime import datetime
 
     from deltos.store.memory import MemoryStore, Observation, Sketch
@@ -41,6 +43,7 @@ _RECENCY_WEIGHT = 0.1
 _RECENCY_MICROS = 60 * 86_400_000_000
 _LENGTH_WEIGHT = 0.05
 _USUAL_LENGTH = 200
+_MOST_POSITIONS = 200
 _HEAD_CHARACTERS = 60
 SNIPPET_CHARACTERS = 100
 
@@ -250,7 +253,14 @@ def _hits(store: MemoryStore, top: Sequence[tuple[float, int]], question: Questi
 
 def _term_positions(text: str, terms: Iterable[Collection[str]]) -> list[int]:
     """Where words of the question, or words that begin like them, stand in a text."""
-    stems = [re.escape(word[: max(3, len(word) - 2)]) for term in terms for word in term]
-    if not stems:
-        return []
-    return [match.start() for match in re.finditer(rf"\b(?:{'|'.join(stems)})", text, re.IGNORECASE)][:200]
+    lowered = lower(text)
+    stems = {word[: max(3, len(word) - 2)].lower() for term in terms for word in term}
+    found = {at for stem in stems for at in islice(_beginnings(lowered, stem), _MOST_POSITIONS)}
+    return sorted(found)[:_MOST_POSITIONS]
+
+
+def _beginnings(lowered: str, stem: str) -> Iterator[int]:
+    """Where words begin with a stem."""
+    for at in places_of(lowered, stem):
+        if at == 0 or not (lowered[at - 1].isalnum() or lowered[at - 1] == "_"):
+            yield at

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 from deltos.domains.memory import anchors
 from deltos.domains.memory.memory import clean, words_of_names
 from deltos.domains.memory.model import MAX_TEXT_CHARACTERS
-from deltos.domains.memory.redact import redact
+from deltos.domains.memory.redact import redact, redact_name
 from deltos.domains.memory.times import iso, micros, parse_iso
 from deltos.errors import SourceError
-from deltos.store.memory import Anchor, NewObservation, Observation
+from deltos.store.memory import Anchor, Clean, NewObservation, Observation
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 _BATCH = 200
 _MOST_PROBLEMS = 20
+_LONGEST_NAME = 4_000
 
 
 @dataclass(slots=True)
@@ -139,7 +140,7 @@ class _Importer:
                 case "observation":
                     self._observation(record)
                 case other:
-                    self._report.fail(number, f"unknown type {other!r}")
+                    self._report.fail(number, f"unknown type {redact(str(other)[:_LONGEST_NAME]).text!r}")
         except (ValueError, SourceError, RecursionError) as exc:
             self._report.fail(number, str(exc))
 
@@ -166,19 +167,17 @@ class _Importer:
             self._report.updated += 1
 
     def _new(self, record: dict[str, Any]) -> NewObservation:
-        text = redact(clean(_text(record, "text"))).text
+        text = redact(_raw(record, "text", most=MAX_TEXT_CHARACTERS)).text
         if not text.strip():
             raise SourceError("no text")
-        if len(text) > MAX_TEXT_CHARACTERS:
-            raise SourceError(f"text longer than {MAX_TEXT_CHARACTERS:,} characters")
         files = tuple(_texts(record, "files"))
         symbols = tuple(_texts(record, "symbols")) if "symbols" in record else tuple(anchors.symbols_in(text))
         created_at = self._time(record, "created_at")
         return NewObservation(
             id=_text(record, "id") or self._memory.fresh_id(),
             text=text,
-            kind=_text(record, "kind") or "finding",
-            source=redact(_text(record, "source")).text,
+            kind=_text(record, "kind") or Clean("finding"),
+            source=redact(_raw(record, "source", most=MAX_TEXT_CHARACTERS)).text,
             created_at=created_at,
             names=words_of_names(text, files),
             files=files,
@@ -191,7 +190,7 @@ class _Importer:
         )
 
     def _project(self, record: dict[str, Any], now: int) -> int:
-        project_id = _text(record, "project_id") or self._project_id
+        project_id = _text(record, "project_id") or redact_name(self._project_id)
         return self._writer.project(project_id, root="", now=now, folder=_text(record, "folder"))
 
     def _time(self, record: dict[str, Any], name: str) -> int:
@@ -235,7 +234,7 @@ def _anchor_json(anchor: Anchor) -> dict[str, str]:
 def _anchor(item: object) -> Anchor:
     if not isinstance(item, dict):
         raise SourceError("an anchor is not an object")
-    return Anchor(_text(item, "path"), _text(item, "symbol"), bytes.fromhex(_text(item, "digest")))
+    return Anchor(_text(item, "path"), _text(item, "symbol"), _harmless(bytes.fromhex(_raw(item, "digest"))))
 
 
 def _object(value: object) -> dict[str, Any]:
@@ -244,20 +243,27 @@ def _object(value: object) -> dict[str, Any]:
     return value
 
 
-def _text(record: dict[str, Any], name: str) -> str:
+def _text(record: dict[str, Any], name: str) -> Clean:
+    """A field that holds a name, an id or a path, without what is certainly a secret."""
+    return redact_name(_raw(record, name))
+
+
+def _raw(record: dict[str, Any], name: str, *, most: int = _LONGEST_NAME) -> str:
     value = record.get(name)
     if value is None:
         return ""
-    if isinstance(value, str | int):
-        return clean(str(value))
-    raise SourceError(f"'{name}' is not a text")
+    if not isinstance(value, str | int):
+        raise SourceError(f"'{name}' is not a text")
+    if len(text := clean(str(value))) > most:
+        raise SourceError(f"{name} longer than {most:,} characters")
+    return text
 
 
-def _texts(record: dict[str, Any], name: str) -> list[str]:
+def _texts(record: dict[str, Any], name: str) -> list[Clean]:
     value = record.get(name) or []
     if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
         raise SourceError(f"'{name}' is not a list of texts")
-    return [clean(item) for item in value]
+    return [redact_name(clean(item)[:_LONGEST_NAME]) for item in value]
 
 
 def _session_id(record: dict[str, Any]) -> str | None:
@@ -275,5 +281,13 @@ def _moment(record: dict[str, Any], name: str) -> int | None:
 
 
 def _bytes(record: dict[str, Any], name: str) -> bytes | None:
-    value = record.get(name)
-    return None if value is None else base64.b64decode(_text(record, name), validate=True)
+    if record.get(name) is None:
+        return None
+    return _harmless(base64.b64decode(_raw(record, name, most=MAX_TEXT_CHARACTERS), validate=True))
+
+
+def _harmless(data: bytes) -> bytes:
+    """Bytes that do not spell a secret."""
+    if redact(data.decode("latin-1")).kinds:
+        raise SourceError("a secret where a vector or a digest should be")
+    return data

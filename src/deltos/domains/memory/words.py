@@ -8,7 +8,8 @@ import unicodedata
 from dataclasses import dataclass
 
 WORD = re.compile(r"[^\W_]+")
-_PART = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|\d+")
+# The words inside a name: `HTTPServer2` is HTTP, Server, 2.
+PART = re.compile(r"[A-Z](?:[a-z]++|(?:[A-Z](?![a-z]))*+)|[a-z]++|\d++")
 # Something that looks like code: a dotted, snake or camel name, or a path.
 _IDENTIFIER = re.compile(r"[A-Za-z_][\w./-]*[A-Za-z0-9_]")
 _LABEL = r"\s*([^\n:]{1,40}):\s"
@@ -77,7 +78,7 @@ def identifiers(text: str) -> list[str]:
 
 def words_inside(names: list[str]) -> str:
     """The plain words that identifiers and paths are made of, space-separated, each once."""
-    parts = (part.lower() for name in names for part in _PART.findall(name))
+    parts = (part.lower() for name in names for part in PART.findall(name))
     return " ".join(dict.fromkeys(part for part in parts if len(part) > 1))
 
 

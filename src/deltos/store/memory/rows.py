@@ -7,7 +7,7 @@ times as fast.
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, NewType
 
 if TYPE_CHECKING:
     import sqlite3
@@ -25,6 +25,10 @@ _JOINED = f"""FROM observation o JOIN project p ON p.key = o.project
     JOIN session s ON s.key = o.place >> {POSITION_BITS}"""
 
 
+# A text without secrets. Only what takes them out makes one (domains/memory/redact.py), and only such texts are stored.
+Clean = NewType("Clean", str)
+
+
 class Anchor(NamedTuple):
     """The state of a file, or of one symbol in it, when an observation about it was written."""
 
@@ -37,14 +41,14 @@ class Observation(NamedTuple):
     """Something worth knowing later. Times are microseconds since 1970 in UTC."""
 
     place: int
-    id: str
-    text: str
-    kind: str
-    source: str
+    id: Clean
+    text: Clean
+    kind: Clean
+    source: Clean
     project_id: str
     session_id: str | None
-    files: tuple[str, ...]
-    symbols: tuple[str, ...]
+    files: tuple[Clean, ...]
+    symbols: tuple[Clean, ...]
     created_at: int
     updated_at: int
     deleted_at: int | None
@@ -56,14 +60,14 @@ class Observation(NamedTuple):
 class NewObservation(NamedTuple):
     """An observation that has no place yet; `names` holds the words inside its identifiers and paths."""
 
-    id: str
-    text: str
-    kind: str
-    source: str
+    id: Clean
+    text: Clean
+    kind: Clean
+    source: Clean
     created_at: int
-    names: str = ""
-    files: tuple[str, ...] = ()
-    symbols: tuple[str, ...] = ()
+    names: Clean = Clean("")
+    files: tuple[Clean, ...] = ()
+    symbols: tuple[Clean, ...] = ()
     updated_at: int | None = None
     deleted_at: int | None = None
     embedding: bytes | None = None
@@ -154,7 +158,7 @@ def newest(
     return sorted(found, reverse=True)[:limit]
 
 
-def texts_of(joined: str) -> tuple[str, ...]:
+def texts_of(joined: str) -> tuple[Clean, ...]:
     """The texts in a cell that holds several."""
     return tuple(json.loads(joined)) if joined else ()
 

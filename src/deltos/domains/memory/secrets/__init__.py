@@ -1,4 +1,4 @@
-"""Finds secrets in a text: what is recognised by itself, by its name, by its surroundings, by the command it is given to.
+"""Finds secrets in a text: by their own form, by their name, by their surroundings, by the command they are given to.
 
 Nothing here searches with a pattern that could take more than linear time: literals are found with `str.find`, and
 patterns look a bounded number of characters ahead from there.
@@ -12,7 +12,7 @@ from deltos.domains.memory.secrets.arguments import find_arguments
 from deltos.domains.memory.secrets.blocks import find_blocks, public_blocks
 from deltos.domains.memory.secrets.names import find_named
 from deltos.domains.memory.secrets.shapes import find_shapes
-from deltos.domains.memory.secrets.spans import Span, merged
+from deltos.domains.memory.secrets.spans import Span, lower, merged
 from deltos.domains.memory.secrets.tokens import find_tokens, long_words
 
 __all__ = ["Span", "find_secrets"]
@@ -41,12 +41,6 @@ def _found(text: str) -> list[Span]:
     ]
     public = public_blocks(text, lowered)
     return [span for span in spans if not any(start <= span.start < end for start, end in public)]
-
-
-def lower(text: str) -> str:
-    """The text in lower case, letter for letter at the same places."""
-    lowered = text.lower()
-    return lowered if len(lowered) == len(text) else text.replace("\u0130", "I").lower()
 
 
 def _found_unescaped(text: str) -> list[Span]:

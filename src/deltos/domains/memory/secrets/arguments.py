@@ -150,7 +150,12 @@ def _judged(word: Word, sign: str, skip: int = 0) -> Span | None:
             value = user  # a key in place of a user: `curl -u sk_live_…:`
     if value.startswith("pass:"):
         start, value = start + 5, value[5:]
-    if value.startswith(("env:", "file:", "fd:", "-")) or len(value) < 3 or is_placeholder(value) or is_type_name(value):
+    if (
+        value.startswith(("env:", "file:", "fd:", "-"))
+        or len(value) < 3
+        or is_placeholder(value)
+        or is_type_name(value)
+    ):
         return None
     return Span(start, start + len(value), "password")
 
@@ -163,6 +168,7 @@ def _piped(text: str, lowered: str, at: int) -> Iterator[Span]:
     end = words[0].start + len(words[0].text)
     joined = text.find("|", end, end + 4)
     reader = lowered[joined : joined + 160].partition("\n")[0] if joined >= 0 else ""
-    if any(mark in reader for mark in _READS_PASSWORDS) and not is_number(words[0].text):
-        if not is_placeholder(words[0].text):
-            yield Span(words[0].start, end, "password")
+    if is_number(words[0].text) or is_placeholder(words[0].text):
+        return
+    if any(mark in reader for mark in _READS_PASSWORDS):
+        yield Span(words[0].start, end, "password")

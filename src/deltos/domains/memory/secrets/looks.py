@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
-# The words inside a name: `HTTPServer2` is HTTP, Server, 2.
-PART = re.compile(r"[A-Z](?:[a-z]++|(?:[A-Z](?![a-z]))*+)|[a-z]++|[0-9]++")
+from deltos.domains.memory.words import PART
+
 _SWITCH = re.compile(r"[a-z](?=[A-Z0-9])|[A-Z](?=[0-9])|[0-9](?=[A-Za-z])")
 _PIECE = re.compile(r"[A-Za-z0-9]++")
 _DIGIT = re.compile(r"[0-9]")
@@ -42,13 +42,12 @@ _TYPE_NAMES = frozenset(
 )
 # What people write where a secret would stand, in examples, tests and templates: whole values,
 _PLACEHOLDERS = frozenset(
-    """secret secrets password passwords passwd passphrase pass pwd pw token tokens key keys credential credentials user
-    username login admin root test tests testing tester testpw testclient foo bar baz qux foobar spam eggs bacon ham
-    example examples sample dummy fake mock stub placeholder changeme changeit change replace replaceme redacted removed
-    hidden masked value string qwerty letmein sekrit s3krit abc abcd abcdef abc123 xyz none null hunter2 wrong
-    incorrect bad good invalid something anything nothing whatever here todo fixme yes no blue red green default old new
-    nopasswd nopassword notsecret insecure unknown empty blank current confirm confirmation postgres mysql guest django
-    rails newuser myuser mypass badpass""".split()
+    """secret secrets password passwords passwd passphrase pass pwd pw token tokens key keys credential credentials
+    user username login admin root test tests testing tester testpw foo bar baz qux foobar spam eggs bacon ham
+    example examples sample dummy fake mock stub placeholder changeme changeit change replace replaceme
+    redacted removed hidden masked value string abc abcd abcdef xyz none null invalid something here todo
+    fixme yes no default nopasswd nopassword notsecret insecure unknown empty blank current confirm
+    confirmation postgres mysql guest django rails mypass badpass""".split()
 )
 # and values made of nothing but these.
 _PLACEHOLDER_PARTS = frozenset(
@@ -57,14 +56,15 @@ _PLACEHOLDER_PARTS = frozenset(
     correct invalid valid bad good not is no default raw plain clear user users username admin root name here goes put
     replace change me with in for of and to from real super very top only insert enter value string access api auth
     client server app service private public db database session id x xx xxx xxxx foo bar baz generated random long hash
-    hashed encoded encrypted salt base option setting settings cmd field input form confirm confirmation reset""".split()
+    hashed encoded encrypted salt base option setting settings cmd field input form confirm confirmation
+    reset""".split()
 )
 _SEQUENCES = "1234567890" * 8 + "abcdefghijklmnopqrstuvwxyz" + "0123456789abcdef" * 8
 
 
 @lru_cache(4096)
 def is_placeholder(value: str) -> bool:
-    """Whether a value only stands for a secret: `changeme`, `<password>`, `your-api-key`, `xxx`, `12345`, `${TOKEN}`."""
+    """Whether a value only stands for a secret: `changeme`, `<password>`, `your-api-key`, `xxx`, `${TOKEN}`."""
     plain = value.strip().strip("\"'`")
     if not plain or plain.startswith(_TEMPLATES) or "[redacted" in plain or plain.endswith("..."):
         return True
@@ -91,8 +91,9 @@ def _is_repeated(value: str) -> bool:
 def _is_made_of_placeholders(value: str) -> bool:
     if len(value) > 12 and _DIGIT.search(value):
         return False
-    parts = PART.findall(value)
-    return bool(parts) and all(len(part) == 1 or part.lower() in _PLACEHOLDER_PARTS for part in parts)
+    parts = [part.lower() for part in PART.findall(value)]
+    words = [part for part in parts if len(part) > 1]
+    return bool(words) and all(word in _PLACEHOLDER_PARTS for word in words) and len(parts) < 3 * len(words)
 
 
 @lru_cache(4096)

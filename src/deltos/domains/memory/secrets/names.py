@@ -8,7 +8,6 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from deltos.domains.memory.secrets.looks import (
-    PART,
     has_digit_and_letter,
     is_chosen,
     is_code,
@@ -22,6 +21,7 @@ from deltos.domains.memory.secrets.looks import (
     is_word_like,
 )
 from deltos.domains.memory.secrets.spans import WORD_END, Span, line_around, past_blanks, places, run_end
+from deltos.domains.memory.words import PART
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -59,14 +59,15 @@ _PASSWORD_WORDS = frozenset(
 )
 _PASSWORD_ENDS = ("password", "passwd", "passphrase", "passcode")
 _SECRET_WORDS = frozenset(
-    """secret secrets token tokens credential credentials creds cred apikey authkey accesskey privatekey secretkey authtoken
-    accesstoken apitoken jwt mnemonic signing authorization auth clientsecret appsecret apisecret secrettoken pat
-    presharedkey sharedkey accountkey licensekey wif samlresponse samlrequest dockerconfigjson otp totp seed""".split()
+    """secret secrets token tokens credential credentials creds cred apikey authkey accesskey privatekey secretkey
+    authtoken accesstoken apitoken jwt mnemonic signing authorization auth clientsecret appsecret apisecret
+    secrettoken pat presharedkey sharedkey accountkey licensekey wif samlresponse samlrequest dockerconfigjson
+    otp totp seed""".split()
 )
 # What makes a `key` a secret one.
 _KEYS = frozenset(
-    """api access secret private auth account encryption signing master service client shared license app storage deploy ssh
-    admin subscription functions session cookie hmac aes rsa jwt registration preshared crypto cipher webhook server
+    """api access secret private auth account encryption signing master service client shared license app storage deploy
+    ssh admin subscription functions session cookie hmac aes rsa jwt registration preshared crypto cipher webhook server
     fernet sharedaccess decryption host tls ssl gpg pgp apns integration ingest write merchant""".split()
 )
 _WEAK_WORDS = frozenset(
@@ -75,8 +76,8 @@ _WEAK_WORDS = frozenset(
 _TELLING_ENDS = (*_PASSWORD_ENDS, "secret", "token", "key", "sessid", "session")
 # Words that may follow the telling one: `password_prod`, `secret_key_base`, `token2`.
 _QUALIFIERS = frozenset(
-    """base value val prod production dev development staging stage test testing live old new current previous data raw plain
-    text b64 base64 enc encrypted default primary secondary main backup local remote eu us id param string str env
+    """base value val prod production dev development staging stage test testing live old new current previous data raw
+    plain text b64 base64 enc encrypted default primary secondary main backup local remote eu us id param string str env
     header first second literal hash""".split()
 )
 _SIGNS = ("=>", ":=", "===", "==", "=", "?=", "::", ":", "->", "→", ">", ",", "|")
@@ -123,7 +124,7 @@ def _name_around(text: str, lowered: str, at: int, size: int) -> tuple[int, int]
     while end < len(text) - 1 and text[end] == "." and text[end + 1].isalnum() and end - at < _LONGEST_NAME:
         end = run_end(text, end + 1, WORD_END, most=_LONGEST_NAME)
     word_before = lowered[max(0, start - 14) : start].rpartition(" ")[0].rpartition(" ")[2]
-    if text[start - 1 : start] == " " and word_before in _KEYS:
+    if text[start - 1 : start] == " " and text[start] != "-" and word_before in _KEYS:
         start -= len(word_before) + 1
     return start, end
 
@@ -150,13 +151,11 @@ def _is_secret_key(words: list[str]) -> bool:
 
 
 def _is_telling(word: str) -> bool:
-    return (
-        word in _PASSWORD_WORDS or word in _SECRET_WORDS or word in _WEAK_WORDS or word.endswith(_TELLING_ENDS)
-    )
+    return word in _PASSWORD_WORDS or word in _SECRET_WORDS or word in _WEAK_WORDS or word.endswith(_TELLING_ENDS)
 
 
 def _value_after(text: str, start: int, end: int) -> Value | None:
-    """The value that belongs to the name at [start, end): what follows a sign, a flag, a verb or nothing but a blank."""
+    """The value that belongs to the name at [start, end): what follows a sign, a flag, a verb or a blank."""
     closed = end
     while closed < len(text) and closed - end < 6 and text[closed] in _CLOSERS:
         closed += 1

@@ -1,9 +1,9 @@
-"""Secrets that their surroundings give away: in addresses, headers, cookies, hashes, manifests and lists of credentials."""
+"""Secrets that their surroundings give away: addresses, headers, cookies, hashes, manifests, lists of credentials."""
 
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from deltos.domains.memory.secrets.looks import (
     has_digit_and_letter,
@@ -21,11 +21,21 @@ from deltos.domains.memory.secrets.spans import BLANK, TOKEN_END, Span, line_aro
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    Finder = Callable[[str, str, int], Iterator[Span]]
+    Finder = Callable[["Source", int], Iterator[Span]]
+
+
+class Source(NamedTuple):
+    """A text, and the same in lower case."""
+
+    text: str
+    lowered: str
+
 
 _ADDRESS_END = re.compile(r"[\s\"'`<>\\]")
 _CREDENTIAL_END = re.compile(r"[\s\"'`<>,;\\()\[\]{}]")
 _HASH_END = re.compile(r"[^\w./$=,+:-]")
+_QUOTE_OR_LINE = re.compile(r"[\"'`\n\\]")
+_EQUALS = re.compile(r"=")
 _HOST = re.compile(r"[A-Za-z0-9_\[*{$%-]")
 _PORT = re.compile(r"\d{1,5}(?=[/?#]|$)")
 _SCHEME = re.compile(r"[A-Za-z0-9-]{2,20}")
@@ -34,8 +44,8 @@ _COOKIE_ATTRIBUTES = frozenset("path domain expires max-age samesite version pri
 _SESSION_NAMES = ("sess", "sid", "auth", "token", "csrf", "remember", "jwt")
 _SECRET_NAMES = ("pass", "secret", "token", "key", "cred", "pwd")
 # How the hashes of passwords begin: with a `$`, before one, or in braces.
-_HASHES = ("$2a$", "$2b$", "$2y$", "$2x$", "$argon2", "$scrypt$", "$pbkdf2", "$bcrypt-sha256$", "$1$", "$5$", "$6$", "$7$",
-    "$y$", "$gy$", "$apr1$", "$p$", "$h$", "$s$")  # fmt: skip
+_HASHES = ("$2a$", "$2b$", "$2y$", "$2x$", "$argon2", "$scrypt$", "$pbkdf2", "$bcrypt-sha256$", "$1$", "$5$", "$6$",
+    "$7$", "$y$", "$gy$", "$apr1$", "$p$", "$h$", "$s$")  # fmt: skip
 _HASH_NAMES = ("pbkdf2_sha1", "pbkdf2_sha256", "pbkdf2_sha512", "bcrypt_sha256", "scrypt", "argon2", "sha1", "md5")
 _SHORTEST_HASH = 22
 _LDAP_HASHES = ("{sha", "{ssha", "{smd5}", "{md5}", "{crypt}", "{bcrypt}")
@@ -59,10 +69,11 @@ _SQL_LEADS = ("identified by", "with password", "encrypted password", "identifie
 
 def find_shapes(text: str, lowered: str) -> Iterator[Span]:
     """Everything that this module knows, in no order."""
+    source = Source(text, lowered)
     for finder, marks in _FINDERS:
         for mark in marks:
             for at in places(lowered, mark):
-                yield from finder(text, lowered, at)
+                yield from finder(source, at)
     yield from _addresses(text)
     yield from _after_marks(text, lowered)
     yield from _hashes(text, lowered)
@@ -99,16 +110,27 @@ def _host_sign(rest: str) -> int:
     return rest.find("@", authority, authority + 80)
 
 
-def _oracle(text: str, lowered: str, at: int) -> Iterator[Span]:
+def _netrc(source: Source, at: int) -> Iterator[Span]:
+    """`machine … login … password …`, on one line or on three."""
+    words = source.text[at : at + 400].split(maxsplit=6)
+    if len(words) > 5 and (words[2].lower(), words[4].lower()) == ("login", "password"):
+        start = source.text.find(words[5], source.lowered.find("password", at) + len("password"))
+        if not words[5].startswith(("<", "$", "{", "[")):
+            yield Span(start, start + len(words[5]), "netrc-password")
+
+
+def _oracle(source: Source, at: int) -> Iterator[Span]:
     """`jdbc:oracle:thin:user/password@host`."""
+    text = source.text
     rest = text[at : run_end(text, at, _ADDRESS_END, most=300)]
     slash, sign = rest.find("/"), rest.rfind("@")
     if 0 < slash < sign and slash + 1 < sign:
         yield Span(at + slash + 1, at + sign, "connection-string")
 
 
-def _authorization(text: str, lowered: str, at: int) -> Iterator[Span]:
+def _authorization(source: Source, at: int) -> Iterator[Span]:
     """What follows `Authorization:`, whatever scheme it names."""
+    text = source.text
     at += len("authorization")
     while text[at : at + 1] in ("\\", '"', "'", "`", "]", ")"):
         at += 1
@@ -120,9 +142,6 @@ def _authorization(text: str, lowered: str, at: int) -> Iterator[Span]:
         at += 1
     end = min(run_end(text, at, _QUOTE_OR_LINE), at + 4_000)
     yield from _scheme_and_credential(text, at, end)
-
-
-_QUOTE_OR_LINE = re.compile(r"[\"'`\n\\]")
 
 
 def _scheme_and_credential(text: str, at: int, end: int) -> Iterator[Span]:
@@ -138,16 +157,18 @@ def _scheme_and_credential(text: str, at: int, end: int) -> Iterator[Span]:
         yield Span(at, at + len(value), "authorization")
 
 
-def _bearer(text: str, lowered: str, at: int) -> Iterator[Span]:
+def _bearer(source: Source, at: int) -> Iterator[Span]:
     """`Bearer …` without its header's name."""
+    text = source.text
     at = past_blanks(text, run_end(text, at, BLANK))
     value = text[at : run_end(text, at, _CREDENTIAL_END)]
     if len(value) > 11 and is_secretive(value):
         yield Span(at, at + len(value), "authorization")
 
 
-def _digest_response(text: str, lowered: str, at: int) -> Iterator[Span]:
+def _digest_response(source: Source, at: int) -> Iterator[Span]:
     """The answer to a challenge: `response="…"`, `mac="…"`."""
+    text = source.text
     start = run_end(text, at, _EQUALS) + 1
     start += text[start : start + 1] == '"'
     value = text[start : run_end(text, start, TOKEN_END)]
@@ -155,11 +176,9 @@ def _digest_response(text: str, lowered: str, at: int) -> Iterator[Span]:
         yield Span(start, start + len(value), "authorization")
 
 
-_EQUALS = re.compile(r"=")
-
-
-def _cookies(text: str, lowered: str, at: int) -> Iterator[Span]:
+def _cookies(source: Source, at: int) -> Iterator[Span]:
     """The values of a cookie header; those that are long or random, or that belong to a session."""
+    text = source.text
     sign = past_blanks(text, at + len("cookie"))
     sign += text[sign : sign + 1] in ('"', "'")
     if text[sign : sign + 1] not in (":", "="):
@@ -194,8 +213,9 @@ def _after_marks(text: str, lowered: str) -> Iterator[Span]:
                 yield Span(start, start + len(value), kind)
 
 
-def _docker_auth(text: str, lowered: str, at: int) -> Iterator[Span]:
+def _docker_auth(source: Source, at: int) -> Iterator[Span]:
     """`"auth": "dXNlcjpwYXNz"`."""
+    text = source.text
     opening = text.find('"', at + len('"auth"'), at + 16)
     value = text[opening + 1 : run_end(text, opening + 1, TOKEN_END)] if opening >= 0 else ""
     if len(value) > 7 and ":" in text[at + 6 : opening] and not is_word_like(value):
@@ -252,16 +272,18 @@ def _manifests(text: str, lowered: str) -> Iterator[Span]:
         place += len(line) + 1
 
 
-def _dump(text: str, lowered: str, at: int) -> Iterator[Span]:
+def _dump(source: Source, at: int) -> Iterator[Span]:
     """`user:500:LM hash:NT hash:::`, as Windows' accounts are dumped."""
+    text = source.text
     start = line_around(text, at)[0]
     fields = text[start:at].split(":")
     if len(fields) >= 4 and all(_HEX32.fullmatch(field) for field in fields[-2:]):
         yield Span(at - 65, at, "password-hash")
 
 
-def _pgpass(text: str, lowered: str, at: int) -> Iterator[Span]:
+def _pgpass(source: Source, at: int) -> Iterator[Span]:
     """`host:port:database:user:password`, as psql keeps them."""
+    text = source.text
     start, end = line_around(text, at)
     fields = text[start:end].rstrip().split(":")
     if len(fields) != 5 or " " in text[start:end].strip() or len(fields[4]) < 3:
@@ -271,8 +293,9 @@ def _pgpass(text: str, lowered: str, at: int) -> Iterator[Span]:
         yield Span(begin, begin + len(fields[4]), "pgpass")
 
 
-def _credentials(text: str, lowered: str, at: int) -> Iterator[Span]:
+def _credentials(source: Source, at: int) -> Iterator[Span]:
     """`log in as admin / …`, `credentials are admin:…`; the pair may stand before the word too."""
+    text = source.text
     line_start, line_end = line_around(text, at)
     start, end = max(line_start, at - 60), min(line_end, at + 90)
     for sign in ("/", ":"):
@@ -289,14 +312,18 @@ def _is_paired(value: str) -> bool:
     return len(value) > 5 and "/" not in value and has_digit_and_letter(value) and is_secretive(value)
 
 
-def _variable(text: str, lowered: str, at: int) -> Iterator[Span]:
+def _variable(source: Source, at: int) -> Iterator[Span]:
     """The default of a Terraform variable that is named or marked as secret."""
+    text = source.text
     opening = text.find("{", at, at + 120)
     if opening < 0 or '"' not in text[at:opening] or "\n" in text[at:opening]:
         return
     end = text.find(_BLOCK_END, opening, opening + 2_000)
     end = end if end >= 0 else min(len(text), opening + 2_000)
-    if not any(word in lowered[at:opening] for word in _SECRET_NAMES) and "sensitive" not in lowered[opening:end]:
+    if (
+        not any(word in source.lowered[at:opening] for word in _SECRET_NAMES)
+        and "sensitive" not in source.lowered[opening:end]
+    ):
         return
     default = text.find("default", opening, end)
     first = text.find('"', default, line_around(text, default)[1]) if default >= 0 else -1
@@ -305,9 +332,10 @@ def _variable(text: str, lowered: str, at: int) -> Iterator[Span]:
         yield Span(first + 1, last, "terraform-default")
 
 
-def _sql(text: str, lowered: str, at: int) -> Iterator[Span]:
+def _sql(source: Source, at: int) -> Iterator[Span]:
     """`IDENTIFIED BY '…'`, `WITH PASSWORD '…'`."""
-    lead = next((lead for lead in _SQL_LEADS if lowered.startswith(lead, at)), "")
+    text = source.text
+    lead = next((lead for lead in _SQL_LEADS if source.lowered.startswith(lead, at)), "")
     opening = past_blanks(text, at + len(lead))
     if lead and text[opening : opening + 1] == "'":
         end = text.find("'", opening + 1, opening + 300)
@@ -317,6 +345,7 @@ def _sql(text: str, lowered: str, at: int) -> Iterator[Span]:
 
 
 _FINDERS: tuple[tuple[Finder, tuple[str, ...]], ...] = (
+    (_netrc, ("machine ",)),
     (_oracle, ("jdbc:oracle:",)),
     (_authorization, ("authorization",)),
     (_bearer, ("bearer ", "basic ", "ssws ", "api-token ")),

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
 LONGEST_RUN = 4_000
+_VAGUE_KINDS = ("authorization", "password", "secret", "high-entropy")
 BLANK = re.compile(r"\s")
 TOKEN_END = re.compile(r"[^A-Za-z0-9_+/=~%.$-]")
 WORD_END = re.compile(r"[^A-Za-z0-9_-]")
@@ -27,15 +28,27 @@ class Span(NamedTuple):
     kind: str
 
 
+def lower(text: str) -> str:
+    """The text in lower case, letter for letter at the same places."""
+    lowered = text.lower()
+    return lowered if len(lowered) == len(text) else text.replace("\u0130", "I").lower()
+
+
 def merged(spans: Iterable[Span]) -> list[Span]:
-    """The spans in order, overlapping ones as one; it has the kind of the one that begins first."""
+    """The spans in order, overlapping ones as one; it has the kind of the first that tells most."""
     joined: list[Span] = []
     for span in sorted(spans):
         if joined and span.start < joined[-1].end:
-            joined[-1] = joined[-1]._replace(end=max(joined[-1].end, span.end))
+            last = joined[-1]
+            kind = min(last.kind, span.kind, key=_vagueness)
+            joined[-1] = Span(last.start, max(last.end, span.end), kind)
         elif span.start < span.end:
             joined.append(span)
     return joined
+
+
+def _vagueness(kind: str) -> int:
+    return _VAGUE_KINDS.index(kind) + 1 if kind in _VAGUE_KINDS else 0
 
 
 def places(lowered: str, literal: str) -> Iterator[int]:

@@ -99,10 +99,7 @@ _MORE_TOKENS = (
     ("mapbox-token", "sk.eyJ", 40),
     ("twitter-bearer", "AAAAAAAAAAAAAAAAAAAAA", 40),
     ("bitcoin-key", "xprv", 90),
-    ("aws-access-key", "AKIA", 16),
-    ("aws-access-key", "ASIA", 16),
-    ("aws-access-key", "ABIA", 16),
-    ("aws-access-key", "ACCA", 16),
+    ("openai-key", "sk-", 32),
     ("jwt", "eyJ", 24),
     ("deltos-token", "dlt_", 20),
     ("shippo-token", "shippo_", 24),
@@ -115,10 +112,19 @@ _MORE_TOKENS = (
 )
 # Tokens whose signs inside tell: kind, such a sign, the pattern.
 _MARKED = (
+    ("aws-access-key", "A", re.compile(r"(?<![A-Z0-9])A(?:KIA|SIA|BIA|CCA|3T[A-Z0-9])[A-Z0-9]{16}(?![A-Za-z0-9])")),
     ("telegram-token", ":", re.compile(r"(?<![0-9])[0-9]{6,12}:[A-Za-z0-9_-]{30,50}+")),
     ("asana-token", ":", re.compile(r"(?<![0-9])[0-9]/[0-9]{10,20}(?:/[0-9]{10,20})?:[0-9a-f]{32}")),
-    ("discord-token", ".", re.compile(r"(?<![A-Za-z0-9_-])[MNO][A-Za-z0-9_-]{20,28}\.[A-Za-z0-9_-]{6}\.[A-Za-z0-9_-]{20,60}+")),
-    ("terraform-token", ".atlasv1.", re.compile(r"(?<![A-Za-z0-9])[A-Za-z0-9]{10,20}\.atlasv1\.[A-Za-z0-9_=-]{20,100}+")),
+    (
+        "discord-token",
+        ".",
+        re.compile(r"(?<![A-Za-z0-9_-])[MNO][A-Za-z0-9_-]{20,28}\.[A-Za-z0-9_-]{6}\.[A-Za-z0-9_-]{20,60}+"),
+    ),
+    (
+        "terraform-token",
+        ".atlasv1.",
+        re.compile(r"(?<![A-Za-z0-9])[A-Za-z0-9]{10,20}\.atlasv1\.[A-Za-z0-9_=-]{20,100}+"),
+    ),
     ("sendgrid-key", "SG.", re.compile(r"SG\.[A-Za-z0-9_-]{10,40}\.?[A-Za-z0-9_-]{10,60}+")),
     ("airtable-token", "pat", re.compile(r"(?<![A-Za-z0-9])pat[A-Za-z0-9]{14}\.[0-9a-f]{20,64}+")),
     ("facebook-token", "|", re.compile(r"(?<![0-9])[0-9]{15,16}\|[A-Za-z0-9_-]{27,40}")),
@@ -132,13 +138,15 @@ _WORDS_OF_SECRECY = re.compile(
     r"(?<![a-z])(?:pass|secret|tokens?\b|key|auth|cred|pwd|login|bearer|signature)|password|passwd|secret|token\b|"
     r"(?:api|access|auth|private)key"
 )
-_WORDS_OF_DIGESTS = re.compile(r"commit|sha-?[0-9]|hash|digest|checksum|md5|rev(?:ision|-parse)?\b|etag|sum\b|tree\b|blob\b|id\b", re.IGNORECASE)
+_WORDS_OF_DIGESTS = re.compile(
+    r"commit|sha-?[0-9]|hash|digest|checksum|md5|rev(?:ision|-parse)?\b|etag|sum\b|tree\b|blob\b|id\b", re.IGNORECASE
+)
 # Random, and everybody may see it: digests of files, public keys.
 _DIGEST = re.compile(r"(?:sha(?:1|224|256|384|512)|md5|h1)[-_:=]|AAAA[BCE][23N]")
 _ODD_CASE = re.compile(r"[a-z](?=[A-Z])")
 _KEY_WIDTHS = (64, 70)
 # What stands before them, or before pictures and the ids of messages.
-_PUBLIC_BEFORE = (";base64,", "ssh-rsa ", "ssh-dss ", "ssh-ed25519 ", "sha256 ", "integrity=\"", "integrity: ")
+_PUBLIC_BEFORE = (";base64,", "ssh-rsa ", "ssh-dss ", "ssh-ed25519 ", "sha256 ", 'integrity="', "integrity: ")
 
 
 @cache
@@ -164,8 +172,8 @@ def find_tokens(text: str, lowered: str, words: list[tuple[int, str]]) -> Iterat
     for start, word in words:
         for kind, literal, least in known:
             yield from _beginning_with(start, word, kind, literal, least)
+        yield from _marked(start, word)
         if _DIGIT.search(word):
-            yield from _marked(start, word)
             yield from _random(text, lowered, start, word)
 
 

@@ -1,0 +1,142 @@
+"""A hook's input, which gives nothing away unredacted: its JSON is private to it, and who asks for a text gets it
+without secrets, before anything is picked out of it or shortened."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from deltos.domains.memory.redact import redact_long, redact_name
+from deltos.errors import BadArgument
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from deltos.store.memory.rows import Clean
+
+# More than an agent's largest tool answer; what is longer is not worth the time of the agent that waits.
+LARGEST_INPUT = 8_000_000
+# How much of one text is redacted, and of all texts of one event: about 15 ms of CPU time. What is left out is counted
+# in the text.
+MOST_OF_A_TEXT = 32_000
+MOST_OF_ALL = 120_000
+_LEAST_OF_A_TEXT = 2_000
+_LONGEST_NAME = 4_000
+# Where the fields of an answer keep what they say.
+_SAYING = ("stdout", "stderr", "error", "output", "llmContent", "result", "text", "content", "returnDisplay")
+_DEEPEST = 40
+
+
+class Allowance:
+    """How many characters may still be redacted for one event."""
+
+    def __init__(self, characters: int = MOST_OF_ALL) -> None:
+        self._left = characters
+
+    def clean(self, text: str) -> Clean:
+        """A text without secrets; shortened when it is long or when little is left."""
+        most = max(_LEAST_OF_A_TEXT, min(MOST_OF_A_TEXT, self._left))
+        self._left -= min(len(text), most)
+        return redact_long(text, most=most)
+
+
+class Payload:
+    """Fields of a hook's input, by name. Gives clean texts, numbers and flags, never what was received."""
+
+    def __init__(self, fields: Mapping[str, Any], allowance: Allowance | None = None) -> None:
+        self._fields = fields
+        self._allowance = allowance or Allowance()
+
+    @classmethod
+    def parse(cls, raw: bytes) -> Payload:
+        """The input of a hook, as it came on standard input."""
+        if len(raw) > LARGEST_INPUT:
+            raise BadArgument(f"The hook's input has {len(raw):,} bytes; more than {LARGEST_INPUT:,} are not read")
+        try:
+            fields = json.loads(raw.decode("utf-8", "replace") or "{}")
+        except (ValueError, RecursionError) as exc:
+            raise BadArgument(f"The hook's input is not JSON ({exc})") from None
+        if not isinstance(fields, dict):
+            raise BadArgument("The hook's input is not a JSON object")
+        return cls(fields)
+
+    def __bool__(self) -> bool:
+        return bool(self._fields)
+
+    def __contains__(self, name: str) -> bool:
+        return name in self._fields
+
+    def text(self, *names: str) -> Clean:
+        """The first of these fields that holds a text, without secrets."""
+        return self._allowance.clean(self._raw(names))
+
+    def name(self, *names: str) -> Clean:
+        """The first of these fields that holds a name, an id or a path, without what is certainly a secret."""
+        return redact_name(self._raw(names)[:_LONGEST_NAME])
+
+    def line(self, *names: str) -> Clean:
+        """The first of these fields that holds a text or a list of words, as one text."""
+        for name in names:
+            if isinstance(words := self._fields.get(name), list):
+                return self._allowance.clean(" ".join(map(str, words)))
+        return self.text(*names)
+
+    def folder(self) -> Path | None:
+        """The folder that the agent works in. A path, not a text: memory redacts it before it keeps it."""
+        roots = self._fields.get("workspace_roots")
+        first = roots[0] if isinstance(roots, list) and roots and isinstance(roots[0], str) else ""
+        given = self._raw(("cwd",)) or first
+        return Path(given) if given and "\0" not in given else None
+
+    def said(self, *names: str) -> Clean:
+        """What the first of these fields says, whatever shape it has, as one text."""
+        field = next((name for name in names if name in self._fields), "")
+        return self._allowance.clean("\n".join(dict.fromkeys(filter(None, _said(self._fields.get(field, ""))))))
+
+    def part(self, name: str) -> Payload:
+        """The fields inside a field; none when it has none."""
+        inner = self._fields.get(name)
+        return Payload(inner if isinstance(inner, dict) else {}, self._allowance)
+
+    def parts(self, name: str) -> list[Payload]:
+        """The objects of a list."""
+        items = self._fields.get(name)
+        return (
+            [Payload(item, self._allowance) for item in items if isinstance(item, dict)]
+            if isinstance(items, list)
+            else []
+        )
+
+    def joined(self, name: str) -> Payload:
+        """These fields with those inside a field, which go before."""
+        inner = self._fields.get(name)
+        return Payload({**self._fields, **inner}, self._allowance) if isinstance(inner, dict) else self
+
+    def number(self, *names: str) -> int | None:
+        """The first of these fields that holds a whole number."""
+        return next((value for name in names if isinstance(value := self._fields.get(name), int)), None)
+
+    def is_set(self, name: str) -> bool:
+        """Whether a field holds anything that counts as true."""
+        return bool(self._fields.get(name))
+
+    def is_false(self, name: str) -> bool:
+        """Whether a field says false."""
+        return self._fields.get(name) is False
+
+    def _raw(self, names: tuple[str, ...]) -> str:
+        return next((value for name in names if isinstance(value := self._fields.get(name), str) and value), "")
+
+
+def _said(answer: object, depth: int = 0) -> Iterator[str]:
+    """The texts of an answer, in its order."""
+    if isinstance(answer, str):
+        yield answer
+    elif isinstance(answer, list) and depth < _DEEPEST:
+        for item in answer:
+            yield from _said(item, depth + 1)
+    elif isinstance(answer, dict) and depth < _DEEPEST:
+        for name in _SAYING:
+            if answer.get(name):
+                yield from _said(answer[name], depth + 1)
