@@ -41,6 +41,9 @@ PROGRESS_SECONDS = 1.0
 STALE_PEAK_BYTES = 16_000_000
 RECENT_SHARE = 0.5
 MAX_KEPT_INPUTS = 4_000
+# Children of what is large or slow are so too: keeping it would cost the inputs that could be tried instead.
+MAX_KEPT_BYTES = 24_000
+MAX_KEPT_SECONDS = 0.2
 LONGEST_WALL_FACTOR = 20  # of the CPU time, for targets that wait
 
 
@@ -263,7 +266,8 @@ class Loop:
         share = again.cpu_seconds / limit
         if share > self._worst_share:
             self._worst_share = min(share, 1.0)
-            self._keep(data)
+            if again.cpu_seconds < MAX_KEPT_SECONDS:
+                self._keep(data)
         if share > 1.0:
             place = samples.most_common(1)[0][0] if samples else "unknown"
             self._tell("slow", place, f"{again.cpu_seconds * 1e3:.0f} ms for {len(data):,} bytes; {samples}", data)
@@ -272,7 +276,7 @@ class Loop:
         return outcome.cpu_seconds * 1e3 / max(1.0, len(data) / 1e3)
 
     def _keep(self, data: bytes) -> None:
-        if self._folder is None or len(self._queue) >= MAX_KEPT_INPUTS:
+        if self._folder is None or len(self._queue) >= MAX_KEPT_INPUTS or len(data) > MAX_KEPT_BYTES:
             return
         self._queue.append(data)
         (self._folder / f"kept-{hashlib.sha256(data).hexdigest()[:16]}").write_bytes(data)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from collections import deque
+from dataclasses import dataclass, replace
+from itertools import chain
 from typing import TYPE_CHECKING
 
 from deltos.budget import CHARACTERS_PER_TOKEN, estimate_tokens
@@ -115,24 +117,28 @@ def _fill(parts: Iterable[str], most_characters: int, separator: str) -> Iterato
             yield held
             held = ""
         held = f"{held}{separator}{part}" if held else part
-        while len(held) > most_characters:
-            yield held[:most_characters]
-            held = held[most_characters:]
+        start = 0
+        while len(held) - start > most_characters:
+            yield held[start : start + most_characters]
+            start += most_characters
+        held = held[start:] if start else held
     if held:
         yield held
 
 
 def _merge(pieces: list[Chunk], *, max_tokens: int, small_tokens: int) -> Iterator[Chunk]:
     held: Chunk | None = None
+    anchors: deque[tuple[str, ...]] = deque()  # put together at the end: thousands of empty sections may be joined
     for piece in pieces:
         if held is not None and _belong_together(held, piece, max_tokens, small_tokens):
+            (anchors.append if held.text else anchors.appendleft)(piece.anchors)
             held = _joined(held, piece)
         else:
             if held is not None:
-                yield held
-            held = piece
+                yield replace(held, anchors=tuple(dict.fromkeys(chain.from_iterable(anchors))))
+            held, anchors = piece, deque((piece.anchors,))
     if held is not None:
-        yield held
+        yield replace(held, anchors=tuple(dict.fromkeys(chain.from_iterable(anchors))))
 
 
 def _belong_together(held: Chunk, piece: Chunk, max_tokens: int, small_tokens: int) -> bool:
@@ -147,9 +153,8 @@ def _belong_together(held: Chunk, piece: Chunk, max_tokens: int, small_tokens: i
 
 
 def _joined(held: Chunk, piece: Chunk) -> Chunk:
-    """One chunk of two; headings that the first one's breadcrumb does not show stand in the text."""
+    """Path and text of two chunks as one; headings that the first one's breadcrumb does not show stand in the text."""
     heading = "" if piece.path == held.path else f"### {piece.path[-1]}\n\n"
     text = f"{held.text}\n\n{heading}{piece.text}" if held.text else piece.text
-    first, second = (held, piece) if held.text else (piece, held)
-    anchors = tuple(dict.fromkeys((*first.anchors, *second.anchors)))
-    return Chunk(first.path, anchors, text, held.is_definition or piece.is_definition)
+    path = held.path if held.text else piece.path
+    return Chunk(path, (), text, held.is_definition or piece.is_definition)
