@@ -116,7 +116,7 @@ def _node_package(scratch: Path) -> Run:
     source = SourceRow("", "a", "npm", "npm:a", project_root=scratch.as_posix())
 
     def run(data: bytes) -> None:
-        from deltos.domains.docs.installed import direct_dependencies
+        from deltos.domains.docs.dependencies import direct_dependencies
 
         (folder / "package.json").write_bytes(data)
         (scratch / "package.json").write_bytes(data)
@@ -130,13 +130,13 @@ def _node_package(scratch: Path) -> Run:
 
 def _wanted(name: str) -> Callable[[Path], Run]:
     def make(scratch: Path) -> Run:
-        from deltos.domains.docs.installed import direct_dependencies
+        from deltos.domains.docs.dependencies import direct_dependencies
 
         (scratch / "other.txt").write_text("b\n-r requirements.txt\n")
 
         def run(data: bytes) -> None:
             (scratch / name).write_bytes(data)
-            "\n".join(direct_dependencies(scratch)).encode()
+            "\n".join(direct_dependencies(scratch).addresses).encode()
 
         return run
 
@@ -158,10 +158,12 @@ def _python_api(_scratch: Path) -> Run:
 def _node_api(scratch: Path) -> Run:
     from deltos.domains.docs.chunk import chunk_document
     from deltos.domains.docs.node_api import describe_declarations, imported_files
+    from deltos.files import FileTree
 
     def run(data: bytes) -> None:
         (scratch / "index.d.ts").write_bytes(data)
-        imported_files(scratch, "index.d.ts")
+        with FileTree(scratch) as tree:
+            imported_files(tree, "index.d.ts")
         chunk_document(describe_declarations("a/index.d.ts", data))
 
     return run

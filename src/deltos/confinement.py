@@ -9,12 +9,12 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 from pathlib import PurePath
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ParamSpec, TypeVar
 
 from deltos.errors import Forbidden
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
     from pathlib import Path
 
 
@@ -63,6 +63,8 @@ def is_inside(folder: str, top: str) -> bool:
     return not top or folder == top or folder.startswith(f"{top}/")
 
 
+_P = ParamSpec("_P")
+_T = TypeVar("_T")
 _CURRENT: ContextVar[Confinement | None] = ContextVar("confinement", default=None)
 
 
@@ -74,6 +76,17 @@ def confined(confinement: Confinement | None) -> Iterator[None]:
         yield
     finally:
         _CURRENT.reset(token)
+
+
+def held_alike(work: Callable[_P, _T]) -> Callable[_P, _T]:
+    """The same work, held in whichever thread it runs to what holds here: a thread begins without any confinement."""
+    current = _CURRENT.get()
+
+    def run(*arguments: _P.args, **named: _P.kwargs) -> _T:
+        with confined(current):
+            return work(*arguments, **named)
+
+    return run
 
 
 def may_read(folder: Path) -> bool:

@@ -71,8 +71,8 @@ class NothingToIndex(SourceError):
 class FileRefused(SourceError):
     """A file that is not read: a link, a pipe, too large, gone. `reason` says which."""
 
-    def __init__(self, path: str, reason: str) -> None:
-        super().__init__(f"Cannot read {path[-_SHOWN_PATH_CHARACTERS:] or 'the folder'}: {reason}")
+    def __init__(self, path: str, reason: str, hint: str = "") -> None:
+        super().__init__(f"Cannot read {path[-_SHOWN_PATH_CHARACTERS:] or 'the folder'}: {reason}", hint)
         self.reason = reason
 
 

@@ -109,19 +109,21 @@ class FileTree:
 
     def read(self, path: str, max_bytes: int) -> bytes:
         """The content of a regular file of at most `max_bytes`; raises FileRefused for everything else."""
-        data = self.read_head(path, max_bytes + 1)
-        if len(data) > max_bytes:
-            raise FileRefused(path, TOO_LARGE)
-        return data
+        descriptor, size_bytes = self._open_regular(path)
+        try:
+            if size_bytes > max_bytes:
+                raise FileRefused(path, TOO_LARGE, f"It has {size_bytes:,} bytes; at most {max_bytes:,} are read.")
+            return _read(descriptor, size_bytes)
+        except OSError as exc:
+            raise FileRefused(path, _reason(exc)) from None
+        finally:
+            os.close(descriptor)
 
     def read_head(self, path: str, max_bytes: int) -> bytes:
         """The first `max_bytes` of a regular file; raises FileRefused for everything else."""
-        descriptor = self._open(path)
+        descriptor, size_bytes = self._open_regular(path)
         try:
-            status = os.fstat(descriptor)
-            if not stat.S_ISREG(status.st_mode):
-                raise FileRefused(path, NOT_REGULAR)
-            return _read(descriptor, min(status.st_size, max_bytes))
+            return _read(descriptor, min(size_bytes, max_bytes))
         except OSError as exc:
             raise FileRefused(path, _reason(exc)) from None
         finally:
@@ -169,6 +171,15 @@ class FileTree:
             return os.lstat(self._checked(_parts(folder) if folder else []))
         except (OSError, ValueError) as exc:
             raise FileRefused(folder, _reason(exc)) from None
+
+    def _open_regular(self, path: str) -> tuple[int, int]:
+        """The descriptor of a regular file, and its size."""
+        descriptor = self._open(path)
+        status = os.fstat(descriptor)
+        if not stat.S_ISREG(status.st_mode):
+            os.close(descriptor)
+            raise FileRefused(path, NOT_REGULAR)
+        return descriptor, status.st_size
 
     def _open(self, path: str) -> int:
         *folders, name = _parts(path)

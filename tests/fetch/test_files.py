@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import os
+from pathlib import Path
 
 import pytest
 
-from deltos.errors import AddressRefused, NotFound, SourceError
-from deltos.fetch.files import allowed_path, read_file, walk_files
-
-if TYPE_CHECKING:
-    from pathlib import Path
+from deltos.confinement import Confinement, confined
+from deltos.errors import AddressRefused, BadArgument, FileRefused, NotFound, SourceError
+from deltos.fetch.files import allowed_path, check_unmoved, read_file, walk_files
+from deltos.files import FileTree
 
 
 def test_a_path_below_a_root_is_allowed(tmp_path: Path) -> None:
@@ -40,19 +40,47 @@ def test_walking_finds_documents_in_order_and_never_leaves_the_folder(tmp_path: 
         (root / name).write_text("x")
     outside.write_text("secret")
     (root / "link.md").symlink_to(outside)
-    assert [path.relative_to(root).as_posix() for path in walk_files(root.resolve(), {".md"})] == [
-        "a.md",
-        "b.md",
-        "sub/c.md",
-    ]
-    assert list(walk_files(root / "code.py", {".md"})) == [root / "code.py"]
+    (root / "folder").symlink_to(tmp_path)
+    os.mkfifo(root / "sub" / "pipe.md")
+    found = list(walk_files(root.resolve(), {".md"}))
+    assert found == ["a.md", "b.md", "folder", "link.md", "sub/c.md", "sub/pipe.md"]
+    refused = {path for path in found if not readable(root, path)}
+    assert refused == {"folder", "link.md", "sub/pipe.md"}  # whoever reads them counts them
+
+
+def readable(root: Path, path: str) -> bool:
+    with FileTree(root) as tree:
+        return tree.is_file(path)
 
 
 def test_large_and_vanished_files_are_refused(tmp_path: Path) -> None:
     large = tmp_path / "large.md"
     large.write_text("12345")
     assert read_file(large) == b"12345"
-    with pytest.raises(SourceError, match="larger than"):
+    with pytest.raises(SourceError, match="too large"):
         read_file(large, 4)
-    with pytest.raises(SourceError, match="Cannot read"):
+    with pytest.raises(SourceError, match="missing"):
         read_file(tmp_path / "nothing.md")
+
+
+@pytest.mark.parametrize("path", ["a\0b", "x" * 5_000, "~nobody-of-that-name/docs", "loop"])
+def test_what_is_no_path_is_refused_in_words(tmp_path: Path, path: str) -> None:
+    (tmp_path / "loop").symlink_to("loop")
+    with pytest.raises((BadArgument, NotFound)):
+        allowed_path(tmp_path / path if "~" not in path else Path(path), [tmp_path])
+
+
+def test_a_path_that_the_caller_may_not_read_is_refused_though_the_folder_is_allowed(tmp_path: Path) -> None:
+    (tmp_path / "one").mkdir()
+    (tmp_path / "other").mkdir()
+    with confined(Confinement((tmp_path / "one",))), pytest.raises(AddressRefused):
+        allowed_path(tmp_path / "other", [tmp_path])
+
+
+def test_a_recorded_folder_that_has_become_a_link_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "docs").mkdir()
+    check_unmoved(tmp_path / "docs")
+    (tmp_path / "docs").rename(tmp_path / "moved")
+    (tmp_path / "docs").symlink_to("moved")
+    with pytest.raises(FileRefused):
+        check_unmoved(tmp_path / "docs")

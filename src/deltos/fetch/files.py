@@ -1,56 +1,86 @@
-"""Local documentation: which files of an allowed folder are read, and never one outside of it."""
+"""Local documentation: which files of an allowed folder are read, and never one outside of it. No link below the folder
+is followed: what it leads to is read at its own place, or is none of ours."""
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from deltos.confinement import told
-from deltos.errors import AddressRefused, NotFound, SourceError
+from deltos.confinement import may_read, told
+from deltos.errors import AddressRefused, BadArgument, FileRefused, NotFound
+from deltos.files import LINK, FileTree, read_below
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
 
+    from deltos.files import Entry
+
 MAX_FILE_BYTES = 20_000_000
 MAX_DESCRIPTION_BYTES = 100_000_000  # an API description is one file, however large the API
 _SKIPPED_FOLDERS = frozenset(("node_modules", "__pycache__", "venv", ".venv", "site-packages", "_sources", "_static"))
+_SHOWN_CHARACTERS = 200
 
 
 def allowed_path(path: Path, roots: Sequence[Path]) -> Path:
     """The real path of an existing file or folder below one of `roots`; refuses everything else."""
-    real = path.expanduser().resolve()
-    if not any(real.is_relative_to(root.resolve()) for root in roots):
+    shown = told(str(path))[:_SHOWN_CHARACTERS]
+    try:
+        real = path.expanduser().resolve()
+        is_allowed = may_read(real) and any(real.is_relative_to(root.resolve()) for root in roots)
+        exists = is_allowed and real.exists()
+    except (OSError, RuntimeError, ValueError):  # too long, a loop of links, nobody's home, a zero byte
+        raise BadArgument(f"'{shown}' is no path", hint="Give the path of a file or folder.") from None
+    if not is_allowed:
         raise AddressRefused(
-            f"{told(str(path))} is outside of the folders that may be read",
+            f"{shown} is outside of the folders that may be read",
             hint="Add its folder to DELTOS_DOCS_ROOTS, or add it from the command line: deltos docs add.",
         )
-    if not real.exists():
-        raise NotFound(
-            f"No such file or folder: {told(str(path))}", hint="Check the path; a relative one starts at the project."
-        )
+    if not exists:
+        raise NotFound(f"No such file or folder: {shown}", hint="Check the path; a relative one starts at the project.")
     return real
 
 
-def walk_files(root: Path, suffixes: Collection[str]) -> Iterator[Path]:
-    """Readable files below `root` with one of `suffixes`, in a stable order; links that lead outside are left out."""
-    if root.is_file():
-        yield root
-        return
-    for folder, names, files in os.walk(root):
-        names[:] = sorted(name for name in names if not name.startswith(".") and name not in _SKIPPED_FOLDERS)
-        for name in sorted(files):
-            path = Path(folder, name)
-            if path.suffix.lower() in suffixes and path.resolve().is_relative_to(root):
-                yield path
+def walk_files(root: Path, suffixes: Collection[str]) -> Iterator[str]:
+    """Paths below the real folder `root` with one of `suffixes`, in a stable order.
+
+    Links, pipes and the like are among them, so that whoever reads them counts them; a link may be to a folder.
+    """
+    pending = [""]
+    with FileTree(root) as tree:
+        while pending:
+            folder = pending.pop()
+            try:
+                entries = tree.entries(folder)
+            except FileRefused:
+                if not folder:
+                    raise
+                continue
+            prefix = f"{folder}/" if folder else ""
+            yield from (prefix + entry.name for entry in entries if _is_wanted(entry, suffixes))
+            pending += [prefix + entry.name for entry in reversed(entries) if _is_entered(entry)]
+
+
+def _is_wanted(entry: Entry, suffixes: Collection[str]) -> bool:
+    if entry.is_folder:
+        return False
+    suffix = Path(entry.name).suffix.lower()
+    return suffix in suffixes or (entry.is_link and not suffix and not entry.name.startswith("."))
+
+
+def _is_entered(entry: Entry) -> bool:
+    return entry.is_folder and not entry.name.startswith(".") and entry.name not in _SKIPPED_FOLDERS
 
 
 def read_file(path: Path, max_bytes: int = MAX_FILE_BYTES) -> bytes:
-    """The bytes of a file; refuses what is too large, vanished or unreadable."""
+    """The bytes of a regular file whose folder is known to be no link; refuses everything else."""
+    return read_below(path.parent, path.name, max_bytes)
+
+
+def check_unmoved(root: Path) -> None:
+    """Refuse a path that was real when it was recorded and that a link leads elsewhere by now."""
     try:
-        size = path.stat().st_size
-        if size > max_bytes:
-            raise SourceError(f"The file is larger than {max_bytes // 1_000_000} MB")
-        return path.read_bytes()
-    except OSError as exc:
-        raise SourceError(f"Cannot read the file ({exc.strerror})") from exc
+        is_same = root.resolve() == root
+    except (OSError, RuntimeError):
+        is_same = False
+    if not is_same:
+        raise FileRefused(root.name, LINK)

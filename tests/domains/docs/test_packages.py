@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from deltos.domains.docs.installed import direct_dependencies, distribution_of, find_python
+from deltos.domains.docs.dependencies import direct_dependencies
+from deltos.domains.docs.installed import distribution_of, find_python
 from deltos.domains.docs.library import NewSource
 from deltos.domains.docs.packages import find_definition
 from deltos.domains.docs.python_api import module_name
@@ -253,10 +254,10 @@ def test_dependencies_are_read_from_every_file_that_names_them(tmp_path: Path) -
     )
     (tmp_path / "more.txt").write_text("-r requirements.txt\nclick\n")
     (tmp_path / "package.json").write_text('{"dependencies": {"zod": "4"}, "devDependencies": {"@types/node": "1"}}')
-    assert direct_dependencies(tmp_path) == [
+    assert direct_dependencies(tmp_path).addresses == (
         "pypi:web-kit", "pypi:attrs", "pypi:rich", "pypi:pytest", "pypi:flask", "pypi:click", "pypi:httpx",
         "npm:zod", "npm:@types/node",
-    ]  # fmt: skip
+    )  # fmt: skip
 
 
 def test_all_direct_dependencies_are_added_and_missing_ones_named(desk: Desk) -> None:

@@ -3,27 +3,29 @@
 from __future__ import annotations
 
 import json
-import os
-import stat
+import posixpath
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 from urllib.parse import urljoin, urlsplit
 
-from deltos.confinement import told
+from deltos.confinement import check_folder, told
 from deltos.domains.apis.description import Document
 from deltos.domains.apis.detect import sniff
 from deltos.domains.apis.parse.graphql_introspection import INTROSPECTION_QUERY
-from deltos.errors import NotFound, NothingToIndex, SourceError
+from deltos.errors import FileRefused, NotFound, NothingToIndex, SourceError
 from deltos.fetch.files import MAX_DESCRIPTION_BYTES
+from deltos.files import FileTree, read_below
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from deltos.domains.apis.refs import ReadDocument
+    from deltos.files import Entry
 
 MAX_FILES = 50_000
 _SKIPPED_FOLDERS = frozenset(("node_modules", "__pycache__", "venv", "site-packages", "target", "dist", "build"))
+_SHOWN_CHARACTERS = 200
 _SDL_SUFFIXES = (".graphql", ".graphqls", ".gql")
 
 
@@ -62,35 +64,51 @@ def find_documents(location: str, *, network: Network | None, root: Path | None 
         return
     if "://" in location or location.startswith("file:"):
         raise SourceError(f"Cannot read {location}", hint="Give a path, or an address that starts with http(s)://.")
-    path = Path(location).expanduser()
-    if not path.exists():
-        raise NotFound(f"There is no file or folder {location}", hint="Give the path of an API description.")
+    path = _real_path(location)
+    boundary = path if root is None else root.resolve()
     if path.is_dir():
-        yield from _folder_documents(path, root or path)
+        yield from _folder_documents(path, boundary)
     else:
-        yield _file_document(path, root or path.parent)
+        yield _file_document(path, boundary if root else path.parent)
+
+
+def _real_path(location: str) -> Path:
+    """The file or folder that the user means, links followed; what lies below it is read without following any."""
+    try:
+        path = Path(location).expanduser().resolve()
+        check_folder(path)
+        exists = path.exists()
+    except (OSError, RuntimeError, ValueError):  # too long, a loop of links, nobody's home, a zero byte
+        exists = False
+    if not exists:
+        shown = told(location)[:_SHOWN_CHARACTERS]
+        raise NotFound(f"There is no file or folder {shown}", hint="Give the path of an API description.")
+    return path
 
 
 def _file_document(path: Path, root: Path) -> Document:
-    inside = root if _is_below(path.resolve(), root.resolve()) else path.parent
-    return Document(read_regular(path), path.name, path.name, _neighbours(path, inside))
+    inside = root if path.is_relative_to(root) else path.parent
+    data = read_below(path.parent, path.name, MAX_DESCRIPTION_BYTES)
+    return Document(data, path.name, path.name, _neighbours(path, inside))
 
 
 def _folder_documents(folder: Path, root: Path) -> Iterator[Document]:
     """Every description in a folder; files of one GraphQL schema count as one."""
     found = False
     schema_files: dict[Path, bytes] = {}
-    for path in _walk(folder):
-        try:
-            data = read_regular(path)
-        except SourceError:
-            continue
-        kind = sniff(data, lax=path.suffix in _SDL_SUFFIXES)
-        if kind == "graphql":
-            schema_files[path] = data
-        elif kind is not None:
-            found = True
-            yield Document(data, _cite(path, folder), path.name, _neighbours(path, root))
+    with FileTree(folder) as tree:
+        for relative in _walk(tree):
+            path = folder / relative
+            try:
+                data = tree.read(relative, MAX_DESCRIPTION_BYTES)
+            except FileRefused:
+                continue
+            kind = sniff(data, lax=path.suffix in _SDL_SUFFIXES)
+            if kind == "graphql":
+                schema_files[path] = data
+            elif kind is not None:
+                found = True
+                yield Document(data, _cite(path, folder), path.name, _neighbours(path, root))
     if schema_files:
         found = True
         only = next(iter(schema_files)) if len(schema_files) == 1 else folder
@@ -107,48 +125,41 @@ def _cite(path: Path, folder: Path) -> str:
     return path.relative_to(folder.parent).as_posix()
 
 
-def _walk(folder: Path) -> Iterator[Path]:
-    seen = 0
-    for parent, folders, files in os.walk(folder):
-        folders[:] = sorted(name for name in folders if not name.startswith(".") and name not in _SKIPPED_FOLDERS)
-        for name in sorted(files):
+def _walk(tree: FileTree) -> Iterator[str]:
+    """The regular files below a folder, each before those in the folders beside it; links are not followed."""
+    pending, seen = [""], 0
+    while pending:
+        folder = pending.pop()
+        try:
+            entries = tree.entries(folder)
+        except FileRefused:
+            continue
+        prefix = f"{folder}/" if folder else ""
+        for entry in entries:
             seen += 1
             if seen > MAX_FILES:
                 return
-            path = Path(parent, name)
-            if not path.is_symlink() or _is_below(path.resolve(), folder.resolve()):
-                yield path
+            if entry.is_file:
+                yield prefix + entry.name
+        pending += [prefix + entry.name for entry in reversed(entries) if _is_entered(entry)]
 
 
-def read_regular(path: Path) -> bytes:
-    """The bytes of a regular file of bearable size; a pipe or a device is refused, not waited for."""
-    try:
-        status = path.stat()
-        if not stat.S_ISREG(status.st_mode):
-            raise SourceError(f"{path.name} is not a regular file")
-        if status.st_size > MAX_DESCRIPTION_BYTES:
-            raise SourceError(
-                f"{path.name} has {status.st_size:,} bytes", hint=f"At most {MAX_DESCRIPTION_BYTES:,} are read."
-            )
-        return path.read_bytes()
-    except OSError as exc:
-        raise SourceError(f"Cannot read {path.name}: {exc.strerror}") from exc
+def _is_entered(entry: Entry) -> bool:
+    return entry.is_folder and not entry.name.startswith(".") and entry.name not in _SKIPPED_FOLDERS
 
 
 def _neighbours(path: Path, root: Path) -> ReadDocument:
-    folder, boundary = path.resolve().parent, root.resolve()
+    """Reads the files that a document at `path` refers to, if they lie below `root` and no link leads to them."""
+    folder = path.parent.relative_to(root).as_posix() if path.is_relative_to(root) else ""
+    boundary = root if path.is_relative_to(root) else path.parent
 
     def read(relative: str) -> bytes:
-        target = (folder / relative).resolve()
-        if not _is_below(target, boundary):
+        target = posixpath.normpath(posixpath.join(folder, relative))
+        if target.startswith(("../", "/")) or target == "..":
             raise SourceError("outside the allowed folder")
-        return read_regular(target)
+        return read_below(boundary, target, MAX_DESCRIPTION_BYTES)
 
     return read
-
-
-def _is_below(path: Path, root: Path) -> bool:
-    return path == root or root in path.parents
 
 
 def _fetch_document(url: str, network: Network) -> Document:

@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from deltos.domains.docs.model import ApiShelf, FoundDescription, Reading, ReadPage, Skipped, Unchanged
-from deltos.errors import NotFound, SourceError
-from deltos.fetch.files import MAX_DESCRIPTION_BYTES, MAX_FILE_BYTES, read_file, walk_files
+from deltos.errors import FileRefused, NotFound
+from deltos.fetch.files import MAX_DESCRIPTION_BYTES, MAX_FILE_BYTES, check_unmoved, walk_files
+from deltos.files import LINK, NOT_REGULAR, FileTree
 from deltos.markup.formats import SUFFIXES, format_of, parse
 
 if TYPE_CHECKING:
@@ -32,30 +33,44 @@ class Folder:
         self._source = source
         self._apis = apis
 
+    @property
+    def _is_file(self) -> bool:
+        return self._root.is_file()
+
+    @property
+    def _base(self) -> Path:
+        """The folder that all files lie in."""
+        return self._root.parent if self._is_file else self._root
+
     def begin(self) -> Iterator[str]:
         """Every file of a format that we read."""
         if not self._root.exists():
             raise NotFound(
                 f"No such file or folder: {self._root}", hint="It was there when it was added; was it moved?"
             )
-        base = self._root.parent if self._root.is_file() else self._root
-        for path in walk_files(self._root, SUFFIXES | _API_SUFFIXES):
-            relative = path.relative_to(base).as_posix()
+        check_unmoved(self._root)
+        names = [self._root.name] if self._is_file else walk_files(self._root, SUFFIXES | _API_SUFFIXES)
+        for relative in names:
             if self._wants(relative):
-                yield path.as_posix()
+                yield (self._base / relative).as_posix()
 
     def read(self, place: Place, known: KnownPage | None) -> Reading | Unchanged | Skipped:
         """Parse one file, unless its time and size are as they were."""
         path = Path(place.url)
-        try:
-            facts = path.stat()
-        except OSError as exc:
-            raise SourceError(f"Cannot read the file ({exc.strerror})") from exc
         form = format_of(place.url)
-        stamp = f"{facts.st_mtime_ns}-{facts.st_size}"
-        if known and known.etag == stamp:
-            return Unchanged()
-        data = read_file(path, MAX_FILE_BYTES if form else MAX_DESCRIPTION_BYTES)
+        try:
+            check_unmoved(self._base)
+            with FileTree(self._base) as tree:
+                relative = place.url.removeprefix(f"{self._base.as_posix()}/")
+                facts = tree.status(relative)
+                stamp = f"{facts.st_mtime_ns}-{facts.st_size}"
+                if known and known.etag == stamp and tree.is_file(relative):
+                    return Unchanged()
+                data = tree.read(relative, MAX_FILE_BYTES if form else MAX_DESCRIPTION_BYTES)
+        except FileRefused as refused:
+            if refused.reason in (LINK, NOT_REGULAR):
+                return Skipped(refused.reason)
+            raise
         digest = hashlib.blake2b(data, digest_size=16).digest()
         if form is None:
             return self._not_a_page(path, data)

@@ -1,29 +1,35 @@
-"""Which packages a project really uses: found in its virtual environment or node_modules, never asked of a network."""
+"""Which packages are installed for a project: found in its virtual environment or node_modules, never asked of a
+network. Only what lies in the project, in the workspace around it or in an environment that the user chose is read,
+as far as the caller may read it: packages bring links and paths of their own, which are never followed out of there."""
 
 from __future__ import annotations
 
-import email.parser
 import json
 import re
-import tomllib
+import stat
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
-from deltos.errors import NotFound, SourceError
+from deltos.confinement import may_read
+from deltos.errors import FileRefused, NotFound, SourceError
+from deltos.files import LINK, FileTree
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-    from email.message import Message
-    from pathlib import Path
+    from collections.abc import Iterable, Iterator, Sequence
 
 _USUAL_ENVIRONMENTS = (".venv", "venv", "env", ".env", ".tox/py")
-_REQUIREMENT = re.compile(r"^\s*([A-Za-z0-9][\w.-]*)")
-_MOST_INCLUDES = 20
+_ENVIRONMENT_MARK = "pyvenv.cfg"
+_WORKSPACE_MARKS = (".git", "pnpm-workspace.yaml", "lerna.json")
+_MAX_METADATA_BYTES = 4_000_000
+_MAX_RECORD_BYTES = 20_000_000
+_MAX_JSON_BYTES = 10_000_000
+_MOST_TYPES = 1_000
 
 
 @dataclass(frozen=True, slots=True)
 class PythonDistribution:
-    """An installed Python distribution: its metadata and the files it brought."""
+    """An installed Python distribution: its metadata and the files it brought, relative to `folder`."""
 
     name: str
     version: str
@@ -35,7 +41,7 @@ class PythonDistribution:
 
 @dataclass(frozen=True, slots=True)
 class NodePackage:
-    """An installed npm package."""
+    """An installed npm package; `folder` is the real one."""
 
     name: str
     version: str
@@ -44,9 +50,47 @@ class NodePackage:
     main: str
 
 
+# ---------------------------------------------------------------------- what may be read
+
+
+def boundaries(project_root: Path) -> tuple[Path, ...]:
+    """The real folders that belong to a project: itself, and the workspace or repository around it."""
+    root = project_root.resolve()
+    workspace = _workspace(root)
+    return (root,) if workspace is None or workspace == root else (root, workspace)
+
+
+def _workspace(root: Path) -> Path | None:
+    """The nearest folder that holds several packages together; None where there is none that may be read."""
+    for folder in (root, *root.parents):
+        if folder in (Path(folder.anchor), Path.home()) or not may_read(folder):
+            return None
+        with FileTree(folder) as tree:
+            if any(tree.is_file(mark) or tree.is_folder(mark) for mark in _WORKSPACE_MARKS):
+                return folder
+            try:
+                if read_json(tree, "package.json").get("workspaces"):
+                    return folder
+            except SourceError:
+                continue
+    return None
+
+
+def _real_inside(path: Path, roots: Iterable[Path]) -> Path | None:
+    """The real place of an existing folder, if it lies in one of the real `roots`."""
+    try:
+        real = path.resolve(strict=True)
+    except (OSError, RuntimeError, ValueError):
+        return None
+    return real if may_read(real) and any(real.is_relative_to(root) for root in roots) else None
+
+
+# ---------------------------------------------------------------------- Python
+
+
 def find_python(name: str, project_root: Path, environments: Sequence[Path] = ()) -> PythonDistribution:
     """The distribution called `name` in the project's environment; says where it looked when there is none."""
-    folders = list(site_packages(project_root, environments))
+    folders = site_packages(project_root, environments)
     if not folders:
         raise NotFound(
             f"No Python environment found for {project_root.name or project_root}",
@@ -54,9 +98,10 @@ def find_python(name: str, project_root: Path, environments: Sequence[Path] = ()
         )
     wanted = same_name(name)
     for folder in folders:
-        for info in folder.glob("*.dist-info"):
-            if same_name(info.name.removesuffix(".dist-info").rpartition("-")[0]) == wanted:
-                return _distribution(info)
+        with FileTree(folder) as tree:
+            for info in _distributions(tree):
+                if same_name(_name_of(info)) == wanted:
+                    return _distribution(tree, folder, info)
     raise NotFound(f"{name} is not installed in the project's environment", hint="Install it there, then try again.")
 
 
@@ -64,149 +109,174 @@ def distribution_of(module: str, project_root: Path, environments: Sequence[Path
     """The installed distribution that brings a top-level module: `PyYAML` for `yaml`; empty when none does."""
     first_files = (f"{module}/__init__.py,", f"{module}.py,", f"{module}/__init__.pyi,")
     for folder in site_packages(project_root, environments):
-        for info in sorted(folder.glob("*.dist-info")):
-            record = info / "RECORD"
-            lines = record.read_text("utf-8", "replace").splitlines() if record.is_file() else []
-            if any(line.startswith(first_files) for line in lines):
-                return info.name.removesuffix(".dist-info").rpartition("-")[0]
+        with FileTree(folder) as tree:
+            for info in _distributions(tree):
+                if any(line.startswith(first_files) for line in _record(tree, info)):
+                    return _name_of(info)
     return ""
 
 
-def site_packages(project_root: Path, environments: Sequence[Path] = ()) -> Iterable[Path]:
+def site_packages(project_root: Path, environments: Sequence[Path] = ()) -> list[Path]:
     """The folders of installed packages: of the project's own environments first, then of the given ones."""
-    usual = [project_root / name for name in _USUAL_ENVIRONMENTS]
-    others = sorted(path.parent for path in project_root.glob("*/pyvenv.cfg"))
-    for environment in dict.fromkeys((*usual, *others, *environments)):
-        for pattern in ("lib/python*/site-packages", "Lib/site-packages"):
-            yield from sorted(environment.glob(pattern))
+    root = project_root.resolve()
+    chosen = [each.resolve() for each in environments if may_read(each)]
+    allowed = (*boundaries(root), *chosen)
+    own = [real for name in _environment_names(root) if (real := _real_inside(root / name, allowed))]
+    return [folder for each in dict.fromkeys((*own, *chosen)) for folder in _sites_of(each)]
 
 
-def _distribution(info: Path) -> PythonDistribution:
-    metadata = _message(info / "METADATA")
-    body = metadata.get_payload()
-    readme = body if isinstance(body, str) and body.strip() else str(metadata.get("Description") or "")
+def _environment_names(root: Path) -> list[str]:
+    with FileTree(root) as tree:
+        try:
+            found = [entry.name for entry in tree.entries() if entry.is_folder]
+        except FileRefused:
+            return []
+        marked = [name for name in found if tree.is_file(f"{name}/{_ENVIRONMENT_MARK}")]
+    return list(dict.fromkeys((*_USUAL_ENVIRONMENTS, *marked)))
+
+
+def _sites_of(environment: Path) -> Iterator[Path]:
+    with FileTree(environment) as tree:
+        try:
+            versions = [entry.name for entry in tree.entries("lib") if entry.name.startswith("python")]
+        except FileRefused:
+            versions = []
+        for folder in (*(f"lib/{version}/site-packages" for version in versions), "Lib/site-packages"):
+            if tree.is_folder(folder):
+                yield environment / folder
+
+
+def _distributions(tree: FileTree) -> list[str]:
+    try:
+        return [entry.name for entry in tree.entries() if entry.name.endswith(".dist-info") and entry.is_folder]
+    except FileRefused:
+        return []
+
+
+def _name_of(info: str) -> str:
+    return info.removesuffix(".dist-info").rpartition("-")[0]
+
+
+def _distribution(tree: FileTree, folder: Path, info: str) -> PythonDistribution:
+    metadata = tree.read(f"{info}/METADATA", _MAX_METADATA_BYTES).decode("utf-8", "replace")
+    headers, body = _headers(metadata.replace("\r\n", "\n"))
     return PythonDistribution(
-        name=str(metadata.get("Name") or info.name.split("-")[0]),
-        version=str(metadata.get("Version") or ""),
-        folder=info.parent,
-        readme=readme,
-        readme_is_rst="markdown" not in str(metadata.get("Description-Content-Type") or "text/x-rst"),
-        files=tuple(_recorded(info)),
+        name=headers.get("name") or info.split("-")[0],
+        version=headers.get("version", ""),
+        folder=folder,
+        readme=body if body.strip() else headers.get("description", ""),
+        readme_is_rst="markdown" not in headers.get("description-content-type", "text/x-rst"),
+        files=tuple(_recorded(tree, info)),
     )
 
 
-def _message(path: Path) -> Message:
-    try:
-        return email.parser.Parser().parsestr(path.read_text("utf-8", "replace"))
-    except OSError as exc:
-        raise SourceError(f"Cannot read {path.name} of the package ({exc.strerror})") from exc
+def _headers(text: str) -> tuple[dict[str, str], str]:
+    """The first value of each header by its name in lower case, and what follows them."""
+    head, _, body = text.partition("\n\n")
+    found: dict[str, list[str]] = {}
+    last: list[str] = []
+    for line in head.split("\n"):
+        if line[:1] in (" ", "\t"):
+            last.append(line)
+            continue
+        name, colon, value = line.partition(":")
+        last = [value.strip()]
+        if colon:
+            found.setdefault(name.strip().lower(), last)
+    return {name: "\n".join(lines) for name, lines in found.items()}, body
 
 
-def _recorded(info: Path) -> Iterable[str]:
+def _record(tree: FileTree, info: str) -> list[str]:
     try:
-        lines = (info / "RECORD").read_text("utf-8", "replace").splitlines()
-    except OSError:
-        return
-    for line in lines:
+        return tree.read(f"{info}/RECORD", _MAX_RECORD_BYTES).decode("utf-8", "replace").splitlines()
+    except FileRefused:
+        return []
+
+
+def _recorded(tree: FileTree, info: str) -> Iterator[str]:
+    """The files that a distribution brought into its folder; scripts and the like lie elsewhere."""
+    for line in _record(tree, info):
         path = line.rsplit(",", 2)[0].strip('"')
-        if path and not path.startswith(("..", "/")) and ".dist-info/" not in path:
+        if path and ".." not in path.split("/") and not path.startswith("/") and ".dist-info/" not in path:
             yield path
-
-
-def find_node(name: str, project_root: Path) -> NodePackage:
-    """The npm package called `name`, from the nearest node_modules at or above the project."""
-    for folder in (project_root, *project_root.parents):
-        manifest = folder / "node_modules" / name / "package.json"
-        if manifest.is_file():
-            return _node_package(name, manifest)
-    raise NotFound(
-        f"{name} is not in the project's node_modules", hint="Install it there (npm install), then try again."
-    )
-
-
-def _node_package(name: str, manifest: Path) -> NodePackage:
-    data = read_json(manifest)
-    types = [data.get("types"), data.get("typings"), *_exported_types(data.get("exports"))]
-    return NodePackage(
-        name=name,
-        version=str(data.get("version") or ""),
-        folder=manifest.parent,
-        types=tuple(dict.fromkeys(path for path in types if isinstance(path, str))),
-        main=str(data.get("main") or "index.js"),
-    )
-
-
-def _exported_types(exports: object) -> Iterable[str]:
-    """Every `types` entry of a package's exports, however deep."""
-    if isinstance(exports, dict):
-        for key, value in exports.items():
-            if key == "types" and isinstance(value, str):
-                yield value
-            else:
-                yield from _exported_types(value)
-
-
-def read_json(path: Path) -> dict[str, object]:
-    """A JSON object from a file; refuses anything else."""
-    try:
-        data = json.loads(path.read_text("utf-8", "replace"))
-    except (OSError, ValueError) as exc:
-        raise SourceError(f"Cannot read {path.name} ({exc})") from exc
-    if not isinstance(data, dict):
-        raise SourceError(f"{path.name} is not a JSON object")
-    return data
-
-
-def direct_dependencies(project_root: Path) -> list[str]:
-    """What the project itself requires, as addresses `pypi:NAME` and `npm:NAME`, each once."""
-    python = [*_pyproject(project_root / "pyproject.toml")]
-    for path in sorted(project_root.glob("requirements*.txt")):
-        python += _requirements(path, set())
-    names = dict.fromkeys(same_name(name) for name in python)
-    return [f"pypi:{name}" for name in names] + [f"npm:{name}" for name in _package_json(project_root / "package.json")]
-
-
-def _pyproject(path: Path) -> Iterable[str]:
-    if not path.is_file():
-        return []
-    try:
-        data = tomllib.loads(path.read_text("utf-8"))
-    except (OSError, ValueError) as exc:
-        raise SourceError(f"Cannot read {path.name} ({exc})") from exc
-    project = data.get("project") or {}
-    groups = [project.get("dependencies") or [], *(project.get("optional-dependencies") or {}).values()]
-    groups += (data.get("dependency-groups") or {}).values()
-    named = [line for group in groups for line in group if isinstance(line, str)]
-    poetry = ((data.get("tool") or {}).get("poetry") or {}).get("dependencies") or {}
-    return [found.group(1) for line in named if (found := _REQUIREMENT.match(line))] + [
-        n for n in poetry if n != "python"
-    ]
-
-
-def _requirements(path: Path, seen: set[Path]) -> list[str]:
-    """Names in a requirements file and the files it includes."""
-    if path in seen or len(seen) > _MOST_INCLUDES or not path.is_file():
-        return []
-    seen.add(path)
-    names: list[str] = []
-    for line in path.read_text("utf-8", "replace").splitlines():
-        stripped = line.split(" #")[0].strip()
-        if stripped.startswith(("-r ", "--requirement ")):
-            names += _requirements(path.parent / stripped.split(maxsplit=1)[1], seen)
-        elif not stripped.startswith(("#", "-", ".", "/")) and "://" not in stripped.split("@")[0]:
-            found = _REQUIREMENT.match(stripped)
-            names += [found.group(1)] if found else []
-    return names
-
-
-def _package_json(path: Path) -> list[str]:
-    if not path.is_file():
-        return []
-    data = read_json(path)
-    groups = [data.get("dependencies"), data.get("devDependencies")]
-    return list(dict.fromkeys(name for group in groups if isinstance(group, dict) for name in group))
 
 
 def same_name(name: str) -> str:
     """The one form of a Python package's name."""
     return re.sub(r"[-_.]+", "-", name).lower()
+
+
+# ---------------------------------------------------------------------- npm
+
+
+def find_node(name: str, project_root: Path) -> NodePackage:
+    """The npm package called `name`, from the nearest node_modules at or above the project that may be read."""
+    root = project_root.resolve()
+    for folder in (root, *root.parents):
+        if not may_read(folder):
+            break
+        # Package managers link packages into the workspace; a link from a project to elsewhere is not theirs.
+        real = _real_inside(folder / "node_modules" / name, (folder, *boundaries(root)))
+        if real is not None and _has_manifest(real):
+            return _node_package(name, real)
+        if real is None and _is_linked(folder, f"node_modules/{name}"):  # whether or not there is anything
+            raise SourceError(
+                f"{name} is linked from outside of the project",
+                hint="Install it in the project, or add the folder of its documentation by itself.",
+            )
+    raise NotFound(
+        f"{name} is not in the project's node_modules", hint="Install it there (npm install), then try again."
+    )
+
+
+def _has_manifest(folder: Path) -> bool:
+    with FileTree(folder) as tree:
+        return tree.is_file("package.json")
+
+
+def _is_linked(folder: Path, path: str) -> bool:
+    """Whether a link stands on the way to a path, or there."""
+    with FileTree(folder) as tree:
+        try:
+            return stat.S_ISLNK(tree.status(path).st_mode)
+        except FileRefused as refused:
+            return refused.reason == LINK
+
+
+def _node_package(name: str, folder: Path) -> NodePackage:
+    with FileTree(folder) as tree:
+        data = read_json(tree, "package.json")
+    types = [data.get("types"), data.get("typings"), *_exported_types(data.get("exports"))]
+    return NodePackage(
+        name=name,
+        version=str(data.get("version") or ""),
+        folder=folder,
+        types=tuple(dict.fromkeys(path for path in types if isinstance(path, str))),
+        main=str(data.get("main") or "index.js"),
+    )
+
+
+def _exported_types(exports: object) -> list[str]:
+    """Every `types` entry of a package's exports, however deep."""
+    found: list[str] = []
+    pending = [exports]
+    while pending and len(found) < _MOST_TYPES:
+        value = pending.pop()
+        if isinstance(value, dict):
+            if isinstance(value.get("types"), str):
+                found.append(value["types"])
+            pending += [inner for inner in reversed(value.values()) if isinstance(inner, dict)]
+    return found
+
+
+def read_json(tree: FileTree, path: str) -> dict[str, object]:
+    """A JSON object from a file; refuses anything else."""
+    try:
+        data = json.loads(tree.read(path, _MAX_JSON_BYTES).decode("utf-8", "replace"))
+    except ValueError as exc:
+        raise SourceError(f"Cannot read {path} ({exc})") from exc
+    except RecursionError:
+        raise SourceError(f"Cannot read {path}: it is nested too deeply") from None
+    if not isinstance(data, dict):
+        raise SourceError(f"{path} is not a JSON object")
+    return data

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from deltos.confinement import may_show, told
-from deltos.domains.docs.installed import direct_dependencies
+from deltos.domains.docs.dependencies import direct_dependencies
 from deltos.domains.docs.model import FoundDescription, SourceStatus
 from deltos.domains.docs.source import understand
 from deltos.errors import BadArgument, DeltosError, NotFound, SourceError
@@ -124,15 +124,15 @@ class Library:
 
     def _add_dependencies(self, request: NewSource) -> Added:
         """Each direct dependency that is installed and not yet a source; the others are named with the reason."""
-        addresses = direct_dependencies(request.project_root)
-        if not addresses:
+        wanted = direct_dependencies(request.project_root)
+        if not wanted.addresses and not wanted.left_out:
             raise NotFound(
                 "The project names no dependencies",
                 hint="deps: reads pyproject.toml, requirements*.txt and package.json in the project folder.",
             )
         sources: list[SourceRow] = []
-        failures: list[str] = []
-        for address in addresses:
+        failures = list(wanted.left_out)
+        for address in wanted.addresses:
             try:
                 name = address.partition(":")[2]
                 added = self.add(

@@ -6,6 +6,8 @@ import posixpath
 import re
 from typing import TYPE_CHECKING
 
+from deltos.errors import FileRefused
+from deltos.fetch.files import MAX_FILE_BYTES
 from deltos.languages.grammar import parse
 from deltos.languages.outline import outline
 from deltos.languages.table import detect
@@ -14,8 +16,7 @@ from deltos.markup.outline import Outline
 from deltos.markup.text import fenced
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
+    from deltos.files import FileTree
     from deltos.languages.model import Definition
 
 _IMPORT = re.compile(r"""(?:from|import|require\()\s*['"](\.{1,2}/[^'"]+)['"]|<reference\s+path=['"]([^'"]+)['"]""")
@@ -24,17 +25,17 @@ _LARGE_LINES = 60
 _RANK = 5
 
 
-def imported_files(folder: Path, path: str) -> list[str]:
+def imported_files(tree: FileTree, path: str) -> list[str]:
     """The package's own declaration files that a file imports or re-exports."""
     try:
-        text = (folder / path).read_text("utf-8", "replace")
-    except OSError:
+        text = tree.read(path, MAX_FILE_BYTES).decode("utf-8", "replace")
+    except FileRefused:
         return []
     found = []
     for relative, referenced in _IMPORT.findall(text):
         target = posixpath.normpath(posixpath.join(posixpath.dirname(path), relative or referenced))
         if not target.startswith(".."):
-            found += [candidate for candidate in _candidates(target) if (folder / candidate).is_file()][:1]
+            found += [candidate for candidate in _candidates(target) if tree.is_file(candidate)][:1]
     return found
 
 

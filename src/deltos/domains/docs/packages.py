@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import re
+from collections import deque
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path, PurePosixPath
@@ -13,8 +15,9 @@ from deltos.domains.docs.installed import distribution_of, find_node, find_pytho
 from deltos.domains.docs.model import Reading, ReadPage, Skipped, Unchanged
 from deltos.domains.docs.node_api import describe_declarations, imported_files
 from deltos.domains.docs.python_api import describe_module, module_name, public_modules
-from deltos.errors import SourceError
-from deltos.fetch.files import read_file
+from deltos.errors import FileRefused, SourceError
+from deltos.fetch.files import MAX_FILE_BYTES, walk_files
+from deltos.files import LINK, NOT_A_PATH, NOT_REGULAR, FileTree, read_below
 from deltos.markup.formats import SUFFIXES, format_of, parse
 from deltos.markup.markdown import parse_markdown
 from deltos.markup.model import join_blocks
@@ -96,11 +99,11 @@ class PythonPackage(PackageFiles):
     @cached_property
     def _modules(self) -> dict[str, Module]:
         files = _sources_first(self._distribution.files)
-        packages = {
-            path: self._source(path)
-            for path in files
-            if path.endswith(("__init__.py", "__init__.pyi")) and module_name(path)
-        }
+        packages = {}
+        for path in files:
+            if path.endswith(("__init__.py", "__init__.pyi")) and module_name(path):
+                with suppress(FileRefused):  # read as a page, it is counted with the reason
+                    packages[path] = self._source(path)
         return {module.path: module for module in public_modules(files, packages)[:_MOST_FILES]}
 
     @property
@@ -125,7 +128,10 @@ class PythonPackage(PackageFiles):
     def read(self, place: Place, known: KnownPage | None) -> Reading | Unchanged | Skipped:
         """One file of the package; a version that is indexed already never changes."""
         path = place.url.removeprefix(self._prefix)
-        text = self._distribution.readme if path == _README else self._source(path)
+        try:
+            text = self._distribution.readme if path == _README else self._source(path)
+        except FileRefused as refused:
+            return _skipped(refused)
         digest = hashlib.blake2b(text.encode("utf-8", "replace"), digest_size=16).digest()
         if known and known.hash == digest:
             return Unchanged()
@@ -154,7 +160,7 @@ class PythonPackage(PackageFiles):
         return _bundled(path, text, url)
 
     def _source(self, path: str) -> str:
-        return read_file(self._distribution.folder / path).decode("utf-8", "replace")
+        return read_below(self._distribution.folder, path, MAX_FILE_BYTES).decode("utf-8", "replace")
 
 
 class NpmPackage(PackageFiles):
@@ -179,18 +185,20 @@ class NpmPackage(PackageFiles):
 
     def begin(self) -> Iterator[str]:
         """README and documents, then the type declarations that its entry points reach."""
-        folder = self._package.folder
-        documents = sorted(path for pattern in ("*.md", "docs/**/*.md") for path in folder.glob(pattern))
-        for path in documents:
-            if not _NOT_DOCUMENTS.search(path.name):
-                yield self._prefix + path.relative_to(folder).as_posix()
+        for path in walk_files(self._package.folder, (".md",)):
+            is_document = "/" not in path or path.startswith("docs/")
+            if path.endswith(".md") and is_document and not _NOT_DOCUMENTS.search(PurePosixPath(path).name):
+                yield self._prefix + path
         for declaration in self._declarations():
             yield self._prefix + declaration
 
     def read(self, place: Place, known: KnownPage | None) -> Reading | Unchanged | Skipped:
         """One file of the package."""
         path = place.url.removeprefix(self._prefix)
-        data = read_file(self._folder_of(path) / path)
+        try:
+            data = read_below(self._package.folder, path, MAX_FILE_BYTES)
+        except FileRefused as refused:
+            return _skipped(refused)
         digest = hashlib.blake2b(data, digest_size=16).digest()
         if known and known.hash == digest:
             return Unchanged()
@@ -206,22 +214,22 @@ class NpmPackage(PackageFiles):
     def _declarations(self) -> list[str]:
         """Declaration files from the entry points on, in the order they are reached; plain JavaScript without any."""
         package = self._package
-        waiting = [path.removeprefix("./") for path in package.types]
-        if not waiting:
-            waiting = [name for name in ("index.d.ts", package.main) if (package.folder / name).is_file()]
+        waiting = deque(path.removeprefix("./") for path in package.types or ("index.d.ts", package.main))
         found: dict[str, None] = {}
-        while waiting and len(found) < _MOST_FILES:
-            path = waiting.pop(0)
-            if path not in found and (package.folder / path).is_file():
-                found[path] = None
-                waiting += imported_files(package.folder, path)
+        with FileTree(package.folder) as tree:
+            while waiting and len(found) < _MOST_FILES:
+                path = waiting.popleft()
+                if path not in found and tree.is_file(path):
+                    found[path] = None
+                    waiting += imported_files(tree, path)
         return list(found)
 
-    def _folder_of(self, path: str) -> Path:
-        folder = self._package.folder
-        if not (folder / path).resolve().is_relative_to(folder.resolve()):
-            raise SourceError("The file lies outside of its package")
-        return folder
+
+def _skipped(refused: FileRefused) -> Skipped:
+    """A link or the like is no page; that a file is gone or too large, its reader is told."""
+    if refused.reason not in (LINK, NOT_REGULAR, NOT_A_PATH):
+        raise refused
+    return Skipped(refused.reason)
 
 
 def _bundled(path: str, text: str, url: str) -> Document:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, TypeVar
 
+from deltos.confinement import held_alike
 from deltos.domains.docs.model import Reading, Skipped, Unchanged
 from deltos.errors import DeltosError, SourceError
 
@@ -35,7 +36,7 @@ def run_aside(task: Callable[[], _T], stopping: Callable[[], bool], nap_seconds:
         except BaseException as exc:  # noqa: BLE001 - whoever waits is told
             future.set_exception(exc)
 
-    threading.Thread(target=work, name="deltos-reader", daemon=True).start()
+    threading.Thread(target=held_alike(work), name="deltos-reader", daemon=True).start()
     while not wait((future,), nap_seconds).done:
         if stopping():
             return None
@@ -59,7 +60,7 @@ class Readers:
     def read(self, place: Place, known: KnownPage | None) -> None:
         """Begin to read a place."""
         if self._started <= self.busy:
-            threading.Thread(target=self._serve, name="deltos-reader", daemon=True).start()
+            threading.Thread(target=held_alike(self._serve), name="deltos-reader", daemon=True).start()
             self._started += 1
         self.busy += 1
         self._tasks.put((place, known))

@@ -3,12 +3,15 @@ whether it still holds."""
 
 from __future__ import annotations
 
+import posixpath
 import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from deltos.domains.memory.redact import is_secret_file
 from deltos.domains.memory.words import identifiers
+from deltos.errors import FileRefused
+from deltos.files import FileTree, read_below
 from deltos.store.memory import Anchor
 from deltos.store.memory.rows import Clean
 
@@ -40,7 +43,7 @@ def files_in(text: Clean, root: Path | None) -> list[Clean]:
     if root is None:
         return []
     candidates = [name for name in identifiers(text) if re.fullmatch(_PATH_LIKE, name)]
-    return [Clean(name) for name in candidates[:_MOST_FILES] if _inside(root, name) is not None]
+    return [Clean(name) for name in candidates[:_MOST_FILES] if _is_file(root, name)]
 
 
 def symbols_in(text: Clean) -> list[Clean]:
@@ -131,22 +134,24 @@ def _state(root: Path, anchor: Anchor) -> bytes:
 
 
 def _read(root: Path | None, path: str) -> str | None:
-    target = _inside(root, path) if root is not None else None
-    if target is None or is_secret_file(path):
+    if root is None or is_secret_file(path):
         return None
     try:
-        return target.read_text("utf-8", "replace") if target.stat().st_size <= _LARGEST_FILE else None
-    except OSError:
+        data = read_below(root, _inside(root, path), _LARGEST_FILE)
+    except FileRefused:
         return None
+    return data.decode("utf-8", "replace").replace("\r\n", "\n").replace("\r", "\n")
 
 
-def _inside(root: Path, path: str) -> Path | None:
-    """The file behind a path, if it exists under the project root."""
-    try:
-        target = (root / path).resolve()
-        return target if target.is_relative_to(root.resolve()) and target.is_file() else None
-    except (OSError, ValueError):
-        return None
+def _is_file(root: Path, path: str) -> bool:
+    """Whether a path is a file under the project root that no link leads to."""
+    with FileTree(root) as tree:
+        return tree.is_file(_inside(root, path))
+
+
+def _inside(root: Path, path: str) -> str:
+    """A path as it is from the root, without detours; what leads out of it stays so, and is refused when it is read."""
+    return posixpath.normpath(_relative(path, root))
 
 
 def _relative(path: str, root: Path | None) -> str:

@@ -1,0 +1,127 @@
+"""What a project itself requires, as its own files say: pyproject.toml, requirements*.txt and package.json. Files that
+these include are read only where they lie in the project or in the workspace around it."""
+
+from __future__ import annotations
+
+import posixpath
+import re
+import tomllib
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from deltos.domains.docs.installed import boundaries, read_json, same_name
+from deltos.errors import FileRefused, SourceError
+from deltos.files import MISSING, FileTree
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from pathlib import Path
+
+_REQUIREMENT = re.compile(r"^\s*([A-Za-z0-9][\w.-]*)")
+_INCLUDES = ("-r ", "-r\t", "--requirement ", "--requirement=")
+_MOST_FILES = 20
+_MAX_FILE_BYTES = 5_000_000
+_SHOWN_CHARACTERS = 100
+
+
+@dataclass(frozen=True, slots=True)
+class Dependencies:
+    """What is required, as addresses `pypi:NAME` and `npm:NAME`, each once; and which files were left out, and why."""
+
+    addresses: tuple[str, ...]
+    left_out: tuple[str, ...] = ()
+
+
+def direct_dependencies(project_root: Path) -> Dependencies:
+    """What the project itself requires."""
+    *_, boundary = boundaries(project_root)
+    root = project_root.resolve()
+    with FileTree(root) as tree:
+        python = list(_pyproject(tree))
+        try:
+            names = [entry.name for entry in tree.entries()]
+        except FileRefused:
+            names = []
+        node = _package_json(tree)
+    requirements = _Requirements(boundary)
+    prefix = "".join(f"{step}/" for step in root.relative_to(boundary).parts)
+    for name in names:
+        if name.startswith("requirements") and name.endswith(".txt"):
+            requirements.read(prefix + name)
+    python += requirements.names
+    addresses = [f"pypi:{name}" for name in dict.fromkeys(map(same_name, python))] + [f"npm:{name}" for name in node]
+    return Dependencies(tuple(addresses), tuple(requirements.left_out))
+
+
+@dataclass(slots=True)
+class _Requirements:
+    """Reads requirements files below one folder, each once, and those that they include."""
+
+    boundary: Path
+    names: list[str] = field(default_factory=list)
+    left_out: list[str] = field(default_factory=list)
+    _seen: set[str] = field(default_factory=set)
+
+    def read(self, path: str) -> None:
+        """Take in the names in a file and in the files that it includes, in the order they are met."""
+        if path in self._seen:
+            return
+        self._seen.add(path)
+        if len(self._seen) > _MOST_FILES:
+            self._leave_out(path, "too many files include each other")
+            return
+        try:
+            with FileTree(self.boundary) as tree:
+                text = tree.read(path, _MAX_FILE_BYTES).decode("utf-8", "replace")
+        except FileRefused as refused:
+            self._leave_out(path, refused.reason)
+            return
+        for line in text.splitlines():
+            self._take_in(line.split(" #")[0].strip(), posixpath.dirname(path))
+
+    def _take_in(self, line: str, folder: str) -> None:
+        if included := next((line[len(mark) :].strip() for mark in _INCLUDES if line.startswith(mark)), ""):
+            self.read(posixpath.normpath(posixpath.join(folder, included)))
+        elif not line.startswith(("#", "-", ".", "/")) and "://" not in line.split("@")[0]:
+            found = _REQUIREMENT.match(line)
+            self.names += [found.group(1)] if found else []
+
+    def _leave_out(self, path: str, reason: str) -> None:
+        self.left_out.append(f"{path[-_SHOWN_CHARACTERS:]}: {reason}")
+
+
+def _pyproject(tree: FileTree) -> Iterable[str]:
+    path = "pyproject.toml"
+    try:
+        data = tomllib.loads(tree.read(path, _MAX_FILE_BYTES).decode("utf-8"))
+    except FileRefused as refused:
+        if refused.reason == MISSING:
+            return []
+        raise
+    except ValueError as exc:
+        raise SourceError(f"Cannot read {path} ({exc})") from exc
+    except RecursionError:
+        raise SourceError(f"Cannot read {path}: it is nested too deeply") from None
+    project = _table(data.get("project"))
+    groups = [project.get("dependencies"), *_table(project.get("optional-dependencies")).values()]
+    groups += _table(data.get("dependency-groups")).values()
+    named = [line for group in groups if isinstance(group, list) for line in group if isinstance(line, str)]
+    poetry = _table(_table(_table(data.get("tool")).get("poetry")).get("dependencies"))
+    return [found.group(1) for line in named if (found := _REQUIREMENT.match(line))] + [
+        n for n in poetry if n != "python"
+    ]
+
+
+def _table(value: object) -> dict[str, object]:
+    return value if isinstance(value, dict) else {}
+
+
+def _package_json(tree: FileTree) -> list[str]:
+    try:
+        data = read_json(tree, "package.json")
+    except FileRefused as refused:
+        if refused.reason == MISSING:
+            return []
+        raise
+    groups = [data.get("dependencies"), data.get("devDependencies")]
+    return list(dict.fromkeys(name for group in groups if isinstance(group, dict) for name in group))

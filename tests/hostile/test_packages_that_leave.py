@@ -1,0 +1,269 @@
+"""Installed packages and requirements that point out of the project show nothing from outside."""
+
+from __future__ import annotations
+
+import json
+import os
+from contextlib import closing
+from typing import TYPE_CHECKING
+
+import pytest
+
+from deltos.app import App
+from deltos.config import Config
+from deltos.confinement import Confinement, confined
+from deltos.domains.docs.dependencies import direct_dependencies
+from deltos.domains.docs.installed import find_node, find_python, site_packages
+from deltos.domains.docs.library import NewSource
+from deltos.domains.docs.packages import find_definition
+from deltos.domains.docs.search import Question
+from deltos.errors import DeltosError, NotFound, SourceError
+from tests.repositories import write_files
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+SECRET = "xyzzy-secret"
+SITE = ".venv/lib/python3.11/site-packages"
+INFO = f"{SITE}/kit-1.0.dist-info"
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    write_files(
+        tmp_path / "outside",
+        {
+            "secret.md": f"# Secret\n\n{SECRET}\n",
+            "secret.py": f'"""{SECRET}"""\n\n\ndef leak():\n    """{SECRET}"""\n',
+            "package.json": json.dumps({"name": "x", "version": "1", "types": "index.d.ts"}),
+            "index.d.ts": f"/** {SECRET} */\nexport declare function leak(): void;\n",
+            "requirements.txt": f"{SECRET}\n",
+        },
+    )
+    root = tmp_path / "served" / "project"
+    root.mkdir(parents=True)
+    return root
+
+
+@pytest.fixture
+def app(tmp_path: Path) -> Iterator[App]:
+    with closing(App(Config(tmp_path / "home"))) as app:
+        yield app
+
+
+def add(app: App, root: Path, url: str) -> str:
+    """Add a source and read all of it; all that is known about it afterwards."""
+    library = app.docs.library
+    try:
+        added = library.add(NewSource(url, "", root, (root,)))
+    except DeltosError as exc:
+        return str(exc)
+    for source in added.sources:
+        library.crawls.run(source.id)
+    statuses = [library.status(source.id) for source in added.sources]
+    passages = [passage.text for passage in app.docs.search.search(Question(SECRET)).passages]
+    return "\n".join([*added.failures, *map(str, statuses), *passages])
+
+
+def install(root: Path, record: str, files: dict[str, str]) -> None:
+    write_files(
+        root,
+        {
+            f"{SITE}/kit/__init__.py": '"""Kit."""\nfrom .linked import leak\n',
+            f"{INFO}/METADATA": "Metadata-Version: 2.1\nName: kit\nVersion: 1.0\n\n# Kit\n\nA readme.\n",
+            f"{INFO}/RECORD": f"kit/__init__.py,,\n{record}",
+            **files,
+        },
+    )
+
+
+def test_links_in_a_python_package_are_not_followed(root: Path, app: App) -> None:
+    install(root, "kit/link.md,,\nkit/linked.py,,\nkit/folder/secret.md,,\nkit/pipe.md,,\n", {})
+    outside = root.parent.parent / "outside"
+    (root / SITE / "kit" / "link.md").symlink_to(outside / "secret.md")
+    (root / SITE / "kit" / "linked.py").symlink_to(outside / "secret.py")
+    (root / SITE / "kit" / "folder").symlink_to(outside)
+    os.mkfifo(root / SITE / "kit" / "pipe.md")
+    shown = add(app, root, "pypi:kit")
+    assert "pages=2" in shown  # README and __init__
+    assert "pages_skipped=4" in shown
+    assert SECRET not in shown
+    assert find_definition("kit.leak", root) is None
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "kit/../../../../../../../outside/secret.md",
+        "../../../../../../outside/secret.md",
+        "/etc/passwd",
+        '"kit/../../../../../../../outside/secret.md"',
+    ],
+)
+def test_a_record_leads_nowhere_else(root: Path, app: App, path: str) -> None:
+    install(root, f"{path},,\n", {})
+    assert (root / SITE / "kit/../../../../../../../outside/secret.md").exists()
+    shown = add(app, root, "pypi:kit")
+    assert "pages=2" in shown
+    assert SECRET not in shown
+
+
+def test_an_environment_that_is_a_link_to_elsewhere_is_not_the_projects(root: Path, tmp_path: Path) -> None:
+    elsewhere = write_files(tmp_path / "elsewhere", {})
+    install(elsewhere, "", {})
+    (root / ".venv").symlink_to(elsewhere / ".venv")
+    with pytest.raises(NotFound, match="No Python environment"):
+        find_python("kit", root)
+    assert find_python("kit", root, (elsewhere / ".venv",)).name == "kit"  # the one that the user activated
+    with confined(Confinement((root,))), pytest.raises(NotFound):
+        find_python("kit", root, (elsewhere / ".venv",))
+
+
+@pytest.mark.parametrize("link", [SITE, f"{SITE}/kit-1.0.dist-info", ".venv/lib", ".venv/lib/python3.11"])
+def test_no_folder_of_an_environment_is_reached_through_a_link(root: Path, tmp_path: Path, link: str) -> None:
+    elsewhere = tmp_path / "elsewhere"
+    install(elsewhere, "", {})
+    (root / link).parent.mkdir(parents=True, exist_ok=True)
+    (root / link).symlink_to(elsewhere / link)
+    with pytest.raises(NotFound):
+        find_python("kit", root)
+
+
+def test_files_that_put_other_folders_on_the_path_are_not_followed(root: Path, app: App, tmp_path: Path) -> None:
+    outside = tmp_path / "outside"
+    install(
+        root, "kit.pth,,\nkit.egg-link,,\n", {f"{SITE}/kit.pth": f"{outside}\n", f"{SITE}/kit.egg-link": f"{outside}\n"}
+    )
+    assert SECRET not in add(app, root, "pypi:kit")
+    assert find_definition("secret.leak", root) is None
+
+
+@pytest.mark.parametrize(
+    "manifest",
+    [
+        {"types": "../../../../outside/index.d.ts"},
+        {"main": "../../../../outside/index.d.ts"},
+        {"exports": {".": {"types": "../../../../outside/index.d.ts"}}},
+        {"types": "linked.d.ts"},
+        {"types": "/etc/passwd"},
+        {"types": "folder/index.d.ts"},
+        {"types": "entry.d.ts"},
+    ],
+)
+def test_an_npm_package_reads_only_its_own_files(root: Path, app: App, manifest: dict[str, object]) -> None:
+    package = write_files(
+        root / "node_modules" / "kit",
+        {
+            "package.json": json.dumps({"name": "kit", "version": "1", **manifest}),
+            "README.md": "# Kit\n\nA readme.\n",
+            "entry.d.ts": 'export * from "../../../../outside/index";\nexport * from "./linked";\n',
+        },
+    )
+    outside = root.parent.parent / "outside"
+    (package / "linked.d.ts").symlink_to(outside / "index.d.ts")
+    (package / "folder").symlink_to(outside)
+    (package / "docs").symlink_to(outside)
+    shown = add(app, root, "npm:kit")
+    assert "A readme" in shown or "pages=" in shown
+    assert SECRET not in shown
+
+
+def test_a_package_that_is_a_link_out_of_the_project_is_refused(root: Path, app: App, tmp_path: Path) -> None:
+    (root / "node_modules").mkdir()
+    (root / "node_modules" / "x").symlink_to(tmp_path / "outside")
+    shown = add(app, root, "npm:x")
+    assert "linked from outside of the project" in shown
+    assert SECRET not in shown
+    (root / "node_modules" / "x").unlink()
+    (root / "node_modules").rmdir()
+    (tmp_path / "modules").mkdir()
+    (tmp_path / "modules" / "x").symlink_to(tmp_path / "outside")
+    (root / "node_modules").symlink_to(tmp_path / "modules")
+    assert "linked from outside of the project" in add(app, root, "npm:x")
+    assert add(app, root, "npm:y").replace("y is", "x is") == add(app, root, "npm:x")  # nothing tells what is there
+
+
+def test_links_of_package_managers_inside_the_workspace_are_followed(root: Path, tmp_path: Path) -> None:
+    workspace = write_files(
+        tmp_path / "work",
+        {
+            "pnpm-workspace.yaml": "packages: [packages/*]\n",
+            "node_modules/.pnpm/zod@4/node_modules/zod/package.json": '{"version": "4.0.0"}',
+            "packages/shared/package.json": '{"version": "0.1.0"}',
+            "packages/app/package.json": "{}",
+        },
+    )
+    modules = workspace / "packages" / "app" / "node_modules"
+    modules.mkdir()
+    (modules / "zod").symlink_to("../../../node_modules/.pnpm/zod@4/node_modules/zod")
+    (modules / "shared").symlink_to("../../shared")
+    project = workspace / "packages" / "app"
+    assert [find_node(name, project).version for name in ("zod", "shared")] == ["4.0.0", "0.1.0"]
+    with confined(Confinement((project,))), pytest.raises(SourceError, match="outside"):
+        find_node("zod", project)
+
+
+def test_node_modules_above_are_read_only_by_who_may_read_there(root: Path) -> None:
+    write_files(root.parent, {"node_modules/kit/package.json": '{"version": "1.0.0"}'})
+    assert find_node("kit", root).version == "1.0.0"
+    with confined(Confinement((root,))), pytest.raises(NotFound):
+        find_node("kit", root)
+
+
+@pytest.mark.parametrize("included", ["/etc/passwd", "../../outside/requirements.txt", "linked.txt", "pipe.txt"])
+def test_requirements_include_nothing_from_outside(root: Path, app: App, included: str) -> None:
+    write_files(root, {"requirements.txt": f"-r {included}\nmissing\n"})
+    (root / "linked.txt").symlink_to(root.parent.parent / "outside" / "requirements.txt")
+    os.mkfifo(root / "pipe.txt")
+    found = direct_dependencies(root)
+    assert found.addresses == ("pypi:missing",)
+    assert len(found.left_out) == 1
+    shown = add(app, root, "deps:")
+    assert found.left_out[0] in shown
+    assert SECRET not in shown
+    assert "root" not in shown.replace(str(root), "")
+
+
+def test_requirements_of_the_workspace_may_be_shared(root: Path) -> None:
+    write_files(root.parent, {"pnpm-workspace.yaml": "", "base.txt": "shared\n"})
+    write_files(root, {"requirements.txt": "-r ../base.txt\nown\n"})
+    assert direct_dependencies(root).addresses == ("pypi:shared", "pypi:own")
+    with confined(Confinement((root,))):
+        assert direct_dependencies(root).addresses == ("pypi:own",)
+
+
+@pytest.mark.parametrize("name", ["package.json", "pyproject.toml", "requirements.txt"])
+def test_a_project_file_that_is_a_pipe_or_a_link_is_refused_in_words(root: Path, app: App, name: str) -> None:
+    os.mkfifo(root / name)
+    assert "not a regular file" in add(app, root, "deps:")
+    (root / name).unlink()
+    (root / name).symlink_to(root.parent.parent / "outside" / "requirements.txt")
+    shown = add(app, root, "deps:")
+    assert "a link, which is not followed" in shown
+    assert SECRET not in shown
+
+
+def test_deep_nesting_and_odd_types_are_refused_in_words(root: Path) -> None:
+    deep = 100_000
+    for name, text in {
+        "package.json": '{"exports":' * deep + "1" + "}" * deep,
+        "pyproject.toml": "a = " + "[" * deep + "]" * deep,
+    }.items():
+        write_files(root, {name: text})
+        with pytest.raises(SourceError, match="nested too deeply"):
+            direct_dependencies(root)
+        (root / name).unlink()
+    write_files(root, {"pyproject.toml": "project = 3\ntool = [1]\ndependency-groups = {a = 1}\n"})
+    assert direct_dependencies(root).addresses == ()
+    nested: dict[str, object] = {"types": "deep.d.ts"}
+    for _ in range(400):
+        nested = {"import": nested}
+    write_files(root, {"node_modules/kit/package.json": json.dumps({"exports": nested})})
+    assert find_node("kit", root).types == ("deep.d.ts",)
+
+
+@pytest.mark.parametrize("name", ["a/..", "x" * 5_000, "a/" + "b" * 5_000])
+def test_odd_names_of_packages_are_not_found(root: Path, app: App, name: str) -> None:
+    assert "is not in the project's node_modules" in add(app, root, f"npm:{name}")
+    assert site_packages(root) == []
