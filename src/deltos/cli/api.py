@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from deltos.cli.command import Subparsers, add_verb, opened_app
+from deltos.cli.command import Subparsers, add_verb, opened_app, print_json
 from deltos.domains.apis.endpoints import Filter, select, show_endpoints
 from deltos.domains.apis.library import api_of, tags_of
 from deltos.domains.apis.render import render_api, render_changes
@@ -68,10 +68,10 @@ def _verb(
 def _add(apis: Apis, args: argparse.Namespace) -> int:
     report = apis.indexer.add(args.location, args.name, root=Path(args.root) if args.root else None)
     for api in report.apis:
-        _print_json(_api_json(api)) if args.json else print(render_api(api, ()))
+        print_json(_api_json(api)) if args.json else print(render_api(api, ()))
     for failure in report.failures:
         if args.json:
-            _print_json({"document": failure.document, "error": failure.reason})
+            print_json({"document": failure.document, "error": failure.reason})
         else:
             print(f"not read: {failure.document}: {failure.reason}", file=sys.stderr)
     return 0
@@ -80,7 +80,7 @@ def _add(apis: Apis, args: argparse.Namespace) -> int:
 def _list(apis: Apis, args: argparse.Namespace) -> int:
     if args.json:
         for api in apis.library.apis():
-            _print_json(_api_json(api))
+            print_json(_api_json(api))
     else:
         print(render_list(apis.library, _SHOWN_TOKENS).text)
     return 0
@@ -89,7 +89,7 @@ def _list(apis: Apis, args: argparse.Namespace) -> int:
 def _show(apis: Apis, args: argparse.Namespace) -> int:
     wanted = Filter(args.tag, args.path, args.method)
     if args.json:
-        _print_json(_operations_json(apis, args.name, wanted))
+        print_json(_operations_json(apis, args.name, wanted))
     else:
         print(show_endpoints(apis.library, args.name, wanted, page=args.page, token_budget=_SHOWN_TOKENS).text)
     return 0
@@ -100,13 +100,13 @@ def _search(apis: Apis, args: argparse.Namespace) -> int:
     if args.batch:
         for question_id, query in _questions(args.batch):
             found = apis.searcher.search(query, api_name=args.api, types=args.types, limit=limit)
-            _print_json({"id": question_id, "results": [_hit_json(hit) for hit in found]})
+            print_json({"id": question_id, "results": [_hit_json(hit) for hit in found]})
         return 0
     if not args.query:
         raise BadArgument("What should be searched for?", hint="deltos api search 'create a refund' --api stripe")
     found = apis.searcher.search(args.query, api_name=args.api, types=args.types, limit=limit)
     for hit in found:
-        _print_json(_hit_json(hit)) if args.json else print(f"{hit.score:.2f}  {hit.api_name}  {hit.title}")
+        print_json(_hit_json(hit)) if args.json else print(f"{hit.score:.2f}  {hit.api_name}  {hit.title}")
     if not found and not args.json:
         searched = apis.searcher.count_searchable(args.api)
         print(f"No results found for query: {args.query} (searched {searched} operations, schemas and tags)")
@@ -115,14 +115,14 @@ def _search(apis: Apis, args: argparse.Namespace) -> int:
 
 def _refresh(apis: Apis, args: argparse.Namespace) -> int:
     for changes in apis.indexer.refresh(args.name):
-        _print_json(_changes_json(changes)) if args.json else print(render_changes(changes))
+        print_json(_changes_json(changes)) if args.json else print(render_changes(changes))
     return 0
 
 
 def _remove(apis: Apis, args: argparse.Namespace) -> int:
     removed = apis.indexer.remove(args.name)
     if args.json:
-        _print_json({"removed": list(removed)})
+        print_json({"removed": list(removed)})
     else:
         print(f"Removed {', '.join(removed)}.")
     return 0
@@ -201,7 +201,3 @@ def _changes_json(changes: ApiChanges) -> dict[str, Any]:
         "schemas_added": list(changes.schemas_added),
         "schemas_removed": list(changes.schemas_removed),
     }
-
-
-def _print_json(value: dict[str, Any]) -> None:
-    print(json.dumps(value, ensure_ascii=False))

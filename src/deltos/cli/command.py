@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from deltos.cli.terminal import harmless_json
 from deltos.config import Config
 from deltos.errors import BadArgument
 
@@ -56,7 +57,7 @@ def opened_app() -> Iterator[App]:
 
 def print_json(value: Any) -> None:
     """One line of JSON."""
-    print(json.dumps(value, ensure_ascii=False, separators=(",", ":")))
+    print(harmless_json(json.dumps(value, ensure_ascii=False, separators=(",", ":"))))
 
 
 def batch_queries(source: str) -> Iterable[BatchQuery]:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from deltos.budget import estimate_tokens
 from deltos.cli.command import add_project, add_verb, batch_queries, opened_app, print_json
+from deltos.cli.terminal import redraw_line
 from deltos.domains.docs.library import NewSource
 from deltos.domains.docs.render import render_added, render_nothing, render_passage, render_sources, render_status
 from deltos.domains.docs.search import Question
@@ -187,16 +188,14 @@ class _Line:
         if self._visible and now - self._shown_at > _POLL_SECONDS:
             self._shown_at = now
             done = status.pages_done + status.pages_unchanged
-            sys.stderr.write(
-                f"\r\x1b[K{status.source.name}: {done} pages done, {status.pages_queued} queued,"
+            redraw_line(
+                f"{status.source.name}: {done} pages done, {status.pages_queued} queued,"
                 f" {len(status.failures)} failed, {status.rate:.1f}/s"
             )
-            sys.stderr.flush()
 
     def clear(self) -> None:
         if self._visible:
-            sys.stderr.write("\r\x1b[K")
-            sys.stderr.flush()
+            redraw_line("")
 
 
 def _list(app: App, arguments: argparse.Namespace) -> int:

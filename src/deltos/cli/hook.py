@@ -9,6 +9,8 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from deltos.cli.terminal import harmless_json
+
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from typing import BinaryIO, TextIO
@@ -29,7 +31,7 @@ def main(
     try:
         answer = _handle(arguments[0] if arguments else "", stdin or sys.stdin.buffer, environ)
         if answer:
-            print(answer, file=stdout or sys.stdout)
+            print(harmless_json(answer), file=stdout or sys.stdout)
     except Exception as exc:  # noqa: BLE001 - the surface: whatever is wrong is told on stderr, the agent goes on
         print(f"deltos hook: {exc}", file=stderr or sys.stderr)
     return 0

@@ -42,7 +42,13 @@ Data lives in your platform's data folder; DELTOS_HOME moves it. Every command t
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command; its exit code: 0 done, 1 failed or nothing found, 2 misused."""
-    words = list(sys.argv[1:] if argv is None else argv)
+    from deltos.cli.terminal import guarded
+
+    with guarded():
+        return _dispatch(list(sys.argv[1:] if argv is None else argv))
+
+
+def _dispatch(words: list[str]) -> int:
     if words[:1] == ["mcp"]:
         from deltos.server.front import main as serve  # deferred, as all imports here: start-up time
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from deltos.cli.command import add_verb, batch_queries, opened_app, print_json
+from deltos.cli.terminal import harmless_json
 from deltos.config import Config
 from deltos.domains.memory.check import check
 from deltos.domains.memory.memory import local_now
@@ -219,7 +220,7 @@ def _export(args: argparse.Namespace) -> int:
     with _memory() as memory:
         if args.file == "-":
             for line in export(memory):
-                print(line)
+                print(harmless_json(line))
             return 0
         target = Path(args.file)
         target.touch(mode=0o600)

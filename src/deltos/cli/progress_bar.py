@@ -6,6 +6,8 @@ import signal
 import sys
 import time
 
+from deltos.cli.terminal import redraw_line
+
 _WIDTH = 24
 _REDRAW_SECONDS = 0.1
 
@@ -33,8 +35,7 @@ class ProgressBar:
         left = (total - done) / rate if rate else 0.0
         filled = _WIDTH * done // max(total, 1)
         bar = "█" * filled + "░" * (_WIDTH - filled)
-        sys.stderr.write(f"\r\x1b[K{bar} {done}/{total} {what}  {rate:.0f}/s  {left:.0f} s left")
-        sys.stderr.flush()
+        redraw_line(f"{bar} {done}/{total} {what}  {rate:.0f}/s  {left:.0f} s left")
 
     def cancelled(self) -> bool:
         """Whether Ctrl-C was pressed."""
@@ -47,5 +48,4 @@ class ProgressBar:
     def clear(self) -> None:
         """Remove the bar, so that the result stands alone."""
         if self._visible:
-            sys.stderr.write("\r\x1b[K")
-            sys.stderr.flush()
+            redraw_line("")
