@@ -192,6 +192,9 @@ class TestHook:
     def test_a_repository_without_a_remote_needs_no_git(self, tmp_path: Path) -> None:
         log = tmp_path / ".git" / "logs" / "HEAD"
         log.parent.mkdir(parents=True)
+        for folder in ("objects", "refs"):
+            (tmp_path / ".git" / folder).mkdir()
+        (tmp_path / ".git" / "HEAD").write_text("ref: refs/heads/main\n")
         commit = "9fceb02d0ae598e95dc970b74767f19372d61af8"
         log.write_text(f"{'0' * 40} {commit} Ada <a@b> 1700000000 +0000\tcommit (initial): Begin\n")
         (tmp_path / "sub").mkdir()

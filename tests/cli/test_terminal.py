@@ -1,0 +1,224 @@
+"""Nothing that others wrote acts on a terminal: not in contents, names, titles, errors, usage or progress."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import re
+import subprocess
+import sys
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from deltos.cli.main import main
+from deltos.cli.terminal import Guarded, harmless_json, visible
+from tests.server.raw import environment
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from tests.loopback import Site
+
+CLEAR, TITLE, C1, BELL = "\x1b[2J", "\x1b]0;owned\x07", "\x9b31m", "\x07"
+OVERRIDE = "\u202egnp.exe"
+NASTY = f"{CLEAR}{TITLE}{C1}{BELL}\x08\x7f{OVERRIDE}"
+# Bytes of UTF-8 that act: C0 but tab and line feed, DEL, C1, embeddings, overrides and isolates.
+ACTING = re.compile(
+    rb"[\x00-\x08\x0b-\x1f\x7f]|\xc2[\x80-\x9f]|\xe2\x80[\xaa-\xae]|\xe2\x81[\xa6-\xa9]|\xed[\xa0-\xbf]"
+)
+API = {
+    "openapi": "3.0.0",
+    "info": {"title": f"Shop {NASTY}", "version": "1"},
+    "paths": {"/a": {"get": {"summary": NASTY}}},
+}
+
+
+def run(home: Path, folder: Path, *words: str, stdin: bytes = b"") -> subprocess.CompletedProcess[bytes]:
+    command = [sys.executable, "-P", "-m", "deltos", *words]
+    environ = environment(home, DELTOS_ALLOW_PRIVATE_HOSTS="127.0.0.1")
+    return subprocess.run(command, cwd=folder, env=environ, input=stdin, capture_output=True, timeout=120, check=False)
+
+
+@pytest.fixture(scope="module")
+def hostile(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A project whose author would like to own the terminal of whoever indexes it."""
+    root = tmp_path_factory.mktemp("hostile") / "project"
+    (root / "docs").mkdir(parents=True)
+    (root / f"evil{CLEAR}.py").write_text(f"# {NASTY}\ndef quokka():\n    '''{NASTY}'''\n    return 1\r\n")
+    (root / "uses.py").write_text(f"from pkg import quokka  # {NASTY}\nquokka()  # {NASTY}\n")
+    (root / "docs" / "guide.md").write_text(f"# Quokka {NASTY}\n\nquokka text {NASTY}\n")
+    (root / "api.json").write_text(json.dumps(API))
+    name = os.fsencode(str(root)) + b"/bad\xff\x9b.py"
+    with open(name, "w") as file:  # noqa: PTH123 - a name that is no text
+        file.write("def wombat(): ...\n")
+    return root
+
+
+COMMANDS: Sequence[tuple[str, ...]] = (
+    ("index",),
+    ("code", "search", "quokka"),
+    ("code", "search", NASTY),
+    ("code", "search", "wombat"),
+    ("search", "quokka"),
+    ("search", f"nothing {NASTY}"),
+    ("fetch", f"obs:{NASTY}"),
+    ("fetch", "code:uses.py:1-2"),
+    ("graph", "find", "quokka"),
+    ("graph", "find", NASTY),
+    ("graph", "refs", "quokka"),
+    ("graph", "context", "quokka"),
+    ("graph", "impact", "quokka"),
+    ("graph", "stats"),
+    ("docs", "add", "docs", "--name", f"guide{NASTY}", "--wait"),
+    ("docs", "add", f"nofile{NASTY}.md"),
+    ("docs", "list"),
+    ("docs", "status"),
+    ("docs", "search", "quokka"),
+    ("docs", "search", NASTY),
+    ("docs", "remove", NASTY),
+    ("api", "add", "api.json", "--name", f"shop{NASTY}"),
+    ("api", "list"),
+    ("api", "search", "shop"),
+    ("api", "show", NASTY),
+    ("memory", "add", f"quokka memory {NASTY}", "--source", NASTY),
+    ("memory", "search", "quokka"),
+    ("memory", "timeline"),
+    ("memory", "show", NASTY),
+    ("memory", "export"),
+    ("token", "create", f"ci{NASTY}"),
+    ("token", "list"),
+    ("token", "revoke", NASTY),
+    ("status",),
+    ("doctor",),
+    ("toolsets", NASTY),
+    ("install", NASTY),
+    (NASTY,),
+    ("index", NASTY),
+    ("index", f"--{NASTY}"),
+    ("mcp", f"--{NASTY}"),
+    ("mcp", NASTY),
+    ("mcp", "--http", NASTY),
+)
+
+
+@pytest.mark.parametrize("words", [("hook", NASTY), ("hook", "UserPromptSubmit"), ("hook", "SessionStart"), (NASTY,)])
+def test_a_process_prints_nothing_that_acts(words: tuple[str, ...], hostile: Path, tmp_path: Path) -> None:
+    done = run(tmp_path / "home", hostile, *words, stdin=b'{"prompt": "\\u009b31m always \\u001b[2J"')
+    for stream in (done.stdout, done.stderr):
+        assert ACTING.search(stream) is None, stream
+
+
+def test_no_command_lets_anything_act_on_the_terminal(
+    hostile: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfdbinary: pytest.CaptureFixture[bytes]
+) -> None:
+    monkeypatch.chdir(hostile)
+    monkeypatch.setenv("DELTOS_HOME", str(tmp_path / "home"))
+    seen = b""
+    for words in COMMANDS:
+        with suppress(SystemExit):
+            main(words)
+        streams = capfdbinary.readouterr()
+        for stream in streams:
+            assert ACTING.search(stream) is None, (words, ACTING.search(stream), stream)
+            assert b"Traceback" not in stream, (words, stream)
+        seen += b"".join(streams)
+    assert "␛[2J".encode() in seen  # it was there, and is visible
+    assert b"<U+202E>" in seen
+    assert b"\\x9b31m" in seen
+
+
+def test_json_says_exactly_what_was_there_without_acting(hostile: Path, tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    for words in (
+        ("index", "--json"),
+        ("code", "search", "quokka", "--json"),
+        ("search", "quokka", "--json"),
+        ("graph", "refs", "quokka", "--json"),
+        ("docs", "add", "docs", "--name", f"guide{NASTY}", "--wait", "--json"),
+        ("docs", "search", "quokka", "--json"),
+        ("api", "add", "api.json", "--json"),
+        ("memory", "add", f"quokka memory {NASTY}", "--json"),
+        ("memory", "search", "quokka", "--json"),
+        ("memory", "export"),
+        ("status", "--json"),
+        ("doctor", "--json"),
+    ):
+        done = run(home, hostile, *words)
+        assert ACTING.search(done.stdout) is None, (words, done.stdout)
+        lines = [json.loads(line) for line in done.stdout.splitlines()]
+        assert lines, (words, done.stderr)
+        if words[:2] == ("code", "search"):
+            assert any(NASTY in line["text"] for line in lines)
+
+
+def test_a_page_title_does_not_act_in_the_progress_or_in_answers(site: Site, tmp_path: Path) -> None:
+    site.html("/", f"<title>t {NASTY}</title><h1>Quokka {NASTY}</h1><p>quokka text {NASTY}</p>")
+    shown = run(tmp_path / "home", tmp_path, "docs", "add", site.url, "--name", f"web{NASTY}", "--wait")
+    found = run(tmp_path / "home", tmp_path, "docs", "search", "quokka")
+    assert b"quokka text" in found.stdout
+    for stream in (shown.stdout, shown.stderr, found.stdout, found.stderr):
+        assert ACTING.search(stream) is None
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no pseudo-terminals there")
+def test_on_a_terminal_only_our_own_line_is_redrawn(site: Site, tmp_path: Path) -> None:
+    import pty  # not on every platform
+
+    for number in range(30):
+        site.html(f"/{number}.html", f"<h1>Page {number} {NASTY}</h1>")
+    links = "".join(f"<a href='{number}.html'>x</a>" for number in range(30))
+    site.html("/", f"<h1>Start</h1>{links}")
+    controller, terminal = pty.openpty()
+    command = [sys.executable, "-P", "-m", "deltos", "docs", "add", site.url, "--name", f"w{NASTY}", "--wait"]
+    environ = environment(tmp_path / "home", DELTOS_ALLOW_PRIVATE_HOSTS="127.0.0.1")
+    process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=terminal, stderr=terminal, env=environ)
+    os.close(terminal)
+    received = b""
+    while True:
+        try:
+            part = os.read(controller, 65_536)
+        except OSError:  # the other end is closed
+            break
+        if not part:
+            break
+        received += part
+    assert process.wait(60) == 0
+    os.close(controller)
+    rest = received.replace(b"\r\x1b[K", b"").replace(b"\r\n", b"\n")
+    assert ACTING.search(rest) is None, rest
+
+
+@given(st.text(alphabet=st.characters(), max_size=60))
+def test_no_text_acts_and_plain_text_stays(text: str) -> None:
+    shown = visible(text).encode()  # does not fail: no surrogate is left
+    assert ACTING.search(shown) is None
+    if ACTING.search(text.encode("utf-8", "surrogatepass")) is None:
+        assert visible(text) == text
+
+
+@given(st.text(alphabet=st.characters(exclude_categories=["Cs"]), max_size=60))
+def test_json_that_is_made_harmless_means_the_same(text: str) -> None:
+    line = harmless_json(json.dumps({text: [text]}, ensure_ascii=False))
+    assert json.loads(line) == {text: [text]}
+    assert ACTING.search(line.encode()) is None
+
+
+def test_what_is_written_is_shown_and_nothing_is_hidden() -> None:
+    assert visible("a\r\nb\tc\n") == "a\nb\tc\n"
+    assert visible("over\rwritten") == "over␍written"
+    assert visible("\x1b]0;never ends and hides the rest") == "␛]0;never ends and hides the rest"
+    assert visible("\udcff.py") == "\\xff.py"
+
+
+def test_a_stream_that_cannot_encode_a_character_gets_its_escape() -> None:
+    raw = io.BytesIO()
+    stream = Guarded(io.TextIOWrapper(raw, encoding="latin-1"))
+    stream.writelines(["naïve ", "…\n"])
+    stream.flush()
+    assert raw.getvalue() == b"na\xefve \\u2026\n"
