@@ -32,7 +32,7 @@ def capture(memory: Memory, event_name: str, raw: bytes, *, folder: Path, identi
     event = read_event(event_name, Payload.parse(raw))
     if event is None:
         return ""
-    folder = (event.folder if event.folder and event.folder.is_dir() else folder).resolve()
+    folder = (event.folder if event.folder and _is_folder(event.folder) else folder).resolve()
     root = project_root(folder)
     place = Place(identify(root), root, event.session_id or None, event.agent, folder_in_checkout(folder))
     if event.happening is Happening.SESSION_STARTED:
@@ -45,6 +45,13 @@ def capture(memory: Memory, event_name: str, raw: bytes, *, folder: Path, identi
         return _with_context(event, session_context(memory, memory.keys_around(project), root))
     _keep(memory, _relative_to(root, event), place)
     return ""
+
+
+def _is_folder(path: Path) -> bool:
+    try:
+        return path.is_dir()
+    except OSError:  # a name that no file system takes
+        return False
 
 
 def project_root(folder: Path) -> Path:
