@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING
 from urllib.request import urlopen
 
 from benchmarks.places import SCRATCH, SHARED
+from benchmarks.processes import cpu_seconds_with_children
 from deltos.budget import estimate_tokens
 from deltos.domains.docs.domain import Docs, open_docs
 from deltos.domains.docs.library import NewSource
@@ -111,9 +112,9 @@ def crawl_table(docs: Docs, sites: Path) -> None:
 
 
 def cpu_seconds(work: Callable[..., object], *arguments: str) -> float:
-    before = time.process_time()
+    before = cpu_seconds_with_children()
     work(*arguments)
-    return time.process_time() - before
+    return cpu_seconds_with_children() - before
 
 
 def packages_table(project: Path) -> None:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import settings
 
+from deltos.isolated.process import Workers
 from tests.attacks import Attacked
 from tests.loopback import Site, serving
+from tests.poison import TESTS_ROOT
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -20,6 +23,13 @@ settings.load_profile("patient")
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Add our own options."""
     parser.addoption("--rewrite-goldens", action="store_true", help="write what is found as the expected rankings")
+
+
+@pytest.fixture(scope="session")
+def workers() -> Iterator[Workers]:
+    """Child processes that can also run functions of the tests; shared, as each takes a while to start."""
+    with closing(Workers(importable_from=(TESTS_ROOT,))) as running:
+        yield running
 
 
 @pytest.fixture

@@ -81,6 +81,7 @@ def _distribution(changed: str) -> Callable[[Path], Run]:
     def make(scratch: Path) -> Run:
         from deltos.domains.docs.packages import PythonPackage, find_definition
         from deltos.store.docs import Place, SourceRow
+        from fuzz.here import Here, read_whole
 
         site = scratch / ".venv" / "lib" / "python3.11" / "site-packages"
         info = site / "a-1.dist-info"
@@ -95,10 +96,10 @@ def _distribution(changed: str) -> Callable[[Path], Run]:
 
         def run(data: bytes) -> None:
             (info / changed).write_bytes(data)
-            package = PythonPackage(source, ())
-            for url in list(package.begin())[:5]:
-                package.read(Place(url, 0), None)
-            find_definition("a.f", scratch)
+            package = PythonPackage(source, (), Here())
+            for url in [url for url in package.begin() if isinstance(url, str)][:5]:
+                read_whole(package, Place(url, 0))
+            find_definition("a.f", scratch, parser=Here())
 
         return run
 
@@ -108,6 +109,7 @@ def _distribution(changed: str) -> Callable[[Path], Run]:
 def _node_package(scratch: Path) -> Run:
     from deltos.domains.docs.packages import NpmPackage
     from deltos.store.docs import Place, SourceRow
+    from fuzz.here import Here, read_whole
 
     folder = scratch / "node_modules" / "a"
     folder.mkdir(parents=True, exist_ok=True)
@@ -121,9 +123,9 @@ def _node_package(scratch: Path) -> Run:
         (folder / "package.json").write_bytes(data)
         (scratch / "package.json").write_bytes(data)
         direct_dependencies(scratch)
-        package = NpmPackage(source)
+        package = NpmPackage(source, Here())
         for url in list(package.begin())[:5]:
-            package.read(Place(url, 0), None)
+            read_whole(package, Place(url, 0))
 
     return run
 
@@ -145,25 +147,22 @@ def _wanted(name: str) -> Callable[[Path], Run]:
 
 def _python_api(_scratch: Path) -> Run:
     from deltos.domains.docs.chunk import chunk_document
-    from deltos.domains.docs.python_api import describe_module, public_modules
+    from deltos.domains.docs.python_api import describe_module, public_modules, reexports
 
     def run(data: bytes) -> None:
         text = data.decode("utf-8", "replace")
-        for module in public_modules(["a/__init__.py", "a/_b.py"], {"a/__init__.py": text}):
+        for module in public_modules(["a/__init__.py", "a/_b.py"], {"a": reexports("a", text)}):
             chunk_document(describe_module(module, text))
 
     return run
 
 
-def _node_api(scratch: Path) -> Run:
+def _node_api(_scratch: Path) -> Run:
     from deltos.domains.docs.chunk import chunk_document
     from deltos.domains.docs.node_api import describe_declarations, imported_files
-    from deltos.files import FileTree
 
     def run(data: bytes) -> None:
-        (scratch / "index.d.ts").write_bytes(data)
-        with FileTree(scratch) as tree:
-            imported_files(tree, "index.d.ts")
+        imported_files("index.d.ts", data)
         chunk_document(describe_declarations("a/index.d.ts", data))
 
     return run

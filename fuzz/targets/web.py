@@ -42,12 +42,10 @@ def _sitemap(_scratch: Path) -> Run:
 
 
 def _robots(_scratch: Path) -> Run:
-    from protego import Protego
-
-    from deltos.fetch.robots import Rules
+    from deltos.fetch.robots import parse_robots
 
     def run(data: bytes) -> None:
-        rules = Rules(Protego.parse(data.decode("utf-8", "replace")))
+        rules = parse_robots(data)
         rules.allow(URL)
         rules.allow("https://docs.example.org/" + "a/" * 500 + "?q=%20")
         rules.delay_seconds()
@@ -58,13 +56,11 @@ def _robots(_scratch: Path) -> Run:
 
 def _llms(_scratch: Path) -> Run:
     from deltos.domains.docs import website
-    from deltos.fetch.http import Response
 
     pages_of = website._pages_of_full_text  # noqa: SLF001 (its callers need a network)
 
     def run(data: bytes) -> None:
-        url = "https://docs.example.org/llms-full.txt"
-        pages_of(url, Response(url, 200, "text/plain", "", data))
+        pages_of("https://docs.example.org/llms-full.txt", data)
 
     return run
 

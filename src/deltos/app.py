@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, cast
 
 from deltos.domains.code.index import CodeIndexer
 from deltos.domains.graph.index import GraphIndexer
+from deltos.isolated.process import Workers
 from deltos.store.migrations import LIBRARY, PROJECT
 from deltos.store.private import mend_folder
 from deltos.workspace.projects import Projects
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from deltos.embed.remote import Kind
     from deltos.federation.links import Links
     from deltos.federation.search import Federation
+    from deltos.guarded import GuardedParser
     from deltos.meaning import Comparison
     from deltos.model import Project
     from deltos.store.sqlite import Database
@@ -42,6 +44,7 @@ class App:
     def __init__(self, config: Config) -> None:
         self.config = config
         mend_folder(config.home)
+        self.workers = Workers()
         self.projects = Projects(config.home, PROJECT, (CodeIndexer(), GraphIndexer()))
 
     def tools(self) -> tuple[Tool, ...]:
@@ -131,6 +134,7 @@ class App:
             open_docs=(lambda: self.docs) if "docs" in self.config.toolsets else None,
             open_memory=(lambda: self.memory) if "memory" in self.config.toolsets else None,
             environments=self.config.environments,
+            open_parser=lambda: self.parser,
         )
 
     def _remembered_project(self, folder: Path) -> Project:
@@ -153,6 +157,14 @@ class App:
         from deltos.store.library import open_library
 
         return open_library(self.config.home, LIBRARY)
+
+    @cached_property
+    def parser(self) -> GuardedParser:
+        """Parses what comes from outside, in child processes."""
+        from deltos.guarded import GuardedParser
+        from deltos.store.stopped import StoppedStore
+
+        return GuardedParser(self.workers, StoppedStore(self.library, time.time))
 
     @cached_property
     def apis(self) -> Apis:
@@ -202,6 +214,7 @@ class App:
             private_hosts=self.config.private_hosts,
             environments=self.config.environments,
             apis=SharedApis(lambda: self.apis),
+            parser=self.parser,
             embedder=lambda: self.embedder,
         )
 
@@ -217,6 +230,7 @@ class App:
         self.projects.close()
         if "docs" in self.__dict__:
             self.docs.library.crawls.stop()
+        self.workers.close()
         if "memory" in self.__dict__:
             self.memory.store.close()
         if "library" in self.__dict__:

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from deltos.domains.docs.domain import Docs
     from deltos.domains.docs.model import Passage
     from deltos.domains.memory.memory import Memory
+    from deltos.guarded import Parser
     from deltos.model import Project
     from deltos.store.memory import Observation
     from deltos.workspace.projects import Projects
@@ -49,6 +50,7 @@ class Links:
     open_docs: Callable[[], Docs] | None = None
     open_memory: Callable[[], Memory] | None = None
     environments: tuple[Path, ...] = ()
+    open_parser: Callable[[], Parser] | None = None
 
     def mentions(self, name: str, root: Path) -> list[str]:
         """Sections for `get_context`: documentation and observations that mention a symbol."""
@@ -106,7 +108,9 @@ class Links:
         for passage in self._package_passages(name):
             if any(anchor == name or anchor.endswith(f".{name}") for anchor in passage.anchors):
                 return shown_path(passage.url, root), passage.text
-        found = find_definition(name, root, self.environments)
+        if self.open_parser is None:
+            return "", ""
+        found = find_definition(name, root, self.environments, parser=self.open_parser())
         return (found.origin, found.text) if found else ("", "")
 
     def _package_passages(self, name: str) -> list[Passage]:

@@ -7,15 +7,18 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-from deltos.errors import FetchFailed
+from deltos.errors import FetchFailed, ReadingStopped
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from protego import Protego
 
     from deltos.fetch.http import HttpClient
 
 USER_AGENT = "deltos (documentation indexer for coding agents; respects robots.txt)"
 _LONGEST_DELAY_SECONDS = 30.0
+_LARGEST_BYTES = 1_000_000  # twice what RFC 9309 asks for: every address is compared with every rule
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,11 +44,19 @@ class Rules:
         return tuple(self.parsed.sitemaps) if self.parsed else ()
 
 
+def parse_robots(data: bytes) -> Rules:
+    """What a robots.txt says."""
+    from protego import Protego  # deferred: only crawling needs it
+
+    return Rules(Protego.parse(data.decode("utf-8", "replace")))
+
+
 @dataclass(slots=True)
 class Robots:
     """The rules of every site asked so far."""
 
     client: HttpClient
+    parse: Callable[[bytes], Rules] = parse_robots
     _by_site: dict[str, Rules] = field(default_factory=dict)
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
@@ -64,11 +75,14 @@ class Robots:
         return self._by_site.get(f"{parts.scheme}://{parts.netloc}")
 
     def _read(self, site: str) -> Rules:
-        from protego import Protego  # deferred: only crawling needs it
-
         try:
             response = self.client.get(f"{site}/robots.txt", accept="text/plain")
         except FetchFailed as exc:
             # RFC 9309: a missing file allows all, a failing server allows nothing.
             return Rules(None, unavailable="" if 400 <= exc.status < 500 and exc.status != 429 else exc.message)
-        return Rules(Protego.parse(response.body.decode("utf-8", "replace")))
+        if len(response.body) > _LARGEST_BYTES:
+            return Rules(None, unavailable=f"it is larger than {_LARGEST_BYTES // 1_000_000} MB")
+        try:
+            return self.parse(response.body)
+        except ReadingStopped as exc:
+            return Rules(None, unavailable=exc.message)

@@ -8,10 +8,10 @@ import zlib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from deltos.errors import FetchFailed, SourceError
+from deltos.errors import FetchFailed, ReadingStopped, SourceError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from deltos.fetch.http import HttpClient
 
@@ -32,6 +32,14 @@ class Sitemap:
     is_index: bool
 
 
+@dataclass(frozen=True, slots=True)
+class UnreadSitemap:
+    """A file that could not be read within its limits."""
+
+    url: str
+    reason: str
+
+
 def parse_sitemap(data: bytes) -> Sitemap:
     """The addresses in one sitemap file, gzipped or not; a plain list of addresses is understood too."""
     text = _unpacked(data).decode("utf-8", "replace")
@@ -41,12 +49,21 @@ def parse_sitemap(data: bytes) -> Sitemap:
     return Sitemap(found, _INDEX.search(text) is not None)
 
 
-def sitemap_addresses(client: HttpClient, url: str) -> Iterator[str]:
-    """Every page that the sitemap at `url` and the ones below it name; unreadable files are passed over."""
+def sitemap_addresses(
+    client: HttpClient, url: str, parse: Callable[[bytes], Sitemap] = parse_sitemap
+) -> Iterator[str | UnreadSitemap]:
+    """Every page that the sitemap at `url` and the ones below it name, and which files took too much to be read.
+
+    Other unreadable files are passed over.
+    """
     waiting, seen = [url], {url}
     while waiting and len(seen) <= _MOST_FILES:
+        address = waiting.pop(0)
         try:
-            sitemap = parse_sitemap(client.get(waiting.pop(0), accept="application/xml, text/xml, */*;q=0.5").body)
+            sitemap = parse(client.get(address, accept="application/xml, text/xml, */*;q=0.5").body)
+        except ReadingStopped as exc:
+            yield UnreadSitemap(address, str(exc))
+            continue
         except (FetchFailed, SourceError):
             continue
         if not sitemap.is_index:

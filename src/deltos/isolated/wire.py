@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import struct
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -12,8 +11,7 @@ if TYPE_CHECKING:
 _LENGTH = struct.Struct("!Q")
 
 
-@dataclass(frozen=True, slots=True)
-class Limits:
+class Limits(NamedTuple):
     """What one task may take. CPU time is what counts: the clock also runs while a machine is busy with others."""
 
     cpu_seconds: float = 10.0
@@ -22,8 +20,7 @@ class Limits:
     result_bytes: int = 64 << 20
 
 
-@dataclass(frozen=True, slots=True)
-class Request:
+class Request(NamedTuple):
     """Call `function(*common, item)` for each item within its limits, one after the other."""
 
     function: Callable[..., Any]
@@ -31,8 +28,7 @@ class Request:
     items: tuple[tuple[Any, Limits], ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Reply:
+class Reply(NamedTuple):
     """What came of one item: a value, or an error; or the error that kept a whole request from being understood."""
 
     value: Any = None

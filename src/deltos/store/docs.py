@@ -176,9 +176,11 @@ class DocsStore:
             )
 
     def seed(self, source_id: str, places: Iterable[Place]) -> None:
-        """Queue the first places of a crawl and record that it has them."""
+        """Record the first places of a crawl, queued or failed already, and that it has them."""
         with self.database.write() as connection:
+            places = list(places)
             insert_places(connection, source_id, places)
+            settle_places(connection, source_id, [place for place in places if place.state != "queued"])
             connection.execute("UPDATE docs_crawl SET is_seeded = 1 WHERE source_id = ?", (source_id,))
 
     def end_crawl(self, source_id: str, state: CrawlState, reason: str, now: float) -> bool:

@@ -14,13 +14,17 @@ from deltos.domains.docs.model import FoundDescription, Passage
 from deltos.domains.docs.search import Question
 from deltos.store.docs_index import MIGRATIONS
 from deltos.store.library import open_library
+from deltos.store.stopped import StoppedStore
 from tests.loopback import LOOPBACK
+from tests.poison import PoisonedParser, short_limits
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from pathlib import Path
 
     from deltos.domains.docs.model import SourceStatus
+    from deltos.guarded import GuardedParser
+    from deltos.isolated.process import Workers
 
 
 @dataclass(slots=True)
@@ -77,6 +81,11 @@ class Desk:
     time: Time
     shelf: Shelf
     root: Path
+    parser: PoisonedParser
+
+    def attempts(self) -> list[str]:
+        """What was tried of marked pages."""
+        return self.parser.log.read_text().split() if self.parser.log.exists() else []
 
     def add(self, url: str, name: str = "site", **options: object) -> SourceStatus:
         """Add a source and crawl it to the end."""
@@ -102,14 +111,22 @@ class Desk:
 
 
 @pytest.fixture
-def desk(tmp_path: Path) -> Iterator[Desk]:
+def desk(tmp_path: Path, workers: Workers) -> Iterator[Desk]:
     """An empty library that may ask this machine."""
     time, shelf = Time(), Shelf()
     database = open_library(tmp_path / "home", MIGRATIONS)
     clock = Clock(now=time.now, monotonic=time.now, sleep=time.sleep)
-    docs = open_docs(database, private_hosts=LOOPBACK, apis=shelf, clock=clock)
+    parser = PoisonedParser(workers, StoppedStore(database, time.now), limits=short_limits)
+    parser.log = tmp_path / "hostile.log"
+    docs = open_docs(database, private_hosts=LOOPBACK, apis=shelf, parser=parser, clock=clock)
     root = tmp_path / "project"
     root.mkdir()
-    yield Desk(docs, time, shelf, root)
+    yield Desk(docs, time, shelf, root, parser)
     docs.library.crawls.stop()
     database.close()
+
+
+@pytest.fixture
+def parser(desk: Desk) -> GuardedParser:
+    """Parses in a child process."""
+    return desk.parser

@@ -11,7 +11,6 @@ from deltos.domains.docs.background import Crawls
 from deltos.domains.docs.crawl import Frontier
 from deltos.domains.docs.domain import open_docs
 from deltos.errors import BadArgument, NotFound, StoreUnwritable
-from deltos.markup.formats import parse
 from deltos.store.docs import Place
 from deltos.store.docs_index import MIGRATIONS
 from deltos.store.library import open_library
@@ -212,18 +211,9 @@ def test_links_that_changed_elsewhere_are_counted_anew(desk: Desk, site: Site) -
     assert desk.cited("quokka") == []
 
 
-def test_a_page_that_breaks_its_reader_is_a_failure_of_that_page(
-    desk: Desk, site: Site, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_page_that_breaks_its_reader_is_a_failure_of_that_page(desk: Desk, site: Site) -> None:
     site.html("/", page("Start", "Welcome.", "strange.html"))
-    site.html("/strange.html", page("Strange", "Odd."))
-
-    def strange(data: bytes, form: str, **options: str) -> object:
-        if b"Odd" in data:
-            raise RecursionError("too deep")
-        return parse(data, form, **options)  # type: ignore[arg-type]
-
-    monkeypatch.setattr("deltos.domains.docs.website.parse", strange)
+    site.html("/strange.html", page("Strange", "poison-raise"))
     status = desk.add(site.url)
     assert [place.reason for place in status.failures] == [
         "The page could not be understood (RecursionError: too deep)"
@@ -265,7 +255,10 @@ class _Broken:
     def __init__(self, error: Exception) -> None:
         self._error = error
 
-    def open(self, _source: object) -> object:
+    def parser(self) -> None:
+        pass
+
+    def open(self, _source: object, _parser: object) -> object:
         raise self._error
 
 

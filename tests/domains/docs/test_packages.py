@@ -17,6 +17,7 @@ from deltos.errors import NotFound, SourceError
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from deltos.guarded import GuardedParser
     from tests.domains.docs.conftest import Desk
 
 CLIENT = '''"""The client."""
@@ -282,29 +283,33 @@ def test_broken_files_of_dependencies_are_refused(tmp_path: Path, name: str, tex
         direct_dependencies(tmp_path)
 
 
-def test_a_public_name_of_an_installed_package_is_found_without_adding_it(tmp_path: Path) -> None:
+def test_a_public_name_of_an_installed_package_is_found_without_adding_it(
+    tmp_path: Path, parser: GuardedParser
+) -> None:
     web_kit(tmp_path)
     install(tmp_path, {"odd_name.py": "def thing():\n    ..."}, name="Different", version="1")
-    found = find_definition("web_kit.Client.get", tmp_path)
+    found = find_definition("web_kit.Client.get", tmp_path, parser=parser)
     assert found is not None
     assert found.origin == "pypi:web-kit@2.1.0/web_kit/_client.py"
     assert "timeout: float = 5.0" in found.text
-    shiny = find_definition("web_kit.shiny", tmp_path)
+    shiny = find_definition("web_kit.shiny", tmp_path, parser=parser)
     assert shiny is not None
     assert "Exported by star" in shiny.text
     assert distribution_of("odd_name", tmp_path) == "Different"
-    assert find_definition("odd_name.thing", tmp_path) is not None
+    assert find_definition("odd_name.thing", tmp_path, parser=parser) is not None
 
 
 @pytest.mark.parametrize(
     "name", ["web_kit", "web_kit._client._hidden", "web_kit.broken.x", "nothing.at_all", "web_kit.x"]
 )
-def test_a_name_that_no_package_documents_is_not_found(tmp_path: Path, name: str) -> None:
+def test_a_name_that_no_package_documents_is_not_found(tmp_path: Path, parser: GuardedParser, name: str) -> None:
     web_kit(tmp_path)
-    assert find_definition(name, tmp_path) is None
+    assert find_definition(name, tmp_path, parser=parser) is None
 
 
-def test_a_name_that_is_handed_on_by_private_packages_is_known_by_its_public_name(tmp_path: Path) -> None:
+def test_a_name_that_is_handed_on_by_private_packages_is_known_by_its_public_name(
+    tmp_path: Path, parser: GuardedParser
+) -> None:
     files = {
         "core/__init__.py": "from ._sync import Pool as ConnectionPool\n",
         "core/_sync/__init__.py": "from .pool import Pool\nfrom .hidden import Secret\n",
@@ -312,15 +317,17 @@ def test_a_name_that_is_handed_on_by_private_packages_is_known_by_its_public_nam
         "core/_sync/hidden.py": "class Secret: ...\n",
     }
     install(tmp_path, files, name="core", version="3")
-    found = find_definition("core.ConnectionPool", tmp_path)
+    found = find_definition("core.ConnectionPool", tmp_path, parser=parser)
     assert found is not None
     assert found.origin == "pypi:core@3/core/_sync/pool.py"
     assert "Keeps connections." in found.text
-    assert find_definition("core.ConnectionPool.close", tmp_path) is not None
-    assert find_definition("core.Secret", tmp_path) is None
+    assert find_definition("core.ConnectionPool.close", tmp_path, parser=parser) is not None
+    assert find_definition("core.Secret", tmp_path, parser=parser) is None
 
 
-def test_a_name_that_a_private_package_takes_with_all_others_is_known_by_its_public_name(tmp_path: Path) -> None:
+def test_a_name_that_a_private_package_takes_with_all_others_is_known_by_its_public_name(
+    tmp_path: Path, parser: GuardedParser
+) -> None:
     files = {
         "arrays/__init__.py": "from ._core import sort\n",
         "arrays/_core/__init__.py": "from .numeric import *\nfrom .other import *\n",
@@ -328,7 +335,7 @@ def test_a_name_that_a_private_package_takes_with_all_others_is_known_by_its_pub
         "arrays/_core/other.py": "def more(a): ...\n",
     }
     install(tmp_path, files, name="arrays", version="2")
-    found = find_definition("arrays.sort", tmp_path)
+    found = find_definition("arrays.sort", tmp_path, parser=parser)
     assert found is not None
     assert found.origin == "pypi:arrays@2/arrays/_core/numeric.py"
-    assert find_definition("arrays.helper", tmp_path) is None
+    assert find_definition("arrays.helper", tmp_path, parser=parser) is None

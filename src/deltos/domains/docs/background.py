@@ -88,11 +88,12 @@ class Crawls:
         source = self.store.source(crawl.source_id)
         if source is None:
             return False
-        origin = self.opener.open(source)
+        parser = self.opener.parser()
+        origin = self.opener.open(source, parser)
         logbook = Logbook(lock, run)
         try:
             Crawl(
-                source, crawl, origin, store=self.store, index=self.index, logbook=logbook,
+                source, crawl, origin, parser=parser, store=self.store, index=self.index, logbook=logbook,
                 stopping=self._stop.is_set, clock=self.clock, report=report,
             ).run()  # fmt: skip
         finally:

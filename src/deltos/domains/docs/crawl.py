@@ -8,11 +8,11 @@ from collections import deque
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from deltos.domains.docs.index import index_words, page_rows
+from deltos.domains.docs.index import index_words
 from deltos.domains.docs.model import Reading, Skipped, Unchanged
 from deltos.domains.docs.readers import Readers, run_aside
 from deltos.domains.docs.website import GONE
-from deltos.errors import BadRequest, DeltosError, FetchFailed, SourceError
+from deltos.errors import BadRequest, Cancelled, DeltosError, FetchFailed, ReadingStopped, SourceError, StoreError
 from deltos.store.docs import Place
 from deltos.store.docs_index import Batch
 
@@ -22,10 +22,12 @@ if TYPE_CHECKING:
     from deltos.domains.docs.model import Origin
     from deltos.domains.docs.readers import Outcome
     from deltos.domains.docs.running import Logbook
+    from deltos.guarded import Parser
     from deltos.store.docs import CrawlRow, DocsStore, PlaceState, SourceRow
     from deltos.store.docs_index import DocsIndex, KnownPage, PageRow
 
 MOST_ATTEMPTS = 3
+MOST_STOPPED = 20  # pages that exceed their limits, each at the cost of many others: the source is hostile or broken
 _BATCH_PAGES = 25
 _BATCH_SECONDS = 1.0
 _NO_TEXT = "the page has no text; pages that a script fills in the browser cannot be read"
@@ -105,6 +107,7 @@ class Crawl:
         crawl: CrawlRow,
         origin: Origin,
         *,
+        parser: Parser,
         store: DocsStore,
         index: DocsIndex,
         logbook: Logbook,
@@ -115,6 +118,7 @@ class Crawl:
         self._source = source
         self._crawl = crawl
         self._origin = origin
+        self._parser = parser
         self._store = store
         self._index = index
         self._logbook = logbook
@@ -123,6 +127,7 @@ class Crawl:
         self._report = report
         self._frontier = Frontier(source.max_pages, source.max_depth, set(), logbook.suspects)
         self._known: dict[str, KnownPage] = {}
+        self._stopped = 0
         self._pages: list[PageRow] = []
         self._settled: list[Place] = []
         self._discovered: list[Place] = []
@@ -151,10 +156,12 @@ class Crawl:
 
     def _seed(self) -> bool:
         """Queue where the source begins; a slow server keeps nobody from stopping."""
-        frontier = Frontier(self._source.max_pages, 0, set())
-        places = run_aside(lambda: frontier.discover(self._origin.begin(), 0), self._stopping, _LONGEST_NAP_SECONDS)
-        if places is None:
+        begun = run_aside(lambda: list(self._origin.begin()), self._stopping, _LONGEST_NAP_SECONDS)
+        if begun is None:
             return False
+        frontier = Frontier(self._source.max_pages, 0, set())
+        places = [place for place in begun if isinstance(place, Place)]
+        places += frontier.discover((url for url in begun if isinstance(url, str)), 0)
         if self._origin.keeps_unlisted and not self._crawl.is_full:
             # Known pages are asked again even where nothing leads to them any more.
             places += frontier.discover(self._index.live_places(self._source.id), 1)
@@ -163,7 +170,7 @@ class Crawl:
 
     def _work(self) -> bool:
         """Read places side by side; False when asked to stop before the end."""
-        readers = Readers(self._origin)
+        readers = Readers(self._origin, self._parser)
         try:
             while readers.busy or not self._frontier.empty():
                 if self._stopping() or not self._save_if_due():
@@ -194,13 +201,23 @@ class Crawl:
     def _take_in(self, place: Place, outcome: Outcome) -> None:
         match outcome:
             case Reading():
-                pages = [page for page in page_rows(place.url, outcome) if page.chunks]
+                pages = [page for page in outcome.pages if page.chunks]
                 self._pages.extend(pages)
                 self._settle(place, "done" if pages else "skipped", "" if pages else _NO_TEXT, outcome.leads_to)
             case Unchanged():
                 self._settle(place, "unchanged", "")
             case Skipped():
                 self._settle(place, "skipped", outcome.reason, outcome.leads_to)
+            case Cancelled():
+                pass  # the program ends: the place stays queued
+            case StoreError():
+                raise outcome
+            case ReadingStopped():
+                self._take_in_failure(place, outcome)
+                self._stopped += 1
+                if self._stopped >= MOST_STOPPED:
+                    self._save()
+                    raise SourceError(f"{MOST_STOPPED} of its pages could not be read within their limits")
             case DeltosError():
                 self._take_in_failure(place, outcome)
         self._report()

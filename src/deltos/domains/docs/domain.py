@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import threading
+from dataclasses import dataclass, field
 from functools import cache
 from typing import TYPE_CHECKING
 
@@ -12,10 +13,13 @@ from deltos.domains.docs.library import Library
 from deltos.domains.docs.model import NoApis
 from deltos.domains.docs.search import DocsSearch
 from deltos.domains.docs.source import Opener
+from deltos.guarded import GuardedParser
+from deltos.isolated.process import Workers
 from deltos.private_hosts import NO_PRIVATE_HOSTS, PrivateHosts
 from deltos.store.docs import DocsStore
 from deltos.store.docs_index import DocsIndex
 from deltos.store.docs_search import DocsSearchStore
+from deltos.store.stopped import StoppedStore
 from deltos.store.vectors import DOCS_CHUNKS, VectorStore
 
 if TYPE_CHECKING:
@@ -29,6 +33,9 @@ if TYPE_CHECKING:
     from deltos.store.sqlite import Database
 
 
+MOST_PARSING_CRAWLS = 2
+
+
 @dataclass(frozen=True, slots=True)
 class Docs:
     """What surfaces use: the sources, the search over them, and the API descriptions beside them."""
@@ -38,12 +45,29 @@ class Docs:
     apis: ApiShelf
 
 
+@dataclass(frozen=True, slots=True)
+class _Turn:
+    """One child process for each crawl and few for all, so that there are others for whoever waits for an answer."""
+
+    all_crawls: threading.BoundedSemaphore
+    this_crawl: threading.Lock = field(default_factory=threading.Lock)
+
+    def __enter__(self) -> None:
+        self.this_crawl.acquire()
+        self.all_crawls.acquire()
+
+    def __exit__(self, *_: object) -> None:
+        self.all_crawls.release()
+        self.this_crawl.release()
+
+
 def open_docs(
     database: Database,
     *,
     private_hosts: PrivateHosts = NO_PRIVATE_HOSTS,
     environments: tuple[Path, ...] = (),
     apis: ApiShelf | None = None,
+    parser: GuardedParser | None = None,
     clock: Clock | None = None,
     embedder: Callable[[], Embedder | None] = lambda: None,
 ) -> Docs:
@@ -56,7 +80,9 @@ def open_docs(
 
         return HttpClient(private_hosts=private_hosts)
 
-    opener = Opener(client, shelf, environments, clock.monotonic)
+    guarded = parser or GuardedParser(Workers(), StoppedStore(database, clock.now))
+    parsing = threading.BoundedSemaphore(MOST_PARSING_CRAWLS)
+    opener = Opener(client, shelf, lambda: guarded.taking_turns(_Turn(parsing)), environments, clock.monotonic)
     store, index, search_store = DocsStore(database), DocsIndex(database), DocsSearchStore(database)
 
     @cache

@@ -4,18 +4,22 @@ from __future__ import annotations
 
 import hashlib
 from fnmatch import fnmatchcase
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from deltos.domains.docs.model import ApiShelf, FoundDescription, Reading, ReadPage, Skipped, Unchanged
+from deltos.domains.docs.model import ApiShelf, FoundDescription, Reading, Skipped, Unchanged, Unparsed
+from deltos.domains.docs.pages import RawPage, read_page
 from deltos.errors import FileRefused, NotFound
 from deltos.fetch.files import MAX_DESCRIPTION_BYTES, MAX_FILE_BYTES, check_unmoved, walk_files
 from deltos.files import LINK, NOT_REGULAR, FileTree
-from deltos.markup.formats import SUFFIXES, format_of, parse
+from deltos.guarded import Task
+from deltos.markup.formats import SUFFIXES, format_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from deltos.domains.docs.pages import PageText
     from deltos.store.docs import Place, SourceRow
     from deltos.store.docs_index import KnownPage
 
@@ -26,6 +30,7 @@ class Folder:
     """Reads the documentation files below one folder."""
 
     parallel = 1
+    together = 16
     keeps_unlisted = False
 
     def __init__(self, source: SourceRow, apis: ApiShelf) -> None:
@@ -54,8 +59,8 @@ class Folder:
             if self._wants(relative):
                 yield (self._base / relative).as_posix()
 
-    def read(self, place: Place, known: KnownPage | None) -> Reading | Unchanged | Skipped:
-        """Parse one file, unless its time and size are as they were."""
+    def read(self, place: Place, known: KnownPage | None) -> Unparsed | Unchanged | Skipped:
+        """Read one file, unless its time and size are as they were."""
         path = Path(place.url)
         form = format_of(place.url)
         try:
@@ -75,8 +80,8 @@ class Folder:
         if form is None:
             return self._not_a_page(path, data)
         title = path.stem if form in ("text", "pdf") else ""
-        document = parse(data, form, url=place.url, title=title)
-        return Reading((ReadPage(place.url, document, document.links),), (), stamp, "", digest)
+        task = Task(read_page, (RawPage(data, form, place.url, title=title),), (data,))
+        return Unparsed(task, partial(_reading, place.url, stamp, digest))
 
     def take_turn(self, _place: Place) -> float:
         """A disk need not be spared."""
@@ -95,6 +100,10 @@ class Folder:
         if self._apis.recognises(data):
             return Skipped(self._apis.add(FoundDescription(path.stem, path.as_posix(), self._source.version, data)))
         return Skipped("not documentation")
+
+
+def _reading(url: str, stamp: str, digest: bytes, text: PageText) -> Reading:
+    return Reading((text.row(url, url, etag=stamp, digest=digest),))
 
 
 def _matches(relative: str, globs: tuple[str, ...]) -> bool:

@@ -1,4 +1,4 @@
-"""Documents to rows, then rows to index words. Words come last: links to a chunk are known when all pages are."""
+"""Rows to index words. They come last: links to a chunk are known when all pages are."""
 
 from __future__ import annotations
 
@@ -6,40 +6,18 @@ from collections import defaultdict
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from deltos.domains.docs.chunk import chunk_document
-from deltos.store.docs_index import ChunkRow, ChunkWords, PageRow, PageWords
+from deltos.domains.docs.pages import SECTION_SEPARATOR
+from deltos.store.docs_index import ChunkWords, PageWords
 from deltos.text import shared_words
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
 
-    from deltos.domains.docs.model import Reading
     from deltos.store.docs_index import DocsIndex, StoredChunk, StoredPage
     from deltos.text import Words
 
-SECTION_SEPARATOR = " > "
 _CHUNKS_PER_WRITE = 500
 _MOST_LINK_TEXTS = 30
-
-
-def page_rows(place: str, reading: Reading) -> Iterator[PageRow]:
-    """The rows of every page that was read at `place`."""
-    for page in reading.pages:
-        chunks = chunk_document(page.document)
-        yield PageRow(
-            url=page.url,
-            place=place,
-            title=page.document.title,
-            etag=reading.etag,
-            last_modified=reading.last_modified,
-            hash=reading.hash,
-            chunks=tuple(
-                ChunkRow(SECTION_SEPARATOR.join(chunk.path), chunk.anchors, chunk.is_definition, chunk.text)
-                for chunk in chunks
-                if chunk.text or chunk.path
-            ),
-            links=tuple((link.url, link.text) for link in page.links if link.text),
-        )
 
 
 @dataclass(slots=True)

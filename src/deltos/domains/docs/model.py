@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
-    from deltos.markup.model import Document, Link
+    from deltos.guarded import Task
     from deltos.store.docs import Place, SourceRow
-    from deltos.store.docs_index import KnownPage
+    from deltos.store.docs_index import KnownPage, PageRow
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,23 +38,11 @@ class Passage:
 
 
 @dataclass(frozen=True, slots=True)
-class ReadPage:
-    """A page that was read: the address to cite and what it says."""
-
-    url: str
-    document: Document
-    links: tuple[Link, ...] = ()  # to pages of the same source, in their one form
-
-
-@dataclass(frozen=True, slots=True)
 class Reading:
     """What came of reading one place: usually one page, and further places that it leads to."""
 
-    pages: tuple[ReadPage, ...] = ()
+    pages: tuple[PageRow, ...] = ()
     leads_to: tuple[str, ...] = ()
-    etag: str = ""
-    last_modified: str = ""
-    hash: bytes = b""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,17 +58,29 @@ class Skipped:
     leads_to: tuple[str, ...] = ()
 
 
+@dataclass(frozen=True, slots=True)
+class Unparsed:
+    """The place was read: what is to be parsed in a child process, and how the result becomes an outcome."""
+
+    task: Task
+    finish: Callable[[Any], Reading | Skipped]
+
+
 class Origin(Protocol):
     """One kind of source, opened: where it begins and how a place of it is read. Failures raise SourceError."""
 
     parallel: int
+    together: int  # so many places are read by one thread before they are parsed
     keeps_unlisted: bool  # whether pages stay when nothing leads to them any more
 
-    def begin(self) -> Iterable[str]:
-        """The places that a crawl starts from. Raises when the source cannot be read at all."""
+    def begin(self) -> Iterable[str | Place]:
+        """The places that a crawl starts from; a list of places that could not be read comes as a failed place.
 
-    def read(self, place: Place, known: KnownPage | None) -> Reading | Unchanged | Skipped:
-        """The pages at `place`; `known` is what the index has of it. Called from several threads."""
+        Raises when the source cannot be read at all.
+        """
+
+    def read(self, place: Place, known: KnownPage | None) -> Unparsed | Unchanged | Skipped:
+        """What lies at `place`; `known` is what the index has of it. Called from several threads."""
 
     def take_turn(self, place: Place) -> float:
         """How long to wait before `place` may be read; 0 means now, and that it will be."""

@@ -6,8 +6,6 @@ import posixpath
 import re
 from typing import TYPE_CHECKING
 
-from deltos.errors import FileRefused
-from deltos.fetch.files import MAX_FILE_BYTES
 from deltos.languages.grammar import parse
 from deltos.languages.outline import outline
 from deltos.languages.table import detect
@@ -16,7 +14,6 @@ from deltos.markup.outline import Outline
 from deltos.markup.text import fenced
 
 if TYPE_CHECKING:
-    from deltos.files import FileTree
     from deltos.languages.model import Definition
 
 _IMPORT = re.compile(r"""(?:from|import|require\()\s*['"](\.{1,2}/[^'"]+)['"]|<reference\s+path=['"]([^'"]+)['"]""")
@@ -25,17 +22,13 @@ _LARGE_LINES = 60
 _RANK = 5
 
 
-def imported_files(tree: FileTree, path: str) -> list[str]:
-    """The package's own declaration files that a file imports or re-exports."""
-    try:
-        text = tree.read(path, MAX_FILE_BYTES).decode("utf-8", "replace")
-    except FileRefused:
-        return []
+def imported_files(path: str, data: bytes) -> list[list[str]]:
+    """For each file of the package that a declaration file imports or re-exports: what it may mean, likeliest first."""
     found = []
-    for relative, referenced in _IMPORT.findall(text):
+    for relative, referenced in _IMPORT.findall(data.decode("utf-8", "replace")):
         target = posixpath.normpath(posixpath.join(posixpath.dirname(path), relative or referenced))
         if not target.startswith(".."):
-            found += [candidate for candidate in _candidates(target) if tree.is_file(candidate)][:1]
+            found.append(_candidates(target))
     return found
 
 

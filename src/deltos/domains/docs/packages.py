@@ -7,30 +7,32 @@ import re
 from collections import deque
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
 from deltos.domains.docs.installed import distribution_of, find_node, find_python
-from deltos.domains.docs.model import Reading, ReadPage, Skipped, Unchanged
+from deltos.domains.docs.model import Reading, Skipped, Unchanged, Unparsed
 from deltos.domains.docs.node_api import describe_declarations, imported_files
-from deltos.domains.docs.python_api import describe_module, module_name, public_modules
-from deltos.errors import FileRefused, SourceError
+from deltos.domains.docs.pages import RawPage, read_page, text_of
+from deltos.domains.docs.python_api import describe_module, module_name, public_modules, reexports
+from deltos.errors import FileRefused, ReadingStopped, SourceError
 from deltos.fetch.files import MAX_FILE_BYTES, walk_files
 from deltos.files import LINK, NOT_A_PATH, NOT_REGULAR, FileTree, read_below
-from deltos.markup.formats import SUFFIXES, format_of, parse
-from deltos.markup.markdown import parse_markdown
+from deltos.guarded import Task
+from deltos.markup.formats import SUFFIXES, format_of
 from deltos.markup.model import join_blocks
-from deltos.markup.rst import parse_rst
-from deltos.store.docs import SourceRow
+from deltos.store.docs import Place, SourceRow
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from deltos.domains.docs.installed import NodePackage, PythonDistribution
+    from deltos.domains.docs.pages import PageText
     from deltos.domains.docs.python_api import Module
-    from deltos.markup.model import Document
-    from deltos.store.docs import Place
+    from deltos.guarded import Parser
+    from deltos.isolated.wire import Reply
+    from deltos.markup.formats import Format
     from deltos.store.docs_index import KnownPage
 
 _README = "README"
@@ -48,7 +50,9 @@ class Definition:
     text: str
 
 
-def find_definition(name: str, project_root: Path, environments: Sequence[Path] = ()) -> Definition | None:
+def find_definition(
+    name: str, project_root: Path, environments: Sequence[Path] = (), *, parser: Parser
+) -> Definition | None:
     """A public name of a Python package that is installed for the project; None when there is no such thing."""
     if "." not in name:
         return None
@@ -57,7 +61,7 @@ def find_definition(name: str, project_root: Path, environments: Sequence[Path] 
         return None
     source = SourceRow("", distribution, "pypi", f"pypi:{distribution}", project_root=project_root.as_posix())
     try:
-        return PythonPackage(source, environments).definition(name)
+        return PythonPackage(source, environments, parser).definition(name)
     except SourceError:  # a file of the package cannot be read or parsed
         return None
 
@@ -74,6 +78,7 @@ class PackageFiles:
     """What both kinds of packages share: places are `pypi:NAME@VERSION/path`, pages are cited the same way."""
 
     parallel = 1
+    together = 16
     keeps_unlisted = False
 
     def take_turn(self, _place: Place) -> float:
@@ -87,7 +92,8 @@ class PackageFiles:
 class PythonPackage(PackageFiles):
     """A distribution in the project's virtual environment."""
 
-    def __init__(self, source: SourceRow, environments: Sequence[Path]) -> None:
+    def __init__(self, source: SourceRow, environments: Sequence[Path], parser: Parser) -> None:
+        self._parser = parser
         self._name = source.url.partition(":")[2]
         self._root = Path(source.project_root)
         self._environments = environments
@@ -99,12 +105,23 @@ class PythonPackage(PackageFiles):
     @cached_property
     def _modules(self) -> dict[str, Module]:
         files = _sources_first(self._distribution.files)
-        packages = {}
-        for path in files:
-            if path.endswith(("__init__.py", "__init__.pyi")) and module_name(path):
+        taken = {package: reply.value for package, _, reply in self._reexports if reply.error is None}
+        content = ("\n".join(files).encode("utf-8", "replace"), repr(taken).encode())
+        modules = self._parser.run(public_modules, files, taken, content=content)
+        return {module.path: module for module in modules[:_MOST_FILES]}
+
+    @cached_property
+    def _reexports(self) -> list[tuple[str, str, Reply]]:
+        """Package, path and what its `__init__` takes from other modules."""
+        packages, tasks = [], []
+        for path in _sources_first(self._distribution.files):
+            if path.endswith(("__init__.py", "__init__.pyi")) and (package := module_name(path)):
                 with suppress(FileRefused):  # read as a page, it is counted with the reason
-                    packages[path] = self._source(path)
-        return {module.path: module for module in public_modules(files, packages)[:_MOST_FILES]}
+                    source = self._source(path)
+                    tasks.append(Task(reexports, (package, source), (source.encode("utf-8", "replace"),)))
+                    packages.append((package, path))
+        replies = self._parser.run_all(tasks)
+        return [(package, path, reply) for (package, path), reply in zip(packages, replies, strict=True)]
 
     @property
     def version(self) -> str:
@@ -115,8 +132,11 @@ class PythonPackage(PackageFiles):
     def _prefix(self) -> str:
         return f"pypi:{self._distribution.name}@{self._distribution.version}/"
 
-    def begin(self) -> Iterator[str]:
+    def begin(self) -> Iterator[str | Place]:
         """README, public modules, bundled documents."""
+        for _, path, reply in self._reexports:
+            if reply.error is not None:
+                yield Place(self._prefix + path, state="failed", reason=str(reply.error))
         if self._distribution.readme.strip():
             yield self._prefix + _README
         for path in self._modules:
@@ -125,39 +145,39 @@ class PythonPackage(PackageFiles):
             if PurePosixPath(path).suffix.lower() in SUFFIXES and not _NOT_DOCUMENTS.search(path):
                 yield self._prefix + path
 
-    def read(self, place: Place, known: KnownPage | None) -> Reading | Unchanged | Skipped:
+    def read(self, place: Place, known: KnownPage | None) -> Unparsed | Unchanged | Skipped:
         """One file of the package; a version that is indexed already never changes."""
         path = place.url.removeprefix(self._prefix)
         try:
             text = self._distribution.readme if path == _README else self._source(path)
         except FileRefused as refused:
             return _skipped(refused)
-        digest = hashlib.blake2b(text.encode("utf-8", "replace"), digest_size=16).digest()
+        data = text.encode("utf-8", "replace")
+        digest = hashlib.blake2b(data, digest_size=16).digest()
         if known and known.hash == digest:
             return Unchanged()
-        return Reading((ReadPage(place.url, self._document(path, text, place.url)),), hash=digest)
+        return Unparsed(self._task(path, text, data, place.url), partial(_reading, place.url, digest))
 
     def definition(self, name: str) -> Definition | None:
         """What is documented of a public name such as `httpx.Client.get`; None when it is not there."""
         for path, module in self._modules.items():
             if not _may_define(module, name):
                 continue
-            for section in describe_module(module, self._source(path)).sections:
-                if section.is_definition and name in section.anchors:
-                    return Definition(self._prefix + path, join_blocks(section.blocks))
+            source = self._source(path)
+            content = (source.encode("utf-8", "replace"),)
+            found = self._parser.run(definition_in, name, module, source, content=content)
+            if found is not None:
+                return Definition(self._prefix + path, found)
         return None
 
-    def _document(self, path: str, text: str, url: str) -> Document:
-        title = f"{self._distribution.name} {self._distribution.version}"
+    def _task(self, path: str, text: str, data: bytes, url: str) -> Task:
         if path == _README:
-            return (
-                parse_rst(text, url=url, title=title)
-                if self._distribution.readme_is_rst
-                else parse_markdown(text, url=url, title=title)
-            )
+            form: Format = "rst" if self._distribution.readme_is_rst else "markdown"
+            title = f"{self._distribution.name} {self._distribution.version}"
+            return Task(read_page, (RawPage(data, form, url, "utf-8", title),), (data,))
         if module := self._modules.get(path):
-            return describe_module(module, text)
-        return _bundled(path, text, url)
+            return Task(read_module, (module, text), (data,))
+        return Task(read_page, (_bundled(path, data, url),), (data,))
 
     def _source(self, path: str) -> str:
         return read_below(self._distribution.folder, path, MAX_FILE_BYTES).decode("utf-8", "replace")
@@ -166,7 +186,8 @@ class PythonPackage(PackageFiles):
 class NpmPackage(PackageFiles):
     """A package in the project's node_modules."""
 
-    def __init__(self, source: SourceRow) -> None:
+    def __init__(self, source: SourceRow, parser: Parser) -> None:
+        self._parser = parser
         self._name = source.url.partition(":")[2]
         self._root = Path(source.project_root)
 
@@ -192,7 +213,7 @@ class NpmPackage(PackageFiles):
         for declaration in self._declarations():
             yield self._prefix + declaration
 
-    def read(self, place: Place, known: KnownPage | None) -> Reading | Unchanged | Skipped:
+    def read(self, place: Place, known: KnownPage | None) -> Unparsed | Unchanged | Skipped:
         """One file of the package."""
         path = place.url.removeprefix(self._prefix)
         try:
@@ -202,14 +223,11 @@ class NpmPackage(PackageFiles):
         digest = hashlib.blake2b(data, digest_size=16).digest()
         if known and known.hash == digest:
             return Unchanged()
-        text = data.decode("utf-8", "replace")
         if path.endswith(".md"):
-            document = _bundled(path, text, place.url)
+            task = Task(read_page, (_bundled(path, data, place.url),), (data,))
         else:
-            document = describe_declarations(f"{self._name}/{path}", data)
-        if not document.sections:
-            return Skipped("nothing documented in it")
-        return Reading((ReadPage(place.url, document),), hash=digest)
+            task = Task(read_declarations, (f"{self._name}/{path}", data), (data,))
+        return Unparsed(task, partial(_reading, place.url, digest))
 
     def _declarations(self) -> list[str]:
         """Declaration files from the entry points on, in the order they are reached; plain JavaScript without any."""
@@ -221,8 +239,14 @@ class NpmPackage(PackageFiles):
                 path = waiting.popleft()
                 if path not in found and tree.is_file(path):
                     found[path] = None
-                    waiting += imported_files(tree, path)
+                    with suppress(FileRefused, ReadingStopped):  # read as a page, it is counted with the reason
+                        waiting += self._imported(tree, path)
         return list(found)
+
+    def _imported(self, tree: FileTree, path: str) -> list[str]:
+        data = tree.read(path, MAX_FILE_BYTES)
+        imports = self._parser.run(imported_files, path, data, content=(data,))
+        return [name for names in imports for name in [name for name in names if tree.is_file(name)][:1]]
 
 
 def _skipped(refused: FileRefused) -> Skipped:
@@ -232,14 +256,41 @@ def _skipped(refused: FileRefused) -> Skipped:
     return Skipped(refused.reason)
 
 
-def _bundled(path: str, text: str, url: str) -> Document:
+def _reading(url: str, digest: bytes, text: PageText) -> Reading | Skipped:
+    if not text.chunks:
+        return Skipped("nothing documented in it")
+    return Reading((text.row(url, url, digest=digest),))
+
+
+def _bundled(path: str, data: bytes, url: str) -> RawPage:
     form = format_of(path)
     if form is None:
         raise SourceError("Not a document")
-    return parse(text.encode(), form, url=url, title=PurePosixPath(path).stem if form == "text" else "")
+    return RawPage(data, form, url, title=PurePosixPath(path).stem if form == "text" else "")
 
 
 def _sources_first(files: Sequence[str]) -> list[str]:
     """The modules among the files; a stub counts only where there is no source, which has the docstrings."""
     sources = {path for path in files if path.endswith(".py")}
     return [path for path in files if path.endswith(".py") or (path.endswith(".pyi") and path[:-1] not in sources)]
+
+
+# ---------------------------------------------------------------------- what runs in a child process
+
+
+def read_module(module: Module, source: str) -> PageText:
+    """The public API of a Python module."""
+    return text_of(describe_module(module, source))
+
+
+def read_declarations(name: str, data: bytes) -> PageText:
+    """The API that a TypeScript or JavaScript file declares."""
+    return text_of(describe_declarations(name, data))
+
+
+def definition_in(name: str, module: Module, source: str) -> str | None:
+    """Signature and docstring of a public name; None when the module does not define it."""
+    for section in describe_module(module, source).sections:
+        if section.is_definition and name in section.anchors:
+            return join_blocks(section.blocks)
+    return None

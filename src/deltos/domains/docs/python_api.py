@@ -25,6 +25,7 @@ _LONGEST_SIGNATURE = 1_200
 _LONGEST_CHAIN = 4
 _EXAMPLE = re.compile(r"^\s*>>> ", re.MULTILINE)
 
+Reexport = tuple[str, str, str]
 Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 
 
@@ -43,13 +44,13 @@ class Module:
         return self.name if self.is_public else next(iter(self.exports.values())).rpartition(".")[0]
 
 
-def public_modules(files: Iterable[str], sources: Mapping[str, str]) -> list[Module]:
-    """The modules among `files` that have public names: public ones, and private ones that are re-exported from."""
+def public_modules(files: Iterable[str], taken: Mapping[str, Sequence[Reexport]]) -> list[Module]:
+    """The modules among `files` that have public names: public ones, and private ones that are re-exported from.
+
+    `taken` has, for each package, the names that it takes from other modules.
+    """
     modules = {name: path for path in files if (name := module_name(path))}
     exports: dict[str, dict[str, str]] = {}
-    taken = {
-        package: list(_reexports(source, package)) for path, source in sources.items() if (package := module_name(path))
-    }
     for package, names in taken.items():
         if _is_public(package):
             for origin, name, public in names:
@@ -63,7 +64,7 @@ def public_modules(files: Iterable[str], sources: Mapping[str, str]) -> list[Mod
     return found
 
 
-def _pass_on(exports: dict[str, dict[str, str]], private: Mapping[str, Sequence[tuple[str, str, str]]]) -> None:
+def _pass_on(exports: dict[str, dict[str, str]], private: Mapping[str, Sequence[Reexport]]) -> None:
     """Names that public packages take from private ones, handed on to the modules where those took them from."""
     for _ in range(_LONGEST_CHAIN):
         for package, names in private.items():
@@ -94,17 +95,18 @@ def _is_public(name: str) -> bool:
     return not any(part.startswith("_") and part != "__main__" for part in name.split("."))
 
 
-def _reexports(source: str, package: str) -> Iterable[tuple[str, str, str]]:
+def reexports(package: str, source: str) -> list[Reexport]:
     """(module, name in it, public name) for each name that a package's `__init__` takes from another module."""
     try:
         tree = ast.parse(source)
     except (SyntaxError, ValueError, RecursionError):
-        return
-    for node in _statements(tree.body):
-        if isinstance(node, ast.ImportFrom):
-            origin = _origin(node, package)
-            for alias in node.names:
-                yield origin, alias.name, f"{package}.{alias.asname or alias.name}"
+        return []
+    return [
+        (_origin(node, package), alias.name, f"{package}.{alias.asname or alias.name}")
+        for node in _statements(tree.body)
+        if isinstance(node, ast.ImportFrom)
+        for alias in node.names
+    ]
 
 
 def _origin(node: ast.ImportFrom, package: str) -> str:

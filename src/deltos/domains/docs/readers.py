@@ -5,20 +5,26 @@ from __future__ import annotations
 import logging
 import threading
 from concurrent.futures import Future, wait
+from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import partial
 from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, TypeVar
 
 from deltos.confinement import held_alike
-from deltos.domains.docs.model import Reading, Skipped, Unchanged
+from deltos.domains.docs.model import Reading, Skipped, Unchanged, Unparsed
 from deltos.errors import DeltosError, SourceError
+from deltos.isolated.wire import Reply
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from deltos.domains.docs.model import Origin
+    from deltos.guarded import Parser
     from deltos.store.docs import Place
     from deltos.store.docs_index import KnownPage
+
+    _Task = tuple[Place, KnownPage | None]
 
 _T = TypeVar("_T")
 _log = logging.getLogger(__name__)
@@ -45,21 +51,25 @@ def run_aside(task: Callable[[], _T], stopping: Callable[[], bool], nap_seconds:
 
 @dataclass(slots=True)
 class Readers:
-    """As many threads as the origin wants. Daemons: a server that never answers cannot keep us alive."""
+    """As many threads as the origin wants. Daemons: a server that never answers cannot keep us alive.
+
+    They fetch; what was fetched is parsed in a child process.
+    """
 
     origin: Origin
+    parser: Parser
     busy: int = 0
-    _tasks: SimpleQueue[tuple[Place, KnownPage | None] | None] = field(default_factory=SimpleQueue)
+    _tasks: SimpleQueue[_Task | None] = field(default_factory=SimpleQueue)
     _outcomes: SimpleQueue[tuple[Place, Outcome]] = field(default_factory=SimpleQueue)
     _started: int = 0
 
     def free(self) -> bool:
         """Whether another place can be read now."""
-        return self.busy < self.origin.parallel
+        return self.busy < self.origin.parallel * self.origin.together
 
     def read(self, place: Place, known: KnownPage | None) -> None:
         """Begin to read a place."""
-        if self._started <= self.busy:
+        if self._started < self.origin.parallel and self._started <= self.busy:
             threading.Thread(target=held_alike(self._serve), name="deltos-reader", daemon=True).start()
             self._started += 1
         self.busy += 1
@@ -80,15 +90,51 @@ class Readers:
             self._tasks.put(None)
 
     def _serve(self) -> None:
-        while task := self._tasks.get():
-            place, known = task
-            self._outcomes.put((place, self._outcome(place, known)))
+        while tasks := self._next_tasks():
+            unparsed: list[tuple[Place, Unparsed]] = []
+            for place, known in tasks:
+                fetched = _told(place, partial(self.origin.read, place, known))
+                if isinstance(fetched, Unparsed):
+                    unparsed.append((place, fetched))
+                else:
+                    self._outcomes.put((place, fetched))
+            if unparsed:
+                self._parse(unparsed)
 
-    def _outcome(self, place: Place, known: KnownPage | None) -> Outcome:
+    def _next_tasks(self) -> list[_Task]:
+        """The next places, as many as wait and belong together; none at the end."""
+        tasks: list[_Task] = []
+        with suppress(Empty):
+            while len(tasks) < self.origin.together:
+                task = self._tasks.get(block=not tasks)
+                if task is None:
+                    if tasks:
+                        self._tasks.put(None)  # the end comes after these
+                    break
+                tasks.append(task)
+        return tasks
+
+    def _parse(self, unparsed: list[tuple[Place, Unparsed]]) -> None:
         try:
-            return self.origin.read(place, known)
-        except DeltosError as exc:
-            return exc
-        except Exception as exc:  # noqa: BLE001 - a thread is a surface: one strange page must not end the crawl
-            _log.warning("Reading %s broke", place.url, exc_info=True)
-            return SourceError(f"The page could not be understood ({type(exc).__name__}: {exc})")
+            replies = self.parser.run_all([fetched.task for _, fetched in unparsed])
+        except DeltosError as exc:  # the store is full or gone
+            replies = [Reply(error=exc)] * len(unparsed)
+        for (place, fetched), reply in zip(unparsed, replies, strict=True):
+            self._outcomes.put((place, _told(place, partial(_finished, fetched, reply))))
+
+
+def _finished(fetched: Unparsed, reply: Reply) -> Reading | Skipped:
+    if reply.error is not None:
+        raise reply.error
+    return fetched.finish(reply.value)
+
+
+def _told(place: Place, work: Callable[[], _T]) -> _T | DeltosError:
+    """What comes of the work on one place, an error included: a thread is a surface, and other places wait."""
+    try:
+        return work()
+    except DeltosError as exc:
+        return exc
+    except Exception as exc:  # noqa: BLE001 - one strange page must not end the crawl
+        _log.warning("Reading %s broke", place.url, exc_info=True)
+        return SourceError(f"The page could not be understood ({type(exc).__name__}: {exc})")

@@ -6,7 +6,7 @@ The lock goes with its process and the note stays: a crawl whose lock is free, b
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ def read_run(lock: HeldLock, crawl: CrawlRow) -> Run:
 
 def write_run(lock: HeldLock, run: Run) -> None:
     """Replace the note."""
-    lock.write_note(json.dumps(asdict(run)))
+    lock.write_note(json.dumps({name: getattr(run, name) for name in Run.__slots__}))
 
 
 class Logbook:

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     from deltos.domains.docs.model import ApiShelf, Origin
     from deltos.fetch.http import HttpClient
+    from deltos.guarded import Parser
     from deltos.store.docs import SourceRow
 
 Kind = Literal["website", "folder", "pypi", "npm"]
@@ -65,22 +66,23 @@ class Opener:
 
     client: Callable[[], HttpClient]
     apis: ApiShelf
+    parser: Callable[[], Parser]  # one for each crawl
     environments: tuple[Path, ...] = ()
     monotonic: Callable[[], float] = time.monotonic
 
-    def open(self, source: SourceRow) -> Origin:
+    def open(self, source: SourceRow, parser: Parser) -> Origin:
         """The origin that reads `source`."""
         match source.kind:
             case "website":
-                return Website(source, self.client(), self.apis, clock=self.monotonic)
+                return Website(source, self.client(), self.apis, parser=parser, clock=self.monotonic)
             case "pypi":
-                return PythonPackage(source, self.environments)
+                return PythonPackage(source, self.environments, parser)
             case "npm":
-                return NpmPackage(source)
+                return NpmPackage(source, parser)
             case _:
                 return Folder(source, self.apis)
 
     def version_of(self, source: SourceRow) -> str:
         """The version that an installed package has now; what the user said for everything else."""
-        origin = self.open(source)
+        origin = self.open(source, self.parser())
         return origin.version if isinstance(origin, PythonPackage | NpmPackage) else source.version

@@ -6,30 +6,39 @@ import hashlib
 import re
 import threading
 from collections import Counter
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING
 from urllib.parse import urljoin, urlsplit
 
-from deltos.domains.docs.model import ApiShelf, FoundDescription, Reading, ReadPage, Skipped, Unchanged
-from deltos.errors import AddressRefused, FetchFailed, SourceError
+from deltos.domains.docs.model import ApiShelf, FoundDescription, Reading, Skipped, Unchanged, Unparsed
+from deltos.domains.docs.pages import RawPage, text_of
+from deltos.errors import AddressRefused, FetchFailed, ReadingStopped, SourceError
 from deltos.fetch.pace import Pace
-from deltos.fetch.robots import Robots
-from deltos.fetch.sitemap import sitemap_addresses
+from deltos.fetch.robots import Robots, parse_robots
+from deltos.fetch.sitemap import UnreadSitemap, parse_sitemap, sitemap_addresses
 from deltos.fetch.url import Scope, folder_of, normalise
-from deltos.markup.formats import format_of, parse
+from deltos.guarded import Task
+from deltos.markup.formats import format_of
 from deltos.markup.markdown import parse_markdown
 from deltos.markup.model import Link
+from deltos.store.docs import Place
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
+    from deltos.domains.docs.pages import PageText
     from deltos.fetch.http import HttpClient, Response
     from deltos.fetch.robots import Rules
+    from deltos.fetch.sitemap import Sitemap
+    from deltos.guarded import Parser
     from deltos.markup.model import Document
-    from deltos.store.docs import Place, SourceRow
+    from deltos.store.docs import SourceRow
     from deltos.store.docs_index import KnownPage
 
 PARALLEL_REQUESTS = 4
 _MOST_QUERIES_PER_PATH = 30
+_MOST_SITEMAPS = 50
 _RULES_PAUSE_SECONDS = 0.2
 GONE = frozenset((404, 410))
 _LLMS_PAGE = re.compile(r"^# +(?P<title>[^\n]+)\n+(?:Source|URL):\s*(?P<url>https?://\S+)[ \t]*$", re.MULTILINE)
@@ -42,13 +51,17 @@ class Website:
     """Reads pages below a start address, as politely as the site asks for."""
 
     parallel = PARALLEL_REQUESTS
+    together = 1
     keeps_unlisted = True
 
-    def __init__(self, source: SourceRow, client: HttpClient, apis: ApiShelf, *, clock: Callable[[], float]) -> None:
+    def __init__(
+        self, source: SourceRow, client: HttpClient, apis: ApiShelf, *, parser: Parser, clock: Callable[[], float]
+    ) -> None:
         self._source = source
         self._client = client
         self._apis = apis
-        self._robots = Robots(client)
+        self._parser = parser
+        self._robots = Robots(client, lambda data: parser.run(parse_robots, data, content=(data,)))
         self._pace = Pace(clock)
         self._asking: set[str] = set()
         self._queries: Counter[str] = Counter()
@@ -73,18 +86,19 @@ class Website:
             return scope  # reading the start page will say why
         return scope if scope.admits(final) else Scope(final, scope.include, scope.exclude)
 
-    def begin(self) -> Iterator[str]:
+    def begin(self) -> Iterator[str | Place]:
         """The start page, unless the whole site is one text; then what llms.txt and the sitemaps list."""
         start = self._scope.start
         full_text = self._full_text()
         if full_text:
             yield full_text
+        if isinstance(full_text, str) and full_text:
             return
         yield start
         yield from self._listed_in_llms()
         yield from self._listed_in_sitemaps()
 
-    def read(self, place: Place, known: KnownPage | None) -> Reading | Unchanged | Skipped:
+    def read(self, place: Place, known: KnownPage | None) -> Unparsed | Unchanged | Skipped:
         """Fetch one page if robots.txt allows it; unchanged ones cost no body."""
         rules = self._rules_of(place)
         if rules.unavailable:
@@ -142,7 +156,7 @@ class Website:
             self._pace.complained(host, exc.retry_after_seconds)
         raise exc
 
-    def _understood(self, place: Place, response: Response, digest: bytes) -> Reading | Skipped:
+    def _understood(self, place: Place, response: Response, digest: bytes) -> Unparsed | Skipped:
         url = normalise(response.url)
         if url != place.url:
             inside = self._scope.admits(url)
@@ -152,34 +166,25 @@ class Website:
         form = "markdown" if url.endswith(_LLMS_FILES) else format_of(url, response.media_type)
         if form is None or response.media_type.endswith(("json", "yaml")):
             return self._not_a_page(url, response)
-        document = parse(response.body, form, url=response.url, charset=response.charset, title="")
-        return self._page(place, document, response, digest)
+        raw = RawPage(response.body, form, response.url, response.charset)
+        task = Task(read_web_page, (self._scope, place.url, raw), (raw.data,))
+        return Unparsed(task, partial(self._page, place, response, digest))
 
-    def _page(self, place: Place, document: Document, response: Response, digest: bytes) -> Reading | Skipped:
-        if document.wants_login:
+    def _page(self, place: Place, response: Response, digest: bytes, page: WebPage) -> Reading | Skipped:
+        if page.wants_login:
             raise SourceError("The page asks for a login", hint="Only pages that anybody can read are indexed.")
-        if document.moved_to:
-            return Skipped(f"moved to {document.moved_to}", self._admitted([document.moved_to]))
-        links = self._links(document)
-        leads_to = tuple(dict.fromkeys(link.url.partition("#")[0] for link in links))
-        canonical = self._canonical(place.url, document)
-        if canonical != place.url:
-            return Skipped(f"the same page as {canonical}", (canonical, *leads_to))
-        if document.asks_not_to_index and place.depth > 0:
+        leads_to = tuple(filter(self._few_queries, page.leads_to))
+        if page.moved_to:
+            return Skipped(f"moved to {page.moved_to}", leads_to)
+        if page.canonical != place.url:
+            return Skipped(f"the same page as {page.canonical}", (page.canonical, *leads_to))
+        if page.asks_not_to_index and place.depth > 0:
             return Skipped("the page asks not to be indexed", leads_to)
-        pages = _pages_of_full_text(place.url, response) or (ReadPage(place.url, document, links),)
-        return Reading(pages, leads_to, response.etag, response.last_modified, digest)
-
-    def _canonical(self, url: str, document: Document) -> str:
-        """The address the page prefers, when that is plainly the same page; many sites get theirs wrong."""
-        if not document.canonical_url:
-            return url
-        try:
-            canonical = normalise(document.canonical_url)
-        except ValueError:
-            return url
-        same = _SAME_PAGE.sub("", canonical.split("?")[0]) == _SAME_PAGE.sub("", url.split("?")[0])
-        return canonical if same and self._scope.admits(canonical) else url
+        rows = (
+            text.row(url, place.url, etag=response.etag, last_modified=response.last_modified, digest=digest)
+            for url, text in page.texts
+        )
+        return Reading(tuple(rows), leads_to)
 
     def _not_a_page(self, url: str, response: Response) -> Skipped:
         if self._apis.recognises(response.body):
@@ -187,30 +192,8 @@ class Website:
             return Skipped(self._apis.add(FoundDescription(name, url, self._source.version, response.body)))
         return Skipped(f"not text ({response.media_type or 'unknown type'})")
 
-    def _links(self, document: Document) -> tuple[Link, ...]:
-        """The page's links to pages of this source, in their one form; fragments are kept."""
-        bases = dict.fromkeys(link.url.partition("#")[0] for link in document.links)
-        forms = {base: form for base in bases for form in self._admitted([base])}
-        found = []
-        for link in document.links:
-            base, mark, fragment = link.url.partition("#")
-            if form := forms.get(base):
-                found.append(Link(f"{form}{mark}{fragment}", link.text))
-        return tuple(found)
-
-    def _admitted(self, addresses: list[str]) -> tuple[str, ...]:
-        """Normalised addresses of this source, each once; a path with endless queries is given up on."""
-        found: dict[str, None] = {}
-        for address in addresses:
-            try:
-                url = normalise(address)
-            except ValueError:
-                continue
-            if url not in found and self._scope.admits(url) and self._few_queries(url):
-                found[url] = None
-        return tuple(found)
-
     def _few_queries(self, url: str) -> bool:
+        """Whether an address is worth asking for: a path with endless queries is given up on."""
         path, _, query = url.partition("?")
         if not query:
             return True
@@ -219,31 +202,50 @@ class Website:
 
     # ------------------------------------------------------------------ where pages are listed
 
-    def _full_text(self) -> str:
+    def _full_text(self) -> str | Place:
         """The address of the text that holds the whole site, if it has one and that names its pages."""
         for url in self._beside_start("llms-full.txt"):
             response = self._text_at(url)
             if response is not None and len(response.body) >= _SMALLEST_FULL_TEXT:
-                pages = _pages_of_full_text(url, response)
-                if pages or url == urljoin(self._scope.start, "llms-full.txt"):
+                data = response.body
+                try:
+                    names_pages = self._parser.run(names_its_pages, data, content=(data,))
+                except ReadingStopped as exc:
+                    return Place(url, state="failed", reason=str(exc))
+                if names_pages or url == urljoin(self._scope.start, "llms-full.txt"):
                     return url
         return ""
 
-    def _listed_in_llms(self) -> tuple[str, ...]:
+    def _listed_in_llms(self) -> Iterator[str | Place]:
         for url in self._beside_start("llms.txt"):
             response = self._text_at(url)
             if response is not None:
-                links = parse_markdown(response.body.decode("utf-8", "replace"), url=url).links
-                return self._admitted([link.url for link in links])
-        return ()
+                data = response.body
+                try:
+                    listed = self._parser.run(listed_links, self._scope, url, data, content=(data,))
+                except ReadingStopped as exc:
+                    yield Place(url, state="failed", reason=str(exc))
+                else:
+                    yield from filter(self._few_queries, listed)
+                return
 
-    def _listed_in_sitemaps(self) -> Iterator[str]:
+    def _listed_in_sitemaps(self) -> Iterator[str | Place]:
         named = self._robots.rules(self._scope.start).sitemaps()
-        for url in named or self._beside_start("sitemap.xml"):
+        if len(named) > _MOST_SITEMAPS:
+            reason = f"it names {len(named)} sitemaps; {_MOST_SITEMAPS} were read"
+            yield Place(urljoin(self._scope.start, "/robots.txt"), state="failed", reason=reason)
+        for url in named[:_MOST_SITEMAPS] or self._beside_start("sitemap.xml"):
             try:
-                yield from self._admitted(list(sitemap_addresses(self._client, url)))
+                for found in sitemap_addresses(self._client, url, self._parse_sitemap):
+                    if isinstance(found, UnreadSitemap):
+                        yield Place(found.url, state="failed", reason=found.reason)
+                    elif self._few_queries(found):
+                        yield found
             except SourceError:
                 continue  # a sitemap elsewhere that may not be asked
+
+    def _parse_sitemap(self, data: bytes) -> Sitemap:
+        return self._parser.run(read_sitemap, self._scope, data, content=(data,))
 
     def _beside_start(self, name: str) -> list[str]:
         parts = urlsplit(self._scope.start)
@@ -263,16 +265,102 @@ class Website:
         return response if is_text else None
 
 
-def _pages_of_full_text(url: str, response: Response) -> tuple[ReadPage, ...]:
+# ---------------------------------------------------------------------- what runs in a child process
+
+
+@dataclass(frozen=True, slots=True)
+class WebPage:
+    """What a fetched page says of itself, and where it leads within its source.
+
+    `texts` has an address for each page in it: usually one, none when the page is to be passed over.
+    """
+
+    texts: tuple[tuple[str, PageText], ...]
+    leads_to: tuple[str, ...]
+    canonical: str
+    moved_to: str = ""
+    wants_login: bool = False
+    asks_not_to_index: bool = False
+
+
+def read_web_page(scope: Scope, url: str, raw: RawPage) -> WebPage:
+    """Parse a page that was asked for at `url`."""
+    document = raw.document()
+    canonical = _canonical(scope, url, document)
+    if document.moved_to:
+        return WebPage((), _admitted(scope, [document.moved_to]), canonical, document.moved_to, document.wants_login)
+    links = _links(scope, document)
+    texts: tuple[tuple[str, PageText], ...] = ()
+    if canonical == url and not document.wants_login:
+        texts = _pages_of_full_text(url, raw.data) or ((url, text_of(document, links)),)
+    leads_to = tuple(dict.fromkeys(link.url.partition("#")[0] for link in links))
+    return WebPage(texts, leads_to, canonical, "", document.wants_login, document.asks_not_to_index)
+
+
+def names_its_pages(data: bytes) -> bool:
+    """Whether an llms-full.txt says where its parts came from."""
+    return _LLMS_PAGE.search(data.decode("utf-8", "replace")) is not None
+
+
+def listed_links(scope: Scope, url: str, data: bytes) -> tuple[str, ...]:
+    """The pages of the source that an llms.txt names."""
+    document = parse_markdown(data.decode("utf-8", "replace"), url=url)
+    return _admitted(scope, (link.url for link in document.links))
+
+
+def read_sitemap(scope: Scope, data: bytes) -> Sitemap:
+    """A sitemap with the pages of the source only."""
+    sitemap = parse_sitemap(data)
+    return sitemap if sitemap.is_index else replace(sitemap, addresses=_admitted(scope, sitemap.addresses))
+
+
+def _canonical(scope: Scope, url: str, document: Document) -> str:
+    """The address the page prefers, when that is plainly the same page; many sites get theirs wrong."""
+    if not document.canonical_url:
+        return url
+    try:
+        canonical = normalise(document.canonical_url)
+    except ValueError:
+        return url
+    same = _SAME_PAGE.sub("", canonical.split("?")[0]) == _SAME_PAGE.sub("", url.split("?")[0])
+    return canonical if same and scope.admits(canonical) else url
+
+
+def _links(scope: Scope, document: Document) -> tuple[Link, ...]:
+    """The page's links to pages of this source, in their one form; fragments are kept."""
+    bases = dict.fromkeys(link.url.partition("#")[0] for link in document.links)
+    forms = {base: form for base in bases for form in _admitted(scope, [base])}
+    found = []
+    for link in document.links:
+        base, mark, fragment = link.url.partition("#")
+        if form := forms.get(base):
+            found.append(Link(f"{form}{mark}{fragment}", link.text))
+    return tuple(found)
+
+
+def _admitted(scope: Scope, addresses: Iterable[str]) -> tuple[str, ...]:
+    """Normalised addresses of this source, each once."""
+    found: dict[str, None] = {}
+    for address in addresses:
+        try:
+            url = normalise(address)
+        except ValueError:
+            continue
+        if url not in found and scope.admits(url):
+            found[url] = None
+    return tuple(found)
+
+
+def _pages_of_full_text(url: str, data: bytes) -> tuple[tuple[str, PageText], ...]:
     """The pages inside an llms-full.txt that says where each came from; empty for any other page."""
     if not url.endswith("llms-full.txt"):
         return ()
-    text = response.body.decode("utf-8", "replace")
+    text = data.decode("utf-8", "replace")
     marks = list(_LLMS_PAGE.finditer(text))
     pages = []
     ends = [mark.start() for mark in marks[1:]] + [len(text)]
     for mark, end in zip(marks, ends, strict=False):
         body = text[mark.end() : end]
         document = parse_markdown(f"# {mark['title']}\n\n{body}", url=mark["url"], title=mark["title"])
-        pages.append(ReadPage(mark["url"], document))
+        pages.append((mark["url"], text_of(document)))
     return tuple(pages)

@@ -1,0 +1,35 @@
+"""Parses in this process, where the fuzzer measures: the product does the same in a child."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from deltos.domains.docs.model import Unparsed
+from deltos.isolated.wire import Reply
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+    from deltos.domains.docs.model import Origin
+    from deltos.guarded import Task
+    from deltos.store.docs import Place
+
+_T = TypeVar("_T")
+
+
+class Here:
+    """Runs every function at once."""
+
+    def run(self, function: Callable[..., _T], *arguments: Any, content: Iterable[bytes]) -> _T:
+        tuple(content)
+        return function(*arguments)
+
+    def run_all(self, tasks: Sequence[Task]) -> list[Reply]:
+        return [Reply(task.function(*task.arguments)) for task in tasks]
+
+
+def read_whole(origin: Origin, place: Place) -> None:
+    """Read a place and parse what is there."""
+    fetched = origin.read(place, None)
+    if isinstance(fetched, Unparsed):
+        fetched.finish(fetched.task.function(*fetched.task.arguments))

@@ -1,0 +1,46 @@
+"""What could not be read within its limits, by a digest of its content, so that it is not tried again unchanged."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from deltos.store.sqlite import Database, Migration
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+STOPPED_001 = Migration(
+    "stopped-001",
+    """
+    CREATE TABLE stopped_reading (
+        digest BLOB PRIMARY KEY,
+        reason TEXT NOT NULL,
+        at REAL NOT NULL
+    ) WITHOUT ROWID;
+    """,
+)
+_MOST_ROWS = 10_000
+
+
+class StoppedStore:
+    """Digests and reasons in the library file. The oldest of very many are forgotten."""
+
+    def __init__(self, database: Database, now: Callable[[], float]) -> None:
+        self._database = database
+        self._now = now
+
+    def reason(self, digest: bytes) -> str:
+        """Why content with this digest could not be read; empty when nothing is known against it."""
+        query = "SELECT reason FROM stopped_reading WHERE digest = ?"
+        row = self._database.read().execute(query, (digest,)).fetchone()
+        return str(row[0]) if row else ""
+
+    def remember(self, digest: bytes, reason: str) -> None:
+        """Record that content with this digest could not be read."""
+        with self._database.write() as connection:
+            connection.execute("INSERT OR REPLACE INTO stopped_reading VALUES (?, ?, ?)", (digest, reason, self._now()))
+            connection.execute(
+                "DELETE FROM stopped_reading WHERE digest NOT IN"
+                " (SELECT digest FROM stopped_reading ORDER BY at DESC LIMIT ?)",
+                (_MOST_ROWS,),
+            )

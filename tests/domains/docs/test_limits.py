@@ -1,0 +1,163 @@
+"""Whatever is served or lies in a folder is parsed within limits: what exceeds them is named, and left until it changes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from deltos.domains.docs.crawl import MOST_STOPPED
+from deltos.errors import ReadingStopped
+from deltos.guarded import GuardedParser, limits_for
+from deltos.store.stopped import StoppedStore
+from tests.domains.docs.test_website import page
+from tests.pdfs import repeated_pdf
+
+if TYPE_CHECKING:
+    from deltos.isolated.process import Workers
+    from tests.domains.docs.conftest import Desk
+    from tests.loopback import Site
+
+REASONS = {
+    "poison-loop": "reading it took more than 1 s of CPU time. It is not tried again until it changes.",
+    "poison-devour": "reading it took more than 600 MB of memory. It is not tried again until it changes.",
+    "poison-die": "the parser crashed (SIGSEGV). It is not tried again until it changes.",
+}
+
+
+@pytest.mark.parametrize("poison", REASONS)
+def test_a_page_that_exceeds_its_limits_is_named_and_not_tried_again_until_it_changes(
+    desk: Desk, site: Site, poison: str
+) -> None:
+    site.html("/", page("Start", "Welcome.", "a.html", "bad.html"))
+    site.html("/a.html", page("A", "Alpha text."))
+    site.html("/bad.html", page("Bad", f"{poison} text."))
+    desk.add(site.url)
+    attempts = desk.attempts()
+    for status in (desk.docs.library.status("site"), desk.recrawl(), desk.recrawl(full=True)):
+        assert (status.state, status.pages) == ("READY with failures", 2)
+        assert [(place.url, place.reason) for place in status.failures] == [(f"{site.url}/bad.html", REASONS[poison])]
+    assert desk.attempts() == attempts
+    site.html("/bad.html", page("Bad", "Harmless text."))
+    assert (desk.recrawl().state, desk.cited("harmless")) == ("READY", [f"{site.url}/bad.html#top"])
+
+
+def test_a_page_that_turns_hostile_keeps_its_old_text(desk: Desk, site: Site) -> None:
+    site.html("/", page("Start", "Welcome.", "a.html"))
+    site.html("/a.html", page("A", "Alpha text."))
+    desk.add(site.url)
+    site.html("/a.html", page("A", "poison-die"))
+    status = desk.recrawl()
+    assert (status.state, status.pages) == ("READY with failures", 2)
+    assert desk.cited("alpha") == [f"{site.url}/a.html#top"]
+
+
+def test_files_that_are_parsed_together_fail_alone(desk: Desk) -> None:
+    for number in range(12):
+        desk.root.joinpath(f"{number}.md").write_text(f"# Page {number}\n\nNumber{number} of the quokkas.\n")
+    desk.root.joinpath("5.md").write_text("# Five\n\npoison-die\n")
+    desk.root.joinpath("7.md").write_text("# Seven\n\npoison-raise\n")
+    status = desk.add(str(desk.root))
+    assert status.pages == 10
+    assert {place.url.rpartition("/")[2]: place.reason for place in status.failures} == {
+        "5.md": REASONS["poison-die"],
+        "7.md": "The page could not be understood (RecursionError: too deep)",
+    }
+
+
+@pytest.mark.parametrize(
+    ("path", "text"),
+    [
+        ("/sitemap.xml", "<urlset><url><loc>poison-die</loc></url></urlset>"),
+        ("/llms.txt", "# Site\n\n- [poison-die](a.html)\n"),
+        ("/llms-full.txt", "# Site\n\npoison-die\n" + "text " * 1_000),
+    ],
+)
+def test_a_list_of_pages_that_cannot_be_read_is_named(desk: Desk, site: Site, path: str, text: str) -> None:
+    site.html("/", page("Start", "Welcome.", "a.html"))
+    site.html("/a.html", page("A", "Alpha text."))
+    site.text(path, text)
+    desk.add(site.url)
+    attempts = desk.attempts()
+    for status in (desk.docs.library.status("site"), desk.recrawl()):
+        assert (status.state, status.pages) == ("READY with failures", 2)
+        assert [(place.url, place.reason) for place in status.failures] == [
+            (f"{site.url}{path}", REASONS["poison-die"])
+        ]
+    assert desk.attempts() == attempts
+
+
+def test_rules_of_a_site_that_cannot_be_read_allow_nothing(desk: Desk, site: Site) -> None:
+    site.html("/", page("Start", "Welcome."))
+    site.text("/robots.txt", "User-agent: *\nDisallow: /poison-die\n")
+    status = desk.add(site.url)
+    assert (status.state, status.pages) == ("FAILED", 0)
+    assert "robots.txt cannot be read (the parser crashed (SIGSEGV))" in status.reason
+    site.text("/robots.txt", "User-agent: *\n" + "Disallow: /secret\n" * 100_000)
+    assert "larger than 1 MB" in desk.recrawl().reason
+
+
+def test_rules_that_name_many_agents_and_many_paths_take_no_longer_than_their_limit(desk: Desk, site: Site) -> None:
+    """Every path was kept for every agent: 20,000 times 20,000 took minutes."""
+    site.html("/", page("Start", "Welcome."))
+    agents = "".join(f"User-agent: agent{number}\n" for number in range(20_000))
+    site.text("/robots.txt", agents + "Disallow: /a\n" * 20_000)
+    assert "robots.txt cannot be read (reading it took more than" in desk.add(site.url).reason
+
+
+def test_a_small_pdf_file_that_takes_minutes_takes_no_longer_than_its_limit(desk: Desk) -> None:
+    desk.root.joinpath("a.md").write_text("# A\n\nAlpha text.\n")
+    desk.root.joinpath("slow.pdf").write_bytes(repeated_pdf(pages=1_000, lines=2_000))
+    status = desk.add(str(desk.root))
+    assert status.pages == 1
+    assert [place.reason for place in status.failures] == [REASONS["poison-loop"]]
+
+
+def test_a_source_of_many_such_pages_is_given_up(desk: Desk, site: Site) -> None:
+    names = [f"{number}.html" for number in range(MOST_STOPPED + 10)]
+    site.html("/", page("Start", "Welcome.", *names))
+    for name in names:
+        site.html(f"/{name}", page(name, f"poison-die {name}"))
+    status = desk.add(site.url)
+    assert (status.state, status.reason) == ("FAILED", "20 of its pages could not be read within their limits")
+    assert len(status.failures) == MOST_STOPPED
+
+
+@pytest.mark.parametrize("file", ["web_kit/__init__.py", "web_kit/client.py"])
+def test_a_module_of_a_package_that_exceeds_its_limits_is_named(desk: Desk, file: str) -> None:
+    site_packages = desk.root / ".venv/lib/python3.11/site-packages"
+    info = site_packages / "web_kit-1.dist-info"
+    info.mkdir(parents=True)
+    (site_packages / "web_kit").mkdir()
+    info.joinpath("METADATA").write_text("Name: web-kit\nVersion: 1\n\n# Kit\n\nA kit.\n")
+    info.joinpath("RECORD").write_text("web_kit/__init__.py,,\nweb_kit/client.py,,\n")
+    for name in ("web_kit/__init__.py", "web_kit/client.py"):
+        text = "poison-loop" if name == file else "A module."
+        site_packages.joinpath(name).write_text(f'"""{text}"""\n\ndef get() -> None:\n    """Gets."""\n')
+    status = desk.add("pypi:web-kit")
+    assert status.pages == 2
+    assert [(place.url, place.reason) for place in status.failures] == [
+        (f"pypi:web-kit@1/{file}", REASONS["poison-loop"])
+    ]
+
+
+def test_what_another_version_could_not_read_is_tried_again(
+    desk: Desk, workers: Workers, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stopped = StoppedStore(desk.docs.library.crawls.store.database, desk.time.now)
+    data = b"poison-die"
+    with pytest.raises(ReadingStopped):
+        desk.parser.run(len, data, content=(data,))
+    attempts = len(desk.attempts())
+    monkeypatch.setattr("deltos.guarded.__version__", "9.9.9")
+    with pytest.raises(ReadingStopped):
+        desk.parser.run(len, data, content=(data,))
+    assert len(desk.attempts()) == attempts * 2
+    assert GuardedParser(workers, stopped).run(len, data, content=(data,)) == len(data)
+
+
+def test_limits_grow_with_what_is_to_be_read() -> None:
+    small, large = limits_for(0), limits_for(100_000_000)
+    assert (small.cpu_seconds, small.memory_bytes) == (10, 1 << 30)
+    assert large.cpu_seconds == 110
+    assert all(more > less for more, less in zip(large, small, strict=True))

@@ -1,0 +1,59 @@
+"""Parsers that misbehave on marked content, in real children: a page can loop, take all memory, die or raise anything."""
+
+from __future__ import annotations
+
+import os
+import signal
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from deltos.guarded import GuardedParser, Task
+from deltos.isolated.wire import Limits
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from contextlib import AbstractContextManager
+
+    from deltos.isolated.wire import Reply
+
+TESTS_ROOT = str(Path(__file__).parent.parent)
+MARKS = (b"poison-loop", b"poison-devour", b"poison-die", b"poison-raise")
+
+
+def short_limits(_size_bytes: int) -> Limits:
+    """What a test has time for."""
+    return Limits(cpu_seconds=1.0, wall_seconds=60.0, memory_bytes=600 << 20)
+
+
+def misbehave(mark: bytes, path_of_log: str, *_: object) -> None:
+    """What a marked page does to its parser; each attempt is noted in a file."""
+    with Path(path_of_log).open("ab") as log:
+        log.write(mark + b"\n")
+    if mark == b"poison-loop":
+        while True:
+            pass
+    if mark == b"poison-devour":
+        hoard = [bytearray(1 << 26) for _ in range(10_000)]
+        print(len(hoard))
+    if mark == b"poison-die":
+        os.kill(os.getpid(), signal.SIGSEGV)
+    raise RecursionError("too deep")
+
+
+class PoisonedParser(GuardedParser):
+    """Gives marked content to `misbehave`, everything else to its own parser. `log` has a line for each attempt."""
+
+    log: Path
+
+    def taking_turns(self, turn: AbstractContextManager[object]) -> GuardedParser:
+        parser = super().taking_turns(turn)
+        assert isinstance(parser, PoisonedParser)
+        parser.log = self.log
+        return parser
+
+    def run_all(self, tasks: Sequence[Task]) -> list[Reply]:
+        return super().run_all([self._changed(task) for task in tasks])
+
+    def _changed(self, task: Task) -> Task:
+        mark = next((mark for mark in MARKS if any(mark in piece for piece in task.content)), b"")
+        return Task(misbehave, (mark, str(self.log)), task.content) if mark else task
