@@ -18,7 +18,7 @@ MAX_BYTES = 2_000
 
 
 # Known to break still: being mended.
-PENDING = frozenset(("graph-python", "requirements"))
+PENDING = frozenset(("graph-python",))
 
 
 @pytest.mark.parametrize(

@@ -276,8 +276,8 @@ def _dump(source: Source, at: int) -> Iterator[Span]:
     """`user:500:LM hash:NT hash:::`, as Windows' accounts are dumped."""
     text = source.text
     start = line_around(text, at)[0]
-    fields = text[start:at].split(":")
-    if len(fields) >= 4 and all(_HEX32.fullmatch(field) for field in fields[-2:]):
+    fields = text[start:at].rsplit(":", 3)
+    if len(fields) == 4 and all(_HEX32.fullmatch(field) for field in fields[-2:]):
         yield Span(at - 65, at, "password-hash")
 
 
