@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from itertools import islice
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -46,25 +47,40 @@ _CHROME_TEXT = re.compile(
     re.IGNORECASE,
 )
 COVERAGE_OF_MAIN = 0.5
+# Of so many elements named like the main part none covers most of the page; each costs a look at all of its text.
+_MOST_CANDIDATES = 50
 
 
 def strip_structure(tree: LexborHTMLParser) -> None:
     """Remove scripts, navigation and page furniture that the markup itself names."""
     for node in tree.css(_STRUCTURE):
         node.decompose()
-    for header in tree.css("header"):
-        if not _inside_text(header):
-            header.decompose()
+    for header in _page_headers(tree.css("header")):
+        header.decompose()
 
 
-def _inside_text(node: LexborNode) -> bool:
-    """Whether an element stands in the main part: an article's own header holds its title."""
-    parent = node.parent
-    while parent is not None and parent.tag not in ("main", "article"):
-        if parent.attributes.get("role") == "main":
-            return True
-        parent = parent.parent
-    return parent is not None
+def _page_headers(headers: list[LexborNode]) -> list[LexborNode]:
+    """Those that stand outside of the main part, outermost ones only: an article's own header holds its title.
+
+    Each element above them is looked at once: there may be thousands, as deep.
+    """
+    is_text: dict[int, bool | None] = {}  # None: below a header that goes
+    found = []
+    for header in headers:
+        passed = [header.mem_id]
+        parent = header.parent
+        while parent is not None and parent.mem_id not in is_text:
+            passed.append(parent.mem_id)
+            if parent.tag in ("main", "article") or parent.attributes.get("role") == "main":
+                is_text[parent.mem_id] = True
+                break
+            parent = parent.parent
+        verdict = False if parent is None else is_text[parent.mem_id]
+        is_text.update(dict.fromkeys(passed, verdict))
+        if verdict is False:
+            found.append(header)
+            is_text[header.mem_id] = None
+    return found
 
 
 def main_part(tree: LexborHTMLParser) -> LexborNode | None:
@@ -74,7 +90,7 @@ def main_part(tree: LexborHTMLParser) -> LexborNode | None:
         return tree.root
     whole = _weight(body)
     best, best_weight = body, 0
-    for node in tree.css(_MAIN):
+    for node in islice(tree.css(_MAIN), _MOST_CANDIDATES):
         weight = _weight(node)
         if weight > best_weight:
             best, best_weight = node, weight
