@@ -7,12 +7,15 @@ import warnings
 from functools import cache
 from importlib import import_module
 from importlib.resources import files
+from itertools import groupby
 from typing import TYPE_CHECKING
 
 from deltos.languages.macros import without_macros
 from deltos.languages.table import LANGUAGES, Language
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     import tree_sitter
 
 
@@ -20,25 +23,69 @@ READ_BYTES = 4096  # small, so that a parse that has grown slow is soon noticed
 READ_BYTES_LATER = 64  # a query's predicates read back short names only
 LIMIT_SECONDS = 0.5
 LIMIT_SECONDS_PER_BYTE = 2e-6  # an ordinary file takes a tenth of that
+_LONGEST_RUN = 1000
+_BLANKING_ROUNDS = 3
 
 
 def parse(language: Language, data: bytes, *, limit_seconds: float | None = None) -> tree_sitter.Tree | None:
     """The syntax tree of `data`, or None for a language without a grammar.
 
     Recovery from errors can take time that grows with the square of the file: past the limit, in seconds of
-    CPU, the rest of the file is left unread.
+    CPU, the rest of the file is left unread. Long runs of stray tokens are read as blanks.
     """
-    import tree_sitter  # deferred: listing languages must not load a parser
-
     if not language.grammar:
         return None
     if limit_seconds is None:
         limit_seconds = LIMIT_SECONDS + LIMIT_SECONDS_PER_BYTE * len(data)
-    source = _Source(without_macros(data) if language.macros else data, limit_seconds)
+    grammar = _grammar(language.grammar)
+    read = without_macros(data) if language.macros else data
+    for _ in range(_BLANKING_ROUNDS):
+        tree = _parse(grammar, read, limit_seconds)
+        runs = stray_runs(tree) if tree.root_node.has_error else []
+        if not runs:
+            return tree
+        read = _blanked(read, runs)
+    return _parse(grammar, read[: runs[0][0]], limit_seconds)
+
+
+def _parse(grammar: tree_sitter.Language, data: bytes, limit_seconds: float) -> tree_sitter.Tree:
+    import tree_sitter  # deferred: listing languages must not load a parser
+
+    source = _Source(data, limit_seconds)
     # a parser of its own: while it reads, other threads run
-    tree = tree_sitter.Parser(_grammar(language.grammar)).parse(source.read)
+    tree = tree_sitter.Parser(grammar).parse(source.read)
     source.parsed = True
     return tree
+
+
+def stray_runs(tree: tree_sitter.Tree) -> list[tuple[int, int]]:
+    """Where more than a thousand tokens without a named node between them stand in one error, as byte ranges in order.
+
+    A query looks ahead from each of them for the next named sibling, so its time grows with the square of such a run.
+    """
+    runs = []
+    pending = [tree.root_node]
+    while pending:
+        node = pending.pop()
+        if node.child_count > _LONGEST_RUN and node.type == "ERROR":
+            runs += _runs_among(node.children)
+        pending += [child for child in node.children if child.has_error]
+    return sorted(runs)
+
+
+def _runs_among(nodes: list[tree_sitter.Node]) -> Iterator[tuple[int, int]]:
+    for named, group in groupby(nodes, key=lambda node: node.is_named):
+        run = list(group)
+        if not named and len(run) > _LONGEST_RUN:
+            yield run[0].start_byte, run[-1].end_byte
+
+
+def _blanked(data: bytes, ranges: list[tuple[int, int]]) -> bytes:
+    """The data with blanks in the ranges; line breaks stay."""
+    out = bytearray(data)
+    for start, end in ranges:
+        out[start:end] = b"\n".join(b" " * len(line) for line in data[start:end].split(b"\n"))
+    return bytes(out)
 
 
 class _Source:

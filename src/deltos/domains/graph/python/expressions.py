@@ -39,13 +39,10 @@ class ExpressionLowering:
 
     def expression(self, node: tree_sitter.Node) -> Expression:
         """One expression; None when nothing in it can name a definition."""
-        handler = self._handlers.get(node.kind_id)
-        if handler is None:
-            return self._many(node)
         if self._depth >= DEEPEST_EXPRESSION:
             return self._flattened(node)
         self._depth += 1
-        lowered = handler(self, node)
+        lowered = self._handlers.get(node.kind_id, ExpressionLowering._many)(self, node)
         self._depth -= 1
         return lowered
 
@@ -72,6 +69,11 @@ class ExpressionLowering:
             return self._annotation_container(node)
         return self.expression(node)
 
+    def parts(self, node: tree_sitter.Node) -> list[tree_sitter.Node]:
+        """The named children of a node, without comments and line continuations."""
+        extras = self.kinds.extras
+        return [child for child in node.named_children if child.kind_id not in extras]
+
     def on_walrus(self, target: Node, value: Expression) -> None:
         """Told about every `name := value`; scopes bind it."""
 
@@ -93,7 +95,7 @@ class ExpressionLowering:
             match child.type:
                 case "keyword_separator" | "*":
                     kind = ir.KEYWORD_ONLY
-                case "(" | ")" | "," | "comment" | "positional_separator" | "/" | "ERROR":
+                case "(" | ")" | "," | "comment" | "line_continuation" | "positional_separator" | "/" | "ERROR":
                     continue
                 case _:
                     parameter = self._parameter(child, kind)
@@ -103,13 +105,9 @@ class ExpressionLowering:
         return tuple(found)
 
     def _parameter(self, node: tree_sitter.Node, kind: int) -> Node:
-        annotation = default = None
-        for index, child in enumerate(node.children if node.type != "identifier" else ()):
-            match node.field_name_for_child(index):
-                case "type":
-                    annotation = self.annotation(child)
-                case "value":
-                    default = self.expression(child)
+        stated, given = node.child_by_field_name("type"), node.child_by_field_name("value")
+        annotation = self.annotation(stated) if stated is not None else None
+        default = self.expression(given) if given is not None else None
         return (*_splat_kind(node, kind, self._parameter_name(node)), annotation, default)
 
     def _parameter_name(self, node: tree_sitter.Node) -> str:
@@ -142,20 +140,19 @@ class ExpressionLowering:
             return (self.expression(node),), ()
         positional: list[Expression] = []
         keywords: list[tuple[str, Expression]] = []
-        for child in node.named_children:
+        for child in self.parts(node):
             kind = child.kind_id
             if kind == kinds.keyword_argument:
                 parts = child.children
                 keywords.append((self.source.name(parts[0]), self.expression(parts[-1])))
             elif kind == kinds.dictionary_splat:
                 keywords.append(("", self.expression(child.children[-1])))
-            elif kind != kinds.comment:
+            else:
                 positional.append(self.expression(child))
         return tuple(positional), tuple(keywords)
 
     def _subscript(self, node: tree_sitter.Node) -> Expression:
-        comment = self.kinds.comment
-        value, *indices = [child for child in node.named_children if child.kind_id != comment]
+        value, *indices = self.parts(node)
         base = self.expression(value)
         quoting, self._quoting = self._quoting, True
         items = [self.expression(index) for index in indices]
@@ -163,8 +160,7 @@ class ExpressionLowering:
         return (ir.INDEX, base, items[0] if len(items) == 1 else (ir.TUPLE, tuple(items)))
 
     def _items(self, node: tree_sitter.Node) -> tuple[Expression, ...]:
-        comment = self.kinds.comment
-        return tuple([self.expression(child) for child in node.named_children if child.kind_id != comment])
+        return tuple([self.expression(child) for child in self.parts(node)])
 
     def _tuple(self, node: tree_sitter.Node) -> Expression:
         return (ir.TUPLE, self._items(node))
@@ -192,7 +188,7 @@ class ExpressionLowering:
         shape = node.type.partition("_")[0]
         element = value = None
         clauses: list[tuple[Expression, Expression, list[Expression], bool]] = []
-        for child in node.named_children:
+        for child in self.parts(node):
             kind = child.kind_id
             if kind == self.kinds.for_in_clause:
                 clauses.append(self._for_clause(child))
@@ -200,19 +196,19 @@ class ExpressionLowering:
                 clauses[-1][2].append(self.expression(child.children[-1]))
             elif kind == self.kinds.pair:
                 element, value = self.expression(child.children[0]), self.expression(child.children[-1])
-            elif kind != self.kinds.comment:
+            else:
                 element = self.expression(child)
         shape = "dict" if shape == "dictionary" else shape
         frozen = tuple([(target, iterable, tuple(tests), is_async) for target, iterable, tests, is_async in clauses])
         return (ir.COMPREHENSION, shape, frozen, element, value)
 
     def _for_clause(self, node: tree_sitter.Node) -> tuple[Expression, Expression, list[Expression], bool]:
-        parts = [child for child in node.named_children if child.kind_id != self.kinds.comment]
+        parts = self.parts(node)
         is_async = node.children[0].type == "async"
         return self.expression(parts[0]), self.expression(parts[-1]), [], is_async
 
     def _boolean(self, node: tree_sitter.Node) -> Expression:
-        operator = node.children[1].type
+        operator = _operator(node)
         operands = [self.expression(operand) for operand in self._spine(node, operator)]
         return (ir.EITHER if operator == "or" else ir.BOTH, tuple(operands))
 
@@ -233,7 +229,7 @@ class ExpressionLowering:
         return [node, *reversed(operands)]
 
     def _choice(self, node: tree_sitter.Node) -> Expression:
-        parts = [child for child in node.named_children if child.kind_id != self.kinds.comment]
+        parts = self.parts(node)
         if len(parts) != 3:
             return self._many(node)
         then, test, otherwise = parts
@@ -248,7 +244,7 @@ class ExpressionLowering:
     def _yield(self, node: tree_sitter.Node) -> Expression:
         children = node.children
         value = self.expression(children[-1]) if len(children) > 1 else None
-        lowered = (ir.YIELD_FROM if len(children) > 1 and children[1].type == "from" else ir.YIELD, value)
+        lowered = (ir.YIELD_FROM if any(child.type == "from" for child in children) else ir.YIELD, value)
         self.on_yield(lowered)
         return lowered
 
@@ -269,11 +265,8 @@ class ExpressionLowering:
         return (ir.STAR, self.expression(node.children[-1]))
 
     def _inner(self, node: tree_sitter.Node) -> Expression:
-        comment = self.kinds.comment
-        for child in node.named_children:
-            if child.kind_id != comment:
-                return self.expression(child)
-        return None
+        parts = self.parts(node)
+        return self.expression(parts[0]) if parts else None
 
     def _string(self, node: tree_sitter.Node) -> Expression:
         children = node.children
@@ -310,13 +303,13 @@ class ExpressionLowering:
     # --- annotations
 
     def _generic_type(self, node: tree_sitter.Node) -> Expression:
-        base, *rest = node.named_children
-        items = [self.annotation(child) for part in rest for child in part.named_children]
+        base, *rest = self.parts(node)
+        items = [self.annotation(child) for part in rest for child in self.parts(part)]
         return (ir.INDEX, self.expression(base), items[0] if len(items) == 1 else (ir.TUPLE, tuple(items)))
 
     def _annotation_container(self, node: tree_sitter.Node) -> Expression:
         """A subscript, list or union written as an expression; its parts are annotations as well."""
-        parts = [self.annotation(child) for child in node.named_children if child.kind_id != self.kinds.comment]
+        parts = [self.annotation(child) for child in self.parts(node)]
         if not parts:
             return None
         match node.type:
@@ -376,7 +369,8 @@ def _on_line(node: Expression, line: int) -> Expression:
 
 
 def _operator(node: tree_sitter.Node) -> str:
-    return node.children[1].type
+    """The operator between two operands; a comment or a line break may stand before it."""
+    return next((child.type for child in node.children if not child.is_named), "")
 
 
 def _splat_kind(node: tree_sitter.Node, kind: int, name: str) -> Node:

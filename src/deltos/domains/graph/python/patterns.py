@@ -16,11 +16,6 @@ if TYPE_CHECKING:
 class PatternLowering(ExpressionLowering):
     """Lowers case patterns."""
 
-    def parts(self, node: tree_sitter.Node) -> list[tree_sitter.Node]:
-        """The named children of a node, comments left out."""
-        comment = self.kinds.comment
-        return [child for child in node.named_children if child.kind_id != comment]
-
     def pattern(
         self,
         node: tree_sitter.Node,

@@ -40,6 +40,7 @@ class Kinds:
     interpolation: int
     keyword_argument: int
     keyword_pattern: int
+    line_continuation: int
     pair: int
     parameters: int
     relative_import: int
@@ -55,6 +56,8 @@ class Kinds:
         self._language = language
         for kind in Kinds.__annotations__:
             setattr(self, kind, self.number(kind))
+        # What the grammar allows between any two children of any node.
+        self.extras = frozenset((self.comment, self.line_continuation))
 
     def number(self, kind: str) -> int:
         """The number of a named node kind; -1, which no node has, when the grammar does not know it."""

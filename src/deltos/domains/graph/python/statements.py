@@ -84,7 +84,7 @@ class StatementLowering(PatternLowering):
     # --- simple statements
 
     def _expression_statement(self, node: tree_sitter.Node, out: list[Node]) -> None:
-        parts = node.named_children
+        parts = self.parts(node)
         if not parts:
             return
         first = parts[0]
@@ -164,7 +164,7 @@ class StatementLowering(PatternLowering):
         out.append((ir.ASSERT, test, message[0] if message else None))
 
     def _names_of_other_scope(self, node: tree_sitter.Node, _out: list[Node]) -> None:
-        self._scope.elsewhere.update(self.source.name(child) for child in node.named_children)
+        self._scope.elsewhere.update(self.source.name(child) for child in self.parts(node))
 
     def _other(self, node: tree_sitter.Node, out: list[Node]) -> None:
         self._evaluate([self.expression(part) for part in self.parts(node)], out)
@@ -268,7 +268,7 @@ class StatementLowering(PatternLowering):
         out.append((ir.WITH, tuple(items), is_async, self._body_of(node)))
 
     def _with_item(self, node: tree_sitter.Node, *, is_async: bool) -> Node:
-        value = node.children[0]
+        value = node.children[0] if node.child_count else node  # a stray character has no parts
         if value.kind_id != self.kinds.as_pattern:
             return (self.expression(value), None)
         parts = self.parts(value)
@@ -330,7 +330,8 @@ class StatementLowering(PatternLowering):
         decorators: list[Expression] = []
         for child in node.named_children:
             if child.kind_id == self.kinds.decorator:
-                decorators.append(self.expression(child.named_children[0]) if child.named_children else None)
+                parts = self.parts(child)
+                decorators.append(self.expression(parts[0]) if parts else None)
             elif child.kind_id == self.kinds.function_definition:
                 self._define(child, out, tuple(decorators))
             elif child.kind_id == self.kinds.class_definition:
