@@ -134,7 +134,7 @@ def digest_of(facts: Any) -> str:
     """A short digest of extracted facts that does not depend on how objects are shared or compressed."""
     if isinstance(facts, GraphFacts):
         record = facts.facts
-        parts = [marshal.loads(zlib.decompress(piece)) for piece in (record.interface, record.body)]  # noqa: S302
+        parts = [marshal.loads(zlib.decompress(piece)) for piece in (record.interface, record.body)]
         named = repr((facts.symbols, sorted(record.parts.items()))).encode("utf-8", "surrogatepass")
         content = b"".join([marshal.dumps(part, 2) for part in parts]) + named
     else:
@@ -159,7 +159,7 @@ def index(reading: Reading) -> str:
 
 def print_table(readings: list[Reading]) -> None:
     """One row per folder, then what failed."""
-    print("| folder | files | MB | failed | lost | slowest file: ms per KB | most CPU: ms | CPU s | peak MB | resolved |")
+    print("| folder | files | MB | failed | lost | slowest: ms per KB | most CPU: ms | CPU s | peak MB | resolved |")
     print("|---|--:|--:|--:|--:|---|---|--:|--:|--:|")
     for reading in readings:
         failed = sum(map(len, reading.failures.values()))

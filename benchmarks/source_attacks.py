@@ -26,8 +26,6 @@ from deltos.workspace.indexer import ParsedFile
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    import tree_sitter
-
 LIMIT_SECONDS = 30
 SUPERLINEAR = 2.8
 NOTICED_SECONDS = 0.25
@@ -176,6 +174,19 @@ PYTHON = {
     "isinstance chain": ("x = ", "isinstance(a, B@) and ", "c"),
     "isinstance if": ("def f(a):\n", "  if isinstance(a, B@): a.c\n"),
     "use before": ("", "a@.b@.c@()\n"),
+    "tuple to tuple": ("", "a@, ", " = " + "b, " * 4000 + "c"),
+    "for tuple": ("for ", "a@, ", "b in c: pass"),
+    "assignment chain of a list": ("", "a@ = ", "[" + "b, " * 4000 + "]"),
+    "attribute chain": ("class A:\n  def f(self):\n    ", "self.a@ = ", "[" + "b, " * 4000 + "]"),
+    "comments in parameters": ("def f(a", " #\n", ": int = 1): pass"),
+    "comments in a call": ("f(", "#\n", "a)"),
+    "continuations": ("x = 1", " + \\\n a"),
+    "star expressions": ("x = [", "*a@, ", "]"),
+    "dict splats": ("x = {", "**a@, ", "}"),
+    "functions with defaults": ("", "def f@(a=b@, *, c: int = d) -> e: return a\n"),
+    "methods of many classes": ("", "class A@:\n  def f(self): self.x = 1\n"),
+    "keys of one name": ("class A:\n", "  x = @\n"),
+    "chained with calls": ("x = a", ".b(lambda c: c)", ""),
 }
 ECMASCRIPT = {
     "jsdoc import newlines": ("/** @import", "\n", "*/\nlet x;"),
@@ -316,6 +327,28 @@ ECMASCRIPT = {
     "yield nested": ("function* f() { x = ", "yield ", "a }"),
     "define properties": ("", "Object.defineProperty(exports, 'a@', {});\n"),
     "assign": ("Object.assign(a", ", {b@: 1}", ");"),
+    "then": ("p", ".then(x => x)", ";"),
+    "then on lines": ("p\n", ".then((x, y) => { return x.a(y); })\n", ";"),
+    "function arguments": ("f(", "a => a, ", "b);"),
+    "function arguments nested": ("", "f(a => b, c => ", "d", ")"),
+    "guards": ("function f(a) {\n", "if (!a.f(a)) return;\n", "}"),
+    "guards and": ("x = ", "a.f(a) && ", "b;"),
+    "guards ternary": ("x = ", "a.f(a) ? ", "b", " : a"),
+    "assert": ("function f(a) {\n", "a.assert(a.b(a));\n", "}"),
+    "default patterns": ("const ", "{a: ", "b", " = x => x}", " = z;"),
+    "default parameters": ("f(", "({a = x => x}) => ", "b);"),
+    "vars in blocks": ("function f() {\n", "{ var a@; }\n", "}"),
+    "vars in one block": ("function f() { if (a) {\n", "var a@;\n", "} }"),
+    "for var": ("function f() {\n", "for (var a@ of b) {}\n", "}"),
+    "narrowed values": ("function f() {\n", "if (!(a@ instanceof B)) return;\n", "}"),
+    "narrowed and assigned": ("function f(a) {\n", "if (!(a@ instanceof B)) return; a@ = 1;\n", "}"),
+    "or assign": ("x = ", "a ||= ", "y => y;"),
+    "comment over many": ("/** @type {a} ", "b\n", "*/\nvar c = 1" + ", d = 2" * 2000 + ";"),
+    "returns": ("function f() {\n", "if (a) return b@;\n", "}"),
+    "methods chained with objects": ("p", ".then({a: x => x, b: 1})", ";"),
+    "new nested": ("x = ", "new A(", "", ")"),
+    "object getters": ("x = {", "get a@() { return 1 }, ", "}"),
+    "deep members": ("", "a.b.c.d.e.f.g.h.i.j.k@;\n"),
 }
 TYPESCRIPT = {
     "union": ("type A = a", " | B@", ";"),
@@ -387,6 +420,12 @@ TYPESCRIPT = {
     "broken interface": ("interface A {", "a: ,\n"),
     "broken types": ("type A = ", "< ", ";"),
     "abstract": ("", "abstract class A@ { abstract b(): c }\n"),
+    "constraints": ("type A<T", ", T@ extends [T, T]", "> = c;"),
+    "constraints doubling": ("type A<", "T@, ", "T> = c;"),
+    "mapped constraints": ("type A = ", "{[K in K | K]: ", "b", "}", ";"),
+    "dotted types": ("type A = B", ".C", ";"),
+    "interface overloads": ("interface A {\n", "a(b: c): d;\n", "}"),
+    "functions with generics": ("", "function f@<T extends U>(a: T): T { return a; }\n"),
     "infer": ("type A = ", "B extends infer C ? ", "D", ": E", ";"),
 }
 JSX = {
@@ -742,7 +781,8 @@ def _with_number(text: str, number: int) -> str:
     pieces = text.split("@")
     out = [pieces[0]]
     for piece in pieces[1:]:
-        out.append(f"@{piece}" if piece[:1].isalpha() and (not out[-1] or out[-1][-1:] in " \n{(") else f"{number}{piece}")
+        is_tag = piece[:1].isalpha() and (not out[-1] or out[-1][-1:] in " \n{(")
+        out.append(f"@{piece}" if is_tag else f"{number}{piece}")
     return "".join(out)
 
 
@@ -785,9 +825,7 @@ def _best(one: Timing, other: Timing) -> Timing:
 def _verdict(now: Timing, growth: dict[str, float], size: int) -> str:
     if now.failure:
         return now.failure
-    steep = [
-        stage for stage, factor in growth.items() if factor > SUPERLINEAR and now.stages[stage] > NOTICED_SECONDS
-    ]
+    steep = [stage for stage, factor in growth.items() if factor > SUPERLINEAR and now.stages[stage] > NOTICED_SECONDS]
     if steep:
         return f"superlinear: {', '.join(steep)}"
     return "slow" if sum(now.stages.values()) > SLOW_SECONDS_PER_KB * (1 + size / 1024) else ""

@@ -10,7 +10,7 @@ import pytest
 from deltos.app import App
 from deltos.config import Config
 from deltos.errors import NotFound
-from deltos.federation.links import mention_of
+from deltos.federation.mentions import mentions
 from tests.calling import Desk
 from tests.domains.docs.test_packages import web_kit
 from tests.relevance.parcels import add_documentation
@@ -51,10 +51,12 @@ def test_a_plain_word_is_a_mention_only_where_it_is_written_as_code(desk: Desk) 
     text = desk.call("get_context", symbol="run").text
     assert "docs/guide.md#running" in text
     assert "docs/other.md" not in text
-    assert mention_of("total_price").search("see total_price here")
-    assert not mention_of("total_price").search("see total_prices here")
-    assert mention_of("run").search("call run() now")
-    assert not mention_of("run").search("run now")
+    assert mentions("see total_price here", "total_price")
+    assert not mentions("see total_prices here", "total_price")
+    assert mentions("call run() now", "run")
+    assert mentions("call `run now` then", "run")
+    assert not mentions("`call` \nrun` now", "run")
+    assert not mentions("run now", "run")
 
 
 def test_context_names_the_memories_that_mention_a_symbol_and_whether_its_code_changed(desk: Desk, root: Path) -> None:

@@ -57,3 +57,13 @@ def test_an_ordinary_file_is_read_to_its_end() -> None:
     assert tree is not None
     assert tree.root_node.end_byte == len(source)
     assert len(outline(go, tree, source)) == 10_000
+
+
+def test_a_long_run_of_stray_brackets_hides_nothing_after_it() -> None:
+    go = language("go")
+    assert go is not None
+    source = b"package a\nfunc f() {}\n" + b")\n" * 20_000 + b"func g() {}\n"
+    tree = grammar.parse(go, source)
+    assert tree is not None
+    assert grammar.stray_runs(tree) == []
+    assert [definition.name for definition in outline(go, tree, source)] == ["f", "g"]

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from functools import cache
 from typing import NamedTuple
 
+from deltos.text import unique
+
 _ADDRESS = re.compile(
     r"(?:(?:GET|PUT|POST|DELETE|PATCH|HEAD|OPTIONS|QUERY|MUTATION|SUBSCRIPTION|RPC)\s+\S+|/[\w{}:.-]+(?:/[\w{}:.-]*)*)"
 )
@@ -15,6 +17,7 @@ _CODE_LIKE = re.compile(r"[a-z0-9][A-Z]|\w_\w|\w::\w|\w\.\w+\(|\w\(\)")
 _CODE_LIKE_NAME, _PLAIN_NAME, _NAME_INSIDE = 0.6, 0.35, 0.15
 # A sentence without any sign of code is about the project more often than about a line of it.
 _SENTENCE_WORDS, _SENTENCE = 3, 0.12
+_MOST_NAMES = 20  # in one question
 
 
 class Cue(NamedTuple):
@@ -95,7 +98,7 @@ def intent_of(query: str) -> Intent:
     for cue, pattern in _patterns():
         if pattern.search(text):
             leanings[cue.kind] = max(leanings.get(cue.kind, 0.0), cue.weight)
-    names = tuple(_bare(word) for word in text.split() if _CODE_LIKE.search(word))
+    names = tuple(unique(_bare(word) for word in text.split() if _CODE_LIKE.search(word))[:_MOST_NAMES])
     if names:
         leanings["code"] = leanings.get("code", 0.0) + _NAME_INSIDE
     elif "code" not in leanings and len(text.split()) >= _SENTENCE_WORDS:

@@ -17,6 +17,7 @@ from deltos.domains.memory.render import CHANGED_MARK, fence
 from deltos.domains.memory.search import snippet
 from deltos.domains.memory.times import day
 from deltos.errors import StoreError
+from deltos.federation.mentions import mentions
 from deltos.federation.shelves import docs as docs_shelf
 from deltos.store.code import CodeStore, Scope
 
@@ -37,7 +38,6 @@ _SHOWN = 5
 _FILES_SHOWN = 20
 _LINE_CHARACTERS = 120
 _SIGNATURE_CHARACTERS = 1_500
-_DISTINCTIVE = re.compile(r"[a-z0-9][A-Z]|\w_\w|[A-Za-z]\d")
 _SEPARATOR = re.compile(r"::|[#/]")
 
 
@@ -65,17 +65,15 @@ class Links:
         if self.open_docs is None:
             return []
         found = self.open_docs().search.search(Question(name, limit=_ASKED_FOR, types=("guide",)))
-        mentioned = mention_of(name)
-        return [each for each in found.passages if mentioned.search(each.text)][:_SHOWN]
+        return [each for each in found.passages if mentions(each.text, name)][:_SHOWN]
 
     def observations(self, name: str, root: Path) -> list[Observation]:
         """Observations of the project that mention a symbol, best first."""
         if self.open_memory is None:
             return []
         found = self.open_memory().search(name, self.identify(root).project_id, limit=_ASKED_FOR)
-        mentioned = mention_of(name)
         rows = [hit.observation for hit in found.hits]
-        return [row for row in rows if name in row.symbols or mentioned.search(row.text)][:_SHOWN]
+        return [row for row in rows if name in row.symbols or mentions(row.text, name)][:_SHOWN]
 
     def observation_lines(self, rows: Sequence[Observation], root: Path) -> list[str]:
         """Observations, a line each, with whether their code has changed."""
@@ -132,14 +130,6 @@ class Links:
     def _memory_section(self, rows: Sequence[Observation], root: Path) -> Iterator[str]:
         if rows:
             yield "\n".join([f"--- memory ({len(rows)}, quoted) ---", *self.observation_lines(rows, root)])
-
-
-def mention_of(name: str) -> re.Pattern[str]:
-    """What counts as a mention: the bare name where it cannot be a plain word, else only in backquotes or called."""
-    bare = re.escape(name)
-    if _DISTINCTIVE.search(name):
-        return re.compile(rf"(?<!\w){bare}(?!\w)")
-    return re.compile(rf"`[^`\n]*(?<!\w){bare}(?!\w)[^`\n]*`|(?<!\w){bare}\(")
 
 
 def passage_lines(passages: Sequence[Passage], root: Path) -> list[str]:

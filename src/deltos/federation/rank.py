@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from deltos.domains.code.paths import is_prose
+from deltos.federation.mentions import has_word
 from deltos.text import QUESTION_WORDS, plain_words, shared_words
 
 if TYPE_CHECKING:
@@ -76,7 +77,7 @@ def _exactness(hit: Hit, name: str) -> float:
     """What it is worth that a hit defines the very name that is asked for, or mentions it."""
     if any(name in (own, _SEPARATOR.split(own)[-1]) or own.endswith(f".{name}") for own in hit.names):
         return _DEFINES_WEIGHT
-    return _MENTIONS_WEIGHT if re.search(rf"(?<!\w){re.escape(name)}(?!\w)", hit.text) else 0.0
+    return _MENTIONS_WEIGHT if has_word(hit.text, name) else 0.0
 
 
 def _in_own_order(placed: Sequence[Placed]) -> list[Placed]:

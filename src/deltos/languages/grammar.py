@@ -41,7 +41,7 @@ def parse(language: Language, data: bytes, *, limit_seconds: float | None = None
     read = without_macros(data) if language.macros else data
     for _ in range(_BLANKING_ROUNDS):
         tree = _parse(grammar, read, limit_seconds)
-        runs = stray_runs(tree) if tree.root_node.has_error else []
+        runs = stray_runs(tree)
         if not runs:
             return tree
         read = _blanked(read, runs)
@@ -63,8 +63,8 @@ def stray_runs(tree: tree_sitter.Tree) -> list[tuple[int, int]]:
 
     A query looks ahead from each of them for the next named sibling, so its time grows with the square of such a run.
     """
-    runs = []
-    pending = [tree.root_node]
+    runs: list[tuple[int, int]] = []
+    pending = [tree.root_node] if tree.root_node.has_error else []
     while pending:
         node = pending.pop()
         if node.child_count > _LONGEST_RUN and node.type == "ERROR":

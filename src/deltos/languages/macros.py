@@ -3,31 +3,83 @@
 from __future__ import annotations
 
 import re
+from typing import TYPE_CHECKING
 
-_WORD = rb"[A-Z][A-Z0-9_]{3,}"
-_CALL = _WORD + rb"(?:\([^()\n]*\))?"
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_WORD = rb"[A-Z][A-Z0-9_]{3,}+"
+_CALL = _WORD + rb"(?:\([^()\n]*+\))?+"
 _STARTS = (
     rb"static|inline|constexpr|virtual|explicit|template|class|struct|void|bool|int|const|auto|friend|using|typename"
     rb"|extern|unsigned|enum|namespace"
 )
-_MACRO = re.compile(
-    # alone at the start of a line: NAMESPACE_BEGIN
-    rb"^(" + _WORD + rb")[ \t\r]*$"
-    # before a declaration, on its line or above it: ALWAYS_INLINE void f()
-    rb"|^[ \t]*(?:(" + _CALL + rb")[ \t\r]*(?=\n[ \t]*[A-Za-z_~]|(?:" + _STARTS + rb")\b)"
-    # before the name of a class: class EXPORT Queue {
-    rb"|(?:class|struct|union|enum)[ \t]+((?:" + _CALL + rb"[ \t]+)+)"
-    rb"(?=\w+(?:<[^;{}]*>)?\s*(?:final\s*)?(?:\{|:[^:])))",
-    re.MULTILINE,
-)
+# A line that begins with a macro, or with the keyword of a class and a macro
+_LINE = re.compile(rb"^(?:([ \t]*+)(" + _CALL + rb")[ \t\r]*+|[ \t]*+(?:class|struct|union|enum)[ \t]++)", re.MULTILINE)
+_ALONE = re.compile(_WORD)
+_DECLARATION = re.compile(rb"\n[ \t]*+[A-Za-z_~]|(?:" + _STARTS + rb")\b")
+_CALL_BEFORE_NAME = re.compile(rb"(?<![A-Z0-9_])" + _CALL + rb"[ \t]++")
+_CLASS_NAME = re.compile(rb"\w++")
+_CLASS_BODY = re.compile(rb"\s*+(?:final\s*+)?(?:\{|:[^:])")
+_BASES_AFTER_ARGUMENTS = re.compile(rb">\s*+(?:final\s*+)?:[^:]")
+_BODY_AFTER_ARGUMENTS = re.compile(rb">\s*(?:final\s*)?\{")
+_STOP = re.compile(rb"[;{}]")
+_BLANK_BYTES = 200  # between the name of a class and its body
+_ARGUMENT_BYTES = 2_000  # between `<` and `>` after the name of a class
 
 
 def without_macros(data: bytes) -> bytes:
     """The source with blanks where such macros stood: every other byte keeps its place."""
-    return _MACRO.sub(_blank, data)
+    out: list[bytes] = []
+    at = 0
+    for start, end in _macros(data):
+        out += (data[at:start], b" " * (end - start))
+        at = end
+    return b"".join([*out, data[at:]]) if out else data
 
 
-def _blank(match: re.Match[bytes]) -> bytes:
-    start, end = match.span(match.lastindex or 0)
-    whole, offset = match[0], match.start()
-    return whole[: start - offset] + b" " * (end - start) + whole[end - offset :]
+def _macros(data: bytes) -> Iterator[tuple[int, int]]:
+    """Where the macros stand, in order."""
+    for line in _LINE.finditer(data):
+        if line[2] is None:
+            # before the name of a class: class EXPORT Queue {
+            end = _macros_before_name(data, line.end())
+            if end > line.end():
+                yield line.end(), end
+        # alone at the start of a line: NAMESPACE_BEGIN
+        # before a declaration, on its line or above it: ALWAYS_INLINE void f()
+        elif _is_alone(data, line) or _DECLARATION.match(data, line.end()):
+            yield line.span(2)
+
+
+def _is_alone(data: bytes, line: re.Match[bytes]) -> bool:
+    return not line[1] and _ALONE.fullmatch(line[2]) is not None and data[line.end() : line.end() + 1] in (b"", b"\n")
+
+
+def _macros_before_name(data: bytes, start: int) -> int:
+    """Where the macros end that stand before the name of a class; `start` if there are none."""
+    ends = []
+    at = start
+    while call := _CALL_BEFORE_NAME.match(data, at):
+        at = call.end()
+        ends.append(at)
+    # The last word in capitals may be the name itself.
+    return next((end for end in reversed(ends) if _is_class_head(data, end)), start)
+
+
+def _is_class_head(data: bytes, start: int) -> bool:
+    """Whether the name of a class stands here, with its arguments, bases or body after it."""
+    name = _CLASS_NAME.match(data, start)
+    if name is None:
+        return False
+    if _CLASS_BODY.match(data[name.end() : name.end() + _BLANK_BYTES]):
+        return True
+    if data[name.end() : name.end() + 1] != b"<":
+        return False
+    arguments = data[name.end() : name.end() + _ARGUMENT_BYTES]
+    stop = _STOP.search(arguments)
+    head = arguments[: stop.end()] if stop else arguments
+    if _BASES_AFTER_ARGUMENTS.search(head):
+        return True
+    last = head.rfind(b">")
+    return last >= 0 and _BODY_AFTER_ARGUMENTS.fullmatch(head[last:]) is not None

@@ -26,10 +26,12 @@ _NAMELESS = frozenset({"this", "exports", "module", "prototype"})  # parts of a 
 _QUOTES = ('"', "'", "`")
 _SPACE = frozenset(b" \t\r\n\f")
 _SEPARATOR = re.compile(r"::|[.:]")
-_GENERICS = re.compile(r"<.*>(?=::|$)")
-_KEYWORDS = re.compile(rb"[ \t]*,?[\w \t.]*(?:<[^>]*>[\w \t]*)?")
-_TYPE_NAME = re.compile(r"(?:\w+(?:::|\.))*([A-Z]\w*)")
-_MARKUP = re.compile(r"<[^>]*>|\]\([^)]*\)|[\[\]`*]")  # in a heading
+_KEYWORDS = re.compile(rb"(?:[ \t]*+,)?[\w \t.]*+(?:<[^>]*+>[\w \t]*+)?")
+_KEYWORD_BYTES = 300  # before a definition on its line
+_TYPE_PATH = re.compile(r"\w+(?:(?:::|\.)\w+)*")
+_CAPITALISED = re.compile(r"[A-Z]\w*")
+_MARKUP = re.compile(r"[<\[\]`*]")  # in a heading
+_NAME_CHARACTERS = 1_000  # of a heading; what is longer is no name
 
 _Captures: TypeAlias = "dict[str, list[tree_sitter.Node]]"
 
@@ -159,7 +161,7 @@ class _Reader:
         node = finding.node
         row, column = node.start_point
         body = finding.body or _body(node)
-        starts_line = not column or _KEYWORDS.fullmatch(self._data, finding.start - column, finding.start)
+        starts_line = not column or self._follows_keywords(finding.start, column)
         start_row, doc = self._lead(row, finding.start) if starts_line else (row, "")
         if body is not None and self._style.docstring is not None:
             doc = wording.docstring(self._data, body.start_byte, self._style) or doc
@@ -175,6 +177,10 @@ class _Reader:
             doc=doc,
         )
 
+    def _follows_keywords(self, start: int, column: int) -> bool:
+        """Whether nothing but keywords stands before a definition on its line."""
+        return column <= _KEYWORD_BYTES and _KEYWORDS.fullmatch(self._data[start - column : start]) is not None
+
     def _names(self, finding: _Finding) -> tuple[str, str]:
         """A finding's name, and the container that is written with it: `Foo::bar`, `res.redirect`."""
         name = self._text(finding.name)
@@ -183,7 +189,7 @@ class _Reader:
         if finding.is_scope:
             return _type_name(name), ""
         if finding.kind in _FREE_TEXT:
-            return " ".join(_MARKUP.sub("", name).strip("\"':$").split()), ""
+            return " ".join(_without_markup(name[:_NAME_CHARACTERS]).strip("\"':$").split()), ""
         written = self._text(finding.container) if finding.container is not None else ""
         if not written and name.isidentifier():
             return name, ""
@@ -299,14 +305,50 @@ def _name_parts(name: str) -> list[str]:
         return [name]
     if "operator" not in name:
         # no type arguments, and none of the macros that C allows before a name
-        name = _GENERICS.sub("", name).rpartition(" ")[2]
+        name = _without_generics(name).rpartition(" ")[2]
     return _SEPARATOR.split(name.lstrip(":"))
 
 
 def _type_name(text: str) -> str:
     """The bare name of a type: `Foo` of `&mut fmt::Foo<T>` and of `(Data.Foo a)`."""
-    match = _TYPE_NAME.search(text)
-    return match[1] if match else _SEPARATOR.split(text)[-1]
+    for path in _TYPE_PATH.finditer(text):
+        parts = path[0].replace("::", ".").split(".")
+        if name := next((part for part in reversed(parts) if "A" <= part[0] <= "Z"), ""):
+            return name
+        if inner := _CAPITALISED.search(path[0]):
+            return inner[0]
+    return _SEPARATOR.split(text)[-1]
+
+
+def _without_generics(name: str) -> str:
+    """A written name without type arguments: from the first `<` of a line to the last `>` that ends a part."""
+    lines = name.split("\n")
+    for position, line in enumerate(lines):
+        first = line.find("<")
+        is_end = position == len(lines) - 1 and line.endswith(">")
+        last = len(line) - 1 if is_end else line.rfind(">::")
+        if 0 <= first < last:
+            lines[position] = line[:first] + line[last + 1 :]
+    return "\n".join(lines)
+
+
+def _without_markup(text: str) -> str:
+    """The words of a heading without tags, addresses of links and marks of emphasis."""
+    last_angle, last_parenthesis = text.rfind(">"), text.rfind(")")
+    out: list[str] = []
+    at = 0
+    while mark := _MARKUP.search(text, at):
+        start = mark.start()
+        out.append(text[at:start])
+        at = start + 1
+        if mark[0] == "<" and start < last_angle:
+            at = text.index(">", start) + 1
+        elif mark[0] == "<":
+            out.append("<")
+        elif text.startswith("](", start) and start < last_parenthesis:
+            at = text.index(")", start) + 1
+    out.append(text[at:])
+    return "".join(out)
 
 
 def _enclosing(outer: _Scope, kind: str) -> str:

@@ -28,7 +28,7 @@ class Language:
     queries: tuple[str, ...] = ()
     line_comments: tuple[str, ...] = ()
     sample: str = ""
-    docstring: str | None = None  # what stands between the start of a body and the string that documents it
+    docstring: str = ""  # how a string at the start of a body documents it: plain, or as the value of moduledoc
     joins_clauses: bool = False  # neighbouring clauses of one name are one definition
     components: bool = False  # a capitalised function that returns markup is a component
     macros: bool = False  # the preprocessor lets source stray from the grammar
@@ -66,7 +66,7 @@ LANGUAGES: tuple[Language, ...] = (
         interpreters=("python", "pypy"),
         line_comments=_HASH,
         sample="def f(a): return a",
-        docstring="[rRuU]?",
+        docstring="plain",
     ),
     _parsed(
         "starlark",
@@ -76,7 +76,7 @@ LANGUAGES: tuple[Language, ...] = (
         queries=("python",),
         line_comments=_HASH,
         sample="def f(a): return a",
-        docstring="[rRuU]?",
+        docstring="plain",
     ),
     _parsed(
         "javascript",
@@ -210,7 +210,7 @@ LANGUAGES: tuple[Language, ...] = (
         interpreters=("elixir",),
         line_comments=_HASH,
         sample="defmodule A do\n  def f(a), do: a\nend\n",
-        docstring=r"do\s+@moduledoc\s+(?:~[sS])?",
+        docstring="moduledoc",
         joins_clauses=True,
     ),
     _parsed(
@@ -359,12 +359,12 @@ LANGUAGES: tuple[Language, ...] = (
 )
 
 _CPP_HEADER = re.compile(
-    rb"^\s*(?:class|namespace|template|using)\b|^\s*(?:public|private|protected):|\bstd::|#include <[a-z_]+>",
+    rb"^[ \t\r\f\v]*(?:(?:class|namespace|template|using)\b|(?:public|private|protected):)|\bstd::|#include <[a-z_]+>",
     re.MULTILINE,
 )
-_OBJC = re.compile(rb"^\s*(?:@(?:interface|implementation|protocol|class|import)\b|#import\b)", re.MULTILINE)
+_OBJC = re.compile(rb"^[ \t\r\f\v]*(?:@(?:interface|implementation|protocol|class|import)\b|#import\b)", re.MULTILINE)
 _SHARED = frozenset({"h", "m"})
-_SHEBANG = re.compile(rb"#!\s*(?:\S*/)?(?:env\s+(?:-\S+\s+|\w+=\S*\s+)*)?(?:\S*/)?([A-Za-z+-]+)")
+_INTERPRETER = re.compile(rb"[A-Za-z+-]+")
 
 
 def detect(path: str, head: bytes = b"") -> Language | None:
@@ -378,9 +378,22 @@ def detect(path: str, head: bytes = b"") -> Language | None:
             return _by_name().get(_shared(extension, head))
         if found := _by_extension().get(f".{extension.lower()}"):
             return found
-    if match := _SHEBANG.match(head):
-        return _by_interpreter().get(match[1].decode("ascii").rstrip("-"))
-    return None
+    return _by_interpreter().get(_interpreter(head)) if head.startswith(b"#!") else None
+
+
+def _interpreter(head: bytes) -> str:
+    """The program that a first line names after `#!`, without its folder and version; empty when it names none."""
+    words = iter(head[2:].partition(b"\n")[0].split())
+    program = _program(next(words, b""))
+    if program == b"env":
+        # options and variables that `env` is given
+        program = _program(next((word for word in words if not word.startswith(b"-") and b"=" not in word), b""))
+    found = _INTERPRETER.match(program)
+    return found[0].decode("ascii").rstrip("-") if found else ""
+
+
+def _program(word: bytes) -> bytes:
+    return word.rpartition(b"/")[2]
 
 
 def _shared(extension: str, head: bytes) -> str:

@@ -16,21 +16,26 @@ _READ_BYTES = 1200  # enough for either, indentation and markers included
 
 # @ and one of these words starts a definition, not an annotation
 _AT_KEYWORDS = "type|typep|opaque|callback|macrocallback|interface|protocol|property|mixin|function|keyframes"
-_ARGUMENTS = r"\((?:[^()]|\([^()]*\))*\)"
-_ANNOTATION = rf"@(?!(?:{_AT_KEYWORDS})\b)[\w.:]+(?:{_ARGUMENTS})?"
-_ATTRIBUTES = re.compile(rf"(?:(?:{_ANNOTATION}|#?\[[^\]]*\])\s*)+(?=[\w<])")
-_HEADER_ENDS = ("=>", "{", "(", ":", "=", ";", ",", " do", " where", " end")
-_HEADER_END = re.compile(r"(?:\s*(?:=>|[{(:=;,]|\b(?:do|where|end)))+$")
+_ARGUMENTS = r"\((?:[^()]++|\([^()]*+\))*+\)"
+_ANNOTATION = re.compile(rf"@(?!(?:{_AT_KEYWORDS})\b)[\w.:]++(?:{_ARGUMENTS})?+\s*+")
+_ATTRIBUTE_START = re.compile(r"[@#\[]")
+_HEADER_SIGNS = tuple("{(:=;,")
+_HEADER_ENDS = ("=>", *_HEADER_SIGNS, " do", " where", " end")
+_HEADER_WORDS = ("do", "where", "end")
 _DOC_STRINGS = ("@", '"')
-_DOC_STRING = re.compile(r'^(?:@\w+\s+(?:~[sS])?)?"+|"+\s*$')
+_DOC_STRING_START = re.compile(r'(?:@\w++\s++(?:~[sS])?)?"+')
+_QUOTED = rb"(\"\"\"|'''|\"|')"
+_PLAIN_DOCSTRING = re.compile(rb"[rRuU]?" + _QUOTED)
+_MODULE_DOC = re.compile(rb"do\s++@moduledoc\s++(?:~[sS])?" + _QUOTED)
+_DOCSTRINGS = {"plain": _PLAIN_DOCSTRING, "moduledoc": _MODULE_DOC}
 
 
 @dataclass(frozen=True, slots=True)
 class Style:
-    """How a language comments: what surrounds the words, a remark within a header, how a docstring starts."""
+    """How a language comments: what surrounds the words, what starts a remark, how a docstring starts."""
 
     markers: str
-    remark: re.Pattern[str]
+    remarks: tuple[str, ...]
     docstring: re.Pattern[bytes] | None
 
 
@@ -39,25 +44,19 @@ def style(language: Language) -> Style:
     """The style of a language's comments."""
     prefixes = language.line_comments
     markers = " \t\r/*!" + ("".join(prefixes) or "()") + ("{}|^" if "--" in prefixes else "")
-    remark = "|".join(map(re.escape, prefixes)) or r"\Z"
-    docstring = language.docstring
-    return Style(
-        markers,
-        re.compile(rf"(?:^|\s)(?:{remark}).*$", re.MULTILINE),
-        None if docstring is None else re.compile(docstring.encode() + rb"(\"\"\"|'''|\"|')"),
-    )
+    return Style(markers, prefixes, _DOCSTRINGS[language.docstring] if language.docstring else None)
 
 
 def signature(data: bytes, start: int, end: int, style: Style) -> str:
     """The header of a definition on one line."""
     text = data[start : min(end, start + _READ_BYTES)].decode("utf-8", "replace")
     if "\n" in text:
-        text = style.remark.sub("", text)
+        text = "\n".join([_without_remark(line, style.remarks) for line in text.split("\n")])
     text = " ".join(text.split()).lstrip(", ")
     if text[:1] in ("@", "[", "#"):
-        text = _ATTRIBUTES.sub("", text, count=1) or text
+        text = _without_attributes(text) or text
     if text.endswith(_HEADER_ENDS):
-        text = _HEADER_END.sub("", text)
+        text = _without_header_end(text)
     return text if len(text) <= SIGNATURE_CHARS else text[: SIGNATURE_CHARS - 1] + "…"
 
 
@@ -65,7 +64,7 @@ def comment(data: bytes, start: int, end: int, style: Style) -> str:
     """The words of a comment, without its markers."""
     text = data[start : min(end, start + _READ_BYTES)].decode("utf-8", "replace")
     if text.startswith(_DOC_STRINGS):
-        text = _DOC_STRING.sub("", text)
+        text = _without_quotes(text)
     return _paragraph(" ".join([line.strip(style.markers) for line in text.split("\n")]))
 
 
@@ -77,6 +76,73 @@ def docstring(data: bytes, start: int, style: Style) -> str:
     limit = opening.end() + _READ_BYTES
     end = data.find(opening[1], opening.end(), limit)
     return _paragraph(data[opening.end() : limit if end < 0 else end].decode("utf-8", "replace"))
+
+
+def _without_remark(line: str, starts: tuple[str, ...]) -> str:
+    """A line up to the comment that ends it."""
+    for start in starts:
+        at = line.find(start)
+        while at > 0 and not line[at - 1].isspace():
+            at = line.find(start, at + 1)
+        if at >= 0:
+            line = line[:at]
+    return line
+
+
+def _without_attributes(text: str) -> str:
+    """A header without its first row of annotations and attributes, which a word follows."""
+    start = _ATTRIBUTE_START.search(text)
+    while start is not None:
+        end = _attributes_end(text, start.start())
+        if end > start.start() and text[end : end + 1] and (text[end] in "<_" or text[end].isalnum()):
+            return text[: start.start()] + text[end:]
+        start = _ATTRIBUTE_START.search(text, max(end, start.end()))
+    return text
+
+
+def _attributes_end(text: str, at: int) -> int:
+    """Where a row of annotations and attributes ends that starts here."""
+    last_bracket = text.rfind("]")
+    while True:
+        if found := _ANNOTATION.match(text, at):
+            at = found.end()
+        elif text.startswith(("[", "#["), at) and at < last_bracket:
+            at = text.index("]", at) + 1
+            while text[at : at + 1].isspace():
+                at += 1
+        else:
+            return at
+
+
+def _without_header_end(text: str) -> str:
+    """A header without what opens its body."""
+    while True:
+        bare = text.rstrip()
+        if bare.endswith("=>"):
+            text = bare[:-2]
+        elif bare.endswith(_HEADER_SIGNS):
+            text = bare[:-1]
+        elif word := _last_word(bare):
+            text = bare[: -len(word)]
+        else:
+            return bare
+
+
+def _last_word(text: str) -> str:
+    """The word that opens a body at the end of a header; empty where there is none."""
+    for word in _HEADER_WORDS:
+        if text.endswith(word):
+            before = text[-len(word) - 1 : -len(word)]
+            return "" if before.isalnum() or before == "_" else word
+    return ""
+
+
+def _without_quotes(text: str) -> str:
+    """A docstring without its quotes, and without the attribute that it is the value of."""
+    if start := _DOC_STRING_START.match(text):
+        text = text[start.end() :]
+    bare = text.rstrip()
+    return bare.rstrip('"') if bare.endswith('"') else text
 
 
 def _paragraph(text: str) -> str:

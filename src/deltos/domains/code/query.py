@@ -21,8 +21,8 @@ QueryKind = Literal["words", "symbol", "literal", "pattern"]
 _IDENTIFIER = re.compile(r"[A-Za-z_$][\w$]*(?:(?:\.|::|#|->|/)[A-Za-z_$~][\w$]*)*[!?]?")
 _QUOTED = re.compile(r"""^(?:"([^"]+)"|'([^']+)'|`([^`]+)`)$""")
 _SLASHED = re.compile(r"^/(.+)/(i?)$", re.DOTALL)
-_PATTERN_SIGNS = re.compile(r"\\[wdsbWDSB.(){}\[\]]|\.[*+]|\[[^\]\s]+\][*+?]|\([^()\s]*\|[^()\s]*\)|^\^\S|\S\$$")
-_MIXED_CASE = re.compile(r"[a-z0-9][A-Z]|[A-Z]{2,}[a-z]|\w_\w|^_|\w::\w|\w\.\w+\(|\(\)$|^[A-Z][a-z]+[A-Z]")
+_PATTERN_SIGNS = re.compile(r"\\[wdsbWDSB.(){}\[\]]|\.[*+]|\[[^\[\]\s]+\][*+?]|\([^()|\s]*\|[^()\s]*\)|^\^\S|\S\$$")
+_MIXED_CASE = re.compile(r"[a-z0-9][A-Z]|[A-Z]{2}[a-z]|\w_\w|^_|\w::\w|\w\.\w+\(|\(\)$|^[A-Z][a-z]+[A-Z]")
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ import re
 from deltos.domains.graph.model import FileFacts
 
 MANIFEST_LANGUAGE = "go.mod"
-_MODULE = re.compile(rb"^\s*module\s+(\S+)", re.MULTILINE)
+_MODULE = re.compile(rb"^[ \t\r\f\v]*module\s++(\S++)", re.MULTILINE)
 
 
 def is_manifest(path: str) -> bool:

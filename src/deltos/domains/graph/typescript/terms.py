@@ -95,9 +95,12 @@ MEANINGS = {
 
 def inferred_names(term: Term) -> Iterator[str]:
     """The names that `infer` introduces in a term."""
-    if type(term) is tuple:
-        if len(term) == 2 and term[0] == INFER:
-            yield term[1]
+    pending = [term]
+    while pending:
+        part = pending.pop()
+        if type(part) is not tuple:
+            continue
+        if len(part) == 2 and part[0] == INFER:
+            yield part[1]
         else:
-            for part in term:
-                yield from inferred_names(part)
+            pending += reversed(part)

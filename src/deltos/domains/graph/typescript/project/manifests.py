@@ -5,11 +5,16 @@ from __future__ import annotations
 import json
 import re
 from posixpath import basename
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 _MAX_BYTES = 1_000_000
-_STRING_OR_COMMENT = re.compile(r'("(?:\\.|[^"\\])*")|//[^\n]*|/\*.*?\*/', re.DOTALL)
-_TRAILING_COMMA = re.compile(r'("(?:\\.|[^"\\])*")|,(?=\s*[}\]])')
+_QUOTE_OR_SLASH = re.compile(r'["/]')
+_QUOTE_OR_COMMA = re.compile(r'[",]')
+_QUOTE_OR_ESCAPE = re.compile(r'["\\]')
+_NOT_BLANK = re.compile(r"\S")
 _ENTRIES = ("source", "types", "typings", "module", "main")
 
 PACKAGE, CONFIG = "package", "config"
@@ -33,11 +38,53 @@ def manifest_facts(path: str, data: bytes) -> dict[str, Any] | None:
 
 def parse_json(text: str) -> Any:
     """JSON with comments and trailing commas; None where it is broken."""
-    bare = _STRING_OR_COMMENT.sub(lambda match: match[1] or " ", text.lstrip("\ufeff"))
+    bare = "".join(_without_comments(text.lstrip("\ufeff")))
     try:
-        return json.loads(_TRAILING_COMMA.sub(lambda match: match[1] or "", bare))
+        return json.loads("".join(_without_trailing_commas(bare)))
     except (ValueError, RecursionError):
         return None
+
+
+def _without_comments(text: str) -> Iterator[str]:
+    """The pieces of a text, with a blank for each comment; what is never closed runs to the end."""
+    at = 0
+    while mark := _QUOTE_OR_SLASH.search(text, at):
+        start = mark.start()
+        yield text[at:start]
+        if mark[0] == '"':
+            at = _string_end(text, start)
+            yield text[start:at]
+        elif text.startswith(("//", "/*"), start):
+            closing = "\n" if text[start + 1] == "/" else "*/"
+            end = text.find(closing, start + 2)
+            at = len(text) if end < 0 else end + (len(closing) if closing == "*/" else 0)
+            yield " "
+        else:
+            at = start + 1
+            yield "/"
+    yield text[at:]
+
+
+def _without_trailing_commas(text: str) -> Iterator[str]:
+    """The pieces of a text without the commas before a closing bracket."""
+    at = 0
+    while mark := _QUOTE_OR_COMMA.search(text, at):
+        start = mark.start()
+        at, end = (_string_end(text, start) if mark[0] == '"' else start + 1), at
+        following = _NOT_BLANK.search(text, at) if mark[0] == "," else None
+        yield text[end:start] if following and following[0] in "}]" else text[end:at]
+    yield text[at:]
+
+
+def _string_end(text: str, start: int) -> int:
+    """Where the string ends that is opened at `start`."""
+    at = start + 1
+    while mark := _QUOTE_OR_ESCAPE.search(text, at):
+        at = mark.end()
+        if mark[0] == '"':
+            return at
+        at += 1
+    return len(text)
 
 
 def _package(content: dict[str, Any]) -> dict[str, Any]:

@@ -36,6 +36,9 @@ if TYPE_CHECKING:
     from deltos.domains.graph.typescript.syntax.walk import Walk
 
 
+_MAX_NAMES = 50  # of one dotted name
+
+
 def named_children(node: Node) -> list[Node]:
     """The children that are not punctuation or comments."""
     return [child for child in node.children if child.is_named and child.type != "comment"]
@@ -67,16 +70,28 @@ def _type_identifier(walk: Walk, node: Node) -> Term:
 
 def _entity(walk: Walk, node: Node, kind: str = "type") -> Term:
     """A possibly dotted name in a type: its first part is a namespace, a module or an enum."""
-    if node.type in ("identifier", "type_identifier"):
-        name = walk.name(node)
-        if name in walk.values or name not in walk.types:
-            return walk.use_name(name, node.start_byte, "read")
-        return walk.use_type(node)
-    parts = node.children
-    owner = _entity(walk, parts[0]) if parts[0].type != "call_expression" else _imported(walk, parts[0])
-    name = walk.name(parts[-1])
-    walk.use_member(parts[-1], kind, owner, name)
-    return (MEMBER, owner, name)
+    places: list[Node] = []
+    while node.child_count and node.type != "call_expression":
+        parts = node.children
+        places.append(parts[-1])
+        node = parts[0]
+    if len(places) > _MAX_NAMES:
+        walk.skim(node)
+        return None
+    owner = _imported(walk, node) if node.type == "call_expression" else _first_name(walk, node)
+    while places:
+        place = places.pop()
+        name = walk.name(place)
+        walk.use_member(place, "type" if places else kind, owner, name)
+        owner = (MEMBER, owner, name)
+    return owner
+
+
+def _first_name(walk: Walk, node: Node) -> Term:
+    name = walk.name(node)
+    if name in walk.values or name not in walk.types:
+        return walk.use_name(name, node.start_byte, "read")
+    return walk.use_type(node)
 
 
 def _nested_identifier(walk: Walk, node: Node) -> Term:

@@ -30,7 +30,7 @@ def assignment(walk: Walk, node: Node, _expected: Term) -> Term:
         return _assign_variable(walk, left, right)
     if kind == "member_expression":
         if walk.is_javascript:
-            return _assign_member_loosely(walk, left, right)
+            return _assign_member_loosely(walk, node, left, right)
         target = member(walk, left, "write")
         return walk.expression(right, target)
     if kind == "subscript_expression" and walk.is_javascript:
@@ -72,10 +72,10 @@ def _learn_type(walk: Walk, binding: Binding | None, term: Term) -> None:
         walk.assigned.setdefault(binding, []).append(term)
 
 
-def _assign_member_loosely(walk: Walk, left: Node, right: Node) -> Term:
+def _assign_member_loosely(walk: Walk, node: Node, left: Node, right: Node) -> Term:
     """In JavaScript an assignment may declare an export, or a member of a class or a function."""
     if is_export_target(walk, left):
-        return export_value(walk, left, right)
+        return export_value(walk, node, left, right)
     documented = documented_term(walk)
     owner_node, place = left.children[0], left.children[-1]
     name = walk.name(place)
@@ -89,7 +89,7 @@ def _assign_member_loosely(walk: Walk, left: Node, right: Node) -> Term:
         target = member(walk, left, "write")
         return walk.expression(right, documented or target)
     refer(walk, owner_node, "read")
-    return _declare_expando(walk, owner, place, right, documented)
+    return _declare_expando(walk, owner, left, right, documented)
 
 
 def _assign_keyed(walk: Walk, left: Node, right: Node) -> Term:
@@ -124,9 +124,10 @@ def _expando_owner(walk: Walk, node: Node) -> tuple[str, bool] | None:
     return None
 
 
-def _declare_expando(walk: Walk, owner: tuple[str, bool], place: Node, right: Node, documented: Term) -> Term:
+def _declare_expando(walk: Walk, owner: tuple[str, bool], left: Node, right: Node, documented: Term) -> Term:
     """`Name.member = value` or `Name.prototype.member = value` at the top level."""
     binding, is_prototype = owner
+    place = left.children[-1]
     name = walk.name(place)
     table = (walk.prototypes if is_prototype else walk.expandos).setdefault(binding, {})
     if name in table or name == "prototype":
@@ -134,7 +135,7 @@ def _declare_expando(walk: Walk, owner: tuple[str, bool], place: Node, right: No
         walk.use_member(place, "write", target[1], name)
         return walk.expression(right, documented)
     is_function = right.type in FUNCTION_KINDS
-    key = walk.add_symbol(name, "method" if is_function else "variable", place.parent or place, at=place, owner=binding)
+    key = walk.add_symbol(name, "method" if is_function else "variable", left, at=place, owner=binding)
     saved, walk.source = walk.source, key
     if is_function:
         term = function_term(walk, right, documented, frame=ClassFrame(binding, binding, static=not is_prototype))

@@ -44,6 +44,7 @@ Member = tuple[str, str, Term]
 METHOD, FIELD, ACCESSOR = "m", "f", "a"
 _METHODS = frozenset(("method_definition", "method_signature", "abstract_method_signature"))
 _FIELDS = frozenset(("public_field_definition", "field_definition"))
+_MAX_OVERLOADS = 200
 _COMPONENT_BASES = frozenset(("Component", "PureComponent"))
 
 
@@ -81,8 +82,7 @@ class _Members:
         elif member[1] == ACCESSOR:
             table[name] = known if known[2] is not None else member
         else:
-            earlier = known[2][1:] if known[2] is not None and known[2][0] == OVERLOADS else (known[2],)
-            table[name] = (known[0], known[1], (OVERLOADS, *earlier, member[2]))
+            table[name] = (known[0], known[1], _overloaded(known[2], member[2]))
 
 
 def class_declaration(walk: Walk, node: Node, binding: Binding, key: str) -> tuple[Any, ...]:
@@ -282,9 +282,14 @@ def member_table(members: tuple[tuple[str, Term, str | None, bool], ...]) -> dic
             is_method = type(term) is tuple and term[0] == FUNCTION
             table[name] = (key or "", METHOD if is_method else FIELD, term)
         else:
-            earlier = known[2][1:] if known[2] is not None and known[2][0] == OVERLOADS else (known[2],)
-            table[name] = (known[0], known[1], (OVERLOADS, *earlier, term))
+            table[name] = (known[0], known[1], _overloaded(known[2], term))
     return table
+
+
+def _overloaded(known: Term, term: Term) -> Term:
+    """One more signature beside those that are known."""
+    earlier = known[1:] if known is not None and known[0] == OVERLOADS else (known,)
+    return (OVERLOADS, *earlier, term) if len(earlier) < _MAX_OVERLOADS else known
 
 
 def enum_declaration(walk: Walk, node: Node, key: str) -> tuple[Any, ...]:

@@ -27,24 +27,24 @@ def is_export_target(walk: Walk, left: Node) -> bool:
     return owner.type == "member_expression" and walk.name(owner) == WHOLE
 
 
-def export_value(walk: Walk, left: Node, right: Node) -> Term:
-    """Export the right side under the left side's name."""
+def export_value(walk: Walk, node: Node, left: Node, right: Node) -> Term:
+    """Export the right side of an assignment under the left side's name."""
     walk.is_module = True
     if walk.name(left) == WHOLE:
-        return _export_whole(walk, left, right)
+        return _export_whole(walk, node, left, right)
     name = walk.name(left.children[-1])
     binding = f"exports.{name}"
     documented = documented_term(walk)
     if name in walk.exports:
         return walk.expression(right, documented)
-    key = walk.add_symbol(name, value_kind(right), left.parent or left, at=left.children[-1], owner="exports")
+    key = walk.add_symbol(name, value_kind(right), node, at=left.children[-1], owner="exports")
     declaration = named_value(walk, right, key, binding, documented)
     walk.declare(binding, declaration)
     walk.exports[name] = binding
     return value_term(declaration, binding)
 
 
-def _export_whole(walk: Walk, left: Node, right: Node) -> Term:
+def _export_whole(walk: Walk, node: Node, left: Node, right: Node) -> Term:
     documented = documented_term(walk)
     if right.type == "identifier":
         term = refer(walk, right, "read")
@@ -56,7 +56,7 @@ def _export_whole(walk: Walk, left: Node, right: Node) -> Term:
         key = walk.add_symbol(
             walk.name(name) if name is not None else WHOLE,
             value_kind(right),
-            left.parent or left,
+            node,
             at=name or left,
             owner="",
         )

@@ -44,10 +44,9 @@ class Tested:
 def learn(walk: Walk, facts: Facts) -> None:
     """Take what a condition tells into account from here on; the caller restores `walk.narrowed`."""
     if facts:
-        narrowed = dict(walk.narrowed)
+        walk.narrowed = dict(walk.narrowed)
         for value, guard, held in facts:
-            narrowed[value] = (NARROW, narrowed.get(value, value), guard, held)
-        walk.narrowed = narrowed
+            walk.narrow(value, guard, held=held)
 
 
 def logical_operands(node: Node, kind: str) -> list[Node]:

@@ -17,7 +17,6 @@ from deltos.domains.graph.typescript.syntax.functions import (
     ANNOTATIONS,
     function_term,
     function_type,
-    mark_component,
     type_parameters,
 )
 from deltos.domains.graph.typescript.syntax.hoisting import hoist_module
@@ -39,6 +38,9 @@ if TYPE_CHECKING:
     from tree_sitter import Node
 
     from deltos.domains.graph.typescript.syntax.walk import Binding, StatementHandler, Walk
+
+
+_MAX_NAMESPACE_PARTS = 50  # of `namespace A.B.C`
 
 
 def name_node(node: Node) -> Node | None:
@@ -163,7 +165,7 @@ def function(walk: Walk, node: Node) -> None:
     had_jsx, walk.routine.has_jsx = walk.routine.has_jsx, False
     term = function_term(walk, node, documented, frame=frame)
     if walk.routine.has_jsx and name[:1].isupper():
-        mark_component(walk, key)
+        walk.mark_component(key)
     walk.routine.has_jsx |= had_jsx
     walk.source = saved
     if isinstance(binding, int):
@@ -177,7 +179,7 @@ def function(walk: Walk, node: Node) -> None:
 def _overload(walk: Walk, node: Node, place: Node, name: str, binding: Binding) -> None:
     """A signature without a body: where an implementation follows, its line refers to that."""
     key = qualified_name(walk.source, name)
-    if _has_implementation(walk, node, name) or walk.has_key(key):
+    if _implemented_after(walk, node) == name or walk.has_key(key):
         walk.comment = None
         walk.merges.append((walk.line(place), key, key))
     else:
@@ -191,8 +193,17 @@ def _overload(walk: Walk, node: Node, place: Node, name: str, binding: Binding) 
         walk.set_local(binding, term)
 
 
-def _has_implementation(walk: Walk, node: Node, name: str) -> bool:
-    """Whether the statements after an overload bring its body."""
+def _implemented_after(walk: Walk, node: Node) -> str:
+    """The name of the function whose body follows an overload; empty when something else follows."""
+    start, end, name = walk.overloads
+    if not start <= node.start_byte < end:  # else one look ahead serves all overloads of a row
+        end, name = _next_function(walk, node)
+        walk.overloads = (node.start_byte, end, name)
+    return name
+
+
+def _next_function(walk: Walk, node: Node) -> tuple[int, str]:
+    """Where the row of overloads ends that begins here, and the name of the function that has a body there."""
     statement = node
     while statement.parent is not None and statement.parent.type in (
         "export_statement",
@@ -200,17 +211,19 @@ def _has_implementation(walk: Walk, node: Node, name: str) -> bool:
     ):
         statement = statement.parent
     following = statement.next_named_sibling
+    end = statement.end_byte
     while following is not None:
         inner = following
         if following.type == "export_statement":
             inner = following.child_by_field_name("declaration") or following
-        place = name_node(inner)
         if inner.type in ("function_declaration", "generator_function_declaration"):
-            return place is not None and walk.name(place) == name
+            place = name_node(inner)
+            return following.start_byte, walk.name(place) if place is not None else ""
         if inner.type not in ("function_signature", "comment"):
-            return False
+            return following.start_byte, ""
+        end = following.end_byte
         following = following.next_named_sibling
-    return False
+    return end, ""
 
 
 def _declare_constructor(walk: Walk, binding: str, key: str, assigned: dict[str, tuple[Node, Term]]) -> None:
@@ -235,7 +248,7 @@ def class_(walk: Walk, node: Node) -> None:
         walk.local_keys[binding] = key
     declaration = class_declaration(walk, node, binding, key)
     if is_component_class(declaration):
-        mark_component(walk, key)
+        walk.mark_component(key)
     _declare_type(walk, binding, declaration, place)
 
 
@@ -318,7 +331,7 @@ def namespace(walk: Walk, node: Node) -> None:
         return
     container, saved = walk.container, walk.source
     key = ""
-    for part in text.split("."):
+    for part in text.split(".")[:_MAX_NAMESPACE_PARTS]:
         container = f"{container}.{part}" if container else part
         key = walk.add_symbol(part, "variable", node, at=place, body=body)
         walk.declare(container, (NAMESPACE_DECLARATION, key), place)
@@ -334,7 +347,7 @@ def walk_container(walk: Walk, body: Node | None, container: str, source: str) -
     saved = (walk.container, walk.source)
     walk.container, walk.source = container, source
     walk.enter()
-    for name in [known for known in walk.declarations if known.rpartition(".")[0] == container]:
+    for name in walk.declared_before(container):
         walk.bind_value(name.rpartition(".")[2], name)
         walk.bind_type(name.rpartition(".")[2], name)
     hoist_module(walk, body.children, container)
@@ -349,9 +362,9 @@ def walk_container(walk: Walk, body: Node | None, container: str, source: str) -
 
 def _ambient_module(walk: Walk, place: Node, specifier: str, body: Node | None) -> None:
     container = f'"{specifier}"'
-    known = len(walk.declarations)
+    known = len(walk.declared)
     walk_container(walk, body, container, container)
-    for name in list(walk.declarations)[known:]:
+    for name in walk.declared[known:]:
         for declaration in walk.declarations[name]:
             walk.augmented.append((specifier, name[len(container) + 1 :], walk.line(place), declaration[1]))
 

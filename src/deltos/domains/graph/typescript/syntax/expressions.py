@@ -109,7 +109,8 @@ def _arguments(walk: Walk, target: Term, node: Node, type_terms: tuple[Term, ...
         elif child.is_named and kind != "comment":
             expected = None
             if target is not None and kind in _CONTEXTUAL:
-                expected = (ARGUMENT, target, len(terms), tuple(terms), type_terms)
+                earlier = tuple(terms[:_MAX_TERM_ARGUMENTS])
+                expected = walk.reusable((ARGUMENT, target, len(terms), earlier, type_terms))
             terms.append(walk.expression(child, expected))
     return tuple(terms[:_MAX_TERM_ARGUMENTS])
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from deltos.domains.graph.typescript.syntax.patterns import bind_pattern
@@ -146,6 +145,7 @@ def _bare_parameter(walk: Walk, node: Node, context: Term) -> Term:
     if node.type == "assignment_pattern":
         default = walk.expression(node.children[-1])
         term = context if default is None else default if context is None else (EITHER, context, default)
+        term = walk.reusable(term)
         return _bind_parameter(walk, node.children[0], term, IS_OPTIONAL)
     return _bind_parameter(walk, node, context, 0)
 
@@ -227,14 +227,6 @@ def _walk_body(walk: Walk, body: Node, signature: Signature, expected: Term) -> 
         return tuple(routine.returns) if signature.result is None else ()
     term = walk.expression(body, wanted)
     return (term,) if signature.result is None and term is not None else ()
-
-
-def mark_component(walk: Walk, key: str) -> None:
-    """Call a symbol a component: its name is capitalised and it makes elements."""
-    for position in range(len(walk.symbols) - 1, -1, -1):
-        if walk.symbols[position].key == key:
-            walk.symbols[position] = replace(walk.symbols[position], kind="component")
-            return
 
 
 def keyed_name(walk: Walk, node: Node) -> str:

@@ -133,23 +133,29 @@ def _variable_names(walk: Walk, node: Node) -> Iterable[str]:
 
 def _hoist_vars(walk: Walk, nodes: Iterable[Node], value: Callable[[str], None]) -> None:
     """Declare the `var`s inside nested blocks, which belong to the function."""
+    known = walk.names_here()
     stack = [node for node in nodes if node.type in _NESTING]
     while stack:
         node = stack.pop()
         kind = node.type
         if kind == "variable_declaration":
             for name in _variable_names(walk, node):
-                if not walk.is_local_here(name):
+                if name not in known:
+                    known.add(name)
                     value(name)
         elif kind in _NESTING:
             if kind == "for_in_statement":
-                _hoist_loop_variable(walk, node, value)
+                known.update(_hoist_loop_variable(walk, node, value))
             stack.extend(node.children)
 
 
-def _hoist_loop_variable(walk: Walk, node: Node, value: Callable[[str], None]) -> None:
+def _hoist_loop_variable(walk: Walk, node: Node, value: Callable[[str], None]) -> list[str]:
+    """Declare the variable of a loop; its names."""
     children = node.children
+    found: list[str] = []
     for position, child in enumerate(children[:-1]):
         if child.type == "var":
-            for name in pattern_names(walk, children[position + 1]):
-                value(name)
+            found += pattern_names(walk, children[position + 1])
+    for name in found:
+        value(name)
+    return found

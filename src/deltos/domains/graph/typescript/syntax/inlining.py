@@ -9,6 +9,7 @@ if TYPE_CHECKING:
 
 _MAX_NESTED_LOCALS = 6
 _MAX_DEPTH = 60
+_MAX_COPIED_DEPTH = 300  # of a term that holds no locals
 _MAX_TERMS = 2000  # of one declaration
 
 
@@ -26,6 +27,8 @@ class Inliner:
 
     def _copy(self, term: Any, within: tuple[int, ...], depth: int) -> Any:
         kind = type(term)
+        if depth > _MAX_COPIED_DEPTH:
+            return None
         if kind is tuple:
             self._left -= 1
             return tuple([self._copy(part, within, depth + 1) for part in term])

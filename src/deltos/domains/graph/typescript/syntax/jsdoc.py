@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from itertools import zip_longest
 from typing import TYPE_CHECKING
 
 from deltos.domains.graph.typescript.syntax.jsdoc_types import parse_type
@@ -21,18 +22,24 @@ from deltos.domains.graph.typescript.terms import (
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from deltos.domains.graph.typescript.syntax.walk import Walk
 
-_COMMENT = re.compile(r"/\*\*.*?\*/", re.DOTALL)
 _LINK = re.compile(r"\{@link(?:code|plain)?\s+([\w$]+(?:[.#][\w$]+)*)|@see\s+([A-Za-z_$][\w$]*(?:[.#][\w$]+)*)")
 _MAX_CAST = 300  # characters of a comment that casts
+_MAX_NAMES = 30  # of one dotted name
+_MAX_UNCLOSED = 500  # characters of a type whose brace is never closed
 _TAG = re.compile(r"@(\w+)\s*(\{)?")
-_NAME = re.compile(r"\s*\[?([\w$.]+)")
+_NAME = re.compile(r"\[?([\w$.]+)")
+_TYPEDEF = re.compile(r"@typedef\s*(\{)?")
 _IDENTIFIER = re.compile(
     r"import\s*\(\s*['\"]([^'\"]+)['\"]\s*\)((?:\.[\w$]+)*)"
     r"|(?<![\w$.'\"])([A-Za-z_$][\w$]*)((?:\.[\w$]+)*)(?!['\"\w$]|\s*\??:)"
 )
-_IMPORT = re.compile(r"@import\s+([^'\"]+?)\s+from\s+['\"]([^'\"]+)['\"]")
+_IMPORT = "@import"
+_QUOTE = re.compile(r"['\"]")
+_BRACE = re.compile(r"[{}]")
 _IMPORTED = re.compile(r"(\*|[A-Za-z_$][\w$]*)(?:\s+as\s+([\w$]+))?")
 _TYPE_TAGS = frozenset(
     (
@@ -74,10 +81,12 @@ def documented_term(walk: Walk) -> Term:
     node = walk.comment
     if node is None or not walk.is_javascript:
         return None
-    text = walk.slice(node.start_byte, node.end_byte)
-    if not text.startswith("/**") or "{" not in text:
-        return None
-    return _stated_type(walk, text)
+    start = node.start_byte
+    if walk.documented[0] != start:  # all variables of one declaration ask for the same comment
+        text = walk.slice(start, node.end_byte)
+        states_type = text.startswith("/**") and "{" in text
+        walk.documented = (start, _stated_type(walk, text) if states_type else None)
+    return walk.documented[1]
 
 
 def _stated_type(walk: Walk, text: str) -> Term:
@@ -87,7 +96,7 @@ def _stated_type(walk: Walk, text: str) -> Term:
         if tag == "type":
             return parse_type(walk, type_text)
         if tag in ("param", "arg", "argument"):
-            name = _NAME.match(rest)
+            name = _NAME.match(rest.lstrip())
             if name is not None and "." not in name[1]:
                 parameters.append(
                     (
@@ -105,100 +114,192 @@ def _stated_type(walk: Walk, text: str) -> Term:
 
 def _tags(text: str) -> list[tuple[str, str, str]]:
     """The tags of a comment that state a type: (tag, type, what follows it)."""
-    found = []
+    return [
+        (tag, text[start:end], text[end + 1 : end + 80]) for tag, start, end in _braced_tags(text) if tag in _TYPE_TAGS
+    ]
+
+
+def _braced_tags(text: str) -> Iterator[tuple[str, int, int]]:
+    """The tags with braces, none of them inside another's: name, and where what is in the braces starts and ends."""
+    closing = _closing_braces(text)
+    inside_until = 0
     for match in _TAG.finditer(text):
-        if match[2] and match[1] in _TYPE_TAGS:
-            end = _closing_brace(text, match.end())
-            found.append((match[1], text[match.end() : end], text[end + 1 : end + 80]))
+        if match[2] and match.start() >= inside_until:
+            start = match.end()
+            end = closing.get(start - 1, -1)
+            if end < 0:  # then at most up to the next tag
+                following = text.find("@", start, start + _MAX_UNCLOSED)
+                end = following if following >= 0 else min(start + _MAX_UNCLOSED, len(text))
+            else:
+                inside_until = end
+            yield match[1], start, end
+
+
+def _closing_braces(text: str) -> dict[int, int]:
+    """Where each brace is closed, by where it opens; a brace that is never closed is left out."""
+    found: dict[int, int] = {}
+    opened: list[int] = []
+    for match in _BRACE.finditer(text):
+        if match[0] == "{":
+            opened.append(match.start())
+        elif opened:
+            found[opened.pop()] = match.start()
     return found
 
 
-def _closing_brace(text: str, start: int) -> int:
-    depth = 1
-    for place in range(start, len(text)):
-        if text[place] == "{":
-            depth += 1
-        elif text[place] == "}":
-            depth -= 1
-            if depth == 0:
-                return place
-    return len(text)
+def _comments(text: str) -> Iterator[tuple[int, str]]:
+    """Every JSDoc comment with the offset at which it starts."""
+    start = text.find("/**")
+    while start >= 0:
+        end = text.find("*/", start + 3)
+        if end < 0:
+            return
+        yield start, text[start : end + 2]
+        start = text.find("/**", end + 2)
 
 
 def note_comments(walk: Walk) -> None:
     """Note what all JSDoc comments of the file refer to; declare the types that they define."""
-    for comment in _COMMENT.finditer(walk.text):
-        text = comment.group()
+    for start, text in _comments(walk.text):
         if "@" not in text:
             continue
         for match in _LINK.finditer(text):
             group = 1 if match[1] else 2
-            _note_dotted(walk, comment.start() + match.start(group), *re.split("[.#]", match[group]))
+            _note_dotted(walk, start + match.start(group), *re.split("[.#]", match[group]))
         if walk.is_javascript:
-            _note_types(walk, text, comment.start())
+            _note_types(walk, text, start)
 
 
 def declare_typedefs(walk: Walk) -> None:
     """Declare the types that `@import` and `@typedef` comments of a JavaScript file bring."""
     if not walk.is_javascript or ("@typedef" not in walk.text and "@import" not in walk.text):
         return
-    for comment in _COMMENT.finditer(walk.text):
-        text = comment.group()
-        for match in _IMPORT.finditer(text):
-            _declare_imports(walk, match, comment.start())
+    for start, text in _comments(walk.text):
+        for clause_start, clause_end, specifier in _import_tags(text):
+            _declare_imports(walk, text[clause_start:clause_end], start + clause_start, specifier)
         if "@typedef" in text:
-            _declare_typedefs(walk, text, comment.start())
+            _declare_typedefs(walk, text, start)
 
 
-def _declare_imports(walk: Walk, statement: re.Match[str], start: int) -> None:
+def _import_tags(text: str) -> Iterator[tuple[int, int, str]]:
+    """`@import clause from 'specifier'`: where the clause starts and ends, and the specifier."""
+    at = text.find(_IMPORT)
+    while at >= 0:
+        quote = _QUOTE.search(text, at)
+        closing = _QUOTE.search(text, quote.end()) if quote is not None else None
+        if quote is None or closing is None:
+            return
+        # A clause holds no quotes: of the tags before this quote, the first with a clause is the one.
+        clause_end = _before_from(text, at + len(_IMPORT), quote.start())
+        clause_start = _clause_start(text, at, clause_end)
+        is_import = clause_start >= 0 and closing.start() > quote.end()
+        if is_import:
+            yield clause_start, clause_end, text[quote.end() : closing.start()]
+        at = text.find(_IMPORT, closing.end() if is_import else quote.end())
+
+
+def _clause_start(text: str, at: int, end: int) -> int:
+    """Where the first `@import` from here on has its clause, which ends at `end`; -1 if none has."""
+    while 0 <= at < end:
+        after = at + len(_IMPORT)
+        start = _after_blanks(text, after)
+        if after < start < end:
+            return start
+        at = text.find(_IMPORT, after)
+    return -1
+
+
+def _before_from(text: str, start: int, end: int) -> int:
+    """Where the words before a `from` end that stands last between two places; -1 if it does not."""
+    word_end = _before_blanks(text, start, end)
+    word_start = word_end - len("from")
+    clause_end = _before_blanks(text, start, word_start)
+    is_from = start < clause_end < word_start and word_end < end and text.startswith("from", word_start)
+    return clause_end if is_from else -1
+
+
+def _before_blanks(text: str, start: int, end: int) -> int:
+    while end > start and text[end - 1].isspace():
+        end -= 1
+    return end
+
+
+def _after_blanks(text: str, start: int) -> int:
+    while start < len(text) and text[start].isspace():
+        start += 1
+    return start
+
+
+def _declare_imports(walk: Walk, clause: str, start: int, specifier: str) -> None:
     """`@import { A, B as C } from './module'`."""
-    clause, specifier = statement[1], statement[2]
+    opening = clause.find("{")
     for match in _IMPORTED.finditer(clause):
         name, local = match[1], match[2] or match[1]
-        named = "{" in clause[: match.start()]
+        named = 0 <= opening < match.start()
         imported = NAMESPACE if name == "*" else name if named else "default"
         walk.bind_type(local, local)
         walk.imports[local] = (specifier, imported)
-        line = walk.line_at(start + statement.start(1) + match.start())
-        walk.links.append((line, "", specifier, imported, True))
+        walk.links.append((walk.line_at(start + match.start()), "", specifier, imported, True))
 
 
 def _declare_typedefs(walk: Walk, text: str, start: int) -> None:
-    for match in re.finditer(r"@typedef\s*(\{)?", text):
-        end = _closing_brace(text, match.end()) if match[1] else match.end() - 1
-        name = _NAME.match(text, end + 1)
+    for match, own_end, type_end in _typedef_tags(text):
+        name = _NAME.match(text, _after_blanks(text, type_end + 1))
         if name is None or name[1] in walk.declarations:
             continue
         walk.bind_type(name[1], name[1])
-        term = _listed_properties(walk, text)
+        term = _listed_properties(walk, text[match.end() : own_end])
         if term is None and match[1]:
-            term = parse_type(walk, text[match.end() : end])
+            term = parse_type(walk, text[match.end() : type_end])
         key = walk.add_plain_symbol(name[1], "type", start + name.start(1))
         walk.declare(name[1], (ALIAS_DECLARATION, key, (), term))
         walk.exports.setdefault(name[1], name[1])
+
+
+def _typedef_tags(text: str) -> Iterator[tuple[re.Match[str], int, int]]:
+    """Each `@typedef`, where what belongs to it ends, and where its type does; none stands inside another's braces."""
+    closing = _closing_braces(text)
+    tags = list(_TYPEDEF.finditer(text))
+    inside_until = 0
+    for match, following in zip_longest(tags, tags[1:]):
+        if match.start() < inside_until:
+            continue
+        own_end = following.start() if following is not None else len(text)
+        type_end = closing.get(match.end() - 1, len(text)) if match[1] else match.end() - 1
+        if match[1] and type_end < len(text):
+            inside_until = type_end
+        yield match, own_end, type_end
 
 
 def _listed_properties(walk: Walk, text: str) -> Term:
     members = []
     for tag, type_text, rest in _tags(text):
         if tag in ("property", "prop"):
-            name = _NAME.match(rest)
+            name = _NAME.match(rest.lstrip())
             if name is not None:
                 members.append((name[1], parse_type(walk, type_text), None, rest.lstrip().startswith("[")))
     return (OBJECT, tuple(members), (), (), None) if members else None
 
 
 def _note_types(walk: Walk, text: str, start: int) -> None:
-    """Note the names in the braces of tags."""
-    for match in _TAG.finditer(text):
-        if match[1] not in (_TYPE_TAGS if match[2] else _BARE_TYPE_TAGS):
-            continue
-        end = _closing_brace(text, match.end()) if match[2] else (text + "\n").index("\n", match.end())
-        for name in _IDENTIFIER.finditer(text, match.end(), end):
+    """Note the names in the braces of tags, and after tags that need no braces."""
+    spans = [(begin, end) for tag, begin, end in _braced_tags(text) if tag in _TYPE_TAGS]
+    for begin, end in sorted((*spans, *_bare_tags(text))):
+        for name in _IDENTIFIER.finditer(text, begin, end):
             if name[1]:
                 _note_import(walk, start + name.start(), name[1], name[2].split(".")[1:])
             else:
                 _note_dotted(walk, start + name.start(3), name[3], *name[4].split(".")[1:], is_type=True)
+
+
+def _bare_tags(text: str) -> Iterator[tuple[int, int]]:
+    """Where the type after a tag without braces may stand: the rest of its line, up to the next tag."""
+    for match in _TAG.finditer(text):
+        if match[1] in _BARE_TYPE_TAGS and not match[2]:
+            next_tag = text.find("@", match.end())
+            end = next_tag if next_tag >= 0 else len(text)
+            line_end = text.find("\n", match.end(), end)
+            yield match.end(), line_end if line_end >= 0 else end
 
 
 def _note_import(walk: Walk, offset: int, specifier: str, names: list[str]) -> None:
@@ -222,6 +323,6 @@ def _note_dotted(walk: Walk, offset: int, first: str, *rest: str, is_type: bool 
 
 
 def _note_members(walk: Walk, offset: int, owner: Term, names: list[str]) -> None:
-    for name in names:
+    for name in names[:_MAX_NAMES]:
         walk.members.append((walk.line_at(offset), "", "type", owner, name))
         owner = (MEMBER, owner, name)

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 _TOKEN = re.compile(r"import\(\s*['\"]([^'\"]+)['\"]\s*\)|[\w$]+|'[^']*'|\"[^\"]*\"|=>|\.\.\.|[^\s\w]")
 _MAX_DEPTH = 20
+_UNIONS_PER_TOKEN = 4
+_MAX_NAMES = 100  # in one dotted name
 _PRIMITIVES = frozenset(
     (
         "number",
@@ -43,7 +45,7 @@ _PRIMITIVES = frozenset(
 def parse_type(walk: Walk, text: str) -> Term:
     """The term of a JSDoc type expression."""
     if text.startswith("..."):
-        return (ARRAY, parse_type(walk, text[3:]))
+        return (ARRAY, parse_type(walk, text.lstrip(".")))
     return _Parser(walk, list(_TOKEN.finditer(text.replace("\n", " ").replace(" * ", " ")))).union(0)
 
 
@@ -54,6 +56,8 @@ class _Parser:
         self._walk = walk
         self._tokens = tokens
         self._at = 0
+        # What stands in parentheses may be read twice, at every level: more than this much reading is no type.
+        self._unions_left = _UNIONS_PER_TOKEN * (len(tokens) + 1)
 
     def _peek(self) -> str:
         return self._tokens[self._at].group() if self._at < len(self._tokens) else ""
@@ -66,7 +70,8 @@ class _Parser:
 
     def union(self, depth: int) -> Term:
         """Alternatives."""
-        if depth > _MAX_DEPTH:
+        self._unions_left -= 1
+        if depth > _MAX_DEPTH or self._unions_left < 0:
             self._at = len(self._tokens)
             return None
         self._take("|")
@@ -77,10 +82,12 @@ class _Parser:
 
     def _postfix(self, depth: int) -> Term:
         term = self._primary(depth)
+        brackets = 0
         while self._peek() == "[":
             self._at += 1
+            brackets += 1
             if self._take("]"):
-                term = (ARRAY, term)
+                term = (ARRAY, term) if brackets <= _MAX_DEPTH else None
             else:
                 self.union(depth + 1)
                 self._take("]")
@@ -114,10 +121,12 @@ class _Parser:
         self._at += 1
         name = match.group()
         entity: Term = (IMPORT, match[1]) if match[1] else self._bound(name)
+        names = 0
         while self._peek() == "." and self._at + 1 < len(self._tokens) and self._tokens[self._at + 1].group() != "<":
             entity = (MEMBER, entity, self._tokens[self._at + 1].group())
             self._at += 2
-        return entity
+            names += 1
+        return entity if names <= _MAX_NAMES else None
 
     def _bound(self, name: str) -> Term:
         binding = self._walk.types.get(name)

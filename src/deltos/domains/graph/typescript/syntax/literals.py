@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 from deltos.domains.graph.typescript.syntax.functions import (
     FUNCTION_KINDS,
     function_term,
-    mark_component,
     member_name,
 )
 from deltos.domains.graph.typescript.syntax.walk import ClassFrame
@@ -89,7 +88,7 @@ def _pair(
         had_jsx, walk.routine.has_jsx = walk.routine.has_jsx, False
         term = walk.expression(value, wanted)
         if is_function and walk.routine.has_jsx and name[0].isupper():
-            mark_component(walk, key)
+            walk.mark_component(key)
         walk.routine.has_jsx |= had_jsx
     walk.source = saved
     members.append((name, term, key, False))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from deltos.domains.graph.typescript.syntax.walk import MAX_DEPTH
 from deltos.domains.graph.typescript.terms import EITHER, ITEM, MEMBER, Term
 
 if TYPE_CHECKING:
@@ -34,6 +35,15 @@ def pattern_names(walk: Walk, node: Node) -> Iterator[str]:
 
 def bind_pattern(walk: Walk, node: Node, term: Term, receive: Receive) -> None:
     """Hand every name of a pattern to `receive`, with the term of what it is given."""
+    if walk.depth > MAX_DEPTH:
+        walk.skim(node)
+        return
+    walk.depth += 1
+    _bind_pattern(walk, node, term, receive)
+    walk.depth -= 1
+
+
+def _bind_pattern(walk: Walk, node: Node, term: Term, receive: Receive) -> None:
     kind = node.type
     if kind in ("identifier", "shorthand_property_identifier_pattern"):
         receive(walk.name(node), node, term)
@@ -55,7 +65,7 @@ def _or_default(walk: Walk, term: Term, default: Node) -> Term:
     value = walk.expression(default, term)
     if term is None or value is None:
         return value if term is None else term
-    return (EITHER, term, value)
+    return walk.reusable((EITHER, term, value))
 
 
 def _object_part(walk: Walk, node: Node, term: Term, receive: Receive) -> None:

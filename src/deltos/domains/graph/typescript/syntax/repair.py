@@ -13,9 +13,11 @@ if TYPE_CHECKING:
     from deltos.workspace.indexer import ParsedFile
 
 # `interface Box<in out T>`: the grammar does not know variance
-_VARIANCE = re.compile(rb"(?<=[<,\n])(\s*)(in\s+out|out|in)(?=\s+[A-Za-z_$][\w$]*\s*(?:extends\b|[=,>]))")
+_VARIANCE = re.compile(rb"(?<![\w$])(?:in\s+out|out|in)(?=\s+[A-Za-z_$][\w$]*\s*(?:extends\b|[=,>]))")
 # a line that may begin a call signature
 _SIGNATURE = re.compile(rb"\n[ \t]*[ \t](?=<[\s\w$]|\([\w$:?,\s{}\[\]]*\)?:)")
+_BLANKABLE = re.compile(rb"\S")
+_BLANKS = frozenset(b" \t\n\r\f\v")
 _MEMBER_END = b"_$>)]}'\""
 _WINDOW = 4000  # bytes of comments that may stand before a signature
 
@@ -38,7 +40,19 @@ def parsed_root(file: ParsedFile) -> Node | None:
 
 def _without_variance(data: bytes) -> bytes:
     """Blank out the variance of type parameters."""
-    return _VARIANCE.sub(lambda match: match[1] + re.sub(rb"\S", b" ", match[2]), data)
+
+    def blank(match: re.Match[bytes]) -> bytes:
+        return _BLANKABLE.sub(b" ", match[0]) if _may_have_variance(data, match.start()) else match[0]
+
+    return _VARIANCE.sub(blank, data)
+
+
+def _may_have_variance(data: bytes, start: int) -> bool:
+    """Whether what stands here begins a type parameter, as far as the text before it tells."""
+    at = start
+    while at and data[at - 1] in _BLANKS:
+        at -= 1
+    return data[at - 1 : at] in (b"<", b",") or b"\n" in data[at:start]
 
 
 def _with_semicolons(data: bytes) -> bytes:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from deltos.domains.graph.typescript.syntax.classes import class_declaration
-from deltos.domains.graph.typescript.syntax.functions import FUNCTION_KINDS, function_term, mark_component
+from deltos.domains.graph.typescript.syntax.functions import FUNCTION_KINDS, function_term
 from deltos.domains.graph.typescript.syntax.literals import named_object
 from deltos.domains.graph.typescript.terms import CLASS_DECLARATION, VALUE_DECLARATION, Term
 
@@ -46,7 +46,7 @@ def named_value(
     else:
         declaration = (VALUE_DECLARATION, key, walk.expression(node, expected))
     if walk.routine.has_jsx and _last_name(key)[:1].isupper():
-        mark_component(walk, key)
+        walk.mark_component(key)
     walk.routine.has_jsx |= had_jsx
     walk.source = saved
     return declaration

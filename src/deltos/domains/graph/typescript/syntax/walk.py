@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from deltos.domains.graph.model import Symbol
 from deltos.domains.graph.typescript.syntax.globals import WELL_KNOWN
-from deltos.domains.graph.typescript.terms import MEANINGS, TYPE_PARAMETER, Term
+from deltos.domains.graph.typescript.terms import MEANINGS, NARROW, TYPE_PARAMETER, Term
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -27,9 +27,13 @@ TypeHandler: TypeAlias = "Callable[[Walk, Node], Term]"
 MAX_DEPTH = 180  # levels of nesting that are understood; below them names are noted, but not their types
 _SIGNATURE_CHARACTERS = 200
 _DOC_CHARACTERS = 400
+_SIGNATURE_BYTES = 10 * _SIGNATURE_CHARACTERS  # read to make one, white space included
+_MAX_WEIGHT = 300  # parts of a term that may be repeated inside others
+_MAX_REOPENED = 200_000  # names that parts of namespaces take over from earlier parts, in one file
+_MAX_NARROWED = 300  # values that are known more closely at one place
 _ORDINAL = re.compile(r"#\d+(?=\.|$)")
-_COMMENT_MARKS = re.compile(r"^\s*(?:/\*\*?|\*/|\*|///?)\s?|\s*\*/\s*$", re.MULTILINE)
-_BLOCK_TAG = re.compile(r"^\s*@\w", re.MULTILINE)
+_COMMENT_MARK = re.compile(r"/\*\*?|\*/|\*|///?")
+_BLOCK_TAG = re.compile(r"@\w")
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +96,8 @@ class Walk:
         self.enclosing: ClassFrame | None = None
         self.in_function = False
         self.symbols: list[Symbol] = []
-        self._keys: set[str] = set()
+        self._places: dict[str, int] = {}  # of symbols in `symbols`, by key
+        self._counts: dict[str, int] = {}  # of symbols of one qualified name
         self.names: list[tuple[int, str, str, Any]] = []  # line, source, kind, name or (symbol key,)
         self.type_names: list[tuple[int, str, str, Any]] = []
         self.members: list[tuple[int, str, str, Term, str]] = []
@@ -111,6 +116,12 @@ class Walk:
         self.is_chained_export = False  # `module.exports = exports = value`: several names for one value
         self.is_module = False
         self.comment: Node | None = None
+        self.documented: tuple[int, Term] = (-1, None)  # where a comment starts, and the type that it states
+        self._described: tuple[int, str] = (-1, "")  # where a comment starts, and its words
+        self.overloads: tuple[int, int, str] = (0, 0, "")  # a row of them: start, end, the function after it
+        self.declared: list[str] = []  # the names of `declarations`, in order
+        self.declared_in: dict[str, list[str]] = {}  # the same by namespace
+        self._reopened_left = _MAX_REOPENED
 
     # Text and places
 
@@ -156,17 +167,11 @@ class Walk:
 
     def type(self, node: Node) -> Term:
         """Note what a type refers to; its term."""
-        handler = self._types.get(node.type)
-        if handler is None:
-            for child in node.children:
-                if child.is_named:
-                    self.type(child)
-            return None
         if self.depth > MAX_DEPTH:
             self.skim(node)
             return None
         self.depth += 1
-        term = handler(self, node)
+        term = self._types.get(node.type, _each_type)(self, node)
         self.depth -= 1
         return term
 
@@ -197,9 +202,9 @@ class Walk:
             else:
                 table[name] = previous
 
-    def is_local_here(self, name: str) -> bool:
-        """Whether a name was declared in the current function's own scope or by its parameters."""
-        return any(entry[1] == name for scope in self._undo[-2:] for entry in scope)
+    def names_here(self) -> set[str]:
+        """The names that were declared in the current function's own scope or by its parameters."""
+        return {entry[1] for scope in self._undo[-2:] for entry in scope}
 
     def _bind(self, table: dict[str, Any], name: str, binding: Any) -> None:
         if self._undo:
@@ -213,6 +218,13 @@ class Walk:
     def bind_type(self, name: str, binding: Any) -> None:
         """Let a name stand for a type until the scope closes."""
         self._bind(self.types, name, binding)
+
+    def declared_before(self, container: str) -> list[str]:
+        """What earlier parts of a namespace declare; a file that opens namespaces thousands of times gets less."""
+        names = self.declared_in.get(container, [])
+        known = names[: max(0, self._reopened_left)]
+        self._reopened_left -= len(known)
+        return known
 
     def add_local(self, term: Term = None) -> int:
         """A new local: a negative number, so that terms can tell it from flags and positions."""
@@ -230,8 +242,21 @@ class Walk:
         return local
 
     def bind_type_parameter(self, name: str, constraint: Term) -> None:
-        """Declare a type parameter."""
-        self._bind(self.types, name, (TYPE_PARAMETER, name, constraint))
+        """Declare a type parameter; every use of it repeats its constraint."""
+        self._bind(self.types, name, (TYPE_PARAMETER, name, constraint if is_light(constraint) else None))
+
+    def reusable(self, term: Term) -> Term:
+        """A term that others may hold several times: a large one becomes a local, which stands for it."""
+        if is_light(term):
+            return term
+        self.local_uses += 1
+        return self.add_local(term)
+
+    def narrow(self, value: Term, guard: Term, *, held: bool) -> None:
+        """From here on, know about a value what a guard tells; the caller restores `narrowed`."""
+        term = (NARROW, self.narrowed.get(value, value), guard, held)
+        if len(self.narrowed) < _MAX_NARROWED and is_light(term):
+            self.narrowed[value] = term
 
     # References
 
@@ -295,13 +320,17 @@ class Walk:
         """Note a definition; its key."""
         owner = self.source if owner is None else owner
         qualified = qualified_name(owner, name)
-        key, count = qualified, 1
-        while key in self._keys:
+        key, count = qualified, self._counts.get(qualified, 1)
+        while key in self._places:
             count += 1
             key = f"{qualified}#{count}"
-        self._keys.add(key)
-        end = body.start_byte if body is not None else min(node.end_byte, node.start_byte + _SIGNATURE_CHARACTERS)
-        signature = " ".join(self.slice(node.start_byte, end).split()).rstrip(" {=")[:_SIGNATURE_CHARACTERS]
+        self._counts[qualified] = count
+        self._places[key] = len(self.symbols)
+        start = node.start_byte
+        end = min(node.end_byte, start + _SIGNATURE_CHARACTERS)
+        if body is not None:
+            end = min(body.start_byte, start + _SIGNATURE_BYTES)
+        signature = " ".join(self.slice(start, end).split()).rstrip(" {=")[:_SIGNATURE_CHARACTERS]
         self.symbols.append(
             Symbol(key, name, kind, self.line(at or node), self.line_at(node.end_byte), signature, self._doc())
         )
@@ -309,15 +338,21 @@ class Walk:
 
     def add_plain_symbol(self, name: str, kind: str, offset: int) -> str:
         """Note a definition that has no node of its own, such as one inside a comment; its key."""
-        key = name if name not in self._keys else f"{name}#{kind}"
-        self._keys.add(key)
+        key = name if name not in self._places else f"{name}#{kind}"
+        self._places[key] = len(self.symbols)
         line = self.line_at(offset)
         self.symbols.append(Symbol(key, name, kind, line, line))
         return key
 
     def has_key(self, key: str) -> bool:
         """Whether a symbol of this key was noted."""
-        return key in self._keys
+        return key in self._places
+
+    def mark_component(self, key: str) -> None:
+        """Call a symbol a component: its name is capitalised and it makes elements."""
+        place = self._places.get(key)
+        if place is not None:
+            self.symbols[place] = replace(self.symbols[place], kind="component")
 
     def slice(self, start: int, end: int) -> str:
         """The source text between two byte offsets."""
@@ -328,12 +363,18 @@ class Walk:
         node, self.comment = self.comment, None
         if node is None:
             return ""
-        text = _COMMENT_MARKS.sub("", self.slice(node.start_byte, node.end_byte))
-        return " ".join(_BLOCK_TAG.split(text, 1)[0].split())[:_DOC_CHARACTERS]
+        start = node.start_byte
+        if self._described[0] != start:  # all variables of one declaration have the same comment
+            self._described = (start, _described(self.slice(start, node.end_byte)))
+        return self._described[1]
 
     def declare(self, name: str, declaration: tuple[Any, ...], node: Node | None = None) -> None:
         """Add a declaration to the module's table; it merges with an earlier one of the same meaning."""
-        parts = self.declarations.setdefault(name, [])
+        parts = self.declarations.get(name)
+        if parts is None:
+            parts = self.declarations[name] = []
+            self.declared.append(name)
+            self.declared_in.setdefault(name.rpartition(".")[0], []).append(name)
         if node is not None:
             meaning = MEANINGS[declaration[0]]
             first = next((part[1] for part in parts if MEANINGS[part[0]] & meaning), declaration[1])
@@ -341,6 +382,33 @@ class Walk:
                 self.merges.append((self.line(node), declaration[1], first))
         parts.append(declaration)
         self.recent.append(name)
+
+
+def is_light(term: Term) -> bool:
+    """Whether a term is small enough to be held several times by others, which may be held several times again."""
+    if type(term) is not tuple:
+        return True
+    pending, weight = [term], 0
+    while pending:
+        parts = pending.pop()
+        weight += len(parts)
+        if weight > _MAX_WEIGHT:
+            return False
+        pending += [part for part in parts if type(part) is tuple]
+    return True
+
+
+def _described(comment: str) -> str:
+    """The words of a comment, without its marks, up to the first tag."""
+    words: list[str] = []
+    for line in comment.split("\n"):
+        text = line.strip()
+        mark = _COMMENT_MARK.match(text)
+        text = (text[mark.end() :].lstrip() if mark else text).removesuffix("*/")
+        if _BLOCK_TAG.match(text):
+            break
+        words += text.split()
+    return " ".join(words)[:_DOC_CHARACTERS]
 
 
 def qualified_name(owner: str, name: str) -> str:
@@ -353,6 +421,13 @@ def each_expression(walk: Walk, nodes: Iterable[Node]) -> None:
     for node in nodes:
         if node.is_named:
             walk.expression(node)
+
+
+def _each_type(walk: Walk, node: Node) -> Term:
+    for child in node.children:
+        if child.is_named:
+            walk.type(child)
+    return None
 
 
 def _each_child(walk: Walk, node: Node, _expected: Term) -> Term:

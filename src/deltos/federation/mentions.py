@@ -1,0 +1,49 @@
+"""Whether a text mentions a name: as a whole word, or written as code. Knows text alone."""
+
+from __future__ import annotations
+
+import re
+
+# A name that cannot be a plain word
+_DISTINCTIVE = re.compile(r"[a-z0-9][A-Z]|\w_\w|[A-Za-z]\d")
+
+
+def has_word(text: str, name: str) -> bool:
+    """Whether a name stands in a text with no letter, digit or underscore next to it."""
+    return _find(text, name, "") >= 0
+
+
+def mentions(text: str, name: str) -> bool:
+    """Whether a text mentions a name: a plain word counts only in backquotes or called."""
+    if _DISTINCTIVE.search(name):
+        return has_word(text, name)
+    return has_call(text, name) or any(has_word(code, name) for code in _in_backquotes(text))
+
+
+def has_call(text: str, name: str) -> bool:
+    """Whether a name stands in a text with an opening parenthesis behind it."""
+    return _find(text, name, "(") >= 0
+
+
+def _find(text: str, name: str, after: str) -> int:
+    """Where a name starts a word and is followed by `after`, or by no part of a word; -1 where it nowhere does."""
+    at = text.find(name) if name else -1
+    while at >= 0:
+        end = at + len(name)
+        is_followed = text.startswith(after, end) if after else not _is_word(text[end : end + 1])
+        if is_followed and not (at and _is_word(text[at - 1])):
+            return at
+        at += 1
+        while at < len(text) and _is_word(text[at]) and _is_word(text[at - 1]):
+            at += 1  # no word starts here
+        at = text.find(name, at)
+    return -1
+
+
+def _is_word(character: str) -> bool:
+    return character.isalnum() or character == "_"
+
+
+def _in_backquotes(text: str) -> list[str]:
+    """What stands on one line between two backquotes; as in regular expressions, every pair of neighbours counts."""
+    return [piece for line in text.split("\n") for piece in line.split("`")[1:-1]]

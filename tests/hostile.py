@@ -1,0 +1,60 @@
+"""Files written to make a reader slow, read in a process of its own that is ended when it takes too long."""
+
+from __future__ import annotations
+
+import multiprocessing
+from pathlib import PurePosixPath
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from multiprocessing.connection import Connection
+
+LIMIT_CPU_SECONDS = 40
+"""Of CPU time, so that a busy machine fails nothing. All files of one test take a few seconds; with a reader that can be
+attacked, single ones take minutes or never end."""
+
+
+def unread(files: Mapping[str, tuple[str, str]]) -> dict[str, str]:
+    """Let every indexer extract each (path, text); those that failed or were not reached in time, with what happened."""
+    receiver, sender = multiprocessing.get_context("spawn").Pipe(duplex=False)
+    process = multiprocessing.get_context("spawn").Process(target=_extract, args=(dict(files), sender), daemon=True)
+    process.start()
+    sender.close()
+    left = dict.fromkeys(files, "not reached")
+    try:
+        while left:
+            name, problem = receiver.recv()
+            left[name] = problem
+            if not problem:
+                del left[name]
+    except EOFError:
+        pass
+    finally:
+        process.kill()
+        process.join()
+    return left
+
+
+def _extract(files: dict[str, tuple[str, str]], sender: Connection) -> None:
+    import resource
+
+    from deltos.domains.code.index import CodeIndexer
+    from deltos.domains.graph.index import GraphIndexer
+    from deltos.languages.grammar import parse
+    from deltos.languages.table import detect
+    from deltos.workspace.indexer import ParsedFile
+
+    resource.setrlimit(resource.RLIMIT_CPU, (LIMIT_CPU_SECONDS, LIMIT_CPU_SECONDS))
+    for name, (path, text) in files.items():
+        data = text.encode("utf-8", "surrogatepass")
+        language = detect(PurePosixPath(path).name, data[:8000])
+        problem = ""
+        try:
+            file = ParsedFile(path, data, language, parse(language, data) if language else None)
+            for indexer in (CodeIndexer(), GraphIndexer()):
+                indexer.extract(file)
+        except Exception as exc:  # noqa: BLE001 (reported by name)
+            problem = f"{type(exc).__name__}: {exc}"
+        sender.send((name, problem))
+    sender.close()
