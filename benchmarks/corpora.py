@@ -33,6 +33,7 @@ from deltos.app import App
 from deltos.config import Config
 from deltos.domains.code.index import CodeIndexer
 from deltos.domains.graph.index import GraphFacts, GraphIndexer
+from deltos.files import FileTree
 from deltos.languages.grammar import self_test
 from deltos.workspace.admission import admit
 from deltos.workspace.extract import parse_file
@@ -89,8 +90,9 @@ def read_folder(folder: Path, *, resolve: bool) -> Reading:
     started = time.process_time()
     found = walk(folder)
     reading.refused += found.refused
-    for path, stamp in sorted(found.files.items()):
-        read_file(reading, path, stamp.size)
+    with FileTree(folder) as tree:
+        for path, stamp in sorted(found.files.items()):
+            read_file(reading, tree, path, stamp.size)
     if resolve:
         reading.resolved = index(reading)
     reading.cpu_seconds = time.process_time() - started
@@ -98,10 +100,10 @@ def read_folder(folder: Path, *, resolve: bool) -> Reading:
     return reading
 
 
-def read_file(reading: Reading, path: str, size: int) -> None:
+def read_file(reading: Reading, tree: FileTree, path: str, size: int) -> None:
     """Let every indexer extract one file, and note how it went."""
     started = time.process_time()
-    admitted = admit(reading.folder, path, size)
+    admitted = admit(tree, path, size)
     if isinstance(admitted, str):
         reading.refused[admitted] += 1
         return

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.hostile import unread
+from tests.attacked import unread
 
 N = 10_000
 
