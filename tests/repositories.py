@@ -30,10 +30,12 @@ def write_files(root: Path, files: Mapping[str, str | bytes]) -> Path:
     return root
 
 
-def git(folder: Path, *arguments: str) -> str:
-    """Run git; what it prints."""
+def git(folder: Path, *arguments: str, text: str = "") -> str:
+    """Run git with `text` as its input; what it prints."""
     command = ["git", "-C", str(folder), "-c", "protocol.file.allow=always", *arguments]
-    done = subprocess.run(command, capture_output=True, text=True, check=True, env=os.environ | GIT_ENVIRONMENT)
+    done = subprocess.run(
+        command, capture_output=True, text=True, check=True, env=os.environ | GIT_ENVIRONMENT, input=text
+    )
     return done.stdout.strip()
 
 

@@ -35,6 +35,7 @@ _MAX_REFERENCE_BYTES = 1_000
 _MAX_ALTERNATES = 5  # git follows them no deeper, either
 _MAX_ALTERNATES_BYTES = 100_000
 _LARGEST_MEMORY_BYTES = 4 << 30
+_PIECE_BYTES = 1 << 16
 _HEX = frozenset("0123456789abcdef")
 _ODD_IN_NAMES = frozenset(' ~^:?*[\\"')
 _UNBORN = "ref: refs/heads/none"
@@ -168,13 +169,14 @@ def find_git(project: Path) -> str:
 
 
 def _output(process: subprocess.Popen[bytes], max_bytes: int, timeout_seconds: float) -> tuple[bytes, bool]:
-    """What a process prints, at most one byte too many, and whether it was stopped for taking too long."""
+    """What a process prints, at most a little too much, and whether it was stopped for taking too long."""
     late = threading.Event()
 
     def stop() -> None:
         late.set()
         _kill(process)
 
+    output = bytearray()
     if process.stdout is None:  # never: it is a pipe
         raise GitFailed("git cannot be heard")
     timer = threading.Timer(timeout_seconds, stop)
@@ -183,9 +185,10 @@ def _output(process: subprocess.Popen[bytes], max_bytes: int, timeout_seconds: f
     try:
         _limit_memory(process.pid)
         with process.stdout as pipe:
-            output = pipe.read(max_bytes + 1)
-        if len(output) > max_bytes:
-            _kill(process)
+            while len(output) <= max_bytes and (piece := os.read(pipe.fileno(), _PIECE_BYTES)):
+                output += piece
+            if len(output) > max_bytes:
+                _kill(process)
         process.wait()
     except BaseException:
         _kill(process)
@@ -193,12 +196,12 @@ def _output(process: subprocess.Popen[bytes], max_bytes: int, timeout_seconds: f
         raise
     finally:
         timer.cancel()
-    return output, late.is_set()
+    return bytes(output), late.is_set()
 
 
 def _kill(process: subprocess.Popen[bytes]) -> None:
-    """End the process and whatever it has started."""
-    if process.poll() is not None:
+    """End the process and whatever it has started, unless it was waited for already: then its number is free."""
+    if process.returncode is not None:
         return
     if os.name == "nt":
         process.kill()

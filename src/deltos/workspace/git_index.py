@@ -25,7 +25,7 @@ _FLAGS = struct.Struct(">H")
 _IS_EXTENDED = 0x4000
 _STAGES = 0x3000
 _NAME_BYTES = 0x0FFF
-_LONGEST_NAME_BYTES = 4_096
+_MAX_NAMES_BYTES = 300_000_000
 
 
 class TrackedFile(NamedTuple):
@@ -84,6 +84,7 @@ class _Entries:
         self._is_compressed = version == 4
         self._hash_bytes = hash_bytes
         self._last_name = b""
+        self._names_bytes = 0
         self.at = _HEADER.size
 
     def next(self) -> TrackedFile:
@@ -114,7 +115,8 @@ class _Entries:
         end = self._data.index(b"\0", at + 1)
         self._last_name = self._last_name[: max(0, len(self._last_name) - dropped)] + self._data[at + 1 : end]
         self.at = end + 1
-        if len(self._last_name) > _LONGEST_NAME_BYTES:  # names that each add to the last can grow without bounds
+        self._names_bytes += len(self._last_name)
+        if self._names_bytes > _MAX_NAMES_BYTES:  # names that each add to the last can grow without bounds
             raise ValueError
         return self._last_name
 

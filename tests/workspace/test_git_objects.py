@@ -1,0 +1,315 @@
+"""git reads objects and nothing else: repositories of every shape, and what happens when it is slow or fails."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from deltos.workspace.changes import ChangedFile, changes_since
+from deltos.workspace.git import Git, GitFailed, find_git, reading
+from deltos.workspace.git_index import read_index
+from deltos.workspace.identity import identify
+from deltos.workspace.repository import find_repository, open_repository, parse_settings
+from deltos.workspace.walk import walk
+from tests.repositories import git, make_repository, write_files
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from deltos.workspace.repository import Repository
+
+FILES = {"a.py": "one\ntwo\nthree\n", "deep/b.py": "x\n", "deep/er/c.py": "y\n", "größe.txt": "z\n"}
+CHANGED = (ChangedFile("a.py", frozenset({2})), ChangedFile("new.py", None))
+
+
+def edit(root: Path) -> None:
+    write_files(root, {"a.py": "one\n2\nthree\n", "new.py": "n\n"})
+
+
+def repository_at(root: Path) -> Repository:
+    found = open_repository(root)
+    assert found
+    return found
+
+
+def test_changed_and_new_files_are_found_and_vanished_ones_are_not(tmp_path: Path) -> None:
+    root = make_repository(tmp_path, FILES)
+    edit(root)
+    (root / "deep" / "b.py").unlink()
+    assert changes_since(root, "HEAD").files == CHANGED
+
+
+def test_below_a_folder_only_its_own_changes_are_found(tmp_path: Path) -> None:
+    root = make_repository(tmp_path, FILES)
+    edit(root)
+    write_files(root, {"deep/b.py": "x\nmore\n", "deep/er/c.py": "z\n"})
+    assert changes_since(root / "deep", "HEAD").files == (
+        ChangedFile("b.py", frozenset({2})),
+        ChangedFile("er/c.py", frozenset({1})),
+    )
+
+
+@pytest.mark.parametrize("revision", ["HEAD", "main", "v1", "refs/heads/main", "HEAD~0", "main^0"])
+def test_revisions_are_understood_loose_and_packed(tmp_path: Path, revision: str) -> None:
+    root = make_repository(tmp_path, FILES)
+    git(root, "tag", "--annotate", "--message=x", "v1")
+    for _ in range(2):
+        edit(root)
+        assert changes_since(root, revision).files == CHANGED
+        assert changes_since(root, git(root, "rev-parse", "HEAD")[:12]).files == CHANGED
+        git(root, "pack-refs", "--all")
+        git(root, "gc", "--quiet")
+
+
+def test_a_file_that_was_only_touched_or_has_other_line_ends_is_unchanged(tmp_path: Path) -> None:
+    root = make_repository(tmp_path, FILES)
+    os.utime(root / "a.py")
+    (root / "deep" / "b.py").write_bytes(b"x\r\n")
+    assert changes_since(root, "HEAD").files == ()
+
+
+def test_what_a_filter_has_stored_is_unchanged_while_nobody_touches_it(tmp_path: Path) -> None:
+    root = make_repository(tmp_path, {".gitattributes": "*.bin filter=up\n"})
+    git(root, "config", "filter.up.clean", "tr a-z A-Z")
+    write_files(root, {"large.bin": "content\n"})
+    os.utime(root / "large.bin", (1_700_000_000, 1_700_000_000))
+    git(root, "add", "--all")
+    git(root, "commit", "--quiet", "--message=filtered")
+    assert git(root, "show", "HEAD:large.bin") == "CONTENT"
+    assert changes_since(root, "HEAD").files == ()
+
+
+@pytest.mark.parametrize("kind", ["version 4", "split", "sparse", "sha256", "conflict", "no index"])
+def test_every_kind_of_index_and_object_is_read(tmp_path: Path, kind: str) -> None:
+    root = tmp_path / "root"
+    if kind == "sha256":
+        root.mkdir()
+        git(root, "init", "--quiet", "--initial-branch=main", "--object-format=sha256")
+    make_repository(root, {**FILES, ".gitignore": "*.log\n", "other/d.py": "d\n"})
+    write_files(root, {"kept.log": "k\n"})
+    git(root, "add", "--force", "kept.log")
+    git(root, "commit", "--quiet", "--message=kept")
+    expected = {*FILES, ".gitignore", "kept.log", "other/d.py"}
+    match kind:
+        case "version 4":
+            git(root, "update-index", "--index-version", "4")
+        case "split":
+            git(root, "update-index", "--split-index")
+            write_files(root, {"late.log": "l\n"})
+            git(root, "add", "--force", "late.log")
+            git(root, "commit", "--quiet", "--message=late")
+            expected |= {"late.log"}
+        case "sparse":
+            git(root, "sparse-checkout", "set", "--cone", "--sparse-index", "deep")
+            expected -= {"other/d.py"}
+        case "conflict":
+            git(root, "update-index", "--index-info", text=_conflict(root))
+        case "no index":
+            (root / ".git" / "index").unlink()
+            expected -= {"kept.log"}
+    write_files(root, {"ignored.log": "i\n"})
+    assert set(walk(root).files) == expected
+    edit(root)
+    assert {file.path for file in changes_since(root, "HEAD").files} - {"kept.log"} == {"a.py", "new.py"}
+    assert identify(root).project_id == f"git:{git(root, 'rev-list', '--max-parents=0', 'HEAD')}"
+
+
+def _conflict(root: Path) -> str:
+    blob = git(root, "rev-parse", "HEAD:deep/b.py")
+    return "".join(f"100644 {blob} {stage}\tdeep/b.py\n" for stage in (1, 2, 3))
+
+
+def test_the_index_is_read_as_git_reads_it(tmp_path: Path) -> None:
+    long = "/".join(["n" * 200] * 25)  # longer than the index has bits for
+    names = [f"{'d' * (n % 7 + 1)}/{'f' * n}" for n in range(1, 60)]
+    root = make_repository(tmp_path, {})
+    empty = git(root, "hash-object", "-w", "--stdin", text="")
+    git(root, "update-index", "--index-info", text="".join(f"100644 {empty}\t{name}\n" for name in [*names, long]))
+    for version in ("2", "4", "3"):
+        if version == "3":
+            git(root, "update-index", "--index-version", "2")
+            git(root, "update-index", "--skip-worktree", names[0])
+        else:
+            git(root, "update-index", "--index-version", version)
+        listed = {line for line in git(root, "ls-files", "-z").split("\0") if line}
+        assert {file.path for file in read_index(repository_at(root)).files} == listed
+
+
+def test_work_trees_submodules_shallow_and_borrowing_clones_are_compared(tmp_path: Path) -> None:
+    main = make_repository(tmp_path / "main", FILES)
+    git(main, "commit", "--quiet", "--allow-empty", "--message=second")
+    git(main, "worktree", "add", "--quiet", "-b", "other", str(tmp_path / "tree"))
+    git(tmp_path, "clone", "--quiet", "--depth=1", f"file://{main}", "shallow")
+    git(tmp_path, "clone", "--quiet", "--shared", str(main), "shared")
+    outer = make_repository(tmp_path / "outer", {"o.py": "o\n"})
+    git(outer, "submodule", "--quiet", "add", str(main), "sub")
+    for root in (tmp_path / "tree", tmp_path / "shallow", tmp_path / "shared", outer / "sub"):
+        edit(root)
+        assert changes_since(root, "HEAD").files == CHANGED
+    assert {file.path for file in changes_since(outer, "HEAD").files} == {".gitmodules"}
+
+
+def test_a_partial_clone_is_never_completed_over_the_network(tmp_path: Path) -> None:
+    main = make_repository(tmp_path / "main", FILES)
+    git(main, "config", "uploadpack.allowFilter", "true")
+    git(tmp_path, "clone", "--quiet", "--filter=blob:none", "--no-checkout", f"file://{main}", "partial")
+    root = tmp_path / "partial"
+    write_files(root, FILES)
+    edit(root)
+    before = sorted((root / ".git" / "objects").rglob("*"))
+    found = changes_since(root, "HEAD")
+    assert found.files == (ChangedFile("a.py", None), ChangedFile("new.py", None))
+    assert found.notes == ("Note: 1 changed files were not compared line by line; all of each counts.",)
+    assert sorted((root / ".git" / "objects").rglob("*")) == before
+
+
+def test_references_kept_in_tables_are_told_to_be_unreadable(tmp_path: Path) -> None:
+    root = make_repository(tmp_path, FILES)
+    with (root / ".git" / "config").open("a") as config:
+        config.write("[extensions]\n\trefStorage = reftable\n")
+    with pytest.raises(GitFailed, match="reftable"):
+        changes_since(root, "HEAD")
+    assert set(walk(root).files) == set(FILES)
+
+
+def test_a_repository_without_a_commit_has_nothing_to_compare_with(tmp_path: Path) -> None:
+    git(tmp_path, "init", "--quiet")
+    with pytest.raises(GitFailed, match="no answer"):
+        changes_since(tmp_path, "HEAD")
+
+
+def test_binary_files_and_names_of_every_kind_are_compared(tmp_path: Path) -> None:
+    odd: dict[str, str | bytes] = {
+        "with space.py": "1\n",
+        'quo"te.py': "1\n",
+        "-dash": "1\n",
+        "b/c": "1\n",
+        "tab\t.py": "1\n",
+        "data": b"\0\1",
+    }
+    root = make_repository(tmp_path, odd)
+    write_files(root, {name: "2\n" for name in odd if name != "data"} | {"data": b"\0\2"})
+    assert {file.path: file.lines for file in changes_since(root, "HEAD").files} == {
+        name: frozenset({1}) for name in odd if name != "data"
+    }
+
+
+def test_text_that_looks_like_a_diff_changes_no_other_file(tmp_path: Path) -> None:
+    root = make_repository(tmp_path, {"a.py": "a\n", "b.py": "b\n"})
+    write_files(root, {"a.py": "a\n++ b/1\n++ x/../../etc\n@@ -1 +1,9 @@\n"})
+    assert changes_since(root, "HEAD").files == (ChangedFile("a.py", frozenset({2, 3, 4})),)
+
+
+def test_too_many_changes_are_told_and_count_as_a_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    root = make_repository(tmp_path, {f"f{n}.py": f"{n}\nb\n" for n in range(4)})
+    write_files(root, {f"f{n}.py": f"{n}\nc\n" for n in range(4)})
+    monkeypatch.setattr("deltos.workspace.changes.MAX_COMPARED_FILES", 2)
+    found = changes_since(root, "HEAD")
+    assert [file.lines for file in found.files] == [frozenset({2}), frozenset({2}), None, None]
+    assert found.notes == ("Note: 2 changed files were not compared line by line; all of each counts.",)
+    monkeypatch.setattr("deltos.workspace.changes.MAX_FILE_BYTES", 1)
+    assert changes_since(root, "HEAD").notes == (
+        "Note: 4 files could not be compared: unreadable, too large, or out of time.",
+    )
+
+
+def test_an_object_that_is_a_pipe_ends_with_the_time_that_git_has(tmp_path: Path) -> None:
+    root = make_repository(tmp_path, FILES)
+    commit = git(root, "rev-parse", "HEAD")
+    loose = root / ".git" / "objects" / commit[:2] / commit[2:]
+    loose.unlink()
+    os.mkfifo(loose)
+    with reading(repository_at(root)) as asked, pytest.raises(GitFailed, match="longer than"):
+        asked.run("cat-file", "-p", "HEAD", timeout_seconds=0.5)
+
+
+def test_packs_that_are_no_files_and_objects_elsewhere_are_refused(tmp_path: Path) -> None:
+    root = make_repository(tmp_path / "root", FILES)
+    os.mkfifo(root / ".git" / "objects" / "pack" / "pack-1.idx")
+    with pytest.raises(GitFailed, match="regular files"):
+        changes_since(root, "HEAD")
+    shutil.move(root / ".git" / "objects", tmp_path / "objects")
+    (root / ".git" / "objects").symlink_to(tmp_path / "objects")
+    with pytest.raises(GitFailed, match="not a git repository"):
+        changes_since(root, "HEAD")
+
+
+@pytest.mark.parametrize(
+    ("program", "limits"), [("yes", {"max_bytes": 1_000_000}), ("sleep 300", {"timeout_seconds": 1.0})]
+)
+def test_git_that_says_too_much_or_takes_too_long_is_stopped_with_what_it_started(
+    tmp_path: Path, program: str, limits: dict[str, Any]
+) -> None:
+    root = make_repository(tmp_path / "root", FILES)
+    script = f"#!/bin/sh\nPATH={os.environ['PATH']}\nsleep 300 & echo $! > {tmp_path}/child\n{program}\n"
+    write_files(tmp_path, {"bin/git": script})
+    (tmp_path / "bin" / "git").chmod(0o755)
+    with reading(repository_at(root)) as asked:
+        odd = Git(str(tmp_path / "bin" / "git"), asked.folder, asked.objects)
+        with pytest.raises(GitFailed, match="and was stopped"):
+            odd.run("log", **limits)
+    assert not _is_alive(int((tmp_path / "child").read_text()))
+
+
+def _is_alive(process_id: int) -> bool:
+    """Whether a process still runs; one that nobody has buried yet does not."""
+    done = subprocess.run(["ps", "-o", "stat=", "-p", str(process_id)], capture_output=True, text=True)
+    return bool(done.stdout.strip()) and not done.stdout.strip().startswith("Z")
+
+
+def test_without_git_files_are_listed_and_comparing_says_what_is_missing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    root = make_repository(tmp_path / "root", FILES)
+    write_files(root, {"bin/git": "#!/bin/sh\n"})
+    (root / "bin" / "git").chmod(0o755)
+    monkeypatch.setenv("PATH", os.pathsep.join(["", ".", "bin", str(root / "bin")]))
+    monkeypatch.chdir(root)
+    assert find_git(root) == ""
+    assert set(walk(root).files) == {*FILES, "bin/git"}
+    with pytest.raises(GitFailed, match="not installed"):
+        changes_since(root, "HEAD")
+
+
+def test_nothing_is_left_behind_and_nothing_is_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    root = make_repository(tmp_path / "root", FILES)
+    edit(root)
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "temporary"))
+    (tmp_path / "temporary").mkdir()
+    before = {path: path.lstat().st_mtime_ns for path in sorted(root.rglob("*"))}
+    assert changes_since(root, "HEAD").files == CHANGED
+    assert {path: path.lstat().st_mtime_ns for path in sorted(root.rglob("*"))} == before
+    assert list((tmp_path / "temporary").iterdir()) == []
+
+
+def test_later_questions_can_read_history_and_commits(tmp_path: Path) -> None:
+    root = make_repository(tmp_path, FILES)
+    write_files(root, {"a.py": "1\n"})
+    git(root, "commit", "--quiet", "--all", "--message=second")
+    with reading(repository_at(root)) as asked:
+        log = asked.run("log", "--name-only", "--format=%s", "-z", "HEAD").decode()
+        assert "second" in log
+        assert "größe.txt" in log
+        assert b"+1" in asked.run("show", "--no-textconv", "--no-ext-diff", "HEAD")
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("[a]\nb=c", [("a", "", "b", "c")]),
+        ('[Remote "O\\"x"] URL = "a;b" # c', [("remote", 'O\\"x', "url", "a;b")]),
+        ("[a]\n\tb = c \\\n  d\n\te", [("a", "", "b", "c d"), ("a", "", "e", "")]),
+        ('[a]\nb = "x\\n\\t\\\\y" ; z\n; c\n# d\n= e\n[', [("a", "", "b", "x\n\t\\y")]),
+        ("", []),
+    ],
+)
+def test_settings_are_read_as_git_writes_them(text: str, expected: list[tuple[str, str, str, str]]) -> None:
+    assert [tuple(setting) for setting in parse_settings(text)] == expected
+
+
+def test_a_folder_without_a_repository_belongs_to_none(tmp_path: Path) -> None:
+    assert find_repository(write_files(tmp_path / "plain", FILES)) is None
