@@ -133,7 +133,7 @@ def test_a_folder_is_listed_by_name_with_what_each_entry_is(tree: FileTree, tmp_
     with tree:
         kinds = {e.name: (e.is_folder, e.is_file, e.is_link) for e in tree.entries()}
         assert [entry.name for entry in tree.entries("deep")] == ["c.txt", "er"]
-        assert tree.folder_status("deep").st_mtime_ns == (root / "deep").stat().st_mtime_ns
+        assert tree.listing("deep")[0].st_mtime_ns == (root / "deep").stat().st_mtime_ns
     assert kinds == {
         "a.txt": (False, True, False),
         "deep": (True, False, False),

@@ -29,6 +29,8 @@ _FOLDER_FLAGS = _FILE_FLAGS | getattr(os, "O_DIRECTORY", 0)
 # Where descriptors of folders can be opened from, every step of a path is checked while it is taken.
 HAS_DESCRIPTOR_WALK = os.open in os.supports_dir_fd and os.scandir in os.supports_fd and hasattr(os, "O_NOFOLLOW")
 
+_TELLS_FOLDERS = os.name != "nt"  # there a junction passes for a folder until it is looked at
+
 LINK = "a link, which is not followed"
 NOT_REGULAR = "not a regular file"
 TOO_LARGE = "too large"
@@ -39,25 +41,27 @@ TOO_DEEP = "nested too deeply"
 
 
 class Entry(NamedTuple):
-    """One name in a folder, and what `lstat` says about it."""
+    """One name in a folder, and what `lstat` says about it; of a folder only that it is one."""
 
     name: str
-    status: os.stat_result
+    mode: int
+    size_bytes: int = 0
+    mtime_ns: int = 0
 
     @property
     def is_folder(self) -> bool:
         """Whether it is a folder, and no link to one."""
-        return stat.S_ISDIR(self.status.st_mode)
+        return stat.S_ISDIR(self.mode)
 
     @property
     def is_file(self) -> bool:
         """Whether it is a regular file, and no link to one."""
-        return stat.S_ISREG(self.status.st_mode)
+        return stat.S_ISREG(self.mode)
 
     @property
     def is_link(self) -> bool:
         """Whether it is a link, dangling or not; on Windows also a junction."""
-        return _is_link(self.status)
+        return stat.S_ISLNK(self.mode)
 
 
 def read_below(root: Path | str, path: str, max_bytes: int) -> bytes:
@@ -155,20 +159,17 @@ class FileTree:
 
     def entries(self, folder: str = "") -> list[Entry]:
         """What is in a folder, by name; "" is the root. Raises FileRefused when it cannot be listed."""
+        return self.listing(folder)[1]
+
+    def listing(self, folder: str = "") -> tuple[os.stat_result, list[Entry]]:
+        """What `stat` said about a folder before it was listed, and what is in it."""
         folders = _parts(folder) if folder else []
         try:
             if self._by_descriptor:
-                return _listed(self._enter(folders))
-            return _listed(self._checked(folders))
-        except (OSError, ValueError) as exc:
-            raise FileRefused(folder, _reason(exc)) from None
-
-    def folder_status(self, folder: str = "") -> os.stat_result:
-        """What `stat` says about a folder that no link leads to; "" is the root."""
-        try:
-            if self._by_descriptor:
-                return os.fstat(self._enter(_parts(folder) if folder else []))
-            return os.lstat(self._checked(_parts(folder) if folder else []))
+                descriptor = self._enter(folders)
+                return os.fstat(descriptor), _listed(descriptor)
+            path = self._checked(folders)
+            return os.lstat(path), _listed(path)
         except (OSError, ValueError) as exc:
             raise FileRefused(folder, _reason(exc)) from None
 
@@ -268,15 +269,16 @@ def _listed(folder: int | str) -> list[Entry]:
     with os.scandir(folder) as entries:
         for entry in entries:
             try:
-                found.append(Entry(entry.name, entry.stat(follow_symlinks=False)))
+                if _TELLS_FOLDERS and entry.is_dir(follow_symlinks=False):
+                    found.append(Entry(entry.name, stat.S_IFDIR))
+                    continue
+                status = entry.stat(follow_symlinks=False)
             except OSError:  # gone since it was listed
                 continue
-    found.sort(key=_by_name)
+            mode = stat.S_IFLNK if _is_link(status) else status.st_mode
+            found.append(Entry(entry.name, mode, status.st_size, status.st_mtime_ns))
+    found.sort()
     return found
-
-
-def _by_name(entry: Entry) -> str:
-    return entry.name
 
 
 def _is_link(status: os.stat_result) -> bool:

@@ -66,8 +66,9 @@ class _Group:
         """Those that match, of texts that each stand between two zero bytes."""
         if self.any_of is None:
             self.any_of = compile_globs(b"\\x00(?:" + b"|".join(rule.regex for rule in self.rules) + b")\\x00")
-        for match in self.any_of.finditer(listed):
-            yield match.group()[1:-1]
+        if self.any_of.search(listed):  # which costs half as much as looking for all of them
+            for match in self.any_of.finditer(listed):
+                yield match.group()[1:-1]
 
     def last_match(self, text: bytes, after: int, *, is_folder: bool) -> int:
         """The number of the last rule that matches and comes after rule `after`; otherwise `after`."""

@@ -197,8 +197,7 @@ class _Walker:
         seen_at_ns = time.time_ns()
         folder = place.folder
         try:
-            mtime_ns = self._tree.folder_status(folder).st_mtime_ns
-            entries = self._tree.entries(folder)
+            status, entries = self._tree.listing(folder)
         except FileRefused as refused:
             self._found.refused[TOO_DEEP if refused.reason == TOO_DEEP else "unreadable"] += 1
             return []
@@ -206,7 +205,7 @@ class _Walker:
         if folder and _VENV_MARK in names:
             return []
         if _is_unicode(folder):
-            self._found.folders[folder] = 0 if is_racy(mtime_ns, seen_at_ns) else mtime_ns
+            self._found.folders[folder] = 0 if is_racy(status.st_mtime_ns, seen_at_ns) else status.st_mtime_ns
         place = self._entered(place, names)
         spoken_of = place.ignores.may_match(folder, names) | place.own_ignores.may_match(folder, names)
         inner = (self._take_in(place, entry, is_spoken_of=entry.name in spoken_of) for entry in reversed(entries))
@@ -265,7 +264,7 @@ class _Walker:
         elif not _is_unicode(path):
             refused["name is not unicode"] += 1
         else:
-            self._found.files[path] = Stamp(entry.status.st_size, entry.status.st_mtime_ns)
+            self._found.files[path] = Stamp(entry.size_bytes, entry.mtime_ns)
 
 
 def _shown(path: str) -> str:
