@@ -45,7 +45,7 @@ class App:
         self.config = config
         mend_folder(config.home)
         self.workers = Workers()
-        self.projects = Projects(config.home, PROJECT, (CodeIndexer(), GraphIndexer()))
+        self.projects = Projects(config.home, PROJECT, (CodeIndexer(), GraphIndexer()), workers=self.workers)
 
     def tools(self) -> tuple[Tool, ...]:
         """The tools of the enabled toolsets."""
@@ -97,7 +97,7 @@ class App:
         from deltos.domains.code.search import CodeSearch
         from deltos.store.code import CodeStore
 
-        return CodeSearch(CodeStore(index.database), index.project.root)
+        return CodeSearch(CodeStore(index.database), index.project.root, workers=index.workers)
 
     def graph_search(self, index: ProjectIndex) -> GraphSearch:
         """Questions about one project's graph."""
@@ -226,7 +226,8 @@ class App:
             self.docs.library.crawls.resume()
 
     def close(self) -> None:
-        """Stop background work and close all files."""
+        """Stop background work and close all files. Whoever waits for a child stops waiting first."""
+        self.workers.close()
         self.projects.close()
         if "docs" in self.__dict__:
             self.docs.library.crawls.stop()

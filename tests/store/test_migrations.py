@@ -7,7 +7,12 @@ from deltos.store.migrations import LIBRARY, PROJECT
 
 
 def test_the_steps_of_each_kind_of_file_keep_their_order() -> None:
-    assert [step.name for step in PROJECT] == ["project-001-files", "code-001-chunks", "graph-001-symbols-and-edges"]
+    assert [step.name for step in PROJECT] == [
+        "project-001-files",
+        "code-001-chunks",
+        "graph-001-symbols-and-edges",
+        "project-002-failures",
+    ]
     assert [step.name for step in LIBRARY] == [
         "docs-001-sources", "docs-002-index", "apis-1", "docs_chunk-vectors-001", "stopped-001",
     ]  # fmt: skip

@@ -1,13 +1,14 @@
-"""A tiny indexer that keeps whole files, and one that dies over some of them."""
+"""A tiny indexer that keeps whole files, and one beside it that loops, starves or dies over some of them."""
 
 from __future__ import annotations
 
 import os
+import re
 import signal
 from typing import TYPE_CHECKING
 
 from deltos.model import Project
-from deltos.store.project import PROJECT_001
+from deltos.store.project import PROJECT_001, PROJECT_002
 from deltos.store.sqlite import Database, Migration
 from deltos.workspace.project_index import ProjectIndex
 
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     import sqlite3
     from pathlib import Path
 
+    from deltos.isolated.process import Workers
     from deltos.workspace.indexer import Changes, Indexer, ParsedFile
 
 TEXTS = Migration(
@@ -23,7 +25,11 @@ TEXTS = Migration(
     CREATE TABLE settled (path TEXT PRIMARY KEY);""",
 )
 FAILING = b"this file makes the indexer raise"
+# What the picky indexer cannot stand.
+BAD = b"this file makes the picky indexer raise"
 DEADLY = b"this file kills the process that reads it"
+ENDLESS = b"this file is read for ever"
+GREEDY = b"this file takes all memory"
 
 
 class TextIndexer:
@@ -40,8 +46,6 @@ class TextIndexer:
         self.extracted.append(file.path)
         if FAILING in file.data:
             raise ValueError("a bad file")
-        if DEADLY in file.data:
-            os.kill(os.getpid(), signal.SIGKILL)
         return file.data.decode()
 
     def write(self, connection: sqlite3.Connection, file_id: int, path: str, facts: str) -> int:
@@ -59,13 +63,65 @@ class TextIndexer:
         connection.executemany("INSERT OR REPLACE INTO settled VALUES (?)", [(path,) for path in changes.written])
 
 
+class PickyIndexer:
+    """Counts lines, but not of files that it loops, starves or dies over. Writes down each attempt.
+
+    Over a file that names a second trouble, it has that even where the file is plain text to it.
+    """
+
+    name = "picky"
+    version = 1
+
+    def __init__(self, log: Path) -> None:
+        self._log = log
+
+    def extract(self, file: ParsedFile) -> int:
+        """The number of lines."""
+        with self._log.open("a") as log:
+            log.write(f"{file.path}\n")
+        if file.language is not None or b"always" in file.data:
+            _suffer(file.data)
+        return file.data.count(b"\n")
+
+    def write(self, connection: sqlite3.Connection, file_id: int, path: str, facts: int) -> int:
+        """Store nothing."""
+        return 1
+
+    def remove(self, connection: sqlite3.Connection, file_id: int) -> None:
+        """Forget nothing."""
+
+    def finish(self, connection: sqlite3.Connection, changes: Changes) -> None:
+        """Keep a list of what has been settled."""
+        connection.executemany("DELETE FROM settled WHERE path = ?", [(path,) for path in changes.removed])
+
+
+def _suffer(data: bytes) -> None:
+    if BAD in data:
+        raise ValueError("a bad file")
+    if DEADLY in data:
+        os.kill(os.getpid(), signal.SIGKILL)
+    if ENDLESS in data:
+        re.match(r"(a*)*b", "a" * 60)  # in C, never letting go of the interpreter
+    if GREEDY in data:
+        _ = [bytearray(1 << 28) for _ in range(10_000)]
+
+
 def open_index(
-    home: Path, root: Path, *indexers: Indexer, first_index_seconds: float = 60.0, busy_timeout_seconds: float = 15.0
+    home: Path,
+    root: Path,
+    *indexers: Indexer,
+    first_index_seconds: float = 60.0,
+    busy_timeout_seconds: float = 15.0,
+    workers: Workers | None = None,
 ) -> ProjectIndex:
     """The index of a folder, kept below `home`."""
-    database = Database(home / "index.db", [PROJECT_001, TEXTS], busy_timeout_seconds=busy_timeout_seconds)
+    database = Database(home / "index.db", [PROJECT_001, PROJECT_002, TEXTS], busy_timeout_seconds=busy_timeout_seconds)
     return ProjectIndex(
-        Project(root, "test"), database, indexers or (TextIndexer(),), first_index_seconds=first_index_seconds
+        Project(root, "test"),
+        database,
+        indexers or (TextIndexer(),),
+        first_index_seconds=first_index_seconds,
+        workers=workers,
     )
 
 

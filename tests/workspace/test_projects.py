@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from deltos.errors import BadArgument, NotFound
-from deltos.store.project import PROJECT_001
+from deltos.store.project import PROJECT_001, PROJECT_002
 from deltos.workspace.projects import Projects
 from deltos.workspace.registry import index_path, known_indexes
 from tests.repositories import git, make_repository, write_files
@@ -23,7 +23,7 @@ FILES = {"a.py": "a = 1\n"}
 @pytest.fixture
 def projects(tmp_path: Path) -> Iterator[Projects]:
     # a folder whose name means something in an address
-    projects = Projects(tmp_path / "ho?me #1%41", [PROJECT_001, TEXTS], [TextIndexer()])
+    projects = Projects(tmp_path / "ho?me #1%41", [PROJECT_001, PROJECT_002, TEXTS], [TextIndexer()])
     yield projects
     projects.close()
 

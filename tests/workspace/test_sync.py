@@ -10,9 +10,8 @@ import pytest
 from deltos.errors import Cancelled, NothingToIndex
 from deltos.progress import Silent
 from deltos.workspace import sync
-from deltos.workspace.extract import PARALLEL_BYTES
 from tests.repositories import write_files
-from tests.workspace.indexers import DEADLY, FAILING, TextIndexer, open_index, settled, texts
+from tests.workspace.indexers import FAILING, TextIndexer, open_index, settled, texts
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -48,12 +47,6 @@ def age(root: Path) -> None:
     for path in root.rglob("*"):
         if path.is_file() and not path.is_symlink():
             os.utime(path, (LONG_AGO, LONG_AGO))
-
-
-def many_files(size: int = PARALLEL_BYTES) -> dict[str, str | bytes]:
-    """So much source that it is extracted in processes."""
-    line = "some_value = another_value + 1\n"
-    return {f"many/f{n}.txt": f"# file {n}\n" + line * 700 for n in range(size // (700 * len(line)) + 1)}
 
 
 def test_a_first_index_holds_every_file(index: ProjectIndex) -> None:
@@ -175,13 +168,18 @@ def test_one_bad_file_is_reported_and_the_others_are_indexed(index: ProjectIndex
     assert set(texts(index)) == set(FILES)
 
 
-def test_a_bad_file_is_tried_again_once_it_changed(index: ProjectIndex, root: Path) -> None:
+def test_a_bad_file_is_tried_again_once_it_changed(index: ProjectIndex, root: Path, indexer: TextIndexer) -> None:
     write_files(root, {"bad.py": FAILING})
     age(root)
     index.index()
-    assert index.index().errors == []
+    indexer.extracted.clear()
+    assert index.index().errors == ["bad.py: ValueError: a bad file"]
+    os.utime(root / "bad.py")  # another stamp, the same content
+    assert index.index().errors == ["bad.py: ValueError: a bad file"]
+    assert indexer.extracted == []
     write_files(root, {"bad.py": "good = 1\n"})
-    assert index.index().written == {"bad.py"}
+    report = index.index()
+    assert (report.written, report.errors) == ({"bad.py"}, [])
 
 
 class Meddler(Silent):
@@ -221,24 +219,6 @@ def test_a_file_that_changes_while_indexing_is_read_again_next_time(index: Proje
     assert texts(index)["many/f000.py"] == "n = 'changed'\n"
 
 
-def test_much_source_is_extracted_in_processes(index: ProjectIndex, root: Path, indexer: TextIndexer) -> None:
-    files = many_files()
-    write_files(root, files)
-    report = index.index()
-    assert report.written == set(FILES) | set(files)
-    assert indexer.extracted == []  # not in this process
-    assert texts(index)["many/f0.txt"] == files["many/f0.txt"]
-
-
-def test_files_that_kill_their_worker_are_named_and_the_others_are_indexed(index: ProjectIndex, root: Path) -> None:
-    files = many_files()
-    write_files(root, files | {"many/deadly1.txt": DEADLY, "many/deadly2.txt": DEADLY})
-    report = index.index()
-    assert sorted(report.errors) == ["many/deadly1.txt: parser crashed", "many/deadly2.txt: parser crashed"]
-    assert report.skipped_by_reason == {"parser crashed": 2}
-    assert set(texts(index)) == set(FILES) | set(files)
-
-
 class Impatient(Silent):
     """Cancels after the first step."""
 
@@ -276,10 +256,3 @@ def test_an_unfinished_first_index_of_another_version_is_not_gone_on_with(
     assert index.index().removed == set()
     assert set(texts(index)) == set(FILES) | set(files)
     assert index.store.meta("indexers") == "text=2"
-
-
-def test_a_cancelled_run_in_processes_ends_them(index: ProjectIndex, root: Path) -> None:
-    write_files(root, many_files(4 * PARALLEL_BYTES))
-    with pytest.raises(Cancelled):
-        index.index(progress=Impatient())
-    assert not index.store.meta("complete")

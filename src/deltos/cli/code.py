@@ -44,11 +44,13 @@ def _search(arguments: argparse.Namespace) -> int:
     with opened_app() as app:
         index = app.projects.at(Path(arguments.project))
         scope = scope_of(index.project.root, arguments.directory, arguments.type)
-        index.freshen(progress=bar, wait_seconds=float("inf"))
+        freshness = index.freshen(progress=bar, wait_seconds=float("inf"))
         bar.clear()
         search = app.code_search(index)
         if arguments.batch:
             return _answer_batch(search, scope, arguments.batch, limit)
+        for note in () if arguments.json else freshness.notes_about("code"):
+            print(note)
         return _answer_one(search, scope, arguments, limit)
 
 

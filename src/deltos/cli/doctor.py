@@ -104,6 +104,15 @@ def _grammars() -> Finding:
     return Finding("grammars", ok=not problems, detail="; ".join(problems) or f"all {count} load and parse")
 
 
+def _unread(path: Path) -> list[str]:
+    """What an index knows to be missing from it."""
+    from deltos.store.project import glance
+    from deltos.workspace.failures import summaries
+
+    seen = glance(path) if path.parent.name == "projects" else None
+    return summaries(seen.failures) if seen else []
+
+
 def _indexes(home: Path) -> Iterator[Finding]:
     from deltos.errors import DeltosError
     from deltos.store.sqlite import check_file
@@ -115,7 +124,7 @@ def _indexes(home: Path) -> Iterator[Finding]:
             problems = check_file(path)
         except DeltosError as exc:
             problems = [exc.message]
-        detail = f"{'; '.join(problems)}. {advice}" if problems else "sound"
+        detail = f"{'; '.join(problems)}. {advice}" if problems else "; ".join(["sound", *_unread(path)])
         yield Finding(f"index {path.name}", ok=not problems, detail=detail)
     for path in sorted(home.glob("**/*.corrupt-*")):
         if not path.name.endswith(("-wal", "-shm")):

@@ -185,9 +185,10 @@ def _opened(arguments: argparse.Namespace) -> Iterator[tuple[GraphSearch, Page, 
     bar = ProgressBar()
     with opened_app() as app:
         index = app.projects.at(Path(arguments.project))
-        index.freshen(progress=bar, wait_seconds=float("inf"))
+        freshness = index.freshen(progress=bar, wait_seconds=float("inf"))
         bar.clear()
-        yield app.graph_search(index), Page(token_budget=app.config.token_budget), app.links
+        page = Page(token_budget=app.config.token_budget, notes=freshness.notes_about("graph"))
+        yield app.graph_search(index), page, app.links
 
 
 def _symbol(row: SymbolRow) -> JsonObject:

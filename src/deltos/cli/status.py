@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from datetime import datetime
 from typing import TYPE_CHECKING
 
@@ -20,6 +21,7 @@ def add_commands(subparsers: Subparsers) -> None:
 
 
 def _status(arguments: argparse.Namespace) -> int:
+    from deltos.workspace.failures import summaries
     from deltos.workspace.registry import known_indexes
 
     with opened_app() as app:
@@ -33,10 +35,12 @@ def _status(arguments: argparse.Namespace) -> int:
             print("no project is indexed yet; run `deltos index` in a repository")
         for index in indexes:
             print(_line(index))
+            for summary in summaries(index.failures):
+                print(f"  {summary}")
     return 0
 
 
-def _as_data(index: KnownIndex) -> dict[str, str | int | float | bool]:
+def _as_data(index: KnownIndex) -> dict[str, object]:
     return {
         "project_id": index.project_id,
         "root": str(index.root),
@@ -45,6 +49,7 @@ def _as_data(index: KnownIndex) -> dict[str, str | int | float | bool]:
         "synced_at": index.synced_at,
         "database": str(index.database),
         "bytes": index.database.stat().st_size,
+        "failures": [asdict(failure) for failure in index.failures],
     }
 
 

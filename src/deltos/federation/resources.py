@@ -48,7 +48,10 @@ class Resources:
         index = self.projects.at(call.session.project_root())
         return index.answer(
             lambda freshness: "\n".join(
-                [*freshness.notes, render_overview(index, GraphReader(index.database), token_budget=self.token_budget)]
+                [
+                    *freshness.notes_about(),
+                    render_overview(index, GraphReader(index.database), token_budget=self.token_budget),
+                ]
             ),
             progress=call.progress,
         )

@@ -105,9 +105,9 @@ class Worker:
     def _cause_of_death(self, limits: Limits) -> ReadingStopped:
         code = self._process.wait()
         if self._timed_out:
-            return TookTooLong(f"reading it took more than {limits.wall_seconds:g} s")
+            return TookTooLong(f"reading it took more than {limits.wall_seconds:.3g} s")
         if sys.platform != "win32" and code == -signal.SIGPROF:
-            return TookTooLong(f"reading it took more than {limits.cpu_seconds:g} s of CPU time")
+            return TookTooLong(f"reading it took more than {limits.cpu_seconds:.3g} s of CPU time")
         return ParserCrashed(f"the parser crashed ({_exit_name(code)})")
 
 
@@ -136,11 +136,29 @@ class Workers:
     def run(self, function: Callable[..., _T], *arguments: Any, limits: Limits) -> _T:
         """What `function(*arguments)` returns or raises in a child; raises ReadingStopped when it had to be ended."""
         *common, item = arguments
-        with self._turn():
-            (reply,) = self._replies(function, tuple(common), [(item, limits)], _Job())
+        (reply,) = self.run_each(function, tuple(common), [item], lambda _: limits)
         if reply.error is not None:
             raise reply.error
         return cast("_T", reply.value)
+
+    def run_each(
+        self,
+        function: Callable[..., Any],
+        common: tuple[Any, ...],
+        items: Sequence[_Item],
+        limits: Callable[[_Item], Limits],
+    ) -> list[Reply]:
+        """What came of `function(*common, item)` for each item, one after the other in a child."""
+        with self._turn():
+            return self._replies(function, common, [(item, limits(item)) for item in items], _Job())
+
+    def start_ahead(self, function: Callable[..., Any], *common: Any) -> None:
+        """Have a child that is idle, with `function` and what it needs imported, by the time that it is wanted."""
+        with self._change:
+            if self._idle or self._closed:
+                return
+        with self._worker(_Job(), fresh=True) as worker:
+            worker.ask(Request(function, common, ()))
 
     def run_batches(
         self,

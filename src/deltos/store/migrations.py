@@ -7,9 +7,9 @@ from deltos.store.code import CODE_001
 from deltos.store.docs import DOCS_001
 from deltos.store.docs_index import DOCS_002
 from deltos.store.graph import GRAPH_001
-from deltos.store.project import PROJECT_001
+from deltos.store.project import PROJECT_001, PROJECT_002
 from deltos.store.stopped import STOPPED_001
 from deltos.store.vectors import DOCS_VECTORS
 
-PROJECT = (PROJECT_001, CODE_001, GRAPH_001)
+PROJECT = (PROJECT_001, CODE_001, GRAPH_001, PROJECT_002)
 LIBRARY = (DOCS_001, DOCS_002, *APIS, DOCS_VECTORS, STOPPED_001)

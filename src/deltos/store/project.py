@@ -39,6 +39,23 @@ PROJECT_001 = Migration(
     """,
 )
 
+PROJECT_002 = Migration(
+    "project-002-failures",
+    """
+    ALTER TABLE skipped ADD COLUMN hash BLOB NOT NULL DEFAULT x'';
+    ALTER TABLE skipped ADD COLUMN failure TEXT NOT NULL DEFAULT '';
+    CREATE INDEX skipped_failure ON skipped (path) WHERE failure <> '';
+    CREATE TABLE failure (
+        file_id INTEGER NOT NULL,
+        indexer TEXT NOT NULL,
+        reason TEXT NOT NULL,
+        PRIMARY KEY (file_id, indexer)
+    ) WITHOUT ROWID;
+    """,
+)
+_FAILURES = """SELECT path, indexer, failure.reason FROM failure JOIN file ON file.id = file_id
+               UNION ALL SELECT path, '', failure FROM skipped WHERE failure <> '' ORDER BY path, indexer"""
+
 
 @dataclass(frozen=True, slots=True)
 class SeenStamp:
@@ -72,11 +89,31 @@ class FileRecord:
 
 @dataclass(frozen=True, slots=True)
 class SkippedFile:
-    """A file that is not indexed, and why."""
+    """A file that is not indexed, and why. One that could not be read has a `hash`; `failure` says what happened."""
 
     path: str
     reason: str
     stamp: SeenStamp
+    hash: bytes = b""
+    failure: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """A file that an indexer could not read; none could where no indexer is named."""
+
+    path: str
+    indexer: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Glance:
+    """What a project file tells without being opened for work."""
+
+    facts: dict[str, str]
+    files: int
+    failures: list[Failure]
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,8 +157,15 @@ class ProjectStore:
     def skipped(self) -> dict[str, SkippedFile]:
         """All skipped files by path."""
         with self.database.snapshot() as connection:
-            rows = connection.execute("SELECT path, reason, size, mtime_ns, seen_at_ns FROM skipped").fetchall()
-        return {row[0]: SkippedFile(row[0], row[1], SeenStamp(*row[2:])) for row in rows}
+            rows = connection.execute(
+                "SELECT path, reason, hash, failure, size, mtime_ns, seen_at_ns FROM skipped"
+            ).fetchall()
+        return {row[0]: SkippedFile(row[0], row[1], SeenStamp(*row[4:]), row[2], row[3]) for row in rows}
+
+    def failures(self) -> list[Failure]:
+        """What could not be read, by path and indexer."""
+        with self.database.snapshot() as connection:
+            return _failures(connection)
 
     def stamps(self) -> dict[str, SeenStamp]:
         """The stamps of all files, indexed or skipped, by path."""
@@ -177,7 +221,8 @@ class ProjectStore:
         return cursor.lastrowid or 0  # never 0 after an insert; RETURNING is many times slower
 
     def remove_file(self, connection: sqlite3.Connection, file_id: int) -> None:
-        """Delete a file's row."""
+        """Delete a file's row, and what failed over it."""
+        connection.execute("DELETE FROM failure WHERE file_id = ?", (file_id,))
         connection.execute("DELETE FROM file WHERE id = ?", (file_id,))
 
     def touch_file(self, connection: sqlite3.Connection, file_id: int, stamp: SeenStamp) -> None:
@@ -191,9 +236,14 @@ class ProjectStore:
         """Record a file that is not indexed."""
         stamp = file.stamp
         connection.execute(
-            "INSERT OR REPLACE INTO skipped VALUES (?, ?, ?, ?, ?)",
-            (file.path, file.reason, stamp.size, stamp.mtime_ns, stamp.seen_at_ns),
+            """INSERT OR REPLACE INTO skipped (path, reason, size, mtime_ns, seen_at_ns, hash, failure)
+               VALUES (?, ?, ?, ?, ?, ?, ?)""",
+            (file.path, file.reason, stamp.size, stamp.mtime_ns, stamp.seen_at_ns, file.hash, file.failure),
         )
+
+    def add_failures(self, connection: sqlite3.Connection, file_id: int, reasons: Iterable[tuple[str, str]]) -> None:
+        """Record which indexers could not read a file, each with its reason."""
+        connection.executemany("INSERT INTO failure VALUES (?, ?, ?)", [(file_id, *reason) for reason in reasons])
 
     def forget_skipped(self, connection: sqlite3.Connection, paths: Iterable[str]) -> None:
         """Drop files from the list of skipped ones."""
@@ -205,11 +255,17 @@ class ProjectStore:
         connection.executemany("INSERT INTO folder VALUES (?, ?)", folders.items())
 
 
-def glance(path: Path) -> tuple[dict[str, str], int] | None:
-    """The facts that a project file records and how many files it holds; None when it is unreadable."""
+def glance(path: Path) -> Glance | None:
+    """What a project file tells about itself; None when it is unreadable."""
     try:
         with closing(connect_read_only(path)) as connection:
             facts = dict(connection.execute("SELECT key, value FROM meta").fetchall())
-            return facts, connection.execute("SELECT COUNT(*) FROM file").fetchone()[0]
+            count = connection.execute("SELECT COUNT(*) FROM file").fetchone()[0]
+            has_failures = connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'failure'").fetchone()
+            return Glance(facts, count, _failures(connection) if has_failures else [])
     except sqlite3.Error:
         return None
+
+
+def _failures(connection: sqlite3.Connection) -> list[Failure]:
+    return [Failure(*row) for row in connection.execute(_FAILURES)]

@@ -1,11 +1,11 @@
-"""Read, parse and extract files: the part of indexing that touches no database. Leaves processes to `workers`."""
+"""Read, parse and extract one file: runs in a child process and touches no database. Leaves children to `batches`."""
 
 from __future__ import annotations
 
 import hashlib
 import time
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any
 
 from deltos.files import FileTree
 from deltos.workspace.admission import Admitted, admit
@@ -13,22 +13,19 @@ from deltos.workspace.indexer import Indexer, ParsedFile
 from deltos.workspace.walk import Stamp, stamp
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Sequence
+    from collections.abc import Sequence
     from pathlib import Path
 
     import tree_sitter
 
     from deltos.languages.table import Language
 
-BATCH_BYTES = 400_000
-BATCH_FILES = 64
-# Below this much source, starting processes costs more than it saves.
-PARALLEL_BYTES = 1_500_000
+_REASON_CHARACTERS = 200
 
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A file that may have changed; `known_hash` is what was indexed of it, empty when nothing was."""
+    """A file that may have changed; `known_hash` is what was read of it before, empty when nothing was."""
 
     path: str
     stamp: Stamp
@@ -37,7 +34,11 @@ class Candidate:
 
 @dataclass(frozen=True, slots=True)
 class Extracted:
-    """What came of one candidate: facts per indexer, or a reason to skip it, or neither if its content is unchanged."""
+    """What came of one candidate: facts per indexer, or a reason to skip it, or neither if its content is unchanged.
+
+    `failures` are the names of indexers that could not read the file, each with its reason. Their facts are those of
+    plain text; None where even that failed. `failure` is why a file is skipped that ought to have been read.
+    """
 
     path: str
     stamp: Stamp
@@ -46,29 +47,45 @@ class Extracted:
     language: str = ""
     lines: int = 0
     facts: tuple[Any, ...] | None = None
+    failures: tuple[tuple[str, str], ...] = ()
     skip_reason: str = ""
-    error: str = ""
+    failure: str = ""
 
 
-Batch: TypeAlias = "list[Candidate]"
+def extract_file(root: Path, indexers: Sequence[Indexer], candidate: Candidate, *, as_text: bool = False) -> Extracted:
+    """Extract one candidate here and now; `as_text` without its language."""
+    blank, admitted = _look(root, candidate)
+    if admitted is None or blank.hash == candidate.known_hash:
+        return blank
+    language = None if as_text else admitted.language
+    try:
+        file = parse_file(blank.path, Admitted(admitted.data, language))
+        broken = ""
+    except MemoryError:
+        raise
+    except Exception as exc:  # noqa: BLE001 (whatever is wrong with one file must not stop the run: it is reported)
+        file, broken = ParsedFile(blank.path, admitted.data, None, None), _reason(exc)
+    read = [_read(indexer, file, broken) for indexer in indexers]
+    failures = tuple((indexer.name, reason) for indexer, (_, reason) in zip(indexers, read, strict=True) if reason)
+    if failures and all(facts is None for facts, _ in read):
+        return replace(blank, skip_reason="failed", failure=failures[0][1], failures=failures)
+    return replace(
+        blank,
+        language=admitted.language.name if admitted.language else "",
+        lines=file.data.count(b"\n") + (not file.data.endswith(b"\n")),
+        facts=tuple(facts for facts, _ in read),
+        failures=failures,
+    )
 
 
-def extract_all(root: Path, candidates: Sequence[Candidate], indexers: Sequence[Indexer]) -> Generator[list[Extracted]]:
-    """Extract every candidate, batch by batch in any order; in processes when there is much to do."""
-    batches = _batches(candidates)
-    if sum(candidate.stamp.size for candidate in candidates) < PARALLEL_BYTES or len(batches) < 2:
-        for batch in batches:
-            yield extract_batch(root, batch, indexers)
-    else:
-        from deltos.workspace.workers import extract_in_processes  # deferred: small changes need no processes
-
-        yield from extract_in_processes(root, batches, tuple(indexers))
+def extract_as_text(root: Path, indexers: Sequence[Indexer], candidate: Candidate) -> Extracted:
+    """Extract one candidate without its language."""
+    return extract_file(root, indexers, candidate, as_text=True)
 
 
-def extract_batch(root: Path, batch: Sequence[Candidate], indexers: Sequence[Indexer]) -> list[Extracted]:
-    """Extract some candidates here and now."""
-    with FileTree(root) as tree:
-        return [_extract(tree, candidate, indexers) for candidate in batch]
+def look_at(root: Path, candidate: Candidate) -> Extracted:
+    """A candidate's stamp and hash as they are now, without reading anything into it."""
+    return _look(root, candidate)[0]
 
 
 def parse_file(path: str, admitted: Admitted) -> ParsedFile:
@@ -76,32 +93,36 @@ def parse_file(path: str, admitted: Admitted) -> ParsedFile:
     return ParsedFile(path, admitted.data, admitted.language, _tree(admitted.language, admitted.data))
 
 
-def _extract(tree: FileTree, candidate: Candidate, indexers: Sequence[Indexer]) -> Extracted:
+def _look(root: Path, candidate: Candidate) -> tuple[Extracted, Admitted | None]:
+    """The candidate as it is now, with its content if that is worth indexing, else with the reason why not."""
     seen_at_ns = time.time_ns()
-    current = stamp(tree, candidate.path)
-    if current is None:
-        return Extracted(candidate.path, candidate.stamp, seen_at_ns, skip_reason="vanished")
+    with FileTree(root) as tree:
+        current = stamp(tree, candidate.path)
+        if current is None:
+            return Extracted(candidate.path, candidate.stamp, seen_at_ns, skip_reason="vanished"), None
+        admitted = admit(tree, candidate.path, current.size)
     blank = Extracted(candidate.path, current, seen_at_ns)
-    admitted = admit(tree, candidate.path, current.size)
     if isinstance(admitted, str):
-        return replace(blank, skip_reason=admitted)
-    digest = hashlib.sha256(admitted.data).digest()
-    if digest == candidate.known_hash:
-        return replace(blank, hash=digest)
-    try:
-        return _parse(replace(blank, hash=digest), admitted, indexers)
-    except Exception as exc:  # noqa: BLE001 (whatever is wrong with one file must not stop the run: it is reported)
-        return replace(blank, skip_reason="failed", error=f"{type(exc).__name__}: {exc}")
+        return replace(blank, skip_reason=admitted), None
+    return replace(blank, hash=hashlib.sha256(admitted.data).digest()), admitted
 
 
-def _parse(blank: Extracted, admitted: Admitted, indexers: Sequence[Indexer]) -> Extracted:
-    file = parse_file(blank.path, admitted)
-    return replace(
-        blank,
-        language=file.language.name if file.language else "",
-        lines=file.data.count(b"\n") + (not file.data.endswith(b"\n")),
-        facts=tuple(indexer.extract(file) for indexer in indexers),
-    )
+def _read(indexer: Indexer, file: ParsedFile, broken: str) -> tuple[Any, str]:
+    """An indexer's facts, and why they are only those of plain text, or none at all."""
+    reason = broken
+    for attempt in (file, ParsedFile(file.path, file.data, None, None)):
+        try:
+            return indexer.extract(attempt), reason
+        except MemoryError:
+            raise
+        except Exception as exc:  # noqa: BLE001 (each indexer fails alone, and is named)
+            reason = reason or _reason(exc)
+    return None, reason
+
+
+def _reason(exc: Exception) -> str:
+    said = " ".join(str(exc).split())
+    return f"{type(exc).__name__}: {said}"[:_REASON_CHARACTERS]
 
 
 def _tree(language: Language | None, data: bytes) -> tree_sitter.Tree | None:
@@ -112,16 +133,3 @@ def _tree(language: Language | None, data: bytes) -> tree_sitter.Tree | None:
     )  # deferred: loads the parser library only where something is parsed
 
     return parse(language, data)
-
-
-def _batches(candidates: Sequence[Candidate]) -> list[Batch]:
-    """Groups of similar cost; neighbours stay together."""
-    batches: list[Batch] = []
-    size = BATCH_BYTES
-    for candidate in candidates:
-        if size >= BATCH_BYTES or len(batches[-1]) >= BATCH_FILES:
-            batches.append([])
-            size = 0
-        batches[-1].append(candidate)
-        size += candidate.stamp.size
-    return batches

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, TypeVar
 
 from deltos.errors import Cancelled, StoreCorrupt
@@ -13,6 +13,8 @@ from deltos.progress import Progress, Silent
 from deltos.store.lock import try_lock
 from deltos.store.project import ProjectStore
 from deltos.workspace.background import POLL_SECONDS, BackgroundRun
+from deltos.workspace.batches import warm_up
+from deltos.workspace.failures import failure_notes
 from deltos.workspace.sync import Plan, SyncReport, carry_out, make_plan, versions
 from deltos.workspace.watch import Watch
 
@@ -20,7 +22,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
+    from deltos.isolated.process import Workers
     from deltos.model import Project
+    from deltos.store.project import Failure
     from deltos.store.sqlite import Database
     from deltos.workspace.indexer import Indexer
 
@@ -29,18 +33,25 @@ FIRST_INDEX_SECONDS = 20.0
 # Changes up to this size are indexed within the call that notices them.
 SMALL_CHANGE_FILES = 40
 SMALL_CHANGE_BYTES = 1_500_000
-# How long a call waits for another process that is indexing the same project.
+# How long a call waits for another process, or another call, that is indexing the same project.
 OTHER_PROCESS_SECONDS = 2.0
+OTHER_CALL_SECONDS = 2.0
+_BEING_REINDEXED = "Note: another call or process is re-indexing; very recent edits may be missing."
 
 _T = TypeVar("_T")
 
 
 @dataclass(frozen=True, slots=True)
 class Freshness:
-    """How far the index can be trusted right now; the notes say so to a person."""
+    """How far the index can be trusted right now; the notes say so to a person. `failures`: what it could not read."""
 
     complete: bool
     notes: tuple[str, ...] = ()
+    failures: tuple[Failure, ...] = ()
+
+    def notes_about(self, indexer: str = "") -> tuple[str, ...]:
+        """The notes, with those on files that the indexer (any, where none is named) could not read."""
+        return (*self.notes, *failure_notes(self.failures, indexer))
 
 
 class ProjectIndex:
@@ -53,8 +64,10 @@ class ProjectIndex:
         indexers: Sequence[Indexer],
         *,
         first_index_seconds: float = FIRST_INDEX_SECONDS,
+        workers: Workers | None = None,
     ) -> None:
         self.project = project
+        self.workers = workers
         self.database = database
         self.store = ProjectStore(database)
         self._indexers = tuple(indexers)
@@ -84,15 +97,23 @@ class ProjectIndex:
 
         `wait_seconds` is how long a first index may take before the answer comes from what is ready.
         """
-        progress = progress or Silent()
+        freshness = self._freshen(progress or Silent(), wait_seconds)
+        return replace(freshness, failures=tuple(self.store.failures()))
+
+    def _freshen(self, progress: Progress, wait_seconds: float | None) -> Freshness:
         if not self.store.meta("complete"):
             return self._await_first_index(
                 progress, self._first_index_seconds if wait_seconds is None else wait_seconds
             )
         if self._watch.is_due() and not self._is_reindexing():
-            with self._turn:  # of several calls, the first absorbs the change
+            # Of several calls, the first absorbs the change; the others do not wait for a file that takes long to read.
+            if not self._turn.acquire(timeout=OTHER_CALL_SECONDS):
+                return Freshness(complete=True, notes=(*self._news(), _BEING_REINDEXED))
+            try:
                 if self._needs_sync():
                     return self._absorb_changes(progress)
+            finally:
+                self._turn.release()
         return Freshness(complete=True, notes=(*self._news(), *self._background_notes()))
 
     def close(self) -> None:
@@ -125,10 +146,12 @@ class ProjectIndex:
             return self._carry_out(self._plan(force=force), progress)
 
     def _plan(self, *, force: bool = False) -> Plan:
+        if self.workers is not None and not self.store.meta("complete"):
+            warm_up(self.project.root, self._indexers, self.workers)  # it starts while the folder is walked
         return make_plan(self.project, self.store, self._indexers, force=force)
 
     def _carry_out(self, plan: Plan, progress: Progress) -> SyncReport:
-        return carry_out(plan, self.project, self.store, self._indexers, progress=progress)
+        return carry_out(plan, self.project, self.store, self._indexers, progress=progress, workers=self.workers)
 
     def _needs_sync(self) -> bool:
         return self._watch.sees_change() or self.store.meta("indexers") != versions(self._indexers)
@@ -137,8 +160,7 @@ class ProjectIndex:
         """Index few changes at once, many in the background."""
         with self._sole_indexer(progress, wait_seconds=OTHER_PROCESS_SECONDS) as held:
             if not held:
-                note = "Note: another call or process is re-indexing; very recent edits may be missing."
-                return Freshness(complete=True, notes=(*self._news(), note))
+                return Freshness(complete=True, notes=(*self._news(), _BEING_REINDEXED))
             plan = self._plan()
             if len(plan.candidates) <= SMALL_CHANGE_FILES and plan.bytes <= SMALL_CHANGE_BYTES:
                 self._carry_out(plan, progress)

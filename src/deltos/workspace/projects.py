@@ -16,6 +16,7 @@ from deltos.workspace.registry import index_path, root_of_project
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from deltos.isolated.process import Workers
     from deltos.store.sqlite import Migration
     from deltos.workspace.indexer import Indexer
 
@@ -30,11 +31,13 @@ class Projects:
         indexers: Sequence[Indexer],
         *,
         first_index_seconds: float = FIRST_INDEX_SECONDS,
+        workers: Workers | None = None,
     ) -> None:
         self.home = home
         self._migrations = tuple(migrations)
         self._indexers = tuple(indexers)
         self._first_index_seconds = first_index_seconds
+        self._workers = workers
         self._open: dict[Path, ProjectIndex] = {}
         self._lock = threading.Lock()
 
@@ -67,7 +70,13 @@ class Projects:
 
     def _index(self, root: Path) -> ProjectIndex:
         database = Database(index_path(self.home, root), self._migrations)
-        return ProjectIndex(identify(root), database, self._indexers, first_index_seconds=self._first_index_seconds)
+        return ProjectIndex(
+            identify(root),
+            database,
+            self._indexers,
+            first_index_seconds=self._first_index_seconds,
+            workers=self._workers,
+        )
 
     def _has_id(self, folder: Path, project_id: str) -> bool:
         try:

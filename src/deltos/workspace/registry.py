@@ -9,7 +9,7 @@ from pathlib import Path
 
 from deltos.confinement import may_read
 from deltos.errors import NotFound
-from deltos.store.project import glance
+from deltos.store.project import Failure, glance
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,6 +21,7 @@ class KnownIndex:
     project_id: str
     synced_at: float
     files: int
+    failures: list[Failure]
 
 
 def index_path(home: Path, root: Path) -> Path:
@@ -50,7 +51,10 @@ def root_of_project(home: Path, project_id: str) -> Path:
 
 
 def _known(path: Path) -> KnownIndex | None:
-    facts, files = glance(path) or ({}, 0)
-    if "root" not in facts:
+    seen = glance(path)
+    if seen is None or "root" not in seen.facts:
         return None
-    return KnownIndex(path, Path(facts["root"]), facts["project_id"], float(facts["synced_at"]), files)
+    facts = seen.facts
+    return KnownIndex(
+        path, Path(facts["root"]), facts["project_id"], float(facts["synced_at"]), seen.files, seen.failures
+    )

@@ -5,12 +5,14 @@ from __future__ import annotations
 import time
 from collections import Counter
 from contextlib import closing
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from deltos.errors import Cancelled, NothingToIndex
-from deltos.store.project import FileRecord, ProjectStore, SeenStamp, SkippedFile, StoredFile
-from deltos.workspace.extract import Candidate, Extracted, extract_all
+from deltos.store.project import Failure, FileRecord, ProjectStore, SeenStamp, SkippedFile, StoredFile
+from deltos.workspace.batches import extract_all
+from deltos.workspace.extract import Candidate, Extracted
+from deltos.workspace.failures import describe
 from deltos.workspace.indexer import Changes
 from deltos.workspace.walk import Stamp, Walk, is_racy, walk
 
@@ -18,6 +20,7 @@ if TYPE_CHECKING:
     import sqlite3
     from collections.abc import Sequence
 
+    from deltos.isolated.process import Workers
     from deltos.model import Project
     from deltos.progress import Progress
     from deltos.workspace.indexer import Indexer
@@ -34,7 +37,7 @@ class SyncReport:
     pieces_written: Counter[str] = field(default_factory=Counter)
     removed: set[str] = field(default_factory=set)
     skipped_by_reason: dict[str, int] = field(default_factory=dict)
-    errors: list[str] = field(default_factory=list)
+    failures: list[Failure] = field(default_factory=list)
     notes: tuple[str, ...] = ()
 
     @property
@@ -46,6 +49,11 @@ class SyncReport:
     def files_removed(self) -> int:
         """How many files are no longer in the index."""
         return len(self.removed)
+
+    @property
+    def errors(self) -> list[str]:
+        """What could not be read, for a person."""
+        return [describe(failure) for failure in self.failures]
 
     @property
     def files_skipped(self) -> int:
@@ -81,8 +89,12 @@ def make_plan(project: Project, store: ProjectStore, indexers: Sequence[Indexer]
         )
     reread_all = force or versions(indexers) != store.meta("indexers")
     seen = {path: file.stamp for path, file in known.items()} | {path: file.stamp for path, file in skipped.items()}
+    hashes: dict[str, bytes] = {}
+    if not reread_all:
+        hashes |= {path: file.hash for path, file in skipped.items()}
+        hashes |= {path: file.hash for path, file in known.items()}
     candidates = [
-        Candidate(path, stamp, b"" if reread_all or path not in known else known[path].hash)
+        Candidate(path, stamp, hashes.get(path, b""))
         for path, stamp in found.files.items()
         if reread_all or path not in seen or is_stale(seen[path], stamp)
     ]
@@ -90,15 +102,21 @@ def make_plan(project: Project, store: ProjectStore, indexers: Sequence[Indexer]
 
 
 def carry_out(
-    plan: Plan, project: Project, store: ProjectStore, indexers: Sequence[Indexer], *, progress: Progress
+    plan: Plan,
+    project: Project,
+    store: ProjectStore,
+    indexers: Sequence[Indexer],
+    *,
+    progress: Progress,
+    workers: Workers | None,
 ) -> SyncReport:
     """Make the index equal to the disk: all of it or nothing, except a first index, which grows in steps."""
-    run = _Run(project, store, indexers, plan, progress)
+    run = _Run(project, store, indexers, plan, progress, workers)
     with store.database.write() as connection:
         run.begin(connection)
         run.extract_and_write(connection)
         run.finish(connection)
-    run.count_skipped()
+    run.sum_up()
     return run.report
 
 
@@ -124,12 +142,15 @@ class _Run:
         indexers: Sequence[Indexer],
         plan: Plan,
         progress: Progress,
+        workers: Workers | None,
     ) -> None:
         self._project = project
         self._store = store
         self._indexers = indexers
         self._plan = plan
         self._progress = progress
+        self._workers = workers
+        self._unread: dict[str, set[str]] = {indexer.name: set() for indexer in indexers}
         self.report = SyncReport()
 
     def begin(self, connection: sqlite3.Connection) -> None:
@@ -143,14 +164,15 @@ class _Run:
     def extract_and_write(self, connection: sqlite3.Connection) -> None:
         """Extract all candidates and write them as they come; a first index commits in steps."""
         done, committed_at = 0, time.monotonic()
-        with closing(extract_all(self._project.root, self._plan.candidates, self._indexers)) as batches:
+        candidates = self._plan.candidates
+        with closing(extract_all(self._project.root, candidates, self._indexers, self._workers)) as batches:
             for batch in batches:
                 if self._progress.cancelled():
                     raise Cancelled("Indexing was cancelled", hint="What was indexed before can still be searched.")
                 for item in batch:
                     self._write(connection, item)
                 done += len(batch)
-                self._progress.report(done, len(self._plan.candidates), "files")
+                self._progress.report(done, len(candidates), "files")
                 if self._plan.first_time and time.monotonic() - committed_at > COMMIT_EVERY_SECONDS:
                     self._store.database.commit_step(connection)
                     committed_at = time.monotonic()
@@ -167,11 +189,13 @@ class _Run:
             # An interrupted first index left files behind that no indexer has settled yet.
             written = set(self._store.files()) if self._plan.first_time else self.report.written
             for indexer in self._indexers:
-                indexer.finish(connection, Changes(written, self.report.removed))
+                unread = self._unread[indexer.name]
+                indexer.finish(connection, Changes(written - unread, self.report.removed | unread))
         self._record(connection)
 
-    def count_skipped(self) -> None:
-        """Report how many files are not in the index, by reason."""
+    def sum_up(self) -> None:
+        """Report what could not be read, now or before, and how many files are not in the index, by reason."""
+        self.report.failures = self._store.failures()
         reasons = dict(self._plan.found.refused)
         for reason, count in self._store.totals().skipped.items():
             reasons[reason] = reasons.get(reason, 0) + count
@@ -189,20 +213,24 @@ class _Run:
 
     def _write(self, connection: sqlite3.Connection, item: Extracted) -> None:
         known = self._plan.known.get(item.path)
-        if item.error:
-            self.report.errors.append(f"{item.path}: {item.error}")
+        skipped = self._plan.known_skipped.get(item.path)
         if item.skip_reason:
             self._skip(connection, item, known)
         elif item.facts is not None:
             self._replace(connection, item, item.facts, known)
         elif known is not None:
             self._store.touch_file(connection, known.id, _seen(item))
+        elif skipped is not None:
+            self._store.set_skipped(connection, replace(skipped, stamp=_seen(item)))
 
     def _skip(self, connection: sqlite3.Connection, item: Extracted, known: StoredFile | None) -> None:
         if known:
             self._remove(connection, known)
         if item.skip_reason != "vanished":
-            self._store.set_skipped(connection, SkippedFile(item.path, item.skip_reason, _seen(item)))
+            skipped = SkippedFile(
+                item.path, item.skip_reason, _seen(item), item.hash if item.failure else b"", item.failure
+            )
+            self._store.set_skipped(connection, skipped)
 
     def _replace(
         self, connection: sqlite3.Connection, item: Extracted, facts: tuple[Any, ...], known: StoredFile | None
@@ -214,8 +242,12 @@ class _Run:
             self._store.forget_skipped(connection, [item.path])
         record = FileRecord(item.path, item.language, item.lines, item.hash, _seen(item))
         file_id = self._store.add_file(connection, record)
+        self._store.add_failures(connection, file_id, item.failures)
         for indexer, fact in zip(self._indexers, facts, strict=True):
-            self.report.pieces_written[indexer.name] += indexer.write(connection, file_id, item.path, fact)
+            if fact is None:
+                self._unread[indexer.name].add(item.path)
+            else:
+                self.report.pieces_written[indexer.name] += indexer.write(connection, file_id, item.path, fact)
         self.report.written.add(item.path)
 
     def _remove(self, connection: sqlite3.Connection, file: StoredFile) -> None:

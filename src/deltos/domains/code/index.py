@@ -9,6 +9,7 @@ from deltos.domains.code.chunk import chunk_lines, lines_of
 from deltos.domains.code.paths import path_words
 from deltos.store.code import ChunkRecord, CodeStore, DefinitionRecord, FileWords
 from deltos.text import shared_words, unique
+from deltos.workspace.extract import parse_file
 
 if TYPE_CHECKING:
     import sqlite3
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from deltos.domains.code.model import Chunk
     from deltos.languages.model import Definition
     from deltos.text import Words
+    from deltos.workspace.admission import Admitted
     from deltos.workspace.indexer import Changes, ParsedFile
 
 # The word indexes are tidied when at least one in so many files was written.
@@ -64,6 +66,11 @@ class CodeIndexer:
         """Tidy up when a good part of the project was written; nothing else spans files here."""
         if len(changes.written) * TIDY_SHARE >= CodeStore.indexed_files(connection):
             CodeStore.tidy(connection)
+
+
+def chunks_of(path: str, admitted: Admitted) -> list[Chunk]:
+    """The chunks that a file's content has now."""
+    return chunk_lines(lines_of(admitted.data), definitions_of(parse_file(path, admitted)))
 
 
 def definitions_of(file: ParsedFile) -> Sequence[Definition]:

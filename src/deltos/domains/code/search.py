@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from deltos.domains.code.features import Candidate
+    from deltos.isolated.process import Workers
     from deltos.store.code import ChunkRow, CodeStore, DefinitionRecord
 
 WEIGHTS_FILE = Path(__file__).with_name("weights.json")
@@ -47,9 +48,12 @@ class Ranked:
 class CodeSearch:
     """Searches one project's code."""
 
-    def __init__(self, store: CodeStore, root: Path, ranker: LinearRanker | None = None) -> None:
+    def __init__(
+        self, store: CodeStore, root: Path, ranker: LinearRanker | None = None, *, workers: Workers | None = None
+    ) -> None:
         self._store = store
         self._root = root
+        self._workers = workers
         self._ranker = ranker or shared_ranker()
 
     def search(self, text: str, scope: Scope | None = None, *, limit: int = 10, concise: bool = False) -> CodeAnswer:
@@ -97,7 +101,7 @@ class CodeSearch:
     def _read(self, chosen: Iterable[Ranked], query: CodeQuery, *, limit: int) -> list[CodeHit]:
         """The chosen chunks with their lines from disk; what is gone from disk is left out."""
         found: list[tuple[Ranked, CodeHit]] = []
-        with SourceReader(self._root, ProjectStore(self._store.database)) as reader:
+        with SourceReader(self._root, ProjectStore(self._store.database), self._workers) as reader:
             for ranked in chosen:
                 if len(found) >= limit:
                     break

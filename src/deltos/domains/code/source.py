@@ -6,11 +6,12 @@ import hashlib
 from typing import TYPE_CHECKING
 
 from deltos.domains.code.chunk import chunk_lines, lines_of
-from deltos.domains.code.index import definitions_of
+from deltos.domains.code.index import chunks_of
 from deltos.domains.code.model import CodeHit
+from deltos.errors import ReadingStopped
 from deltos.files import FileTree
 from deltos.workspace.admission import admit, read_source, to_utf8
-from deltos.workspace.extract import parse_file
+from deltos.workspace.batches import limits_of
 from deltos.workspace.sync import is_stale
 from deltos.workspace.walk import stamp
 
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from deltos.domains.code.model import Chunk
+    from deltos.isolated.process import Workers
     from deltos.store.code import ChunkRow
     from deltos.store.project import ProjectStore
     from deltos.workspace.admission import Admitted
@@ -50,9 +52,9 @@ class _Unchanged:
 class _Changed:
     """A file that changed after it was indexed, or may have: chunks are looked for anew."""
 
-    def __init__(self, path: str, admitted: Admitted) -> None:
-        self._lines = lines_of(admitted.data)
-        self._chunks = chunk_lines(self._lines, definitions_of(parse_file(path, admitted)))
+    def __init__(self, lines: list[str], chunks: list[Chunk]) -> None:
+        self._lines = lines
+        self._chunks = chunks
 
     def successor(self, chunk: ChunkRow) -> Chunk | None:
         """What the chunk is now: the chunk of the same symbol nearest to where it was; None when that is gone."""
@@ -67,9 +69,10 @@ class _Changed:
 class SourceReader:
     """Turns chunks into hits; reads each file once. Its `with` block closes what it holds open."""
 
-    def __init__(self, root: Path, store: ProjectStore) -> None:
+    def __init__(self, root: Path, store: ProjectStore, workers: Workers | None = None) -> None:
         self._tree = FileTree(root)
         self._store = store
+        self._workers = workers
         self._sources: dict[str, _Unchanged | _Changed | None] = {}
 
     def __enter__(self) -> SourceReader:
@@ -122,7 +125,16 @@ class SourceReader:
             return None
         if known is not None and hashlib.sha256(admitted.data).digest() == known.hash:
             return _Unchanged(admitted.data)
-        return _Changed(path, admitted)
+        return _Changed(lines_of(admitted.data), self._chunks(path, admitted))
+
+    def _chunks(self, path: str, admitted: Admitted) -> list[Chunk]:
+        """The chunks of a changed file: parsed where that can be stopped, and by lines alone if it has to be."""
+        if self._workers is None:
+            return chunks_of(path, admitted)
+        try:
+            return self._workers.run(chunks_of, path, admitted, limits=limits_of(len(admitted.data)))
+        except ReadingStopped:
+            return chunk_lines(lines_of(admitted.data), ())
 
 
 def _offset(data: bytes, lines: int) -> int:

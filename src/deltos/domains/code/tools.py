@@ -106,13 +106,13 @@ class _CodeTools:
         started = time.monotonic()
         index = self._projects.find(call.text("project_id"), call.session.project_root())
         scope = scope_of(index.project.root, call.text("directory"), call.text("file_type"))
-        search = CodeSearch(CodeStore(index.database), index.project.root)
+        search = CodeSearch(CodeStore(index.database), index.project.root, workers=index.workers)
 
         def work(freshness: Freshness) -> CodeAnswer:
             answer = search.search(call.text("query"), scope, limit=call.number("limit"), concise=call.flag("concise"))
             if not answer.hits and not answer.files_searched:
                 answer = answer.with_notes((_why_empty(index.store.totals(), scope),))
-            return answer.with_notes(freshness.notes)
+            return answer.with_notes(freshness.notes_about("code"))
 
         return render_hits(
             index.answer(work, progress=call.progress),

@@ -178,7 +178,7 @@ class _GraphTools:
         return render_candidates(targets, counts, symbol, page=graph.page)
 
     def _opened(self, index: ProjectIndex, freshness: Freshness) -> _Opened:
-        page = Page(token_budget=self._token_budget, notes=freshness.notes)
+        page = Page(token_budget=self._token_budget, notes=freshness.notes_about("graph"))
         state = (
             "index complete and up to date" if freshness.complete and not freshness.notes else "index not complete yet"
         )

@@ -49,7 +49,8 @@ class CodeShelf:
             chunks, total, files = self._chunks(index, asked, foreign) if "code" in scope else ([], 0, 0)
             hits = {hit.id: hit for hit in reversed([*defined, *chunks])}
             searched = f"{files or index.store.file_count()} files of code"
-            return Findings(tuple(reversed(hits.values())), max(total, len(hits)), searched, freshness.notes)
+            notes = freshness.notes_about("code")
+            return Findings(tuple(reversed(hits.values())), max(total, len(hits)), searched, notes)
 
         return index.answer(work, progress=asked.progress)
 
@@ -75,7 +76,8 @@ class CodeShelf:
         return [_defined(row, foreign) for row in rows[:_MOST_DEFINITIONS]]
 
     def _chunks(self, index: ProjectIndex, asked: Asked, foreign: str) -> tuple[list[Hit], int, int]:
-        answer = CodeSearch(CodeStore(index.database), index.project.root).search(asked.query, limit=asked.limit)
+        search = CodeSearch(CodeStore(index.database), index.project.root, workers=index.workers)
+        answer = search.search(asked.query, limit=asked.limit)
         return [_found(hit, foreign) for hit in answer.hits], answer.total, answer.files_searched
 
 

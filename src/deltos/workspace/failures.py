@@ -1,0 +1,50 @@
+"""How files that could not be read are told to people and agents: by name, by whom, and why."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from deltos.store.project import Failure
+
+_NAMED = 3
+_REASON_CHARACTERS = 80
+# What an indexer makes possible, as people know it.
+_PARTS = {"": "", "code": " by code search", "graph": " by the graph"}
+
+
+def describe(failure: Failure) -> str:
+    """One failure in one line."""
+    unread = f"not read{_by(failure.indexer)}: " if failure.indexer else ""
+    return f"{failure.path}: {unread}{failure.reason}"
+
+
+def failure_notes(failures: Iterable[Failure], indexer: str = "") -> tuple[str, ...]:
+    """Short notes on what an indexer could not read, or nobody; on what any could not where none is named."""
+    concerned = [failure for failure in failures if not indexer or failure.indexer in ("", indexer)]
+    return tuple(f"Note: {summary}." for summary in summaries(concerned))
+
+
+def summaries(failures: Iterable[Failure]) -> list[str]:
+    """For each indexer that could not read some files, how many and a few by name."""
+    by_indexer: dict[str, list[Failure]] = {}
+    for failure in failures:
+        by_indexer.setdefault(failure.indexer, []).append(failure)
+    return [_summary(indexer, group) for indexer, group in by_indexer.items()]
+
+
+def _summary(indexer: str, failures: Sequence[Failure]) -> str:
+    named = ", ".join(f"{failure.path} ({_shortened(failure.reason)})" for failure in failures[:_NAMED])
+    count = len(failures)
+    more = f" and {count - _NAMED} more" if count > _NAMED else ""
+    return f"{count} {'file' if count == 1 else 'files'} could not be read{_by(indexer)}: {named}{more}"
+
+
+def _by(indexer: str) -> str:
+    return _PARTS.get(indexer, f" by {indexer}")
+
+
+def _shortened(reason: str) -> str:
+    return reason if len(reason) <= _REASON_CHARACTERS else reason[: _REASON_CHARACTERS - 1] + "…"

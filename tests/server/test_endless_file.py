@@ -1,0 +1,90 @@
+"""A file that a parser reads for ever: everybody else is answered meanwhile, and the server ends when it is told to."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.repositories import make_repository, write_files
+from tests.server.hostile_server import ENDLESS
+from tests.server.raw import RawClient
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+# By its name, so that children find its classes.
+SERVER = "import sys; from tests.server.hostile_server import serve; sys.exit(serve())"
+FILES: dict[str, str | bytes] = {"good.py": "def good_function():\n    return 1\n"}
+BAD: dict[str, str | bytes] = {"bad.py": b"def bad_function():\n    return 2\n" + ENDLESS + b"\n"}
+
+
+@pytest.fixture
+def client(tmp_path: Path) -> Iterator[RawClient]:
+    make_repository(tmp_path / "other", {"other.py": "def other_function():\n    return 3\n"})
+    root = make_repository(tmp_path / "root", FILES)
+    client = RawClient([sys.executable, "-c", SERVER, str(root)], home=tmp_path / "home", cwd=root)
+    client.initialize()
+    yield client
+    client.dismiss()
+
+
+def children_of(pid: int) -> list[int]:
+    """The processes that a process has started and that still run."""
+    found = []
+    for status in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            state, parent = status.read_text().rpartition(")")[2].split()[:2]
+        except OSError:
+            continue
+        if int(parent) == pid and state != "Z":
+            found.append(int(status.parent.name))
+    return found
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there only the clock stops a child")
+def test_others_are_answered_while_a_file_is_read_for_ever_and_it_is_named_afterwards(
+    client: RawClient, tmp_path: Path
+) -> None:
+    assert "good_function" in client.text("search_code", query="good_function")
+    client.call("index_repository", repo_path=str(tmp_path / "other"))  # its child is there from now on
+    write_files(tmp_path / "root", BAD)
+    stuck = client.start_call("search_code", query="bad_function")
+    client.wait_for_log("reading bad.py for ever")
+    assert client.request("ping")["result"] == {}
+    for name, arguments in (
+        ("search_code", {"query": "good_function"}),  # in the same project
+        ("find_symbol", {"symbol": "good_function"}),
+        ("index_repository", {"repo_path": str(tmp_path / "other")}),
+    ):
+        answer = client.call(name, **arguments)
+        assert not answer.get("isError"), answer
+    assert all(message.get("id") != stuck for message in client.others)  # they were answered first
+    text = client.answer_to(stuck)["result"]["content"][0]["text"]
+    assert "bad.py" in text  # found by its words, although the graph could not read it
+    graph = client.text("find_symbol", symbol="good_function")
+    assert "1 file could not be read by the graph: bad.py (reading it took more than" in graph
+    errors = client.call("index_repository")["structuredContent"]["errors"]
+    assert [error.partition(":")[0] for error in errors] == ["bad.py"]
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="/proc")
+def test_a_server_that_is_told_to_end_does_so_at_once_and_takes_its_children_along(
+    client: RawClient, tmp_path: Path
+) -> None:
+    client.text("search_code", query="good_function")
+    write_files(tmp_path / "root", BAD)
+    client.start_call("search_code", query="bad_function")
+    client.wait_for_log("reading bad.py for ever")
+    children = children_of(client.process.pid)
+    assert children
+    client.process.terminate()
+    client.process.wait(20)
+    deadline = time.monotonic() + 20
+    while any(Path(f"/proc/{child}").exists() for child in children):
+        assert time.monotonic() < deadline
+        os.sched_yield()

@@ -1,0 +1,191 @@
+"""Files over which a reader fails, loops, starves or dies: named, kept out of nobody else's way, and not tried again."""
+
+from __future__ import annotations
+
+import os
+from contextlib import closing
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from deltos.errors import Cancelled
+from deltos.isolated.process import Workers
+from deltos.progress import Silent
+from deltos.workspace import batches
+from deltos.workspace.batches import PARALLEL_BYTES
+from tests.repositories import write_files
+from tests.workspace.indexers import BAD, DEADLY, ENDLESS, GREEDY, PickyIndexer, TextIndexer, open_index, texts
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from deltos.workspace.project_index import ProjectIndex
+
+REPOSITORY = str(Path(__file__).parents[2])
+LONG_AGO = 1_600_000_000.5
+GOOD: dict[str, str | bytes] = {"a.py": "a = 1\n", "b.py": "b = 1\n"}
+TROUBLES = {
+    "failing.py": (BAD, "ValueError: a bad file"),
+    "deadly.py": (DEADLY, "the parser crashed (SIGKILL)"),
+    "endless.py": (ENDLESS, "reading it took more than 1 s of CPU time"),
+    "greedy.py": (GREEDY, "reading it took more than 512 MB of memory"),
+}
+
+
+@pytest.fixture(autouse=True)
+def _strict(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(batches, "LEAST_CPU_SECONDS", 1.0)
+    monkeypatch.setattr(batches, "WALL_PER_CPU_SECOND", 1_000.0)
+    monkeypatch.setattr(batches, "MEMORY_BYTES", 512 << 20)
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    return write_files(tmp_path / "root", GOOD)
+
+
+@pytest.fixture
+def workers() -> Iterator[Workers]:
+    with closing(Workers(importable_from=(REPOSITORY,))) as workers:
+        yield workers
+
+
+@pytest.fixture
+def log(tmp_path: Path) -> Path:
+    return tmp_path / "attempts"
+
+
+def opened(tmp_path: Path, root: Path, log: Path, workers: Workers) -> ProjectIndex:
+    return open_index(tmp_path, root, TextIndexer(), PickyIndexer(log), workers=workers)
+
+
+def age(root: Path) -> None:
+    """Make all files look old, so that their stamps are trusted."""
+    for path in root.rglob("*.*"):
+        os.utime(path, (LONG_AGO, LONG_AGO))
+
+
+def much_source() -> dict[str, str | bytes]:
+    """So much that it is read by several children at once."""
+    line = "some_value = another_value + 1\n"
+    return {f"many/f{n}.txt": f"# file {n}\n" + line * 700 for n in range(PARALLEL_BYTES // (700 * len(line)) + 1)}
+
+
+@pytest.mark.parametrize("name", TROUBLES)
+def test_a_file_that_one_indexer_cannot_read_stays_with_the_others_and_is_named(
+    tmp_path: Path, root: Path, log: Path, workers: Workers, name: str
+) -> None:
+    content, reason = TROUBLES[name]
+    write_files(root, {name: content + b"\n"})
+    with closing(opened(tmp_path, root, log, workers)) as index:
+        report = index.index()
+        assert report.written == {*GOOD, name}
+        (error,) = report.errors
+        assert error.startswith(f"{name}: not read by picky: {reason}")
+        assert texts(index)[name] == content.decode() + "\n"
+        (note,) = index.freshen().notes_about("picky")
+        assert note.startswith(f"Note: 1 file could not be read by picky: {name} ({reason}")
+        assert index.freshen().notes_about("text") == ()
+
+
+def test_what_could_not_be_read_is_not_tried_again_until_it_changes_nor_after_a_restart(
+    tmp_path: Path, root: Path, log: Path, workers: Workers
+) -> None:
+    write_files(root, {name: content + b" always" for name, (content, _) in TROUBLES.items()})
+    age(root)
+    with closing(opened(tmp_path, root, log, workers)) as index:
+        errors = index.index().errors
+        assert len(errors) == len(TROUBLES)
+    attempts = log.read_text()
+    with closing(opened(tmp_path, root, log, workers)) as index:
+        assert index.index().errors == errors
+        for name in TROUBLES:
+            os.utime(root / name)  # another stamp, the same content
+        assert index.index().errors == errors
+        assert log.read_text() == attempts
+        write_files(root, {name: f"good = '{name}'\n" for name in TROUBLES})
+        report = index.index()
+        assert (report.written, report.errors) == (set(TROUBLES), [])
+
+
+def test_a_file_that_nobody_can_read_is_skipped_with_its_reason(tmp_path: Path, root: Path, log: Path, workers: Workers) -> None:
+    write_files(root, {name: content + b" always" for name, (content, _) in TROUBLES.items()})
+    age(root)
+    with closing(open_index(tmp_path, root, PickyIndexer(log), workers=workers)) as index:
+        report = index.index()
+        assert report.written == set(GOOD)
+        assert report.skipped_by_reason == {
+            "failed": 1,
+            "parser crashed": 1,
+            "took too long": 1,
+            "took too much memory": 1,
+        }
+        (note,) = index.freshen().notes_about("picky")
+        assert note.startswith("Note: 4 files could not be read: deadly.py (the parser crashed (SIGKILL)), endless.py (")
+        assert note.endswith("and 1 more.")
+        attempts = log.read_text()
+        index.index()
+        assert log.read_text() == attempts
+        assert index.index(force=True).errors == report.errors
+        assert log.read_text() > attempts
+
+
+def test_much_source_is_read_in_several_children_and_the_bad_files_in_it_are_named(
+    tmp_path: Path, root: Path, log: Path, workers: Workers
+) -> None:
+    files = much_source()
+    bad = {f"many/{name}": content for name, (content, _) in TROUBLES.items()}
+    write_files(root, files | bad)
+    with closing(opened(tmp_path, root, log, workers)) as index:
+        report = index.index()
+        assert report.written == {*GOOD, *files, *bad}
+        assert [error.partition(":")[0] for error in report.errors] == sorted(bad)
+        assert texts(index)["many/f0.txt"] == files["many/f0.txt"]
+
+
+def test_of_very_many_bad_files_only_some_are_tried_in_every_way(
+    tmp_path: Path, root: Path, log: Path, workers: Workers, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(batches, "MOST_READ_APART", 2)
+    write_files(root, {f"d{n}.py": DEADLY for n in range(5)})
+    with closing(opened(tmp_path, root, log, workers)) as index:
+        report = index.index()
+        assert len(report.errors) == 5
+        assert report.skipped_by_reason == {"parser crashed": 3}
+        assert report.written == {*GOOD, "d0.py", "d1.py"}
+
+
+def test_a_file_that_becomes_unreadable_is_no_longer_found_as_it_was(
+    tmp_path: Path, root: Path, log: Path, workers: Workers
+) -> None:
+    with closing(open_index(tmp_path, root, PickyIndexer(log), workers=workers)) as index:
+        index.index()
+        write_files(root, {"a.py": ENDLESS + b" always"})
+        report = index.index()
+        assert report.removed == {"a.py"}
+        assert [error.partition(":")[0] for error in report.errors] == ["a.py"]
+        write_files(root, {"a.py": "a = 3\n"})
+        assert index.index().errors == []
+
+
+class Impatient(Silent):
+    """Cancels after the first step."""
+
+    def __init__(self) -> None:
+        self._steps = 0
+
+    def report(self, done: int, total: int, what: str) -> None:
+        self._steps += 1
+
+    def cancelled(self) -> bool:
+        return self._steps > 0
+
+
+def test_a_cancelled_run_ends_the_children_that_are_at_it(tmp_path: Path, root: Path, log: Path, workers: Workers) -> None:
+    write_files(root, much_source() | {f"endless{n}.py": ENDLESS for n in range(3)})
+    with closing(opened(tmp_path, root, log, workers)) as index:
+        with pytest.raises(Cancelled):
+            index.index(progress=Impatient())
+        assert not workers._busy
+        assert index.index().files_written > 0
