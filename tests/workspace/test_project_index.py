@@ -221,6 +221,8 @@ def test_an_answer_that_cannot_wait_comes_from_what_is_ready_and_says_so(
     assert "first index is still being built; this answer knows 0 files" in freshness.notes[0]
     indexer.gate.set()
     index.index()
+    assert index._background
+    index._background.wait(60, Silent())  # it may have come second, and then looks for itself
     assert fresh_texts(index) == FILES
 
 
