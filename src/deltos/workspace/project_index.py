@@ -83,6 +83,9 @@ class ProjectIndex:
     def index(self, *, progress: Progress | None = None, force: bool = False) -> SyncReport:
         """Bring the index up to date now, waiting for another process that does the same."""
         report = self._repairing(lambda: self._index(progress or Silent(), force=force))
+        if self._background is not None:
+            # One that came first is about to end, one that came second has nothing to do: neither is news afterwards.
+            self._background.wait(OTHER_PROCESS_SECONDS, progress or Silent())
         report.notes = self._news()
         return report
 
