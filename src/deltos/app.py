@@ -231,7 +231,6 @@ class App:
         self.projects.close()
         if "docs" in self.__dict__:
             self.docs.library.crawls.stop()
-        self.workers.close()
         if "memory" in self.__dict__:
             self.memory.store.close()
         if "library" in self.__dict__:

@@ -97,7 +97,7 @@ class _Reading:
     def _after_stop(self, candidate: Candidate, stopped: ReadingStopped) -> Extracted:
         """What the indexers make of the file one by one, or of its plain text; skipped where that is nothing."""
         self.read_apart += 1
-        reason = SKIP_REASONS[type(stopped)]
+        reason = SKIP_REASONS.get(type(stopped), "stopped")
         if self.read_apart > MOST_READ_APART:
             return self._skipped(candidate, reason, stopped.message)
         parts = [self._alone(indexer, candidate, stopped.message) for indexer in self.indexers]

@@ -8,6 +8,7 @@ from contextlib import closing
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
+from deltos import __version__
 from deltos.errors import Cancelled, NothingToIndex
 from deltos.store.project import Failure, FileRecord, ProjectStore, SeenStamp, SkippedFile, StoredFile
 from deltos.workspace.batches import extract_all
@@ -89,14 +90,13 @@ def make_plan(project: Project, store: ProjectStore, indexers: Sequence[Indexer]
         )
     reread_all = force or versions(indexers) != store.meta("indexers")
     seen = {path: file.stamp for path, file in known.items()} | {path: file.stamp for path, file in skipped.items()}
-    hashes: dict[str, bytes] = {}
-    if not reread_all:
-        hashes |= {path: file.hash for path, file in skipped.items()}
-        hashes |= {path: file.hash for path, file in known.items()}
+    hashes = {path: file.hash for path, file in skipped.items()} | {path: file.hash for path, file in known.items()}
+    # Another version may read what this one could not.
+    again = {failure.path for failure in store.failures()} if store.meta("version") != __version__ else set()
     candidates = [
-        Candidate(path, stamp, hashes.get(path, b""))
+        Candidate(path, stamp, b"" if reread_all or path in again else hashes.get(path, b""))
         for path, stamp in found.files.items()
-        if reread_all or path not in seen or is_stale(seen[path], stamp)
+        if reread_all or path not in seen or path in again or is_stale(seen[path], stamp)
     ]
     return Plan(found, candidates, known, skipped, first_time=not store.meta("complete"), reread_all=reread_all)
 
@@ -206,6 +206,7 @@ class _Run:
             "root": str(self._project.root),
             "project_id": self._project.project_id,
             "complete": "1",
+            "version": __version__,
             "synced_at": repr(time.time()),
             "notes": "\n".join(self._plan.found.notes),
         }
