@@ -89,7 +89,7 @@ def _embedding(environ: Mapping[str, str]) -> Embedding:
 
 def _home(environ: Mapping[str, str]) -> Path:
     if chosen := environ.get("DELTOS_HOME"):
-        return Path(chosen).expanduser().absolute()
+        return _path(chosen, "DELTOS_HOME")
     import platformdirs  # deferred: most commands of a shell set DELTOS_HOME or never need it
 
     return Path(platformdirs.user_data_dir("deltos", appauthor=False))
@@ -100,7 +100,14 @@ def _is_on(text: str) -> bool:
 
 
 def _paths(text: str) -> tuple[Path, ...]:
-    return tuple(Path(part).expanduser().absolute() for part in text.split(os.pathsep) if part)
+    return tuple(_path(part, "DELTOS_DOCS_ROOTS") for part in text.split(os.pathsep) if part)
+
+
+def _path(text: str, name: str) -> Path:
+    try:
+        return Path(text).expanduser().absolute()
+    except RuntimeError:  # ~somebody, who is not known here
+        raise BadArgument(f"{name} names no folder: {text[:200]}", hint="Give a full path.") from None
 
 
 def _token_budget(text: str) -> int:

@@ -32,7 +32,7 @@ class Confinement:
         """Whether `folder` really lies below one of the roots, links followed. It need not exist."""
         try:
             real = folder.resolve()
-        except (OSError, RuntimeError):  # a loop of links, say
+        except (OSError, RuntimeError, ValueError):  # a loop of links, a zero byte
             return False
         return any(real.is_relative_to(root) for root in self.roots)
 

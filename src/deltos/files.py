@@ -6,13 +6,12 @@ from __future__ import annotations
 import errno
 import os
 import stat
-from typing import TYPE_CHECKING, NamedTuple
+from pathlib import Path
+from typing import NamedTuple
 
-from deltos.errors import FileRefused
+from deltos.errors import BadArgument, FileRefused
 
-if TYPE_CHECKING:
-    from pathlib import Path
-
+MAX_PATH_CHARACTERS = 4_096
 # A folder of source is not nested deeper than this; each level costs an open descriptor.
 MAX_DEPTH = 100
 # A pipe must not make us wait, a link must not lead out of the root. Windows knows none of the flags.
@@ -305,3 +304,15 @@ def _reason(exc: Exception) -> str:
     if code in (errno.ENXIO, errno.EISDIR, errno.EOPNOTSUPP):
         return NOT_REGULAR
     return UNREADABLE
+
+
+def given_path(text: str) -> Path:
+    """A path as a person or an agent wrote it, `~` expanded; refuses what cannot be one."""
+    if not text.strip() or "\0" in text or len(text) > MAX_PATH_CHARACTERS:
+        raise BadArgument("The path is empty or invalid", hint="Give the path of a file or folder.")
+    try:
+        return Path(text).expanduser()
+    except RuntimeError:  # ~somebody, who is not known here
+        raise BadArgument(
+            f"There is no home folder '{text.partition('/')[0][:200]}'", hint="Give a full path."
+        ) from None

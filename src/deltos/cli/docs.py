@@ -17,6 +17,7 @@ from deltos.domains.docs.library import NewSource
 from deltos.domains.docs.render import render_added, render_nothing, render_passage, render_sources, render_status
 from deltos.domains.docs.search import Question
 from deltos.errors import BadArgument
+from deltos.files import given_path
 from deltos.isolated.launch import start_detached
 from deltos.private_hosts import PrivateHosts
 
@@ -100,10 +101,10 @@ def _opened(run: Callable[[App, argparse.Namespace], int]) -> Callable[[argparse
 
 def _add(app: App, arguments: argparse.Namespace) -> int:
     root = Path(arguments.project).absolute()
-    local = Path(arguments.url).expanduser()
+    local = _local(arguments.url)
     added = app.docs.library.add(
         NewSource(
-            url=str(local.absolute()) if arguments.url and local.exists() else arguments.url,
+            url=str(local.absolute()) if local else arguments.url,
             name=arguments.name,
             project_root=root,
             roots=(Path(root.anchor),),  # whoever sits at the keyboard may read what they can read
@@ -130,6 +131,15 @@ def _add(app: App, arguments: argparse.Namespace) -> int:
     else:
         print(render_added(added, statuses))
     return code
+
+
+def _local(text: str) -> Path | None:
+    """The file or folder of that name, if there is one."""
+    try:
+        path = given_path(text)
+        return path if path.exists() else None
+    except (OSError, BadArgument):  # an address, say
+        return None
 
 
 def _crawl(app: App, source_ids: list[str], arguments: argparse.Namespace) -> int:

@@ -72,8 +72,14 @@ def _run(words: list[str]) -> int:
     except DeltosError as exc:
         print(f"Error: {exc}", file=sys.stderr)
         return MISUSED if isinstance(exc, BadRequest) else FAILED
+    except UnicodeError as exc:
+        print(f"Error: what was given is no valid text ({exc})", file=sys.stderr)
+        return MISUSED
     except BrokenPipeError:  # the reader of our output has gone
         sys.stderr.close()
+        return FAILED
+    except OSError as exc:
+        print(f"Error: {exc.strerror or exc}{f': {exc.filename}' if exc.filename else ''}", file=sys.stderr)
         return FAILED
     return code
 

@@ -6,18 +6,19 @@ import re
 import time
 from contextlib import contextmanager
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from deltos.cli.command import add_verb, print_json
 from deltos.config import Config
 from deltos.errors import BadArgument, NotFound
+from deltos.files import given_path
 from deltos.server.access import SCOPES, Level, Tokens, is_valid
 from deltos.store.tokens import TokenStore
 
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Iterator
+    from pathlib import Path
 
     from deltos.cli.command import Subparsers
     from deltos.store.tokens import StoredToken
@@ -107,7 +108,7 @@ def _opened() -> Iterator[TokenStore]:
 
 
 def _project(text: str) -> Path:
-    path = Path(text).expanduser().resolve()
+    path = given_path(text).resolve()
     if not path.is_dir():
         raise NotFound(f"No such folder: {text}", hint="Give the root of a project.")
     return path

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple, NoReturn
 
 from deltos.config import TOOLSETS, Config
 from deltos.errors import BadArgument, DeltosError
+from deltos.files import given_path
 from deltos.server.greeter import Greeter
 from deltos.server.inbox import Inbox
 from deltos.server.manifest import MANIFEST_PATH, Manifest
@@ -113,7 +114,7 @@ def _next_value(words: Iterator[str], name: str) -> str:
 
 
 def _start_folder(path: str) -> Path:
-    folder = Path(path).expanduser().absolute()
+    folder = (given_path(path) if path else Path()).absolute()
     if not folder.is_dir():
         raise BadArgument(f"not a folder: {path}", hint="Give the root of a project.")
     return folder

@@ -9,6 +9,7 @@ import mcp_types as types
 from pydantic import ValidationError
 
 Message = types.JSONRPCMessage
+_MOST_DIGITS = 100
 
 
 class Refused(Exception):
@@ -43,10 +44,15 @@ def answered_id(message: Message) -> types.RequestId | None:
 
 def _parse(line: bytes) -> object:
     try:
-        parsed: object = json.loads(line)
+        parsed: object = json.loads(line, parse_int=_whole_number)
     except (ValueError, RecursionError):
         raise Refused(types.PARSE_ERROR, "Parse error") from None
     return parsed
+
+
+def _whole_number(digits: str) -> int | None:
+    """A whole number; None for one that nobody needs and that would take long to read."""
+    return int(digits) if len(digits) <= _MOST_DIGITS else None
 
 
 def _refusal(parsed: object) -> Refused:

@@ -19,6 +19,7 @@ from deltos.domains.apis.library import ApiLibrary, api_of, decode_operation, is
 from deltos.domains.apis.model import Api, ApiChanges, ApiDescription
 from deltos.domains.apis.source import Fetched, fetched_document, find_documents, is_address
 from deltos.errors import BadArgument, SourceError
+from deltos.files import given_path
 from deltos.store.apis import ApiRow
 
 if TYPE_CHECKING:
@@ -82,7 +83,7 @@ class ApiIndexer:
 
     def add(self, location: str, name: str = "", *, root: Path | None = None) -> AddReport:
         """Index every description at `location`; raises when there is none that can be read."""
-        location = location if is_address(location) else str(Path(location).expanduser().absolute())
+        location = location if is_address(location) else str(given_path(location).absolute())
         source_name = name.strip()
         self._refuse_taken(source_name, location)
         documents = find_documents(location, network=self._network, root=root)

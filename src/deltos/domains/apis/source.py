@@ -14,6 +14,7 @@ from deltos.domains.apis.description import Document
 from deltos.domains.apis.detect import sniff
 from deltos.domains.apis.parse.graphql_introspection import INTROSPECTION_QUERY
 from deltos.errors import FileRefused, NotFound, NothingToIndex, SourceError
+from deltos.fetch.address import require_web_address
 from deltos.fetch.files import MAX_DESCRIPTION_BYTES
 from deltos.files import FileTree, read_below
 
@@ -50,7 +51,7 @@ class Network(Protocol):
 
 def is_address(location: str) -> bool:
     """Whether a location is on the network rather than a path."""
-    return urlsplit(location).scheme.lower() in ("http", "https")
+    return location.strip().lower().startswith(("http://", "https://"))
 
 
 def find_documents(location: str, *, network: Network | None, root: Path | None = None) -> Iterator[Document]:
@@ -163,6 +164,7 @@ def _neighbours(path: Path, root: Path) -> ReadDocument:
 
 
 def _fetch_document(url: str, network: Network) -> Document:
+    require_web_address(url)
     try:
         fetched = network.get(url)
         if not _may_be_graphql(url) or sniff(fetched.body, lax=False):

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import time
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from deltos.confinement import told
 from deltos.domains.code.render import render_hits
 from deltos.domains.code.scope import scope_of
 from deltos.domains.code.search import CodeSearch
-from deltos.errors import BadArgument
+from deltos.files import given_path
 from deltos.store.code import CodeStore
 from deltos.tool import Answer, Call, JsonObject, Parameter, Tool
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
+    from pathlib import Path
 
     from deltos.domains.code.model import CodeAnswer
     from deltos.store.code import Scope
@@ -141,9 +141,7 @@ class _CodeTools:
 
 
 def _folder(text: str, base: Path) -> Path:
-    if not text.strip() or "\0" in text:
-        raise BadArgument("The path is empty or invalid", hint="Give the path of a folder.")
-    return base / Path(text).expanduser()
+    return base / given_path(text)
 
 
 def _index_data(index: ProjectIndex, report: SyncReport, totals: Totals, *, duration_ms: int) -> JsonObject:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import time
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from deltos.domains.docs.folder import Folder
@@ -16,9 +15,11 @@ from deltos.errors import BadArgument
 from deltos.fetch.address import require_web_address
 from deltos.fetch.files import allowed_path
 from deltos.fetch.url import normalise
+from deltos.files import given_path
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+    from pathlib import Path
 
     from deltos.domains.docs.model import ApiShelf, Origin
     from deltos.fetch.http import HttpClient
@@ -56,7 +57,7 @@ def understand(text: str, *, project_root: Path, roots: Sequence[Path]) -> Addre
         )
     if not text:
         raise BadArgument("The address is empty", hint="Give an http(s) address, a local path, pypi:NAME or npm:NAME.")
-    path = allowed_path(project_root / Path(text).expanduser(), roots)
+    path = allowed_path(project_root / given_path(text), roots)
     return Address("folder", path.as_posix())
 
 

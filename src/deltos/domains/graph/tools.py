@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from deltos.domains.graph.cycles import find_cycles
@@ -21,12 +20,14 @@ from deltos.domains.graph.render import (
     render_symbols,
 )  # fmt: skip
 from deltos.domains.graph.search import GraphSearch
-from deltos.errors import BadArgument, NotFound
+from deltos.errors import NotFound
+from deltos.files import given_path
 from deltos.store.graph_read import GraphReader
 from deltos.tool import Answer, Call, Parameter, Tool
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
 
     from deltos.domains.graph.model import Surroundings
     from deltos.domains.graph.search import Target
@@ -186,6 +187,4 @@ class _GraphTools:
 
 
 def _folder(text: str, default: Path) -> Path:
-    if "\0" in text:
-        raise BadArgument("The path is invalid", hint="Give the path of a folder.")
-    return default / Path(text).expanduser() if text.strip() else default
+    return default / given_path(text) if text.strip() else default

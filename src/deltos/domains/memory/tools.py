@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from deltos.tool import Call, Session
 
 _SESSION_ROWS = 200
+_IDS_SHOWN = 10
+_SHOWN_CHARACTERS = 500
 
 _PROJECT = Parameter("project_id", "string", "Default: the session's; or 'personal'", default="")
 _IDS = Parameter("ids", "array", "Ids from search or timeline")
@@ -202,7 +204,8 @@ class _MemoryTools:
 
 
 def _unknown(ids: Sequence[str]) -> NotFound:
-    shown = ", ".join(ids) or "(none given)"
+    shown = ", ".join(ids[:_IDS_SHOWN])[:_SHOWN_CHARACTERS] or "(none given)"
+    shown += f" and {len(ids) - _IDS_SHOWN} more" if len(ids) > _IDS_SHOWN else ""
     return NotFound(
         f"No observation with id {shown}",
         hint="Ids come from search; forgotten ones need forget with restore=true.",

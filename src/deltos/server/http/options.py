@@ -5,14 +5,15 @@ from __future__ import annotations
 import argparse
 import ipaddress
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from deltos.errors import BadArgument
+from deltos.files import given_path
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from pathlib import Path
 
 DEFAULT_ADDRESS = "127.0.0.1:8731"
 DEFAULT_PORT = 8731
@@ -82,8 +83,8 @@ def parse_options(words: Sequence[str]) -> HttpOptions:
     """Read the command line. Exits with a usage message when it is not understood, like every command."""
     given = _parser().parse_args(list(words))
     host, port = parse_address(given.http)
-    start = Path(given.path).expanduser().resolve()
-    roots = tuple(Path(root).expanduser().resolve() for root in given.root) or (start,)
+    start = given_path(given.path).resolve()
+    roots = tuple(given_path(root).resolve() for root in given.root) or (start,)
     for folder in (start, *roots):
         if not folder.is_dir():
             raise BadArgument(f"not a folder: {folder}", hint="Give the root of a project.")
@@ -152,7 +153,7 @@ def _limits(given: argparse.Namespace, *, local: bool) -> Limits:
 def _file(text: str) -> Path | None:
     if not text:
         return None
-    path = Path(text).expanduser().resolve()
+    path = given_path(text).resolve()
     if not path.is_file():
         raise BadArgument(f"no such file: {text}", hint="Give a PEM file.")
     return path
