@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 LONG = "x" * 5_000
-ODD = ["", " ", LONG, "a/" * 2_000, "~nobody-here/x", "\udcff\udc9b", "*", "[", "(" * 500, "'\"\\", "\x1b[2J", "\u202e",
+ODD = ["", " ", LONG, "a/" * 2_500, "~nobody-here/x", "\udcff\udc9b", "*", "[", "(" * 500, "'\"\\", "\x1b[2J", "\u202e",
        "http://[", f"http://{LONG}/", "pypi:../x", "nope:", "1e400", "9" * 5_000, "-1", "--", "obs:", "HEAD:x", "{}"]  # fmt: skip
 
 
