@@ -128,7 +128,7 @@ def test_forget_restore_and_purge(shell: Shell) -> None:
     assert shell.json("search", "thought", code=1) == []
     assert "Restored 1" in shell.run("restore", added["id"])
     shell.run("forget", added["id"])
-    assert shell.json("purge") == [{"purged": 1}]
+    assert shell.json("purge") == [{"purged": 1, "is_traceless": True, "copies": []}]
     with pytest.raises(NotFound):
         shell.run("restore", added["id"])
     with pytest.raises(NotFound):

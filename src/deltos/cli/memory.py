@@ -16,6 +16,7 @@ from deltos.domains.memory.model import CAPTURED_KINDS, KINDS, Draft, Place
 from deltos.domains.memory.render import (
     forgotten_text,
     observations_answer,
+    purged_text,
     remembered_text,
     set_aside_text,
     timeline_answer,
@@ -211,8 +212,9 @@ def _hide(args: argparse.Namespace, *, restore: bool) -> int:
 
 def _purge(args: argparse.Namespace) -> int:
     with _memory() as memory:
-        count = memory.purge(older_than_days=max(0, args.older_than_days))
-    _report(args, {"purged": count}, f"Removed {count} forgotten observations for good.")
+        purged = memory.purge(older_than_days=max(0, args.older_than_days))
+    data = {"purged": purged.removed, "is_traceless": purged.is_traceless, "copies": list(purged.copies)}
+    _report(args, data, purged_text(purged))
     return 0
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from contextlib import closing
 from typing import TYPE_CHECKING
 
 import pytest
@@ -12,6 +13,7 @@ from deltos.domains.memory.memory import random_id
 from deltos.domains.memory.model import MAX_TEXT_CHARACTERS, Draft, Place, possible_ids, title_of
 from deltos.errors import BadArgument
 from deltos.store.memory import Clean
+from deltos.store.sqlite import connect_read_only
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -178,9 +180,32 @@ def test_purge_removes_only_what_was_forgotten_long_enough_ago(notes: Notes, clo
     memory.forget([old])
     clock.pass_time(days=10)
     memory.forget([new])
-    assert memory.purge(older_than_days=5) == 1
+    assert memory.purge(older_than_days=5).removed == 1
     assert [row.id for row in memory.store.all()] == [new, kept]
-    assert memory.purge() == 1
+    assert memory.purge().removed == 1
+
+
+def test_purge_leaves_no_trace_in_any_file(notes: Notes, memory: Memory) -> None:
+    for number in range(200):
+        notes.keep(f"filler {number} about nothing in particular")
+    gone = notes.keep("the zanzibarian quetzalcoatlus nests in Ouagadougou " * 20)
+    memory.forget([gone])
+    assert memory.purge() == (1, True, ())
+    files = [path for path in memory.store.database.path.parent.iterdir() if path.is_file()]
+    left = b"".join(path.read_bytes() for path in files).lower()
+    assert b"filler 199" in left
+    assert not [word for word in (b"zanzibari", b"quetzalcoat", b"ouagadoug") if word in left]
+
+
+def test_purge_says_when_another_reader_keeps_it_from_removing_every_trace(notes: Notes, memory: Memory) -> None:
+    gone = notes.keep("the zanzibarian quetzalcoatlus")
+    memory.forget([gone])
+    memory.store.database.read().execute("PRAGMA busy_timeout=100")
+    with closing(connect_read_only(memory.store.database.path)) as reader:
+        reader.execute("BEGIN")
+        reader.execute("SELECT count(*) FROM observation").fetchone()
+        assert memory.purge() == (1, False, ())
+    assert memory.purge() == (0, True, ())
 
 
 def test_ids_are_short_random_and_understood_with_their_prefix() -> None:

@@ -50,6 +50,14 @@ class Lookup(NamedTuple):
     unknown: tuple[str, ...]
 
 
+class Purged(NamedTuple):
+    """How many observations went, whether the file keeps no trace of them, and copies that may still hold them."""
+
+    removed: int
+    is_traceless: bool
+    copies: tuple[str, ...]
+
+
 class Prepared(NamedTuple):
     """A draft that is safe to keep, not yet placed."""
 
@@ -241,11 +249,12 @@ class Memory:
                     writer.mark_deleted(chosen.place, now)
         return Lookup(tuple(found), tuple(unknown))
 
-    def purge(self, *, older_than_days: int = 0) -> int:
-        """Remove for good what was forgotten that long ago; how many went."""
+    def purge(self, *, older_than_days: int = 0) -> Purged:
+        """Remove for good what was forgotten that long ago."""
         limit = micros(self.clock()) - older_than_days * 86_400_000_000
         with self.store.writing() as writer:
-            return writer.purge(limit + 1)
+            count = writer.purge(limit + 1)
+        return Purged(count, self.store.scrub(), tuple(self.store.copies()))
 
     def in_session(self, session_id: str, *, limit: int) -> list[Observation]:
         """The last observations of a session, oldest first."""

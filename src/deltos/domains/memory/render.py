@@ -14,7 +14,7 @@ from deltos.tool import Answer
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
-    from deltos.domains.memory.memory import Lookup
+    from deltos.domains.memory.memory import Lookup, Purged
     from deltos.domains.memory.model import Remembered
     from deltos.store.memory import Observation
     from deltos.tool import JsonObject
@@ -74,6 +74,16 @@ def forgotten_text(lookup: Lookup, *, restored: bool) -> str:
     if not restored:
         text += " forget(ids, restore=true) brings them back."
     return text + (f" Unknown: {', '.join(lookup.unknown)}." if lookup.unknown else "")
+
+
+def purged_text(purged: Purged) -> str:
+    """What was removed for good, and where a trace of it may be left."""
+    text = f"Removed {purged.removed} forgotten observations for good."
+    if not purged.is_traceless:
+        text += " Another process reads the memory file, so traces may be left in it: end it and purge again."
+    if purged.copies:
+        text += f" Copies made earlier are unchanged; delete them if you need to: {', '.join(purged.copies)}."
+    return text
 
 
 def set_aside_text(name: str) -> str:

@@ -46,6 +46,15 @@ class MemoryStore:
         """Close the file."""
         self.database.close()
 
+    def scrub(self) -> bool:
+        """Leave no trace of what was purged in the file; False while another process reads it."""
+        return self.database.scrub()
+
+    def copies(self) -> list[str]:
+        """Names of the copies beside the file, made before a migration or of a damaged file: they are not purged."""
+        path = self.database.path
+        return sorted(copy.name for mark in ("before", "corrupt") for copy in path.parent.glob(f"{path.name}.{mark}-*"))
+
     @contextmanager
     def writing(self) -> Iterator[Writer]:
         """One transaction: on disk when the block ends, or not at all."""

@@ -170,8 +170,11 @@ class Writer:
         return select(self._connection, "o.id = ?", (observation_id,))
 
     def purge(self, before: int) -> int:
-        """Remove for good what was forgotten before a moment; how many went."""
-        return self._connection.execute("DELETE FROM observation WHERE deleted_at < ?", (before,)).rowcount
+        """Remove what was forgotten before a moment, its words too; how many went. `scrub` removes the traces."""
+        count = self._connection.execute("DELETE FROM observation WHERE deleted_at < ?", (before,)).rowcount
+        if count:
+            self.rebuild_words()  # segments of the word index keep deleted words until they are merged
+        return count
 
     def rebuild_words(self) -> None:
         """Make the word index anew from the rows."""
