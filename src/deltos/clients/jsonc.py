@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 # Mapping and Sequence rather than dict and list: they accept what a caller built with narrower types.
 Json: TypeAlias = "str | int | float | bool | Sequence[Json] | Mapping[str, Json] | None"
 
-_BLANK = re.compile(r"(?:[ \t\r\n]+|//[^\n]*|/\*.*?\*/)*", re.DOTALL)
-_STRING = re.compile(r'"(?:[^"\\\x00-\x1f]|\\.)*"')
+_BLANK = re.compile(r"(?:[ \t\r\n]+|//[^\n]*|(/\*.*?(?:\*/|(\Z))))*", re.DOTALL)
+_STRING = re.compile(r'"(?:[^"\\\x00-\x1f]|\\.)*("?)')
 _LITERAL = re.compile(r"-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?|true|false|null")
 _DEEPEST = 200
 
@@ -91,7 +91,9 @@ class _Reader:
     def skip(self, position: int) -> int:
         """The first position from here that is neither blank nor comment."""
         match = _BLANK.match(self._text, position)
-        return match.end() if match else position
+        if match is None:
+            return position
+        return match.end() if match[2] is None else match.start(1)  # a comment that does not end is none
 
     def value(self, position: int, *, depth: int) -> Node:
         if depth > _DEEPEST:
@@ -133,7 +135,7 @@ class _Reader:
 
     def _string(self, position: int) -> Scalar:
         match = _STRING.match(self._text, position)
-        if match is None:
+        if match is None or not match[1]:
             self.fail(position, "a string does not end")
         try:
             return Scalar(position, match.end(), json.loads(match[0]))

@@ -82,8 +82,8 @@ def _insert(text: str, into: Container, step: str | int, value: Json) -> str:
         return text[: into.start + 1] + held + line + closing + text[into.end - 1 :]
     last = into.items[-1]
     after = last.comma + 1 if last.comma >= 0 else last.value.end
-    rest = _REST_OF_LINE.match(text, after)
-    line_end = rest.end() if rest else after
+    rest = _REST_OF_LINE.match(text[after:].partition("\n")[0])
+    line_end = after + (rest.end() if rest else 0)
     if last.comma >= 0:  # the house style is a trailing comma
         return text[:line_end] + line + "," + text[line_end:]
     return text[: last.value.end] + "," + text[last.value.end : line_end] + line + text[line_end:]
@@ -124,8 +124,8 @@ def _whole_line(text: str, start: int, end: int) -> tuple[int, int]:
 
 def _collapsed(text: str, start: int) -> str:
     """The container at `start`, closed up when only blanks are left in it."""
-    close = re.compile(r"\s*([\]}])").match(text, start + 1)
-    return text[: start + 1] + text[close.start(1) :] if close else text
+    rest = text[start + 1 :].lstrip()
+    return text[: start + 1] + rest if rest.startswith(("]", "}")) else text
 
 
 def _labelled(step: str | int, written: str) -> str:

@@ -3,7 +3,6 @@ stay where they are; tomlkit does what lines cannot (inline tables, dotted keys)
 
 from __future__ import annotations
 
-import re
 import tomllib
 from typing import TYPE_CHECKING, cast
 
@@ -69,14 +68,13 @@ def _appended(text: str, path: Path, value: dict[str, Json]) -> str:
 
 def _without_lines(text: str, path: Path) -> str:
     """Drop the table's header, its keys and its sub-tables, but not the comments that lead to the next table."""
-    name = r"\s*\.\s*".join(rf"(?:{re.escape(str(step))}|\"{re.escape(str(step))}\")" for step in path)
-    own_header = re.compile(rf"\s*\[\s*{name}\s*[.\]]")
+    name = [str(step) for step in path]
     kept: list[str] = []
     held: list[str] = []  # comments and blank lines inside our table: kept if another table follows
     ours = False
     for line in text.splitlines(keepends=True):
         if line.lstrip().startswith("["):
-            was_ours, ours = ours, own_header.match(line) is not None
+            was_ours, ours = ours, _header(line)[: len(name)] == name
             if was_ours and not ours:
                 kept += held
             held = []
@@ -91,8 +89,16 @@ def _without_lines(text: str, path: Path) -> str:
     return _without_final_gap("".join(kept)) if ours else "".join(kept)
 
 
+def _header(line: str) -> list[str]:
+    """The names in a table's header; names with a point or a bracket in them are never ours and may come out wrong."""
+    inside = line.strip().removeprefix("[").partition("]")[0]
+    return [name.strip().removeprefix('"').removesuffix('"') for name in inside.split(".")]
+
+
 def _without_final_gap(text: str) -> str:
-    return re.sub(r"(\r?\n)(?:[ \t]*\r?\n)+\Z", r"\1", text)
+    """The text without the blank lines at its end."""
+    gap = text[len(text.rstrip(" \t\r\n")) :]
+    return text[: len(text) - len(gap) + gap.find("\n") + 1] if gap.endswith("\n") else text
 
 
 def _put_with_tomlkit(text: str, path: Path, value: Json) -> str:

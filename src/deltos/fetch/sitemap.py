@@ -5,6 +5,7 @@ from __future__ import annotations
 import html
 import re
 import zlib
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -16,9 +17,8 @@ if TYPE_CHECKING:
     from deltos.fetch.http import HttpClient
 
 # Read by pattern, not by an XML parser: real sitemaps are often broken, and no entity can expand here.
-_LOCATION = re.compile(
-    r"<(?:\w+:)?loc\s*>\s*(?:<!\[CDATA\[)?\s*(.*?)\s*(?:\]\]>)?\s*</(?:\w+:)?loc\s*>", re.DOTALL | re.IGNORECASE
-)
+_LOCATION_TAG = re.compile(r"<(/?)(?:\w+:)?loc\s*>", re.IGNORECASE)
+_CDATA = "<![cdata["
 _INDEX = re.compile(r"<(?:\w+:)?sitemapindex[\s>]", re.IGNORECASE)
 _MOST_FILES = 50
 _MOST_BYTES = 50_000_000
@@ -43,12 +43,13 @@ class UnreadSitemap:
 def parse_sitemap(data: bytes) -> Sitemap:
     """The addresses in one sitemap file, gzipped or not; a plain list of addresses is understood too."""
     text = _unpacked(data).decode("utf-8", "replace")
-    found = tuple(html.unescape(location) for location in _LOCATION.findall(text))
+    found = tuple(_locations(text))
     if not found and not text.lstrip().startswith("<"):
         found = tuple(line.strip() for line in text.splitlines() if line.strip().startswith("http"))
     return Sitemap(found, _INDEX.search(text) is not None)
 
 
+<<<<<<< HEAD
 def sitemap_addresses(
     client: HttpClient, url: str, parse: Callable[[bytes], Sitemap] = parse_sitemap
 ) -> Iterator[str | UnreadSitemap]:
@@ -56,6 +57,24 @@ def sitemap_addresses(
 
     Other unreadable files are passed over.
     """
+=======
+def _locations(text: str) -> Iterator[str]:
+    """What stands between each opening tag `loc` and the next closing one."""
+    start = -1
+    for tag in _LOCATION_TAG.finditer(text):
+        if not tag.group(1):
+            start = tag.end() if start < 0 else start
+        elif start >= 0:
+            content = text[start : tag.start()].strip()
+            content = content[len(_CDATA) :] if content[: len(_CDATA)].lower() == _CDATA else content
+            with suppress(ValueError):  # a character number of thousands of digits
+                yield html.unescape(content.strip().removesuffix("]]>").strip())
+            start = -1
+
+
+def sitemap_addresses(client: HttpClient, url: str) -> Iterator[str]:
+    """Every page that the sitemap at `url` and the ones below it name; unreadable files are passed over."""
+>>>>>>> 4c53639 (Read sitemaps, llms-full.txt, API descriptions and client settings without backtracking)
     waiting, seen = [url], {url}
     while waiting and len(seen) <= _MOST_FILES:
         address = waiting.pop(0)

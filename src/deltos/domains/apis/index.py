@@ -45,6 +45,7 @@ _SAYS_NOTHING = frozenset(
         "public",
     ]
 )
+_SUFFIXES = frozenset("yaml yml json graphql graphqls gql proto swagger openapi postman_collection".split())
 MAX_NAME_CHARACTERS = 60
 MAX_WARNINGS = 20
 
@@ -274,7 +275,10 @@ def slug(text: str) -> str:
 
 def _file_stem(document: Document) -> str:
     name = document.name or urlsplit(document.citation).hostname or document.citation
-    return re.sub(r"(?:\.(?:ya?ml|json|graphqls?|gql|proto|swagger|openapi|postman_collection))+$", "", name)
+    end = len(name)
+    while (dot := name.rfind(".", 0, end)) >= 0 and name[dot + 1 : end] in _SUFFIXES:
+        end = dot
+    return name[:end]
 
 
 @contextmanager

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from deltos.languages.model import Definition
 
 _IMPORT = re.compile(r"""(?:from|import|require\()\s*['"](\.{1,2}/[^'"]+)['"]|<reference\s+path=['"]([^'"]+)['"]""")
-_COMMENT_EDGE = re.compile(r"^\s*(?:/\*\*?|\*/|\*(?!/)|//+)?[ \t]?|\s*\*/\s*$")
+_COMMENT_BEGINS = re.compile(r"\s*+(?:/\*\*?|\*/|\*(?!/)|//+)?[ \t]?")
 _LARGE_LINES = 60
 _RANK = 5
 
@@ -85,7 +85,14 @@ def _apart(lines: list[str]) -> tuple[list[str], list[str]]:
         inside = inside or stripped.startswith("/*")
         if not inside and stripped and not stripped.startswith("//"):
             break
-        comment.append(_COMMENT_EDGE.sub("", lines[at]).rstrip())
+        comment.append(_undecorated(lines[at]))
         inside = inside and "*/" not in stripped
         at += 1
     return comment, lines[at:]
+
+
+def _undecorated(line: str) -> str:
+    """A line of a comment without the marks at its edges."""
+    begins = _COMMENT_BEGINS.match(line)
+    text = line[begins.end() if begins else 0 :].rstrip()
+    return text.removesuffix("*/").rstrip() if text.endswith("*/") else text

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from deltos.domains.apis.model import ApiDescription
 
 _TOKEN = re.compile(
-    r'"""(?:[^"\\]|\\.|"(?!""))*"""|"(?:[^"\\\n]|\\.)*"|[_A-Za-z]\w*|-?\d[\w.+-]*|\.\.\.|[!$&()\[\]{}:=@|]|\#[^\n]*',
+    r'"""(?:[^"\\]|\\.|""?(?!"))*(?:"""|\\?\Z)|"(?:[^"\\\n]|\\.)*"?|[_A-Za-z]\w*|-?\d[\w.+-]*|\.\.\.|[!$&()\[\]{}:=@|]|\#[^\n]*',
     re.DOTALL,
 )
 _OPENING = frozenset("([{")

@@ -14,7 +14,10 @@ if TYPE_CHECKING:
 
     from deltos.domains.apis.model import Json
 
-_TOKEN = re.compile(r'//[^\n]*|/\*.*?(?:\*/|\Z)|"(?:[^"\\\n]|\\.)*"|\'(?:[^\'\\\n]|\\.)*\'|[\w.]+|\n|[^\s]', re.DOTALL)
+# A string or comment that does not end goes on to the end of its line, or of the file.
+_TOKEN = re.compile(
+    r"""//[^\n]*|/\*.*?(?:\*/|\Z)|"(?:[^"\\\n]|\\.)*"?|'(?:[^'\\\n]|\\.)*'?|[\w.]+|\n|[^\s]""", re.DOTALL
+)
 _SCALARS = {
     **dict.fromkeys(("int32", "sint32", "sfixed32", "uint32", "fixed32"), "integer"),
     **dict.fromkeys(("int64", "sint64", "sfixed64", "uint64", "fixed64"), "integer"),
