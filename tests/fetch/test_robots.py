@@ -7,9 +7,11 @@ from typing import TYPE_CHECKING
 from deltos.fetch.http import HttpClient
 from deltos.fetch.pace import Pace
 from deltos.fetch.robots import Robots
+from deltos.fetch.robots_rules import rules_for
 from tests.loopback import LOOPBACK, Page
 
 if TYPE_CHECKING:
+    from tests.attacks import Attacked
     from tests.loopback import Site
 
 
@@ -57,3 +59,44 @@ def test_a_host_that_complains_is_asked_ever_more_slowly_until_it_answers() -> N
     assert pace.complained("a", 9999.0) == 120.0
     pace.answered("a")
     assert pace.complained("a", 0.0) == 1.0
+
+
+def allows(text: str, path: str) -> bool:
+    return rules_for("deltos", text).allows(f"https://example.org{path}")
+
+
+def test_the_longest_rule_decides_and_of_two_the_one_that_allows() -> None:
+    text = "User-agent: *\nDisallow: /a\nAllow: /a/b\nDisallow: /*.php$\nAllow: /c\nDisallow: /c"
+    assert [allows(text, path) for path in ("/a", "/a/b", "/x.php", "/x.php5", "/c", "/d")] == [
+        False, True, False, True, True, True,
+    ]  # fmt: skip
+
+
+def test_rules_for_us_come_before_rules_for_everybody() -> None:
+    text = "User-agent: *\nDisallow: /\n\nUser-agent: other\nUser-agent: Deltos/1.0\nDisallow: /b\nCrawl-delay: 4"
+    assert (allows(text, "/a"), allows(text, "/b"), rules_for("deltos", text).group.delay_seconds) == (True, False, 4.0)
+
+
+def test_escapes_and_their_characters_are_the_same_but_for_slashes() -> None:
+    text = "User-agent: *\nDisallow: /%61/\nDisallow: /ü\nDisallow: /c%2Fd"
+    paths = ("/a/x", "/%C3%BC", "/c%2fd", "/c/d", "/b")
+    assert [allows(text, path) for path in paths] == [False, False, False, True, True]
+
+
+def test_lines_written_in_common_wrong_ways_are_understood() -> None:
+    text = "User agent *\nDisallow /a # why\nDissallow: /b\nnonsense\nSitemap https://example.org/s.xml"
+    assert [allows(text, path) for path in ("/a", "/b", "/c", "/robots.txt")] == [False, False, True, True]
+    assert rules_for("deltos", text).sitemaps == ("https://example.org/s.xml",)
+
+
+def judged(text: str, path: str) -> None:
+    rules = rules_for("deltos", text)
+    for _ in range(20):
+        rules.allows(f"https://example.org{path}")
+
+
+def test_wildcards_agents_and_rules_without_number_take_time_in_proportion(attacked: Attacked) -> None:
+    attacked.survives(judged, "User-agent: *\nDisallow: /" + "a*" * 200_000 + "b$", "/" + "a" * 2_000)
+    attacked.survives(judged, "User-agent: *\n" + "Disallow: /*a*a*b$\n" * 25_000, "/" + "a" * 2_000)
+    agents = "".join(f"User-agent: a{number}\n" for number in range(20_000))
+    attacked.survives(judged, agents + "User-agent: *\n" + "Disallow: /b\n" * 20_000, "/a")

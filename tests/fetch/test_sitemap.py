@@ -13,6 +13,7 @@ from deltos.fetch.sitemap import parse_sitemap, sitemap_addresses
 from tests.loopback import LOOPBACK, Page
 
 if TYPE_CHECKING:
+    from tests.attacks import Attacked
     from tests.loopback import Site
 
 
@@ -42,3 +43,26 @@ def test_nested_files_are_followed_once_and_missing_ones_passed_over(site: Site)
     client = HttpClient(private_hosts=LOOPBACK)
     assert list(sitemap_addresses(client, f"{site.url}/index.xml")) == ["https://x/1", "https://x/2"]
     assert site.asked["/index.xml"] == 1
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "<loc>" + " " * 500_000,
+        "<loc>" * 100_000,
+        "<loc>" + " </" * 200_000,
+        "<" + "a" * 500_000,
+        "<loc>" + "<![CDATA[ " * 50_000,
+        "<loc>a</loc" + " " * 500_000,
+        "<loc>&#" + "1" * 500_000 + ";</loc>",
+        "<sitemapindex" * 40_000,
+    ],
+    ids=lambda text: text[:12],
+)
+def test_a_hostile_sitemap_is_read_in_time_in_proportion_to_its_length(attacked: Attacked, text: str) -> None:
+    attacked.survives(parse_sitemap, text.encode())
+
+
+def test_addresses_may_stand_in_namespaces_sections_and_lines_of_their_own() -> None:
+    text = "<a:loc>\n <![CDATA[ https://a/?b&amp;c ]]>\n</a:loc ><LOC>https://d</loc><loc>https://e"
+    assert parse_sitemap(text.encode()).addresses == ("https://a/?b&c", "https://d")

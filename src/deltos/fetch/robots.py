@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from deltos.errors import FetchFailed, ReadingStopped
+from deltos.fetch.robots_rules import RobotsRules, rules_for
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from protego import Protego
-
     from deltos.fetch.http import HttpClient
 
-USER_AGENT = "deltos (documentation indexer for coding agents; respects robots.txt)"
+_AGENT = "deltos"
+USER_AGENT = f"{_AGENT} (documentation indexer for coding agents; respects robots.txt)"
 _LONGEST_DELAY_SECONDS = 30.0
 _LARGEST_BYTES = 1_000_000  # twice what RFC 9309 asks for: every address is compared with every rule
 
@@ -25,30 +25,27 @@ _LARGEST_BYTES = 1_000_000  # twice what RFC 9309 asks for: every address is com
 class Rules:
     """One site's rules. Without a robots.txt everything is allowed; with a broken server nothing is."""
 
-    parsed: Protego | None
+    parsed: RobotsRules | None
     unavailable: str = ""
 
     def allow(self, url: str) -> bool:
         """Whether `url` may be fetched."""
         if self.unavailable:
             return False
-        return self.parsed is None or bool(self.parsed.can_fetch(url, USER_AGENT))
+        return self.parsed is None or self.parsed.allows(url)
 
     def delay_seconds(self) -> float:
         """How long to wait between two requests."""
-        delay = self.parsed.crawl_delay(USER_AGENT) if self.parsed else None
-        return min(float(delay or 0.0), _LONGEST_DELAY_SECONDS)
+        return min(self.parsed.group.delay_seconds if self.parsed else 0.0, _LONGEST_DELAY_SECONDS)
 
     def sitemaps(self) -> tuple[str, ...]:
         """The sitemaps that it names."""
-        return tuple(self.parsed.sitemaps) if self.parsed else ()
+        return self.parsed.sitemaps if self.parsed else ()
 
 
 def parse_robots(data: bytes) -> Rules:
     """What a robots.txt says."""
-    from protego import Protego  # deferred: only crawling needs it
-
-    return Rules(Protego.parse(data.decode("utf-8", "replace")))
+    return Rules(rules_for(_AGENT, data.decode("utf-8", "replace")))
 
 
 @dataclass(slots=True)
