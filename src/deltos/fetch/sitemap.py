@@ -49,15 +49,6 @@ def parse_sitemap(data: bytes) -> Sitemap:
     return Sitemap(found, _INDEX.search(text) is not None)
 
 
-<<<<<<< HEAD
-def sitemap_addresses(
-    client: HttpClient, url: str, parse: Callable[[bytes], Sitemap] = parse_sitemap
-) -> Iterator[str | UnreadSitemap]:
-    """Every page that the sitemap at `url` and the ones below it name, and which files took too much to be read.
-
-    Other unreadable files are passed over.
-    """
-=======
 def _locations(text: str) -> Iterator[str]:
     """What stands between each opening tag `loc` and the next closing one."""
     start = -1
@@ -72,9 +63,13 @@ def _locations(text: str) -> Iterator[str]:
             start = -1
 
 
-def sitemap_addresses(client: HttpClient, url: str) -> Iterator[str]:
-    """Every page that the sitemap at `url` and the ones below it name; unreadable files are passed over."""
->>>>>>> 4c53639 (Read sitemaps, llms-full.txt, API descriptions and client settings without backtracking)
+def sitemap_addresses(
+    client: HttpClient, url: str, parse: Callable[[bytes], Sitemap] = parse_sitemap
+) -> Iterator[str | UnreadSitemap]:
+    """Every page that the sitemap at `url` and the ones below it name, and which files took too much to be read.
+
+    Other unreadable files are passed over.
+    """
     waiting, seen = [url], {url}
     while waiting and len(seen) <= _MOST_FILES:
         address = waiting.pop(0)
