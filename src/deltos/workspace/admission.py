@@ -34,15 +34,13 @@ GENERATED_NAMES = frozenset(
 )
 DATA_SUFFIXES = frozenset({".svg", ".csv", ".tsv", ".po", ".pot", ".log", ".map", ".snap", ".lock", ".ipynb"})
 # Said in a comment: code that looks for these marks must not be taken for generated itself.
-_GENERATED = re.compile(
-    rb"""^[ \t]*(?://|\#|/?\*|--|;|%|<!--|\"{3}|'{3})[^\n]*?(?:
-        @generated\b
-        | \bCode\ generated\b[^\n]*\bDO\ NOT\ EDIT
-        | (?i:\b(?:auto(?:matically)?[- ]?generated|this\ file\ (?:is|was)\ generated)\b
-              [^\n]*(?:\n[^\n]*){0,2}\bdo\ not\ (?:edit|modify)\b))""",
-    re.MULTILINE | re.VERBOSE,
-)
-_BUILT = re.compile(r"(?:^|/)dist/.*\.(?:[cm]?js|css)$")
+_COMMENT_MARKS = (b"//", b"#", b"*", b"/*", b"--", b";", b"%", b"<!--", b'"""', b"'''")
+_GENERATED_TAG = re.compile(rb"@generated\b")
+_CODE_GENERATED = re.compile(rb"\bCode generated\b")
+_DO_NOT_EDIT = re.compile(rb"\bDO NOT EDIT")
+_SAID_GENERATED = re.compile(rb"(?i)\b(?:auto(?:matically)?[- ]?generated|this file (?:is|was) generated)\b")
+_SAID_DO_NOT_EDIT = re.compile(rb"(?i)\bdo not (?:edit|modify)\b")
+_BUILT_SUFFIXES = (".js", ".cjs", ".mjs", ".css")
 _MINIFIED_NAME = re.compile(r"[.-]min\.(?:js|css|mjs)$|\.bundle\.js$|\.chunk\.js$")
 # By their first bytes; the longer mark comes first, because it begins with the shorter one.
 _ENCODINGS = (
@@ -72,7 +70,7 @@ def refuse_by_name(path: str, size: int) -> str | None:
         return "generated"
     if suffix in DATA_SUFFIXES:
         return "data"
-    if _BUILT.search(path):
+    if "/dist/" in f"/{path}" and path.endswith(_BUILT_SUFFIXES):
         return "built"
     if _MINIFIED_NAME.search(name):
         return "minified"
@@ -113,7 +111,26 @@ def refuse_by_content(data: bytes, language: Language | None) -> str | None:
         return "empty"
     if _is_minified(data) and not (language and language.name == "markdown"):
         return "minified"
-    return "generated" if _GENERATED.search(head[:_MARK_BYTES]) else None
+    return "generated" if _is_generated(head[:_MARK_BYTES]) else None
+
+
+def _is_generated(head: bytes) -> bool:
+    """Whether a comment near the top says that no person wrote the file."""
+    lines = [line.lstrip(b" \t") for line in head.split(b"\n")]
+    return any(
+        _says_generated(line, lines[number + 1 : number + 3])
+        for number, line in enumerate(lines)
+        if line.startswith(_COMMENT_MARKS)
+    )
+
+
+def _says_generated(line: bytes, following: list[bytes]) -> bool:
+    if _GENERATED_TAG.search(line):
+        return True
+    if (code := _CODE_GENERATED.search(line)) and _DO_NOT_EDIT.search(line, code.end()):
+        return True
+    said = _SAID_GENERATED.search(line)
+    return said is not None and any(map(_SAID_DO_NOT_EDIT.search, (line[said.end() :], *following)))
 
 
 def _is_minified(data: bytes) -> bool:
