@@ -22,6 +22,7 @@ from fuzz import corpus, oracle
 from fuzz.edges import watch_edges
 from fuzz.minimise import smaller
 from fuzz.mutate import Mutator
+from fuzz.orphans import die_with_parent
 from fuzz.shared_input import SharedInput
 from fuzz.targets import target_named
 
@@ -87,20 +88,16 @@ class Bench:
         self._shared.end()
         peak = oracle.peak_bytes(pid)
         grown = peak - held if peak > self._peak else 0
-        self._peak = peak
         return Outcome(cpu, grown, place, detail)
 
     def _settled_memory(self) -> int:
         pid = self._opened.pid
         held = oracle.held_bytes(pid)
-        if not self._peak or self._peak - held > STALE_PEAK_BYTES:
+        self._peak = oracle.peak_bytes(pid)  # making the input may have raised it
+        if self._peak - held > STALE_PEAK_BYTES:
             oracle.reset_peak(pid)
-            self._peak = max(oracle.peak_bytes(pid), 1)
+            self._peak = oracle.peak_bytes(pid)
         return held
-
-    def forget_peak(self) -> None:
-        """Let the next run's growth count from what is held then."""
-        self._peak = 0
 
     def cpu_seconds(self) -> float:
         """The CPU time of this process and of the one that works for it."""
@@ -158,7 +155,7 @@ class Child:
         """How an input fares alone and untraced, after a small one has warmed up what is loaded on first use."""
         for seed in corpus.committed(bench.target)[:5]:
             bench.run(seed[:2_000])
-        bench.forget_peak()
+        oracle.reset_peak()
         outcomes = [bench.run(data) for _ in range(MEASUREMENTS)]
         self._emit(
             "measured",
@@ -210,7 +207,6 @@ class Loop:
         enough = self._bench.executions + executions if executions else sys.maxsize
         if self._queue and self._folder is not None:
             self._bench.run(self._queue[0])  # loads what is loaded on first use: no input's fault
-            self._bench.forget_peak()
         for data in self._inputs():
             self._try(data)
             if time.monotonic() - self._told_at > PROGRESS_SECONDS:
@@ -331,6 +327,7 @@ def _read_all(folder: Path) -> list[bytes]:
 
 def main() -> int:
     """Serve requests from stdin until it ends."""
+    die_with_parent()
     scratch = Path(sys.argv[1])
     resource.setrlimit(resource.RLIMIT_AS, (MAX_ADDRESS_SPACE_BYTES, MAX_ADDRESS_SPACE_BYTES))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))

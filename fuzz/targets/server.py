@@ -14,6 +14,7 @@ from contextlib import contextmanager
 from typing import IO, TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
+from fuzz.orphans import die_with_parent
 from fuzz.target import Opened, Run, Target, opened
 
 if TYPE_CHECKING:
@@ -114,6 +115,7 @@ def _start(scratch: Path, *arguments: str) -> subprocess.Popen[bytes]:
         stderr=(scratch / "log").open("ab"),
         cwd=scratch,
         env=environment,
+        preexec_fn=die_with_parent,  # noqa: PLW1509 (one thread starts it)
     )
 
 
