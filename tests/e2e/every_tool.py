@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import time
 from typing import TYPE_CHECKING, Any
 
 from deltos.config import TOOLSETS
@@ -93,10 +95,19 @@ def _call_memory(ok: Callable[..., JsonObject]) -> None:
     ok("forget", ids=[kept])
 
 
+def _wait_for_crawl(ok: Callable[..., JsonObject], source: str) -> None:
+    """Ask until the crawl has ended: a second one is refused meanwhile."""
+    for _ in range(300):
+        if not re.search("CRAWLING|WAITING", _text(ok("crawl_status", source_id=source))):
+            return
+        time.sleep(0.2)
+    raise AssertionError("the crawl does not end")
+
+
 def _call_docs_and_apis(ok: Callable[..., JsonObject]) -> None:
     ok("add_source", url="docs", name="guide")
     assert "guide" in _text(ok("list_sources"))
-    ok("crawl_status", source_id="guide")
+    _wait_for_crawl(ok, "guide")
     ok("search_docs", query="add an entry")
     ok("recrawl_source", source_id="guide")
     ok("remove_source", source_id="guide")
