@@ -172,6 +172,21 @@ class FileTree:
         except (OSError, ValueError) as exc:
             raise FileRefused(folder, _reason(exc)) from None
 
+    def plain_folders(self, folder: str) -> list[str]:
+        """The folders in a folder that holds nothing else but regular files; raises FileRefused for a link or pipe."""
+        folders = _parts(folder)
+        try:
+            inside = self._enter(folders) if self._by_descriptor else self._checked(folders)
+            with os.scandir(inside) as entries:
+                found = [(entry.name, entry.is_dir(follow_symlinks=False), entry.is_symlink()) for entry in entries
+                         if not entry.is_file(follow_symlinks=False)]  # fmt: skip
+        except (OSError, ValueError) as exc:
+            raise FileRefused(folder, _reason(exc)) from None
+        for name, is_folder, is_link in found:
+            if not is_folder:
+                raise FileRefused(f"{folder}/{name}", LINK if is_link else NOT_REGULAR)
+        return [f"{folder}/{name}" for name, *_ in found]
+
     def _open_regular(self, path: str) -> tuple[int, int]:
         """The descriptor of a regular file, and its size."""
         descriptor = self._open(path)

@@ -217,21 +217,35 @@ def test_too_many_changes_are_told_and_count_as_a_whole(tmp_path: Path, monkeypa
     )
 
 
-def test_an_object_that_is_a_pipe_ends_with_the_time_that_git_has(tmp_path: Path) -> None:
+@pytest.mark.parametrize("place", ["loose", "pack/pack-1.idx", "info/commit-graph", "info/alternates", "aa/link", "zz"])
+def test_objects_that_are_links_or_pipes_are_refused_before_git_could_wait(tmp_path: Path, place: str) -> None:
+    root = make_repository(tmp_path, FILES)
+    objects = root / ".git" / "objects"
+    commit = git(root, "rev-parse", "HEAD")
+    target = objects / (f"{commit[:2]}/{commit[2:]}" if place == "loose" else place)
+    target.parent.mkdir(exist_ok=True)
+    target.unlink(missing_ok=True)
+    if place in ("aa/link", "zz"):
+        target.symlink_to("/etc")
+    else:
+        os.mkfifo(target)
+    with pytest.raises(GitFailed, match="not all regular files"):
+        changes_since(root, "HEAD")
+
+
+def test_an_object_that_becomes_a_pipe_ends_with_the_time_that_git_has(tmp_path: Path) -> None:
     root = make_repository(tmp_path, FILES)
     commit = git(root, "rev-parse", "HEAD")
     loose = root / ".git" / "objects" / commit[:2] / commit[2:]
-    loose.unlink()
-    os.mkfifo(loose)
-    with reading(repository_at(root)) as asked, pytest.raises(GitFailed, match="longer than"):
-        asked.run("cat-file", "-p", "HEAD", timeout_seconds=0.5)
+    with reading(repository_at(root)) as asked:
+        loose.unlink()
+        os.mkfifo(loose)
+        with pytest.raises(GitFailed, match="longer than"):
+            asked.run("cat-file", "-p", "HEAD", timeout_seconds=0.5)
 
 
-def test_packs_that_are_no_files_and_objects_elsewhere_are_refused(tmp_path: Path) -> None:
+def test_objects_that_lie_elsewhere_are_refused(tmp_path: Path) -> None:
     root = make_repository(tmp_path / "root", FILES)
-    os.mkfifo(root / ".git" / "objects" / "pack" / "pack-1.idx")
-    with pytest.raises(GitFailed, match="regular files"):
-        changes_since(root, "HEAD")
     shutil.move(root / ".git" / "objects", tmp_path / "objects")
     (root / ".git" / "objects").symlink_to(tmp_path / "objects")
     with pytest.raises(GitFailed, match="not a git repository"):

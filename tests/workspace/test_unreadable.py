@@ -109,7 +109,9 @@ def test_what_could_not_be_read_is_not_tried_again_until_it_changes_nor_after_a_
         assert (report.written, report.errors) == (set(TROUBLES), [])
 
 
-def test_a_file_that_nobody_can_read_is_skipped_with_its_reason(tmp_path: Path, root: Path, log: Path, workers: Workers) -> None:
+def test_a_file_that_nobody_can_read_is_skipped_with_its_reason(
+    tmp_path: Path, root: Path, log: Path, workers: Workers
+) -> None:
     write_files(root, {name: content + b" always" for name, (content, _) in TROUBLES.items()})
     age(root)
     with closing(open_index(tmp_path, root, PickyIndexer(log), workers=workers)) as index:
@@ -122,7 +124,9 @@ def test_a_file_that_nobody_can_read_is_skipped_with_its_reason(tmp_path: Path, 
             "took too much memory": 1,
         }
         (note,) = index.freshen().notes_about("picky")
-        assert note.startswith("Note: 4 files could not be read: deadly.py (the parser crashed (SIGKILL)), endless.py (")
+        assert note.startswith(
+            "Note: 4 files could not be read: deadly.py (the parser crashed (SIGKILL)), endless.py ("
+        )
         assert note.endswith("and 1 more.")
         attempts = log.read_text()
         index.index()
@@ -182,7 +186,9 @@ class Impatient(Silent):
         return self._steps > 0
 
 
-def test_a_cancelled_run_ends_the_children_that_are_at_it(tmp_path: Path, root: Path, log: Path, workers: Workers) -> None:
+def test_a_cancelled_run_ends_the_children_that_are_at_it(
+    tmp_path: Path, root: Path, log: Path, workers: Workers
+) -> None:
     write_files(root, much_source() | {f"endless{n}.py": ENDLESS for n in range(3)})
     with closing(opened(tmp_path, root, log, workers)) as index:
         with pytest.raises(Cancelled):

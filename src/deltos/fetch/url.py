@@ -5,8 +5,9 @@ from __future__ import annotations
 import posixpath
 import re
 from dataclasses import dataclass
-from fnmatch import fnmatchcase
 from urllib.parse import parse_qsl, quote, unquote, urlencode, urlsplit, urlunsplit
+
+from deltos.globs import matches_glob
 
 _TRACKING = re.compile(r"^(?:utm_\w+|gclid|fbclid|msclkid|mc_[ce]id|ref_src|_ga|_gl|hsa_\w+|igshid|yclid)$")
 _DEFAULT_PORTS = {"http": 80, "https": 443}
@@ -88,5 +89,5 @@ def _matches(url: str, path: str, globs: tuple[str, ...]) -> bool:
 
 def _glob(url: str, path: str, glob: str) -> bool:
     if "://" in glob:
-        return fnmatchcase(url, glob)
-    return fnmatchcase(path, glob) or fnmatchcase(path, f"*/{glob.lstrip('/')}")
+        return matches_glob(url, glob)
+    return matches_glob(path, glob) or matches_glob(path, f"*/{glob.lstrip('/')}")

@@ -303,10 +303,8 @@ def _check_objects(objects: Path, depth: int) -> None:
     with FileTree(objects.parent) as tree:
         if not tree.is_folder(objects.name):
             raise GitFailed("The repository's objects are not in its folder")
+        _check_plain(tree, objects.name)
         alternates = _read(tree, f"{objects.name}/info/alternates", _MAX_ALTERNATES_BYTES, missing_only=True)
-        packs = f"{objects.name}/pack"
-        if tree.is_folder(packs) and not all(entry.is_file for entry in tree.entries(packs)):
-            raise GitFailed("The repository's packs are not all regular files")
     for line in alternates.split("\n"):
         if not line or line.startswith("#"):
             continue
@@ -315,6 +313,16 @@ def _check_objects(objects: Path, depth: int) -> None:
             raise GitFailed("The repository borrows objects from a place that may not be read")
         if other.is_dir():
             _check_objects(other, depth - 1)
+
+
+def _check_plain(tree: FileTree, folder: str) -> None:
+    """Refuse a folder of objects in which anything is a link or a pipe, at any depth."""
+    pending = [folder]
+    while pending:
+        try:
+            pending += tree.plain_folders(pending.pop())
+        except FileRefused as refused:
+            raise GitFailed(f"The repository's objects are not all regular files ({refused.reason})") from None
 
 
 def _read(tree: FileTree, path: str, max_bytes: int = _MAX_REFERENCES_BYTES, *, missing_only: bool = False) -> str:

@@ -57,6 +57,16 @@ def test_recrawling_a_folder_reads_changed_files_and_forgets_vanished_ones(desk:
     assert (len(desk.cited("omega")), desk.cited("beta")) == (1, [])
 
 
+@pytest.mark.parametrize("glob", ["[" * 40_000, "*a" * 40_000])
+def test_a_glob_that_would_take_long_is_refused(desk: Desk, glob: str) -> None:
+    write(desk.root, a_md="# A\n\nalpha")
+    with pytest.raises(BadArgument, match="characters"):
+        desk.add(".", exclude=(glob,))
+    with pytest.raises(BadArgument, match="too many"):
+        desk.add(".", include=("*",) * 1_000)
+    assert desk.add(".", exclude=(("a*" * 200) + "b",)).pages == 1
+
+
 def test_globs_choose_files(desk: Desk) -> None:
     write(desk.root, a_md="# A\n\nalpha", sub__b_md="# B\n\nbeta", sub__c_txt="gamma", old__d_md="# D\n\ndelta")
     assert desk.add(".", include=("*.md",), exclude=("old/*",)).pages == 2

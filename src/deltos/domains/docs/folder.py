@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-from fnmatch import fnmatchcase
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,6 +12,7 @@ from deltos.domains.docs.pages import RawPage, read_page
 from deltos.errors import FileRefused, NotFound
 from deltos.fetch.files import MAX_DESCRIPTION_BYTES, MAX_FILE_BYTES, check_unmoved, walk_files
 from deltos.files import LINK, NOT_REGULAR, FileTree
+from deltos.globs import matches_glob
 from deltos.guarded import Task
 from deltos.markup.formats import SUFFIXES, format_of
 
@@ -107,4 +107,4 @@ def _reading(url: str, stamp: str, digest: bytes, text: PageText) -> Reading:
 
 
 def _matches(relative: str, globs: tuple[str, ...]) -> bool:
-    return any(fnmatchcase(relative, glob) or fnmatchcase(relative, f"*/{glob}") for glob in globs)
+    return any(matches_glob(relative, glob) or matches_glob(relative, f"*/{glob}") for glob in globs)

@@ -15,6 +15,7 @@ from deltos.domains.docs.model import FoundDescription, SourceStatus
 from deltos.domains.docs.source import understand
 from deltos.errors import BadArgument, DeltosError, NotFound, SourceError
 from deltos.fetch.files import MAX_DESCRIPTION_BYTES, MAX_FILE_BYTES, read_file
+from deltos.globs import check_globs
 from deltos.store.docs import SourceRow
 
 if TYPE_CHECKING:
@@ -96,6 +97,7 @@ class Library:
         """Record a source, or all direct dependencies of the project; their crawls are open but not begun."""
         if request.url.strip() == DEPENDENCIES:
             return self._add_dependencies(request)
+        check_globs((*request.include, *request.exclude))
         address = understand(request.url, project_root=request.project_root, roots=request.roots)
         name = request.name.strip() or default_name(address.url)
         self._refuse_duplicate(name, address.url)

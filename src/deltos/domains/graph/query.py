@@ -5,10 +5,10 @@ from __future__ import annotations
 import posixpath
 import re
 from dataclasses import dataclass
-from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
 
 from deltos.errors import BadArgument
+from deltos.globs import matches_glob
 from deltos.pattern import compiled
 
 if TYPE_CHECKING:
@@ -110,5 +110,5 @@ def path_filter(root: Path, text: str) -> Callable[[str], bool]:
     if wanted == ".":
         return lambda _path: True
     if any(mark in wanted for mark in "*?["):
-        return lambda path: fnmatchcase(path, wanted) or fnmatchcase(path, f"*/{wanted}")
+        return lambda path: matches_glob(path, wanted) or matches_glob(path, f"*/{wanted}")
     return lambda path: path == wanted or path.startswith(f"{wanted}/")

@@ -1,0 +1,35 @@
+"""Globs that callers write."""
+
+from __future__ import annotations
+
+from fnmatch import fnmatchcase
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from deltos.errors import BadArgument
+from deltos.globs import LONGEST_GLOB, matches_glob
+
+TEXTS = st.text(st.sampled_from("ab-]/[!.ä\n"), max_size=6)
+
+
+@given(TEXTS, st.text(st.sampled_from("ab*?[]!-./ä\n\\"), max_size=9))
+def test_a_glob_means_what_it_means_in_the_standard_library(text: str, glob: str) -> None:
+    assert matches_glob(text, glob) == fnmatchcase(text, glob)
+
+
+@pytest.mark.parametrize("piece", ["[", "*a", "a*", "[a-", "?*", "[!", "*[ab]", "[]"])
+def test_no_glob_takes_long(piece: str) -> None:
+    glob = (piece * LONGEST_GLOB)[: LONGEST_GLOB - 1] + "c"
+    assert not matches_glob("a" * 100_000 + "b", glob)
+
+
+def test_a_glob_that_is_too_long_is_refused_in_words() -> None:
+    with pytest.raises(BadArgument, match="characters"):
+        matches_glob("a", "[" * 40_000)
+
+
+def test_names_that_are_not_unicode_match_nothing_but_wildcards() -> None:
+    assert matches_glob("caf\udce9.md", "*.md")
+    assert not matches_glob("caf\udce9.md", "café.md")

@@ -1,0 +1,71 @@
+"""What others wrote is opened in one way, and git is started in one place: whoever opens files otherwise says why here."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+SOURCE = Path(__file__).parent.parent / "src" / "deltos"
+READERS = frozenset("open read_text read_bytes scandir iterdir glob rglob listdir fdopen".split())
+# Everything here is our own: data that came with us, the data folder, or a path that a person typed.
+OWN = {
+    "cli/api.py": "a file that the user names",
+    "cli/command.py": "a file that the user names",
+    "cli/doctor.py": "the data folder",
+    "cli/memory.py": "a file that the user names",
+    "clients/files.py": "the configuration of the user's clients",
+    "config.py": "the data folder",
+    "domains/code/scope.py": "names of folders for a hint",
+    "domains/docs/background.py": "an origin, not a file",
+    "domains/docs/source.py": "an origin, not a file",
+    "domains/graph/typescript/typing/library.py": "came with us",
+    "domains/memory/secrets/blocks.py": "came with us",
+    "embed/static.py": "came with us",
+    "fetch/configured.py": "an address, not a file",
+    "files.py": "the one way",
+    "isolated/child.py": "the null device",
+    "languages/grammar.py": "came with us",
+    "ranking.py": "came with us",
+    "server/manifest.py": "came with us",
+    "server/wire.py": "the null device",
+    "store/memory/repair.py": "the data folder",
+    "store/private.py": "the data folder",
+    "workspace/git.py": "the temporary folder that git sees",
+    "workspace/registry.py": "the data folder",
+}
+STARTERS = {
+    "isolated/launch.py": "Python, isolated",
+    "isolated/process.py": "Python, isolated",
+    "workspace/git.py": "git",
+}
+
+
+def calls(path: Path) -> set[str]:
+    """The names of all that a module calls."""
+    names = set()
+    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+        if isinstance(node, ast.Call):
+            match node.func:
+                case ast.Attribute(attr=name) | ast.Name(id=name):
+                    names.add(name)
+    return names
+
+
+def modules() -> list[str]:
+    return [path.relative_to(SOURCE).as_posix() for path in SOURCE.rglob("*.py")]
+
+
+def calling(wanted: frozenset[str]) -> set[str]:
+    return {path for path in modules() if wanted & calls(SOURCE / path)}
+
+
+def test_only_listed_modules_open_files_by_themselves() -> None:
+    opened = calling(READERS)
+    assert opened - OWN.keys() == set(), "use deltos.files, or say above why not"
+    assert OWN.keys() - opened == set(), "listed for nothing"
+
+
+def test_only_listed_modules_start_processes() -> None:
+    started = calling(frozenset("system execv execve posix_spawn spawnv fork".split()))
+    started |= {path for path in modules() if "import subprocess" in (SOURCE / path).read_text("utf-8")}
+    assert started == STARTERS.keys()
