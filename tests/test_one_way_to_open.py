@@ -28,6 +28,7 @@ OWN = {
     "ranking.py": "came with us",
     "server/manifest.py": "came with us",
     "server/wire.py": "the null device",
+    "store/memory/reader.py": "the data folder",
     "store/memory/repair.py": "the data folder",
     "store/private.py": "the data folder",
     "workspace/git.py": "the temporary folder that git sees",
