@@ -65,5 +65,15 @@ def test_a_long_run_of_stray_brackets_hides_nothing_after_it() -> None:
     source = b"package a\nfunc f() {}\n" + b")\n" * 20_000 + b"func g() {}\n"
     tree = grammar.parse(go, source)
     assert tree is not None
-    assert grammar.stray_runs(tree) == []
+    assert not grammar.stray_runs(tree)
     assert [definition.name for definition in outline(go, tree, source)] == ["f", "g"]
+
+
+def test_nesting_beyond_reason_hides_nothing_after_it() -> None:
+    typescript = language("typescript")
+    assert typescript is not None
+    source = b"x = " + b"{a: " * 40_000 + b"1" + b"}" * 40_000 + b";\nfunction f() {}\n"
+    tree = grammar.parse(typescript, source)
+    assert tree is not None
+    assert not grammar.deepest(tree)
+    assert [definition.name for definition in outline(typescript, tree, source)] == ["f"]

@@ -24,6 +24,7 @@ READ_BYTES_LATER = 64  # a query's predicates read back short names only
 LIMIT_SECONDS = 0.5
 LIMIT_SECONDS_PER_BYTE = 2e-6  # an ordinary file takes a tenth of that
 _LONGEST_RUN = 1000
+_DEEPEST = 50_000
 _BLANKING_ROUNDS = 3
 
 
@@ -31,7 +32,8 @@ def parse(language: Language, data: bytes, *, limit_seconds: float | None = None
     """The syntax tree of `data`, or None for a language without a grammar.
 
     Recovery from errors can take time that grows with the square of the file: past the limit, in seconds of
-    CPU, the rest of the file is left unread. Long runs of stray tokens are read as blanks.
+    CPU, the rest of the file is left unread. Long runs of stray tokens and what is nested beyond reason are read as
+    blanks.
     """
     if not language.grammar:
         return None
@@ -41,11 +43,11 @@ def parse(language: Language, data: bytes, *, limit_seconds: float | None = None
     read = without_macros(data) if language.macros else data
     for _ in range(_BLANKING_ROUNDS):
         tree = _parse(grammar, read, limit_seconds)
-        runs = stray_runs(tree)
-        if not runs:
+        ranges = sorted([*stray_runs(tree), *deepest(tree)])
+        if not ranges:
             return tree
-        read = _blanked(read, runs)
-    return _parse(grammar, read[: runs[0][0]], limit_seconds)
+        read = _blanked(read, ranges)
+    return _parse(grammar, read[: ranges[0][0]], limit_seconds)
 
 
 def _parse(grammar: tree_sitter.Language, data: bytes, limit_seconds: float) -> tree_sitter.Tree:
@@ -59,7 +61,7 @@ def _parse(grammar: tree_sitter.Language, data: bytes, limit_seconds: float) -> 
 
 
 def stray_runs(tree: tree_sitter.Tree) -> list[tuple[int, int]]:
-    """Where more than a thousand tokens without a named node between them stand in one error, as byte ranges in order.
+    """Where more than a thousand tokens without a named node between them stand in one error, as byte ranges.
 
     A query looks ahead from each of them for the next named sibling, so its time grows with the square of such a run.
     """
@@ -70,7 +72,24 @@ def stray_runs(tree: tree_sitter.Tree) -> list[tuple[int, int]]:
         if node.child_count > _LONGEST_RUN and node.type == "ERROR":
             runs += _runs_among(node.children)
         pending += [child for child in node.children if child.has_error]
-    return sorted(runs)
+    return runs
+
+
+def deepest(tree: tree_sitter.Tree) -> list[tuple[int, int]]:
+    """What lies more than fifty thousand levels deep, as byte ranges.
+
+    A query counts levels in 16 bits. Beyond, it forgets to drop what cannot match any more, and hardly ends.
+    """
+    ranges = []
+    pending = [(tree.root_node, 0)]
+    while pending:
+        node, depth = pending.pop()
+        if depth >= _DEEPEST:
+            ranges.append((node.start_byte, node.end_byte))
+        # A node that has few descendants cannot reach that deep.
+        elif node.descendant_count + depth > _DEEPEST:
+            pending += [(child, depth + 1) for child in node.children]
+    return ranges
 
 
 def _runs_among(nodes: list[tree_sitter.Node]) -> Iterator[tuple[int, int]]:
