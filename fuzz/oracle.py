@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import os
-import resource
 import traceback
 from dataclasses import dataclass
 from pathlib import Path
@@ -57,9 +56,8 @@ def crash_place(error: BaseException) -> str:
 
 def peak_bytes(pid: int | None = None) -> int:
     """The most memory that a process has held since `reset_peak`."""
-    if pid is None:
-        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
-    for line in Path(f"/proc/{pid}/status").read_text().splitlines():
+    # Not `ru_maxrss`: it survives `exec`, so a child of a large process begins with its parent's peak.
+    for line in Path(f"/proc/{pid or 'self'}/status").read_text().splitlines():
         if line.startswith("VmHWM:"):
             return int(line.split()[1]) * 1024
     return 0

@@ -58,13 +58,13 @@ def test_a_concise_answer_about_indexing_is_at_most_half_as_long(desk: Desk) -> 
     assert len(json.dumps(concise.structured)) < len(json.dumps(full.structured)) / 2
 
 
-@pytest.mark.parametrize("path", ["missing", "src/cache.py", "x" * 10_000])
+@pytest.mark.parametrize("path", ["missing", "src/cache.py"])
 def test_a_path_that_is_no_folder_is_an_error(desk: Desk, path: str) -> None:
     with pytest.raises(NotFound):
         desk.call("index_repository", repo_path=path)
 
 
-@pytest.mark.parametrize("path", ["  ", "a\0b"])
+@pytest.mark.parametrize("path", ["  ", "a\0b", "x" * 10_000])
 def test_a_path_that_can_be_none_is_an_error(desk: Desk, path: str) -> None:
     with pytest.raises(BadArgument):
         desk.call("index_repository", repo_path=path)
