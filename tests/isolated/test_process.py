@@ -189,9 +189,18 @@ def test_more_tasks_than_places_wait_for_their_turn(workers: Workers) -> None:
 
 
 def test_an_idle_child_ends_after_a_while_and_another_one_is_started_when_needed() -> None:
-    with closing(Workers(importable_from=(REPOSITORY,), idle_seconds=0.0)) as workers:
+    with closing(Workers(importable_from=(REPOSITORY,), last_idle_seconds=0.0)) as workers:
         await_end(pid_of(workers))
         assert workers.run(tasks.double, 1, limits=PLENTY) == 2
+
+
+def test_of_several_idle_children_one_stays() -> None:
+    with closing(Workers(importable_from=(REPOSITORY,), idle_seconds=0.0)) as workers:
+        pids = {reply.value[3] for batch in workers.run_batches(tasks.surroundings, (), [[1], [2]], lambda _: PLENTY) for _, reply in batch}
+        kept = pid_of(workers)
+        for pid in pids - {kept}:
+            await_end(pid)
+        assert pid_of(workers) == kept
 
 
 def test_closing_ends_all_children_and_refuses_further_work(workers: Workers) -> None:

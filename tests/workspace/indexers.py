@@ -57,7 +57,7 @@ class TextIndexer:
         """Delete the text."""
         connection.execute("DELETE FROM text WHERE file_id = ?", (file_id,))
 
-    def finish(self, connection: sqlite3.Connection, changes: Changes) -> None:
+    def finish(self, connection: sqlite3.Connection, changes: Changes, workers: Workers | None) -> None:
         """Keep a list of what has been settled."""
         connection.executemany("DELETE FROM settled WHERE path = ?", [(path,) for path in changes.removed])
         connection.executemany("INSERT OR REPLACE INTO settled VALUES (?)", [(path,) for path in changes.written])
@@ -90,7 +90,7 @@ class PickyIndexer:
     def remove(self, connection: sqlite3.Connection, file_id: int) -> None:
         """Forget nothing."""
 
-    def finish(self, connection: sqlite3.Connection, changes: Changes) -> None:
+    def finish(self, connection: sqlite3.Connection, changes: Changes, workers: Workers | None) -> None:
         """Keep a list of what has been settled."""
         connection.executemany("DELETE FROM settled WHERE path = ?", [(path,) for path in changes.removed])
 

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
+    from deltos.isolated.process import Workers
     from deltos.workspace.indexer import Changes, ParsedFile
     from deltos.workspace.project_index import Freshness, ProjectIndex
 
@@ -46,8 +47,13 @@ class GatedIndexer(TextIndexer):
 class BrokenIndexer(TextIndexer):
     """Has a bug that no file is to blame for."""
 
-    def finish(self, connection: sqlite3.Connection, changes: Changes) -> None:
-        raise RuntimeError("a bug")
+    def __init__(self, bug: Exception) -> None:
+        super().__init__()
+        self._bug = bug
+
+    def finish(self, connection: sqlite3.Connection, changes: Changes, workers: Workers | None) -> None:
+        connection.execute("DELETE FROM text")
+        raise self._bug
 
 
 @pytest.fixture
@@ -196,7 +202,7 @@ def test_many_changes_are_indexed_in_the_background_and_the_answer_says_so(
 def test_a_failed_background_run_is_told(tmp_path: Path, root: Path) -> None:
     open_index(tmp_path, root).index()
     write_files(root, many_changes())
-    index = open_index(tmp_path, root, BrokenIndexer())
+    index = open_index(tmp_path, root, BrokenIndexer(DeltosError("a bug")))
     notes = index.freshen().notes
     while "being re-indexed" in notes[0]:
         notes = index.freshen().notes
@@ -263,9 +269,33 @@ def test_a_first_index_that_fails_is_an_error_each_time(tmp_path: Path) -> None:
             index.freshen()
 
 
+def test_an_indexer_that_cannot_settle_what_spans_files_is_named_and_what_was_read_is_kept(
+    tmp_path: Path, root: Path
+) -> None:
+    index = open_index(tmp_path, root, BrokenIndexer(RuntimeError("a bug")))
+    freshness = index.freshen()
+    assert freshness.complete
+    assert "all files (RuntimeError: a bug)" in freshness.notes_about("text")[0]
+    assert texts(index) == FILES
+    write_files(root, {"a.py": "a = 2\n"})
+    mended = open_index(tmp_path, root)
+    assert mended.freshen().notes_about("text") == ()
+
+
+class UnversionedIndexer:
+    """Cannot even say what it is."""
+
+    name = "unversioned"
+
+    @property
+    def version(self) -> int:
+        raise RuntimeError("a bug")
+
+
 def test_a_bug_in_the_background_is_an_error_and_not_silence(tmp_path: Path, root: Path) -> None:
+    index = open_index(tmp_path, root, UnversionedIndexer())  # type: ignore[arg-type]
     with pytest.raises(DeltosError, match="Indexing failed: RuntimeError: a bug"):
-        open_index(tmp_path, root, BrokenIndexer()).freshen()
+        index.freshen()
 
 
 def test_another_process_that_indexes_is_waited_for_and_then_mentioned(index: ProjectIndex, root: Path) -> None:

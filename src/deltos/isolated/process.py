@@ -23,9 +23,11 @@ from deltos.isolated.launch import command, environment, fixed_folder
 from deltos.isolated.wire import Limits, Reply, Request, read_frame, write_frame
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Generator, Iterator, Sequence
 
 IDLE_SECONDS = 60.0
+# The last one stays for longer: what it has imported and learnt would take a while again.
+LAST_IDLE_SECONDS = 600.0
 # So many single tasks run at once; whoever comes next waits. Bulk work has children of its own.
 MOST_AT_ONCE = 8
 MOST_FOR_BULK = 4
@@ -120,11 +122,18 @@ class _Job:
 
 
 class Workers:
-    """Children for single tasks and for bulk work. They start when needed and end after a minute without work."""
+    """Children for single tasks and for bulk work. They start when needed and end when they have long been idle."""
 
-    def __init__(self, *, importable_from: Sequence[str] = (), idle_seconds: float = IDLE_SECONDS) -> None:
+    def __init__(
+        self,
+        *,
+        importable_from: Sequence[str] = (),
+        idle_seconds: float = IDLE_SECONDS,
+        last_idle_seconds: float = LAST_IDLE_SECONDS,
+    ) -> None:
         self._importable_from = tuple(importable_from)
         self._idle_seconds = idle_seconds
+        self._last_idle_seconds = last_idle_seconds
         self._change = threading.Condition()
         self._idle: list[Worker] = []
         self._busy: set[Worker] = set()
@@ -150,7 +159,20 @@ class Workers:
     ) -> list[Reply]:
         """What came of `function(*common, item)` for each item, one after the other in a child."""
         with self._turn():
-            return self._replies(function, common, [(item, limits(item)) for item in items], _Job())
+            return list(self._replies(function, common, [(item, limits(item)) for item in items], _Job()))
+
+    def stream(
+        self,
+        function: Callable[..., Any],
+        common: tuple[Any, ...],
+        items: Sequence[_Item],
+        limits: Callable[[_Item], Limits],
+    ) -> Generator[Reply]:
+        """The same for long work, as the replies come; it takes nobody's turn.
+
+        A child has one `common` for all its items, and can keep there what it has learnt.
+        """
+        return self._replies(function, common, [(item, limits(item)) for item in items], _Job())
 
     def start_ahead(self, function: Callable[..., Any], *common: Any) -> None:
         """Have a child that is idle, with `function` and what it needs imported, by the time that it is wanted."""
@@ -218,19 +240,19 @@ class Workers:
 
     def _replies(
         self, function: Callable[..., Any], common: tuple[Any, ...], items: Sequence[tuple[Any, Limits]], job: _Job
-    ) -> list[Reply]:
-        """A reply for each item. A child that an item ends is replaced, and the rest go to the next one."""
-        replies: list[Reply] = []
-        fresh = False
-        while len(replies) < len(items):
-            rest = tuple(items[len(replies) :])
-            with self._worker(job, fresh=fresh) as worker:
+    ) -> Generator[Reply]:
+        """A reply for each item. A child that an item ends is replaced by a fresh one, and the rest go to that."""
+        done = 0
+        while done < len(items):
+            rest = tuple(items[done:])
+            with self._worker(job, fresh=done > 0) as worker:
                 worker.ask(Request(function, common, rest))
-                fresh = self._collect(worker, rest, replies, job)
-        return replies
+                for reply in self._collect(worker, rest, job):
+                    done += 1
+                    yield reply
 
-    def _collect(self, worker: Worker, items: Sequence[tuple[Any, Limits]], replies: list[Reply], job: _Job) -> bool:
-        """Add replies until an item ends the child; whether that item has to be tried in a fresh one."""
+    def _collect(self, worker: Worker, items: Sequence[tuple[Any, Limits]], job: _Job) -> Iterator[Reply]:
+        """The replies of one child, up to an item that ends it; without that where a fresh one has to try it again."""
         for _, limits in items:
             was_fresh = worker.is_fresh
             reply = self._await(worker, limits)
@@ -238,14 +260,13 @@ class Workers:
                 raise _cancelled()
             if reply.error is not None and reply.is_about_request:
                 raise reply.error
-            if isinstance(reply.error, ReadingStopped):
+            is_stopped = isinstance(reply.error, ReadingStopped)
+            if is_stopped:
                 worker.kill()  # it may live, with its memory used up
-                if not was_fresh and not isinstance(reply.error, TookTooLong):
-                    return True  # it may have died of what it did before
-            replies.append(reply)
-            if isinstance(reply.error, ReadingStopped):
-                return False
-        return False
+            if not is_stopped or was_fresh or isinstance(reply.error, TookTooLong):  # else it may have died of others
+                yield reply
+            if is_stopped:
+                return
 
     def _await(self, worker: Worker, limits: Limits) -> Reply:
         with self._change:
@@ -276,8 +297,12 @@ class Workers:
                 job.workers.discard(worker)
                 keep = worker.is_free and not self._closed
                 if keep:
-                    worker.deadline = time.monotonic() + self._idle_seconds
+                    # Those that were idle before it go first; `_take_idle` takes the one that came last.
+                    worker.deadline = time.monotonic() + self._last_idle_seconds
+                    for other in self._idle:
+                        other.deadline = min(other.deadline, time.monotonic() + self._idle_seconds)
                     self._idle.append(worker)
+                    self._change.notify_all()
             if not keep:
                 worker.end()
 

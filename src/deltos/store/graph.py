@@ -331,6 +331,29 @@ def read_body(connection: sqlite3.Connection, path: str) -> bytes | None:
     return None if row is None else row[0]
 
 
+@dataclass(frozen=True, slots=True)
+class PendingFacts:
+    """What a transaction changed and others do not see yet: interface and body of files (None of those that went), and
+    path, key and kind of their symbols by name."""
+
+    facts: dict[str, tuple[bytes | None, bytes | None]]
+    symbols: dict[str, list[tuple[str, str, str]]]
+
+
+def read_pending(connection: sqlite3.Connection, paths: Iterable[str]) -> PendingFacts:
+    """The facts of some files as this transaction has them."""
+    pending = PendingFacts({}, {})
+    for path in paths:
+        pending.facts[path] = (read_interface(connection, path), read_body(connection, path))
+        for name, key, kind in connection.execute(
+            """SELECT symbol.name, node.key, symbol.kind FROM symbol JOIN node ON node.id = symbol.node_id
+               JOIN place ON place.id = symbol.place_id WHERE place.path = ? ORDER BY symbol.line""",
+            (path,),
+        ):
+            pending.symbols.setdefault(name, []).append((path, key, kind))
+    return pending
+
+
 def _new_state(known: tuple[bytes, int, bytes] | None, interface_hash: bytes, *, only_added: bool) -> int:
     if known is None:
         return APPEARED

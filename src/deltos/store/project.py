@@ -54,7 +54,12 @@ PROJECT_002 = Migration(
     """,
 )
 _FAILURES = """SELECT path, indexer, failure.reason FROM failure JOIN file ON file.id = file_id
-               UNION ALL SELECT path, '', failure FROM skipped WHERE failure <> '' ORDER BY path, indexer"""
+               UNION ALL SELECT path, '', failure FROM skipped WHERE failure <> ''
+               UNION ALL SELECT 'all files', substr(key, 12), value FROM meta
+               WHERE key >= 'unfinished/' AND key < 'unfinished0'
+               ORDER BY path, indexer"""
+# What an indexer makes of files that it has read: the second half of its name where that failed.
+UNRESOLVED = "/edges"
 
 
 @dataclass(frozen=True, slots=True)
@@ -232,6 +237,13 @@ class ProjectStore:
             (stamp.size, stamp.mtime_ns, stamp.seen_at_ns, file_id),
         )
 
+    def set_unfinished(self, connection: sqlite3.Connection, indexer: str, reason: str) -> None:
+        """Record why an indexer could not settle what spans files; with an empty reason, that it could."""
+        key = f"unfinished/{indexer}{UNRESOLVED}"
+        connection.execute("DELETE FROM meta WHERE key = ?", (key,))
+        if reason:
+            connection.execute("INSERT INTO meta VALUES (?, ?)", (key, reason))
+
     def set_skipped(self, connection: sqlite3.Connection, file: SkippedFile) -> None:
         """Record a file that is not indexed."""
         stamp = file.stamp
@@ -243,7 +255,8 @@ class ProjectStore:
 
     def add_failures(self, connection: sqlite3.Connection, file_id: int, reasons: Iterable[tuple[str, str]]) -> None:
         """Record which indexers could not read a file, each with its reason."""
-        connection.executemany("INSERT INTO failure VALUES (?, ?, ?)", [(file_id, *reason) for reason in reasons])
+        rows = [(file_id, *reason) for reason in reasons]
+        connection.executemany("INSERT OR REPLACE INTO failure VALUES (?, ?, ?)", rows)
 
     def forget_skipped(self, connection: sqlite3.Connection, paths: Iterable[str]) -> None:
         """Drop files from the list of skipped ones."""
@@ -253,6 +266,21 @@ class ProjectStore:
         """Replace the list of folders and their stamps."""
         connection.execute("DELETE FROM folder")
         connection.executemany("INSERT INTO folder VALUES (?, ?)", folders.items())
+
+
+def record_unresolved(
+    connection: sqlite3.Connection, indexer: str, tried: Iterable[str], unresolved: Iterable[tuple[str, str]]
+) -> None:
+    """Record which of the files that an indexer tried to resolve it could not, each with its reason."""
+    name = indexer + UNRESOLVED
+    file_id = "(SELECT id FROM file WHERE path = ?)"
+    connection.executemany(
+        f"DELETE FROM failure WHERE file_id = {file_id} AND indexer = ?", [(path, name) for path in tried]
+    )
+    connection.executemany(
+        "INSERT INTO failure SELECT id, ?, ? FROM file WHERE path = ?",
+        [(name, reason, path) for path, reason in unresolved],
+    )
 
 
 def glance(path: Path) -> Glance | None:

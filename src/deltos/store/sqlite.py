@@ -219,6 +219,25 @@ def connect_read_only(path: Path) -> sqlite3.Connection:
     return sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True, timeout=GLANCE_TIMEOUT_SECONDS)
 
 
+def file_of(connection: sqlite3.Connection) -> str:
+    """The file behind a connection."""
+    path: str = connection.execute("PRAGMA database_list").fetchone()[2]
+    return path
+
+
+@contextmanager
+def undone_on_error(connection: sqlite3.Connection) -> Iterator[None]:
+    """Take back what an error left half done, and nothing else of the transaction."""
+    connection.execute("SAVEPOINT part")
+    try:
+        yield
+    except BaseException:
+        connection.execute("ROLLBACK TO part")
+        raise
+    finally:
+        connection.execute("RELEASE part")
+
+
 def split_statements(sql: str) -> list[str]:
     """The statements of a script; `executescript` would commit behind our back."""
     statements: list[str] = []

@@ -25,7 +25,7 @@ BATCH_FILES = 64
 # Below this much source, starting several processes costs more than it saves.
 PARALLEL_BYTES = 1_500_000
 # The first file that a child reads also pays for loading its grammar.
-LEAST_CPU_SECONDS = 5.0
+LEAST_CPU_SECONDS = 10.0
 CPU_SECONDS_PER_MB = 10.0
 WALL_PER_CPU_SECOND = 8.0
 MEMORY_BYTES = 2 << 30

@@ -64,7 +64,7 @@ def extract_file(root: Path, indexers: Sequence[Indexer], candidate: Candidate, 
     except MemoryError:
         raise
     except Exception as exc:  # noqa: BLE001 (whatever is wrong with one file must not stop the run: it is reported)
-        file, broken = ParsedFile(blank.path, admitted.data, None, None), _reason(exc)
+        file, broken = ParsedFile(blank.path, admitted.data, None, None), reason_of(exc)
     read = [_read(indexer, file, broken) for indexer in indexers]
     failures = tuple((indexer.name, reason) for indexer, (_, reason) in zip(indexers, read, strict=True) if reason)
     if failures and all(facts is None for facts, _ in read):
@@ -116,11 +116,12 @@ def _read(indexer: Indexer, file: ParsedFile, broken: str) -> tuple[Any, str]:
         except MemoryError:
             raise
         except Exception as exc:  # noqa: BLE001 (each indexer fails alone, and is named)
-            reason = reason or _reason(exc)
+            reason = reason or reason_of(exc)
     return None, reason
 
 
-def _reason(exc: Exception) -> str:
+def reason_of(exc: Exception) -> str:
+    """What is told of an error, in one line."""
     said = " ".join(str(exc).split())
     return f"{type(exc).__name__}: {said}"[:_REASON_CHARACTERS]
 

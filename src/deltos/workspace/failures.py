@@ -11,19 +11,23 @@ if TYPE_CHECKING:
 
 _NAMED = 3
 _REASON_CHARACTERS = 80
-# What an indexer makes possible, as people know it.
-_PARTS = {"": "", "code": " by code search", "graph": " by the graph"}
+# What an indexer could not do, as people know it.
+_TROUBLES = {
+    "": "could not be read",
+    "code": "could not be read by code search",
+    "graph": "could not be read by the graph",
+    "graph/edges": "could not be resolved by the graph, which has no edges from there",
+}
 
 
 def describe(failure: Failure) -> str:
     """One failure in one line."""
-    unread = f"not read{_by(failure.indexer)}: " if failure.indexer else ""
-    return f"{failure.path}: {unread}{failure.reason}"
+    return f"{failure.path}: {f'{_trouble(failure.indexer)}: ' if failure.indexer else ''}{failure.reason}"
 
 
 def failure_notes(failures: Iterable[Failure], indexer: str = "") -> tuple[str, ...]:
     """Short notes on what an indexer could not read, or nobody; on what any could not where none is named."""
-    concerned = [failure for failure in failures if not indexer or failure.indexer in ("", indexer)]
+    concerned = [failure for failure in failures if not indexer or failure.indexer.split("/")[0] in ("", indexer)]
     return tuple(f"Note: {summary}." for summary in summaries(concerned))
 
 
@@ -39,11 +43,11 @@ def _summary(indexer: str, failures: Sequence[Failure]) -> str:
     named = ", ".join(f"{failure.path} ({_shortened(failure.reason)})" for failure in failures[:_NAMED])
     count = len(failures)
     more = f" and {count - _NAMED} more" if count > _NAMED else ""
-    return f"{count} {'file' if count == 1 else 'files'} could not be read{_by(indexer)}: {named}{more}"
+    return f"{count} {'file' if count == 1 else 'files'} {_trouble(indexer)}: {named}{more}"
 
 
-def _by(indexer: str) -> str:
-    return _PARTS.get(indexer, f" by {indexer}")
+def _trouble(indexer: str) -> str:
+    return _TROUBLES.get(indexer, f"could not be read by {indexer}")
 
 
 def _shortened(reason: str) -> str:

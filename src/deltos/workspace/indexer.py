@@ -11,6 +11,7 @@ if TYPE_CHECKING:
 
     import tree_sitter
 
+    from deltos.isolated.process import Workers
     from deltos.languages.table import Language
 
 
@@ -26,10 +27,11 @@ class ParsedFile:
 
 @dataclass(frozen=True, slots=True)
 class Changes:
-    """What one synchronisation did, by relative path."""
+    """What one synchronisation did, by relative path. `pending` is what other connections do not see yet."""
 
     written: Collection[str]
     removed: Collection[str]
+    pending: Collection[str] = ()
 
 
 class Indexer(Protocol):
@@ -47,5 +49,8 @@ class Indexer(Protocol):
     def remove(self, connection: sqlite3.Connection, file_id: int) -> None:
         """Forget a file that changed or vanished."""
 
-    def finish(self, connection: sqlite3.Connection, changes: Changes) -> None:
-        """Bring what spans files (edges, counts) up to date, before the transaction commits."""
+    def finish(self, connection: sqlite3.Connection, changes: Changes, workers: Workers | None) -> None:
+        """Bring what spans files (edges, counts) up to date, before the transaction commits.
+
+        What may take long over facts of others happens in a child of `workers`; here where there are none.
+        """

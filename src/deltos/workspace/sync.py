@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sqlite3
 import time
 from collections import Counter
 from contextlib import closing
@@ -9,16 +10,16 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from deltos import __version__
-from deltos.errors import Cancelled, NothingToIndex
+from deltos.errors import Cancelled, DeltosError, NothingToIndex
 from deltos.store.project import Failure, FileRecord, ProjectStore, SeenStamp, SkippedFile, StoredFile
+from deltos.store.sqlite import undone_on_error
 from deltos.workspace.batches import extract_all
-from deltos.workspace.extract import Candidate, Extracted
+from deltos.workspace.extract import Candidate, Extracted, reason_of
 from deltos.workspace.failures import describe
 from deltos.workspace.indexer import Changes
 from deltos.workspace.walk import Stamp, Walk, is_racy, walk
 
 if TYPE_CHECKING:
-    import sqlite3
     from collections.abc import Sequence
 
     from deltos.isolated.process import Workers
@@ -188,10 +189,26 @@ class _Run:
         if self.report.written or self.report.removed or self._plan.first_time:
             # An interrupted first index left files behind that no indexer has settled yet.
             written = set(self._store.files()) if self._plan.first_time else self.report.written
+            pending = self.report.written | self.report.removed
+            if self._plan.first_time:
+                self._store.database.commit_step(connection)
+                pending = set()
             for indexer in self._indexers:
                 unread = self._unread[indexer.name]
-                indexer.finish(connection, Changes(written - unread, self.report.removed | unread))
+                self._settle(connection, indexer, Changes(written - unread, self.report.removed | unread, pending))
         self._record(connection)
+
+    def _settle(self, connection: sqlite3.Connection, indexer: Indexer, changes: Changes) -> None:
+        """Let one indexer settle what spans files; if it cannot, that is taken back, and the others go on."""
+        reason = ""
+        try:
+            with undone_on_error(connection):
+                indexer.finish(connection, changes, self._workers)
+        except (DeltosError, sqlite3.Error):
+            raise
+        except Exception as exc:  # noqa: BLE001 (each indexer fails alone, and is named)
+            reason = reason_of(exc)
+        self._store.set_unfinished(connection, indexer.name, reason)
 
     def sum_up(self) -> None:
         """Report what could not be read, now or before, and how many files are not in the index, by reason."""
@@ -245,11 +262,23 @@ class _Run:
         file_id = self._store.add_file(connection, record)
         self._store.add_failures(connection, file_id, item.failures)
         for indexer, fact in zip(self._indexers, facts, strict=True):
-            if fact is None:
+            if fact is None or not self._store_facts(connection, indexer, file_id, item.path, fact):
                 self._unread[indexer.name].add(item.path)
-            else:
-                self.report.pieces_written[indexer.name] += indexer.write(connection, file_id, item.path, fact)
         self.report.written.add(item.path)
+
+    def _store_facts(
+        self, connection: sqlite3.Connection, indexer: Indexer, file_id: int, path: str, fact: Any
+    ) -> bool:
+        """Whether one indexer could store what it read; if not, nothing of it stays, and the failure is recorded."""
+        try:
+            self.report.pieces_written[indexer.name] += indexer.write(connection, file_id, path, fact)
+        except (DeltosError, sqlite3.Error):
+            raise
+        except Exception as exc:  # noqa: BLE001 (each indexer fails alone, and is named)
+            indexer.remove(connection, file_id)
+            self._store.add_failures(connection, file_id, [(indexer.name, reason_of(exc))])
+            return False
+        return True
 
     def _remove(self, connection: sqlite3.Connection, file: StoredFile) -> None:
         for indexer in self._indexers:

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from deltos.domains.code.model import Chunk
+    from deltos.isolated.process import Workers
     from deltos.languages.model import Definition
     from deltos.text import Words
     from deltos.workspace.admission import Admitted
@@ -62,7 +63,7 @@ class CodeIndexer:
         """Forget the file."""
         CodeStore.remove(connection, file_id)
 
-    def finish(self, connection: sqlite3.Connection, changes: Changes) -> None:
+    def finish(self, connection: sqlite3.Connection, changes: Changes, workers: Workers | None) -> None:  # noqa: ARG002
         """Tidy up when a good part of the project was written; nothing else spans files here."""
         if len(changes.written) * TIDY_SHARE >= CodeStore.indexed_files(connection):
             CodeStore.tidy(connection)

@@ -9,7 +9,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from deltos.domains.graph.model import FileFacts, NamedSymbol
-from deltos.store.graph import FactRecord, read_body, read_interface, symbols_named
+from deltos.store.graph import FactRecord, PendingFacts, read_body, read_interface, symbols_named
 
 if TYPE_CHECKING:
     import sqlite3
@@ -42,11 +42,14 @@ def _unpacked(blob: bytes) -> Any:
 
 
 class StoredFacts:
-    """Implements `ProjectFacts` over the store, inside one transaction."""
+    """Implements `ProjectFacts` over the store, inside one transaction; `pending` is what another one has changed."""
 
-    def __init__(self, connection: sqlite3.Connection, languages: Mapping[str, str]) -> None:
+    def __init__(
+        self, connection: sqlite3.Connection, languages: Mapping[str, str], pending: PendingFacts | None = None
+    ) -> None:
         self._connection = connection
         self._languages = languages
+        self._pending = pending or PendingFacts({}, {})
         self._paths = frozenset(languages)
         self.interface = lru_cache(maxsize=_INTERFACES_KEPT)(self._interface)
 
@@ -56,7 +59,8 @@ class StoredFacts:
 
     def facts(self, path: str) -> FileFacts | None:
         """The facts of one file; its symbols are left out, the store has them."""
-        body = read_body(self._connection, path)
+        pending = self._pending.facts
+        body = pending[path][1] if path in pending else read_body(self._connection, path)
         return None if body is None else FileFacts((), self.interface(path), _unpacked(body))
 
     def language(self, path: str) -> str:
@@ -65,9 +69,14 @@ class StoredFacts:
 
     def named(self, name: str) -> Collection[NamedSymbol]:
         """Every symbol of a name."""
-        return [NamedSymbol(*row) for row in symbols_named(self._connection, name)]
+        stored = symbols_named(self._connection, name)
+        if self._pending.facts:
+            stored = [row for row in stored if row[0] not in self._pending.facts]
+            stored = sorted([*stored, *self._pending.symbols.get(name, ())], key=lambda row: row[0])
+        return [NamedSymbol(*row) for row in stored]
 
     def _interface(self, path: str) -> Any | None:
         """The interface of one file alone."""
-        blob = read_interface(self._connection, path)
+        pending = self._pending.facts
+        blob = pending[path][0] if path in pending else read_interface(self._connection, path)
         return None if blob is None else _unpacked(blob)

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import gc
-from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from deltos.domains.graph.facts import StoredFacts, encode
 from deltos.domains.graph.languages import DEFINITIONS_ONLY, FAMILIES, LOOKED_UP_BY_NAME, resolver_of
+from deltos.domains.graph.resolving import Session, Unresolved, garbage_collection_off, resolve_in_child
 from deltos.domains.graph.second_tier.manifest import MANIFEST_LANGUAGE, is_manifest, manifest_facts
 from deltos.store.graph import (
     APPEARED,
@@ -18,13 +17,18 @@ from deltos.store.graph import (
     ResolutionRecord,
     SymbolRecord,
     Unsettled,
+    read_pending,
 )  # fmt: skip
+from deltos.store.project import record_unresolved
+from deltos.store.sqlite import file_of
 
 if TYPE_CHECKING:
     import sqlite3
     from collections.abc import Collection, Iterable, Iterator
 
+    from deltos.domains.graph.languages import Family
     from deltos.domains.graph.model import FileFacts, Resolution, Symbol
+    from deltos.isolated.process import Workers
     from deltos.workspace.indexer import Changes, ParsedFile
 
 
@@ -59,7 +63,7 @@ class GraphIndexer:
     def remove(self, connection: sqlite3.Connection, file_id: int) -> None:
         """Nothing yet: a changed file is compared when it is written, a vanished one is dropped in `finish`."""
 
-    def finish(self, connection: sqlite3.Connection, changes: Changes) -> None:
+    def finish(self, connection: sqlite3.Connection, changes: Changes, workers: Workers | None) -> None:
         """Resolve changed files, and every file that depended on an interface which changed, came or went."""
         writer = GraphWriter(connection)
         writer.load_places()
@@ -67,25 +71,31 @@ class GraphIndexer:
             writer.remove_file(path)
         languages = writer.languages()
         affected = _affected(writer, changes.removed)
-        facts = StoredFacts(connection, languages)
-        with garbage_collection_off():
-            for family in FAMILIES:
-                paths = [path for path in affected if languages.get(path) in family.languages]
-                for resolution in family.resolver().resolve(facts, paths) if paths else ():
-                    writer.write_resolution(_resolution_record(resolution))
+        unresolved: list[Unresolved] = []
+        for number, family in enumerate(FAMILIES):
+            paths = [path for path in affected if languages.get(path) in family.languages]
+            if not paths:
+                continue
+            if workers is None:
+                found = _resolve_here(StoredFacts(connection, languages), family, paths)
+            else:
+                pending = read_pending(connection, changes.pending)
+                session = Session(file_of(connection), languages, pending, number, sorted(paths))
+                found = resolve_in_child(workers, session)
+            for each in found:
+                if isinstance(each, Unresolved):
+                    unresolved.append(each)
+                    each = ResolutionRecord(each.path, (), (), (), 0, 0)
+                writer.write_resolution(each)
+        record_unresolved(connection, self.name, affected, unresolved)
         writer.settle()
 
 
-@contextmanager
-def garbage_collection_off() -> Iterator[None]:
-    """Resolving makes millions of small tuples and no cyclic garbage: scanning them again and again costs a third."""
-    was_on = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_on:
-            gc.enable()
+def _resolve_here(
+    facts: StoredFacts, family: Family, paths: Collection[str]
+) -> Iterator[ResolutionRecord | Unresolved]:
+    with garbage_collection_off():
+        yield from map(_resolution_record, family.resolver().resolve(facts, paths))
 
 
 def _affected(writer: GraphWriter, removed: Collection[str]) -> list[str]:

@@ -1,0 +1,135 @@
+"""Resolves files in a child process, one after the other, where a file that takes too long can be stopped.
+
+The child reads facts from the project's file itself; what the running transaction changed, and nobody else sees yet,
+comes with the request.
+"""
+
+from __future__ import annotations
+
+import gc
+from contextlib import closing, contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from deltos.domains.graph.facts import StoredFacts
+from deltos.domains.graph.languages import FAMILIES
+from deltos.domains.graph.model import Resolution
+from deltos.errors import ReadingStopped
+from deltos.isolated.wire import Limits
+from deltos.store.graph import PendingFacts, ResolutionRecord
+from deltos.store.sqlite import connect_read_only
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from deltos.isolated.process import Workers
+    from deltos.isolated.wire import Reply
+
+# The first file also pays for what all others share, which grows with the project.
+CPU_SECONDS = 20.0
+CPU_SECONDS_PER_FILE = 0.005
+WALL_PER_CPU_SECOND = 8.0
+MEMORY_BYTES = 4 << 30
+# Where so many files could not be resolved, the others of their languages are left alone too.
+MOST_STOPPED = 10
+
+
+class EdgeRow(NamedTuple):
+    """An edge as it comes from a child."""
+
+    line: int
+    source_key: str
+    target_path: str
+    target_key: str
+    kind: str
+    origin: str
+    certain: bool
+
+
+class Unresolved(NamedTuple):
+    """A file whose references could not be resolved, and why."""
+
+    path: str
+    reason: str
+
+
+@dataclass(slots=True)
+class Session:
+    """The files that one child resolves; what it learns on the way stays with it."""
+
+    database: str
+    languages: Mapping[str, str]
+    pending: PendingFacts
+    family: int
+    paths: Sequence[str]
+    running: Iterator[Resolution] | None = field(default=None)
+    ahead: Resolution | None = field(default=None)
+
+    def resolve(self, path: str) -> Resolution:
+        """The resolution of the next path."""
+        if self.running is None:
+            rest = self.paths[self.paths.index(path) :]
+            facts = StoredFacts(connect_read_only(Path(self.database)), self.languages, self.pending)
+            self.running = FAMILIES[self.family].resolver().resolve(facts, rest)
+        if self.ahead is None:
+            running, self.running = self.running, None  # one that raises cannot go on
+            self.ahead = next(running, None)
+            self.running = running
+        if self.ahead is None or self.ahead.path != path:
+            return Resolution(path, (), (), frozenset())  # a file that has nothing to resolve
+        resolution, self.ahead = self.ahead, None
+        return resolution
+
+
+def resolve_next(session: Session, path: str) -> tuple[Any, ...]:
+    """In the child: the resolution of one path, as plain tuples, which are cheap to send."""
+    with garbage_collection_off():
+        found = session.resolve(path)
+    return (
+        found.path,
+        [(e.line, e.source_key, e.target_path, e.target_key, e.kind, e.origin, e.certain) for e in found.edges],
+        [(each.line, each.target_path, each.mode) for each in found.imports],
+        tuple(found.dependencies),
+        found.external_imports,
+        found.unresolved_imports,
+    )
+
+
+def resolve_in_child(workers: Workers, session: Session) -> Iterator[ResolutionRecord | Unresolved]:
+    """The resolutions of all files of a session, and those that there are none of."""
+    cpu_seconds = CPU_SECONDS + CPU_SECONDS_PER_FILE * len(session.languages)
+    limits = Limits(cpu_seconds, WALL_PER_CPU_SECOND * cpu_seconds, MEMORY_BYTES)
+    stopped = 0
+    with closing(workers.stream(resolve_next, (session,), session.paths, lambda _: limits)) as replies:
+        for number, (path, reply) in enumerate(zip(session.paths, replies, strict=True), 1):
+            if reply.error is None:
+                yield _record(reply)
+                continue
+            yield Unresolved(path, _reason(reply.error))
+            stopped += isinstance(reply.error, ReadingStopped)
+            if stopped >= MOST_STOPPED:
+                rest = session.paths[number:]
+                yield from (Unresolved(each, f"left out: {stopped} others took too much") for each in rest)
+                return
+
+
+@contextmanager
+def garbage_collection_off() -> Iterator[None]:
+    """Resolving makes millions of small tuples and no cyclic garbage: scanning them again and again costs a third."""
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_on:
+            gc.enable()
+
+
+def _record(reply: Reply) -> ResolutionRecord:
+    path, edges, imports, dependencies, external, unresolved = reply.value
+    return ResolutionRecord(path, [EdgeRow(*edge) for edge in edges], imports, dependencies, external, unresolved)
+
+
+def _reason(error: Exception) -> str:
+    return error.message if isinstance(error, ReadingStopped) else f"{type(error).__name__}: {error}"[:200]

@@ -1,0 +1,115 @@
+"""Files over which the resolver never ends, or breaks: named, without edges, and nobody else loses any."""
+
+from __future__ import annotations
+
+import threading
+from contextlib import closing
+from typing import TYPE_CHECKING
+
+import pytest
+
+from deltos.domains.code.index import CodeIndexer
+from deltos.domains.graph import resolving
+from deltos.domains.graph.index import GraphIndexer
+from deltos.store.migrations import PROJECT
+from deltos.workspace.projects import Projects
+from tests.repositories import write_files
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from deltos.isolated.process import Workers
+    from deltos.workspace.project_index import ProjectIndex
+
+PATIENCE_SECONDS = 60
+# Each type is twice as large as the one before it.
+ENDLESS = (
+    "function pair<T>(x: T): [T, T] { return [x, x] }\nlet b0 = 1;\n"
+    + "".join(f"let b{n} = pair(b{n - 1});\n" for n in range(1, 60))
+    + "b59[0].foo();\n"
+)
+# A type that is nested more deeply than Python calls functions.
+DEEP = (
+    "from typing import Generic, TypeVar\nT = TypeVar('T')\n\n\nclass Box(Generic[T]):\n"
+    "    def get(self) -> T: ...\n    def wrap(self) -> 'Box[Box[T]]': ...\n\n\nb = Box[int]()\n"
+    + "b = b.wrap()\n" * 640
+    + "b.get().get().foo()\n"
+)
+GOOD: dict[str, str | bytes] = {
+    "good.ts": "export function good() { return 1 }\nexport function user() { return good() }\n",
+    "zoo.ts": "import { good } from './good';\nexport function late() { return good() }\n",
+    "good.py": "def called():\n    pass\n\n\ndef caller():\n    called()\n",
+    "zoo.py": "from good import called\n\n\ndef late():\n    called()\n",
+}
+
+
+@pytest.fixture
+def index(tmp_path: Path, workers: Workers) -> Iterator[ProjectIndex]:
+    root = write_files(tmp_path / "root", GOOD)
+    indexers = (CodeIndexer(), GraphIndexer())
+    with closing(Projects(tmp_path / "home", PROJECT, indexers, workers=workers)) as projects:
+        yield projects.at(root)
+
+
+def edges(index: ProjectIndex) -> set[tuple[str, int]]:
+    """Where calls stand that were resolved."""
+    with index.database.snapshot() as connection:
+        rows = connection.execute(
+            "SELECT place.path, line FROM edge JOIN place ON place.id = edge.place_id WHERE kind = 'call'"
+        )
+        return set(rows.fetchall())
+
+
+GOOD_EDGES = {("good.ts", 2), ("zoo.ts", 2), ("good.py", 6), ("zoo.py", 5)}
+
+
+def test_a_file_that_is_resolved_for_ever_is_stopped_and_named_and_the_others_are_resolved(
+    index: ProjectIndex, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(resolving, "CPU_SECONDS", 3.0)
+    write_files(index.project.root, {"m_endless.ts": ENDLESS})
+    report = index.index()
+    (error,) = report.errors
+    assert error.startswith("m_endless.ts: could not be resolved by the graph")
+    assert "took more than" in error
+    assert edges(index) >= GOOD_EDGES
+    (note,) = index.freshen().notes_about("graph")
+    assert "1 file could not be resolved by the graph" in note
+    assert index.freshen().notes_about("code") == ()
+
+    monkeypatch.setattr(resolving, "CPU_SECONDS", 36_000.0)  # tried again, it would never end
+    write_files(index.project.root, {"other.ts": "import { good } from './good';\ngood();\n"})
+    again = threading.Thread(target=index.index, daemon=True)
+    again.start()
+    again.join(PATIENCE_SECONDS)
+    assert not again.is_alive()
+    assert index.index().errors == [error]
+    assert ("other.ts", 2) in edges(index)
+
+    write_files(index.project.root, {"m_endless.ts": "import { good } from './good';\ngood();\n"})
+    assert index.index().errors == []
+    assert ("m_endless.ts", 2) in edges(index)
+
+
+def test_a_file_over_which_the_resolver_breaks_is_named_and_the_others_are_resolved(index: ProjectIndex) -> None:
+    write_files(index.project.root, {"m_deep.py": DEEP})
+    (error,) = index.index().errors
+    assert error.startswith("m_deep.py: could not be resolved by the graph")
+    assert "RecursionError" in error
+    assert edges(index) >= GOOD_EDGES
+    write_files(index.project.root, {"m_deep.py": "from good import called\n\ncalled()\n"})
+    assert index.index().errors == []
+    assert edges(index) == {*GOOD_EDGES, ("m_deep.py", 3)}
+
+
+def test_where_very_many_files_cannot_be_resolved_the_others_of_their_languages_are_left_out(
+    index: ProjectIndex, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(resolving, "CPU_SECONDS", 1.5)
+    monkeypatch.setattr(resolving, "MOST_STOPPED", 1)
+    write_files(index.project.root, {"m_endless.ts": ENDLESS})
+    errors = index.index().errors
+    assert [error.partition(":")[0] for error in errors] == ["m_endless.ts", "zoo.ts"]
+    assert errors[1].endswith("left out: 1 others took too much")
+    assert edges(index) >= GOOD_EDGES - {("zoo.ts", 2)}
