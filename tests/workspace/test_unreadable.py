@@ -82,7 +82,7 @@ def test_a_file_that_one_indexer_cannot_read_stays_with_the_others_and_is_named(
         report = index.index()
         assert report.written == {*GOOD, name}
         (error,) = report.errors
-        assert error.startswith(f"{name}: not read by picky: {reason}")
+        assert error.startswith(f"{name}: could not be read by picky: {reason}")
         assert texts(index)[name] == content.decode() + "\n"
         (note,) = index.freshen().notes_about("picky")
         assert note.startswith(f"Note: 1 file could not be read by picky: {name} ({reason}")

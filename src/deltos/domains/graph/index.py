@@ -82,11 +82,12 @@ class GraphIndexer:
                 pending = read_pending(connection, changes.pending)
                 session = Session(file_of(connection), languages, pending, number, sorted(paths))
                 found = resolve_in_child(workers, session)
-            for each in found:
-                if isinstance(each, Unresolved):
-                    unresolved.append(each)
-                    each = ResolutionRecord(each.path, (), (), (), 0, 0)
-                writer.write_resolution(each)
+            with garbage_collection_off():
+                for each in found:
+                    if isinstance(each, Unresolved):
+                        unresolved.append(each)
+                        each = ResolutionRecord(each.path, (), (), (), 0, 0)
+                    writer.write_resolution(each)
         record_unresolved(connection, self.name, affected, unresolved)
         writer.settle()
 
@@ -94,8 +95,7 @@ class GraphIndexer:
 def _resolve_here(
     facts: StoredFacts, family: Family, paths: Collection[str]
 ) -> Iterator[ResolutionRecord | Unresolved]:
-    with garbage_collection_off():
-        yield from map(_resolution_record, family.resolver().resolve(facts, paths))
+    return map(_resolution_record, family.resolver().resolve(facts, paths))
 
 
 def _affected(writer: GraphWriter, removed: Collection[str]) -> list[str]:
