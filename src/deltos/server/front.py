@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import signal
 import sys
 import threading
@@ -13,6 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple, NoReturn
 from deltos.config import TOOLSETS, Config
 from deltos.errors import BadArgument, DeltosError
 from deltos.files import given_path
+from deltos.server.deadline import END_SECONDS, end_within, leave, watch_over
 from deltos.server.greeter import Greeter
 from deltos.server.inbox import Inbox
 from deltos.server.manifest import MANIFEST_PATH, Manifest
@@ -88,12 +88,13 @@ def parse_options(argv: Sequence[str]) -> Options:
 
 def serve(manifest: Manifest, start: Path, config: Config, open_toolbox: Callable[[Config], Toolbox]) -> NoReturn:
     """Greet the client, then import the SDK and hand over to it. Ends the process."""
+    watch_over(END_SECONDS)
     try:
         wire = claim()
     except OSError as error:
         sys.stderr.write(f"deltos mcp: stdin and stdout must be open: {error}\n")
-        _leave(2)
-    inbox = Inbox(wire, Greeter(manifest), on_idle_end=lambda: _leave(0))
+        leave(2)
+    inbox = Inbox(wire, Greeter(manifest), on_idle_end=lambda: leave(0))
     _stop_on_signals(inbox)
     threading.Thread(target=inbox.read_all, name="deltos-reader", daemon=True).start()
     try:
@@ -103,8 +104,8 @@ def serve(manifest: Manifest, start: Path, config: Config, open_toolbox: Callabl
         run(manifest, start, config, open_toolbox, inbox, wire)
     except Exception:  # noqa: BLE001 - a surface: nothing above can report it
         traceback.print_exc()
-        _leave(1)
-    _leave(0)
+        leave(1)
+    leave(0)
 
 
 def _next_value(words: Iterator[str], name: str) -> str:
@@ -121,15 +122,15 @@ def _start_folder(path: str) -> Path:
 
 
 def _stop_on_signals(inbox: Inbox) -> None:
+    told = False
+
     # The handler may interrupt code that holds the inbox's lock: end the inbox from a thread of its own.
     def stop(*_: object) -> None:
+        nonlocal told
+        if not told:
+            end_within(END_SECONDS)
+        told = True
         threading.Thread(target=inbox.end, daemon=True).start()
 
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, stop)
-
-
-def _leave(code: int) -> NoReturn:
-    """End the process now: its reader blocks on the wire, and abandoned work would hold it back."""
-    sys.stderr.flush()
-    os._exit(code)

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 GRACE_SECONDS = 1.25  # with DRAIN_SECONDS, below the two seconds that clients give a server to end
 DRAIN_SECONDS = 0.5
-CLOSE_SECONDS = 5.0
+CLOSE_SECONDS = 2.0
 
 
 def run(

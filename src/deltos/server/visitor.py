@@ -19,3 +19,4 @@ class Visitor:
     conversation: Conversation
     level: Level = Level.ADMIN
     confinement: Confinement | None = None
+    name: str = ""  # which of several callers; empty where there is only one

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     OpenToolbox = Callable[[], Toolbox]
 
 _NOTE_CHARACTERS = 200
+MAX_RUNNING = 32  # of one caller, with those that it gave up and that have not noticed yet
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +49,7 @@ class Workbench:
         self._open_toolbox = open_toolbox
         self._opening = threading.Lock()
         self._toolbox: Toolbox | None = None
-        self._running: set[threading.Event] = set()
+        self._running: dict[threading.Event, str] = {}
 
     def warm_up(self) -> None:
         """Open the toolbox before it is needed. A failure is left to the first call, which can tell of it."""
@@ -79,8 +80,10 @@ class Workbench:
 
     def attempt(self, work: Callable[[Toolbox], Answer], visitor: Visitor) -> Outcome:
         """What comes of some work with the toolbox, held to what `visitor` may reach."""
+        if tuple(self._running.values()).count(visitor.name) >= MAX_RUNNING:
+            return _failure("calls that you gave up are still ending. Try again in a moment.")
         finished = threading.Event()
-        self._running.add(finished)
+        self._running[finished] = visitor.name
         try:
             with confined(visitor.confinement):
                 return _outcome(work(self.toolbox()))
@@ -91,7 +94,7 @@ class Workbench:
             traceback.print_exc()
             return _failure(f"internal error ({type(error).__name__}). The server's log says more.")
         finally:
-            self._running.discard(finished)
+            del self._running[finished]
             finished.set()
 
     def close(self, wait_seconds: float) -> None:

@@ -16,6 +16,7 @@ from deltos.config import Config
 from deltos.errors import BadArgument, DeltosError
 from deltos.server.access import Tokens, is_valid
 from deltos.server.choice import Choice
+from deltos.server.deadline import end_within, leave, watch_over
 from deltos.server.http.app import build_app
 from deltos.server.http.connection import impatient
 from deltos.server.http.options import MCP_PATH, parse_options
@@ -35,7 +36,10 @@ if TYPE_CHECKING:
     from deltos.tool import Toolbox
 
 DRAIN_SECONDS = 0.5
-STREAMS_END_SECONDS = 2
+STREAMS_END_SECONDS = 1
+CLOSE_SECONDS = 2.0
+# For streams, for answers that are cut off, and for files to be closed, after the grace for running calls.
+END_SECONDS_AFTER_GRACE = 1.25
 BACKLOG = 1_024
 
 
@@ -53,6 +57,7 @@ def main(
     except DeltosError as error:
         sys.stderr.write(f"deltos mcp: {error}\n")
         return 2
+    watch_over(options.limits.grace_seconds + END_SECONDS_AFTER_GRACE)
     try:
         listening = _listen(options)
     except OSError as error:
@@ -65,8 +70,10 @@ def main(
     _announce(options, listening, tool_count=len(manifest.listings()))
     choice = Choice(config, manifest, workbench, open_toolbox)
     asyncio.run(_serve(options, lambda: build_app(options, choice, verifier, build), listening))
-    workbench.close(DRAIN_SECONDS)
-    return 0
+    closing = threading.Thread(target=workbench.close, args=(DRAIN_SECONDS,), daemon=True)
+    closing.start()
+    closing.join(CLOSE_SECONDS)
+    leave(0)
 
 
 class DrainingServer(uvicorn.Server):
@@ -78,9 +85,13 @@ class DrainingServer(uvicorn.Server):
         self._grace_seconds = grace_seconds
         self._loop = asyncio.get_running_loop()
         self._draining: asyncio.Task[None] | None = None
+        self._told = False
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:  # noqa: ARG002 - uvicorn's signature
         """Answer a signal. Runs between any two instructions of the main thread, so it only passes the word."""
+        if not self._told:
+            end_within(self._grace_seconds + END_SECONDS_AFTER_GRACE)
+        self._told = True
         with suppress(RuntimeError):  # the loop is closed: we are ending already
             self._loop.call_soon_threadsafe(self._stop)
 

@@ -38,7 +38,7 @@ class Limits:
     session_idle_seconds: float = 1_800.0
     header_seconds: float = 10.0
     body_seconds: float = 30.0
-    grace_seconds: float = 10.0
+    grace_seconds: float = 3.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,5 +194,5 @@ def _parser() -> argparse.ArgumentParser:
     add("--max-concurrent", type=_count, default=768, metavar="N", help="requests at once (768), of one caller 3/4")
     add("--max-sessions", type=_count, default=1_000, metavar="N", help="open sessions (1000)")
     add("--max-body-mb", type=_amount, default=4.0, metavar="N", help="megabytes of one request (4)")
-    add("--grace", type=_amount, default=10.0, metavar="SECONDS", help="time for running calls after SIGTERM (10)")
+    add("--grace", type=_amount, default=3.0, metavar="SECONDS", help="time for running calls after SIGTERM (3)")
     return parser

@@ -13,6 +13,7 @@ from mcp.server.auth.provider import AccessToken
 from deltos.confinement import Confinement
 from deltos.server.access import Level  # noqa: TC001 - pydantic reads the annotation
 from deltos.server.conversation import Conversation
+from deltos.server.http.callers import caller_of
 from deltos.server.visitor import Visitor
 from deltos.workspace.identity import memories_of
 
@@ -42,11 +43,12 @@ class Reception:
     def receive(self, context: ServerRequestContext[Any, Any]) -> Visitor:
         """The visitor behind a request."""
         shown = _pass_of(context)
+        name = caller_of(context.request.scope) if context.request else ""
         if shown is None:
-            return Visitor(self._conversation(context, self._start), confinement=self._confinement)
+            return Visitor(self._conversation(context, self._start), confinement=self._confinement, name=name)
         confinement = self._confinement_of(shown.projects)
         start = self._start if confinement.admits(self._start) else next(iter(confinement.roots), _NOWHERE)
-        return Visitor(self._conversation(context, start), shown.level, confinement)
+        return Visitor(self._conversation(context, start), shown.level, confinement, name)
 
     def _conversation(self, context: ServerRequestContext[Any, Any], start: Path) -> Conversation:
         # What the client said at its handshake is one object that lives exactly as long as its session. Requests

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 ALGORITHMS = ("RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA")
 KEYS_TIMEOUT_SECONDS = 10
 _LEEWAY_SECONDS = 30
+_CHECKS_AT_ONCE = 8
 # After a failure the issuer is not asked for so long: whoever sends made-up tokens must not hold every thread.
 _QUIET_SECONDS = 5.0
 
@@ -31,12 +32,17 @@ class Verifier:
     def __init__(self, tokens: Tokens, issued: IssuedTokens | None) -> None:
         self._tokens = tokens
         self._issued = issued
+        # Apart from each other and from all other threads: an issuer that is slow to answer delays nobody else.
+        self._own_limiter = anyio.CapacityLimiter(_CHECKS_AT_ONCE)
+        self._issued_limiter = anyio.CapacityLimiter(_CHECKS_AT_ONCE)
 
     async def verify_token(self, token: str) -> Pass | None:
         """What a bearer token stands for; None when it is not valid."""
         if token.startswith(f"{TOKEN_PREFIX}_"):
-            return await anyio.to_thread.run_sync(self._verify_own, token)
-        return await anyio.to_thread.run_sync(self._issued.verify, token) if self._issued else None
+            return await anyio.to_thread.run_sync(self._verify_own, token, limiter=self._own_limiter)
+        if self._issued is None:
+            return None
+        return await anyio.to_thread.run_sync(self._issued.verify, token, limiter=self._issued_limiter)
 
     def _verify_own(self, token: str) -> Pass | None:
         grant = self._tokens.verify(token)

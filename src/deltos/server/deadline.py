@@ -1,0 +1,67 @@
+"""The end that always comes: a process that was told to stop ends in time, whatever still runs in it."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import threading
+import time
+from contextlib import suppress
+from typing import NoReturn
+
+END_SECONDS = 4.25
+"""From a signal to the end: supervisors kill after five or ten seconds."""
+
+_LAST_RESORT_SECONDS = 0.5
+_MOST_DESCRIPTORS = 256
+
+
+def end_within(seconds: float) -> None:
+    """End this process after `seconds`, unless it has ended by then."""
+    threading.Thread(target=_leave_after, args=(seconds,), name="deltos-end", daemon=True).start()
+
+
+def leave(code: int) -> NoReturn:
+    """End the process now: threads that nobody waits for would hold it back."""
+    for stream in (sys.stdout, sys.stderr):
+        with suppress(OSError, ValueError, AttributeError):
+            stream.flush()
+    os._exit(code)
+
+
+def watch_over(seconds: float) -> None:
+    """Let another process kill this one a moment more than `seconds` after a signal.
+
+    While some library holds the interpreter, no code of ours can run, not even for a signal; but its number is written
+    to a pipe at once, by the interpreter's own handler, which needs nobody's leave. Call it before there are threads.
+    """
+    if sys.platform == "win32":
+        return
+    watched = os.getpid()
+    reading, writing = os.pipe()
+    if os.fork() == 0:
+        _watch(watched, reading, seconds + _LAST_RESORT_SECONDS)
+    os.close(reading)
+    os.set_blocking(writing, False)
+    signal.set_wakeup_fd(writing, warn_on_full_buffer=False)
+
+
+def _watch(watched: int, reading: int, seconds: float) -> NoReturn:
+    """Wait for a signal to the process that is watched; its end closes the pipe."""
+    try:
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            signal.signal(number, signal.SIG_IGN)  # a whole group may be told to end: this one ends with the other
+        os.closerange(0, reading)
+        os.closerange(reading + 1, _MOST_DESCRIPTORS)
+        if os.read(reading, 1):
+            time.sleep(seconds)
+            if os.getppid() == watched:  # else its number may be another's by now
+                os.kill(watched, signal.SIGKILL)
+    finally:
+        os._exit(0)
+
+
+def _leave_after(seconds: float) -> None:
+    time.sleep(seconds)
+    leave(0)
