@@ -5,6 +5,7 @@ What only some callers need is imported where it is made: `deltos index` waits f
 
 from __future__ import annotations
 
+import sys
 import time
 from functools import cached_property
 from typing import TYPE_CHECKING, cast
@@ -228,6 +229,8 @@ class App:
     def close(self) -> None:
         """Stop background work and close all files. Whoever waits for a child stops waiting first."""
         self.workers.close()
+        if git := sys.modules.get("deltos.workspace.git"):  # else none was ever started
+            git.stop_all()
         self.projects.close()
         if "docs" in self.__dict__:
             self.docs.library.crawls.stop()

@@ -8,6 +8,7 @@ from tempfile import TemporaryDirectory
 
 from deltos import __version__
 from deltos.server.http import listen
+from deltos.server.http.options import parse_options
 from deltos.server.manifest import describe, write
 from deltos.tool import Toolbox
 from tests.conformance.fixtures import TOOLS, build
@@ -23,7 +24,7 @@ def main(words: list[str]) -> int:
     with TemporaryDirectory() as folder:
         manifest = Path(folder, "manifest.json")
         write(document, manifest)
-        return listen.main(words, lambda _: Toolbox(TOOLS, close=lambda: None), manifest, build)
+        return listen.serve(parse_options(words), lambda _: Toolbox(TOOLS, close=lambda: None), manifest, build)
 
 
 if __name__ == "__main__":

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import signal
+import struct
 import subprocess
-from typing import TYPE_CHECKING
+import termios
+from typing import IO, TYPE_CHECKING
 
 import pytest
 
@@ -16,7 +19,10 @@ if TYPE_CHECKING:
 
     from tests.server.conftest import StartClient
 
+LIMIT_SECONDS = 20  # five are promised; a busy machine may take longer to start a process
 INITIALIZE = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": initialize_params()}
+HUGE = {"name": "huge", "arguments": {"size": 90_000}}
+FULL_PIPE_BYTES = 40_000  # it takes up to 65,536, less where messages leave parts of its pages unused
 
 
 @pytest.mark.parametrize("tool", ["never_end", "wait_until_cancelled"])
@@ -43,6 +49,60 @@ def test_a_signal_ends_the_server_even_while_work_runs(
     assert client.process.wait() == 0
     assert (tmp_path / "closed").exists()
     assert "Traceback" not in client.remaining_log()
+
+
+def test_a_signal_ends_the_server_even_while_a_library_holds_the_interpreter(start_client: StartClient) -> None:
+    client = start_client()
+    client.initialize()
+    client.start_call("hold_interpreter")
+    client.wait_for_log("holding the interpreter")
+    client.process.terminate()
+    assert client.process.wait(LIMIT_SECONDS) == -signal.SIGKILL
+
+
+def test_a_signal_ends_a_server_that_is_only_starting(start_client: StartClient) -> None:
+    client = start_client()
+    client.request("initialize", INITIALIZE["params"])
+    client.start_call("echo", text="x")  # needs the SDK, which is imported now
+    client.process.terminate()
+    assert client.process.wait(LIMIT_SECONDS) == 0
+
+
+def test_a_signal_ends_a_server_whose_files_never_open(start_client: StartClient, tmp_path: Path) -> None:
+    (tmp_path / "never-opens").touch()
+    client = start_client()
+    client.initialize()
+    client.start_call("echo", text="x")
+    client.wait_for_log("opening")
+    client.process.send_signal(signal.SIGINT)
+    assert client.process.wait(LIMIT_SECONDS) == 0
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [{"method": "tools/list"}, {"method": "tools/call", "params": HUGE}],
+    ids=["from the first moment", "later"],
+)
+def test_a_signal_ends_a_server_whose_client_does_not_read_its_answers(
+    manifest_path: Path, tmp_path: Path, asked: dict[str, object]
+) -> None:
+    command, pipe = toy_command(manifest_path), subprocess.PIPE
+    with subprocess.Popen(command, stdin=pipe, stdout=pipe, env=environment(tmp_path)) as process:
+        assert process.stdin
+        assert process.stdout
+        messages = [INITIALIZE, *({"jsonrpc": "2.0", "id": number, **asked} for number in range(2, 100))]
+        process.stdin.write(b"".join(json.dumps(message).encode() + b"\n" for message in messages))
+        process.stdin.flush()
+        while waiting_bytes(process.stdout) < FULL_PIPE_BYTES:
+            pass
+        process.terminate()
+        assert process.wait(LIMIT_SECONDS) == 0
+
+
+def waiting_bytes(pipe: IO[bytes]) -> int:
+    """How much has been written that nobody has read."""
+    (count,) = struct.unpack("i", fcntl.ioctl(pipe, termios.FIONREAD, b"\0\0\0\0"))
+    return int(count)
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import stat
 import subprocess
 import sys
@@ -51,6 +52,13 @@ def hold(call: Call) -> Answer:
 def never_end(call: Call) -> Answer:
     sys.stderr.write("never ending\n")
     threading.Event().wait()
+    return Answer("unreachable")
+
+
+def hold_interpreter(call: Call) -> Answer:
+    """Let no other thread run, as a library does that never lets go."""
+    sys.stderr.write("holding the interpreter\n")
+    re.match(r"(a*)*b", "a" * 60)
     return Answer("unreachable")
 
 
@@ -155,6 +163,7 @@ TOOLS = (
     Tool("wait_until_cancelled", "code", "Wait", "Wait to be cancelled.", (), wait_until_cancelled),
     Tool("hold", "code", "Hold", "Wait for a file.", (Parameter("until", "string", "Its path."),), hold),
     Tool("never_end", "code", "Never end", "Block for ever.", (), never_end),
+    Tool("hold_interpreter", "code", "Hold interpreter", "Stop everybody.", (), hold_interpreter),
     Tool("fail", "code", "Fail", "Fail.", (Parameter("how", "string", "In which way.", ""),), fail),
     Tool(
         "huge",
@@ -204,6 +213,9 @@ def block() -> None:
 def open_toolbox(config: Config) -> Toolbox:
     if (config.home / "read-only").exists():
         raise StoreUnwritable("The data folder is read-only", hint="Set DELTOS_HOME to another folder.")
+    if (config.home / "never-opens").exists():
+        sys.stderr.write("opening\n")
+        block()
     if (config.home / "stuck").exists():
         return Toolbox((), close=block)
     served = tuple(tool for tool in TOOLS if tool.toolset in config.toolsets)

@@ -5,12 +5,13 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
+from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from deltos.workspace.changes import ChangedFile, changes_since
-from deltos.workspace.git import Git, GitFailed, find_git, reading
+from deltos.workspace.git import Git, GitFailed, find_git, reading, stop_all
 from deltos.workspace.git_index import read_index
 from deltos.workspace.identity import identify
 from deltos.workspace.repository import find_repository, open_repository, parse_settings
@@ -267,6 +268,19 @@ def test_git_that_says_too_much_or_takes_too_long_is_stopped_with_what_it_starte
         with pytest.raises(GitFailed, match="and was stopped"):
             odd.run("log", **limits)
     assert not _is_alive(int((tmp_path / "child").read_text()))
+
+
+def test_a_git_that_waits_ends_when_the_program_does(tmp_path: Path) -> None:
+    root = make_repository(tmp_path / "root", FILES)
+    write_files(tmp_path, {"bin/git": f"#!/bin/sh\necho $$ > {tmp_path}/started\nexec {shutil.which('sleep')} 300\n"})
+    (tmp_path / "bin" / "git").chmod(0o755)
+    os.mkfifo(tmp_path / "started")
+    with reading(repository_at(root)) as asked, ThreadPoolExecutor() as pool:
+        waiting = pool.submit(Git(str(tmp_path / "bin" / "git"), asked.folder, asked.objects).run, "log")
+        (tmp_path / "started").read_text()
+        stop_all()
+        with pytest.raises(GitFailed, match="no answer"):
+            waiting.result(30)
 
 
 def _is_alive(process_id: int) -> bool:

@@ -2,24 +2,25 @@
 
 from __future__ import annotations
 
+import _thread
 import os
 import signal
 import sys
-import threading
 import time
 from contextlib import suppress
 from typing import NoReturn
 
-END_SECONDS = 4.25
+END_SECONDS = 4.0
 """From a signal to the end: supervisors kill after five or ten seconds."""
 
 _LAST_RESORT_SECONDS = 0.5
-_MOST_DESCRIPTORS = 256
+_MOST_DESCRIPTORS = 65_536
+_SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 
 def end_within(seconds: float) -> None:
-    """End this process after `seconds`, unless it has ended by then."""
-    threading.Thread(target=_leave_after, args=(seconds,), name="deltos-end", daemon=True).start()
+    """End this process after `seconds`, unless it has ended by then. For handlers of signals: takes no lock."""
+    _thread.start_new_thread(_leave_after, (seconds,))
 
 
 def leave(code: int) -> NoReturn:
@@ -34,7 +35,8 @@ def watch_over(seconds: float) -> None:
     """Let another process kill this one a moment more than `seconds` after a signal.
 
     While some library holds the interpreter, no code of ours can run, not even for a signal; but its number is written
-    to a pipe at once, by the interpreter's own handler, which needs nobody's leave. Call it before there are threads.
+    to a pipe at once, by the interpreter's own handler, which needs nobody's leave. Call it before there are threads,
+    and before there is much in memory, which the other process would keep.
     """
     if sys.platform == "win32":
         return
@@ -45,23 +47,33 @@ def watch_over(seconds: float) -> None:
     os.close(reading)
     os.set_blocking(writing, False)
     signal.set_wakeup_fd(writing, warn_on_full_buffer=False)
+    os.register_at_fork(after_in_child=lambda: _let_go(writing))
 
 
 def _watch(watched: int, reading: int, seconds: float) -> NoReturn:
     """Wait for a signal to the process that is watched; its end closes the pipe."""
     try:
-        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        for number in (*_SIGNALS, signal.SIGHUP):
             signal.signal(number, signal.SIG_IGN)  # a whole group may be told to end: this one ends with the other
         os.closerange(0, reading)
-        os.closerange(reading + 1, _MOST_DESCRIPTORS)
-        if os.read(reading, 1):
-            time.sleep(seconds)
-            if os.getppid() == watched:  # else its number may be another's by now
-                os.kill(watched, signal.SIGKILL)
+        os.closerange(reading + 1, min(os.sysconf("SC_OPEN_MAX"), _MOST_DESCRIPTORS))
+        while told := os.read(reading, 1):
+            if told[0] in _SIGNALS:
+                time.sleep(seconds)
+                if os.getppid() == watched:  # else its number may be another's by now
+                    os.kill(watched, signal.SIGKILL)
+                break
     finally:
         os._exit(0)
 
 
+def _let_go(writing: int) -> None:
+    """In a child that was forked: a pipe that it held open would hide the end of the process that is watched."""
+    signal.set_wakeup_fd(-1)
+    with suppress(OSError):
+        os.close(writing)
+
+
 def _leave_after(seconds: float) -> None:
     time.sleep(seconds)
-    leave(0)
+    os._exit(0)  # without a word: nobody may be reading stderr

@@ -53,9 +53,7 @@ def main(
 ) -> int:
     """Serve until the client hangs up; the toolbox is opened once the first answers are out."""
     if any(word.partition("=")[0] == "--http" for word in argv):
-        from deltos.server.http.listen import main as serve_http  # deferred: the SDK, which stdio imports later
-
-        return serve_http(argv, open_toolbox, manifest_path)
+        return _serve_http(argv, open_toolbox, manifest_path)
     try:
         options = parse_options(argv)
         config = Config.from_environment(toolsets=options.toolsets)
@@ -106,6 +104,20 @@ def serve(manifest: Manifest, start: Path, config: Config, open_toolbox: Callabl
         traceback.print_exc()
         leave(1)
     leave(0)
+
+
+def _serve_http(argv: Sequence[str], open_toolbox: Callable[[Config], Toolbox], manifest_path: Path) -> int:
+    from deltos.server.http.options import END_SECONDS_AFTER_GRACE, parse_options  # deferred: argparse
+
+    try:
+        options = parse_options(argv)
+    except DeltosError as error:
+        sys.stderr.write(f"deltos mcp: {error}\n")
+        return 2
+    watch_over(options.limits.grace_seconds + END_SECONDS_AFTER_GRACE)
+    from deltos.server.http.listen import serve  # deferred: the SDK, which stdio imports later
+
+    return leave(serve(options, open_toolbox, manifest_path))
 
 
 def _next_value(words: Iterator[str], name: str) -> str:

@@ -6,18 +6,16 @@ import asyncio
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-import anyio
-import anyio.to_thread
 import mcp_types as types
 from mcp.shared.exceptions import MCPError
 
 from deltos.errors import NotFound
 from deltos.server.reporting import CallProgress
+from deltos.server.shares import Shares
 from deltos.tool import Answer, Call, check_arguments
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
-    from typing import TypeVar
 
     from mcp.server.context import ServerRequestContext
     from mcp.server.lowlevel import Server
@@ -29,7 +27,6 @@ if TYPE_CHECKING:
 
     Context = ServerRequestContext[Any]
     Page = types.PaginatedRequestParams
-    _T = TypeVar("_T")
 
 MAX_CONCURRENT_READS = 8
 _SHOWN_CHARACTERS = 80
@@ -47,11 +44,11 @@ class Offers:
         self._workbench = workbench
         self._receive = receive
         self._settle = settle
-        self._limiter = anyio.CapacityLimiter(MAX_CONCURRENT_READS)
+        self._shares = Shares(MAX_CONCURRENT_READS)
 
-    async def list_resources(self, _: Context, params: Page) -> types.ListResourcesResult:
+    async def list_resources(self, context: Context, params: Page) -> types.ListResourcesResult:
         """The resources with an address of their own."""
-        toolbox = await self._opened(params)
+        toolbox = await self._opened(context, params)
         single = [resource for resource in toolbox.resources if not resource.is_template]
         return types.ListResourcesResult(
             resources=[
@@ -67,10 +64,10 @@ class Offers:
         )
 
     async def list_templates(
-        self, _: Context, params: types.PaginatedRequestParams
+        self, context: Context, params: types.PaginatedRequestParams
     ) -> types.ListResourceTemplatesResult:
         """The resources of which there are many."""
-        toolbox = await self._opened(params)
+        toolbox = await self._opened(context, params)
         many = [resource for resource in toolbox.resources if resource.is_template]
         return types.ListResourceTemplatesResult(
             resource_templates=[
@@ -95,9 +92,9 @@ class Offers:
         contents = types.TextResourceContents(uri=params.uri, mime_type="text/markdown", text=outcome.text)
         return types.ReadResourceResult(contents=[contents])
 
-    async def list_prompts(self, _: Context, params: Page) -> types.ListPromptsResult:
+    async def list_prompts(self, context: Context, params: Page) -> types.ListPromptsResult:
         """All prompts on one page."""
-        toolbox = await self._opened(params)
+        toolbox = await self._opened(context, params)
         return types.ListPromptsResult(prompts=[_listing(prompt) for prompt in toolbox.prompts])
 
     async def get_prompt(self, context: Context, params: types.GetPromptRequestParams) -> types.GetPromptResult:
@@ -117,7 +114,7 @@ class Offers:
             attempt = partial(
                 self._workbench.attempt, lambda toolbox: work(toolbox, visitor.conversation, progress), visitor
             )
-            outcome = await self._in_thread(attempt)
+            outcome = await self._shares.run(visitor, attempt)
         finally:
             progress.close()
         if outcome.is_error:
@@ -125,13 +122,10 @@ class Offers:
             raise MCPError(code=code, message=outcome.text.removeprefix("Error: "))
         return outcome
 
-    async def _opened(self, params: Page) -> Toolbox:
+    async def _opened(self, context: Context, params: Page) -> Toolbox:
         if params.cursor is not None:
             raise MCPError(code=types.INVALID_PARAMS, message="Invalid cursor: the list has only one page")
-        return await self._in_thread(self._workbench.toolbox)
-
-    async def _in_thread(self, work: Callable[[], _T]) -> _T:
-        return await anyio.to_thread.run_sync(work, abandon_on_cancel=True, limiter=self._limiter)
+        return await self._shares.run(self._receive(context), self._workbench.toolbox)
 
 
 def register_offers(server: Server[Any], offers: Offers) -> None:

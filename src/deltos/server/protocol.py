@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import anyio
-import anyio.to_thread
 import mcp_types as types
 from mcp.server.lowlevel import NotificationOptions, Server
 from mcp.server.subscriptions import InMemorySubscriptionBus, ListenHandler, ToolsListChanged
@@ -24,6 +23,7 @@ from deltos.server.conversation import Conversation
 from deltos.server.manifest import SERVER_NAME, SERVER_TITLE
 from deltos.server.offers import Offers, register_offers
 from deltos.server.reporting import CallProgress
+from deltos.server.shares import Shares
 from deltos.server.visitor import Visitor
 from deltos.server.workbench import Workbench
 from deltos.tool import Toolbox
@@ -45,7 +45,6 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 MAX_CONCURRENT_CALLS = 16  # more only get into each other's way: Python runs one of them at a time
-MAX_CALLS_OF_ONE_CALLER = 12
 ROOTS_TIMEOUT_SECONDS = 10.0
 ROOTS_PATIENCE_SECONDS = 1.0
 
@@ -70,8 +69,7 @@ class Surface:
         self._receive = receive
         self._observe = observe
         self._follow_roots = follow_roots
-        self._limiter = anyio.CapacityLimiter(MAX_CONCURRENT_CALLS)
-        self._shares: dict[str, anyio.CapacityLimiter] = {}
+        self._shares = Shares(MAX_CONCURRENT_CALLS)
         self._tools_changed = anyio.Event()
         self.bus = InMemorySubscriptionBus()
         self.listen = ListenHandler(self.bus)
@@ -96,21 +94,13 @@ class Surface:
             if "progress_token" in (context.meta or {}):
                 tasks.start_soon(progress.forward, context.session.report_progress)
             try:
-                async with self._share_of(visitor):
-                    outcome = await anyio.to_thread.run_sync(work, abandon_on_cancel=True, limiter=self._limiter)
+                outcome = await self._shares.run(visitor, work)
             finally:
                 progress.close()
         self._observe(params.name, outcome, time.monotonic() - started)
         if outcome.truncated and visitor.conversation.hears("warning"):
             await _warn_of_cut(context, params.name, outcome)
         return _call_result(outcome)
-
-    def _share_of(self, visitor: Visitor) -> anyio.CapacityLimiter:
-        """How many tools a caller may run at once: not all of them where there are others, who want to be answered."""
-        if visitor.name not in self._shares:
-            most = MAX_CALLS_OF_ONE_CALLER if visitor.name else MAX_CONCURRENT_CALLS
-            self._shares[visitor.name] = anyio.CapacityLimiter(most)
-        return self._shares[visitor.name]
 
     async def tell_of_changed_tools(self) -> None:
         """Tell all clients that the tools on offer have changed."""

@@ -38,6 +38,7 @@ _LARGEST_MEMORY_BYTES = 4 << 30
 _PIECE_BYTES = 1 << 16
 _HEX = frozenset("0123456789abcdef")
 _ODD_IN_NAMES = frozenset(' ~^:?*[\\"')
+_running: set[subprocess.Popen[bytes]] = set()
 _UNBORN = "ref: refs/heads/none"
 _SETTINGS = """\
 [core]
@@ -102,7 +103,11 @@ class Git:
                 env=self._environment(),
                 start_new_session=True,
             )
-            output, is_late = _output(process, max_bytes, timeout_seconds)
+            _running.add(process)
+            try:
+                output, is_late = _output(process, max_bytes, timeout_seconds)
+            finally:
+                _running.discard(process)
         if is_late:
             raise GitFailed(f"git took longer than {timeout_seconds:g} seconds and was stopped")
         if len(output) > max_bytes:
@@ -154,6 +159,12 @@ def reading(repository: Repository) -> Iterator[Git]:
     with tempfile.TemporaryDirectory(prefix="deltos-git-", ignore_cleanup_errors=True) as folder:
         _write_folder(Path(folder), repository)
         yield Git(program, Path(folder), repository.common / "objects")
+
+
+def stop_all() -> None:
+    """End every git that runs: a process that ends leaves none behind. Whoever waits for one is told that it failed."""
+    for process in tuple(_running):
+        _kill(process)
 
 
 def find_git(project: Path) -> str:

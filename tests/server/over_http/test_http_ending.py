@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import http.client
+import json
+import select
 import signal
 import socket
 import subprocess
@@ -12,7 +14,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.server.over_http.served import rpc
+from tests.server.over_http.served import ACCEPT, rpc, tool_call
 from tests.server.raw import environment, initialize_params, toy_command
 
 if TYPE_CHECKING:
@@ -20,7 +22,9 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from tests.server.over_http.conftest import Serve
+    from tests.server.over_http.served import Served
 
+LIMIT_SECONDS = 20  # five are promised; a busy machine may take longer
 OPENING = rpc("initialize", initialize_params("2025-11-25"))
 
 
@@ -69,6 +73,53 @@ def test_grace_has_an_end(serve: Serve) -> None:
     abandon(lambda: server.post(rpc("tools/call", {"name": "wait_until_cancelled"}), session))
     server.wait_for_log("waiting")
     assert server.stop() == 0
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_streams_and_clients_that_do_not_read_hold_nothing_up(serve: Serve, number: signal.Signals) -> None:
+    server = serve()
+    session = server.open_session()
+    with connect(server) as listening, connect(server) as not_reading:
+        listening.sendall(request(server, "GET", {**session, "Accept": "text/event-stream"}))
+        assert listening.recv(100).startswith(b"HTTP/1.1 200")
+        not_reading.setblocking(False)
+        asked = request(server, "POST", {**ACCEPT, **session}, json.dumps(tool_call("huge", size=90_000)).encode())
+        while select.select([], [not_reading], [], 1.0)[1]:  # until the server reads no more, having nowhere to write
+            not_reading.send(asked)
+        assert server.request(path="/healthz").status == 200
+        server.process.send_signal(number)
+        assert server.process.wait(LIMIT_SECONDS) == 0
+
+
+def test_a_signal_ends_the_server_even_while_a_library_holds_the_interpreter(serve: Serve) -> None:
+    server = serve()
+    session = server.open_session()
+    abandon(lambda: server.post(tool_call("hold_interpreter"), session))
+    server.wait_for_log("holding the interpreter")
+    server.process.send_signal(signal.SIGINT)
+    assert server.process.wait(LIMIT_SECONDS) == -signal.SIGKILL
+
+
+def test_a_signal_ends_a_server_whose_tool_never_does(serve: Serve) -> None:
+    server = serve()
+    session = server.open_session()
+    abandon(lambda: server.post(tool_call("never_end"), session))
+    server.wait_for_log("never ending")
+    server.process.terminate()
+    assert server.process.wait(LIMIT_SECONDS) == 0
+
+
+def connect(server: Served) -> socket.socket:
+    connection = socket.socket()
+    connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4_096)
+    connection.connect((server.address.hostname, server.address.port))
+    return connection
+
+
+def request(server: Served, method: str, headers: dict[str, str], body: bytes = b"") -> bytes:
+    fields = {"Host": server.address.netloc, "Content-Length": str(len(body)), **headers}
+    head = "".join(f"{name}: {value}\r\n" for name, value in fields.items())
+    return f"{method} /mcp HTTP/1.1\r\n{head}\r\n".encode() + body
 
 
 def test_a_second_signal_ends_the_wait(serve: Serve, tmp_path: Path) -> None:

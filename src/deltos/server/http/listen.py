@@ -16,10 +16,10 @@ from deltos.config import Config
 from deltos.errors import BadArgument, DeltosError
 from deltos.server.access import Tokens, is_valid
 from deltos.server.choice import Choice
-from deltos.server.deadline import end_within, leave, watch_over
+from deltos.server.deadline import end_within
 from deltos.server.http.app import build_app
 from deltos.server.http.connection import impatient
-from deltos.server.http.options import MCP_PATH, parse_options
+from deltos.server.http.options import END_SECONDS_AFTER_GRACE, MCP_PATH
 from deltos.server.http.verify import IssuedTokens, Verifier
 from deltos.server.manifest import Manifest
 from deltos.server.protocol import build_server
@@ -27,7 +27,7 @@ from deltos.server.workbench import Workbench
 from deltos.store.tokens import TokenStore
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable
     from pathlib import Path
     from types import FrameType
 
@@ -37,27 +37,23 @@ if TYPE_CHECKING:
 
 DRAIN_SECONDS = 0.5
 STREAMS_END_SECONDS = 1
-CLOSE_SECONDS = 2.0
-# For streams, for answers that are cut off, and for files to be closed, after the grace for running calls.
-END_SECONDS_AFTER_GRACE = 1.25
+CLOSE_SECONDS = 1.0
 BACKLOG = 1_024
 
 
-def main(
-    words: Sequence[str],
+def serve(
+    options: HttpOptions,
     open_toolbox: Callable[[Config], Toolbox],
     manifest_path: Path,
     build: Build = build_server,
 ) -> int:
     """Serve over HTTP until a signal ends it. Exit code: 0 after a signal, 1 when it cannot serve, 2 when misused."""
     try:
-        options = parse_options(words)
         config = Config.from_environment(toolsets=options.toolsets)
         verifier = _verifier(options, config.home)
     except DeltosError as error:
         sys.stderr.write(f"deltos mcp: {error}\n")
         return 2
-    watch_over(options.limits.grace_seconds + END_SECONDS_AFTER_GRACE)
     try:
         listening = _listen(options)
     except OSError as error:
@@ -73,7 +69,7 @@ def main(
     closing = threading.Thread(target=workbench.close, args=(DRAIN_SECONDS,), daemon=True)
     closing.start()
     closing.join(CLOSE_SECONDS)
-    leave(0)
+    return 0
 
 
 class DrainingServer(uvicorn.Server):

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 DEFAULT_ADDRESS = "127.0.0.1:8731"
 DEFAULT_PORT = 8731
 MCP_PATH = "/mcp"
+END_SECONDS_AFTER_GRACE = 2.0
+"""For streams, for answers that are cut off and for files to be closed, after the grace for running calls."""
 _MOST = 1_000_000
 _DESCRIPTION = """\
 Serve projects to MCP clients over streamable HTTP, at /mcp.
@@ -38,7 +40,7 @@ class Limits:
     session_idle_seconds: float = 1_800.0
     header_seconds: float = 10.0
     body_seconds: float = 30.0
-    grace_seconds: float = 3.0
+    grace_seconds: float = 2.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,5 +196,5 @@ def _parser() -> argparse.ArgumentParser:
     add("--max-concurrent", type=_count, default=768, metavar="N", help="requests at once (768), of one caller 3/4")
     add("--max-sessions", type=_count, default=1_000, metavar="N", help="open sessions (1000)")
     add("--max-body-mb", type=_amount, default=4.0, metavar="N", help="megabytes of one request (4)")
-    add("--grace", type=_amount, default=3.0, metavar="SECONDS", help="time for running calls after SIGTERM (3)")
+    add("--grace", type=_amount, default=2.0, metavar="SECONDS", help="time for running calls after SIGTERM (2)")
     return parser
