@@ -62,7 +62,7 @@ def test_a_signal_ends_the_server_even_while_a_library_holds_the_interpreter(sta
 
 def test_a_signal_ends_a_server_that_is_only_starting(start_client: StartClient) -> None:
     client = start_client()
-    client.request("initialize", INITIALIZE["params"])
+    client.request("initialize", initialize_params())
     client.start_call("echo", text="x")  # needs the SDK, which is imported now
     client.process.terminate()
     assert client.process.wait(LIMIT_SECONDS) == 0
