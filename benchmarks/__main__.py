@@ -26,7 +26,8 @@ COMMANDS = (
     "memory durability",
     "memory latency",
     "memory hook",
-    "memory redaction",
+    "memory_secrets leaks",
+    "memory_secrets false",
     "memory_folds",
     "linearity",
 )

@@ -1,6 +1,6 @@
-"""Memory under measurement: recall on LoCoMo, durability beside a peer, latency and size, hooks, redaction.
+"""Memory under measurement: recall on LoCoMo, durability beside a peer, latency and size, hooks.
 
-    python -m benchmarks.memory recall | durability | latency | hook | redaction [--source FOLDER]
+    python -m benchmarks.memory recall | durability | latency | hook
 
 Prints Markdown tables. `recall` reads the shared material, `durability` installs npm's memory server beside ours.
 """
@@ -23,12 +23,11 @@ from collections import defaultdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from benchmarks import memory_durability, memory_secrets
+from benchmarks import memory_durability
 from benchmarks.places import REPOSITORY, SHARED
 from benchmarks.startup import PEER, install_peer
 from deltos.domains.memory.memory import Memory
 from deltos.domains.memory.model import Draft, Place
-from deltos.domains.memory.redact import redact
 from deltos.domains.memory.transfer import import_lines
 from deltos.domains.memory.words import STOP_WORDS
 from deltos.store.memory import MemoryStore
@@ -41,13 +40,10 @@ if TYPE_CHECKING:
 def main() -> None:
     """Run the chosen measurement."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("what", choices=("recall", "durability", "latency", "hook", "redaction"))
-    parser.add_argument("--source", type=Path, help="source tree for false hits; default: the installed Django")
+    parser.add_argument("what", choices=("recall", "durability", "latency", "hook"))
     parser.add_argument("--observations", type=int, default=100_000)
     args = parser.parse_args()
-    {"recall": recall, "durability": durability, "latency": latency, "hook": hook, "redaction": redaction}[args.what](
-        args
-    )
+    {"recall": recall, "durability": durability, "latency": latency, "hook": hook}[args.what](args)
 
 
 def recall(_: argparse.Namespace) -> None:
@@ -305,55 +301,6 @@ def _cpu(command: list[str], data: str, environment: dict[str, str]) -> float:
         _, _, usage = os.wait4(process.pid, 0)
         process.returncode = 0
     return (usage.ru_utime + usage.ru_stime) * 1000
-
-
-def redaction(args: argparse.Namespace) -> None:
-    """How many made-up secrets are taken out, and how much honest source is taken for one."""
-    caught: dict[str, list[bool]] = defaultdict(list)
-    for sample in memory_secrets.corpus(seed=11, per_kind=20):
-        caught[sample.kind].append(not _is_left(sample.secret, redact(sample.text).text))
-    results = [result for kind in caught.values() for result in kind]
-    files, hit_files, lines, hit_lines = _false_hits(args.source or _django())
-    table(
-        ("measure", "figure"),
-        (
-            ("secrets", f"{len(results)} of {len(caught)} kinds"),
-            ("taken out", f"{100 * statistics.fmean(results):.2f} %"),
-            (
-                "lines of source with a false hit",
-                f"{hit_lines} of {lines:,} ({100 * hit_lines / lines:.4f} %)",
-            ),
-            (
-                "files of source with a false hit",
-                f"{hit_files} of {files:,} ({100 * hit_files / files:.2f} %)",
-            ),
-        ),
-    )
-    for kind, found in caught.items():
-        if not all(found):
-            print(f"\nmissed: {kind} {len(found) - sum(found)} of {len(found)}")
-
-
-def _is_left(secret: str, text: str, piece: int = 12) -> bool:
-    return any(secret[start : start + piece] in text for start in range(max(1, len(secret) - piece + 1)))
-
-
-def _django() -> Path:
-    spec = importlib.util.find_spec("django")
-    if spec is None or spec.origin is None:
-        sys.exit("Install Django, or give --source FOLDER.")
-    return Path(spec.origin).parent
-
-
-def _false_hits(source: Path) -> tuple[int, int, int, int]:
-    files = [path for suffix in ("py", "js", "html", "css", "txt") for path in source.rglob(f"*.{suffix}")]
-    hit_files = hit_lines = lines = 0
-    for path in files:
-        text = path.read_text("utf-8", "replace")
-        after = redact(text).text
-        changed = sum(one != other for one, other in zip(text.splitlines(), after.splitlines(), strict=False))
-        lines, hit_lines, hit_files = lines + text.count("\n"), hit_lines + changed, hit_files + bool(changed)
-    return len(files), hit_files, lines, hit_lines
 
 
 def table(head: Iterable[str], rows: Iterable[Iterable[object]]) -> None:

@@ -1,226 +1,272 @@
-"""A corpus of made-up secrets: each kind as its issuer writes it, each in the surroundings where agents meet it."""
+"""Secrets under measurement: how many generated ones reach the disk by every way into memory, also with a cut that
+falls into them; how many lines of honest text are taken for one.
+
+    python -m benchmarks.memory_secrets leaks [--per-kind N] [--misses] | false [FOLDER …] [--list]
+
+`leaks` looks for every piece of twelve characters in all files of the data folder; `false` reads Django, Rails and the
+kernel's documentation, or the folders given.
+"""
 
 from __future__ import annotations
 
-import base64
-import random
-import string
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeAlias
+import argparse
+import hashlib
+import re
+import sys
+import tempfile
+from collections import Counter, defaultdict
+from pathlib import Path
+from random import Random
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from benchmarks.places import CORPORA
+from benchmarks.secret_channels import Channel, all_channels
+from benchmarks.secret_kinds import all_kinds, unseen_names, written
+from deltos.domains.memory.memory import Memory
+from deltos.domains.memory.payload import MOST_OF_A_TEXT
+from deltos.domains.memory.secrets import find_secrets
+from deltos.store.memory import MemoryStore
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
-ALNUM = string.ascii_letters + string.digits
-UPPER = string.ascii_uppercase + string.digits
-LOWER = string.ascii_lowercase + string.digits
-HEX = "0123456789abcdef"
-URLSAFE = ALNUM + "-_"
-BASE64 = ALNUM + "+/"
+    from benchmarks.secret_kinds import Written
 
-
-Kinds: TypeAlias = "dict[str, tuple[Callable[[], str], tuple[str, ...]]]"
-
-
-@dataclass(frozen=True, slots=True)
-class Sample:
-    """A text with a secret in it."""
-
-    kind: str
-    secret: str
-    text: str
-
-
-class Generator:
-    """Makes secrets from one seed."""
-
-    def __init__(self, seed: int) -> None:
-        self._random = random.Random(seed)
-
-    def some(self, alphabet: str, length: int) -> str:
-        """`length` random characters."""
-        return "".join(self._random.choice(alphabet) for _ in range(length))
-
-    def uuid(self) -> str:
-        """Something like a UUID."""
-        return "-".join(self.some(HEX, length) for length in (8, 4, 4, 4, 12))
-
-    def base64(self, count: int) -> str:
-        """`count` random bytes in base64."""
-        return base64.b64encode(self._random.randbytes(count)).decode()
-
-    def segment(self, fields: str) -> str:
-        """A part of a JSON web token."""
-        return base64.urlsafe_b64encode(fields.encode()).decode().rstrip("=")
-
-    def jwt(self) -> str:
-        """A JSON web token with a random subject and signature."""
-        subject = self.some(LOWER, 12)
-        return ".".join(
-            (
-                self.segment('{"alg":"HS256","typ":"JWT"}'),
-                self.segment(f'{{"sub":"{subject}","iat":1700000000}}'),
-                self.some(URLSAFE, 43),
-            )
-        )
-
-    def private_key(self, name: str) -> str:
-        """A PEM block."""
-        lines = "\n".join(self.some(BASE64, 64) for _ in range(6))
-        return f"-----BEGIN {name}-----\n{lines}\n-----END {name}-----"
-
-    def choice(self, options: tuple[str, ...]) -> str:
-        """One of some options."""
-        return self._random.choice(options)
-
-
-TALK = (
-    "I set it up with {secret} and it works now.",
-    "curl: (22) 401 while using {secret}",
-    'config = {{"key": "{secret}"}}',
-    "export CI_VALUE={secret}",
-    "the old one was `{secret}`, revoke it",
+PIECE = 12
+REVIEWED = Path(__file__).with_name("secret_lines.txt")
+_PAD = "the parser reads a line and moves on to the next one without looking back "
+_LINES_AT_ONCE = 200  # what an agent shows of a file
+_NOT_TEXT = frozenset(
+    """.po .mo .png .jpg .gif .svg .ico .gz .zip .woff .ttf .pdf .shp .dbf .sqlite3 .geojson .mmdb .tif .webp .mp4
+    .mov""".split()
 )
-ONLY = ("{secret}",)
 
 
-def kinds(make: Generator) -> Kinds:
-    """Per kind: how to make one, and the texts it is met in."""
-    return {**_well_known(make), **_services(make), **_known_by_company(make)}
+def main() -> None:
+    """Run the chosen measurement."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("what", choices=("leaks", "false"), nargs="?", default="leaks")
+    parser.add_argument("folders", nargs="*", type=Path)
+    parser.add_argument("--per-kind", type=int, default=7)
+    parser.add_argument("--misses", action="store_true", help="name what reached the disk, of seen kinds only")
+    parser.add_argument("--list", action="store_true", help="print every line that is not reviewed")
+    args = parser.parse_args()
+    if args.what == "leaks":
+        leaks(args.per_kind, show_misses=args.misses)
+    else:
+        false_lines(args.folders or _corpora(), show=args.list)
 
 
-def _well_known(make: Generator) -> Kinds:
-    some = make.some
-    return {
-        "aws access key": (lambda: "AKIA" + some(UPPER, 16), TALK),
-        "aws session key": (lambda: "ASIA" + some(UPPER, 16), TALK),
-        "github personal": (lambda: "ghp_" + some(ALNUM, 36), TALK),
-        "github fine-grained": (lambda: f"github_pat_{some(ALNUM, 22)}_{some(ALNUM, 59)}", TALK),
-        "github app": (lambda: "ghs_" + some(ALNUM, 36), TALK),
-        "gitlab personal": (lambda: "glpat-" + some(URLSAFE, 20), TALK),
-        "slack bot": (
-            lambda: f"xoxb-{some(string.digits, 12)}-{some(string.digits, 12)}-{some(ALNUM, 24)}",
-            TALK,
-        ),
-        "slack user": (
-            lambda: "xoxp-" + "-".join(some(string.digits, 12) for _ in range(3)) + "-" + some(HEX, 32),
-            TALK,
-        ),
-        "slack webhook": (
-            lambda: f"https://hooks.slack.com/services/T{some(UPPER, 8)}/B{some(UPPER, 10)}/{some(ALNUM, 24)}",
-            TALK,
-        ),
-        "openai": (lambda: f"sk-{some(ALNUM, 20)}T3BlbkFJ{some(ALNUM, 20)}", TALK),
-        "openai project": (lambda: f"sk-proj-{some(URLSAFE, 74)}T3BlbkFJ{some(URLSAFE, 73)}A", TALK),
-        "anthropic": (lambda: f"sk-ant-api03-{some(URLSAFE, 93)}AA", TALK),
-        "google api": (lambda: "AIza" + some(URLSAFE, 35), TALK),
-        "google oauth secret": (lambda: "GOCSPX-" + some(URLSAFE, 28), TALK),
-        "google access token": (lambda: "ya29." + some(URLSAFE, 120), TALK),
-        "stripe live": (lambda: "sk_live_" + some(ALNUM, 24), TALK),
-        "stripe restricted": (lambda: "rk_test_" + some(ALNUM, 24), TALK),
-        "jwt": (make.jwt, TALK),
-    }
+def leaks(per_kind: int, *, show_misses: bool) -> None:
+    """Send every generated secret through every channel; print what reached the disk."""
+    samples = list(written(per_kind=per_kind))
+    sent: Counter[str] = Counter()
+    lost: Counter[str] = Counter()
+    leaked_samples: set[int] = set()
+    rows = []
+    for channel in all_channels():
+        result = measure(channel, samples)
+        leaked_samples |= result.leaked
+        sent.update(group_of(samples[number].kind) for number in result.numbers)
+        lost.update(group_of(samples[number].kind) for number in result.leaked)
+        rows.append((channel.name, f"{result.sent:,}", f"{result.kept:,}", len(result.leaked)))
+        print(*rows[-1], sep=" | ", file=sys.stderr, flush=True)
+        for number in sorted(result.leaked) if show_misses else ():
+            if group_of(samples[number].kind) != "unseen":
+                print(f"{channel.name}: {samples[number].kind} | {samples[number].text[:150]!r}", file=sys.stderr)
+    _table(("way in", "texts", "kept", "secrets on disk"), rows)
+    _summary(samples, sent, lost, leaked_samples)
 
 
-def _services(make: Generator) -> Kinds:
-    some = make.some
-    return {
-        "npm": (lambda: "npm_" + some(ALNUM, 36), TALK),
-        "pypi": (lambda: "pypi-AgEIcHlwaS5vcmc" + some(URLSAFE, 90), TALK),
-        "huggingface": (lambda: "hf_" + some(ALNUM, 34), TALK),
-        "sendgrid": (lambda: f"SG.{some(URLSAFE, 22)}.{some(URLSAFE, 43)}", TALK),
-        "twilio": (lambda: "SK" + some(HEX, 32), TALK),
-        "mailgun": (lambda: "key-" + some(HEX, 32), TALK),
-        "mailchimp": (lambda: some(HEX, 32) + "-us14", TALK),
-        "telegram bot": (lambda: f"{some('123456789', 10)}:AA{some(URLSAFE, 32)}Q", TALK),
-        "discord bot": (lambda: f"M{some(ALNUM, 23)}.{some(ALNUM, 6)}.{some(ALNUM, 27)}", TALK),
-        "digitalocean": (lambda: "dop_v1_" + some(HEX, 64), TALK),
-        "databricks": (lambda: "dapi" + some(HEX, 32), TALK),
-        "shopify": (lambda: "shpat_" + some(HEX, 32), TALK),
-        "docker": (lambda: "dckr_pat_" + some(URLSAFE, 27), TALK),
-        "vault": (lambda: "hvs." + some(ALNUM, 95), TALK),
-        "linear": (lambda: "lin_api_" + some(ALNUM, 40), TALK),
-        "new relic": (lambda: "NRAK-" + some(UPPER, 27), TALK),
-    }
+class Result:
+    """What became of the samples that were sent through one channel."""
+
+    def __init__(self) -> None:
+        self.numbers: list[int] = []
+        self.kept = 0
+        self.leaked: set[int] = set()
+
+    @property
+    def sent(self) -> int:
+        """How many were sent."""
+        return len(self.numbers)
 
 
-def _known_by_company(make: Generator) -> Kinds:
-    """Secrets without a form of their own: what stands beside them tells."""
-    some = make.some
-    return {
-        "aws secret key": (
-            lambda: some(BASE64, 40),
-            (
-                "aws_secret_access_key = {secret}",
-                "AWS_SECRET_ACCESS_KEY={secret}",
-                '"SecretAccessKey": "{secret}",',
-            ),
-        ),
-        "azure storage": (
-            lambda: make.base64(64),
-            ("DefaultEndpointsProtocol=https;AccountName=acct;AccountKey={secret};EndpointSuffix=core.windows.net",),
-        ),
-        "azure client secret": (
-            lambda: f"{some(ALNUM, 3)}8Q~{some(ALNUM, 34)}",
-            ("client_secret: {secret}", "the secret {secret} expires soon"),
-        ),
-        "heroku": (make.uuid, ("HEROKU_API_KEY={secret}", "heroku auth token: {secret}")),
-        "postgres url": (
-            lambda: some(ALNUM, 14),
-            (
-                "DATABASE_URL=postgres://app:{secret}@db.internal:5432/app",
-                "connect to postgresql://app:{secret}@10.0.0.3/app first",
-            ),
-        ),
-        "mongodb url": (
-            lambda: some(ALNUM, 16),
-            ("mongodb+srv://admin:{secret}@cluster0.ab1cd.mongodb.net/test",),
-        ),
-        "redis url": (lambda: some(ALNUM, 20), ("redis://:{secret}@cache:6379/0",)),
-        "basic auth url": (
-            lambda: some(ALNUM, 12),
-            ("git clone https://bot:{secret}@git.example.com/team/app.git",),
-        ),
-        "bearer header": (
-            lambda: some(URLSAFE, 40),
-            ('curl -H "Authorization: Bearer {secret}" https://api.example.com',),
-        ),
-        "basic header": (lambda: make.base64(24), ("Authorization: Basic {secret}",)),
-        "env password": (
-            lambda: some(LOWER, 9),
-            ("DB_PASSWORD={secret}", "export POSTGRES_PASSWORD='{secret}'"),
-        ),
-        "env token": (lambda: some(ALNUM, 30), ("SERVICE_TOKEN={secret}", "MY_APP_API_KEY={secret}")),
-        "yaml password": (lambda: some(ALNUM, 12) + "7", ("  password: {secret}", 'password: "{secret}"')),
-        "json secret": (
-            lambda: some(ALNUM, 32),
-            ('{{"client_secret": "{secret}"}}', '"api_key": "{secret}",'),
-        ),
-        "code literal": (
-            lambda: some(ALNUM, 20) + "9",
-            ('API_TOKEN = "{secret}"', "const apiKey = '{secret}';", "token := `{secret}`"),
-        ),
-        "flag": (
-            lambda: some(ALNUM, 14),
-            ("mysql --password={secret} -u root", "deploy --token {secret} --env prod"),
-        ),
-        "netrc": (lambda: some(ALNUM, 12), ("machine api.example.com login me password {secret}",)),
-        "npmrc": (make.uuid, ("//registry.example.com/:_authToken={secret}",)),
-        "prose": (
-            lambda: some(ALNUM, 28) + "3",
-            ("the secret is {secret} for now", "use token {secret} to log in"),
-        ),
-        "rsa key": (lambda: make.private_key("RSA PRIVATE KEY"), ONLY),
-        "openssh key": (lambda: make.private_key("OPENSSH PRIVATE KEY"), ONLY),
-        "ec key": (lambda: make.private_key("EC PRIVATE KEY"), ONLY),
-        "pgp key": (lambda: make.private_key("PGP PRIVATE KEY BLOCK"), ONLY),
-    }
+def measure(channel: Channel, samples: Sequence[Written]) -> Result:
+    """Send samples through a channel into an empty memory, and look at its files afterwards."""
+    result = Result()
+    with tempfile.TemporaryDirectory() as folder:
+        root = Path(folder) / "project"
+        root.mkdir()
+        memory = Memory(MemoryStore(Path(folder) / "home" / "memory.db"))
+        for number, sample in enumerate(samples):
+            # One in so many is short; the others are so long that a cut falls into the secret.
+            cut = Random(f"{channel.name} {number}").choice((0, *channel.cuts))
+            text = _text_for(channel, sample, cut)
+            if text is not None:
+                result.numbers.append(number)
+                channel.send(memory, root, f"marker{number}x", text)
+        raw = raw_bytes(Path(folder) / "home")
+        result.leaked = leaked(raw, {number: samples[number] for number in result.numbers})
+        result.kept = sum(f"marker{number}x".encode() in raw for number in result.numbers)
+        memory.store.close()
+    return result
 
 
-def corpus(seed: int, per_kind: int) -> Iterator[Sample]:
-    """`per_kind` samples of every kind."""
-    make = Generator(seed)
-    for kind, (secret, texts) in kinds(make).items():
-        for _ in range(per_kind):
-            value = secret()
-            yield Sample(kind, value, make.choice(texts).format(secret=value))
+def _text_for(channel: Channel, sample: Written, cut: int) -> str | None:
+    """A sample's text as a channel takes it, with so much before it that a cut after `cut` falls into the secret."""
+    if channel.short:
+        whole = sample.value
+        return whole if sample.kind in _PREFIXED and re.fullmatch(r"[\w.~+=-]{20,400}", whole) else None
+    if not channel.takes_lines and "\n" in sample.text:
+        return None
+    if not cut:
+        return sample.text
+    secret = max(sample.secrets, key=len)
+    inside = sample.text.find(secret) + Random(sample.text).randrange(1, max(2, len(secret)))
+    if cut < 0:  # so much after it; and before it so much that the text is too long to be redacted whole
+        return f"{_padding(MOST_OF_A_TEXT)}\n{sample.text}\n{_padding(-cut - len(sample.text) + inside)}"
+    pad = _padding(cut - inside - 20)
+    before = f"{pad[:-1]}{' ' if cut < 1_000 else chr(10)}{sample.text}" if pad else sample.text
+    return before if cut < MOST_OF_A_TEXT // 2 else f"{before}\n{_padding(MOST_OF_A_TEXT)}"
+
+
+def _padding(size: int) -> str:
+    """Honest text of a length."""
+    return (_PAD * (max(0, size) // len(_PAD) + 1))[: max(0, size)]
+
+
+_PREFIXED = frozenset(kind.name for kind in all_kinds() if kind.style == "prefixed")
+
+
+def raw_bytes(home: Path) -> bytes:
+    """All bytes of all files of a data folder, in lower case: the word index keeps no other."""
+    return b"\n".join(path.read_bytes() for path in sorted(home.rglob("*")) if path.is_file()).lower()
+
+
+def leaked(raw: bytes, samples: dict[int, Written]) -> set[int]:
+    """The numbers of the samples of which a piece is in the bytes."""
+    pieces: dict[bytes, set[int]] = defaultdict(set)
+    public = _public_text(samples.values())
+    for number, sample in samples.items():
+        for secret in sample.secrets:
+            for piece in pieces_of(secret):
+                if piece not in public:
+                    pieces[piece].add(number)
+    if unjudged := samples.keys() - {number for numbers in pieces.values() for number in numbers}:
+        raise ValueError(f"Nothing tells these secrets from the texts around them: {sorted(unjudged)}")
+    raw = raw.replace(_PAD.encode(), b" ")
+    inside = {piece for piece in pieces if len(piece) < PIECE and piece in raw}
+    inside |= {raw[at : at + PIECE] for at in _candidates(raw, pieces.keys())} & pieces.keys()
+    return {number for piece in inside for number in pieces[piece]}
+
+
+def _public_text(samples: Iterable[Written]) -> bytes:
+    """What stands around the secrets, in all texts: `access_token` begins a token, and names many."""
+    return "\n".join({sample.text.replace(sample.value, " ") for sample in samples}).lower().encode()
+
+
+def _candidates(raw: bytes, pieces: Iterable[bytes]) -> Iterator[int]:
+    """The places where eight bytes stand with which one of the pieces begins."""
+    heads = np.array([int.from_bytes(piece[:8], "little") for piece in pieces if len(piece) == PIECE], dtype=np.uint64)
+    letters = np.frombuffer(raw, dtype=np.uint8).astype(np.uint64)
+    count = max(0, len(letters) - PIECE + 1)
+    windows = np.zeros(count, dtype=np.uint64)
+    for place in range(8):
+        windows |= letters[place : place + count] << np.uint64(8 * place)
+    yield from map(int, np.flatnonzero(np.isin(windows, heads)))
+
+
+def pieces_of(secret: str) -> Iterator[bytes]:
+    """Every piece of twelve characters, or all of a shorter secret."""
+    raw = secret.lower().encode()
+    for start in range(max(1, len(raw) - PIECE + 1)):
+        yield raw[start : start + PIECE]
+
+
+def group_of(kind: str) -> str:
+    """Whether rules were tuned on a kind."""
+    if kind in unseen_names():
+        return "unseen"
+    return "named" if any(kind == other.name and other.named for other in all_kinds()) else "seen"
+
+
+def _summary(samples: Sequence[Written], sent: Counter[str], lost: Counter[str], leaked_samples: set[int]) -> None:
+    rows = [
+        (name, f"{sent[name]:,}", lost[name], f"{100 - 100 * lost[name] / sent[name]:.2f} %")
+        for name in ("named", "seen", "unseen")
+    ]
+    total, gone = sum(sent.values()), sum(lost.values())
+    rows.append(("all", f"{total:,}", gone, f"{100 - 100 * gone / total:.2f} %"))
+    _table(("kinds", "texts sent", "on disk", "taken out"), rows)
+    print(
+        f"\n{len(samples):,} secrets of {len(all_kinds())} kinds; {len(leaked_samples)} of them "
+        f"({100 * len(leaked_samples) / len(samples):.2f} %) reached the disk by any way at all"
+    )
+
+
+def false_lines(folders: Iterable[Path], *, show: bool) -> None:
+    """Count the lines in which something is taken for a secret, and those of them that no reviewer called one."""
+    reviewed = set(REVIEWED.read_text("utf-8").split()) if REVIEWED.exists() else set()
+    rows = []
+    for folder in folders:
+        lines = touched = false = 0
+        for path, number, line in _touched_lines(folder):
+            if number == 0:
+                lines += int(line)
+                continue
+            touched += 1
+            if digest_of(line) not in reviewed:
+                false += 1
+                if show:
+                    print(f"{digest_of(line)} {path.relative_to(folder)}:{number}: {line.strip()[:220]}")
+        rows.append((folder.name, f"{lines:,}", touched, false, f"{10_000 * false / lines:.2f}"))
+    _table(("source", "lines", "lines touched", "of them false", "false per 10,000"), rows)
+
+
+def digest_of(line: str) -> str:
+    """A line as the list of reviewed lines keeps it."""
+    return hashlib.sha256(line.strip().encode()).hexdigest()[:16]
+
+
+def _touched_lines(folder: Path) -> Iterator[tuple[Path, int, str]]:
+    """The lines with a secret in them, by file and number; and for every file, as number 0, how many it has."""
+    for path in sorted(folder.rglob("*")):
+        if not path.is_file() or path.suffix in _NOT_TEXT or ".git" in path.parts:
+            continue
+        try:
+            lines = path.read_text("utf-8").split("\n")
+        except (UnicodeDecodeError, OSError):
+            continue
+        yield path, 0, str(len(lines))
+        for first in range(0, len(lines), _LINES_AT_ONCE):
+            piece = "\n".join(lines[first : first + _LINES_AT_ONCE])
+            for number in _lines_of_secrets(piece):
+                yield path, first + number + 1, lines[first + number]
+
+
+def _lines_of_secrets(text: str) -> list[int]:
+    found: set[int] = set()
+    for span in find_secrets(text):
+        first = text.count("\n", 0, span.start)
+        found.update(range(first, first + text.count("\n", span.start, span.end) + 1))
+    return sorted(found)
+
+
+def _corpora() -> list[Path]:
+    folders = [CORPORA / "django", CORPORA / "rails", *sorted(CORPORA.glob("linux/*/Documentation"))]
+    if missing := [folder for folder in folders if not folder.is_dir()]:
+        sys.exit(f"Not here: {', '.join(map(str, missing))}. Give folders.")
+    return folders
+
+
+def _table(head: Sequence[object], rows: Iterable[Sequence[object]]) -> None:
+    print(f"\n| {' | '.join(map(str, head))} |\n|{'---|' * len(head)}")
+    for row in rows:
+        print(f"| {' | '.join(map(str, row))} |")
+
+
+if __name__ == "__main__":
+    main()

@@ -34,11 +34,12 @@ class Kind:
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """A text with a secret in it: what nobody may read later, and how it is written there."""
+    """A text with a secret in it: its value, and which parts of that nobody may read later."""
 
     kind: str
     context: str
     text: str
+    value: str
     secrets: tuple[str, ...]
 
 
@@ -972,7 +973,7 @@ def write(kind: Kind, context: str, template: str, random: Random) -> Written:
     """One value of a kind in one context."""
     value = kind.make(random)
     text = template.format(value, v=value, **_names(kind.name_in_files))
-    return Written(kind.name, context, text, _hidden_parts(value))
+    return Written(kind.name, context, text, value, _hidden_parts(value))
 
 
 def contexts_of(kind: Kind) -> list[tuple[str, str]]:
@@ -985,13 +986,13 @@ def contexts_of(kind: Kind) -> list[tuple[str, str]]:
 
 def _hidden_parts(value: str) -> tuple[str, ...]:
     """What may not be left: each line of the value that is not a PEM's first or last, and of a webhook its own part."""
-    for public in ("/services/", "/webhooks/", "/webhookb2/"):
+    for public in ("/services/", "/webhooks/", "/webhookb2/", "AGE-SECRET-KEY-1"):
         value = value.rpartition(public)[2]
     lines = [line.lstrip("+") for line in value.replace("\\n", "\n").splitlines()]
     if len(lines) > 1 and all(line.partition(". ")[0].isdigit() for line in lines):
         return (" ".join(line.partition(". ")[2] for line in lines), *(line for line in lines if len(line) > 7))
     named = ("-----", "Private-Lines")
-    return tuple(line.removeprefix("Private-MAC: ") for line in lines if len(line) > 5 and not line.startswith(named))
+    return tuple(line.removeprefix("Private-MAC: ") for line in lines if len(line) > 3 and not line.startswith(named))
 
 
 def _names(name: str) -> dict[str, str]:

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import TYPE_CHECKING
 
+from deltos.data_folder import data_folder, user_path
 from deltos.errors import BadArgument
 from deltos.private_hosts import NO_PRIVATE_HOSTS, PrivateHosts
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from pathlib import Path
 
 EMBEDDERS = ("static", "off", "openai", "ollama", "voyage")
 TOOLSETS = ("docs", "apis", "code", "graph", "memory")
@@ -47,7 +48,7 @@ class Config:
     @classmethod
     def from_environment(cls, environ: Mapping[str, str] = os.environ, *, toolsets: str = "") -> Config:
         """Read `DELTOS_*` variables; `toolsets` is a comma-separated list that overrides the default."""
-        home = _home(environ)
+        home = data_folder(environ)
         fixed = toolsets or environ.get("DELTOS_TOOLSETS", "")
         return cls(
             home=home,
@@ -87,27 +88,12 @@ def _embedding(environ: Mapping[str, str]) -> Embedding:
     return Embedding(kind, *values)
 
 
-def _home(environ: Mapping[str, str]) -> Path:
-    if chosen := environ.get("DELTOS_HOME"):
-        return _path(chosen, "DELTOS_HOME")
-    import platformdirs  # deferred: most commands of a shell set DELTOS_HOME or never need it
-
-    return Path(platformdirs.user_data_dir("deltos", appauthor=False))
-
-
 def _is_on(text: str) -> bool:
     return text.lower() in ("1", "true", "yes", "on")
 
 
 def _paths(text: str) -> tuple[Path, ...]:
-    return tuple(_path(part, "DELTOS_DOCS_ROOTS") for part in text.split(os.pathsep) if part)
-
-
-def _path(text: str, name: str) -> Path:
-    try:
-        return Path(text).expanduser().absolute()
-    except RuntimeError:  # ~somebody, who is not known here
-        raise BadArgument(f"{name} names no folder: {text[:200]}", hint="Give a full path.") from None
+    return tuple(user_path(part, "DELTOS_DOCS_ROOTS") for part in text.split(os.pathsep) if part)
 
 
 def _token_budget(text: str) -> int:

@@ -7,9 +7,8 @@ from __future__ import annotations
 
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass
 from pathlib import PurePath
-from typing import TYPE_CHECKING, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, NamedTuple, ParamSpec, TypeVar
 
 from deltos.errors import Forbidden
 
@@ -18,8 +17,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-@dataclass(frozen=True, slots=True)
-class Confinement:
+class Confinement(NamedTuple):
     """Folders below `roots`, which are real paths, and the `memories` of projects; None means of every project.
 
     A project's memories are those made in some folders of its repository, relative to the top; "" means all of them.

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from typing import BinaryIO, TextIO
 
+_LONGEST_MESSAGE = 2_000
 _LONGEST_WAIT_SECONDS = 2.0  # for another writer: the agent stands still meanwhile
 
 
@@ -33,13 +34,23 @@ def main(
         if answer:
             print(harmless_json(answer), file=stdout or sys.stdout)
     except Exception as exc:  # noqa: BLE001 - the surface: whatever is wrong is told on stderr, the agent goes on
-        print(f"deltos hook: {exc}", file=stderr or sys.stderr)
+        print(f"deltos hook: {_told(exc)}", file=stderr or sys.stderr)
     return 0
+
+
+def _told(exc: Exception) -> str:
+    """What is wrong, without secrets: agents keep what hooks print."""
+    try:
+        from deltos.domains.memory.redact import redact_long
+
+        return redact_long(str(exc), most=_LONGEST_MESSAGE)
+    except Exception:  # noqa: BLE001 - then its kind has to do
+        return type(exc).__name__
 
 
 def _handle(event_name: str, stdin: BinaryIO, environ: Mapping[str, str]) -> str:
     # deferred, so that an import that fails is reported like any other trouble
-    from deltos.config import Config
+    from deltos.data_folder import data_folder
     from deltos.domains.memory.capture import capture
     from deltos.domains.memory.memory import Memory
     from deltos.domains.memory.payload import LARGEST_INPUT
@@ -47,8 +58,7 @@ def _handle(event_name: str, stdin: BinaryIO, environ: Mapping[str, str]) -> str
     from deltos.workspace.identity import identify
 
     raw = stdin.read(LARGEST_INPUT + 1)
-    home = Config.from_environment(environ).home
-    store = MemoryStore(home / "memory.db", busy_timeout_seconds=_LONGEST_WAIT_SECONDS)
+    store = MemoryStore(data_folder(environ) / "memory.db", busy_timeout_seconds=_LONGEST_WAIT_SECONDS)
     try:
         return capture(
             Memory(store),

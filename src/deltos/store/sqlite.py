@@ -7,8 +7,7 @@ import sqlite3
 import threading
 import time
 from contextlib import closing, contextmanager
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from deltos.errors import StoreBusy, StoreCorrupt, StoreError, StoreTooNew, StoreUnwritable
 from deltos.store.lock import hold_lock
@@ -32,8 +31,7 @@ _UNWRITABLE = frozenset(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Migration:
+class Migration(NamedTuple):
     """A named, ordered step of a schema. Applied once, recorded in the same transaction."""
 
     name: str

@@ -99,9 +99,9 @@ def _project_id(root: Path, *, may_start_git: bool) -> str:
 
 
 def _path_identity(root: Path) -> str:
-    import hashlib  # deferred: hooks start on every tool call, and few need it
+    from deltos.digest import sha256  # deferred: few projects need it
 
-    return f"path:{hashlib.sha256(str(root).encode('utf-8', 'surrogateescape')).hexdigest()[:20]}"
+    return f"path:{sha256(str(root).encode('utf-8', 'surrogateescape')).hexdigest()[:20]}"
 
 
 def _remote_urls(repository: Repository) -> list[str]:

@@ -4,7 +4,6 @@ that folder knows of it."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 from deltos.errors import FileRefused
@@ -20,8 +19,7 @@ _SHA1_BYTES = 20
 _SHA256_BYTES = 32
 
 
-@dataclass(frozen=True, slots=True)
-class Repository:
+class Repository(NamedTuple):
     """A work tree and its git folder; `common` is the folder that all work trees of the repository share."""
 
     top: Path

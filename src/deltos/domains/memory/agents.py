@@ -81,7 +81,7 @@ def read_event(event_name: str, payload: Payload) -> Event | None:
     if happening is None:
         return None
     payload = payload.joined("tool_info")  # Windsurf wraps what the others tell openly
-    return Event(
+    event = Event(
         happening,
         agent=_agent(key, payload),
         session_id=payload.name("session_id", "conversation_id", "trajectory_id", "thread-id", "thread_id"),
@@ -89,6 +89,14 @@ def read_event(event_name: str, payload: Payload) -> Event | None:
         text=_said(happening, payload),
         tool=_tool(key, payload) if happening is Happening.TOOL_USED else None,
     )
+    return event._replace(text=payload.clean_again(event.text), tool=event.tool and _cleaned(event.tool, payload))
+
+
+def _cleaned(tool: ToolUse, payload: Payload) -> ToolUse:
+    """A use of a tool in which what one text gives away is nowhere else either."""
+    clean = payload.clean_again
+    edits = tuple((clean(old), clean(new)) for old, new in tool.edits)
+    return tool._replace(subject=clean(tool.subject), output=clean(tool.output), edits=edits)
 
 
 def _agent(key: str, payload: Payload) -> str:

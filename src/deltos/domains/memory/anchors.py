@@ -165,6 +165,6 @@ def _relative(path: str, root: Path | None) -> str:
 
 
 def _digest(text: str) -> bytes:
-    import hashlib  # deferred: hooks rarely need it, and it loads a large library
+    from deltos.digest import sha256  # deferred: hooks rarely need it
 
-    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()[:_DIGEST_BYTES]
+    return sha256(text.encode("utf-8", "surrogatepass")).digest()[:_DIGEST_BYTES]

@@ -50,7 +50,7 @@ def capture(memory: Memory, event_name: str, raw: bytes, *, folder: Path, identi
 def _is_folder(path: Path) -> bool:
     try:
         return path.is_dir()
-    except OSError:  # a name that no file system takes
+    except (OSError, ValueError):  # a name that no file system takes
         return False
 
 

@@ -4,7 +4,6 @@ to render.py."""
 from __future__ import annotations
 
 import os
-from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -20,7 +19,7 @@ from deltos.domains.memory.model import (
     Remembered,
     possible_ids,
 )
-from deltos.domains.memory.redact import redact, redact_name
+from deltos.domains.memory.redact import redact, redact_name, storable
 from deltos.domains.memory.times import micros
 from deltos.domains.memory.words import identifiers, words_inside
 from deltos.errors import BadArgument, Forbidden
@@ -96,7 +95,7 @@ class Memory:
 
     def prepare(self, draft: Draft, root: Path | None) -> Prepared:
         """Clean and redact a draft and tie it to the code it names; refuse what cannot be kept."""
-        text = clean(draft.text)
+        text = storable(draft.text)
         if len(text) > MAX_TEXT_CHARACTERS:
             raise BadArgument(
                 f"The text has {len(text):,} characters; at most {MAX_TEXT_CHARACTERS:,} are kept",
@@ -109,14 +108,14 @@ class Memory:
                 "There is nothing to remember: the text is empty",
                 hint="Give `text` outside <private> passages.",
             )
-        named = [redact_name(clean(path)) for path in draft.files]
+        named = [redact_name(storable(path)) for path in draft.files]
         files = anchors.relative_files([*named, *anchors.files_in(kept, root)], root)
         symbols = tuple(anchors.symbols_in(kept))
         new = NewObservation(
             id=self.fresh_id(),
             text=kept,
-            kind=redact_name(clean(draft.kind)),
-            source=redact(clean(draft.source)).text,
+            kind=redact_name(storable(draft.kind)),
+            source=redact(storable(draft.source)).text,
             created_at=micros(self.clock()),
             names=words_of_names(kept, files),
             files=files,
@@ -131,7 +130,7 @@ class Memory:
         if place.project_id == ALL_PROJECTS:
             raise BadArgument(f"'{ALL_PROJECTS}' is no project", hint=f"Use '{PERSONAL}' for what holds everywhere.")
         now = micros(self.clock())
-        root = "" if place.root is None else redact_name(clean(str(place.root.resolve())))
+        root = "" if place.root is None else redact_name(storable(str(place.root.resolve())))
         folder = redact_name(folder_of(place))
         if place.session_id is not None:
             # A session that goes deeper stays where it began, so that its observations stay neighbours.
@@ -146,8 +145,8 @@ class Memory:
         A hook starts no git, so it may know a repository by its folder only, where tools know its first commit.
         """
         project_id = redact_name(project.project_id)
-        known = self.store.known_identity(project_id, redact_name(clean(str(project.root))))
-        return replace(project, project_id=project_id if known is None else known)
+        known = self.store.known_identity(project_id, redact_name(storable(str(project.root))))
+        return project._replace(project_id=project_id if known is None else known)
 
     def add(self, writer: Writer, project: int, session: int, prepared: Prepared) -> Remembered:
         """Insert a prepared draft, or merge it into the recent observation that says the same."""
@@ -185,9 +184,11 @@ class Memory:
 
     def search(self, query: str, project_id: str, *, limit: int) -> Found:
         """The best observations for a question, of one project and the personal ones, or of all."""
-        from deltos.domains.memory.search import Scope, search  # deferred: hooks never search
+        from dataclasses import replace  # deferred: hooks never search
 
-        query = clean(query)[:LONGEST_QUERY].strip()
+        from deltos.domains.memory.search import Scope, search
+
+        query = storable(query)[:LONGEST_QUERY].strip()
         if not query:
             raise BadArgument("The query is empty", hint="Ask in a few words what you want to know.")
         with self.store.database.snapshot():
@@ -208,7 +209,7 @@ class Memory:
         found: dict[int, Observation] = {}
         unknown: list[str] = []
         for given in dict.fromkeys(ids):
-            rows = [row for row in self.store.by_ids(possible_ids(clean(given))) if _may_recall(row)]
+            rows = [row for row in self.store.by_ids(possible_ids(storable(given))) if _may_recall(row)]
             if rows:
                 chosen = min(rows, key=lambda row: row.project_id != project_id)
                 found.setdefault(chosen.place, chosen)
@@ -238,7 +239,7 @@ class Memory:
         now = None if restore else micros(self.clock())
         with self.store.writing() as writer:
             for given in dict.fromkeys(ids):
-                rows = [row for one in possible_ids(clean(given)) for row in writer.with_id(one)]
+                rows = [row for one in possible_ids(storable(given)) for row in writer.with_id(one)]
                 rows = [row for row in rows if _may_recall(row)]
                 if not rows:
                     unknown.append(given)
@@ -297,15 +298,12 @@ def _may_recall(row: Observation) -> bool:
 
 def as_stored(place: Place) -> Place:
     """A place with its names as they are kept: without what is certainly a secret."""
-    session_id = None if place.session_id is None else redact_name(clean(place.session_id))
+    session_id = None if place.session_id is None else redact_name(storable(place.session_id))
     return place._replace(
-        project_id=redact_name(clean(place.project_id)), session_id=session_id, agent=redact_name(clean(place.agent))
+        project_id=redact_name(storable(place.project_id)),
+        session_id=session_id,
+        agent=redact_name(storable(place.agent)),
     )
-
-
-def clean(text: str) -> str:
-    """A text that SQLite and JSON can carry: no NUL, no half characters."""
-    return text.replace("\0", "").encode("utf-8", "replace").decode("utf-8")
 
 
 def words_of_names(text: Clean, files: Sequence[Clean]) -> Clean:

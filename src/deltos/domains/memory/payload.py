@@ -7,7 +7,7 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from deltos.domains.memory.redact import redact_long, redact_name
+from deltos.domains.memory.redact import KnownSecrets, redact_long, redact_name, storable
 from deltos.errors import BadArgument
 
 if TYPE_CHECKING:
@@ -22,7 +22,6 @@ LARGEST_INPUT = 8_000_000
 MOST_OF_A_TEXT = 32_000
 MOST_OF_ALL = 120_000
 _LEAST_OF_A_TEXT = 2_000
-_LONGEST_NAME = 4_000
 # Where the fields of an answer keep what they say.
 _SAYING = ("stdout", "stderr", "error", "output", "llmContent", "result", "text", "content", "returnDisplay")
 _DEEPEST = 40
@@ -33,12 +32,17 @@ class Allowance:
 
     def __init__(self, characters: int = MOST_OF_ALL) -> None:
         self._left = characters
+        self._known = KnownSecrets()
 
     def clean(self, text: str) -> Clean:
         """A text without secrets; shortened when it is long or when little is left."""
         most = max(_LEAST_OF_A_TEXT, min(MOST_OF_A_TEXT, self._left))
         self._left -= min(len(text), most)
-        return redact_long(text, most=most)
+        return redact_long(text, most=most, known=self._known)
+
+    def clean_again(self, text: Clean) -> Clean:
+        """A text of the same event without what turned out to be a secret in another one."""
+        return self._known.taken_out(text)
 
 
 class Payload:
@@ -73,13 +77,13 @@ class Payload:
 
     def name(self, *names: str) -> Clean:
         """The first of these fields that holds a name, an id or a path, without what is certainly a secret."""
-        return redact_name(self._raw(names)[:_LONGEST_NAME])
+        return redact_name(self._raw(names))
 
     def line(self, *names: str) -> Clean:
         """The first of these fields that holds a text or a list of words, as one text."""
         for name in names:
             if isinstance(words := self._fields.get(name), list):
-                return self._allowance.clean(" ".join(map(str, words)))
+                return self._allowance.clean(storable(" ".join(map(str, words))))
         return self.text(*names)
 
     def folder(self) -> Path | None:
@@ -87,12 +91,13 @@ class Payload:
         roots = self._fields.get("workspace_roots")
         first = roots[0] if isinstance(roots, list) and roots and isinstance(roots[0], str) else ""
         given = self._raw(("cwd",)) or first
-        return Path(given) if given and "\0" not in given else None
+        return Path(given) if given else None
 
     def said(self, *names: str) -> Clean:
         """What the first of these fields says, whatever shape it has, as one text."""
         field = next((name for name in names if name in self._fields), "")
-        return self._allowance.clean("\n".join(dict.fromkeys(filter(None, _said(self._fields.get(field, ""))))))
+        texts = dict.fromkeys(filter(None, _said(self._fields.get(field, ""))))
+        return self._allowance.clean(storable("\n".join(texts)))
 
     def part(self, name: str) -> Payload:
         """The fields inside a field; none when it has none."""
@@ -125,8 +130,13 @@ class Payload:
         """Whether a field says false."""
         return self._fields.get(name) is False
 
+    def clean_again(self, text: Clean) -> Clean:
+        """A text that was given earlier, without what turned out to be a secret in another one since."""
+        return self._allowance.clean_again(text)
+
     def _raw(self, names: tuple[str, ...]) -> str:
-        return next((value for name in names if isinstance(value := self._fields.get(name), str) and value), "")
+        found = next((value for name in names if isinstance(value := self._fields.get(name), str) and value), "")
+        return storable(found)
 
 
 def _said(answer: object, depth: int = 0) -> Iterator[str]:

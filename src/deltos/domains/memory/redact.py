@@ -7,7 +7,7 @@ import re
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
-from deltos.domains.memory.secrets import find_secrets
+from deltos.domains.memory.secrets import MARK, find_secrets
 from deltos.store.memory.rows import Clean
 
 if TYPE_CHECKING:
@@ -15,7 +15,9 @@ if TYPE_CHECKING:
 
     from deltos.domains.memory.secrets import Span
 
-_MARK = "[redacted:"
+LONGEST_NAME = 4_000
+_MOST_KNOWN = 500  # each is looked for in every text of an event
+_SHORTEST_KNOWN = 6  # shorter ones are words too often to be looked for elsewhere
 _OPENING, _CLOSING = "<private>", "</private>"
 # How much is looked at on the far side of a cut: a secret that the cut would fall into is seen whole, or is a key of
 # more lines, which is recognised line by line.
@@ -47,34 +49,84 @@ def redact(text: str) -> Redacted:
 
 @lru_cache(1024)
 def redact_name(name: str) -> Clean:
-    """A name, an id or a path without what is certainly a secret; that it looks random is its nature."""
+    """A name, an id or a path without what is certainly a secret; that it looks random is its nature.
+
+    One that is too long to be a name is left out: where it is cut, a secret could no longer be told.
+    """
+    if len(name) > LONGEST_NAME:
+        return Clean(f"[{len(name):,} characters left out]")
     return _marked(name, [span for span in find_secrets(name) if span.kind != "high-entropy"])
 
 
-def redact_long(text: str, *, most: int) -> Clean:
+def storable(text: str) -> str:
+    """A text that SQLite and JSON can carry: no NUL, which could part a secret, no half characters."""
+    text = text.replace("\0", "")
+    return text if text.isascii() else text.encode("utf-8", "replace").decode("utf-8")
+
+
+class KnownSecrets:
+    """What was found in the texts of one event. Elsewhere in them it may stand without what gave it away: the lines of
+    a diff without the line above, the output of a command without its option."""
+
+    def __init__(self) -> None:
+        self._values: dict[str, str] = {}
+        self._lines: dict[str, str] = {}
+
+    def learn(self, text: str, spans: Sequence[Span]) -> None:
+        """Note the secrets of a text: as a whole those of one line, line by line the others."""
+        for start, end, kind in spans:
+            value = text[start:end]
+            if "\n" in value:
+                self._lines.update((line, kind) for line in map(_bare, value.split("\n")) if len(line) > 2)
+            elif len(value) >= _SHORTEST_KNOWN and len(self._values) < _MOST_KNOWN:
+                self._values[value] = kind
+
+    def taken_out(self, text: Clean) -> Clean:
+        """A text without what is known."""
+        for value, kind in self._values.items():
+            if value in text:
+                text = Clean(text.replace(value, f"{MARK}{kind}]"))
+        if not self._lines:
+            return text
+        lines = text.split("\n")
+        known = ((line, bare, self._lines.get(bare)) for line, bare in zip(lines, map(_bare, lines), strict=True))
+        return Clean("\n".join(line.replace(bare, f"{MARK}{kind}]") if kind else line for line, bare, kind in known))
+
+
+def _bare(line: str) -> str:
+    """A line without the marks of diffs, lists and numbering before it."""
+    return line.strip(" \t\r+->|*").lstrip("0123456789").lstrip(".): \t")
+
+
+def redact_long(text: str, *, most: int, known: KnownSecrets | None = None) -> Clean:
     """A text of any length: redacted whole, or its beginning and its end, cut where no secret stands."""
     text = _without_private(text)
+    known = known or KnownSecrets()
     if len(text) <= most:
-        return _marked(text, find_secrets(text))
-    head, tail = _head(text, most // 2), _tail(text, most // 2)
+        spans = find_secrets(text)
+        known.learn(text, spans)
+        return _marked(text, spans)
+    head, tail = _head(text, most // 2, known), _tail(text, most // 2, known)
     left_out = len(text) - head[1] - (len(text) - tail[1])
     return Clean(f"{head[0]}\n[{left_out:,} characters left out]\n{tail[0]}")
 
 
-def _head(text: str, most: int) -> tuple[Clean, int]:
+def _head(text: str, most: int, known: KnownSecrets) -> tuple[Clean, int]:
     """The beginning of a text, redacted, and where it was cut."""
     window = text[: most + _MARGIN]
     spans = find_secrets(window)
+    known.learn(window, spans)
     cut = max(window.rfind("\n", 0, most), window.rfind(" ", 0, most), 0)
     cut = next((span.start for span in spans if span.start < cut < span.end), cut)
     return _marked(window[:cut], [span for span in spans if span.end <= cut]), cut
 
 
-def _tail(text: str, most: int) -> tuple[Clean, int]:
+def _tail(text: str, most: int, known: KnownSecrets) -> tuple[Clean, int]:
     """The end of a text, redacted, and where it was cut."""
     first = len(text) - most - _MARGIN
     window = text[first:]
     spans = find_secrets(window)
+    known.learn(window, spans)
     found = [place for sign in "\n " if (place := window.find(sign, _MARGIN)) >= 0]
     cut = min(found, default=len(window))
     cut = next((span.end for span in spans if span.start < cut < span.end), cut)
@@ -91,7 +143,7 @@ def _marked(text: str, spans: Sequence[Span]) -> Clean:
     kept: list[str] = []
     last = 0
     for start, end, kind in spans:
-        kept += (text[last:start], f"{_MARK}{kind}]")
+        kept += (text[last:start], f"{MARK}{kind}]")
         last = end
     kept.append(text[last:])
     return Clean("".join(kept))

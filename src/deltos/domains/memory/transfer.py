@@ -9,9 +9,9 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from deltos.domains.memory import anchors
-from deltos.domains.memory.memory import clean, words_of_names
+from deltos.domains.memory.memory import words_of_names
 from deltos.domains.memory.model import MAX_TEXT_CHARACTERS
-from deltos.domains.memory.redact import redact, redact_name
+from deltos.domains.memory.redact import redact, redact_name, storable
 from deltos.domains.memory.times import iso, micros, parse_iso
 from deltos.errors import SourceError
 from deltos.store.memory import Anchor, Clean, NewObservation, Observation
@@ -254,7 +254,7 @@ def _raw(record: dict[str, Any], name: str, *, most: int = _LONGEST_NAME) -> str
         return ""
     if not isinstance(value, str | int):
         raise SourceError(f"'{name}' is not a text")
-    if len(text := clean(str(value))) > most:
+    if len(text := storable(str(value))) > most:
         raise SourceError(f"{name} longer than {most:,} characters")
     return text
 
@@ -263,7 +263,7 @@ def _texts(record: dict[str, Any], name: str) -> list[Clean]:
     value = record.get(name) or []
     if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
         raise SourceError(f"'{name}' is not a list of texts")
-    return [redact_name(clean(item)[:_LONGEST_NAME]) for item in value]
+    return [redact_name(storable(item)) for item in value]
 
 
 def _session_id(record: dict[str, Any]) -> str | None:

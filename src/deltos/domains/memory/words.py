@@ -4,8 +4,7 @@ texts are."""
 from __future__ import annotations
 
 import re
-import unicodedata
-from dataclasses import dataclass
+from typing import NamedTuple
 
 WORD = re.compile(r"[^\W_]+")
 # The words inside a name: `HTTPServer2` is HTTP, Server, 2.
@@ -52,8 +51,7 @@ _IRREGULAR = """
 _ENDINGS = ("ing", "es", "ed", "s")
 
 
-@dataclass(frozen=True, slots=True)
-class Question:
+class Question(NamedTuple):
     """What a question asks for: groups of words that mean the same, all its words, and the names in it."""
 
     terms: tuple[tuple[str, ...], ...]
@@ -90,7 +88,11 @@ def label_of(text: str) -> frozenset[str]:
 
 def _is_one_token(word: str) -> bool:
     """Whether the word index is sure to see one word here: its tables know fewer letters than Python does."""
-    return word.isascii() or all(unicodedata.ucd_3_2_0.category(letter)[0] in "LN" for letter in word)
+    if word.isascii():
+        return True
+    import unicodedata  # deferred: hooks ask no questions
+
+    return all(unicodedata.ucd_3_2_0.category(letter)[0] in "LN" for letter in word)
 
 
 def _looks_like_code(name: str) -> bool:

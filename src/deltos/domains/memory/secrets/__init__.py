@@ -15,14 +15,18 @@ from deltos.domains.memory.secrets.shapes import find_shapes
 from deltos.domains.memory.secrets.spans import Span, lower, merged
 from deltos.domains.memory.secrets.tokens import find_tokens, long_words
 
-__all__ = ["Span", "find_secrets"]
+__all__ = ["MARK", "Span", "find_secrets"]
 
+MARK = "[redacted:"
+_MARKED = re.compile(r"\[redacted:[0-9]?[a-z-]{2,40}\]")
 _ESCAPE = re.compile(r"\\{1,8}(?:u00([0-7][0-9a-fA-F])|([\"'/nrt])|(\r?\n))")
 _ESCAPED = {"n": "\n", "r": "\n", "t": "\t"}
 
 
 def find_secrets(text: str) -> list[Span]:
-    """Where secrets stand in a text, in order and apart from each other."""
+    """Where secrets stand in a text, in order and apart from each other. Marks of those taken out earlier are none."""
+    if MARK in text:
+        text = _MARKED.sub(lambda mark: "*" * len(mark[0]), text)
     spans = _found(text)
     if "\\" in text:
         spans += _found_unescaped(text)

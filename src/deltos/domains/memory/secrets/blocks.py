@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from functools import cache
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -22,6 +23,7 @@ _BASE64 = re.compile(r"[A-Za-z0-9+/]++={0,2}")
 _HEADERS = ("Proc-Type:", "DEK-Info:", "Version:", "Comment:", "Charset:", "Hash:", "Key:")
 _LONGEST_BODY_LINE = 100
 _KEY_WIDTHS = (64, 70)  # PEM and PuTTY, OpenSSH
+_SHORTEST_REST = 20  # of a line that `tail -c` cut
 _WORD = re.compile(r"[A-Za-z]++")
 _BETWEEN = re.compile(r"[\s,\"']{1,12}(?:\d{1,2}[.):]?\s{1,4})?")
 _LETTERS_ONLY = {ord(sign): " " for sign in "0123456789\"'`.,:;()[]{}=<>|/\\-_*#"}
@@ -48,26 +50,26 @@ def public_blocks(text: str, lowered: str) -> list[tuple[int, int]]:
 def _armoured(text: str, lowered: str) -> Iterator[tuple[int, int, str]]:
     """Blocks that begin with a BEGIN line: where, and what it says."""
     done = 0
-    for at in places(lowered, _BEGIN):
+    for at, following in pairwise((*places(lowered, _BEGIN), len(text))):
         label_end = lowered.find("-----", at + len(_BEGIN), at + len(_BEGIN) + _LONGEST_LABEL)
         if at >= done and label_end >= 0:
-            done = _block_end(text, lowered, label_end + 5)
+            done = _block_end(text, lowered, label_end + 5, following)
             yield at, done, lowered[at + len(_BEGIN) : label_end]
 
 
-def _block_end(text: str, lowered: str, at: int) -> int:
-    """Where a block ends: after its END line, or where lines no longer look like a key's."""
-    ending, following = lowered.find("-----end ", at), lowered.find(_BEGIN, at)
-    if ending >= 0 and not 0 <= following < ending:
+def _block_end(text: str, lowered: str, at: int, limit: int) -> int:
+    """Where a block ends: after its END line, or where lines no longer look like a key's; before the next one."""
+    ending = lowered.find("-----end ", at, limit)
+    if ending >= 0:
         closed = lowered.find("-----", ending + 9, ending + 9 + _LONGEST_LABEL)
         return closed + 5 if closed >= 0 else len(text)
     last = place = at
-    for number, line in enumerate(text[at:].split("\n")):
+    for number, line in enumerate(text[at:limit].split("\n")):
         if number and line.strip() and not _body(line)[0] and not _is_header(line):
             break
         place += len(line) + 1
         last = place - 1 if line.strip() else last
-    return last
+    return min(last, limit)
 
 
 def _body(line: str) -> tuple[int, int]:
@@ -85,23 +87,40 @@ def _is_header(line: str) -> bool:
 
 
 def _putty(text: str, lowered: str) -> Iterator[Span]:
+    done = 0
     for begin in places(lowered, "private-lines:"):
-        mac = lowered.find("private-mac:", begin)
-        end = lowered.find("\n", mac) if mac >= 0 else -1
-        yield Span(begin, end if end >= 0 else len(text), "private-key")
+        if begin >= done:
+            mac = lowered.find("private-mac:", begin)
+            end = lowered.find("\n", mac) if mac >= 0 else -1
+            done = end if end >= 0 else len(text)
+            yield Span(begin, done, "private-key")
 
 
 def _bodies(text: str) -> Iterator[Span]:
     """Lines of a key whose first line is not there: a tail of it, or the changed lines of a diff."""
     place = 0
-    inside = False
+    run: list[tuple[Span, bool]] = []  # consecutive lines of base64, and whether each is a whole line of a key
     for line in text.split("\n"):
         width, start = _body(line)
-        whole = width in _KEY_WIDTHS and is_random(line[start : start + width])
-        if whole or (inside and width):
-            yield Span(place + start, place + start + width, "private-key")
-        inside = whole
+        if width:
+            whole = width in _KEY_WIDTHS and is_random(line[start : start + width])
+            run.append((Span(place + start, place + start + width, "private-key"), whole))
+        else:
+            yield from _key_lines(run)
+            run = []
         place += len(line) + 1
+    yield from _key_lines(run)
+
+
+def _key_lines(run: list[tuple[Span, bool]]) -> Iterator[Span]:
+    """What belongs to a key in a run of lines that look like base64: from its first long line to the one after its
+    last whole line, which is the rest of it."""
+    last = max((number for number, (_, whole) in enumerate(run) if whole), default=-1)
+    if last < 0:
+        return
+    long_enough = (number for number, (span, _) in enumerate(run) if span.end - span.start >= _SHORTEST_REST)
+    for span, _ in run[min(long_enough) : last + 2]:
+        yield span
 
 
 def _seed_phrases(text: str, lowered: str) -> Iterator[Span]:
@@ -122,7 +141,7 @@ def _seed_phrases(text: str, lowered: str) -> Iterator[Span]:
 
 def _phrase(run: list[re.Match[str]]) -> Iterator[Span]:
     """A run of twelve or more, unless it repeats itself as lists of fields do."""
-    if len(run) >= _SHORTEST_PHRASE and len({word[0] for word in run}) >= 0.8 * len(run):
+    if len(run) >= _SHORTEST_PHRASE and len({word[0] for word in run}) >= 0.7 * len(run):
         yield Span(run[0].start(), run[-1].end(), "seed-phrase")
 
 

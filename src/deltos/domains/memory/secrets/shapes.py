@@ -62,8 +62,10 @@ _BEFORE_SECRETS = (
     ("otp-secret", "?secret=", 12),
     ("otp-secret", "&secret=", 12),
 )
+_LONGEST_PGPASS_FIELD = 120
 _SECRET_END = re.compile(r"[^\w%~.+/=@:-]")
 _BLOCK_END = "\n}"
+_CREDENTIAL_WORDS = ("log in", "login", "credential", "creds", "sign in")
 _SQL_LEADS = ("identified by", "with password", "encrypted password", "identified with mysql_native_password by")
 
 
@@ -78,6 +80,7 @@ def find_shapes(text: str, lowered: str) -> Iterator[Span]:
     yield from _after_marks(text, lowered)
     yield from _hashes(text, lowered)
     yield from _manifests(text, lowered)
+    yield from _credentials(text, lowered)
 
 
 def _addresses(text: str) -> Iterator[Span]:
@@ -254,7 +257,7 @@ def _start_of_name(lowered: str, at: int) -> int:
 
 def _manifests(text: str, lowered: str) -> Iterator[Span]:
     """The values of a Kubernetes Secret, whatever their names."""
-    if not any(lowered[at + 5 :][:12].strip(" \t\"'").startswith("secret") for at in places(lowered, "kind:")):
+    if not any(lowered[at + 5 : at + 17].strip(" \t\"'").startswith("secret") for at in places(lowered, "kind:")):
         return
     place, indent = 0, -1
     for line in text.split("\n"):
@@ -284,20 +287,28 @@ def _dump(source: Source, at: int) -> Iterator[Span]:
 def _pgpass(source: Source, at: int) -> Iterator[Span]:
     """`host:port:database:user:password`, as psql keeps them."""
     text = source.text
-    start, end = line_around(text, at)
-    fields = text[start:end].rstrip().split(":")
-    if len(fields) != 5 or " " in text[start:end].strip() or len(fields[4]) < 3:
+    low = max(0, at - _LONGEST_PGPASS_FIELD)
+    start = max(low, *(text.rfind(blank, low, at) + 1 for blank in " \t\n"))
+    fields = text[start : run_end(text, at, BLANK, most=2 * _LONGEST_PGPASS_FIELD)].split(":", 5)
+    if len(fields) != 5 or len(fields[4]) < 3:
         return
     if not is_placeholder(fields[4]) and not is_number(fields[4]):
         begin = start + sum(map(len, fields[:4])) + 4
         yield Span(begin, begin + len(fields[4]), "pgpass")
 
 
-def _credentials(source: Source, at: int) -> Iterator[Span]:
+def _credentials(text: str, lowered: str) -> Iterator[Span]:
     """`log in as admin / …`, `credentials are admin:…`; the pair may stand before the word too."""
-    text = source.text
-    line_start, line_end = line_around(text, at)
-    start, end = max(line_start, at - 60), min(line_end, at + 90)
+    done = 0
+    for at in sorted(at for word in _CREDENTIAL_WORDS for at in places(lowered, word)):
+        start = max(done, at - 60, text.rfind("\n", max(0, at - 60), at) + 1)
+        line_end = text.find("\n", at, at + 90)
+        done = line_end if line_end >= 0 else min(len(text), at + 90)
+        yield from _pairs(text, start, done)
+
+
+def _pairs(text: str, start: int, end: int) -> Iterator[Span]:
+    """The passwords of `admin / …` and `admin:…` between two places."""
     for sign in ("/", ":"):
         for place in places(text[start:end], sign):
             found = start + place
@@ -354,7 +365,6 @@ _FINDERS: tuple[tuple[Finder, tuple[str, ...]], ...] = (
     (_docker_auth, ('"auth"',)),
     (_dump, (":::",)),
     (_pgpass, (":5432:", ":5433:", ":6432:", ":*:")),
-    (_credentials, ("log in", "login", "credential", "creds", "sign in")),
     (_variable, ("variable",)),
     (_sql, ("identified ", "with password", "encrypted password")),
 )

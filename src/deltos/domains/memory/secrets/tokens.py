@@ -167,7 +167,7 @@ def long_words(text: str) -> list[tuple[int, str]]:
 
 def find_tokens(text: str, lowered: str, words: list[tuple[int, str]]) -> Iterator[Span]:
     """Tokens with a known beginning, and long random values."""
-    joined = "\n".join(word for _, word in words if not word.isalpha())
+    joined = "\n".join(word for _, word in words if not (word.isalpha() and word.islower()))
     known = [row for row in _table() if row[1] in joined]
     for start, word in words:
         for kind, literal, least in known:
@@ -184,7 +184,8 @@ def _beginning_with(start: int, word: str, kind: str, literal: str, least: int) 
             continue
         done = run_end(word, at + len(literal), TOKEN_END)
         tail = word[at + len(literal) : done].rstrip(".$%")
-        if len(tail) >= least and _is_drawn(tail) and (kind != "jwt" or "." in tail):
+        first = tail.partition("/")[0]
+        if len(tail) >= least and _is_drawn(first if len(first) >= least else tail) and (kind != "jwt" or "." in tail):
             yield Span(start + at, start + at + len(literal) + len(tail), kind)
 
 

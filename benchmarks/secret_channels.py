@@ -1,0 +1,336 @@
+"""The ways by which a text reaches memory: remembered, imported, and in every event of every agent's hooks. Each puts a
+text where that agent would put it; knows nothing of secrets."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from deltos.domains.memory.capture import capture
+from deltos.domains.memory.model import Draft, Place
+from deltos.domains.memory.transfer import import_lines
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from deltos.domains.memory.memory import Memory
+
+Payload = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Channel:
+    """One way in. `cuts` are the lengths after which what came this way is shortened, negative ones counted from its
+    end; `takes_lines` whether a text may have several lines there; `short` means a name or a path, where only a value
+    by itself is put."""
+
+    name: str
+    send: Callable[[Memory, Path, str, str], None]
+    cuts: tuple[int, ...] = ()
+    takes_lines: bool = True
+    short: bool = False
+
+
+def all_channels() -> tuple[Channel, ...]:
+    """Every channel, in the order of the table."""
+    return (*_own_channels(), *_hook_channels())
+
+
+def _own_channels() -> tuple[Channel, ...]:
+    def remember(memory: Memory, root: Path, marker: str, text: str) -> None:
+        memory.remember(Draft(f"Note {marker}\n{text}"), Place("p", root, "s"))
+
+    def remember_source(memory: Memory, root: Path, marker: str, text: str) -> None:
+        memory.remember(Draft(f"Note {marker}", source=text), Place("p", root))
+
+    def remember_names(memory: Memory, root: Path, marker: str, text: str) -> None:
+        place = Place(f"host/{text}", root, f"session {text}", f"agent {text}")
+        memory.remember(Draft(f"Note {marker}", kind=text, files=(f"src/{text}/a.py",)), place)
+
+    def imported(memory: Memory, _: Path, marker: str, text: str) -> None:
+        import_lines(
+            memory, [json.dumps({"id": marker, "text": f"Note {marker}\n{text}", "source": text})], project_id="p"
+        )
+
+    def imported_names(memory: Memory, _: Path, marker: str, text: str) -> None:
+        anchor = {"path": f"a/{text}", "symbol": text, "digest": "00"}
+        names = {
+            "kind": text,
+            "project_id": f"host/{text}",
+            "session_id": text,
+            "embedding_model": text,
+            "folder": text,
+        }
+        record = {"text": f"Note {marker}", "files": [f"a/{text}"], "symbols": [text], "anchors": [anchor], **names}
+        session = {"type": "session", "project_id": text, "session_id": text, "agent": text}
+        project = {"type": "project", "project_id": text, "root": f"/home/{text}"}
+        import_lines(memory, map(json.dumps, (record, session, project, {"type": text})), project_id="p")
+
+    return (
+        Channel("remember", remember),
+        Channel("remember: source", remember_source),
+        Channel("remember: project, session, agent, kind, file", remember_names, short=True),
+        Channel("import", imported),
+        Channel("import: every other field", imported_names, short=True),
+    )
+
+
+def _hook(name: str, event: str, payload: Callable[[str, str], Payload], **options: Any) -> Channel:
+    def send(memory: Memory, root: Path, marker: str, text: str) -> None:
+        fields = {"cwd": str(root), "session_id": f"s-{marker}", **payload(marker, text)}
+        capture(memory, event, json.dumps(fields).encode(), folder=root, identify=lambda _: "p")
+
+    return Channel(name, send, **options)
+
+
+def _ran(tool: str, **rest: Any) -> Callable[[str, str], Payload]:
+    """A command that failed, with the text in its output."""
+    return lambda marker, text: {
+        "tool_name": tool,
+        "tool_input": {"command": f"release-{marker} --all"},
+        "tool_response": {"stdout": f"error: boom\n{text}", "exit_code": 1},
+        **rest,
+    }
+
+
+def _command(tool: str, **rest: Any) -> Callable[[str, str], Payload]:
+    """A command that failed, with the text in the command."""
+    return lambda marker, text: {
+        "tool_name": tool,
+        "tool_input": {"command": f"release-{marker} && {text}"},
+        "tool_response": {"stderr": "error: boom", "exit_code": 2},
+        **rest,
+    }
+
+
+def _without_ends(text: str) -> str:
+    """What a text was before its first and last line came: a diff shows only those, or only the others."""
+    return "\n".join(text.split("\n")[1:-1])
+
+
+def _edit(tool: str, **rest: Any) -> Callable[[str, str], Payload]:
+    return lambda marker, text: {
+        "tool_name": tool,
+        "tool_input": {
+            "file_path": f"src/{marker}.py",
+            "old_string": _without_ends(text),
+            "new_string": f"{marker}\n{text}",
+        },
+        "tool_response": {"success": True},
+        **rest,
+    }
+
+
+def _edit_of_the_middle(tool: str, **rest: Any) -> Callable[[str, str], Payload]:
+    def payload(marker: str, text: str) -> Payload:
+        lines = text.split("\n")
+        ends = "\n".join([lines[0], lines[-1]]) if len(lines) > 2 else ""
+        given = {"file_path": f"src/{marker}.py", "old_string": ends, "new_string": f"{text}\n{marker}"}
+        return {"tool_name": tool, "tool_input": given, "tool_response": {}, **rest}
+
+    return payload
+
+
+def _written(tool: str, field: str, **rest: Any) -> Callable[[str, str], Payload]:
+    return lambda marker, text: {
+        "tool_name": tool,
+        "tool_input": {"file_path": f"src/{marker}.py", field: f"# {marker}\n{text}"},
+        "tool_response": {"success": True},
+        **rest,
+    }
+
+
+def _patched(marker: str, text: str) -> Payload:
+    added = "\n".join(f"+{line}" for line in text.split("\n"))
+    patch = f"*** Begin Patch\n*** Update File: src/{marker}.py\n@@\n-old\n+{marker}\n{added}\n*** End Patch"
+    return {"turn_id": "1", "tool_name": "apply_patch", "tool_input": {"input": patch}, "tool_response": "Done"}
+
+
+def _hook_channels() -> tuple[Channel, ...]:
+    return (*_claude(), *_codex(), *_gemini(), *_cursor(), *_windsurf())
+
+
+def _claude() -> tuple[Channel, ...]:
+    line, output, prompt, summary = (
+        (160,),
+        (160, 1_200, 16_000, -16_000),
+        (1_500, 16_000, -16_000),
+        (12_000, 16_000, -16_000),
+    )
+    return (
+        _hook(
+            "claude UserPromptSubmit", "UserPromptSubmit", lambda m, t: {"prompt": f"Note {m} always\n{t}"}, cuts=prompt
+        ),
+        _hook("claude PostToolUse Bash: output", "PostToolUse", _ran("Bash"), cuts=output),
+        _hook("claude PostToolUse Bash: command", "PostToolUse", _command("Bash"), cuts=(300, 16_000, -16_000)),
+        _hook("claude PostToolUseFailure Bash", "PostToolUseFailure", _ran("Bash"), cuts=output),
+        _hook("claude PostToolUse Edit", "PostToolUse", _edit("Edit"), cuts=line),
+        _hook("claude PostToolUse Edit of the middle", "PostToolUse", _edit_of_the_middle("Edit"), cuts=line),
+        _hook("claude PostToolUse MultiEdit", "PostToolUse", _many_edits, cuts=line),
+        _hook("claude PostToolUse Write", "PostToolUse", _written("Write", "content"), cuts=(160, 16_000, -16_000)),
+        _hook("claude PostToolUse NotebookEdit", "PostToolUse", _written("NotebookEdit", "new_source"), cuts=line),
+        _hook("claude PostToolUse WebFetch", "PostToolUse", _fetched("WebFetch", "url"), cuts=(1_200, 16_000, -16_000)),
+        _hook("claude PostToolUse WebFetch: address", "PostToolUse", _asked("WebFetch", "url"), takes_lines=False),
+        _hook("claude PostToolUse WebSearch", "PostToolUse", _fetched("WebSearch", "query"), cuts=(1_200,)),
+        _hook("claude PostToolUse: file", "PostToolUse", _file("Write"), short=True),
+        _hook("claude UserPromptSubmit: session", "UserPromptSubmit", _session, short=True),
+        _hook("claude Stop", "Stop", _answer("last_assistant_message"), takes_lines=False),
+        _hook("claude SubagentStop", "SubagentStop", _answer("last_assistant_message"), takes_lines=False),
+        _hook("claude PreCompact", "PreCompact", lambda m, t: {"custom_instructions": f"Note {m}\n{t}"}, cuts=prompt),
+        _hook("claude PostCompact", "PostCompact", lambda m, t: {"compact_summary": f"Note {m}\n{t}"}, cuts=summary),
+        _hook("claude SessionStart", "SessionStart", _session, short=True),
+        _hook("claude SessionEnd", "SessionEnd", _session, short=True),
+    )
+
+
+def _codex() -> tuple[Channel, ...]:
+    answer = {"type": "agent-turn-complete", "thread-id": "t"}
+    return (
+        _hook(
+            "codex UserPromptSubmit",
+            "UserPromptSubmit",
+            lambda m, t: {"turn_id": "1", "prompt": f"Note {m} always\n{t}"},
+        ),
+        _hook("codex PostToolUse shell", "PostToolUse", _shell_words, cuts=(300,), takes_lines=False),
+        _hook("codex PostToolUse exec_command", "PostToolUse", _ran("exec_command", turn_id="1"), cuts=(160, 1_200)),
+        _hook("codex PostToolUse apply_patch", "PostToolUse", _patched, cuts=(160,)),
+        _hook(
+            "codex notify", "", lambda m, t: {**answer, **_answer("last-assistant-message")(m, t)}, takes_lines=False
+        ),
+    )
+
+
+def _gemini() -> tuple[Channel, ...]:
+    time = {"timestamp": "2025-05-05T10:00:00Z"}
+
+    def said(marker: str, text: str) -> Payload:
+        answer = {"llmContent": f"Exit Code: 1\nerror: boom {marker}\n{text}", "returnDisplay": text, "error": "boom"}
+        return {
+            "tool_name": "run_shell_command",
+            "tool_input": {"command": f"do-{marker}"},
+            "tool_response": answer,
+            **time,
+        }
+
+    return (
+        _hook(
+            "gemini BeforeAgent", "BeforeAgent", lambda m, t: {"prompt": f"Note {m} always\n{t}", **time}, cuts=(1_500,)
+        ),
+        _hook(
+            "gemini AfterAgent",
+            "AfterAgent",
+            lambda m, t: {**_answer("prompt_response")(m, t), **time},
+            takes_lines=False,
+        ),
+        _hook("gemini AfterTool run_shell_command", "AfterTool", said, cuts=(160, 1_200)),
+        _hook("gemini AfterTool replace", "AfterTool", _edit("replace", **time), cuts=(160,)),
+        _hook("gemini AfterTool write_file", "AfterTool", _written("write_file", "content", **time), cuts=(160,)),
+        _hook("gemini AfterTool web_fetch", "AfterTool", _fetched("web_fetch", "prompt", **time), cuts=(1_200,)),
+        _hook("gemini AfterTool google_web_search", "AfterTool", _fetched("google_web_search", "query", **time)),
+        _hook("gemini PreCompress", "PreCompress", lambda m, t: {"custom_instructions": f"Note {m}\n{t}", **time}),
+        _hook("gemini SessionEnd", "SessionEnd", lambda m, t: {**_session(m, t), **time}, short=True),
+    )
+
+
+def _cursor() -> tuple[Channel, ...]:
+    def cursor(payload: Callable[[str, str], Payload]) -> Callable[[str, str], Payload]:
+        return lambda m, t: {"conversation_id": f"c-{m}", "cursor_version": "1.7", **payload(m, t)}
+
+    def shell(marker: str, text: str) -> Payload:
+        return {"command": f"npm install {marker} && {text}", "output": f"added 3 packages\n{text}"}
+
+    def edited(marker: str, text: str) -> Payload:
+        return {"file_path": f"/w/{marker}.ts", "edits": [{"old_string": "", "new_string": f"{marker}\n{text}"}]}
+
+    def mcp(marker: str, text: str) -> Payload:
+        return {"tool_name": "shell", "tool_input": {"command": f"do-{marker}"}, "result_json": f"exit code: 1\n{text}"}
+
+    return (
+        _hook(
+            "cursor beforeSubmitPrompt", "beforeSubmitPrompt", cursor(lambda m, t: {"prompt": f"Note {m} always\n{t}"})
+        ),
+        _hook("cursor afterShellExecution", "afterShellExecution", cursor(shell), cuts=(160, 300, 400)),
+        _hook("cursor afterFileEdit", "afterFileEdit", cursor(edited), cuts=(160,)),
+        _hook("cursor afterMCPExecution", "afterMCPExecution", cursor(mcp), cuts=(160, 1_200)),
+        _hook("cursor afterAgentResponse", "afterAgentResponse", cursor(_answer("text")), takes_lines=False),
+        _hook("cursor preCompact", "preCompact", cursor(lambda m, t: {"custom_instructions": f"Note {m}\n{t}"})),
+        _hook("cursor sessionEnd", "sessionEnd", cursor(lambda _, t: {"conversation_id": t}), short=True),
+    )
+
+
+def _windsurf() -> tuple[Channel, ...]:
+    def windsurf(payload: Callable[[str, str], Payload]) -> Callable[[str, str], Payload]:
+        return lambda m, t: {"trajectory_id": f"t-{m}", "tool_info": payload(m, t)}
+
+    def edited(marker: str, text: str) -> Payload:
+        return {
+            "file_path": f"/w/{marker}.go",
+            "edits": [{"old_string": _without_ends(text), "new_string": f"{marker}\n{text}"}],
+        }
+
+    return (
+        _hook(
+            "windsurf pre_user_prompt",
+            "pre_user_prompt",
+            windsurf(lambda m, t: {"user_prompt": f"Note {m} always\n{t}"}),
+        ),
+        _hook(
+            "windsurf post_run_command",
+            "post_run_command",
+            windsurf(lambda m, t: {"command_line": f"npm install {m} && {t}"}),
+        ),
+        _hook("windsurf post_write_code", "post_write_code", windsurf(edited), cuts=(160,)),
+        _hook(
+            "windsurf post_cascade_response", "post_cascade_response", windsurf(_answer("response")), takes_lines=False
+        ),
+    )
+
+
+def _many_edits(marker: str, text: str) -> Payload:
+    edits = [{"old_string": "a", "new_string": marker}, {"old_string": _without_ends(text), "new_string": text}]
+    return {
+        "tool_name": "MultiEdit",
+        "tool_input": {"file_path": f"src/{marker}.py", "edits": edits},
+        "tool_response": "",
+    }
+
+
+def _fetched(tool: str, field: str, **rest: Any) -> Callable[[str, str], Payload]:
+    return lambda marker, text: {
+        "tool_name": tool,
+        "tool_input": {field: f"https://docs.example.com/{marker}"},
+        "tool_response": {"result": text},
+        **rest,
+    }
+
+
+def _asked(tool: str, field: str) -> Callable[[str, str], Payload]:
+    return lambda marker, text: {
+        "tool_name": tool,
+        "tool_input": {field: f"https://docs.example.com/{marker} {text}"},
+        "tool_response": {"result": "a page"},
+    }
+
+
+def _file(tool: str) -> Callable[[str, str], Payload]:
+    return lambda marker, text: {
+        "tool_name": tool,
+        "tool_input": {"file_path": f"/srv/{text}/{marker}.py", "content": "x = 1"},
+        "tool_response": {},
+    }
+
+
+def _session(marker: str, text: str) -> Payload:
+    return {"session_id": text, "prompt": f"Always write {marker} first"}
+
+
+def _answer(field: str) -> Callable[[str, str], Payload]:
+    return lambda marker, text: {field: f"We decided for {marker} to go with {text}"}
+
+
+def _shell_words(marker: str, text: str) -> Payload:
+    command = ["bash", "-lc", f"release-{marker} && {text}"]
+    answer = {"output": f"error: {text}", "metadata": {"exit_code": 1}}
+    return {"turn_id": "1", "tool_name": "shell", "tool_input": {"command": command}, "tool_response": answer}

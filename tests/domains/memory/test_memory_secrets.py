@@ -1,0 +1,303 @@
+"""No secret reaches the data folder, by whatever way it comes and wherever it would have been cut; honest text stays."""
+
+from __future__ import annotations
+
+import base64
+import io
+import json
+from random import Random
+from typing import TYPE_CHECKING
+
+import pytest
+from benchmarks.memory_secrets import leaked, measure, pieces_of, raw_bytes
+from benchmarks.secret_channels import all_channels
+from benchmarks.secret_kinds import unseen_names, written
+from benchmarks.secret_values import bip39_words, characters, jwt, mnemonic, saml
+
+from deltos.cli import hook
+from deltos.domains.memory.capture import capture
+from deltos.domains.memory.model import Draft, Place
+from deltos.domains.memory.payload import MOST_OF_A_TEXT
+from deltos.domains.memory.redact import redact, redact_long
+from deltos.domains.memory.transfer import import_lines
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from benchmarks.secret_channels import Channel
+
+    from deltos.domains.memory.memory import Memory
+
+
+def drawn(alphabet: str, count: int) -> str:
+    """Random letters, the same in every run: nothing in this file may look like a real secret."""
+    return characters(Random(f"{alphabet}{count}"), alphabet, count)
+
+
+TOKEN = f"ghp_{drawn('A', 36)}"
+MIXED, BODY, HEX = drawn("A", 24), drawn("A", 43), drawn("h", 64)
+BASIC = base64.b64encode(b"ann:marigold77").decode()
+WEBHOOK = f"T{drawn('U', 10)}/B{drawn('U', 10)}/{MIXED}"
+KEY_LINES = "\n".join(drawn("b", 64 * 8)[at : at + 64] for at in range(0, 64 * 8, 64))
+PEM = f"-----BEGIN RSA PRIVATE KEY-----\n{KEY_LINES}\n-----END RSA PRIVATE KEY-----"
+SEED = mnemonic(12, bip39_words())(Random(4))
+
+# Shapes that once reached the file in plain text: what is written, and what may not be left of it.
+NAMED = {
+    "Django's key": (f"SECRET_KEY = 'django-insecure-z$k2!v(h3^x)q9w@{drawn('l', 20)}'", "z$k2!v(h3^x"),
+    "Telegram's address": (f"curl https://api.telegram.org/bot1234567890:AA{drawn('u', 33)}/getMe", drawn("u", 33)),
+    "docker login": ("docker login -u ann -p marigold77 registry.example.com", "marigold77"),
+    "mysql": ("mysql -u root -pmarigold77 shop < dump.sql", "marigold77"),
+    "sshpass": ("sshpass -p marigold77 ssh root@10.0.0.3", "marigold77"),
+    "Terraform's default": (
+        'variable "db_password" {\n  type = string\n  default = "marigold-swordfish"\n}',
+        "marigold",
+    ),
+    "a sentence": ("the password is marigold77", "marigold77"),
+    "another sentence": ("Her password for the staging box is lantern-harbor-89 by the way", "lantern-harbor-89"),
+    "signing": (f"RELEASE_SIGNING={MIXED}", MIXED),
+    "a key cut by tail": (f"tail -4 key.pem\n{KEY_LINES[200:]}\n-----END RSA PRIVATE KEY-----", KEY_LINES[270:290]),
+    "the rest of a line of a key": (f"tail -c 400 key.pem\n{KEY_LINES[220:]}", KEY_LINES[230:250]),
+    "bcrypt": (f"ann:$2b$12${drawn('A', 53)}", drawn("A", 53)),
+    "argon2": (f"hash is $argon2id$v=19$m=65536,t=3,p=4$c29tZXNhbHQxMjM${BODY}", BODY),
+    "scrypt": (f"scrypt:32768:8:1$bQJXFqPIXBl9G0Sn${HEX}", HEX),
+    "sha512-crypt": (f"root:$6$rounds=5000$saltsalt${BODY}{BODY}:19700:0:99999:7:::", BODY),
+    "htpasswd": (f"ann:$apr1$dHlKq3a1${drawn('A', 22)}", drawn("A", 22)),
+    "the next line": ("Password:\n  marigold77", "marigold77"),
+    "the next line of YAML": ("db:\n  password: >-\n    marigold77", "marigold77"),
+    "the next line of JSON": ('{"password":\n    "marigold77"}', "marigold77"),
+    "a seed phrase": (f"my wallet: {SEED}", " ".join(SEED.split()[3:6])),
+    "a numbered seed phrase": (
+        "\n".join(f"{n}. {w}" for n, w in enumerate(SEED.split(), 1)),
+        max(SEED.split(), key=len),
+    ),
+    "a word": ("username: admin\npassword: marigold", "marigold"),
+    "an at sign": ("postgres://app:p@ss@w0rd@db.internal:5432/shop", "ss@w0rd"),
+    "basic": (f"Authorization: Basic {BASIC}", BASIC),
+    "digest": (f'Authorization: Digest username="ann", response="{HEX[:32]}"', HEX[:32]),
+    "cookies": (f"Cookie: theme=dark; sessionid={MIXED}; lang=en", MIXED),
+    "curl": ("curl -u ann:marigold77 https://x.example.com", "marigold77"),
+    "netrc": ("machine api.example.com login ann password marigold77", "marigold77"),
+    "pgpass": ("db.internal:5432:shop:app:marigold77", "marigold77"),
+    "kubectl": ("kubectl create secret generic db --from-literal=password=marigold77", "marigold77"),
+    "a Kubernetes secret": ("kind: Secret\ndata:\n  db.conf: bWFyaWdvbGQtc3dvcmRmaXNo", "bWFyaWdvbGQt"),
+    "a connection string": (f"AccountName=shop;AccountKey={drawn('b', 86)}==", drawn("b", 86)),
+    "JDBC": ("jdbc:postgresql://db:5432/shop?user=app&password=marigold77", "marigold77"),
+    "ODBC": ("Driver={ODBC};Server=db;Uid=sa;Pwd=marigold77;", "marigold77"),
+    "Redis": ("redis://:marigold77@cache:6379/0", "marigold77"),
+    "a private key": (PEM, KEY_LINES[:20]),
+    "age": (f"AGE-SECRET-KEY-1{drawn('B', 58)}", drawn("B", 58)),
+    "JWT": (jwt(Random(1)), jwt(Random(1)).rpartition(".")[2]),
+    "SAML": (f"SAMLResponse={saml(Random(1))}", saml(Random(1))),
+    "a webhook": (f"https://hooks.slack.com/services/{WEBHOOK}", MIXED),
+    "a signed address": (f"https://b.s3.amazonaws.com/k?X-Amz-Signature={HEX}", HEX),
+    "a shared access signature": (f"https://s.blob.core.windows.net/c?sv=2022&sig={BODY}%3D", BODY),
+    "npm's token": (
+        f"//npm.example.com/:_authToken={HEX[:8]}-{HEX[8:12]}-{HEX[12:16]}-{HEX[16:20]}-{HEX[20:32]}",
+        HEX[20:32],
+    ),
+    "Docker's configuration": (f'{{"auths": {{"ghcr.io": {{"auth": "{BASIC}"}}}}}}', BASIC),
+    "JSON in JSON": ('"{\\"user\\":\\"ann\\",\\"password\\":\\"marigold77\\"}"', "marigold77"),
+    "an escaped address": (f"https://hooks.slack.com/services/{WEBHOOK}".replace("/", "\\/"), MIXED),
+    "an escaped key": (json.dumps({"private_key": PEM}), KEY_LINES[:20]),
+    "a continued line": ("DB_PASSWORD=\\\nmarigold77", "marigold77"),
+    "a diff of two lines": ("-password:\n-  old\n+password:\n+  marigold77", "marigold77"),
+}
+
+
+def is_left(secret: str, home: Path) -> bool:
+    raw = raw_bytes(home)
+    return any(piece in raw for piece in pieces_of(secret))
+
+
+@pytest.mark.parametrize("name", NAMED)
+def test_a_shape_that_once_leaked_is_taken_out(name: str) -> None:
+    text, secret = NAMED[name]
+    assert secret in text
+    assert secret not in redact(f"Note:\n{text}").text
+
+
+@pytest.mark.parametrize("name", NAMED)
+def test_a_shape_never_reaches_the_disk_through_tools_imports_and_hooks(
+    name: str, memory: Memory, tmp_path: Path
+) -> None:
+    text, secret = NAMED[name]
+    memory.remember(Draft(f"Note one\n{text}", source=text), Place("p", tmp_path))
+    import_lines(memory, [json.dumps({"text": f"Note two\n{text}", "source": text})], project_id="p")
+    output = {"stdout": f"error: boom\n{text}\nerror: three", "exit_code": 1}
+    tell(memory, tmp_path, "PostToolUse", tool_name="Bash", tool_input={"command": "make four"}, tool_response=output)
+    tell(memory, tmp_path, "UserPromptSubmit", prompt=f"Always note five\n{text}")
+    content = {"file_path": "six.txt", "content": text}
+    tell(memory, tmp_path, "PostToolUse", tool_name="Write", tool_input=content, tool_response={})
+    assert len(list(memory.store.all())) == 5
+    assert not is_left(secret, memory.store.database.path.parent)
+
+
+def tell(memory: Memory, root: Path, event: str, **payload: object) -> None:
+    raw = json.dumps({"session_id": "s", "cwd": str(root), **payload}).encode()
+    capture(memory, event, raw, folder=root, identify=lambda _: "p")
+
+
+def test_generated_secrets_of_every_kind_are_taken_out_and_once_is_enough() -> None:
+    # The kinds that are kept apart stay apart: a test that failed on one would show it to whoever writes the rules.
+    samples = dict(enumerate(sample for sample in written(per_kind=2, seed=1) if sample.kind not in unseen_names()))
+    assert len({sample.kind for sample in samples.values()}) >= 80
+    left = []
+    for number, sample in samples.items():
+        done = redact(sample.text).text
+        assert redact(done).text == done
+        if leaked(done.lower().encode(), {number: sample}):
+            left.append((sample.kind, sample.context, sample.text))
+    assert left == []
+
+
+@pytest.mark.parametrize("channel", all_channels(), ids=lambda channel: channel.name)
+def test_no_way_into_memory_lets_a_secret_through_even_where_it_is_cut(channel: Channel) -> None:
+    samples = [sample for sample in written(per_kind=1, seed=2) if sample.kind not in unseen_names()][::12]
+    result = measure(channel, samples)
+    # Sessions keep nothing but their names; commands that touch files of secrets are not kept at all.
+    assert result.kept >= 0.6 * result.sent or channel.short
+    assert [samples[number] for number in result.leaked] == []
+
+
+def test_names_lose_what_is_certainly_a_secret_and_keep_the_rest(memory: Memory, tmp_path: Path) -> None:
+    place = Place(f"host/{TOKEN}", tmp_path, f"session {TOKEN}", f"agent {TOKEN}")
+    memory.remember(Draft("A note", kind=TOKEN, source=TOKEN, files=(f"src/{TOKEN}/a.py",)), place)
+    [row] = memory.store.all()
+    assert row.files == ("[redacted:github-pat]",)
+    assert (row.project_id, row.session_id) == ("host/[redacted:github-pat]", "session [redacted:github-pat]")
+    assert not is_left(TOKEN, memory.store.database.path.parent)
+
+
+def test_ids_of_sessions_and_paths_that_merely_look_random_stay(memory: Memory, tmp_path: Path) -> None:
+    session = drawn("U", 26)
+    path = f"cache/{drawn('A', 31)}/a.py"
+    memory.remember(Draft("A note", files=(path,)), Place("p", tmp_path, session))
+    [row] = memory.store.all()
+    assert (row.session_id, row.files) == (session, (path,))
+
+
+def test_a_project_folder_that_has_a_token_in_its_name_is_kept_without_it(memory: Memory, tmp_path: Path) -> None:
+    folder = tmp_path / TOKEN
+    (folder / ".git").mkdir(parents=True)
+    tell(memory, folder, "UserPromptSubmit", prompt="Always use tabs here")
+    assert [row.text for row in memory.store.all()] == ["Always use tabs here"]
+    assert not is_left(TOKEN, memory.store.database.path.parent)
+
+
+def test_an_imported_vector_that_spells_a_secret_is_refused(memory: Memory) -> None:
+    record = {"text": "A note", "embedding": base64.b64encode(f"password={TOKEN}".encode()).decode()}
+    done = import_lines(memory, [json.dumps(record)], project_id="p")
+    assert (done.added, done.failed) == (0, 1)
+    assert TOKEN not in done.problems[0]
+
+
+def test_problems_of_an_import_do_not_repeat_secrets(memory: Memory) -> None:
+    done = import_lines(memory, [json.dumps({"type": f"password={TOKEN}"})], project_id="p")
+    assert "unknown type" in done.problems[0]
+    assert TOKEN not in done.problems[0]
+
+
+@pytest.mark.parametrize(
+    "position", ["in the head", "at the first cut", "left out", "at the second cut", "in the tail"]
+)
+def test_a_long_text_is_cut_where_no_secret_stands(position: str) -> None:
+    half = MOST_OF_A_TEXT // 2
+    before = {
+        "in the head": 100,
+        "at the first cut": half - 15,
+        "left out": 60_000,
+        "at the second cut": 0,
+        "in the tail": 0,
+    }
+    after = {"at the second cut": half - 15, "in the tail": 100}
+    pad = "the parser reads a line and goes on to the next one\n"
+    for secret, context in (
+        (TOKEN, f"use {TOKEN} now"),
+        (KEY_LINES[300:340], PEM),
+        ("marigold77", "password: marigold77"),
+    ):
+        first = (pad * 3_000)[: before[position] or 60_000]
+        last = (pad * 3_000)[: after.get(position, 60_000)]
+        done = redact_long(f"{first}\n{context}\n{last}", most=MOST_OF_A_TEXT)
+        assert "characters left out]" in done
+        assert len(done) <= MOST_OF_A_TEXT + 200
+        assert not any(piece in done.lower().encode() for piece in pieces_of(secret))
+
+
+def test_a_text_without_any_blank_is_dropped_rather_than_cut_inside(memory: Memory, tmp_path: Path) -> None:
+    done = redact_long("x" * 100_000 + TOKEN + "y" * 100_000, most=MOST_OF_A_TEXT)
+    assert "x" not in done.replace("characters", "")
+    tell(memory, tmp_path, "PostCompact", compact_summary="note " + "z" * 7_000_000)
+    assert "7,000,00" in next(iter(memory.store.all())).text
+
+
+def test_private_passages_of_long_texts_go_even_across_the_cut() -> None:
+    pad = "a line of text\n" * 4_000
+    done = redact_long(f"start <private>{pad} hidden-here {pad}</private> end", most=MOST_OF_A_TEXT)
+    assert done == "start  end"
+
+
+def test_what_one_text_of_an_event_gives_away_is_nowhere_in_the_others(memory: Memory, tmp_path: Path) -> None:
+    """Lines of an edit without the line that tells, the output of a command without its option."""
+    block = 'variable "db_password" {\n  type = string\n  default = "marigold-swordfish"\n}'
+    inner = "\n".join(block.split("\n")[1:-1])
+    for old, new in ((inner, block), (block, inner)):
+        given = {"file_path": "main.tf", "old_string": old, "new_string": new}
+        tell(memory, tmp_path, "PostToolUse", tool_name="Edit", tool_input=given, tool_response={})
+    words = "\n".join(f"{number}. {word}" for number, word in enumerate(SEED.split(), 1))
+    given = {"file_path": "words.txt", "old_string": words.partition("\n")[2], "new_string": words}
+    tell(memory, tmp_path, "PostToolUse", tool_name="Edit", tool_input=given, tool_response={})
+    output = {"stderr": "error: no such user: lantern-harbor-89", "exit_code": 1}
+    command = {"command": "mysql -u root -plantern-harbor-89 shop"}
+    tell(memory, tmp_path, "PostToolUse", tool_name="Bash", tool_input=command, tool_response=output)
+    assert len(list(memory.store.all())) >= 3
+    for secret in ("marigold-swordfish", "lantern-harbor-89", max(SEED.split(), key=len)):
+        assert not is_left(secret, memory.store.database.path.parent)
+
+
+def test_a_secret_that_is_parted_by_nul_is_found(memory: Memory, tmp_path: Path) -> None:
+    parted = f"{TOKEN[:12]}\0{TOKEN[12:]}"
+    memory.remember(Draft(f"Use {parted} here"), Place("p", tmp_path))
+    tell(memory, tmp_path, "UserPromptSubmit", prompt=f"Always use {parted}")
+    assert [row.text for row in memory.store.all()] == [
+        "Use [redacted:github-pat] here",
+        "Always use [redacted:github-pat]",
+    ]
+
+
+def test_what_is_too_long_to_be_a_name_is_left_out_rather_than_cut(memory: Memory, tmp_path: Path) -> None:
+    for length in (3_980, 3_990, 4_000):
+        path = f"{'x' * length}/{TOKEN}/a.py"
+        import_lines(memory, [json.dumps({"text": f"Note {length}", "files": [path]})], project_id="p")
+        tell(memory, tmp_path, "UserPromptSubmit", prompt=f"Always use {length}", session_id=path)
+    assert len(list(memory.store.all())) == 6
+    assert not is_left(TOKEN, memory.store.database.path.parent)
+
+
+def test_a_hook_that_fails_does_not_repeat_secrets(tmp_path: Path) -> None:
+    stderr = io.StringIO()
+    raw = f"{{not JSON password={TOKEN} {'x ' * 3_000}".encode()
+    environ = {"DELTOS_HOME": str(tmp_path / TOKEN / "file")}
+    (tmp_path / TOKEN).write_text("no folder")
+    assert hook.main(["Stop"], stdin=io.BytesIO(raw), stderr=stderr, environ=environ) == 0
+    assert stderr.getvalue().startswith("deltos hook: ")
+    assert not any(piece.decode() in stderr.getvalue().lower() for piece in pieces_of(TOKEN))
+
+
+@pytest.mark.parametrize("cwd", ["\0", "x" * 5_000, "/nowhere/\ud800"])
+def test_a_folder_that_cannot_be_is_no_trouble(cwd: str, memory: Memory, tmp_path: Path) -> None:
+    tell(memory, tmp_path, "UserPromptSubmit", prompt="Always use tabs here", cwd=cwd, session_id="\ud800")
+    assert [row.text for row in memory.store.all()] == ["Always use tabs here"]
+
+
+@pytest.mark.parametrize(
+    "attack",
+    ["password=", "password='", 'key: "', "://a:", "sig=", "$2b$", "eyJ.", "curl -u ", "-----BEGIN RSA PRIVATE KEY-----\n",
+     "\\", "\\n", "<private>", "kind: Secret\ndata:\n", "variable \"key\" {", "authorization: ", "cookie: a=", "abandon ",
+     "A1b2C3d4/", "a" * 63 + "\n", ":5432:", "private-lines:", "login a/", "echo 'x' | ", "password is ", "pass\n\n"],
+)  # fmt: skip
+def test_repeating_anything_costs_time_in_proportion(attack: str) -> None:
+    # 120,000 characters are what a hook redacts at most; a second power of that would take hours.
+    text = attack * (120_000 // len(attack))
+    assert len(redact(text).text) <= 10 * len(text)
