@@ -1,7 +1,8 @@
 """Small projects whose lines say in a comment what they refer to; the resolvers have to agree.
 
-`-> Parser.feed` after a comment sign: the line surely refers to that definition (several: comma-separated; `b.py:f`
-names the file too). `!-> f`: it does not. `?-> feed`: it may refer to something of that name.
+`-> Parser.feed` after a comment sign: the line certainly refers to that definition and to no other (several:
+comma-separated; `b.py:f` names the file too, `b.py:` is the file itself). `?-> feed`: it possibly refers to something
+of that name. `!-> f`: the place where a wrong resolver would find `f`. A file with marks has no certain edge on a line without.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from deltos.workspace.indexer import ParsedFile
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
 
-_MARK = re.compile(r"(?:#|//) (!->|\?->|->) (.*)$")
+_MARK = re.compile(r"(?:#|//) (!->|\?->|->) ")
 
 
 class Sources:
@@ -79,26 +80,43 @@ def check(**files: str) -> dict[str, Resolution]:
 def check_files(files: Mapping[str, str]) -> dict[str, Resolution]:
     """Resolve the files and hold every marked line to its marks."""
     resolved = Sources(files).resolve()
-    marks = 0
-    for path, text in files.items():
-        for number, line in enumerate(text.split("\n"), 1):
-            for sign, names in _MARK.findall(line):
-                marks += 1
-                for name in names.split(","):
-                    _hold(resolved[path], number, sign, name.strip(), line.strip())
+    marks = [mark for path, text in files.items() for mark in _hold(resolved.get(path), text)]
     assert marks, "no line is marked"
     return resolved
 
 
-def _hold(resolution: Resolution, number: int, sign: str, wanted: str, line: str) -> None:
-    edges = [edge for edge in resolution.edges if edge.line == number]
-    certain = {f"{edge.target_path}:{edge.target_key}" for edge in edges if edge.certain}
-    possible = {edge.target_key.rpartition(".")[2] for edge in edges if not edge.certain}
-    if sign == "?->":
-        assert wanted in possible, f"{line!r}: {possible}"
-        assert not any(_is(target, wanted) for target in certain), f"{line!r} is certain"
-    else:
-        assert any(_is(target, wanted) for target in certain) == (sign == "->"), f"{line!r}: {sorted(certain)}"
+def _hold(resolution: Resolution | None, text: str) -> list[str]:
+    """Hold every line of a file to its marks and return their signs; a file without marks is not looked at."""
+    lines = text.split("\n")
+    marked = {number: marks for number, line in enumerate(lines, 1) if (marks := _marks(line))}
+    if not marked:
+        return []
+    assert resolution is not None
+    for number, line in enumerate(lines, 1):
+        edges = [edge for edge in resolution.edges if edge.line == number]
+        certain = {f"{edge.target_path}:{edge.target_key}" for edge in edges if edge.certain}
+        possible = {edge.target_key.rpartition(".")[2] for edge in edges if not edge.certain}
+        _hold_line(line.strip(), certain, possible, marked.get(number, []))
+    return [sign for marks in marked.values() for sign, _ in marks]
+
+
+def _marks(line: str) -> list[tuple[str, str]]:
+    """The marks of a line: sign and name."""
+    _, *parts = _MARK.split(line)
+    return [
+        (sign, name.strip()) for sign, names in zip(parts[::2], parts[1::2], strict=True) for name in names.split(",")
+    ]
+
+
+def _hold_line(line: str, certain: set[str], possible: set[str], marks: list[tuple[str, str]]) -> None:
+    """The certain edges of a line are those it is marked with and no other."""
+    wanted = [name for sign, name in marks if sign == "->"]
+    missing = [name for name in wanted if not any(_is(target, name) for target in certain)]
+    assert not missing, f"{line!r} refers to {sorted(certain)}, not to {missing}"
+    surplus = sorted(target for target in certain if not any(_is(target, name) for name in wanted))
+    assert not surplus, f"{line!r} also refers to {surplus}"
+    for sign, name in marks:
+        assert sign != "?->" or name in possible, f"{line!r} possibly refers to {sorted(possible)}, not to {name}"
 
 
 def _is(target: str, wanted: str) -> bool:

@@ -95,46 +95,46 @@ class Holder:
 """
 
 USES = """
-import lib
-from lib import *
-lib.listed()[0].m()  # -> C.m
-lib.mapped()["a"].m()  # -> C.m
-lib.unpacked().m()  # -> C.m
-lib.rested()[0].m()  # -> C.m
-lib.looped().m()  # -> C.m
-lib.entered().m()  # -> C.m
-lib.caught().m()  # -> E.m
-lib.walrused().m()  # -> C.m
-lib.either().m()  # -> C.m
-lib.both().m()  # -> C.m
-lib.chosen(1).m()  # -> C.m
-lib.indexed().m()  # -> C.m
-lib.sliced()[0].m()  # -> C.m
-lib.declared().m()  # -> C.m
-lib.imported().d()  # -> other.py:D.d
-lib.nested().m()  # -> C.m
-lib.outer()().m()  # -> C.m
-lib.lambdas()().m()  # -> C.m
-for c in lib.collected(): c.m()  # -> C.m
-lib.pong().m()  # -> C.m
-lib.recursive(2)[0].m()  # -> C.m
-lib.endless().m()  # ?-> m
-lib.constrained(C()).m()  # -> C.m
-Holder(1).single.m()
-Holder(1).pair[0].m()  # -> C.m
-Holder(1).each.m()  # -> C.m
-Holder(1).held.m()  # -> C.m
-Holder(1).shared.m()  # -> C.m
-Holder(1).fluent.fluent.held.m()  # -> Holder.fluent, C.m
-Holder.named(2).held.m()  # -> Holder.named, C.m
-Holder.loose().m()  # -> Holder.loose, C.m
+import lib  # -> lib.py:
+from lib import *  # -> lib.py:
+lib.listed()[0].m()  # -> lib.py:, listed, C.m
+lib.mapped()["a"].m()  # -> lib.py:, mapped, C.m
+lib.unpacked().m()  # -> lib.py:, unpacked, C.m
+lib.rested()[0].m()  # -> lib.py:, rested, C.m
+lib.looped().m()  # -> lib.py:, looped, C.m
+lib.entered().m()  # -> lib.py:, entered, C.m
+lib.caught().m()  # -> lib.py:, caught, E.m
+lib.walrused().m()  # -> lib.py:, walrused, C.m
+lib.either().m()  # -> lib.py:, either, C.m
+lib.both().m()  # -> lib.py:, both, C.m
+lib.chosen(1).m()  # -> lib.py:, chosen, C.m
+lib.indexed().m()  # -> lib.py:, indexed, C.m
+lib.sliced()[0].m()  # -> lib.py:, sliced, C.m
+lib.declared().m()  # -> lib.py:, declared, C.m
+lib.imported().d()  # -> lib.py:, imported, other.py:D.d
+lib.nested().m()  # -> lib.py:, nested, C.m
+lib.outer()().m()  # -> lib.py:, outer, C.m
+lib.lambdas()().m()  # -> lib.py:, lambdas, C.m
+for c in lib.collected(): c.m()  # -> c, lib.py:, collected, C.m
+lib.pong().m()  # -> lib.py:, pong, C.m
+lib.recursive(2)[0].m()  # -> lib.py:, recursive, C.m
+lib.endless().m()  # ?-> m  # -> lib.py:, endless
+lib.constrained(C()).m()  # -> lib.py:, C, constrained, C.m
+Holder(1).single.m()  # -> Holder, Holder.__init__, Holder.single
+Holder(1).pair[0].m()  # -> Holder, Holder.__init__, Holder.pair, C.m
+Holder(1).each.m()  # -> Holder, Holder.__init__, Holder.each, C.m
+Holder(1).held.m()  # -> Holder, Holder.__init__, Holder.held, C.m
+Holder(1).shared.m()  # -> Holder, Holder.__init__, Holder.shared, C.m
+Holder(1).fluent.fluent.held.m()  # -> Holder, Holder.__init__, Holder.held, Holder.fluent, C.m
+Holder.named(2).held.m()  # -> Holder, Holder.held, Holder.named, C.m
+Holder.loose().m()  # -> Holder, Holder.loose, C.m
 async def use():
-    (await lib.gathered()).m()  # -> C.m
-    (await lib.later()).m()  # -> C.m
-lib.starred()
-lib.noted(1)
-lib.numbered()
-lib.missing.m()  # ?-> m
+    (await lib.gathered()).m()  # -> lib.py:, gathered, C.m
+    (await lib.later()).m()  # -> lib.py:, later, C.m
+lib.starred()  # -> lib.py:, starred
+lib.noted(1)  # -> lib.py:, noted
+lib.numbered()  # -> lib.py:, numbered
+lib.missing.m()  # ?-> m  # -> lib.py:
 """
 
 
@@ -169,15 +169,15 @@ class Machine:
     def wrapped(self) -> C: ...
 """,
         a_py="""
-from lib import make, Machine, C
-make().m()  # -> C.m
-machine = Machine([])
-with machine.running() as same:
-    same.first().m()  # -> Machine.first, C.m
-for part in machine.parts: part.m()  # -> C.m
-machine.by_name.get("x").m()  # -> C.m
-machine.wrapped().m()  # -> C.m
-type(machine).first  # -> Machine.first
+from lib import make, Machine, C  # -> lib.py:, C, Machine, make
+make().m()  # -> make, C.m
+machine = Machine([])  # -> machine, Machine, Machine.__init__
+with machine.running() as same:  # -> machine, same, Machine.running
+    same.first().m()  # -> same, Machine.first, C.m
+for part in machine.parts: part.m()  # -> machine, part, Machine.parts, C.m
+machine.by_name.get("x").m()  # -> machine, Machine.by_name, C.m
+machine.wrapped().m()  # -> machine, Machine.wrapped, C.m
+type(machine).first  # -> machine, Machine.first
 """,
     )
 
@@ -188,21 +188,32 @@ def test_attribute_types_of_a_base_hold_in_its_subclasses() -> None:
             "class C:\n    def m(self): ...\nclass Base:\n    c: C\n    def __init__(self):\n        self.made = C()\n"
         ),
         a_py=(
-            "from base import Base\nclass Sub(Base):\n    def go(self):\n"
-            "        self.c.m()  # -> C.m\n        self.made.m()  # -> C.m\n"
+            """\
+from base import Base  # -> base.py:, Base
+class Sub(Base):  # -> Base
+    def go(self):
+        self.c.m()  # -> Base.c, C.m
+        self.made.m()  # -> Base.made, C.m
+"""
         ),
     )
 
 
 def test_depth_is_limited_but_long_chains_are_followed() -> None:
-    chain = "".join(f"def f{n}(): return f{n + 1}()\n" for n in range(6))
-    check(a_py=f"class C:\n    def m(self): ...\n{chain}def f6(): return C()\nf0().m()  # -> C.m\n")
+    chain = "".join(f"def f{n}(): return f{n + 1}()  # -> f{n + 1}\n" for n in range(6))
+    check(a_py=f"class C:\n    def m(self): ...\n{chain}def f6(): return C()  # -> C\nf0().m()  # -> f0, C.m\n")
 
 
 def test_a_method_of_two_possible_receivers_refers_to_both() -> None:
     check(
         a_py=(
-            "class A:\n    def m(self): ...\nclass B:\n    def m(self): ...\n"
-            "def pick(x): return A() if x else B()\npick(1).m()  # -> A.m, B.m\n"
+            """\
+class A:
+    def m(self): ...
+class B:
+    def m(self): ...
+def pick(x): return A() if x else B()  # -> A, B
+pick(1).m()  # -> pick, A.m, B.m
+"""
         )
     )

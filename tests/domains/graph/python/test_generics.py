@@ -12,19 +12,19 @@ def test_methods_returning_self_keep_the_subclass() -> None:
     check(
         a_py="""
 from typing import Self, TypeVar
-T = TypeVar("T", bound="A")
+T = TypeVar("T", bound="A")  # -> A, T
 class A:
     def one(self): return self
     def two(self) -> Self: ...
-    def three(self: T) -> T: ...
+    def three(self: T) -> T: ...  # -> T
     @classmethod
-    def new(cls: type[T]) -> T: ...
-class B(A):
+    def new(cls: type[T]) -> T: ...  # -> T
+class B(A):  # -> A
     def own(self): ...
-B().one().own()  # -> B.own
-B().two().own()  # -> B.own
-B().three().own()  # -> B.own
-B.new().own()  # -> B.own
+B().one().own()  # -> A.one, B, B.own
+B().two().own()  # -> A.two, B, B.own
+B().three().own()  # -> A.three, B, B.own
+B.new().own()  # -> A.new, B, B.own
 """
     )
 
@@ -34,17 +34,17 @@ def test_type_variables_are_solved_from_arguments() -> None:
         a_py="from typing import Callable, Iterable, TypeVar\nimport copy\n"
         + C
         + """
-T = TypeVar("T")
-def same(x: T) -> T: ...
-def make(kind: type[T]) -> T: ...
-def first(xs: Iterable[T]) -> T: ...
-def keyed(*, x: T) -> list[T]: ...
-same(C()).m()  # -> C.m
-make(C).m()  # -> C.m
-first([C()]).m()  # -> C.m
-keyed(x=C())[0].m()  # -> C.m
-copy.copy(C()).m()  # -> C.m
-def call(f: Callable[[], C]):
+T = TypeVar("T")  # -> T
+def same(x: T) -> T: ...  # -> T
+def make(kind: type[T]) -> T: ...  # -> T
+def first(xs: Iterable[T]) -> T: ...  # -> T
+def keyed(*, x: T) -> list[T]: ...  # -> T
+same(C()).m()  # -> C, same, C.m
+make(C).m()  # -> C, make, C.m
+first([C()]).m()  # -> C, first, C.m
+keyed(x=C())[0].m()  # -> C, keyed, C.m
+copy.copy(C()).m()  # -> C, C.m
+def call(f: Callable[[], C]):  # -> C
     f().m()  # -> C.m
 """
     )
@@ -58,19 +58,19 @@ def test_decorated_functions_keep_their_results() -> None:
 def decorator(f): return f
 class Wrapper:
     def __init__(self, f): ...
-    def __call__(self): return C()
+    def __call__(self): return C()  # -> C
 @decorator  # -> decorator
-def one() -> C: ...
+def one() -> C: ...  # -> C
 @functools.lru_cache(maxsize=None)
-def two() -> C: ...
+def two() -> C: ...  # -> C
 @Wrapper  # -> Wrapper
 def three(): ...
 @decorator.sub(decorator)  # -> decorator
 @(lambda f: f)
 def four(): ...
-one().m()  # -> C.m
-two().m()  # -> C.m
-three().m()  # -> C.m
+one().m()  # -> one, C.m
+two().m()  # -> two, C.m
+three().m()  # -> three, C.m
 """
     )
 
@@ -78,18 +78,33 @@ three().m()  # -> C.m
 def test_overloads_are_one_function_with_several_definitions() -> None:
     check(
         lib_py=(
-            "from typing import overload\n@overload\ndef f(x: int) -> int: ...\n@overload\n"
-            "def f(x: str) -> str: ...\ndef f(x): ...\n"
+            """\
+from typing import overload
+@overload
+def f(x: int) -> int: ...
+@overload
+def f(x: str) -> str: ...
+def f(x): ...
+"""
         ),
-        a_py="from lib import f  # -> f\nf(1)  # -> f, f#2, f#3\n",
+        a_py="""\
+from lib import f  # -> lib.py:, f
+f(1)  # -> f, f#2, f#3
+""",
     )
 
 
 def test_constructors_are_called_with_their_class() -> None:
     check(
         a_py=(
-            "class A:\n    def __init__(self): ...\nclass B(A): ...\nA()  # -> A, A.__init__\n"
-            "B()  # -> B\nB()  # !-> A.__init__\n"
+            """\
+class A:
+    def __init__(self): ...
+class B(A): ...  # -> A
+A()  # -> A, A.__init__
+B()  # -> B
+B()  # -> B  # !-> A.__init__
+"""
         )
     )
 
@@ -105,13 +120,13 @@ class Model(metaclass=Meta):  # -> Meta
         def m(self): ...
     def go(self):
         self.Inner().m()  # -> Model.Inner, Model.Inner.m
-Model.register()  # -> Meta.register
+Model.register()  # -> Model, Meta.register
 class Color(Enum):
-    RED = 1
+    RED = 1  # -> Color.RED
     def paint(self): ...
-for color in Color: color.paint()  # -> Color.paint
-type(Model()).register()  # -> Meta.register
-Color.RED  # -> Color.RED
+for color in Color: color.paint()  # -> Color, color, Color.paint
+type(Model()).register()  # -> Model, Meta.register
+Color.RED  # -> Color, Color.RED
 """
     )
 
@@ -120,7 +135,11 @@ def test_generators_receive_what_their_type_declares() -> None:
     check(
         a_py="from typing import Generator\n"
         + C
-        + "def g() -> Generator[int, C, None]:\n    got = yield 1\n    got.m()  # -> C.m\n"
+        + """\
+def g() -> Generator[int, C, None]:  # -> C
+    got = yield 1
+    got.m()  # -> C.m
+"""
     )
 
 
@@ -129,8 +148,12 @@ def test_weak_references_partials_and_lambdas_give_what_they_hold() -> None:
         a_py="import functools, weakref\n"
         + C
         + (
-            "def make(): return C()\nweakref.ref(C())().m()  # -> C.m\n"
-            "functools.partial(make)().m()  # -> C.m\n(lambda: C())().m()  # -> C.m\n"
+            """\
+def make(): return C()  # -> C
+weakref.ref(C())().m()  # -> C, C.m
+functools.partial(make)().m()  # -> make, C.m
+(lambda: C())().m()  # -> C, C.m
+"""
         )
     )
 
@@ -141,8 +164,14 @@ def test_type_aliases_stand_for_their_types() -> None:
         + C
         + D
         + (
-            "A: TypeAlias = 'C'\nE = Union[C, D]\ntype N = C  # -> C\ndef f(a: E, n: N):\n"
-            "    a.m()  # -> C.m, D.m\n    n.m()  # -> C.m\n"
+            """\
+A: TypeAlias = 'C'  # -> A
+E = Union[C, D]  # -> C, D, E
+type N = C  # -> N, C
+def f(a: E, n: N):  # -> E, N
+    a.m()  # -> C.m, D.m
+    n.m()  # -> C.m
+"""
         )
     )
 
@@ -153,31 +182,31 @@ def test_type_parameters_of_classes_are_solved() -> None:
         + C
         + D
         + """
-T = TypeVar("T")
-U = TypeVar("U")
-class Box(Generic[T]):
-    item: T
-    def get(self) -> T: ...
+T = TypeVar("T")  # -> T
+U = TypeVar("U")  # -> U
+class Box(Generic[T]):  # -> T
+    item: T  # -> Box.item, T
+    def get(self) -> T: ...  # -> T
     @property
-    def top(self) -> T: ...
-    def all(self) -> list[T]: ...
-class Stack(List[T]):
-    def last(self) -> T: ...
-class Pair(Box[T], Generic[T, U]):
-    def second(self) -> U: ...
-class Chest(Box[C]): ...
-class Loop(Loop[T]): ...
-def f(box: Box[C], stack: Stack[C], pair: Pair[C, D], chest: Chest, unknown: Box):
+    def top(self) -> T: ...  # -> T
+    def all(self) -> list[T]: ...  # -> T
+class Stack(List[T]):  # -> T
+    def last(self) -> T: ...  # -> T
+class Pair(Box[T], Generic[T, U]):  # -> Box, T, U
+    def second(self) -> U: ...  # -> U
+class Chest(Box[C]): ...  # -> Box, C
+class Loop(Loop[T]): ...  # -> Loop, T
+def f(box: Box[C], stack: Stack[C], pair: Pair[C, D], chest: Chest, unknown: Box):  # -> Box, C, Chest, D, Pair, Stack
     box.get().m()  # -> Box.get, C.m
-    box.item.m()  # -> C.m
-    box.top.m()  # -> C.m
-    box.all()[0].m()  # -> C.m
-    stack.last().m()  # -> C.m
-    pair.get().m()  # -> C.m
-    pair.get().m()  # !-> D.m
-    pair.second().m()  # -> D.m
-    chest.get().m()  # -> C.m
-    unknown.get().m()  # !-> C.m
+    box.item.m()  # -> Box.item, C.m
+    box.top.m()  # -> Box.top, C.m
+    box.all()[0].m()  # -> Box.all, C.m
+    stack.last().m()  # -> Stack.last, C.m
+    pair.get().m()  # -> Box.get, C.m
+    pair.get().m()  # !-> D.m  # -> Box.get, C.m
+    pair.second().m()  # -> Pair.second, D.m
+    chest.get().m()  # -> Box.get, C.m
+    unknown.get().m()  # !-> C.m  # -> Box.get
 """
     )
 
@@ -194,9 +223,9 @@ class B:
     @overload
     def __init__(self, x: str): ...
     def __init__(self, x): ...
-A()  # -> A.__new__
+A()  # -> A, A.__new__
 B(1)  # -> B
-B(1)  # !-> B.__init__
+B(1)  # !-> B.__init__  # -> B
 class registered:
     def __init__(self, name): ...
 @registered("x")  # -> registered, registered.__init__

@@ -9,7 +9,11 @@ from tests.domains.graph.marked import Sources, check, check_files
 def test_an_absolute_import_leads_to_the_definition() -> None:
     check(
         lib_py="def f(): ...\nclass C: ...\n",
-        a_py="from lib import f, C  # -> lib.py:f, lib.py:C\nf()  # -> lib.py:f\nx: C  # -> C\n",
+        a_py="""\
+from lib import f, C  # -> lib.py:, lib.py:f, lib.py:C
+f()  # -> lib.py:f
+x: C  # -> x, C
+""",
     )
 
 
@@ -19,7 +23,12 @@ def test_a_relative_import_counts_from_its_package() -> None:
             "p/__init__.py": "",
             "p/q/__init__.py": "",
             "p/q/a.py": (
-                "from . import b  # -> p/q/b.py:\nfrom ..c import g  # -> g\nfrom .b import f  # -> f\nb.f()  # -> f\n"
+                """\
+from . import b  # -> p/q/__init__.py:, p/q/b.py:
+from ..c import g  # -> p/c.py:, g
+from .b import f  # -> p/q/b.py:, f
+b.f()  # -> p/q/b.py:, f
+"""
             ),
             "p/q/b.py": "def f(): ...\n",
             "p/c.py": "def g(): ...\n",
@@ -34,7 +43,12 @@ def test_a_name_is_followed_through_re_exports() -> None:
             "p/core.py": "from ._inner import f\n__all__ = ['f']\n",
             "p/_inner.py": "def f(): ...\ndef hidden(): ...\n",
             "p/extra.py": "def g(): ...\n",
-            "a.py": "import p\np.f()  # -> p/_inner.py:f\np.renamed()  # -> p/extra.py:g\np.hidden()  # !-> hidden\n",
+            "a.py": """\
+import p  # -> p/__init__.py:
+p.f()  # -> p/__init__.py:, p/_inner.py:f
+p.renamed()  # -> p/__init__.py:, p/extra.py:g
+p.hidden()  # -> p/__init__.py:  # !-> hidden
+""",
         }
     )
 
@@ -42,14 +56,22 @@ def test_a_name_is_followed_through_re_exports() -> None:
 def test_a_star_import_without_all_takes_public_names_only() -> None:
     check(
         lib_py="def f(): ...\ndef _private(): ...\n",
-        a_py="from lib import *\nf()  # -> f\n_private()  # !-> _private\n",
+        a_py="""\
+from lib import *  # -> lib.py:
+f()  # -> f
+_private()  # !-> _private
+""",
     )
 
 
 def test_all_can_be_extended() -> None:
     check(
         lib_py="__all__ = ['f']\n__all__ += ['_g']\ndef f(): ...\ndef _g(): ...\ndef h(): ...\n",
-        a_py="from lib import *\n_g()  # -> _g\nh()  # !-> h\n",
+        a_py="""\
+from lib import *  # -> lib.py:
+_g()  # -> _g
+h()  # !-> h
+""",
     )
 
 
@@ -59,7 +81,14 @@ def test_submodules_are_attributes_of_their_package() -> None:
             "p/__init__.py": "from . import sub\n",
             "p/sub.py": "def f(): ...\n",
             "a.py": (
-                "import p.sub\np.sub.f()  # -> f\nimport p.sub as s\ns.f()  # -> f\nimport p\np.sub.f()  # -> f\n"
+                """\
+import p.sub  # -> p/sub.py:
+p.sub.f()  # -> p/__init__.py:, p/sub.py:, f
+import p.sub as s  # -> p/sub.py:
+s.f()  # -> p/sub.py:, f
+import p  # -> p/__init__.py:
+p.sub.f()  # -> p/__init__.py:, p/sub.py:, f
+"""
             ),
         }
     )
@@ -70,8 +99,12 @@ def test_folders_without_init_are_namespace_packages() -> None:
         {
             "ns/one/mod.py": "def f(): ...\n",
             "a.py": (
-                "import ns.one.mod\nns.one.mod.f()  # -> f\n"
-                "from ns.one import mod  # -> ns/one/mod.py:\nmod.f()  # -> f\n"
+                """\
+import ns.one.mod  # -> ns/one/mod.py:
+ns.one.mod.f()  # -> ns/one/mod.py:, f
+from ns.one import mod  # -> ns/one/mod.py:
+mod.f()  # -> ns/one/mod.py:, f
+"""
             ),
         }
     )
@@ -82,13 +115,24 @@ def test_packages_below_src_are_imported_by_their_own_name() -> None:
         {
             "src/pkg/__init__.py": "",
             "src/pkg/a.py": "def f(): ...\n",
-            "tests/test_a.py": "from pkg.a import f  # -> src/pkg/a.py:f\nf()  # -> f\n",
+            "tests/test_a.py": """\
+from pkg.a import f  # -> src/pkg/a.py:, src/pkg/a.py:f
+f()  # -> f
+""",
         }
     )
 
 
 def test_scripts_import_their_neighbours() -> None:
-    check_files({"tools/helper.py": "def f(): ...\n", "tools/run.py": "import helper\nhelper.f()  # -> f\n"})
+    check_files(
+        {
+            "tools/helper.py": "def f(): ...\n",
+            "tools/run.py": """\
+import helper  # -> tools/helper.py:
+helper.f()  # -> tools/helper.py:, f
+""",
+        }
+    )
 
 
 def test_a_module_of_a_package_does_not_hide_a_standard_one() -> None:
@@ -96,26 +140,48 @@ def test_a_module_of_a_package_does_not_hide_a_standard_one() -> None:
         {
             "p/__init__.py": "",
             "p/json.py": "def dumps(): ...\n",
-            "p/a.py": "import json\njson.dumps()  # !-> dumps\n",
+            "p/a.py": """\
+import json
+json.dumps()  # !-> dumps
+""",
             "logging/x.py": "def f(): ...\n",
-            "b.py": "import logging\nlogging.x.f()  # !-> f\n",
+            "b.py": """\
+import logging
+logging.x.f()  # !-> f
+""",
         }
     )
 
 
 def test_stubs_stand_in_where_there_is_no_source() -> None:
-    check_files({"lib.pyi": "def f() -> int: ...\n", "a.py": "from lib import f  # -> lib.pyi:f\n"})
+    check_files({"lib.pyi": "def f() -> int: ...\n", "a.py": "from lib import f  # -> lib.pyi:, lib.pyi:f\n"})
 
 
 def test_circular_re_exports_end() -> None:
     check(
-        a_py="from b import *\nfrom b import x\nx  # !-> x\ndef f(): ...\n",
-        b_py="from a import *\nfrom a import x\nf()  # -> a.py:f\n",
+        a_py="""\
+from b import *  # -> b.py:
+from b import x  # -> b.py:
+x  # !-> x
+def f(): ...
+""",
+        b_py="""\
+from a import *  # -> a.py:
+from a import x  # -> a.py:
+f()  # -> a.py:f
+""",
     )
 
 
 def test_relative_imports_beyond_the_root_resolve_to_nothing() -> None:
-    resolved = check(a_py="from ... import x\nfrom ...far.away import y\ndef f(): ...\nf()  # -> f\n")
+    resolved = check(
+        a_py="""\
+from ... import x
+from ...far.away import y
+def f(): ...
+f()  # -> f
+"""
+    )
     assert resolved["a.py"].unresolved_imports == 2
 
 
@@ -143,12 +209,25 @@ def test_function_local_imports_bind_locally() -> None:
     check(
         lib_py="def f(): ...\nclass C:\n    def m(self): ...\n",
         a_py=(
-            "def g():\n    from lib import f, C\n    f()  # -> f\n    C().m()  # -> C.m\n"
-            "    import lib as l\n    l.f()  # -> f\nf()  # !-> f\n"
+            """\
+def g():
+    from lib import f, C  # -> lib.py:, C, f
+    f()  # -> f
+    C().m()  # -> C, C.m
+    import lib as l  # -> lib.py:
+    l.f()  # -> f
+f()  # !-> f
+"""
         ),
     )
 
 
 def test_a_use_under_another_name_is_an_alias() -> None:
-    resolved = check(lib_py="def f(): ...\n", a_py="from lib import f as g\ng()  # -> lib.py:f\n")
+    resolved = check(
+        lib_py="def f(): ...\n",
+        a_py="""\
+from lib import f as g  # -> lib.py:, f
+g()  # -> lib.py:f
+""",
+    )
     assert [edge.origin for edge in resolved["a.py"].edges if edge.target_key == "f"] == ["name", "alias"]

@@ -8,14 +8,29 @@ from tests.domains.graph.marked import Sources, check
 def test_a_local_name_hides_the_global_one() -> None:
     check(
         a_py=(
-            "def f(): ...\ndef g(f):\n    f()  # !-> f\ndef h():\n    f = 1\n    f()  # !-> f\n"
-            "def i():\n    f()  # -> f\n"
+            """\
+def f(): ...
+def g(f):
+    f()  # !-> f
+def h():
+    f = 1
+    f()  # !-> f
+def i():
+    f()  # -> f
+"""
         )
     )
 
 
 def test_names_assigned_later_in_a_function_are_local_throughout() -> None:
-    check(a_py="def f(): ...\ndef g():\n    f()  # !-> f\n    f = None\n")
+    check(
+        a_py="""\
+def f(): ...
+def g():
+    f()  # !-> f
+    f = None
+"""
+    )
 
 
 def test_global_and_nonlocal_reach_outwards() -> None:
@@ -23,15 +38,15 @@ def test_global_and_nonlocal_reach_outwards() -> None:
         a_py="""
 class C:
     def m(self): ...
-thing = None
+thing = None  # -> thing
 def g():
     global thing  # this line names nothing
     thing = C()  # -> thing, C
-    thing.m()  # -> C.m
+    thing.m()  # -> thing, C.m
 def outer():
     def inner():
         nonlocal x
-        x = C()
+        x = C()  # -> C
         x.m()  # -> C.m
     x = None
 """
@@ -46,7 +61,7 @@ class C:
     def m(self): ...
 [f for f in [1]]  # !-> f
 f()  # -> f
-def g(cs: list[C]):
+def g(cs: list[C]):  # -> C
     [c.m() for c in cs]  # -> C.m
     {c: c.m() for c in cs if c.m()}  # -> C.m
     {c.m() for c in cs}  # -> C.m
@@ -58,7 +73,15 @@ def g(cs: list[C]):
 
 
 def test_class_names_are_not_visible_in_methods() -> None:
-    check(a_py="class C:\n    def f(self): ...\n    f  # -> C.f\n    def g(self):\n        f()  # !-> C.f\n")
+    check(
+        a_py="""\
+class C:
+    def f(self): ...
+    f  # -> C.f
+    def g(self):
+        f()  # !-> C.f
+"""
+    )
 
 
 def test_closures_see_the_names_around_them() -> None:
@@ -66,8 +89,8 @@ def test_closures_see_the_names_around_them() -> None:
         a_py="""
 class C:
     def m(self): ...
-def outer(p: C):
-    c = C()
+def outer(p: C):  # -> C
+    c = C()  # -> C
     def helper(): ...
     def inner():
         c.m()  # -> C.m
@@ -76,21 +99,36 @@ def outer(p: C):
     class Local:
         def go(self):
             helper()  # -> outer.helper
-    Local().go()  # -> outer.Local.go
+    Local().go()  # -> outer.Local, outer.Local.go
 """
     )
 
 
 def test_conditional_definitions_are_all_meant() -> None:
-    check(a_py="try:\n    def f(): ...\nexcept ImportError:\n    def f(): ...\nf()  # -> f, f#2\n")
+    check(
+        a_py="""\
+try:
+    def f(): ...
+except ImportError:
+    def f(): ...
+f()  # -> f, f#2
+"""
+    )
 
 
 def test_module_constants_and_class_attributes_are_symbols() -> None:
     resolved = check(
         a_py=(
-            "LIMIT = 3\nclass C:\n    size: int = 1\n    def __init__(self):\n"
-            "        self.own = LIMIT  # -> LIMIT, C.own\nC.size  # -> C.size\n"
-            "C().own  # -> C.own\nLIMIT += 1  # -> LIMIT\n"
+            """\
+LIMIT = 3  # -> LIMIT
+class C:
+    size: int = 1  # -> C.size
+    def __init__(self):
+        self.own = LIMIT  # -> LIMIT, C.own
+C.size  # -> C, C.size
+C().own  # -> C, C.__init__, C.own
+LIMIT += 1  # -> LIMIT
+"""
         )
     )
     writes = {(edge.line, edge.target_key) for edge in resolved["a.py"].edges if edge.kind == "write"}
@@ -100,8 +138,15 @@ def test_module_constants_and_class_attributes_are_symbols() -> None:
 def test_edges_know_the_definition_they_stand_in() -> None:
     resolved = check(
         a_py=(
-            "def f(): ...\nclass C:\n    def m(self):\n        f()  # -> f\n@f  # -> f\n"
-            "def g(x=f): ...  # -> f\nclass D(C): ...  # -> C\n"
+            """\
+def f(): ...
+class C:
+    def m(self):
+        f()  # -> f
+@f  # -> f
+def g(x=f): ...  # -> f
+class D(C): ...  # -> C
+"""
         )
     )
     sources = {(edge.line, edge.kind): edge.source_key for edge in resolved["a.py"].edges}

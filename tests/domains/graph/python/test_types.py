@@ -17,10 +17,10 @@ class A:
     def make(cls): return cls()
     @staticmethod
     def s(): ...
-class B(A):
+class B(A):  # -> A
     def m(self):
         super().m()  # -> A.m
-        super(B, self).m()  # -> A.m
+        super(B, self).m()  # -> B, A.m
         self.n()  # -> B.n
         self.s()  # -> A.s
     def n(self):
@@ -29,7 +29,7 @@ class B(A):
     def build(cls):
         cls.make().n()  # -> A.make, B.n
         super().make()  # -> A.make
-B.make().n()  # -> A.make, B.n
+B.make().n()  # -> B, A.make, B.n
 """
     )
 
@@ -39,13 +39,13 @@ def test_members_follow_the_method_resolution_order() -> None:
         a_py="""
 class Base:
     def m(self): ...
-class Left(Base): ...
-class Right(Base):
+class Left(Base): ...  # -> Base
+class Right(Base):  # -> Base
     def m(self): ...
-class Both(Left, Right):
+class Both(Left, Right):  # -> Left, Right
     def go(self):
         self.m()  # -> Right.m
-Both().m()  # -> Right.m
+Both().m()  # -> Both, Right.m
 """
     )
 
@@ -53,18 +53,18 @@ Both().m()  # -> Right.m
 def test_contradicting_and_circular_bases_are_survived() -> None:
     check(
         a_py="""
-class A(B): ...
-class B(A):
+class A(B): ...  # -> B
+class B(A):  # -> A
     def m(self): ...
-A().m()  # -> B.m
+A().m()  # -> A, B.m
 class X: ...
-class Y(X): ...
-class Z(X, Y):
+class Y(X): ...  # -> X
+class Z(X, Y):  # -> X, Y
     def z(self): ...
-Z().z()  # -> Z.z
-class Self(Self):
+Z().z()  # -> Z, Z.z
+class Self(Self):  # -> Self
     def s(self): ...
-Self().s()  # -> Self.s
+Self().s()  # -> Self, Self.s
 """
     )
 
@@ -74,22 +74,22 @@ def test_attributes_take_the_type_that_was_assigned() -> None:
         a_py=C
         + """
 class Holder:
-    kept = C()
-    def __init__(self, given: C, other=None):
-        self.made = C()
-        self.given = given
-        self.maybe = None
-        self.local = local = C()
+    kept = C()  # -> C, Holder.kept
+    def __init__(self, given: C, other=None):  # -> C
+        self.made = C()  # -> C, Holder.made
+        self.given = given  # -> Holder.given
+        self.maybe = None  # -> Holder.maybe
+        self.local = local = C()  # -> C, Holder.local
         if other:
-            self.maybe = C()
+            self.maybe = C()  # -> C, Holder.maybe
     def go(self):
-        self.made.m()  # -> C.m
-        self.given.m()  # -> C.m
-        self.maybe.m()  # -> C.m
-        self.local.m()  # -> C.m
-        self.kept.m()  # -> C.m
-Holder(C()).made.m()  # -> C.m
-Holder.kept.m()  # -> C.m
+        self.made.m()  # -> Holder.made, C.m
+        self.given.m()  # -> Holder.given, C.m
+        self.maybe.m()  # -> Holder.maybe, C.m
+        self.local.m()  # -> Holder.local, C.m
+        self.kept.m()  # -> Holder.kept, C.m
+Holder(C()).made.m()  # -> C, Holder, Holder.__init__, Holder.made, C.m
+Holder.kept.m()  # -> Holder, Holder.kept, C.m
 """
     )
 
@@ -103,7 +103,7 @@ def test_annotations_of_parameters_variables_and_returns() -> None:
         + C
         + D
         + """
-def f(a: C, b: Optional[C], c: "C", d: Union[C, D], e: C | None, *args: C, **kw: D) -> C:
+def f(a: C, b: Optional[C], c: "C", d: Union[C, D], e: C | None, *args: C, **kw: D) -> C:  # -> C, D
     a.m()  # -> C.m
     b.m()  # -> C.m
     c.m()  # -> C.m
@@ -112,16 +112,16 @@ def f(a: C, b: Optional[C], c: "C", d: Union[C, D], e: C | None, *args: C, **kw:
     args[0].m()  # -> C.m
     kw["x"].m()  # -> D.m
     for x in args: x.m()  # -> C.m
-    y: t.Optional[C] = load()
+    y: t.Optional[C] = load()  # -> C
     y.m()  # -> C.m
-f().m()  # -> C.m
+f().m()  # -> f, C.m
 class K:
-    field: Annotated[C, 1]
-    fixed: Final[C]
-    shared: ClassVar[C]
-K().field.m()  # -> C.m
-K().fixed.m()  # -> C.m
-K().shared.m()  # -> C.m
+    field: Annotated[C, 1]  # -> C, K.field
+    fixed: Final[C]  # -> C, K.fixed
+    shared: ClassVar[C]  # -> C, K.shared
+K().field.m()  # -> K, K.field, C.m
+K().fixed.m()  # -> K, K.fixed, C.m
+K().shared.m()  # -> K, K.shared, C.m
 """
     )
 
@@ -132,8 +132,8 @@ def test_string_annotations_are_references() -> None:
         + C
         + """
 def f(x: "C") -> "list[C]": ...  # -> C
-N = Union["C", str]  # -> C
-T = TypeVar("T", bound="C")  # -> C
+N = Union["C", str]  # -> N, C
+T = TypeVar("T", bound="C")  # -> T, C
 cast("C", x).m()  # -> C, C.m
 def g(n: N, t: T, l: List["C"], d: dict["key", int]):  # -> N, T, C
     n.m()  # -> C.m
@@ -147,25 +147,25 @@ def test_returns_are_inferred() -> None:
     check(
         a_py=C
         + """
-def make(): return C()
+def make(): return C()  # -> C
 def choose(x):
     if x:
-        result = C()
+        result = C()  # -> C
         return result
     return None
-def through(): return make()
-make().m()  # -> C.m
-choose(1).m()  # -> C.m
-through().m()  # -> C.m
-async def later(): return C()
+def through(): return make()  # -> make
+make().m()  # -> make, C.m
+choose(1).m()  # -> choose, C.m
+through().m()  # -> through, C.m
+async def later(): return C()  # -> C
 async def use():
-    (await later()).m()  # -> C.m
+    (await later()).m()  # -> later, C.m
 def items():
-    yield C()
-for item in items():
-    item.m()  # -> C.m
-def chained(): return C
-chained()().m()  # -> C.m
+    yield C()  # -> C
+for item in items():  # -> item, items
+    item.m()  # -> item, C.m
+def chained(): return C  # -> C
+chained()().m()  # -> chained, C.m
 """
     )
 
@@ -175,37 +175,37 @@ def test_containers_carry_their_elements() -> None:
         a_py="from collections import defaultdict, deque\nimport itertools\nfrom typing import Iterator, Mapping\n"
         + C
         + """
-xs = [C()]
-xs[0].m()  # -> C.m
-for x in xs: x.m()  # -> C.m
-for i, x in enumerate(xs): x.m()  # -> C.m
-for a, b in zip(xs, xs): b.m()  # -> C.m
-for x in reversed(sorted(xs)): x.m()  # -> C.m
-for x in list(map(lambda v: C(), [1])): x.m()  # -> C.m
-for x in filter(None, xs): x.m()  # -> C.m
-next(iter(xs)).m()  # -> C.m
-max(xs, key=len).m()  # -> C.m
-xs.pop().m()  # -> C.m
-ds = {"a": C()}
-ds["a"].m()  # -> C.m
-ds.get("b").m()  # -> C.m
-for v in ds.values(): v.m()  # -> C.m
-for k, v in ds.items(): v.m()  # -> C.m
-def f(it: Iterator[C], mp: Mapping[str, C], tp: tuple[int, C]):
+xs = [C()]  # -> C, xs
+xs[0].m()  # -> xs, C.m
+for x in xs: x.m()  # -> x, xs, C.m
+for i, x in enumerate(xs): x.m()  # -> i, x, xs, C.m
+for a, b in zip(xs, xs): b.m()  # -> a, b, xs, C.m
+for x in reversed(sorted(xs)): x.m()  # -> x, xs, C.m
+for x in list(map(lambda v: C(), [1])): x.m()  # -> C, x, C.m
+for x in filter(None, xs): x.m()  # -> x, xs, C.m
+next(iter(xs)).m()  # -> xs, C.m
+max(xs, key=len).m()  # -> xs, C.m
+xs.pop().m()  # -> xs, C.m
+ds = {"a": C()}  # -> C, ds
+ds["a"].m()  # -> ds, C.m
+ds.get("b").m()  # -> ds, C.m
+for v in ds.values(): v.m()  # -> ds, v, C.m
+for k, v in ds.items(): v.m()  # -> ds, k, v, C.m
+def f(it: Iterator[C], mp: Mapping[str, C], tp: tuple[int, C]):  # -> C
     for x in it: x.m()  # -> C.m
     mp["x"].m()  # -> C.m
     n, c = tp
     c.m()  # -> C.m
-    first, *rest = xs
+    first, *rest = xs  # -> xs
     rest[0].m()  # -> C.m
-dd = defaultdict(C)
-dd[1].m()  # -> C.m
-for x in deque(xs): x.m()  # -> C.m
-for x in itertools.chain(xs): x.m()  # -> C.m
-{C()}.pop().m()  # -> C.m
-dict(a=C())["a"].m()  # -> C.m
-(xs + xs)[0].m()  # -> C.m
-(*xs, C())[0].m()  # -> C.m
+dd = defaultdict(C)  # -> C, dd
+dd[1].m()  # -> dd, C.m
+for x in deque(xs): x.m()  # -> x, xs, C.m
+for x in itertools.chain(xs): x.m()  # -> x, xs, C.m
+{C()}.pop().m()  # -> C, C.m
+dict(a=C())["a"].m()  # -> C, C.m
+(xs + xs)[0].m()  # -> xs, C.m
+(*xs, C())[0].m()  # -> C, xs, C.m
 """
     )
 
@@ -216,33 +216,33 @@ def test_own_containers_are_asked_for_their_elements() -> None:
         + """
 class Bag:
     def __iter__(self):
-        yield C()
-    def __getitem__(self, key) -> C: ...
-    def __call__(self): return C()
-    def __add__(self, other): return C()
-    def __radd__(self, other): return C()
-    def __iadd__(self, other) -> "Bag": ...
+        yield C()  # -> C
+    def __getitem__(self, key) -> C: ...  # -> C
+    def __call__(self): return C()  # -> C
+    def __add__(self, other): return C()  # -> C
+    def __radd__(self, other): return C()  # -> C
+    def __iadd__(self, other) -> "Bag": ...  # -> Bag
     def __len__(self): return 0
 class Cursor:
     def __iter__(self): return self
-    def __next__(self): return C()
+    def __next__(self): return C()  # -> C
 class Later:
-    async def __aenter__(self): return C()
+    async def __aenter__(self): return C()  # -> C
     def __aiter__(self): return self
-    def __anext__(self): return C()
+    def __anext__(self): return C()  # -> C
     def __await__(self):
         yield
-        return C()
-for x in Bag(): x.m()  # -> C.m
-for x in Cursor(): x.m()  # -> C.m
-Bag()[0].m()  # -> C.m
-Bag()().m()  # -> C.m
-(Bag() + 1).m()  # -> C.m
-(1 + Bag()).m()  # -> C.m
+        return C()  # -> C
+for x in Bag(): x.m()  # -> Bag, x, C.m
+for x in Cursor(): x.m()  # -> Cursor, x, C.m
+Bag()[0].m()  # -> Bag, C.m
+Bag()().m()  # -> Bag, C.m
+(Bag() + 1).m()  # -> Bag, C.m
+(1 + Bag()).m()  # -> Bag, C.m
 async def f():
-    async with Later() as c: c.m()  # -> C.m
-    async for c in Later(): c.m()  # -> C.m
-    (await Later()).m()  # -> C.m
+    async with Later() as c: c.m()  # -> Later, C.m
+    async for c in Later(): c.m()  # -> Later, C.m
+    (await Later()).m()  # -> Later, C.m
 """
     )
 
@@ -254,25 +254,25 @@ def test_properties_and_descriptors() -> None:
         + """
 class Lazy:
     def __init__(self, f): ...
-    def __get__(self, obj, owner=None) -> C: ...
+    def __get__(self, obj, owner=None) -> C: ...  # -> C
 class P:
     @property
-    def p(self) -> C: ...
-    @p.setter
+    def p(self) -> C: ...  # -> C
+    @p.setter  # -> P.p, P.p#2
     def p(self, value): ...
     @functools.cached_property
-    def q(self): return C()
-    @Lazy
+    def q(self): return C()  # -> C
+    @Lazy  # -> Lazy
     def r(self): ...
-    s = Lazy(1)
-P().p.m()  # -> P.p, C.m
-P().q.m()  # -> P.q, C.m
-P().r.m()  # -> P.r, C.m
-P().s.m()  # -> P.s, C.m
-P().p = 1  # -> P.p
-class Sub(P):
+    s = Lazy(1)  # -> Lazy, Lazy.__init__, P.s
+P().p.m()  # -> P, P.p#2, P.p, C.m
+P().q.m()  # -> P, P.q, C.m
+P().r.m()  # -> P, P.r, C.m
+P().s.m()  # -> P, P.s, C.m
+P().p = 1  # -> P, P.p
+class Sub(P):  # -> P
     def __init__(self):
-        self.p = C()  # -> P.p
+        self.p = C()  # -> C, P.p
 """
     )
 
@@ -283,17 +283,17 @@ def test_context_managers_bind_what_they_enter() -> None:
         + C
         + """
 class Manager:
-    def __enter__(self): return C()
+    def __enter__(self): return C()  # -> C
     def __exit__(self, *a): ...
 @contextmanager
 def managed():
-    yield C()
-with Manager() as a, managed() as b:
-    a.m()  # -> C.m
-    b.m()  # -> C.m
-with managed():
+    yield C()  # -> C
+with Manager() as a, managed() as b:  # -> Manager, a, b, managed
+    a.m()  # -> a, C.m
+    b.m()  # -> b, C.m
+with managed():  # -> managed
     raise ValueError
-a.m()  # -> C.m
+a.m()  # -> a, C.m
 """
     )
 
@@ -303,36 +303,36 @@ def test_tests_narrow_what_a_name_may_be() -> None:
         a_py=C
         + D
         + """
-def f(x, y: C | D, z):
-    if isinstance(x, C):
+def f(x, y: C | D, z):  # -> C, D
+    if isinstance(x, C):  # -> C
         x.m()  # -> C.m
-    if not isinstance(y, C):
+    if not isinstance(y, C):  # -> C
         y.m()  # -> D.m
-        y.m()  # !-> C.m
+        y.m()  # !-> C.m  # -> D.m
         return
     y.m()  # -> C.m
-    y.m()  # !-> D.m
-    if isinstance(x, (C, D)) and x.m():  # -> C.m, D.m
+    y.m()  # !-> D.m  # -> C.m
+    if isinstance(x, (C, D)) and x.m():  # -> C, D, C.m, D.m
         pass
-    assert isinstance(z, D)
+    assert isinstance(z, D)  # -> D
     z.m()  # -> D.m
-    if isinstance(x.attr, C):
+    if isinstance(x.attr, C):  # -> C
         x.attr.m()  # -> C.m
-    if issubclass(x, C):
+    if issubclass(x, C):  # -> C
         x.m  # -> C.m
-    [e.m() for e in x if isinstance(e, C)]  # -> C.m
-def g(y: C | D):
-    if isinstance(y, C) or y.m():  # -> D.m
+    [e.m() for e in x if isinstance(e, C)]  # -> C, C.m
+def g(y: C | D):  # -> C, D
+    if isinstance(y, C) or y.m():  # -> C, D.m
         pass
     match y:
-        case C():
+        case C():  # -> C
             y.m()  # -> C.m
-            y.m()  # !-> D.m
-        case D(attr=inner) as whole if inner:
+            y.m()  # !-> D.m  # -> C.m
+        case D(attr=inner) as whole if inner:  # -> D
             y.m()  # -> D.m
         case [first, *rest] | {"k": first, **rest}:
             first.m()
-        case C.other:  # -> C.other
+        case C.other:  # -> C, C.other
             pass
         case name:
             name
@@ -346,58 +346,88 @@ def test_assignments_narrow_until_paths_meet() -> None:
         + D
         + """
 def f(flag):
-    x = C()
+    x = C()  # -> C
     x.m()  # -> C.m
     if flag:
-        x = D()
-        x.m()  # !-> C.m
+        x = D()  # -> D
+        x.m()  # !-> C.m  # -> D.m
     x.m()  # -> C.m, D.m
     while flag:
         x.m()  # -> C.m, D.m
-        x = C()
+        x = C()  # -> C
         if flag: break
     try:
-        y = C()
+        y = C()  # -> C
     except ValueError:
-        y = D()
+        y = D()  # -> D
     y.m()  # -> C.m, D.m
-    x = y = C()
+    x = y = C()  # -> C
     x.m()  # -> C.m
-    x.m()  # !-> D.m
-    (z := D()).m()  # -> D.m
+    x.m()  # !-> D.m  # -> C.m
+    (z := D()).m()  # -> D, D.m
     z.m()  # -> D.m
-    a, (b, c) = C(), (D(), C())
+    a, (b, c) = C(), (D(), C())  # -> C, D
     b.m()  # -> D.m
     c.m()  # -> C.m
     x += 1
-    n = None or C()
+    n = None or C()  # -> C
     n.m()  # -> C.m
-    k = C() if flag else D()
+    k = C() if flag else D()  # -> C, D
     k.m()  # -> C.m, D.m
 """
     )
 
 
 def test_loops_see_what_their_end_assigns() -> None:
-    check(a_py=C + D + "def f(xs):\n    x = C()\n    for i in xs:\n        x.m()  # -> C.m, D.m\n        x = D()\n")
+    check(
+        a_py=C
+        + D
+        + """\
+def f(xs):
+    x = C()  # -> C
+    for i in xs:
+        x.m()  # -> C.m, D.m
+        x = D()  # -> D
+"""
+    )
 
 
 def test_unannotated_parameters_inherit_from_the_overridden_method() -> None:
     check(
         a_py=C
         + (
-            "class A:\n    def go(self, c: C): ...\nclass B(A):\n    def go(self, c):\n"
-            "        c.m()  # -> C.m\n    def new(self, c=C()):\n        c.m()  # -> C.m\n"
+            """\
+class A:
+    def go(self, c: C): ...  # -> C
+class B(A):  # -> A
+    def go(self, c):
+        c.m()  # -> C.m
+    def new(self, c=C()):  # -> C
+        c.m()  # -> C.m
+"""
         )
     )
 
 
 def test_unknown_receivers_are_possible_by_name() -> None:
-    check(a_py=C + 'def f(x):\n    x.m()  # ?-> m\n    x.y.m = 1  # ?-> m\n    " ".m()  # !-> C.m\n')
+    check(
+        a_py=C
+        + """\
+def f(x):
+    x.m()  # ?-> m
+    x.y.m = 1  # ?-> m
+    " ".m()  # !-> C.m
+"""
+    )
 
 
 def test_an_assigned_name_is_not_the_import_it_hides() -> None:
     check(
         lib_py="class C: ...\n",
-        a_py="try:\n    from lib import C  # -> C\nexcept ImportError:\n    C = None  # !-> lib.py:C\n",
+        a_py="""\
+try:
+    from lib import C  # -> lib.py:, C
+except ImportError:
+    C = None  # -> C  # !-> lib.py:C
+""",
     )

@@ -15,29 +15,29 @@ type DB struct { Path string }
 
 func Open(path string) *DB { return &DB{Path: path} } // -> DB
 
-func (d *DB) Close() error { return nil }
+func (d *DB) Close() error { return nil }  // -> DB
 
-func (d *DB) Find(id int) *Row { return nil } // -> store/row.go:Row
+func (d *DB) Find(id int) *Row { return nil } // -> DB, store/row.go:Row
 """,
             "store/row.go": "package store\n\ntype Row struct{}\n\nfunc (r *Row) Delete() {}\n",
             "server/server.go": """package server
 
 import (
 	"fmt"
-	s "example.com/shop/store"
+	s "example.com/shop/store"  // -> store/db.go:, store/row.go:
 	"github.com/other/pkg"
 )
 
 type Base struct{}
 
-func (b *Base) Log() {}
+func (b *Base) Log() {}  // -> Base
 
 type Server struct {
 	Base
 	db *s.DB // -> store/db.go:DB
 }
 
-func (v *Server) Run(limit int) {
+func (v *Server) Run(limit int) {  // -> Server
 	v.db.Close() // -> store/db.go:DB.Close
 	v.Log() // -> Base.Log
 	x := s.Open("a") // -> store/db.go:Open
@@ -75,23 +75,23 @@ def test_java_names_come_from_imports_packages_and_types() -> None:
             "src/com/acme/app/App.java": """package com.acme.app;
 import com.acme.util.Strings; // -> Strings
 import com.acme.model.*;
-import static com.acme.util.Maths.top;
+import static com.acme.util.Maths.top;  // -> Maths.top
 import java.util.List;
 public class App extends Base implements Runner { // -> Base, Runner
-    private Order last;
-    public App(Order first) { this.last = first; } // -> App.last
+    private Order last;  // -> Order
+    public App(Order first) { this.last = first; } // -> Order, App.last
     @Override
     public void run(Order order) { // -> Order
         Strings.trim("x"); // -> Strings, Strings.trim
         order.total(); // -> Order.total
-        last.total(); // -> Order.total
+        last.total(); // -> App.last, Order.total
         log(); // -> Base.log
         this.helper().total(); // -> App.helper, Order.total
         super.log(); // -> Base.log
         self().log(); // -> Base.self, Base.log
         var made = new Order(); // -> Order
         made.total(); // -> Order.total
-        for (Order each : orders()) each.total(); // -> Order.total
+        for (Order each : orders()) each.total(); // -> Order, Order.total
         int m = top(1); // -> Maths.top
         List.of(1); // !-> of
         other().total(); // ?-> total
@@ -116,9 +116,9 @@ def test_kotlin_and_java_see_each_other() -> None:
             ),
             "k/app.kt": """package app
 
-import util.Strings
-import model.Order
-import model.load as fetch
+import util.Strings  // -> Strings
+import model.Order  // -> Order
+import model.load as fetch  // -> load
 
 open class Base {
     fun log() {}
@@ -127,11 +127,11 @@ open class Base {
 class App(private val first: Order) : Base() { // -> Order, Base
     val kept: Order = Order(2) // -> Order
 
-    fun run(user: Order) {
-        Strings.trim("x") // -> Strings.trim
+    fun run(user: Order) {  // -> Order
+        Strings.trim("x") // -> Strings, Strings.trim
         user.total() // -> Order.total
         first.total() // -> Order.total
-        kept.total() // -> Order.total
+        kept.total() // -> App.kept, Order.total
         log() // -> Base.log
         this.helper() // -> App.helper
         fetch() // -> load
@@ -154,19 +154,19 @@ def test_csharp_namespaces_are_searched_outwards_and_by_using() -> None:
             "Order.cs": "namespace Acme {\n  public class Order {\n    public void Total() {}\n  }\n}\n",
             "App.cs": """using System;
 using Acme.Util;
-using F = Acme.Fmt.Formatter;
+using F = Acme.Fmt.Formatter;  // -> Acme.Fmt.Formatter
 namespace Acme.App {
   public class Base {
     protected void Log() {}
   }
   public class App : Base { // -> Acme.App.Base
-    private readonly Order _order;
-    public Order Current { get; set; }
-    public App(Order order) { _order = order; } // -> Acme.App.App._order
+    private readonly Order _order;  // -> Acme.Order
+    public Order Current { get; set; }  // -> Acme.Order
+    public App(Order order) { _order = order; } // -> Acme.Order, Acme.App.App._order
     public void Run() {
-      Strings.Trim(); // -> Acme.Util.Strings.Trim
-      _order.Total(); // -> Acme.Order.Total
-      Current.Total(); // -> Acme.Order.Total
+      Strings.Trim(); // -> Acme.Util.Strings, Acme.Util.Strings.Trim
+      _order.Total(); // -> Acme.App.App._order, Acme.Order.Total
+      Current.Total(); // -> Acme.App.App.Current, Acme.Order.Total
       this.Log(); // -> Acme.App.Base.Log
       base.Log(); // -> Acme.App.Base.Log
       Make<int>(); // -> Acme.App.App.Make
@@ -188,14 +188,14 @@ def test_rust_paths_are_counted_from_the_crate() -> None:
             "src/lib.rs": "pub mod store;\npub mod net;\n",
             "src/store.rs": """pub struct Db { path: String }
 
-impl Db {
+impl Db {  // -> Db
     pub fn new() -> Self { Db { path: String::new() } } // -> Db
     pub fn get(&self, id: u32) -> Row { Row } // -> Row
 }
 
 pub struct Row;
 
-impl Row {
+impl Row {  // -> Row
     pub fn delete(&self) {}
 }
 
@@ -203,8 +203,8 @@ pub fn open() -> Db { Db::new() } // -> Db, Db.new
 """,
             "src/net/mod.rs": "pub mod util;\npub mod server;\n",
             "src/net/util.rs": "pub fn helper() {}\n",
-            "src/net/server.rs": """use crate::store::{Db, open as open_db};
-use super::util;
+            "src/net/server.rs": """use crate::store::{Db, open as open_db};  // -> Db, open
+use super::util;  // -> src/net/util.rs:
 
 pub trait Handler {
     fn handle(&mut self);
@@ -214,14 +214,14 @@ pub struct Server {
     db: Db, // -> Db
 }
 
-impl Server {
-    pub fn run(&self, other: &Db) {
+impl Server {  // -> Server
+    pub fn run(&self, other: &Db) {  // -> Db
         self.db.get(1).delete(); // -> Db.get, Row.delete
         other.get(2); // -> Db.get
         util::helper(); // -> helper
         open_db().get(3); // -> open, Db.get
         crate::store::open(); // -> open
-        let d = Db::new(); // -> Db.new
+        let d = Db::new(); // -> Db, Db.new
         d.get(4); // -> Db.get
         self.stop(); // -> Server.stop
         unknown.get(5); // ?-> get
@@ -237,9 +237,12 @@ def test_c_names_come_from_included_headers_and_their_sources() -> None:
     resolved = check_files(
         {
             "include/store.h": "struct store { int size; };\nint store_save(struct store *s);\n#define LIMIT 3\n",
-            "src/store.c": '#include "store.h"\nint store_save(struct store *s) { return s->size; }\n',
+            "src/store.c": """\
+#include "store.h"
+int store_save(struct store *s) { return s->size; }
+""",
             "src/far.c": "int far_away(void) { return 1; }\n",
-            "src/main.c": """#include "store.h"
+            "src/main.c": """#include "store.h"  // -> include/store.h:
 #include "missing.h"
 #include <stdio.h>
 static int helper(struct store *s) { return LIMIT; } // -> include/store.h:store, LIMIT
@@ -260,7 +263,7 @@ int main(void) {
 def test_cpp_methods_belong_to_the_class_of_their_header() -> None:
     check_files(
         {
-            "app.hpp": """#include "base.hpp"
+            "app.hpp": """#include "base.hpp"  // -> base.hpp:
 namespace acme {
 class Store {
  public:
@@ -271,14 +274,14 @@ class App : public Base { // -> acme.Base
   void run();
   void helper() {}
  private:
-  Store* store_;
+  Store* store_;  // -> acme.Store
 };
 }
 """,
             "base.hpp": "namespace acme {\nclass Base {\n public:\n  void log() {}\n};\n}\n",
-            "app.cpp": """#include "app.hpp"
+            "app.cpp": """#include "app.hpp"  // -> app.hpp:
 namespace acme {
-void App::run() {
+void App::run() {  // -> acme.App.run, acme.App
   helper(); // -> acme.App.helper
   this->helper(); // -> acme.App.helper
   log(); // -> acme.Base.log
@@ -305,21 +308,21 @@ def test_php_names_come_from_use_and_namespace() -> None:
             ),
             "src/App/Base.php": "<?php\nnamespace Acme\\App;\nabstract class Base { protected function log() {} }\n",
             "src/App/App.php": """<?php
-namespace Acme\\App;
+namespace Acme\\App; // !-> App
 use Acme\\Util\\Strings; // -> Strings
-use Acme\\Model\\{User, Order as Ord};
-use function Acme\\Util\\helper;
+use Acme\\Model\\{User, Order as Ord}; // -> User, Order
+use function Acme\\Util\\helper; // -> helper
 class App extends Base { // -> Base
-  private Ord $order;
-  public function __construct(Ord $order) { $this->order = $order; } // -> App.order
-  public function run(User $user): Ord { // -> User
-    Strings::trim(); // -> Strings.trim
-    $this->order->total(); // -> Order.total
+  private Ord $order;  // -> Order
+  public function __construct(Ord $order) { $this->order = $order; } // -> Order, App.order
+  public function run(User $user): Ord { // -> Order, User
+    Strings::trim(); // -> Strings, Strings.trim
+    $this->order->total(); // -> App.order, Order.total
     helper(); // -> helper
     $this->log(); // -> Base.log
     parent::log(); // -> Base.log
     self::make(); // -> App.make
-    $o = new Ord();
+    $o = new Ord();  // -> Order
     $o->total(); // -> Order.total
     $unknown->total(); // ?-> total
     return $o;
@@ -335,7 +338,7 @@ def test_ruby_constants_are_global_and_methods_belong_to_their_class() -> None:
     resolved = check_files(
         {
             "lib/store.rb": "class Store\n  def save(x)\n  end\nend\n",
-            "lib/app.rb": """require_relative "store"
+            "lib/app.rb": """require_relative "store"  # -> lib/store.rb:
 require "json"
 module Acme
   class Base
@@ -366,7 +369,12 @@ def test_a_name_that_only_one_definition_has_is_possible_without_an_import() -> 
     check_files(
         {
             "a/Thing.java": "package a;\npublic class Thing {}\n",
-            "b/User.java": "package b;\npublic class User {\n  Thing t; // ?-> Thing\n}\n",
+            "b/User.java": """\
+package b;
+public class User {
+  Thing t; // ?-> Thing
+}
+""",
         }
     )
 
@@ -381,7 +389,21 @@ def test_circular_inheritance_ends() -> None:
 
 
 def test_syntax_errors_leave_the_rest_readable() -> None:
-    check_files({"a.go": "package a\n\nfunc ok() {}\n\nfunc broken( {\n\nfunc user() {\n\tok() // -> ok\n}\n"})
+    check_files(
+        {
+            "a.go": """\
+package a
+
+func ok() {}
+
+func broken( {
+
+func user() {
+	ok() // -> ok
+}
+"""
+        }
+    )
 
 
 def test_other_languages_have_definitions_only() -> None:

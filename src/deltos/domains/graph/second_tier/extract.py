@@ -88,6 +88,9 @@ class _Reader:
                     continue
             if kind in shape.packages:
                 self._package = self._package or read_package(node, self._text)
+                name = node.child_by_field_name("name") or _first(node)  # says where this file is, refers to nothing
+                pending.extend((child, "read") for child in reversed(node.named_children) if child != name)
+                continue
             if kind in shape.names and not node.child_count:
                 self._note(node, "type" if role == "read" and kind == "type_identifier" else role, None)
                 continue
