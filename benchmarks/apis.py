@@ -22,17 +22,20 @@ from typing import TYPE_CHECKING
 
 from benchmarks.count_apis import count
 from benchmarks.places import REPOSITORY, SHARED
+from benchmarks.processes import children, cpu_seconds_with_children
 from deltos.domains.apis.answer import ApiSearcher
 from deltos.domains.apis.apis import Apis, open_apis
 from deltos.domains.apis.endpoints import Filter, show_endpoints
 from deltos.embed.static import shared_model
 from deltos.meaning import Comparison
-from deltos.store.apis import MIGRATIONS, UnitRow
+from deltos.store.migrations import LIBRARY
 from deltos.store.sqlite import Database
 from deltos.text import shared_words
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from deltos.store.apis import UnitRow
 
 TOKEN_BUDGET = 5_000
 PARAPHRASES = 150
@@ -86,7 +89,7 @@ def main() -> None:
     files += [path for path in (args.github, *args.spec) if path]
     wanted = args.what or ["counts", "cost", "search", "sizes"]
     with tempfile.TemporaryDirectory() as folder:
-        apis = open_apis(Database(Path(folder, "library.db"), MIGRATIONS), network=None, clock=time.time)
+        apis = open_apis(Database(Path(folder, "library.db"), LIBRARY), network=None, clock=time.time)
         names = {path: apis.indexer.add(str(path), api_name(path, args.github)).apis[0].name for path in files}
         if "counts" in wanted:
             print_counts(apis, names)
@@ -139,20 +142,21 @@ def measured(what: str, path: Path) -> tuple[float, float]:
 def measure(what: str, path: Path) -> tuple[float, float]:
     """Index or parse one file here; the imports and a first small file are not counted."""
     with tempfile.TemporaryDirectory() as folder:
-        apis = open_apis(Database(Path(folder, "library.db"), MIGRATIONS), network=None, clock=time.time)
+        apis = open_apis(Database(Path(folder, "library.db"), LIBRARY), network=None, clock=time.time)
         warm_up(apis, Path(folder), path.suffix)
-        before, started = peak_memory(), time.process_time()
+        before, started = peak_memory(), cpu_seconds_with_children()
         if what == "index":
             apis.indexer.add(str(path), "measured")
         else:
             parse_alone(path.read_bytes(), path.suffix)
-        return time.process_time() - started, peak_memory() - before
+        return cpu_seconds_with_children() - started, peak_memory() - before
 
 
 def peak_memory() -> int:
-    """The most memory this process ever held, in bytes. `getrusage` would inherit the parent's."""
-    status = Path("/proc/self/status").read_text("ascii")
-    return int(status.split("VmHWM:")[1].split()[0]) * 1024
+    """The most memory this process and its children ever held, in bytes. `getrusage` would inherit the parent's."""
+    processes = [Path("/proc/self"), *children()]
+    statuses = [process.joinpath("status").read_text("ascii") for process in processes]
+    return sum(int(status.split("VmHWM:")[1].split()[0]) * 1024 for status in statuses)
 
 
 def warm_up(apis: Apis, folder: Path, suffix: str) -> None:

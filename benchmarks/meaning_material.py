@@ -26,9 +26,9 @@ from deltos.domains.code.search import shared_ranker
 from deltos.domains.memory.memory import Memory
 from deltos.domains.memory.transfer import import_lines
 from deltos.embed.protocol import Passage
-from deltos.store.apis import MIGRATIONS
 from deltos.store.code import Scope
 from deltos.store.memory import MemoryStore
+from deltos.store.migrations import LIBRARY
 from deltos.store.sqlite import Database
 from deltos.text import shared_words
 
@@ -106,7 +106,7 @@ def apis_corpora() -> Iterator[Corpus]:
     files = sorted(path for path in (SHARED / "specs/openapi").iterdir() if path.name.startswith(SPECS))
     for path in files:
         with tempfile.TemporaryDirectory() as folder:
-            database = Database(Path(folder, "library.db"), MIGRATIONS)
+            database = Database(Path(folder, "library.db"), LIBRARY)
             apis = open_apis(database, network=None, clock=time.time)
             name = apis.indexer.add(str(path), apis_benchmark.api_name(path, None)).apis[0].name
             row = apis.library.row(name)

@@ -50,11 +50,16 @@ def cpu_seconds_with_children() -> float:
     spent = os.times()
     total = spent.user + spent.system + spent.children_user + spent.children_system
     ticks_per_second = os.sysconf("SC_CLK_TCK")
-    for path in Path("/proc/self/task").glob("*/children"):
-        for child in path.read_text().split():
-            fields = Path("/proc", child, "stat").read_text().rpartition(")")[2].split()
-            total += sum(map(int, fields[11:15])) / ticks_per_second
+    for child in children():
+        fields = child.joinpath("stat").read_text().rpartition(")")[2].split()
+        total += sum(map(int, fields[11:15])) / ticks_per_second
     return total
+
+
+def children() -> list[Path]:
+    """The children of this process, as the system shows them."""
+    lists = Path("/proc/self/task").glob("*/children")
+    return [Path("/proc", child) for path in lists for child in path.read_text().split()]
 
 
 def environment_with(requirement: str) -> Path:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from deltos.domains.docs.model import Unparsed
+from deltos.errors import DeltosError
 from deltos.isolated.wire import Reply
 
 if TYPE_CHECKING:
@@ -18,11 +19,20 @@ _T = TypeVar("_T")
 
 
 class Here:
-    """Runs every function at once."""
+    """Runs every function at once. `broke` is what a parser raised that is no answer, whoever catches it."""
+
+    def __init__(self) -> None:
+        self.broke: Exception | None = None
 
     def run(self, function: Callable[..., _T], *arguments: Any, content: Iterable[bytes]) -> _T:
         tuple(content)
-        return function(*arguments)
+        try:
+            return function(*arguments)
+        except DeltosError:
+            raise
+        except Exception as exc:
+            self.broke = exc
+            raise
 
     def run_all(self, tasks: Sequence[Task]) -> list[Reply]:
         return [Reply(task.function(*task.arguments)) for task in tasks]

@@ -72,6 +72,35 @@ def test_an_empty_answer_names_the_apis_that_were_searched(tmp_path: Path) -> No
     app.close()
 
 
+def test_documents_that_could_not_be_read_are_named_wherever_sources_are_listed(tmp_path: Path) -> None:
+    app = App(Config(tmp_path / "home"))
+    shop = tmp_path / "shop"
+    shop.mkdir()
+    (shop / "good.json").write_text(json.dumps(SPEC))
+    for name in ("bad.json", "worse.json"):
+        (shop / name).write_text(f'{{"openapi": "3.0.0", "paths": {"[" * 100_000}')
+    app.apis.indexer.add(str(shop), "shop")
+    desk = Desk(app.tools(), tmp_path)
+    reason = "not read: shop/bad.json: The description is nested too deeply to be read"
+    for answer in (desk.call("list_apis"), desk.call("list_sources"), desk.call("crawl_status", source_id="shop")):
+        assert reason in answer.text
+    assert "and 1 more" in desk.call("list_sources").text
+    assert reason in desk.call("recrawl_source", source_id="shop").text
+    app.close()
+
+
+def test_a_page_of_a_crawl_that_is_a_hostile_description_is_named(site: Site, tmp_path: Path) -> None:
+    app = App(Config(tmp_path / "home", private_hosts=LOOPBACK))
+    site.html("/docs/", "<h1>Docs</h1><p>See <a href='openapi.json'>the description</a>.</p>")
+    site.text("/docs/openapi.json", f'{{"openapi": "3.0.0", "paths": {"[" * 100_000}', "application/json")
+    (source,) = app.docs.library.add(NewSource(f"{site.url}/docs/", "docs", tmp_path, (tmp_path,))).sources
+    app.docs.library.crawls.run(source.id)
+    status = app.docs.library.status("docs")
+    assert (status.state, status.pages) == ("READY with failures", 1)
+    assert "nested too deeply" in status.failures[0].reason
+    app.close()
+
+
 def test_a_description_is_known_by_the_last_word_of_its_address_too(site: Site, tmp_path: Path) -> None:
     app = App(Config(tmp_path / "home", private_hosts=LOOPBACK))
     site.text("/v3/api-docs", json.dumps(SPEC), "application/json")

@@ -118,6 +118,7 @@ def _open_library(scratch: Path) -> Iterator[Opened]:
     from deltos.domains.apis.tools import api_tools
     from deltos.store.migrations import LIBRARY
     from deltos.store.sqlite import Database
+    from fuzz.here import Here
     from fuzz.targets.desk import Desk
 
     runs = 0
@@ -130,9 +131,14 @@ def _open_library(scratch: Path) -> Iterator[Opened]:
             if database is not None:
                 database.close()
             database = Database(scratch / f"library-{runs}.db", LIBRARY)
-        apis = open_apis(database, network=None, clock=lambda: 0.0)
+        here = Here()
+        apis = open_apis(database, network=None, parser=here, clock=lambda: 0.0)
         runs += 1
-        report = apis.indexer.add_found(data, _URL, "fuzzed")
+        try:
+            report = apis.indexer.add_found(data, _URL, "fuzzed")
+        finally:
+            if here.broke is not None:
+                raise here.broke
         desk = Desk(api_tools(lambda: apis.library, token_budget=5_000), scratch)
         for api in report.apis:
             desk.call("get_api_endpoints", api_name=api.name)

@@ -6,6 +6,7 @@ What only some callers need is imported where it is made: `deltos index` waits f
 from __future__ import annotations
 
 import sys
+import threading
 import time
 from functools import cached_property
 from typing import TYPE_CHECKING, cast
@@ -168,6 +169,13 @@ class App:
         return GuardedParser(self.workers, StoppedStore(self.library, time.time))
 
     @cached_property
+    def api_parser(self) -> GuardedParser:
+        """The same for API descriptions, few at a time: whoever adds many leaves children to others."""
+        from deltos.domains.apis.apis import MOST_READING
+
+        return self.parser.taking_turns(threading.BoundedSemaphore(MOST_READING))
+
+    @cached_property
     def apis(self) -> Apis:
         """API descriptions."""
         from deltos.domains.apis.apis import open_apis
@@ -175,7 +183,7 @@ class App:
 
         network = GuardedNetwork(self.config.private_hosts)
         compare = self._compare if self.config.embedding.kind == "static" else None
-        return open_apis(self.library, network=network, clock=time.time, compare=compare)
+        return open_apis(self.library, network=network, clock=time.time, parser=self.api_parser, compare=compare)
 
     def _compare(self, question: str, texts: Sequence[str]) -> list[float]:
         """How alike texts are to a question; the model is opened when first asked."""
@@ -214,7 +222,7 @@ class App:
             self.library,
             private_hosts=self.config.private_hosts,
             environments=self.config.environments,
-            apis=SharedApis(lambda: self.apis),
+            apis=SharedApis(lambda: self.apis, self.api_parser),
             parser=self.parser,
             embedder=lambda: self.embedder,
         )

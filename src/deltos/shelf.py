@@ -7,20 +7,23 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from deltos.confinement import told
-from deltos.domains.apis.detect import sniff
-from deltos.domains.apis.render import fence, render_api, render_changes
+from deltos.domains.apis.detect import kind_of
+from deltos.domains.apis.render import fence, render_api, render_changes, render_unread
 from deltos.domains.apis.search import CLEAR_MATCH
 from deltos.domains.apis.source import Fetched
 from deltos.domains.docs.model import Passage
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from deltos.domains.apis.apis import Apis
-    from deltos.domains.apis.model import ApiHit
+    from deltos.domains.apis.index import Failure
+    from deltos.domains.apis.model import Api, ApiHit
     from deltos.domains.docs.model import FoundDescription
     from deltos.fetch.http import HttpClient, Response
+    from deltos.guarded import Parser
     from deltos.private_hosts import PrivateHosts
+    from deltos.store.apis import UnreadRow
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,10 +31,11 @@ class SharedApis:
     """The API domain as the documentation domain sees it; opened by the first question."""
 
     open_apis: Callable[[], Apis]
+    parser: Parser
 
     def recognises(self, data: bytes) -> bool:
         """Whether `data` is an API description."""
-        return sniff(data, lax=False) is not None
+        return bool(self.parser.run(kind_of, False, data, content=(data,)))
 
     def add(self, description: FoundDescription) -> str:
         """Index a description that was met; says what was added."""
@@ -41,7 +45,8 @@ class SharedApis:
         else:
             report = indexer.add(description.url, description.name)
         names = ", ".join(api.name for api in report.apis)
-        return _quoted(f"API description added: {names}.", (render_api(api, ()) for api in report.apis))
+        added = (render_api(api, ()) for api in report.apis)
+        return _quoted(f"API description added: {names}.", (*added, *_not_read(report.failures)))
 
     def search(self, query: str, *, api_name: str, types: Sequence[str], limit: int) -> list[Passage]:
         """Operations and schemas that match, best first."""
@@ -50,20 +55,31 @@ class SharedApis:
 
     def names(self) -> dict[str, str]:
         """A line about each API by its name."""
-        apis = self.open_apis().library.apis()
-        return {
-            api.name: f"{api.name} ({told(api.source)}): API description, {api.operation_count} operations"
-            for api in apis
-        }
+        library = self.open_apis().library
+        unread: dict[str, list[UnreadRow]] = {}
+        for row in library.unread():
+            unread.setdefault(row.source, []).append(row)
+        return {api.name: _line(api, unread.get(api.source, [])) for api in library.apis()}
 
     def refresh(self, name: str) -> str:
         """Read an API again; says what changed."""
-        found = self.open_apis().indexer.refresh(name)
-        return _quoted("API description read again.", map(render_changes, found))
+        report = self.open_apis().indexer.refresh(name)
+        changes = map(render_changes, report.changes)
+        return _quoted("API description read again.", (*changes, *_not_read(report.failures)))
 
     def remove(self, name: str) -> str:
         """Forget an API; says what was removed."""
         return f"Removed {', '.join(self.open_apis().indexer.remove(name))}."
+
+
+def _line(api: Api, unread: Sequence[UnreadRow]) -> str:
+    line = f"{api.name} ({told(api.source)}): API description, {api.operation_count} operations"
+    more = f", and {len(unread) - 1} more" if len(unread) > 1 else ""
+    return f"{line}; {render_unread(unread[0].document, unread[0].reason)}{more}" if unread else line
+
+
+def _not_read(failures: Iterable[Failure]) -> Iterator[str]:
+    return (render_unread(failure.document, failure.reason) for failure in failures)
 
 
 def _quoted(head: str, pieces: Iterable[str]) -> str:

@@ -67,6 +67,10 @@ def test_files_that_could_not_be_read_are_named(shell: Shell, tmp_path: Path) ->
     rows = shell.json("add", str(tmp_path))
     assert [row.get("document") for row in rows] == [None, f"{tmp_path.name}/bad.json"]
     shell.run("add", str(tmp_path))
+    assert f"- not read: {tmp_path.name}/bad.json: Not valid JSON" in shell.run("list")
+    (listed,) = shell.json("list")
+    assert [row["document"] for row in listed["not_read"]] == [f"{tmp_path.name}/bad.json"]
+    assert [row.get("document") for row in shell.json("refresh", "pets")] == [None, f"{tmp_path.name}/bad.json"]
 
 
 def test_show_gives_operations_and_schema_names(filled: Shell) -> None:

@@ -180,6 +180,20 @@ def test_doctor_names_a_damaged_index(project: Path, home: Path, capsys: pytest.
     assert [finding["what"] for finding in findings if not finding["ok"]] == [f"index {database.name}"]
 
 
+def test_doctor_names_descriptions_that_could_not_be_read(
+    tmp_path: Path, home: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    shop = tmp_path / "shop"
+    shop.mkdir()
+    (shop / "good.yaml").write_text("openapi: 3.0.0\npaths: {/a: {get: {}}}\n")
+    (shop / "bad.json").write_text('{"openapi": ')
+    run(capsys, "api", "add", str(shop))
+    assert (home / "library.db").exists()
+    code, out, _ = run(capsys, "doctor")
+    assert code == 0
+    assert "index library.db: sound; shop/bad.json could not be read: Not valid JSON" in out
+
+
 def test_doctor_looks_at_memory_and_names_the_way_to_mend_it(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
     run(capsys, "memory", "add", "quokkas need water")
     assert run(capsys, "doctor")[0] == 0

@@ -14,6 +14,7 @@ from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from fuzz.here import Here
 
 from deltos.app import App
 from deltos.config import Config
@@ -229,7 +230,7 @@ def test_references_of_an_api_lead_to_regular_files_of_its_folder_alone(tmp_path
     (root / "linked.yaml").symlink_to(outside / "s.yaml")
     (root / "folder").symlink_to(outside)
     os.mkfifo(root / "pipe.yaml")
-    (document,) = find_documents(str(root / "openapi.yaml"), network=None)
+    (document,) = find_documents(str(root / "openapi.yaml"), network=None, parser=Here())
     assert document.read
     assert document.read("schemas/own.yaml") == b"A: {}\n"
     for reference in (
@@ -243,7 +244,9 @@ def test_references_of_an_api_lead_to_regular_files_of_its_folder_alone(tmp_path
         with pytest.raises(SourceError):
             document.read(reference)
     (tmp_path / "link").symlink_to(root)
-    assert [found.name for found in find_documents(str(tmp_path / "link"), network=None)] == ["openapi.yaml"]
+    assert [found.name for found in find_documents(str(tmp_path / "link"), network=None, parser=Here())] == [
+        "openapi.yaml"
+    ]
 
 
 def test_memories_are_tied_to_regular_files_of_the_project_alone(tmp_path: Path) -> None:
@@ -263,7 +266,12 @@ def test_memories_are_tied_to_regular_files_of_the_project_alone(tmp_path: Path)
         str(root / "a.py"),
     ]
     assert files_in(Clean(" and ".join(names)), root) == ["a.py", "deep/../a.py", "deep/b.py"]
-    assert [each.path for each in anchor([Clean(name) for name in names], (), root)] == ["a.py", "deep/../a.py", "deep/b.py", str(root / "a.py")]
+    assert [each.path for each in anchor([Clean(name) for name in names], (), root)] == [
+        "a.py",
+        "deep/../a.py",
+        "deep/b.py",
+        str(root / "a.py"),
+    ]
 
 
 def test_a_root_that_the_user_names_may_be_a_link(tmp_path: Path) -> None:

@@ -14,6 +14,6 @@ def test_the_steps_of_each_kind_of_file_keep_their_order() -> None:
         "project-002-failures",
     ]
     assert [step.name for step in LIBRARY] == [
-        "docs-001-sources", "docs-002-index", "apis-1", "docs_chunk-vectors-001", "stopped-001",
+        "docs-001-sources", "docs-002-index", "apis-1", "docs_chunk-vectors-001", "stopped-001", "apis-2",
     ]  # fmt: skip
     assert [step.name for step in MEMORY] == ["001-observations", "002-folders"]

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from deltos.store.apis import MIGRATIONS, ApiRow, ApiStore, NewUnit, UnitRow, WordsRow
+from deltos.store.apis import ApiRow, ApiStore, NewUnit, UnitRow, WordsRow
+from deltos.store.migrations import LIBRARY
 from deltos.store.sqlite import Database
 
 if TYPE_CHECKING:
@@ -28,7 +29,7 @@ def unit(key: str, words: str = "", kind: str = "operation", pointer: str = "#/p
 
 @pytest.fixture
 def store(tmp_path: Path) -> Iterator[ApiStore]:
-    database = Database(tmp_path / "library.db", MIGRATIONS)
+    database = Database(tmp_path / "library.db", LIBRARY)
     yield ApiStore(database)
     database.close()
 

@@ -17,9 +17,10 @@ from deltos.errors import BadArgument, SourceError
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     from deltos.domains.apis.apis import Apis
+    from deltos.domains.apis.index import Failure
     from deltos.domains.apis.model import Api, ApiChanges, ApiHit
     from deltos.store.apis import UnitRow
 
@@ -69,18 +70,23 @@ def _add(apis: Apis, args: argparse.Namespace) -> int:
     report = apis.indexer.add(args.location, args.name, root=Path(args.root) if args.root else None)
     for api in report.apis:
         print_json(_api_json(api)) if args.json else print(render_api(api, ()))
-    for failure in report.failures:
-        if args.json:
+    _tell_failures(report.failures, as_json=args.json)
+    return 0
+
+
+def _tell_failures(failures: Iterable[Failure], *, as_json: bool) -> None:
+    for failure in failures:
+        if as_json:
             print_json({"document": failure.document, "error": failure.reason})
         else:
             print(f"not read: {failure.document}: {failure.reason}", file=sys.stderr)
-    return 0
 
 
 def _list(apis: Apis, args: argparse.Namespace) -> int:
     if args.json:
         for api in apis.library.apis():
-            print_json(_api_json(api))
+            unread = [{"document": row.document, "error": row.reason} for row in apis.library.unread(api.source)]
+            print_json(_api_json(api) | {"not_read": unread})
     else:
         print(render_list(apis.library, _SHOWN_TOKENS).text)
     return 0
@@ -114,8 +120,10 @@ def _search(apis: Apis, args: argparse.Namespace) -> int:
 
 
 def _refresh(apis: Apis, args: argparse.Namespace) -> int:
-    for changes in apis.indexer.refresh(args.name):
+    report = apis.indexer.refresh(args.name)
+    for changes in report.changes:
         print_json(_changes_json(changes)) if args.json else print(render_changes(changes))
+    _tell_failures(report.failures, as_json=args.json)
     return 0
 
 
@@ -200,4 +208,5 @@ def _changes_json(changes: ApiChanges) -> dict[str, Any]:
         ],
         "schemas_added": list(changes.schemas_added),
         "schemas_removed": list(changes.schemas_removed),
+        "note": changes.note,
     }

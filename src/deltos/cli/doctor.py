@@ -106,9 +106,13 @@ def _grammars() -> Finding:
 
 def _unread(path: Path) -> list[str]:
     """What an index knows to be missing from it."""
+    from deltos.store.apis import glance_unread
+    from deltos.store.library import FILE_NAME
     from deltos.store.project import glance
     from deltos.workspace.failures import summaries
 
+    if path.name == FILE_NAME:
+        return [f"{row.document} could not be read: {row.reason}" for row in glance_unread(path)]
     seen = glance(path) if path.parent.name == "projects" else None
     return summaries(seen.failures) if seen else []
 

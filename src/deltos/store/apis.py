@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from contextlib import contextmanager
+import sqlite3
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, NamedTuple
 
-from deltos.store.sqlite import Migration
+from deltos.store.sqlite import Migration, connect_read_only
 
 if TYPE_CHECKING:
-    import sqlite3
     from collections.abc import Iterable, Iterator, Sequence
+    from pathlib import Path
 
     from deltos.store.sqlite import Database
 
@@ -54,9 +55,21 @@ MIGRATIONS = (
         """,
     ),
 )
+APIS_002 = Migration(
+    "apis-2",
+    """
+    CREATE TABLE api_unread (
+        source TEXT NOT NULL,
+        document TEXT NOT NULL,
+        reason TEXT NOT NULL,
+        PRIMARY KEY (source, document)
+    ) WITHOUT ROWID;
+    """,
+)
 
 _UNIT_COLUMNS = "kind, key, pointer, title, grouping, method, path, tags, deprecated, id"
 _CALLABLE = "('operation', 'webhook')"
+_UNREAD = "SELECT source, document, reason FROM api_unread ORDER BY source, document"
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +91,14 @@ class ApiRow:
 
 _API_FIELDS = tuple(field.name for field in fields(ApiRow) if field.name != "id")
 _API_COLUMNS = ", ".join(_API_FIELDS)
+
+
+class UnreadRow(NamedTuple):
+    """A document of a source that is not in the index, and why."""
+
+    source: str
+    document: str
+    reason: str
 
 
 class WordsRow(NamedTuple):
@@ -149,7 +170,19 @@ class ApiStore:
     def remove(self, name: str) -> bool:
         """Forget an API; tells whether there was one."""
         with self._database.write() as connection:
-            return _delete(connection, name)
+            removed = _delete(connection, name)
+            connection.execute("DELETE FROM api_unread WHERE source NOT IN (SELECT source FROM api)")
+            return removed
+
+    def replace_unread(self, source: str, rows: Iterable[UnreadRow]) -> None:
+        """Record which documents of a source could not be read, in place of those recorded before."""
+        with self._database.write() as connection:
+            connection.execute("DELETE FROM api_unread WHERE source = ?", (source,))
+            connection.executemany("INSERT OR REPLACE INTO api_unread VALUES (?, ?, ?)", rows)
+
+    def unread(self) -> list[UnreadRow]:
+        """Every document that could not be read, by source."""
+        return list(map(UnreadRow._make, self._database.read().execute(_UNREAD)))
 
     def apis(self) -> list[ApiRow]:
         """All APIs by name."""
@@ -242,6 +275,15 @@ class ApiStore:
         else:
             query, values = "SELECT count(*) FROM api_unit WHERE kind <> 'fragment' AND api_id = ?", (api_id,)
         return int(self._database.read().execute(query, values).fetchone()[0])
+
+
+def glance_unread(path: Path) -> list[UnreadRow]:
+    """What a library file says could not be read; nothing when it cannot be asked."""
+    try:
+        with closing(connect_read_only(path)) as connection:
+            return list(map(UnreadRow._make, connection.execute(_UNREAD)))
+    except sqlite3.Error:  # written before there was such a table, or damaged
+        return []
 
 
 def _delete(connection: sqlite3.Connection, name: str) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from deltos.store.apis import APIS_002
 from deltos.store.apis import MIGRATIONS as APIS
 from deltos.store.code import CODE_001
 from deltos.store.docs import DOCS_001
@@ -12,4 +13,4 @@ from deltos.store.stopped import STOPPED_001
 from deltos.store.vectors import DOCS_VECTORS
 
 PROJECT = (PROJECT_001, CODE_001, GRAPH_001, PROJECT_002)
-LIBRARY = (DOCS_001, DOCS_002, *APIS, DOCS_VECTORS, STOPPED_001)
+LIBRARY = (DOCS_001, DOCS_002, *APIS, DOCS_VECTORS, STOPPED_001, APIS_002)

@@ -7,10 +7,11 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from fuzz.here import Here
 
 from deltos.domains.apis.apis import Apis, open_apis
 from deltos.domains.apis.model import Api
-from deltos.store.apis import MIGRATIONS
+from deltos.store.migrations import LIBRARY
 from deltos.store.sqlite import Database
 
 if TYPE_CHECKING:
@@ -21,8 +22,9 @@ Add = Callable[..., Api]
 
 @pytest.fixture
 def apis(tmp_path: Path) -> Iterator[Apis]:
-    database = Database(tmp_path / "home" / "library.db", MIGRATIONS)
-    yield open_apis(database, network=None, clock=lambda: 1_700_000_000.0)
+    """Parses in this process, so that coverage is measured; `test_api_limits` and `test_api_source` use children."""
+    database = Database(tmp_path / "home" / "library.db", LIBRARY)
+    yield open_apis(database, network=None, parser=Here(), clock=lambda: 1_700_000_000.0)
     database.close()
 
 

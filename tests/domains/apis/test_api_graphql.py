@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from deltos.domains.apis.description import Document, read_description
+from deltos.domains.apis.description import read_description
+from deltos.domains.apis.document import Document
 from deltos.domains.apis.endpoints import Filter, show_endpoints
 from deltos.domains.apis.model import Api, ApiDescription
 from deltos.domains.apis.parse.graphql_sdl import parse_sdl

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from deltos.domains.apis.description import Document, read_description
+from deltos.domains.apis.description import read_description
+from deltos.domains.apis.document import Document
 from deltos.domains.apis.index import slug
 from deltos.domains.apis.model import Api
 from deltos.errors import BadArgument, NotFound, NothingToIndex, SourceError
@@ -199,7 +200,7 @@ def test_references_of_a_found_description_are_not_followed_without_a_network(ap
 def changes(apis: Apis, add: Add, old: dict[str, Any], new: dict[str, Any]) -> dict[str, tuple[str, tuple[str, ...]]]:
     api = add(old, "changing", "changing.json")
     Path(api.source).write_text(json.dumps(new))
-    (found,) = apis.indexer.refresh("changing")
+    (found,) = apis.indexer.refresh("changing").changes
     return {change.key: (change.what, change.breaking) for change in found.changes}
 
 
@@ -321,7 +322,7 @@ def test_a_folder_is_refreshed_api_by_api(apis: Apis, tmp_path: Path) -> None:
     apis.indexer.add(str(folder), "both")
     (folder / "b.yaml").write_text(minimal("B1", "2").replace("/a", "/b"))
     (folder / "c.yaml").write_text(minimal("C1"))
-    found = {each.api_name: [change.what for change in each.changes] for each in apis.indexer.refresh("both")}
+    found = {each.api_name: [change.what for change in each.changes] for each in apis.indexer.refresh("both").changes}
     assert found == {"both-a1": [], "both-b1": ["removed", "added"], "both-c1": ["added"]}
 
 

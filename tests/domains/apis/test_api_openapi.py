@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from deltos.domains.apis.description import Document, read_description
+from deltos.domains.apis.description import read_description
+from deltos.domains.apis.document import Document
 from deltos.domains.apis.endpoints import Filter, show_endpoints
 from deltos.domains.apis.model import Api, ApiDescription, Operation
 

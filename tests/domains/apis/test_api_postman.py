@@ -6,7 +6,8 @@ import json
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from deltos.domains.apis.description import Document, read_description
+from deltos.domains.apis.description import read_description
+from deltos.domains.apis.document import Document
 from deltos.domains.apis.endpoints import Filter, show_endpoints
 from deltos.domains.apis.model import Api, ApiDescription
 

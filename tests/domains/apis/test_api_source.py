@@ -14,12 +14,16 @@ import pytest
 from deltos.domains.apis.apis import Apis, open_apis
 from deltos.domains.apis.source import Fetched
 from deltos.errors import SourceError
-from deltos.store.apis import MIGRATIONS
+from deltos.guarded import GuardedParser
+from deltos.store.migrations import LIBRARY
 from deltos.store.sqlite import Database
+from deltos.store.stopped import StoppedStore
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
+
+    from deltos.isolated.process import Workers
 
 SPEC = "openapi: 3.0.0\ninfo: {title: Remote}\npaths:\n  /a: {$ref: 'paths/a.yaml'}\n  /b: {$ref: 'moved.yaml'}\n"
 SCHEMA = {
@@ -90,9 +94,10 @@ def server() -> Iterator[str]:
 
 
 @pytest.fixture
-def online(tmp_path: Path) -> Iterator[Apis]:
-    database = Database(tmp_path / "library.db", MIGRATIONS)
-    yield open_apis(database, network=_Loopback(), clock=lambda: 0.0)
+def online(tmp_path: Path, workers: Workers) -> Iterator[Apis]:
+    database = Database(tmp_path / "library.db", LIBRARY)
+    parser = GuardedParser(workers, StoppedStore(database, lambda: 0.0))
+    yield open_apis(database, network=_Loopback(), parser=parser, clock=lambda: 0.0)
     database.close()
 
 
@@ -129,5 +134,5 @@ def test_a_page_that_is_gone_is_an_error(online: Apis, server: str) -> None:
 def test_a_remote_description_is_refreshed(online: Apis, server: str, monkeypatch: pytest.MonkeyPatch) -> None:
     online.indexer.add(f"{server}/spec/openapi.yaml")
     monkeypatch.setitem(FILES, "/spec/openapi.yaml", SPEC.replace("  /a:", "  /c:"))
-    (changes,) = online.indexer.refresh("remote")
+    (changes,) = online.indexer.refresh("remote").changes
     assert [(change.key, change.what) for change in changes.changes] == [("GET /a", "removed"), ("GET /c", "added")]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import posixpath
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from deltos.domains.apis.detect import kind_of_tree, sniff
@@ -22,8 +22,8 @@ from deltos.fetch.files import MAX_DESCRIPTION_BYTES
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from deltos.domains.apis.document import Document
     from deltos.domains.apis.model import ApiDescription, Json
-    from deltos.domains.apis.refs import ReadDocument
 
 MAX_IMPORT_LEVELS = 8
 _NOT_SCHEMAS = (
@@ -38,18 +38,11 @@ _NOT_SCHEMAS = (
 _KNOWN = "OpenAPI, Swagger 2.0, AsyncAPI, GraphQL, Protocol Buffers and Postman collections are understood."
 
 
-@dataclass(frozen=True, slots=True)
-class Document:
-    """A root document: its bytes, what to cite it as, its file name and how to read its neighbours."""
+def read_description(document: Document, references: Iterable[str] | None = None) -> ApiDescription:
+    """Parse a document of any known kind; raises SourceError when it is none or cannot be read at all.
 
-    data: bytes
-    citation: str
-    name: str = ""
-    read: ReadDocument | None = None
-
-
-def read_description(document: Document) -> ApiDescription:
-    """Parse a document of any known kind; raises SourceError when it is none or cannot be read at all."""
+    `references` are those written in it, where somebody has looked for them already.
+    """
     data = document.data
     if len(data) > MAX_DESCRIPTION_BYTES:
         raise SourceError(
@@ -64,14 +57,14 @@ def read_description(document: Document) -> ApiDescription:
             case "protobuf":
                 return parse_protobuf(decode_text(data), lambda name: _read_import(document, name))
             case "tree":
-                return _read_tree(document)
+                return _read_tree(document, find_references(data) if references is None else references)
             case _:
                 raise SourceError("Not an API description", hint=_KNOWN)
     except RecursionError:
         raise SourceError("The description is nested too deeply to be read") from None
 
 
-def _read_tree(document: Document) -> ApiDescription:
+def _read_tree(document: Document, targets: Iterable[str]) -> ApiDescription:
     tree = load_tree(document.data)
     root = tree.value
     references = References(root, document.name, document.read)
@@ -88,7 +81,7 @@ def _read_tree(document: Document) -> ApiDescription:
             found = parse_postman(root)
         case _:
             raise SourceError("Not an API description", hint=_KNOWN)
-    fragments = collect_fragments(found, references, find_references(document.data))
+    fragments = collect_fragments(found, references, targets)
     return replace(found, fragments=fragments, warnings=(*tree.warnings, *found.warnings, *references.warnings()))
 
 
@@ -111,11 +104,18 @@ def collect_fragments(found: ApiDescription, references: References, targets: It
 
 def _read_import(document: Document, name: str) -> str | None:
     """An imported file, looked for beside the document and in the folders above it."""
-    if document.read is None or name.startswith("google/protobuf/"):
+    if document.read is None:
         return None
-    for level in range(MAX_IMPORT_LEVELS):
+    for path in import_paths(name):
         try:
-            return decode_text(document.read(posixpath.normpath("../" * level + name)))
+            return decode_text(document.read(path))
         except SourceError:
             continue
     return None
+
+
+def import_paths(name: str) -> tuple[str, ...]:
+    """Where an imported file may lie, as seen from the document, likeliest first; what protobuf brings is known."""
+    if name.startswith("google/protobuf/"):
+        return ()
+    return tuple(posixpath.normpath("../" * level + name) for level in range(MAX_IMPORT_LEVELS))

@@ -70,6 +70,11 @@ def sniff(data: bytes, *, lax: bool = True) -> Kind | Literal["tree"] | None:
     return None
 
 
+def kind_of(lax: bool, data: bytes) -> str:
+    """What the raw bytes look like; empty when they are no API description."""
+    return sniff(data, lax=lax) or ""
+
+
 def _first_statement(data: bytes) -> bytes:
     """Where a text begins, after blank lines and anyone's comments."""
     return data[_COMMENTS.match(data).end() :][:200]  # type: ignore[union-attr]

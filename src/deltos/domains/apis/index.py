@@ -2,30 +2,33 @@
 
 from __future__ import annotations
 
-import gc
+import logging
+import pickle
 import re
-from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field
 from itertools import chain
-from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from deltos.confinement import told
-from deltos.domains.apis.chunk import chunk_api, encode
-from deltos.domains.apis.description import Document, read_description
-from deltos.domains.apis.diff import Reading, compare
-from deltos.domains.apis.library import ApiLibrary, api_of, decode_operation, is_shown
-from deltos.domains.apis.model import Api, ApiChanges, ApiDescription
+from deltos.domains.apis.chunk import encode
+from deltos.domains.apis.library import ApiLibrary, api_of, is_shown
+from deltos.domains.apis.model import Api, ApiChanges
+from deltos.domains.apis.prepare import Prepared, RawDocument, StoredApi, changes_between, prepare
 from deltos.domains.apis.source import Fetched, fetched_document, find_documents, is_address
-from deltos.errors import BadArgument, SourceError
+from deltos.errors import BadArgument, DeltosError, ReadingStopped, SourceError
+from deltos.fetch.files import MAX_DESCRIPTION_BYTES
 from deltos.files import given_path
-from deltos.store.apis import ApiRow
+from deltos.store.apis import ApiRow, UnreadRow
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable, Sequence
+    from pathlib import Path
 
+    from deltos.domains.apis.document import Document, ReadDocument
+    from deltos.domains.apis.prepare import Neighbours, PreparedApi, Wanted
     from deltos.domains.apis.source import Network
+    from deltos.guarded import Parser
     from deltos.store.apis import ApiStore
 
 _SAYS_NOTHING = frozenset(
@@ -48,6 +51,12 @@ _SAYS_NOTHING = frozenset(
 _SUFFIXES = frozenset("yaml yml json graphql graphqls gql proto swagger openapi postman_collection".split())
 MAX_NAME_CHARACTERS = 60
 MAX_WARNINGS = 20
+MAX_ROUNDS = 40  # levels of references from document to document
+MOST_STOPPED = (
+    20  # documents that exceed their limits, each at the cost of many others: the source is hostile or broken
+)
+MAX_UNREAD = 100  # documents of a source that are remembered by name
+_log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,18 +76,102 @@ class AddReport:
 
 
 @dataclass(frozen=True, slots=True)
-class ReadDescription:
-    """A description together with the document it was read from."""
+class RefreshReport:
+    """What reading a source again gave."""
 
-    document: Document
-    description: ApiDescription
+    changes: tuple[ApiChanges, ...]
+    failures: tuple[Failure, ...] = ()
+
+
+@dataclass(slots=True)
+class _SourceReading:
+    """The documents of one source, read as far as they can be. `stopped` counts those that exceeded their limits."""
+
+    parser: Parser
+    apis: list[PreparedApi] = field(default_factory=list)
+    failures: list[Failure] = field(default_factory=list)
+    stopped: int = 0
+
+    @property
+    def is_given_up(self) -> bool:
+        """Whether so many documents exceeded their limits that no other is tried."""
+        return self.stopped >= MOST_STOPPED
+
+    def take(self, documents: Sequence[Document]) -> None:
+        """Read documents that belong together; where that fails, those that are to blame are left out."""
+        if not documents or self.is_given_up:
+            return
+        result = self._try(documents)
+        if isinstance(result, Prepared):
+            self.apis += result.apis
+            self.failures += [Failure(citation, reason) for citation, reason in result.failures]
+        elif len(documents) == 1:
+            self.blame(documents[0], result)
+        elif len(good := self._bearable(documents)) < len(documents):
+            self.take(good)
+        else:  # each is bearable, all together are not
+            self.failures += [Failure(document.citation, str(result)) for document in documents]
+
+    def _bearable(self, documents: Sequence[Document]) -> list[Document]:
+        """Those that can be read alone, up to where the source is given up."""
+        good: list[Document] = []
+        for document in documents:
+            if self.is_given_up:
+                break
+            result = self._try([document])
+            if isinstance(result, Prepared):
+                good.append(document)
+            else:
+                self.blame(document, result)
+        return good
+
+    def useful(self) -> list[PreparedApi]:
+        """The APIs that were read; those that only lend types to others do not count beside them."""
+        return [api for api in self.apis if not api.only_lends_types] or self.apis
+
+    def error(self, hint: str = "") -> SourceError:
+        """Why nothing could be read; it tells whether limits were exceeded."""
+        kind = ReadingStopped if self.stopped else SourceError
+        return kind(f"{self.failures[0].document}: {self.failures[0].reason}", hint=hint)
+
+    def blame(self, document: Document, error: SourceError) -> None:
+        """Name a document that could not be read."""
+        self.stopped += isinstance(error, ReadingStopped)
+        self.failures.append(Failure(document.citation, str(error)))
+
+    def _try(self, documents: Sequence[Document]) -> Prepared | SourceError:
+        """What came of the documents, or the error that kept all of them from being read."""
+        try:
+            return self._prepare(documents)
+        except ReadingStopped as exc:
+            return exc
+        except DeltosError:
+            raise  # not theirs: cancelled, or the store is full
+        except Exception as exc:  # noqa: BLE001 (one strange document must not take the others along)
+            _log.warning("Reading %s broke", documents[0].citation, exc_info=True)
+            return SourceError(f"It could not be understood ({type(exc).__name__}: {exc})")
+
+    def _prepare(self, documents: Sequence[Document]) -> Prepared:
+        """Parse and chunk documents in a child process, and read the neighbours that it asks for."""
+        raw = [RawDocument(each.data, each.citation, each.name, each.read is not None) for each in documents]
+        neighbours: Neighbours = {}
+        rounds = 1
+        while True:
+            others = (text for text in neighbours.values() if isinstance(text, bytes))
+            content = (*(each.data for each in documents), *others)
+            result = self.parser.run(prepare, raw, neighbours, rounds >= MAX_ROUNDS, content=content)
+            if isinstance(result, Prepared):
+                return result
+            is_more = _read_wanted(documents, result.wanted, neighbours)
+            rounds = rounds + 1 if is_more else MAX_ROUNDS
 
 
 class ApiIndexer:
     """Adds, refreshes and removes APIs."""
 
-    def __init__(self, store: ApiStore, *, network: Network | None, clock: Callable[[], float]) -> None:
+    def __init__(self, store: ApiStore, *, network: Network | None, parser: Parser, clock: Callable[[], float]) -> None:
         self._store = store
+        self._parser = parser
         self._network = network
         self._clock = clock
 
@@ -87,7 +180,7 @@ class ApiIndexer:
         location = location if is_address(location) else str(given_path(location).absolute())
         source_name = name.strip()
         self._refuse_taken(source_name, location)
-        documents = find_documents(location, network=self._network, root=root)
+        documents = find_documents(location, network=self._network, parser=self._parser, root=root)
         return self._add_documents(documents, location, source_name)
 
     def add_found(self, data: bytes, url: str, name: str = "") -> AddReport:
@@ -99,35 +192,40 @@ class ApiIndexer:
         return self._add_documents([fetched_document(Fetched(data, url), self._network)], url, source_name)
 
     def _add_documents(self, documents: Iterable[Document], location: str, source_name: str) -> AddReport:
-        readings, failures = _read(documents)
+        reading = self._read(documents)
+        readings = reading.useful()
         if not readings:
-            raise SourceError(f"{failures[0].document}: {failures[0].reason}")
+            raise reading.error()
+        self._record_unread(location, reading.failures)
         apis = []
-        for reading in readings:
-            api_name, warnings = self._choose_name(reading, source_name, location, alone=len(readings) == 1)
-            apis.append(self._store_reading(reading, api_name, source_name or api_name, location, warnings))
-        return AddReport(tuple(apis), tuple(failures))
+        for each in readings:
+            api_name, warnings = self._choose_name(each, source_name, location, alone=len(readings) == 1)
+            apis.append(self._store_reading(each, api_name, source_name or api_name, location, warnings))
+        return AddReport(tuple(apis), tuple(reading.failures))
 
-    def refresh(self, name: str, *, root: Path | None = None) -> list[ApiChanges]:
+    def refresh(self, name: str, *, root: Path | None = None) -> RefreshReport:
         """Read a source again, by its name or that of one of its APIs; tells what changed in each API."""
         rows = self._rows(name)
-        before = {row.name: self._stored_reading(row) for row in rows}
+        before = {row.name: self._stored(row) for row in rows}
         old_versions = {row.name: api_of(row).overview.version for row in rows}
         source, source_name = rows[0].source, rows[0].source_name
-        readings, failures = _read(find_documents(source, network=self._network, root=root))
+        documents = find_documents(source, network=self._network, parser=self._parser, root=root)
+        reading = self._read(documents)
+        readings = reading.useful()
+        self._record_unread(source, reading.failures)
         if not readings:
-            raise SourceError(f"{failures[0].document}: {failures[0].reason}", hint="The old index was kept.")
+            raise reading.error(hint="The old index was kept.")
         changes = []
-        for reading in readings:
-            api_name = self._known_name(reading, rows, alone=len(readings) == len(rows) == 1)
+        for each in readings:
+            api_name = self._known_name(each, rows, alone=len(readings) == len(rows) == 1)
             if not api_name:
-                api_name, _ = self._choose_name(reading, source_name, source, alone=False)
-            api = self._store_reading(reading, api_name, source_name, source, ())
+                api_name, _ = self._choose_name(each, source_name, source, alone=False)
+            api = self._store_reading(each, api_name, source_name, source, ())
             row = ApiLibrary(self._store).row(api_name)
             changes.append(
-                _changes(api, old_versions.get(api_name, ""), before.get(api_name), self._stored_reading(row))
+                self._changes(api, old_versions.get(api_name, ""), before.get(api_name, StoredApi()), self._stored(row))
             )
-        return changes
+        return RefreshReport(tuple(changes), tuple(reading.failures))
 
     def remove(self, name: str) -> tuple[str, ...]:
         """Forget a source's APIs, or one API; tells the names of those that are gone."""
@@ -143,28 +241,49 @@ class ApiIndexer:
             return [exact]
         return [row for row in self._store.of_source(name.strip()) if is_shown(row)] or [library.row(name)]
 
+    def _read(self, documents: Iterable[Document]) -> _SourceReading:
+        """Every document that can be read, and why the others cannot. Protobuf files may be parts of one API."""
+        reading = _SourceReading(self._parser)
+        protobuf: list[Document] = []
+        for document in documents:
+            if document.problem:
+                reading.blame(document, document.problem)
+            elif document.kind == "protobuf":
+                protobuf.append(document)
+            else:
+                reading.take([document])
+            if reading.is_given_up:
+                break
+        reading.take(protobuf)
+        if reading.is_given_up:
+            reason = f"{MOST_STOPPED} documents could not be read within their limits; the rest was not tried."
+            reading.failures.append(Failure("further documents", reason))
+        return reading
+
+    def _record_unread(self, source: str, failures: Sequence[Failure]) -> None:
+        """Remember what is missing, so that lists of APIs say it."""
+        named = [UnreadRow(source, failure.document, failure.reason) for failure in failures[:MAX_UNREAD]]
+        if (more := len(failures) - MAX_UNREAD) > 0:
+            named.append(UnreadRow(source, "further documents", f"{more} more could not be read."))
+        self._store.replace_unread(source, named)
+
     def _store_reading(
-        self, reading: ReadDescription, name: str, source_name: str, source: str, warnings: Iterable[str]
+        self, reading: PreparedApi, name: str, source_name: str, source: str, warnings: Iterable[str]
     ) -> Api:
-        description = reading.description
-        webhooks = sum(operation.webhook for operation in description.operations)
         row = ApiRow(
             name=name,
             source_name=source_name,
             source=source,
-            citation=reading.document.citation,
-            overview=encode(description.overview),
-            operations=len(description.operations) - webhooks,
-            schemas=sum(not schema.message for schema in description.schemas),
-            webhooks=webhooks,
-            warnings=encode((*warnings, *description.warnings)[:MAX_WARNINGS]),
+            citation=reading.citation,
+            overview=encode(reading.overview),
+            operations=reading.operations,
+            schemas=reading.schemas,
+            webhooks=reading.webhooks,
+            warnings=encode(_named(warnings, reading.warnings)),
             indexed_at=self._clock(),
         )
-        try:
-            with _garbage_collection_paused():
-                self._store.replace(row, chunk_api(description))
-        except RecursionError:
-            raise SourceError(f"{reading.document.citation} is nested too deeply to be stored") from None
+        units = (unit for piece in reading.units for unit in pickle.loads(piece))  # noqa: S301 (from our own child)
+        self._store.replace(row, units)
         return api_of(row)
 
     def _refuse_taken(self, name: str, location: str) -> None:
@@ -176,94 +295,71 @@ class ApiIndexer:
             )
 
     def _choose_name(
-        self, reading: ReadDescription, source_name: str, location: str, *, alone: bool
+        self, reading: PreparedApi, source_name: str, location: str, *, alone: bool
     ) -> tuple[str, tuple[str, ...]]:
         """A name that no other API has; a warning when it is not the first choice."""
-        own = slug(reading.description.overview.title) or slug(_file_stem(reading.document))
+        own = slug(reading.overview.title) or slug(_file_stem(reading))
         wanted = source_name if source_name and alone else "-".join(filter(None, (source_name, own)))
-        version = slug(reading.description.overview.version)
+        version = slug(reading.overview.version)
         numbered = (f"{wanted}-{number}" for number in range(2, 1_000))
         for name in chain((wanted,), [f"{wanted}-{version}"] if version else (), numbered):
             taken = self._store.api(name)
-            if taken is None or (taken.source, taken.citation) == (location, reading.document.citation):
+            if taken is None or (taken.source, taken.citation) == (location, reading.citation):
                 warning = f"Another API is called '{wanted}'; this one was named '{name}'."
                 return name, () if name == wanted else (warning,)
         raise BadArgument(f"Too many APIs are called '{wanted}'", hint="Give this one a name.")
 
-    def _known_name(self, reading: ReadDescription, rows: list[ApiRow], *, alone: bool) -> str:
+    def _known_name(self, reading: PreparedApi, rows: list[ApiRow], *, alone: bool) -> str:
         for row in rows:
-            if alone or row.citation == reading.document.citation:
+            if alone or row.citation == reading.citation:
                 return row.name
         return ""
 
-    def _stored_reading(self, row: ApiRow) -> Reading:
-        bodies = dict(self._store.bodies(row.id))
+    def _stored(self, row: ApiRow) -> StoredApi:
         schemas = self._store.units(row.id, ("schema", "message", "fragment"))
-        return Reading(
-            operations={key: decode_operation(body) for key, body in bodies.items()},
-            encoded_operations=bodies,
-            encoded_schemas={unit.pointer: self._store.body(unit.id) for unit in schemas},
-            resolve=_warm(ApiLibrary(self._store).resolver(row.id), (unit.pointer for unit in schemas)),
+        return StoredApi(
+            tuple(self._store.bodies(row.id)), tuple((unit.pointer, self._store.body(unit.id)) for unit in schemas)
         )
 
-
-def _read(documents: Iterable[Document]) -> tuple[list[ReadDescription], list[Failure]]:
-    """Every document that can be read, and why the others cannot."""
-    readings: list[ReadDescription] = []
-    failures: list[Failure] = []
-    for document in documents:
+    def _changes(self, api: Api, old_version: str, old: StoredApi, new: StoredApi) -> ApiChanges:
+        content = (body for side in (old, new) for part in side for _, body in part)
         try:
-            with _garbage_collection_paused():
-                description = read_description(document)
-        except SourceError as exc:
-            failures.append(Failure(document.citation, str(exc)))
-            continue
-        readings.append(ReadDescription(replace(document, data=b""), description))
-    return _merge_packages(readings), failures
+            changes = self._parser.run(changes_between, old, new, content=content)
+        except ReadingStopped as exc:
+            note = f"It was read anew, but not compared with what was known: {exc}"
+            return ApiChanges(api.name, old_version, api.overview.version, (), note=note)
+        return ApiChanges(api.name, old_version, api.overview.version, *changes)
 
 
-def _warm(resolve: Callable[[str], object], targets: Iterable[str]) -> Callable[[str], object]:
-    """A resolver that has read everything before the store is written again."""
-    for target in targets:
-        resolve(target)
-    return resolve
+def _read_wanted(documents: Sequence[Document], wanted: Iterable[Wanted], neighbours: Neighbours) -> bool:
+    """Read what a child asked for, as far as all of it is bearable; False when nothing new came of it."""
+    before = len(neighbours)
+    room = MAX_DESCRIPTION_BYTES - sum(len(text) for text in neighbours.values() if isinstance(text, bytes))
+    for position, paths in wanted:
+        read = documents[position].read
+        for path in paths:
+            if (position, path) not in neighbours:
+                neighbours[position, path] = found = _neighbour(read, path, room)
+                room -= len(found) if isinstance(found, bytes) else 0
+            if isinstance(neighbours[position, path], bytes):
+                break
+    return len(neighbours) > before
 
 
-def _changes(api: Api, old_version: str, old: Reading | None, new: Reading) -> ApiChanges:
-    if old is None:
-        old = Reading({}, {}, {}, lambda _: None)
-    gained = [pointer for pointer in new.encoded_schemas if pointer not in old.encoded_schemas]
-    lost = [pointer for pointer in old.encoded_schemas if pointer not in new.encoded_schemas]
-    return ApiChanges(api.name, old_version, api.overview.version, compare(old, new), tuple(gained), tuple(lost))
+def _neighbour(read: ReadDocument | None, path: str, room: int) -> bytes | str:
+    """A document that another one refers to, or why it cannot be had."""
+    try:
+        data = read(path) if read else b""
+    except SourceError as exc:
+        return exc.message
+    return data if len(data) <= room else f"all together has more than {MAX_DESCRIPTION_BYTES:,} bytes"
 
 
-def _merge_packages(readings: list[ReadDescription]) -> list[ReadDescription]:
-    """Files of one protobuf package are one API; packages without services only lend types to those with."""
-    merged: dict[str, ReadDescription] = {}
-    for reading in readings:
-        overview = reading.description.overview
-        is_proto = overview.kind.startswith("Protocol")
-        key = f"proto {overview.title}" if is_proto else reading.document.citation
-        merged[key] = _joined(merged[key], reading) if key in merged else reading
-    useful = [
-        reading for key, reading in merged.items() if not key.startswith("proto ") or reading.description.operations
-    ]
-    return useful or list(merged.values())
-
-
-def _joined(first: ReadDescription, second: ReadDescription) -> ReadDescription:
-    one, two = first.description, second.description
-    schemas = {schema.pointer: schema for schema in (*one.schemas, *two.schemas)}
-    fragments = {pointer: value for pointer, value in (one.fragments | two.fragments).items() if pointer not in schemas}
-    description = ApiDescription(
-        one.overview,
-        tuple({operation.key: operation for operation in (*one.operations, *two.operations)}.values()),
-        tuple(schemas.values()),
-        fragments,
-        tuple(dict.fromkeys((*one.warnings, *two.warnings))) if not (one.operations or two.operations) else (),
-    )
-    folder = str(PurePosixPath(first.document.citation).parent)
-    return ReadDescription(replace(first.document, citation=folder), description)
+def _named(*warnings: Iterable[str]) -> list[str]:
+    """As many warnings as are kept, and how many there were beyond."""
+    every = list(chain(*warnings))
+    more = len(every) - MAX_WARNINGS
+    return every if more <= 0 else [*every[:MAX_WARNINGS], f"{more} more warnings were left out."]
 
 
 def slug(text: str) -> str:
@@ -273,21 +369,9 @@ def slug(text: str) -> str:
     return "-".join(telling)[:MAX_NAME_CHARACTERS].strip("-")
 
 
-def _file_stem(document: Document) -> str:
-    name = document.name or urlsplit(document.citation).hostname or document.citation
+def _file_stem(reading: PreparedApi) -> str:
+    name = reading.name or urlsplit(reading.citation).hostname or reading.citation
     end = len(name)
     while (dot := name.rfind(".", 0, end)) >= 0 and name[dot + 1 : end] in _SUFFIXES:
         end = dot
     return name[:end]
-
-
-@contextmanager
-def _garbage_collection_paused() -> Iterator[None]:
-    """Nothing here makes cycles, and walking a million fresh objects repeatedly doubles the cost."""
-    was_enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_enabled:
-            gc.enable()

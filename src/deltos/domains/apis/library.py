@@ -14,7 +14,7 @@ from deltos.errors import NotFound
 
 if TYPE_CHECKING:
     from deltos.domains.apis.outline import Resolve
-    from deltos.store.apis import ApiRow, ApiStore, UnitRow
+    from deltos.store.apis import ApiRow, ApiStore, UnitRow, UnreadRow
 
 NEAR_NAMES = 3
 
@@ -36,6 +36,10 @@ class ApiLibrary:
     def rows(self) -> list[ApiRow]:
         """All indexed APIs that this call may be shown, by name."""
         return [row for row in self.store.apis() if is_shown(row)]
+
+    def unread(self, source: str = "") -> list[UnreadRow]:
+        """What could not be read of one source, or of all that this call may be shown."""
+        return [row for row in self.store.unread() if is_shown(row) and source in ("", row.source)]
 
     def known(self, name: str) -> ApiRow | None:
         """The API of that exact name, if this call may be shown it."""
@@ -85,7 +89,7 @@ class ApiLibrary:
         return msgspec.json.decode(body) if body else None
 
 
-def is_shown(row: ApiRow) -> bool:
+def is_shown(row: ApiRow | UnreadRow) -> bool:
     """Whether this call may be shown an API: one that was read from files of a project is the project's."""
     return may_show(None if is_address(row.source) else Path(row.source))
 
@@ -108,11 +112,6 @@ def api_of(row: ApiRow) -> Api:
 def tags_of(unit: UnitRow) -> tuple[str, ...]:
     """The tags an operation was given."""
     return _decode_texts(unit.tags)
-
-
-def decode_operation(body: bytes) -> Operation:
-    """An operation from its stored form."""
-    return _decode_operation(body)
 
 
 def near_names(name: str, names: list[str]) -> list[str]:

@@ -168,3 +168,4 @@ class ApiChanges:
     changes: tuple[OperationChange, ...]
     schemas_added: tuple[str, ...] = ()
     schemas_removed: tuple[str, ...] = ()
+    note: str = ""

@@ -12,12 +12,10 @@ from deltos.domains.apis.tree import load_tree
 from deltos.errors import SourceError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
+    from deltos.domains.apis.document import ReadDocument
     from deltos.domains.apis.model import Json
-
-    ReadDocument = Callable[[str], bytes]
-    """Reads a document by its path relative to the root document; raises SourceError where it may not."""
 
 MAX_HOPS = 16
 MAX_DOCUMENTS = 1_000
@@ -96,6 +94,20 @@ class References:
             return None
         self.targets.extend(_rebase(value, path, self.root_name))
         return value
+
+
+def neighbour_of(target: str, path: str, root_name: str) -> str:
+    """The path, from the root document, of the other document that a reference in the one at `path` leads to.
+
+    Empty when it leads to the root document or to where nothing is read.
+    """
+    if not path and "#" in target and not target.partition("#")[0]:
+        return ""
+    if _FOREIGN.match(target):
+        return ""
+    whole = _absolute(target, path, posixpath.dirname(path), root_name) if path else target
+    file = whole.partition("#")[0]
+    return "" if not file or posixpath.normpath(file) == root_name else posixpath.normpath(unquote(file))
 
 
 def walk_pointer(document: Json, pointer: str) -> Json:

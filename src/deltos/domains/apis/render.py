@@ -282,6 +282,11 @@ def render_api(api: Api, tags: Sequence[str]) -> str:
     return "\n".join(lines)
 
 
+def render_unread(document: str, reason: str) -> str:
+    """A document that is not in the index, and why."""
+    return f"not read: {one_line(document, 120)}: {one_line(reason, 300)}"
+
+
 def render_overview(api: Api, groups: Sequence[tuple[str, int]]) -> str:
     """What an API is, where it lives and how it is divided."""
     overview = api.overview
@@ -302,6 +307,8 @@ def render_changes(changes: ApiChanges) -> str:
     """What a new reading of an API changed; what breaks callers is marked."""
     found = changes.changes
     versions = f"{changes.old_version} → {changes.new_version}" if changes.old_version != changes.new_version else ""
+    if changes.note:
+        return f"{changes.api_name} {versions}: {changes.note}".replace(" :", ":")
     if not (found or changes.schemas_added or changes.schemas_removed):
         return f"{changes.api_name} {versions}: no operation changed".replace("  ", " ").replace(" :", ":")
     counted = {what: sum(change.what == what for change in found) for what in ("added", "removed", "changed")}

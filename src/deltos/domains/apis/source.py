@@ -10,24 +10,32 @@ from typing import TYPE_CHECKING, Protocol
 from urllib.parse import urljoin, urlsplit
 
 from deltos.confinement import check_folder, told
-from deltos.domains.apis.description import Document
-from deltos.domains.apis.detect import sniff
+from deltos.domains.apis.detect import kind_of
+from deltos.domains.apis.document import Document
 from deltos.domains.apis.parse.graphql_introspection import INTROSPECTION_QUERY
-from deltos.errors import FileRefused, NotFound, NothingToIndex, SourceError
+from deltos.errors import FileRefused, NotFound, NothingToIndex, ReadingStopped, SourceError
 from deltos.fetch.address import require_web_address
 from deltos.fetch.files import MAX_DESCRIPTION_BYTES
-from deltos.files import FileTree, read_below
+from deltos.files import TOO_LARGE, FileTree, read_below
+from deltos.guarded import Task
+from deltos.isolated.wire import Reply
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from deltos.domains.apis.refs import ReadDocument
+    from deltos.domains.apis.document import ReadDocument
     from deltos.files import Entry
+    from deltos.guarded import Parser
 
-MAX_FILES = 50_000
+MAX_FILES = 50_000  # and folders, of one folder that was added
 _SKIPPED_FOLDERS = frozenset(("node_modules", "__pycache__", "venv", "site-packages", "target", "dist", "build"))
 _SHOWN_CHARACTERS = 200
+_FILES_TOGETHER = 64
+_BYTES_TOGETHER = 1_000_000
 _SDL_SUFFIXES = (".graphql", ".graphqls", ".gql")
+_TEXT_SUFFIXES = (*_SDL_SUFFIXES, ".json", ".yaml", ".yml", ".proto")
+_BINARY_HEAD_BYTES = 1_024
+_WIDE_MARKS = (b"\xff\xfe", b"\xfe\xff")  # UTF-16, which is full of zero bytes
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,21 +62,23 @@ def is_address(location: str) -> bool:
     return location.strip().lower().startswith(("http://", "https://"))
 
 
-def find_documents(location: str, *, network: Network | None, root: Path | None = None) -> Iterator[Document]:
+def find_documents(
+    location: str, *, network: Network | None, parser: Parser, root: Path | None = None
+) -> Iterator[Document]:
     """The root documents at a location. References may lead below `root`, by default its folder."""
     if is_address(location):
         if network is None:
             raise SourceError(
                 f"Cannot fetch {location}: no network is available here", hint="Give a local file instead."
             )
-        yield _fetch_document(location, network)
+        yield _fetch_document(location, network, parser)
         return
     if "://" in location or location.startswith("file:"):
         raise SourceError(f"Cannot read {location}", hint="Give a path, or an address that starts with http(s)://.")
     path = _real_path(location)
     boundary = path if root is None else root.resolve()
     if path.is_dir():
-        yield from _folder_documents(path, boundary)
+        yield from _folder_documents(path, boundary, parser)
     else:
         yield _file_document(path, boundary if root else path.parent)
 
@@ -93,32 +103,67 @@ def _file_document(path: Path, root: Path) -> Document:
     return Document(data, path.name, path.name, _neighbours(path, inside))
 
 
-def _folder_documents(folder: Path, root: Path) -> Iterator[Document]:
+def _folder_documents(folder: Path, root: Path, parser: Parser) -> Iterator[Document]:
     """Every description in a folder; files of one GraphQL schema count as one."""
     found = False
     schema_files: dict[Path, bytes] = {}
     with FileTree(folder) as tree:
-        for relative in _walk(tree):
+        walk = _Walk(tree)
+        for relative, data, reply in _recognised(walk, parser):
             path = folder / relative
-            try:
-                data = tree.read(relative, MAX_DESCRIPTION_BYTES)
-            except FileRefused:
-                continue
-            kind = sniff(data, lax=path.suffix in _SDL_SUFFIXES)
-            if kind == "graphql":
-                schema_files[path] = data
-            elif kind is not None:
+            if reply.error is not None:
                 found = True
-                yield Document(data, _cite(path, folder), path.name, _neighbours(path, root))
+                yield Document(b"", _cite(path, folder), path.name, problem=_problem(reply.error))
+            elif reply.value == "graphql":
+                schema_files[path] = data
+            elif reply.value:
+                found = True
+                yield Document(data, _cite(path, folder), path.name, _neighbours(path, root), reply.value)
     if schema_files:
         found = True
         only = next(iter(schema_files)) if len(schema_files) == 1 else folder
         yield Document(b"\n".join(schema_files.values()), _cite(only, folder), only.name)
     if not found:
+        among = f"among the first {MAX_FILES:,} files and folders of" if walk.is_cut else "in"
         raise NothingToIndex(
-            f"No API description was found in {told(str(folder))}",
+            f"No API description was found {among} {told(str(folder))}",
             hint="OpenAPI, Swagger, AsyncAPI, GraphQL, proto and Postman files are found by their content.",
         )
+    if walk.is_cut:
+        problem = f"It holds more than {MAX_FILES:,} files and folders; what comes after those was not looked at."
+        yield Document(b"", folder.name, problem=SourceError(problem))
+
+
+def _problem(error: Exception) -> SourceError:
+    if isinstance(error, SourceError):
+        return error
+    return SourceError(f"It could not be understood ({type(error).__name__}: {error})")
+
+
+def _recognised(walk: _Walk, parser: Parser) -> Iterator[tuple[str, bytes, Reply]]:
+    """Every file with what its bytes look like; many at a time are looked at in a child process."""
+    waiting: list[tuple[str, bytes]] = []
+    waiting_bytes = 0
+    for relative in walk.files():
+        try:
+            data = walk.tree.read(relative, MAX_DESCRIPTION_BYTES)
+        except FileRefused as refused:
+            if refused.reason == TOO_LARGE and relative.lower().endswith(_TEXT_SUFFIXES):
+                yield relative, b"", Reply(error=refused)
+            continue
+        if b"\x00" in data[:_BINARY_HEAD_BYTES] and not data.startswith(_WIDE_MARKS):
+            continue
+        waiting.append((relative, data))
+        waiting_bytes += len(data)
+        if len(waiting) >= _FILES_TOGETHER or waiting_bytes >= _BYTES_TOGETHER:
+            yield from _with_kinds(waiting, parser)
+            waiting, waiting_bytes = [], 0
+    yield from _with_kinds(waiting, parser)
+
+
+def _with_kinds(files: list[tuple[str, bytes]], parser: Parser) -> list[tuple[str, bytes, Reply]]:
+    tasks = [Task(kind_of, (relative.endswith(_SDL_SUFFIXES), data), (data,)) for relative, data in files]
+    return [(*file, reply) for file, reply in zip(files, parser.run_all(tasks), strict=True)]
 
 
 def _cite(path: Path, folder: Path) -> str:
@@ -126,23 +171,31 @@ def _cite(path: Path, folder: Path) -> str:
     return path.relative_to(folder.parent).as_posix()
 
 
-def _walk(tree: FileTree) -> Iterator[str]:
-    """The regular files below a folder, each before those in the folders beside it; links are not followed."""
-    pending, seen = [""], 0
-    while pending:
-        folder = pending.pop()
-        try:
-            entries = tree.entries(folder)
-        except FileRefused:
-            continue
-        prefix = f"{folder}/" if folder else ""
-        for entry in entries:
-            seen += 1
-            if seen > MAX_FILES:
-                return
-            if entry.is_file:
-                yield prefix + entry.name
-        pending += [prefix + entry.name for entry in reversed(entries) if _is_entered(entry)]
+@dataclass(slots=True)
+class _Walk:
+    """Goes through a folder; `is_cut` tells afterwards whether it held more than is looked at."""
+
+    tree: FileTree
+    is_cut: bool = False
+
+    def files(self) -> Iterator[str]:
+        """The regular files, each before those in the folders beside it; links are not followed."""
+        pending, seen = [""], 0
+        while pending:
+            folder = pending.pop()
+            try:
+                entries = self.tree.entries(folder)
+            except FileRefused:
+                continue
+            prefix = f"{folder}/" if folder else ""
+            for entry in entries:
+                seen += 1
+                if seen > MAX_FILES:
+                    self.is_cut = True
+                    return
+                if entry.is_file:
+                    yield prefix + entry.name
+            pending += [prefix + entry.name for entry in reversed(entries) if _is_entered(entry)]
 
 
 def _is_entered(entry: Entry) -> bool:
@@ -163,12 +216,14 @@ def _neighbours(path: Path, root: Path) -> ReadDocument:
     return read
 
 
-def _fetch_document(url: str, network: Network) -> Document:
+def _fetch_document(url: str, network: Network, parser: Parser) -> Document:
     require_web_address(url)
     try:
         fetched = network.get(url)
-        if not _may_be_graphql(url) or sniff(fetched.body, lax=False):
+        if not _may_be_graphql(url) or parser.run(kind_of, False, fetched.body, content=(fetched.body,)):
             return fetched_document(fetched, network)
+    except ReadingStopped:
+        raise
     except SourceError:
         if not _may_be_graphql(url):
             raise

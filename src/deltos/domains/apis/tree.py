@@ -99,14 +99,22 @@ def _merge_duplicate_paths(data: bytes, value: Json) -> tuple[Json, tuple[str, .
         return value, ()
     builder = _Duplicates()
     merged = json.loads(data, object_pairs_hook=builder.mapping)
-    return (merged, tuple(builder.warnings)) if builder.warnings else (value, ())
+    return (merged, builder.warnings()) if builder.keys else (value, ())
 
 
 class _Duplicates:
     """Mappings with a key given twice: the parts are merged, and the key is named in a warning."""
 
     def __init__(self) -> None:
-        self.warnings: list[str] = []
+        self.keys: list[str] = []
+
+    def warnings(self) -> tuple[str, ...]:
+        """The first such keys, and how many more there are."""
+        named = tuple(
+            f"'{key}' is given twice in one mapping; both were read." for key in self.keys[:MAX_DUPLICATES_NAMED]
+        )
+        more = len(self.keys) - len(named)
+        return (*named, f"{more} more keys are given twice; all were read.") if more else named
 
     def mapping(self, pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         """The pairs as one mapping."""
@@ -120,8 +128,7 @@ class _Duplicates:
 
     def replace(self, mapping: dict[str, Any], key: str, value: Any) -> None:
         """Put a second value under `key`: merged with the first where both are mappings."""
-        if len(self.warnings) < MAX_DUPLICATES_NAMED:
-            self.warnings.append(f"'{key}' is given twice in one mapping; both were read.")
+        self.keys.append(key)
         first = mapping[key]
         mapping[key] = {**first, **value} if isinstance(first, dict) and isinstance(value, dict) else value
 
@@ -200,7 +207,7 @@ class _YamlBuilder:
             else:
                 continue
             key = self.put(container, key, value)
-        return Tree(container[0] if container else None, tuple(self.duplicates.warnings))
+        return Tree(container[0] if container else None, self.duplicates.warnings())
 
     def put(self, container: Any, key: Any, value: Any) -> Any:
         """Add `value` to the open container; returns the key that now waits for its value, if any."""

@@ -13,7 +13,7 @@ from deltos.confinement import may_show, told
 from deltos.domains.docs.dependencies import direct_dependencies
 from deltos.domains.docs.model import FoundDescription, SourceStatus
 from deltos.domains.docs.source import understand
-from deltos.errors import BadArgument, DeltosError, NotFound, SourceError
+from deltos.errors import BadArgument, DeltosError, NotFound, ReadingStopped, SourceError
 from deltos.fetch.files import MAX_DESCRIPTION_BYTES, MAX_FILE_BYTES, read_file
 from deltos.globs import check_globs
 from deltos.store.docs import SourceRow
@@ -173,6 +173,8 @@ class Library:
         """Add a live endpoint; empty when it turns out to be an ordinary page."""
         try:
             return self._apis.add(description)
+        except ReadingStopped:
+            raise
         except SourceError:
             return ""
 

@@ -1,0 +1,319 @@
+"""Documents to what the store keeps of them: detect, parse, merge, chunk. Runs in a child process, which reads no file.
+
+Where a document refers to others that the child was not given, it names them; whoever asked reads them and asks again.
+Parsers are imported where they run: whoever has a child do the work needs none of them.
+"""
+
+from __future__ import annotations
+
+import gc
+import pickle
+import re
+from contextlib import contextmanager
+from dataclasses import replace
+from itertools import islice
+from pathlib import PurePosixPath
+from typing import TYPE_CHECKING, NamedTuple
+
+import msgspec
+
+from deltos.domains.apis.document import Document
+from deltos.domains.apis.model import ApiDescription, Operation
+from deltos.errors import SourceError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from deltos.domains.apis.diff import Reading
+    from deltos.domains.apis.document import ReadDocument
+    from deltos.domains.apis.model import Json, OperationChange, Overview
+
+_decode_operation = msgspec.json.Decoder(Operation).decode
+# So many units at a time are unpickled: other threads can go on in between.
+_UNITS_PER_PIECE = 200
+_IMPORT = re.compile(rb"""^[ \t]*import[ \t]+(?:public[ \t]+|weak[ \t]+)?["']([^"'\n]*)["']""", re.MULTILINE)
+
+
+class RawDocument(NamedTuple):
+    """A document as it came; `refers` tells whether others can be read for it."""
+
+    data: bytes
+    citation: str
+    name: str
+    refers: bool
+
+
+# By the position of a document and a path from it: what lies there, or why it cannot be read.
+Neighbours = dict[tuple[int, str], bytes | str]
+
+
+class Wanted(NamedTuple):
+    """Paths from one document, of which the first that can be read is meant."""
+
+    position: int
+    paths: tuple[str, ...]
+
+
+class Missing(NamedTuple):
+    """Other documents are needed first."""
+
+    wanted: tuple[Wanted, ...]
+
+
+class PreparedApi(NamedTuple):
+    """One API as the store keeps it; `units` are pickled lists of new units."""
+
+    citation: str
+    name: str
+    overview: Overview
+    operations: int
+    schemas: int
+    webhooks: int
+    warnings: tuple[str, ...]
+    units: tuple[bytes, ...]
+
+    @property
+    def only_lends_types(self) -> bool:
+        """Whether it is a protobuf package without services."""
+        return _is_protobuf(self.overview) and not self.operations
+
+
+class Failed(NamedTuple):
+    """A document that could not be read, and why."""
+
+    citation: str
+    reason: str
+
+
+class Prepared(NamedTuple):
+    """What came of some documents."""
+
+    apis: tuple[PreparedApi, ...]
+    failures: tuple[Failed, ...]
+
+
+class _ReadDescription(NamedTuple):
+    """A description together with the document it was read from."""
+
+    document: Document
+    description: ApiDescription
+
+
+def prepare(documents: Sequence[RawDocument], neighbours: Neighbours, is_last: bool) -> Prepared | Missing:
+    """Read documents that may be parts of one API; the last time nobody can be asked for neighbours any more."""
+    from deltos.domains.apis.description import read_description
+
+    references: dict[int, list[str]] = {}
+    wanted = tuple(_unread(documents, neighbours, references))
+    if wanted and not is_last:
+        return Missing(wanted)
+    with _garbage_collection_paused():
+        missing: list[Wanted] = []
+        readings: list[_ReadDescription] = []
+        failures: list[Failed] = []
+        for position, raw in enumerate(documents):
+            read = _reader(position, neighbours, missing) if raw.refers else None
+            document = Document(raw.data, raw.citation, raw.name, read)
+            try:
+                description = read_description(document, references.get(position))
+                readings.append(_ReadDescription(replace(document, data=b""), description))
+            except SourceError as exc:
+                failures.append(Failed(raw.citation, str(exc)))
+        if missing and not is_last:
+            return Missing(tuple(dict.fromkeys(missing)))
+        apis = [_prepared(reading, failures) for reading in _merge_packages(readings)]
+        return Prepared(tuple(api for api in apis if api), tuple(failures))
+
+
+def _prepared(reading: _ReadDescription, failures: list[Failed]) -> PreparedApi | None:
+    description = reading.description
+    webhooks = sum(operation.webhook for operation in description.operations)
+    try:
+        units = tuple(_pieces(description))
+    except RecursionError:
+        failures.append(Failed(reading.document.citation, "It is nested too deeply to be stored"))
+        return None
+    return PreparedApi(
+        citation=reading.document.citation,
+        name=reading.document.name,
+        overview=description.overview,
+        operations=len(description.operations) - webhooks,
+        schemas=sum(not schema.message for schema in description.schemas),
+        webhooks=webhooks,
+        warnings=description.warnings,
+        units=units,
+    )
+
+
+def _pieces(description: ApiDescription) -> Iterator[bytes]:
+    from deltos.domains.apis.chunk import chunk_api
+
+    units = iter(chunk_api(description))
+    while piece := list(islice(units, _UNITS_PER_PIECE)):
+        yield pickle.dumps(piece, pickle.HIGHEST_PROTOCOL)
+
+
+# ---------------------------------------------------------------------- neighbours
+
+
+def _unread(
+    documents: Sequence[RawDocument], neighbours: Neighbours, references: dict[int, list[str]]
+) -> Iterator[Wanted]:
+    """What the documents, and the neighbours read so far, plainly refer to and nobody has read yet.
+
+    Looks at the raw bytes: to parse everything once for each level of references would be slow. The references of the
+    documents themselves are left in `references`.
+    """
+    from deltos.domains.apis.refs import MAX_DOCUMENTS, find_references
+
+    for position, raw in enumerate(documents):
+        if not raw.refers:
+            continue
+        seen: set[str] = set()
+        pending = [("", raw.data)]
+        while pending:
+            path, data = pending.pop()
+            targets = find_references(data) if b"$ref" in data else []
+            references.setdefault(position, targets)
+            for paths in (*_referred(targets, path, raw.name), *_imported(data)):
+                if paths[0] in seen or len(seen) >= MAX_DOCUMENTS:
+                    continue
+                seen.add(paths[0])
+                known = [neighbours.get((position, one)) for one in paths]
+                found = next(((one, text) for one, text in zip(paths, known, strict=True) if _is_read(text)), None)
+                if found is not None and isinstance(found[1], bytes):
+                    pending.append((found[0], found[1]))
+                elif None in known:
+                    yield Wanted(position, paths)
+
+
+def _is_read(text: bytes | str | None) -> bool:
+    return isinstance(text, bytes)
+
+
+def _referred(targets: list[str], path: str, root_name: str) -> Iterator[tuple[str, ...]]:
+    """The other documents that references in the one at `path` lead to."""
+    from deltos.domains.apis.refs import neighbour_of
+
+    for target in targets:
+        if neighbour := neighbour_of(target, path, root_name):
+            yield (neighbour,)
+
+
+def _imported(data: bytes) -> Iterator[tuple[str, ...]]:
+    """The files that a protobuf file imports, each with its alternatives."""
+    from deltos.domains.apis.description import import_paths
+
+    if data.lstrip()[:1] not in (b"{", b"["):
+        for name in dict.fromkeys(_IMPORT.findall(data)):
+            if paths := import_paths(name.decode("utf-8", "replace")):
+                yield paths
+
+
+def _reader(position: int, neighbours: Neighbours, missing: list[Wanted]) -> ReadDocument:
+    def read(path: str) -> bytes:
+        found = neighbours.get((position, path))
+        if isinstance(found, bytes):
+            return found
+        if found is None:
+            missing.append(Wanted(position, (path,)))
+        raise SourceError(found or "not read")
+
+    return read
+
+
+# ---------------------------------------------------------------------- protobuf packages
+
+
+def _merge_packages(readings: Sequence[_ReadDescription]) -> list[_ReadDescription]:
+    """Files of one protobuf package are one API; packages without services only lend types to those with."""
+    merged: dict[str, _ReadDescription] = {}
+    for reading in readings:
+        overview = reading.description.overview
+        key = f"proto {overview.title}" if _is_protobuf(overview) else reading.document.citation
+        merged[key] = _joined(merged[key], reading) if key in merged else reading
+    useful = [
+        reading for key, reading in merged.items() if not key.startswith("proto ") or reading.description.operations
+    ]
+    return useful or list(merged.values())
+
+
+def _is_protobuf(overview: Overview) -> bool:
+    return overview.kind.startswith("Protocol")
+
+
+def _joined(first: _ReadDescription, second: _ReadDescription) -> _ReadDescription:
+    one, two = first.description, second.description
+    schemas = {schema.pointer: schema for schema in (*one.schemas, *two.schemas)}
+    fragments = {pointer: value for pointer, value in (one.fragments | two.fragments).items() if pointer not in schemas}
+    description = ApiDescription(
+        one.overview,
+        tuple({operation.key: operation for operation in (*one.operations, *two.operations)}.values()),
+        tuple(schemas.values()),
+        fragments,
+        tuple(dict.fromkeys((*one.warnings, *two.warnings))) if not (one.operations or two.operations) else (),
+    )
+    folder = str(PurePosixPath(first.document.citation).parent)
+    return _ReadDescription(replace(first.document, citation=folder), description)
+
+
+# ---------------------------------------------------------------------- what changed
+
+
+class StoredApi(NamedTuple):
+    """An API as the store has it: the bodies of its operations by key, and of its schemas by pointer."""
+
+    operations: tuple[tuple[str, bytes], ...] = ()
+    schemas: tuple[tuple[str, bytes], ...] = ()
+
+    def reading(self) -> Reading:
+        """The same, decoded as far as comparing needs it."""
+        from deltos.domains.apis.diff import Reading
+
+        bodies = dict(self.operations)
+        schemas: dict[str, bytes] = {}
+        for pointer, body in self.schemas:
+            schemas.setdefault(pointer, body)  # a reference means the first of several
+        known: dict[str, Json] = {}
+
+        def resolve(target: str) -> Json:
+            if target not in known:
+                body = schemas.get(target)
+                known[target] = None if body is None else msgspec.json.decode(body)
+            return known[target]
+
+        return Reading({key: _decode_operation(body) for key, body in bodies.items()}, bodies, schemas, resolve)
+
+
+class Changes(NamedTuple):
+    """What a new reading of an API changed."""
+
+    operations: tuple[OperationChange, ...]
+    schemas_added: tuple[str, ...]
+    schemas_removed: tuple[str, ...]
+
+
+def changes_between(old: StoredApi, new: StoredApi) -> Changes:
+    """Compare two stored readings."""
+    from deltos.domains.apis.diff import compare
+
+    before, after = old.reading(), new.reading()
+    gained = _without(after.encoded_schemas, before.encoded_schemas)
+    lost = _without(before.encoded_schemas, after.encoded_schemas)
+    return Changes(compare(before, after), gained, lost)
+
+
+def _without(schemas: Mapping[str, bytes], others: Mapping[str, bytes]) -> tuple[str, ...]:
+    return tuple(pointer for pointer in schemas if pointer not in others)
+
+
+@contextmanager
+def _garbage_collection_paused() -> Iterator[None]:
+    """Nothing here makes cycles, and walking a million fresh objects repeatedly doubles the cost."""
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()

@@ -1,0 +1,376 @@
+"""Descriptions are read in child processes within limits: what exceeds them is named, and left until it changes."""
+
+from __future__ import annotations
+
+from contextlib import closing
+from typing import TYPE_CHECKING
+
+import pytest
+from fuzz.here import Here
+
+from deltos.domains.apis.apis import Apis, open_apis
+from deltos.domains.apis.index import MAX_UNREAD, MAX_WARNINGS, MOST_STOPPED
+from deltos.domains.apis.prepare import Prepared, RawDocument, StoredApi, changes_between, prepare
+from deltos.domains.apis.source import MAX_FILES
+from deltos.domains.apis.tools import render_list
+from deltos.errors import NothingToIndex, ReadingStopped, SourceError
+from deltos.guarded import GuardedParser
+from deltos.store.apis import ApiStore, UnreadRow, glance_unread
+from deltos.store.migrations import LIBRARY
+from deltos.store.sqlite import Database
+from deltos.store.stopped import StoppedStore
+from tests.poison import PoisonedParser, short_limits
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from deltos.isolated.process import Workers
+
+DEEP = 100_000
+NOT_AGAIN = "It is not tried again until it changes."
+REASONS = {
+    "poison-loop": f"reading it took more than 1 s of CPU time. {NOT_AGAIN}",
+    "poison-devour": f"reading it took more than 600 MB of memory. {NOT_AGAIN}",
+    "poison-die": f"the parser crashed (SIGSEGV). {NOT_AGAIN}",
+    "poison-raise": "It could not be understood (RecursionError: too deep)",
+}
+
+
+def openapi(title: str, summary: str = "Find things") -> str:
+    return f"openapi: 3.0.0\ninfo: {{title: {title}}}\npaths: {{/a: {{get: {{summary: {summary}}}}}}}\n"
+
+
+def proto(package: str, message: str = "M") -> str:
+    return f'syntax = "proto3";\npackage {package};\nservice S {{ rpc Get({message}) returns ({message}); }}\n'
+
+
+def many_roots(number: int) -> str:
+    """A GraphQL schema of so many roots, each of which has so many fields: all pairs are operations."""
+    roots = "".join(f"r{index}: T\n" for index in range(number))
+    fields = "".join(f"f{index}: T\n" for index in range(number))
+    return f"schema {{\n{roots}}}\ntype T {{\n{fields}}}\n"
+
+
+def long_package(parts: int) -> str:
+    """A file whose types are looked for in a scope of so many parts, each as long as all before it."""
+    fields = "".join(f"X{index} f{index} = 1; " for index in range(20))
+    return f'syntax = "proto3";\npackage {"a." * parts}a;\nmessage M {{ {fields} }}\n'
+
+
+@pytest.fixture
+def parser(tmp_path: Path, workers: Workers) -> Iterator[PoisonedParser]:
+    with closing(Database(tmp_path / "home" / "library.db", LIBRARY)) as database:
+        parser = PoisonedParser(workers, StoppedStore(database, lambda: 0.0), limits=short_limits)
+        parser.log = tmp_path / "hostile.log"
+        yield parser
+
+
+@pytest.fixture
+def guarded(tmp_path: Path, parser: PoisonedParser) -> Iterator[Apis]:
+    with closing(Database(tmp_path / "home" / "library.db", LIBRARY)) as database:
+        yield open_apis(database, network=None, parser=parser, clock=lambda: 0.0)
+
+
+@pytest.fixture
+def shop(tmp_path: Path) -> Path:
+    folder = tmp_path / "shop"
+    folder.mkdir()
+    return folder
+
+
+def attempts(parser: PoisonedParser) -> int:
+    return len(parser.log.read_text().split()) if parser.log.exists() else 0
+
+
+def unread(apis: Apis) -> dict[str, str]:
+    return {row.document: row.reason for row in apis.library.unread()}
+
+
+@pytest.mark.parametrize("poison", REASONS)
+def test_a_description_that_exceeds_its_limits_is_named_and_not_tried_again_until_it_changes(
+    guarded: Apis, parser: PoisonedParser, shop: Path, poison: str
+) -> None:
+    (shop / "good.yaml").write_text(openapi("Good"))
+    (shop / "bad.yaml").write_text(openapi("Bad", poison))
+    report = guarded.indexer.add(str(shop), "shop")
+    assert [api.name for api in report.apis] == ["shop"]
+    assert unread(guarded) == {"shop/bad.yaml": REASONS[poison]}
+    tried = attempts(parser)
+    (failure,) = guarded.indexer.refresh("shop").failures
+    assert failure.document == "shop/bad.yaml"
+    if poison != "poison-raise":  # that costs nothing, and a parser that is mended meanwhile may read it
+        assert attempts(parser) == tried
+    assert "1 API; 1 document could not be read." in render_list(guarded.library, 5_000).text
+    assert f"- not read: shop/bad.yaml: {REASONS[poison]}" in render_list(guarded.library, 5_000).text
+    (shop / "bad.yaml").write_text(openapi("Bad", "Harmless"))
+    assert guarded.indexer.refresh("shop").failures == ()
+    assert unread(guarded) == {}
+    assert "could not be read" not in render_list(guarded.library, 5_000).text
+
+
+def test_a_description_that_a_parser_fails_over_is_refused_in_words(guarded: Apis, shop: Path) -> None:
+    (shop / "bad.yaml").write_text(openapi("Bad", "poison-raise"))
+    with pytest.raises(SourceError, match=r"bad\.yaml: It could not be understood \(RecursionError: too deep\)"):
+        guarded.indexer.add(str(shop / "bad.yaml"))
+
+
+def test_a_description_that_turns_hostile_keeps_its_old_index_and_is_named(
+    guarded: Apis, shop: Path, tmp_path: Path
+) -> None:
+    path = shop / "openapi.yaml"
+    path.write_text(openapi("Shop"))
+    guarded.indexer.add(str(path))
+    path.write_text(openapi("Shop", "poison-die"))
+    with pytest.raises(ReadingStopped, match=r"openapi\.yaml: the parser crashed .* The old index was kept"):
+        guarded.indexer.refresh("shop")
+    assert guarded.searcher.search("find things")
+    assert unread(guarded) == {"openapi.yaml": REASONS["poison-die"]}
+    assert glance_unread(tmp_path / "home" / "library.db") == [
+        UnreadRow(str(path), "openapi.yaml", REASONS["poison-die"])
+    ]
+    guarded.indexer.remove("shop")
+    assert unread(guarded) == {}
+
+
+def test_a_library_that_cannot_be_asked_names_nothing(tmp_path: Path) -> None:
+    assert glance_unread(tmp_path / "missing.db") == []
+
+
+def test_a_hostile_file_of_a_package_leaves_the_others_together(guarded: Apis, shop: Path) -> None:
+    (shop / "a.proto").write_text(proto("shop.v1"))
+    (shop / "b.proto").write_text('syntax = "proto3";\npackage shop.v1;\nmessage M { string poison_free = 1; }\n')
+    (shop / "c.proto").write_text(proto("shop.v1", "PoisonDie") + "// poison-die\n")
+    report = guarded.indexer.add(str(shop))
+    assert [(api.name, api.operation_count, api.schema_count) for api in report.apis] == [("shop.v1", 1, 1)]
+    assert unread(guarded) == {"shop/c.proto": REASONS["poison-die"]}
+
+
+def test_files_that_are_only_together_too_much_are_all_named(shop: Path, tmp_path: Path) -> None:
+    class AloneOnly(Here):
+        """Reads one description at a time."""
+
+        def run(self, function, *arguments, content):  # type: ignore[no-untyped-def]
+            if function is prepare and len(arguments[0]) > 1:
+                raise ReadingStopped("too much")
+            return super().run(function, *arguments, content=content)
+
+    for name in ("a", "b"):
+        (shop / f"{name}.proto").write_text(proto(f"shop.{name}"))
+    with closing(Database(tmp_path / "library.db", LIBRARY)) as database:
+        apis = open_apis(database, network=None, parser=AloneOnly(), clock=lambda: 0.0)
+        with pytest.raises(SourceError, match=r"a\.proto: too much"):
+            apis.indexer.add(str(shop))
+
+
+@pytest.mark.parametrize("suffix", ["yaml", "proto"])
+def test_a_source_of_many_such_descriptions_is_given_up(
+    guarded: Apis, parser: PoisonedParser, shop: Path, suffix: str
+) -> None:
+    (shop / "a.yaml").write_text(openapi("First"))
+    for number in range(MOST_STOPPED + 5):
+        text = openapi(f"Bad {number}", "poison-die") if suffix == "yaml" else f"{proto(f'a{number}')} // poison-die"
+        (shop / f"b{number:02}.{suffix}").write_text(text)
+    report = guarded.indexer.add(str(shop), "many")
+    assert [api.name for api in report.apis] == ["many"]
+    assert len(report.failures) == MOST_STOPPED + 1
+    assert report.failures[-1].reason == "20 documents could not be read within their limits; the rest was not tried."
+    assert attempts(parser) <= 3 * (MOST_STOPPED + 1)  # what dies in a used child is tried in a fresh one
+
+
+def test_of_very_many_unread_documents_the_first_are_named_and_the_others_counted(apis: Apis, shop: Path) -> None:
+    (shop / "good.yaml").write_text(openapi("Good"))
+    for number in range(MAX_UNREAD + 7):
+        (shop / f"{number:03}.json").write_text('{"openapi": "3.0.0", "paths": ')
+    apis.indexer.add(str(shop))
+    assert len(unread(apis)) == MAX_UNREAD + 1
+    assert unread(apis)["further documents"] == "7 more could not be read."
+
+
+def test_of_very_many_warnings_the_first_are_kept_and_the_others_counted(apis: Apis, shop: Path) -> None:
+    odd = "".join(f"  /a{number}: {{get: 1}}\n" for number in range(15))
+    twice = "".join(f"  /b{number}: {{get: {{}}}}\n  /b{number}: {{post: {{}}}}\n" for number in range(12))
+    (shop / "a.yaml").write_text(f"openapi: 3.0.0\ninfo: {{title: A}}\npaths:\n{odd}{twice}")
+    (api,) = apis.indexer.add(str(shop)).apis
+    assert api.warnings[10] == "2 more keys are given twice; all were read."
+    assert api.warnings[MAX_WARNINGS:] == ("6 more warnings were left out.",)
+
+
+# ---------------------------------------------------------------------- attacks on the parsers themselves
+
+REFUSED = {
+    "deep.json": '{"openapi": "3.0.0", "paths": ' + '{"a": ' * DEEP + "1" + "}" * DEEP + "}",
+    "lists.json": '{"openapi": "3.0.0", "paths": ' + "[" * DEEP + "]" * DEEP + "}",
+    "odd.json": '{"openapi": "3.0.0", "paths": NaN, "x": ' + "[" * DEEP + "]" * DEEP + "}",
+    "deep.yaml": "openapi: 3.0.0\npaths: " + "{a: " * DEEP + "1" + "}" * DEEP,
+    "lists.yaml": "openapi: 3.0.0\npaths: " + "[" * DEEP + "]" * DEEP,
+    "blocks.yaml": "openapi: 3.0.0\npaths:\n " + "- " * DEEP + "a",
+    "postman.json": '{"info": {"schema": "getpostman.com"}, "item": ' + '[{"item": ' * DEEP + "[]" + "}]" * DEEP + "}",
+    "introspected.json": '{"data": {"__schema": {"types": ' + '[{"ofType": ' * DEEP + "1" + "}]" * DEEP + "}}}",
+    "async.yaml": "asyncapi: 2.0.0\nchannels: " + "{a: " * DEEP + "1" + "}" * DEEP,
+    "aliases.yaml": "openapi: 3.0.0\na: &a0 [1, 1]\n"
+    + "".join(f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 9)}]\n" for n in range(1, 30)),
+    "merges.yaml": "openapi: 3.0.0\na: &a0 {k: 1}\n"
+    + "".join(f"a{n}: &a{n} {{x{n}: *a{n - 1}, y{n}: *a{n - 1}, <<: *a{n - 1}}}\n" for n in range(1, 60)),
+}
+STOPPED = {"roots.graphql": many_roots(3_000), "scopes.proto": long_package(100_000)}
+READ = {
+    "braces.proto": proto("a") + "message M {" * DEEP,
+    "closed.proto": proto("a") + "message M {" * DEEP + "}" * DEEP,
+    "oneofs.proto": proto("a") + "message M {" + "oneof o {" * DEEP + "}" * DEEP,
+    "options.proto": proto("a") + "option (x) = " + "{" * DEEP + "}" * DEEP + ";",
+    "lists.graphql": "type Query {\n  a(x: Int = "
+    + "[" * DEEP
+    + "]" * DEEP
+    + "): "
+    + "[" * DEEP
+    + "Int"
+    + "]" * DEEP
+    + "}",
+    "braces.graphql": "type Query { a: Int }\n" + "type A {" * DEEP,
+    "arguments.graphql": "type Query { a: Int }\ntype B { f" + "(a" * DEEP + ")" * DEEP + ": Int }",
+}
+
+
+@pytest.fixture
+def short(tmp_path: Path, workers: Workers) -> Iterator[Apis]:
+    with closing(Database(tmp_path / "short.db", LIBRARY)) as database:
+        parser = GuardedParser(workers, StoppedStore(database, lambda: 0.0), limits=short_limits)
+        yield open_apis(database, network=None, parser=parser, clock=lambda: 0.0)
+
+
+@pytest.fixture
+def roomy(tmp_path: Path, workers: Workers) -> Iterator[Apis]:
+    with closing(Database(tmp_path / "roomy.db", LIBRARY)) as database:
+        parser = GuardedParser(workers, StoppedStore(database, lambda: 0.0))
+        yield open_apis(database, network=None, parser=parser, clock=lambda: 0.0)
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_is_nested_or_repeated_too_deeply_is_refused_in_words(roomy: Apis, shop: Path, name: str) -> None:
+    (shop / name).write_text(REFUSED[name])
+    with pytest.raises(SourceError, match=r"nested too deeply|alias bomb"):
+        roomy.indexer.add(str(shop))
+
+
+@pytest.mark.parametrize("name", STOPPED)
+def test_a_small_description_that_takes_minutes_takes_no_longer_than_its_limit(
+    short: Apis, shop: Path, name: str
+) -> None:
+    (shop / name).write_text(STOPPED[name])
+    for _ in range(2):
+        with pytest.raises(ReadingStopped, match=rf"{name}: reading it took more than .* {NOT_AGAIN}"):
+            short.indexer.add(str(shop / name))
+
+
+@pytest.mark.parametrize("name", READ)
+def test_nesting_without_end_hides_nothing_that_comes_before_it(roomy: Apis, shop: Path, name: str) -> None:
+    (shop / name).write_text(READ[name])
+    (api,) = roomy.indexer.add(str(shop)).apis
+    assert api.operation_count == 1
+
+
+# ---------------------------------------------------------------------- folders
+
+
+def test_a_folder_of_too_many_files_says_so(apis: Apis, shop: Path) -> None:
+    (shop / "a.yaml").write_text(openapi("First"))
+    (shop / "z.yaml").write_text(openapi("Last"))
+    for number in range(MAX_FILES):  # links are counted and not read
+        (shop / f"link{number}").symlink_to("nowhere")
+    report = apis.indexer.add(str(shop))
+    assert [api.name for api in report.apis] == ["first"]
+    assert "more than 50,000 files and folders; what comes after those was not looked at" in unread(apis)["shop"]
+    (shop / "a.yaml").unlink()
+    (shop / "another").symlink_to("nowhere")
+    with pytest.raises(NothingToIndex, match="among the first 50,000 files and folders of"):
+        apis.indexer.add(str(shop))
+
+
+def test_a_description_of_a_folder_that_is_too_large_is_named(apis: Apis, shop: Path) -> None:
+    (shop / "a.yaml").write_text(openapi("Small"))
+    for name in ("large.json", "film.mp4"):
+        with (shop / name).open("wb") as file:
+            file.truncate(100_000_001)
+    apis.indexer.add(str(shop))
+    assert list(unread(apis)) == ["shop/large.json"]
+    assert "100,000,001 bytes" in unread(apis)["shop/large.json"]
+
+
+def test_binary_files_go_to_no_child_and_wide_characters_do(apis: Apis, shop: Path) -> None:
+    (shop / "a.bin").write_bytes(b"openapi: 3.0.0\n\x00")
+    (shop / "b.yaml").write_bytes(openapi("Wide").encode("utf-16"))
+    assert [api.name for api in apis.indexer.add(str(shop)).apis] == ["wide"]
+
+
+def test_a_folder_whose_files_cannot_be_looked_at_names_them(shop: Path, tmp_path: Path) -> None:
+    class Broken(Here):
+        """Tells no kind."""
+
+        def run_all(self, tasks):  # type: ignore[no-untyped-def]
+            return [reply._replace(error=ValueError("odd")) for reply in super().run_all(tasks)]
+
+    (shop / "a.yaml").write_text(openapi("A"))
+    with closing(Database(tmp_path / "library.db", LIBRARY)) as database:
+        apis = open_apis(database, network=None, parser=Broken(), clock=lambda: 0.0)
+        with pytest.raises(SourceError, match=r"a\.yaml: It could not be understood \(ValueError: odd\)"):
+            apis.indexer.add(str(shop))
+
+
+# ---------------------------------------------------------------------- what a child does
+
+
+def test_a_child_names_the_neighbours_that_it_needs() -> None:
+    document = RawDocument(b"openapi: 3.0.0\npaths: {/a: {$ref: 'paths/a.yaml'}}\n", "o.yaml", "o.yaml", refers=True)
+    missing = prepare([document], {}, False)
+    assert missing == ((((0, ("paths/a.yaml",)),)),)
+    neighbour = b"get: {summary: Found, responses: {'200': {$ref: '../b.yaml#/r'}}}\n"
+    missing = prepare([document], {(0, "paths/a.yaml"): neighbour}, False)
+    assert missing == ((((0, ("b.yaml",)),)),)
+    prepared = prepare([document], {(0, "paths/a.yaml"): neighbour, (0, "b.yaml"): "refused"}, True)
+    assert isinstance(prepared, Prepared)
+    (api,) = prepared.apis
+    assert (api.operations, api.warnings) == (1, ("1 outside references were not followed: b.yaml (refused).",))
+
+
+def test_references_to_a_thousand_levels_of_documents_end(apis: Apis, shop: Path) -> None:
+    for number in range(60):
+        (shop / f"{number}.yaml").write_text(f"get: {{summary: '{number}'}}\nx: {{$ref: '{number + 1}.yaml'}}\n")
+    (shop / "o.yaml").write_text("openapi: 3.0.0\ninfo: {title: Long}\npaths: {/a: {$ref: '0.yaml'}}\n")
+    (api,) = apis.indexer.add(str(shop / "o.yaml")).apis
+    assert api.operation_count == 1
+
+
+def test_a_comparison_that_takes_too_long_is_told_and_the_new_reading_kept(
+    guarded: Apis, parser: PoisonedParser, shop: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = shop / "openapi.yaml"
+    path.write_text(openapi("Shop"))
+    guarded.indexer.add(str(path))
+    path.write_text(openapi("Shop", "Look at wombats"))
+    original = PoisonedParser._changed
+
+    def changed(self: PoisonedParser, task):  # type: ignore[no-untyped-def]
+        marked = task._replace(content=(*task.content, b"poison-die")) if task.function is changes_between else task
+        return original(self, marked)
+
+    monkeypatch.setattr(PoisonedParser, "_changed", changed)
+    (found,) = guarded.indexer.refresh("shop").changes
+    assert found.note.startswith("It was read anew, but not compared with what was known: the parser crashed")
+    assert guarded.searcher.search("wombats")
+
+
+def test_two_stored_readings_are_compared() -> None:
+    old = StoredApi((("GET /a", b'{"method":"GET","path":"/a","pointer":"#"}'),), (("#/A", b"{}"), ("#/A", b"1")))
+    changes = changes_between(old, StoredApi((), (("#/B", b"{}"),)))
+    assert [change.what for change in changes.operations] == ["removed"]
+    assert (changes.schemas_added, changes.schemas_removed) == (("#/B",), ("#/A",))
+
+
+def test_what_could_not_be_read_is_stored_by_source(tmp_path: Path) -> None:
+    with closing(Database(tmp_path / "library.db", LIBRARY)) as database:
+        store = ApiStore(database)
+        store.replace_unread("/a", [UnreadRow("/a", "x", "1"), UnreadRow("/a", "y", "2")])
+        store.replace_unread("/b", [UnreadRow("/b", "x", "3")])
+        store.replace_unread("/a", [UnreadRow("/a", "y", "4")])
+        assert store.unread() == [("/a", "y", "4"), ("/b", "x", "3")]
