@@ -173,7 +173,7 @@ def _manifest(path: str) -> Callable[[Path], Run]:
 
 
 def _go_mod(_scratch: Path) -> Run:
-    from deltos.domains.graph.second_tier.manifest import MANIFEST_LANGUAGE, manifest_facts
+    from deltos.domains.graph.declared.manifest import MANIFEST_LANGUAGE, manifest_facts
 
     def run(data: bytes) -> None:
         Files().add("go.mod", MANIFEST_LANGUAGE, manifest_facts(data))

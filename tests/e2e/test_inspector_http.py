@@ -15,7 +15,9 @@ if TYPE_CHECKING:
 
 def test_the_inspector_drives_every_tool_over_http(tmp_path: Path) -> None:
     project = write_project(tmp_path / "project")
-    served = Served([sys.executable, "-P", "-m", "deltos", "mcp", str(project), "--http", "127.0.0.1:0"], tmp_path / "home")
+    served = Served(
+        [sys.executable, "-P", "-m", "deltos", "mcp", str(project), "--http", "127.0.0.1:0"], tmp_path / "home"
+    )
     try:
         Inspector(["--transport", "http", "--server-url", served.url], tmp_path).drive_every_tool(project)
         assert served.stop() == 0

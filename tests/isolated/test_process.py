@@ -146,7 +146,9 @@ def test_a_function_that_the_child_cannot_import_is_an_error_not_a_bad_item() ->
 def test_of_many_items_those_that_end_their_child_are_named_and_the_others_are_answered(workers: Workers) -> None:
     batches = [list(range(start, start + 6)) for start in range(0, 24, 6)]
     limits = Limits(cpu_seconds=1.0, memory_bytes=512 << 20)
-    replies = dict(pair for batch in workers.run_batches(tasks.one_of_many, (100,), batches, lambda _: limits) for pair in batch)
+    replies = dict(
+        pair for batch in workers.run_batches(tasks.one_of_many, (100,), batches, lambda _: limits) for pair in batch
+    )
     assert sorted(replies) == list(range(24))
     failed = {number: type(reply.error).__name__ for number, reply in replies.items() if reply.error}
     assert failed == {7: "ParserCrashed", 13: "TookTooLong", 14: "TookTooMuchMemory", 15: "KeyError"}
@@ -196,7 +198,11 @@ def test_an_idle_child_ends_after_a_while_and_another_one_is_started_when_needed
 
 def test_of_several_idle_children_one_stays() -> None:
     with closing(Workers(importable_from=(REPOSITORY,), idle_seconds=0.0)) as workers:
-        pids = {reply.value[3] for batch in workers.run_batches(tasks.surroundings, (), [[1], [2]], lambda _: PLENTY) for _, reply in batch}
+        pids = {
+            reply.value[3]
+            for batch in workers.run_batches(tasks.surroundings, (), [[1], [2]], lambda _: PLENTY)
+            for _, reply in batch
+        }
         kept = pid_of(workers)
         for pid in pids - {kept}:
             await_end(pid)

@@ -100,7 +100,10 @@ def test_a_link_is_replaced_by_its_label() -> None:
 
 def test_what_is_hidden_is_left_out() -> None:
     assert without_comments("a<!-- b -->c{/* d */}e{/* f <!-- g") == "ace{/* f "
-    assert without_hidden_elements("a<b hidden>c</B >d<i style='display : none'>e<b>f") == "ad<i style='display : none'>e<b>f"
+    assert (
+        without_hidden_elements("a<b hidden>c</B >d<i style='display : none'>e<b>f")
+        == "ad<i style='display : none'>e<b>f"
+    )
     assert without_tags("a<b>c<>d</b>e<f") == "ac<>de<f"
 
 

@@ -120,7 +120,9 @@ TEXTS = st.lists(st.text("abc", max_size=3), min_size=3, max_size=3)
 
 @given(PATTERNS, TEXTS, st.sampled_from(list(Use)))
 @settings(max_examples=300, deadline=None)
-def test_what_is_called_linear_takes_twice_the_steps_for_twice_the_text(pattern: str, parts: list[str], use: Use) -> None:
+def test_what_is_called_linear_takes_twice_the_steps_for_twice_the_text(
+    pattern: str, parts: list[str], use: Use
+) -> None:
     assume(prove(pattern, 0, use).linear)
     prefix, pump, suffix = parts
     assert growth(pattern, use, lambda characters: prefix + (pump * characters)[:characters] + suffix) < 3
@@ -174,7 +176,9 @@ def sources(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     package = tmp_path / "src" / "deltos_sample"
     package.mkdir(parents=True)
     (package / "__init__.py").touch()
-    (package / "other.py").write_text("import re\nSHARED = re.compile('a+b')\nUNUSED: re.Pattern[str] = re.compile('c')\n")
+    (package / "other.py").write_text(
+        "import re\nSHARED = re.compile('a+b')\nUNUSED: re.Pattern[str] = re.compile('c')\n"
+    )
     (package / "module.py").write_text(MODULE)
     monkeypatch.syspath_prepend(tmp_path / "src")
     return tmp_path / "src"
@@ -196,7 +200,9 @@ def test_every_use_of_a_pattern_is_found_however_it_is_written(sources: Path) ->
 def test_what_is_neither_proven_nor_listed_fails_with_its_place(sources: Path) -> None:
     uses = inventory(sources)
     found = problems(uses, [])
-    assert [text.split(":")[0] for text in found] == ["src/deltos_sample/module.py"] * 3 + ["src/deltos_sample/other.py"]
+    assert [text.split(":")[0] for text in found] == ["src/deltos_sample/module.py"] * 3 + [
+        "src/deltos_sample/other.py"
+    ]
     assert "module.py:7 (_AT_END): search is not proven linear" in found[0]
     assert "attack" in found[0]
 
@@ -205,7 +211,9 @@ def test_an_entry_of_the_list_needs_its_pattern(sources: Path) -> None:
     file = "src/deltos_sample/module.py"
     listed = [Exemption(file, where, "short") for where in ("_AT_END", "_LINES", "shown", "_GONE")]
     listed.append(Exemption("src/deltos_sample/other.py", "SHARED", "short"))
-    assert problems(inventory(sources), listed) == [f"linear_patterns.toml: nothing needs the entry for _GONE of {file}"]
+    assert problems(inventory(sources), listed) == [
+        f"linear_patterns.toml: nothing needs the entry for _GONE of {file}"
+    ]
 
 
 def test_patterns_put_together_at_run_time_are_proven_from_what_holds_them(sources: Path) -> None:

@@ -10,10 +10,10 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
+from deltos.domains.graph.declared.manifest import is_manifest, manifest_facts
 from deltos.domains.graph.definitions import DefinitionsOnly
 from deltos.domains.graph.languages import resolver_of
 from deltos.domains.graph.model import FileFacts, NamedSymbol, Resolution
-from deltos.domains.graph.second_tier.manifest import is_manifest, manifest_facts
 from deltos.languages.grammar import parse
 from deltos.languages.table import detect
 from deltos.workspace.indexer import ParsedFile

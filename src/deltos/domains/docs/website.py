@@ -41,9 +41,7 @@ _MOST_QUERIES_PER_PATH = 30
 _MOST_SITEMAPS = 50
 _RULES_PAUSE_SECONDS = 0.2
 GONE = frozenset((404, 410))
-_LLMS_PAGE = re.compile(
-    r"^# ++(?P<title>[^\n]+)\n++(?:Source|URL):\s*+(?P<url>https?://\S++)[ \t]*+$", re.MULTILINE
-)
+_LLMS_PAGE = re.compile(r"^# ++(?P<title>[^\n]+)\n++(?:Source|URL):\s*+(?P<url>https?://\S++)[ \t]*+$", re.MULTILINE)
 _SMALLEST_FULL_TEXT = 2_000
 _LLMS_FILES = ("/llms.txt", "/llms-full.txt")  # Markdown by convention, sent as plain text
 _SAME_PAGE = re.compile(r"(?:/index)?(?:\.html?|\.md)?/?$")

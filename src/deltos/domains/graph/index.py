@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from deltos.domains.graph.declared.manifest import MANIFEST_LANGUAGE, is_manifest, manifest_facts
 from deltos.domains.graph.facts import StoredFacts, encode
 from deltos.domains.graph.languages import DEFINITIONS_ONLY, FAMILIES, LOOKED_UP_BY_NAME, resolver_of
 from deltos.domains.graph.resolving import Session, Unresolved, garbage_collection_off, resolve_in_child
-from deltos.domains.graph.second_tier.manifest import MANIFEST_LANGUAGE, is_manifest, manifest_facts
 from deltos.store.graph import (
     APPEARED,
     INTERFACE_CHANGED,

@@ -37,10 +37,10 @@ def _typescript() -> Resolver:
 
 
 @cache
-def _second_tier() -> Resolver:
-    from deltos.domains.graph.second_tier.resolver import SecondTierResolver
+def _declared() -> Resolver:
+    from deltos.domains.graph.declared.resolver import DeclaredTypesResolver
 
-    return SecondTierResolver()
+    return DeclaredTypesResolver()
 
 
 LOOKED_UP_BY_NAME = frozenset("go java kotlin csharp rust c cpp php ruby".split())
@@ -48,7 +48,7 @@ LOOKED_UP_BY_NAME = frozenset("go java kotlin csharp rust c cpp php ruby".split(
 FAMILIES = (
     Family(frozenset({"python"}), _python),
     Family(frozenset({"typescript", "tsx", "javascript", "jsx", "json"}), _typescript),
-    Family(LOOKED_UP_BY_NAME, _second_tier),
+    Family(LOOKED_UP_BY_NAME, _declared),
 )
 DEFINITIONS_ONLY = DefinitionsOnly()
 

@@ -1,14 +1,14 @@
-"""Facts about a file of the second tier: what it imports, which names it uses how, and what its declarations say."""
+"""Facts about one file: what it imports, which names it uses how, and what its declarations say."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from deltos.domains.graph.declared.imports import ImportedName, read_import, read_package
+from deltos.domains.graph.declared.shapes import SHAPES, Shape
 from deltos.domains.graph.definitions import as_symbols
 from deltos.domains.graph.model import FileFacts, Symbol
-from deltos.domains.graph.second_tier.imports import ImportedName, read_import, read_package
-from deltos.domains.graph.second_tier.shapes import SHAPES, Shape
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

@@ -1,16 +1,16 @@
-"""All files of the second tier as resolution sees them: thin views of stored interfaces, read on demand."""
+"""All files of these languages as resolution sees them: thin views of stored interfaces, read on demand."""
 
 from __future__ import annotations
 
 from collections import defaultdict
 from typing import TYPE_CHECKING, Any
 
-from deltos.domains.graph.second_tier.imports import absolute_rust, crate_of, home_of
-from deltos.domains.graph.second_tier.shapes import FAMILIES, SHAPES
+from deltos.domains.graph.declared.imports import absolute_rust, crate_of, home_of
+from deltos.domains.graph.declared.shapes import FAMILIES, SHAPES
 
 if TYPE_CHECKING:
+    from deltos.domains.graph.declared.extract import Path
     from deltos.domains.graph.model import NamedSymbol, ProjectFacts
-    from deltos.domains.graph.second_tier.extract import Path
 
 
 class Unit:
@@ -43,7 +43,7 @@ Definition = tuple[str, str]
 
 
 class World:
-    """All files of the second tier, read on demand."""
+    """All files of these languages, read on demand."""
 
     def __init__(self, project: ProjectFacts) -> None:
         self.project = project
@@ -53,7 +53,7 @@ class World:
         self._by_file_name: dict[str, list[str]] | None = None
 
     def unit(self, path: str) -> Unit | None:
-        """The interface of a file; None when it is not of the second tier."""
+        """The interface of a file; None when it is not in one of these languages."""
         if path not in self._units:
             language = self.project.language(path)
             interface = self.project.interface(path) if language in SHAPES else None

@@ -1,4 +1,4 @@
-"""Import statements of the second tier, and where their names lead: packages, namespaces, modules, files."""
+"""Import statements, and where their names lead: packages, namespaces, modules, files."""
 
 from __future__ import annotations
 

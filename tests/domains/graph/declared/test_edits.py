@@ -1,4 +1,4 @@
-"""The second tier after edits: names are looked up anew wherever their definitions came, went or changed."""
+"""References by declarations after edits: names are looked up anew wherever their definitions came, went or changed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How each language of the second tier writes members, calls, bases and declarations: one table of node kinds."""
+"""How each language writes members, calls, bases and declarations: one table of node kinds."""
 
 from __future__ import annotations
 

@@ -1,22 +1,22 @@
-"""References of the second tier: a name means what its imports, its package and its enclosing type let it mean."""
+"""References by declarations: a name means what its imports, its package and its enclosing type let it mean."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from deltos.domains.graph.declared.extract import UNKNOWN, extract
+from deltos.domains.graph.declared.imports import included_file
+from deltos.domains.graph.declared.shapes import SHAPES
+from deltos.domains.graph.declared.visibility import Visibility
+from deltos.domains.graph.declared.world import Definition, World
 from deltos.domains.graph.model import Edge, Import, Resolution
-from deltos.domains.graph.second_tier.extract import UNKNOWN, extract
-from deltos.domains.graph.second_tier.imports import included_file
-from deltos.domains.graph.second_tier.shapes import SHAPES
-from deltos.domains.graph.second_tier.visibility import Visibility
-from deltos.domains.graph.second_tier.world import Definition, World
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator
 
+    from deltos.domains.graph.declared.extract import Path
+    from deltos.domains.graph.declared.world import Unit
     from deltos.domains.graph.model import EdgeKind, FileFacts, ProjectFacts
-    from deltos.domains.graph.second_tier.extract import Path
-    from deltos.domains.graph.second_tier.world import Unit
     from deltos.workspace.indexer import ParsedFile
 
 _DEEPEST = 8
@@ -24,7 +24,7 @@ _DEEPEST = 8
 _ROLES: dict[str, EdgeKind] = {"call": "call", "type": "type", "inherit": "inherit", "decorate": "decorate"}
 
 
-class SecondTierResolver:
+class DeclaredTypesResolver:
     """Go, Java, Kotlin, C#, Rust, C, C++, PHP and Ruby."""
 
     languages = frozenset(SHAPES)

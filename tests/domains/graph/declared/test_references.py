@@ -1,4 +1,4 @@
-"""What names mean in the languages of the second tier."""
+"""What names mean where imports and declared types are followed."""
 
 from __future__ import annotations
 

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from deltos.domains.graph.second_tier.extract import UNKNOWN
-from deltos.domains.graph.second_tier.imports import absolute_rust, crate_of, included_file
-from deltos.domains.graph.second_tier.shapes import SHAPES
-from deltos.domains.graph.second_tier.world import Definition, family_of
+from deltos.domains.graph.declared.extract import UNKNOWN
+from deltos.domains.graph.declared.imports import absolute_rust, crate_of, included_file
+from deltos.domains.graph.declared.shapes import SHAPES
+from deltos.domains.graph.declared.world import Definition, family_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from deltos.domains.graph.second_tier.extract import Path
-    from deltos.domains.graph.second_tier.world import Unit, World
+    from deltos.domains.graph.declared.extract import Path
+    from deltos.domains.graph.declared.world import Unit, World
 
 
 class Visibility:

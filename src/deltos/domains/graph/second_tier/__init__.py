@@ -1,1 +1,0 @@
-"""Languages of the second tier: definitions, imports, references through imports and through declared types."""
