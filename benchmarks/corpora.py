@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import argparse
 import hashlib
-import marshal
 import resource
 import sys
 import tempfile
@@ -33,6 +32,7 @@ from deltos.app import App
 from deltos.config import Config
 from deltos.domains.code.index import CodeIndexer
 from deltos.domains.graph.index import GraphFacts, GraphIndexer
+from deltos.domains.graph.languages import codec_of
 from deltos.files import FileTree
 from deltos.languages.grammar import self_test
 from deltos.workspace.admission import admit
@@ -136,9 +136,10 @@ def digest_of(facts: Any) -> str:
     """A short digest of extracted facts that does not depend on how objects are shared or compressed."""
     if isinstance(facts, GraphFacts):
         record = facts.facts
-        parts = [marshal.loads(zlib.decompress(piece)) for piece in (record.interface, record.body)]
+        codec = codec_of(record.language)
+        parts = [codec.interface(zlib.decompress(record.interface)), codec.body(zlib.decompress(record.body))]
         named = repr((facts.symbols, sorted(record.parts.items()))).encode("utf-8", "surrogatepass")
-        content = b"".join([marshal.dumps(part, 2) for part in parts]) + named
+        content = b"".join([codec.stable(part) for part in parts]) + named
     else:
         content = repr(facts).encode("utf-8", "surrogatepass")
     return hashlib.blake2b(content, digest_size=8).hexdigest()

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import hashlib
-import marshal
 import zlib
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
+from deltos.domains.graph.languages import codec_of
 from deltos.domains.graph.model import FileFacts, NamedSymbol
 from deltos.store.graph import FactRecord, PendingFacts, read_body, read_interface, symbols_named
 
@@ -16,29 +16,25 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
 
 _COMPRESSION_LEVEL = 1
-# Version 2 has no back references, which depend on how objects happen to be shared: equal values give equal bytes.
-_STABLE_MARSHAL_VERSION = 2
 _INTERFACES_KEPT = 20_000
 
 
 def encode(language: str, facts: FileFacts, *, announces_names: bool = False) -> FactRecord:
     """The facts of a file as the store keeps them."""
-    parts = {name: _digest(piece) for name, piece in facts.parts}
-    digest = _digest(sorted(parts.items()) if parts else facts.interface)
-    return FactRecord(language, digest, _packed(facts.interface), _packed(facts.body), parts, announces_names)
+    codec = codec_of(language)
+    parts = {name: _digest(codec.stable(piece)) for name, piece in facts.parts}
+    digest = _digest_of_all(parts) if parts else _digest(codec.stable(facts.interface))
+    interface, body = (zlib.compress(codec.encode(each), _COMPRESSION_LEVEL) for each in (facts.interface, facts.body))
+    return FactRecord(language, digest, interface, body, parts, announces_names)
 
 
-def _digest(value: Any) -> bytes:
-    return hashlib.blake2b(marshal.dumps(value, _STABLE_MARSHAL_VERSION), digest_size=8).digest()
+def _digest(data: bytes) -> bytes:
+    return hashlib.blake2b(data, digest_size=8).digest()
 
 
-def _packed(value: Any) -> bytes:
-    return zlib.compress(marshal.dumps(value), _COMPRESSION_LEVEL)
-
-
-def _unpacked(blob: bytes) -> Any:
-    # Our own index, readable and writable by its owner alone.
-    return marshal.loads(zlib.decompress(blob))  # noqa: S302
+def _digest_of_all(parts: Mapping[str, bytes]) -> bytes:
+    """Each digest has the same length, so that no name can take a part of one for its own."""
+    return _digest(b"".join([digest + name.encode() + b"\0" for name, digest in sorted(parts.items())]))
 
 
 class StoredFacts:
@@ -61,7 +57,10 @@ class StoredFacts:
         """The facts of one file; its symbols are left out, the store has them."""
         pending = self._pending.facts
         body = pending[path][1] if path in pending else read_body(self._connection, path)
-        return None if body is None else FileFacts((), self.interface(path), _unpacked(body))
+        if body is None:
+            return None
+        codec = codec_of(self.language(path))
+        return FileFacts((), self.interface(path), codec.body(zlib.decompress(body)))
 
     def language(self, path: str) -> str:
         """The language of one file; empty when it is not there."""
@@ -79,4 +78,4 @@ class StoredFacts:
         """The interface of one file alone."""
         pending = self._pending.facts
         blob = pending[path][0] if path in pending else read_interface(self._connection, path)
-        return None if blob is None else _unpacked(blob)
+        return None if blob is None else codec_of(self.language(path)).interface(zlib.decompress(blob))

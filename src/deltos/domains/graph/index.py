@@ -44,7 +44,7 @@ class GraphIndexer:
     """Implements `workspace.indexer.Indexer` for the code graph."""
 
     name = "graph"
-    version = 1
+    version = 2
 
     def extract(self, file: ParsedFile) -> GraphFacts:
         """Symbols and encoded facts of a file."""

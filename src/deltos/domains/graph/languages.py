@@ -7,10 +7,12 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from deltos.domains.graph.definitions import DefinitionsOnly
+from deltos.domains.graph.kernel.codec import MarshalCodec
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from deltos.domains.graph.kernel.codec import Codec
     from deltos.domains.graph.model import Resolver
 
 
@@ -57,3 +59,10 @@ DEFINITIONS_ONLY = DefinitionsOnly()
 def resolver_of(language: str) -> Resolver | None:
     """The resolver of a language; None where only definitions are known."""
     return next((family.resolver() for family in FAMILIES if language in family.languages), None)
+
+
+@cache
+def codec_of(language: str) -> Codec:
+    """How the facts of a language are written."""
+    resolver = resolver_of(language)
+    return MarshalCodec() if resolver is None else resolver.codec

@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
     from pathlib import Path
 
+    from deltos.domains.graph.kernel.codec import Codec
     from deltos.workspace.indexer import ParsedFile
 
 EdgeKind = Literal["import", "call", "inherit", "type", "decorate", "read", "write"]
@@ -58,7 +59,7 @@ class FileFacts:
     """What one file says by itself.
 
     `interface` is whatever other files' resolution may depend on (exports, signatures, types, bases: no line numbers);
-    `body` is the rest. Both are the resolver's own, made of plain tuples, strings and numbers (marshal must take them).
+    `body` is the rest. Both are the resolver's own, in a form that its codec takes.
     `parts` are the interface by name, where a resolver tells names apart: a change that only adds names concerns nobody
     but those who looked for them.
     """
@@ -141,6 +142,10 @@ class Resolver(Protocol):
     """One language family: facts out of a parsed file, then references out of all facts."""
 
     languages: frozenset[str]
+
+    @property
+    def codec(self) -> Codec:
+        """How its facts are written and read."""
 
     def extract(self, file: ParsedFile) -> FileFacts:
         """Facts about one file, independent of all others."""

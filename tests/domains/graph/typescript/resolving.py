@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import marshal
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -23,12 +22,11 @@ def extract(path: str, text: str) -> FileFacts:
     data = text.encode()
     language = detect(path)
     assert language is not None
-    facts = TypeScriptResolver().extract(ParsedFile(path, data, language, parse(language, data)))
-    return FileFacts(
-        facts.symbols,
-        marshal.loads(marshal.dumps(facts.interface)),
-        marshal.loads(marshal.dumps(facts.body)),
-    )
+    resolver = TypeScriptResolver()
+    facts = resolver.extract(ParsedFile(path, data, language, parse(language, data)))
+    codec = resolver.codec
+    interface, body = codec.encode(facts.interface), codec.encode(facts.body)
+    return FileFacts(facts.symbols, codec.interface(interface), codec.body(body))
 
 
 class Files:

@@ -9,6 +9,7 @@ from deltos.domains.graph.declared.imports import included_file
 from deltos.domains.graph.declared.shapes import SHAPES
 from deltos.domains.graph.declared.visibility import Visibility
 from deltos.domains.graph.declared.world import Definition, World
+from deltos.domains.graph.kernel.codec import MarshalCodec
 from deltos.domains.graph.model import Edge, Import, Resolution
 
 if TYPE_CHECKING:
@@ -28,6 +29,7 @@ class DeclaredTypesResolver:
     """Go, Java, Kotlin, C#, Rust, C, C++, PHP and Ruby."""
 
     languages = frozenset(SHAPES)
+    codec = MarshalCodec()
 
     def extract(self, file: ParsedFile) -> FileFacts:
         """Facts about one file, independent of all others."""

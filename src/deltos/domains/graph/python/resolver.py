@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 from typing import TYPE_CHECKING
 
+from deltos.domains.graph.kernel.codec import MarshalCodec
 from deltos.domains.graph.model import FileFacts, Resolution
 from deltos.domains.graph.python.extract import extract
 from deltos.domains.graph.python.flow import BodyEvaluator
@@ -26,6 +27,7 @@ class PythonResolver:
     """Facts and references of Python files."""
 
     languages = frozenset({"python"})
+    codec = MarshalCodec()
 
     def extract(self, file: ParsedFile) -> FileFacts:
         """Facts about one file, independent of all others."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from deltos.domains.graph.kernel.codec import MarshalCodec
 from deltos.domains.graph.model import FileFacts, Resolution
 from deltos.domains.graph.typescript.project.manifests import is_manifest, manifest_facts
 from deltos.domains.graph.typescript.project.program import Program
@@ -26,6 +27,7 @@ class TypeScriptResolver:
     """The `Resolver` of TypeScript and JavaScript files and of the manifests that steer them."""
 
     languages = frozenset(("typescript", "tsx", "javascript", "jsx", "json"))
+    codec = MarshalCodec()
 
     def extract(self, file: ParsedFile) -> FileFacts:
         """Facts about one file, independent of all others."""
