@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING
 import pytest
 
 from deltos.budget import MAX_ANSWER_CHARACTERS
+from deltos.server.workbench import MAX_RUNNING
 
 if TYPE_CHECKING:
+    from tests.server.conftest import StartClient
     from tests.server.raw import RawClient
 
 
@@ -142,4 +144,17 @@ def test_a_cut_answer_warns_in_the_log_of_clients_that_want_to_hear(client: RawC
 
 def test_a_line_of_fifty_megabytes_is_survived(client: RawClient) -> None:
     assert client.text("echo", text="x" * 50_000_000).startswith("showing the first")
+    assert client.request("ping")["result"] == {}
+
+
+def test_calls_that_are_given_up_but_never_end_do_not_pile_up(start_client: StartClient) -> None:
+    client = start_client()
+    client.initialize()
+    for _ in range(MAX_RUNNING):
+        given_up = client.start_call("never_end")
+        client.wait_for_log("never ending")
+        client.send("notifications/cancelled", {"requestId": given_up})
+    refused = client.call("never_end")
+    assert refused["isError"]
+    assert "gave up" in refused["content"][0]["text"]
     assert client.request("ping")["result"] == {}

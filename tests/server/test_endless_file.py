@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,11 +13,13 @@ import pytest
 
 from tests.repositories import make_repository, write_files
 from tests.server.hostile_server import ENDLESS
-from tests.server.raw import RawClient
+from tests.server.over_http.served import Served, rpc
+from tests.server.raw import PATIENCE_SECONDS, RawClient
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+SEARCHES = 20
 # By its name, so that children find its classes.
 SERVER = "import sys; from tests.server.hostile_server import serve; sys.exit(serve())"
 FILES: dict[str, str | bytes] = {"good.py": "def good_function():\n    return 1\n"}
@@ -70,6 +73,27 @@ def test_others_are_answered_while_a_file_is_read_for_ever_and_it_is_named_after
     assert "1 file could not be read by the graph: bad.py (reading it took more than" in graph
     errors = client.call("index_repository")["structuredContent"]["errors"]
     assert [error.partition(":")[0] for error in errors] == ["bad.py"]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there only the clock stops a child")
+def test_a_web_server_answers_twenty_searches_and_every_ping_while_a_file_is_read_for_ever(tmp_path: Path) -> None:
+    root = make_repository(tmp_path / "root", FILES)
+    server = Served([sys.executable, "-c", SERVER, str(root), "--http", "127.0.0.1:0"], tmp_path / "home")
+    session = server.open_session()
+    assert "good_function" in server.text("search_code", session, query="good_function")
+    write_files(root, BAD)
+    with ThreadPoolExecutor(SEARCHES + 1) as pool:
+        stuck = pool.submit(server.text, "search_code", session, query="bad_function")
+        server.wait_for_log("reading bad.py for ever")
+        sessions = [server.open_session() for _ in range(SEARCHES)]
+        searches = [pool.submit(server.text, "search_code", one, query="good_function") for one in sessions]
+        for _ in range(5):
+            assert server.request(path="/healthz").message == {"status": "ok"}
+            assert server.post(rpc("ping", request_id="ping"), session).message["result"] == {}
+        assert not stuck.done()
+        assert all("good.py" in search.result(PATIENCE_SECONDS) for search in searches)
+        assert "bad.py" in stuck.result(PATIENCE_SECONDS)
+    server.dismiss()
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="/proc")

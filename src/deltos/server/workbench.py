@@ -81,7 +81,7 @@ class Workbench:
     def attempt(self, work: Callable[[Toolbox], Answer], visitor: Visitor) -> Outcome:
         """What comes of some work with the toolbox, held to what `visitor` may reach."""
         if tuple(self._running.values()).count(visitor.name) >= MAX_RUNNING:
-            return _failure("calls that you gave up are still ending. Try again in a moment.")
+            return _failure("Too many calls that you gave up are still ending. Try again in a moment.")
         finished = threading.Event()
         self._running[finished] = visitor.name
         try:
