@@ -51,43 +51,55 @@ class Load:
 class Session:
     """One client: a connection that is kept open, and the session that it opened."""
 
-    def __init__(self, host: str, port: int) -> None:
+    def __init__(self, host: str, port: int, token: str = "") -> None:
         self._host, self._port = host, port
+        self._authorization = f"Authorization: Bearer {token}\r\n" if token else ""
         self._session_id = ""
         self._next_id = 0
 
-    async def open(self) -> None:
-        """Connect and shake hands."""
+    async def open(self) -> str:
+        """Connect and shake hands; empty when all is well, else what is wrong."""
         self._reader, self._writer = await asyncio.open_connection(self._host, self._port)
         client = {"name": "load", "version": "1"}
         params = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": client}
         headers, _ = await self._post({"method": "initialize", "params": params})
+        if headers["status"] != "200":
+            return f"initialize: status {headers['status']}"
         self._session_id = headers["mcp-session-id"]
         await self._post({"method": "notifications/initialized"}, notification=True)
+        return ""
 
-    async def search(self, query: str) -> str:
+    async def list_tools(self) -> str:
+        """Ask which tools there are; empty when all is well, else what is wrong."""
+        status, message = await self.ask("tools/list")
+        return "" if message.get("result", {}).get("tools") else f"tools/list: status {status}, no result"
+
+    async def search(self, query: str, tool: str = "search_code") -> str:
         """Search once; empty when all is well, else what is wrong."""
-        params = {"name": "search_code", "arguments": {"query": query, "limit": 5}}
-        headers, body = await self._post({"method": "tools/call", "params": params})
-        if headers["status"] != "200":
-            return f"status {headers['status']}"
-        found = re.findall(rb"^data: (.+?)\r?$", body, re.MULTILINE)
-        result: dict[str, Any] = json.loads(found[-1]).get("result", {}) if found else {}
-        return "" if result.get("structuredContent", {}).get("results") else "no result"
+        status, message = await self.ask("tools/call", {"name": tool, "arguments": {"query": query, "limit": 5}})
+        found = message.get("result", {}).get("structuredContent", {}).get("results")
+        return "" if found else f"{tool}: status {status}, no result"
 
     def close(self) -> None:
         """Hang up."""
         self._writer.close()
+
+    async def ask(self, method: str, params: dict[str, Any] | None = None) -> tuple[str, dict[str, Any]]:
+        """The status, and the JSON-RPC message that answers."""
+        headers, body = await self._post({"method": method, "params": params or {}})
+        found = re.findall(rb"^data: (.+?)\r?$", body, re.MULTILINE)
+        message: dict[str, Any] = json.loads(found[-1] if found else body or b"{}")
+        return headers["status"], message
 
     async def _post(self, message: dict[str, Any], *, notification: bool = False) -> tuple[dict[str, str], bytes]:
         if not notification:
             self._next_id += 1
             message["id"] = self._next_id
         body = json.dumps({"jsonrpc": "2.0", **message}).encode()
-        session = f"Mcp-Session-Id: {self._session_id}\r\n" if self._session_id else ""
+        own = self._authorization + (f"Mcp-Session-Id: {self._session_id}\r\n" if self._session_id else "")
         self._writer.write(
             f"POST /mcp HTTP/1.1\r\nHost: {self._host}:{self._port}\r\nContent-Type: application/json\r\n"
-            f"Accept: application/json, text/event-stream\r\n{session}Content-Length: {len(body)}\r\n\r\n".encode()
+            f"Accept: application/json, text/event-stream\r\n{own}Content-Length: {len(body)}\r\n\r\n".encode()
             + body
         )
         return await self._answer()
@@ -113,16 +125,16 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=60.0)
     parser.add_argument("--project", type=Path, default=Path(__file__).parents[1] / "src")
     given = parser.parse_args()
-    with TemporaryDirectory() as home, serving(given.project, home) as (process, host, port):
+    with TemporaryDirectory() as home, serving(given.project, home, "--toolsets", "code") as (process, host, port):
         load = asyncio.run(run(process.pid, host, port, given.sessions, given.seconds))
     show(load, given.sessions, given.seconds)
     sys.exit(1 if load.problems else 0)
 
 
 @contextmanager
-def serving(project: Path, home: str) -> Iterator[tuple[subprocess.Popen[str], str, int]]:
+def serving(project: Path, home: str, *options: str) -> Iterator[tuple[subprocess.Popen[str], str, int]]:
     """A server of its own; it must end well when it is told to."""
-    command = [sys.executable, "-P", "-m", "deltos", "mcp", str(project), "--http", "127.0.0.1:0", "--toolsets", "code"]
+    command = [sys.executable, "-P", "-m", "deltos", "mcp", str(project), "--http", "127.0.0.1:0", *options]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env={**os.environ, "DELTOS_HOME": home})
     assert process.stdout
     found = re.search(r"http://([\d.]+):(\d+)/", process.stdout.readline())

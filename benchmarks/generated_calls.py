@@ -1,0 +1,245 @@
+"""Generated calls to a real server: odd values in every argument of every tool, and a token for one project that asks
+for another in every way it can name it. Counts improper answers, and those that tell what they should not."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import itertools
+import json
+import random
+import subprocess
+import sys
+import time
+from collections import Counter
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any
+
+from benchmarks.http_load import Session, serving
+from deltos.server.access import Level, Tokens
+from deltos.store.tokens import TokenStore
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    JsonObject = dict[str, Any]
+
+SESSIONS = 8
+PATIENCE_SECONDS = 120
+SECRET = "quokka-7141"  # what only the other project says; no call contains it
+MINE = {
+    "a.py": "def of_mine():\n    return 1\n",
+    "docs/guide.md": "# Guide\n\nShipping takes two days.\n",
+}
+THEIRS = {
+    "zed.py": f'def of_theirs():\n    """{SECRET}"""\n    return 2\n',
+    "docs/roadmap.md": f"# Roadmap\n\nThe zeppelin is called {SECRET}.\n",
+}
+TEXTS = (
+    "", " ", "\0", "a\0b", "\ud800", "é" * 5_000, "x" * 100_000, "-1", "1e999", "../..", "/", "~", "/dev/zero",
+    "/proc/self/environ", "file:///etc/passwd", "http://127.0.0.1:1/", "http://[::ffff:169.254.169.254]/",
+    "http://a@b:c/", "pypi:../x", "npm:" + "@" * 300, "(" * 5_000, "(a*)*b", "/(a|a)*$/", '"', "*" * 3_000,
+    "**/" * 500, "[" * 1_000, "code:", "doc:-1", "api:x:y", "'; DROP TABLE file; --", "\x1b[2J", "\u202egnp",
+    "NEAR(a b)", "a AND", "0" * 4_000, "2999-99-99", "of_mine", "a.py", "docs",
+)  # fmt: skip
+ODD: tuple[Any, ...] = (
+    None, True, 0, -1, 2**63, 10**400, 1e308, 0.5, [], {}, [[[]]], [""] * 2_000, {"a": {"b": None}}, [None, {"x": [1]}],
+)  # fmt: skip
+
+
+class Answers:
+    """What the calls came to."""
+
+    def __init__(self) -> None:
+        self.answered = 0
+        self.refused = 0
+        self.leaks = 0
+        self.improper: Counter[str] = Counter()
+        self.slowest_seconds = 0.0
+
+    def note(self, name: str, status: str, message: JsonObject, seconds: float) -> None:
+        """One answer."""
+        text = json.dumps(message, ensure_ascii=False)
+        self.slowest_seconds = max(self.slowest_seconds, seconds)
+        self.leaks += SECRET in text
+        if fault := fault_of(status, message, text):
+            self.improper[f"{name}: {fault}"] += 1
+        elif "result" in message and not message["result"].get("isError"):
+            self.answered += 1
+        else:
+            self.refused += 1
+
+
+def main() -> None:
+    """Run and print a table."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--calls", type=int, default=7_000)
+    given = parser.parse_args()
+    with TemporaryDirectory() as folder:
+        odd, confined, control = run(Path(folder), given.calls)
+    print("| calls | how many | answered | told what is wrong | improper | told of the other project | slowest s |")
+    print("|---|--:|--:|--:|--:|--:|--:|")
+    show("odd values in every argument", odd, "–")
+    show("of a token for another project", confined, str(confined.leaks))
+    show("the same, of a token for both", control, str(control.leaks))
+    faults = odd.improper + confined.improper + control.improper
+    for fault, count in faults.most_common():
+        print(f"- {count} × {fault}")
+    sys.exit(1 if faults or confined.leaks or not control.leaks else 0)
+
+
+def run(folder: Path, count: int) -> tuple[Answers, Answers, Answers]:
+    """All calls to one server: odd ones, prying ones, and these once more by somebody who may make them."""
+    served = folder / "served"
+    for name, files in (("mine", MINE), ("theirs", THEIRS)):
+        write_repository(served / name, files)
+    wide, narrow = tokens(folder / "home", served / "mine")
+    options = ("--require-token", "--root", str(served))
+    with serving(served / "mine", str(folder / "home"), *options) as (_, host, port):
+        tools = asyncio.run(listed(host, port, wide))
+        asyncio.run(prepare(host, port, wide, served))
+        confined = asyncio.run(ask_all(host, port, narrow, prying_calls(tools, served)))
+        control = asyncio.run(ask_all(host, port, wide, prying_calls(tools, served)))
+        odd = asyncio.run(ask_all(host, port, wide, odd_calls(tools, count)))
+    return odd, confined, control
+
+
+async def listed(host: str, port: int, token: str) -> list[JsonObject]:
+    """The tools of the server."""
+    session = await open_session(host, port, token)
+    _, message = await session.ask("tools/list")
+    tools: list[JsonObject] = message["result"]["tools"]
+    return tools
+
+
+async def prepare(host: str, port: int, token: str, served: Path) -> None:
+    """Let a caller who may do it index the other project, add its documentation, and remember something there."""
+    session = await open_session(host, port, token)
+    for name, arguments in (
+        ("set_working_directory", {"directory": str(served / "theirs")}),
+        ("index_repository", {}),
+        ("add_source", {"url": str(served / "theirs" / "docs"), "name": "roadmap"}),
+        ("remember", {"text": f"We call the zeppelin {SECRET} in zed.py"}),
+    ):
+        status, message = await session.ask("tools/call", {"name": name, "arguments": arguments})
+        assert status == "200", message
+        assert not message["result"].get("isError"), message
+    while "CRAWLING" in str(await session.ask("tools/call", {"name": "list_sources", "arguments": {}})):
+        pass
+
+
+async def open_session(host: str, port: int, token: str) -> Session:
+    """A session past its handshake."""
+    session = Session(host, port, token)
+    problem = await session.open()
+    assert not problem, problem
+    return session
+
+
+async def ask_all(host: str, port: int, token: str, calls: Iterator[tuple[str, JsonObject]]) -> Answers:
+    """Make all calls from a few sessions at once."""
+    answers = Answers()
+
+    async def work() -> None:
+        session = await open_session(host, port, token)
+        for name, arguments in calls:
+            started = time.monotonic()
+            try:
+                asked = session.ask("tools/call", {"name": name, "arguments": arguments})
+                status, message = await asyncio.wait_for(asked, PATIENCE_SECONDS)
+            except (OSError, EOFError, ValueError, TimeoutError) as error:
+                answers.improper[f"{name}: {type(error).__name__}"] += 1
+                session = await open_session(host, port, token)
+            else:
+                answers.note(name, status, message, time.monotonic() - started)
+
+    await asyncio.gather(*(work() for _ in range(SESSIONS)))
+    return answers
+
+
+def odd_calls(tools: list[JsonObject], count: int, seed: int = 3) -> Iterator[tuple[str, JsonObject]]:
+    """Calls with values that nobody would send, of the right type or not."""
+    chance = random.Random(seed)
+    for number in range(count):
+        tool = tools[number % len(tools)]
+        properties = tool["inputSchema"].get("properties", {})
+        required = tool["inputSchema"].get("required", ())
+        chosen = [name for name in properties if name in required or chance.random() < 0.5]
+        arguments = {name: chance.choice(ODD if chance.random() < 0.3 else TEXTS) for name in chosen}
+        if chance.random() < 0.05:
+            arguments[chance.choice(TEXTS)] = chance.choice(ODD)
+        yield tool["name"], arguments
+
+
+def prying_calls(tools: list[JsonObject], served: Path) -> Iterator[tuple[str, JsonObject]]:
+    """Calls that name the other project and what is in it, in every argument that takes text."""
+    ways = prying_texts(served)
+    for tool in tools:
+        schema = tool["inputSchema"]
+        for name, way in itertools.product(schema.get("properties", {}), ways):
+            others = {other: "zeppelin of_theirs" for other in schema.get("required", ()) if other != name}
+            yield tool["name"], {**others, name: [way] if schema["properties"][name].get("type") == "array" else way}
+
+
+def prying_texts(served: Path) -> list[str]:
+    """How one could name the other project, its files, definitions, documents and memories."""
+    theirs, relative = str(served / "theirs"), "../theirs"
+    folders = [theirs, relative, f"{served}/mine/../theirs", f"file://{theirs}", str(served), "..", "theirs"]
+    files = [f"{folder}/{name}" for folder in (theirs, relative) for name in ("zed.py", "docs/roadmap.md")]
+    ids = [f"code:{name}#of_theirs" for name in ("zed.py", f"{theirs}/zed.py", f"{relative}/zed.py")]
+    ids += ["doc:1", "doc:2", "mem:1", "memory:1", "roadmap", "1", "symbol:of_theirs"]
+    return [
+        *folders,
+        *files,
+        *ids,
+        "of_theirs",
+        "zeppelin",
+        "what is the zeppelin called",
+        "/zeppelin.*/",
+        '"zeppelin"',
+    ]
+
+
+def fault_of(status: str, message: JsonObject, text: str) -> str:
+    """What is wrong with an answer; empty when it is a proper one, be it good or bad news."""
+    if status not in ("200", "400"):
+        return f"status {status}"
+    if message.get("error", {}).get("code") == -32603:
+        return "an internal error of the protocol"
+    if "internal error" in text:
+        return "internal error"
+    return "" if "result" in message or "error" in message else "neither a result nor an error"
+
+
+def write_repository(root: Path, files: dict[str, str]) -> None:
+    """A committed repository."""
+    for name, text in files.items():
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        (root / name).write_text(text)
+    author = ("-c", "user.name=b", "-c", "user.email=b@example.org")
+    for words in (("init", "-q"), ("add", "-A"), (*author, "commit", "-qm", "first")):
+        subprocess.run(["git", "-C", str(root), *words], check=True)
+
+
+def tokens(home: Path, project: Path) -> tuple[str, str]:
+    """A token for everything, and one for a single project."""
+    store = TokenStore(home)
+    made = Tokens(store, time.time)
+    wide, narrow = (made.create("bench", Level.ADMIN, projects, 36_000)[1] for projects in ([], [str(project)]))
+    store.close()
+    return wide, narrow
+
+
+def show(calls: str, answers: Answers, leaks: str) -> None:
+    """Print a row."""
+    improper = answers.improper.total()
+    count = answers.answered + answers.refused + improper
+    print(
+        f"| {calls} | {count:,} | {answers.answered:,} | {answers.refused:,} | {improper} | {leaks} "
+        f"| {answers.slowest_seconds:.1f} |"
+    )
+
+
+if __name__ == "__main__":
+    main()

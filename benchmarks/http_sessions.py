@@ -1,0 +1,152 @@
+"""Hundreds of HTTP sessions that begin at once, and one token that tries to take them all: is everybody else served?"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import statistics
+import sys
+import time
+from collections import Counter
+from dataclasses import dataclass, field
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from benchmarks.http_load import QUERIES, Session, ask_ps, serving
+from deltos.server.access import Level, Tokens
+from deltos.store.tokens import TokenStore
+
+CONNECTIONS_OF_GREEDY = 32
+CALLERS = 20
+
+
+@dataclass(slots=True)
+class Served:
+    """What the sessions saw: how long each took from its first byte to its last answer, and what went wrong."""
+
+    seconds: list[float] = field(default_factory=list)
+    problems: Counter[str] = field(default_factory=Counter)
+    all_seconds: float = 0.0
+    cpu_seconds: float = 0.0
+
+
+class Taken:
+    """What the greedy caller got."""
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self.opened = 0
+        self.refused = 0
+        self.is_over = False
+        self.has_all = asyncio.Event()
+
+    def note(self, *, opened: bool) -> None:
+        """One more attempt."""
+        self.opened += opened
+        self.refused += not opened
+        if self.opened == self._most:
+            self.has_all.set()
+
+
+def main() -> None:
+    """Run and print a table."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--sessions", type=int, default=300)
+    parser.add_argument("--project", type=Path, default=Path(__file__).parents[1] / "src")
+    given = parser.parse_args()
+    print("| who | sessions at once | errors | seconds in all | server CPU ms each | p50 s | p95 s |")
+    print("|---|--:|--:|--:|--:|--:|--:|")
+    failed = crowd(given.project, given.sessions) + beside_a_greedy_token(given.project, given.sessions)
+    sys.exit(1 if failed else 0)
+
+
+def crowd(project: Path, count: int) -> int:
+    """All sessions of one caller at once; how many failed."""
+    with TemporaryDirectory() as home, serving(project, home) as (process, host, port):
+        served = asyncio.run(_crowd(process.pid, host, port, [""] * count))
+    show("one caller", served)
+    return served.problems.total()
+
+
+def beside_a_greedy_token(project: Path, most: int) -> int:
+    """Some sessions for other tokens, while one takes as many as it can get; how many of the others' failed."""
+    with TemporaryDirectory() as home:
+        greedy, *others = create_tokens(Path(home), 1 + CALLERS)
+        tokens = [others[number % CALLERS] for number in range(most // 3)]
+        with serving(project, home, "--require-token", "--max-sessions", str(most)) as (process, host, port):
+            served, taken = asyncio.run(_beside(process.pid, host, port, greedy, tokens, most))
+    show(f"{CALLERS} tokens beside a greedy one", served)
+    print(
+        f"\nThe greedy token opened {taken.opened:,} sessions of {most:,} there are, and was refused {taken.refused:,}."
+    )
+    return served.problems.total()
+
+
+async def _crowd(pid: int, host: str, port: int, tokens: list[str]) -> Served:
+    first = Session(host, port, tokens[0])
+    await first.open()
+    await first.search(QUERIES[0], "search")  # indexes the project
+    served = Served()
+    started, cpu_before = time.monotonic(), await ask_ps(pid, "cputimes")
+    await asyncio.gather(*(serve_one(host, port, token, n, served) for n, token in enumerate(tokens)))
+    served.all_seconds = time.monotonic() - started
+    served.cpu_seconds = await ask_ps(pid, "cputimes") - cpu_before
+    first.close()
+    return served
+
+
+async def _beside(pid: int, host: str, port: int, greedy: str, tokens: list[str], most: int) -> tuple[Served, Taken]:
+    taken = Taken(most)
+    takers = [asyncio.create_task(take_all(host, port, greedy, taken)) for _ in range(CONNECTIONS_OF_GREEDY)]
+    await taken.has_all.wait()
+    served = await _crowd(pid, host, port, tokens)
+    taken.is_over = True
+    await asyncio.gather(*takers)
+    return served, taken
+
+
+async def serve_one(host: str, port: int, token: str, number: int, served: Served) -> None:
+    """What a client does first: shake hands, list the tools, search."""
+    session = Session(host, port, token)
+    started = time.monotonic()
+    try:
+        query = QUERIES[number % len(QUERIES)]
+        problem = await session.open() or await session.list_tools() or await session.search(query, "search")
+    except (OSError, EOFError) as error:
+        problem = type(error).__name__
+    served.seconds.append(time.monotonic() - started)
+    if problem:
+        served.problems[problem] += 1
+
+
+async def take_all(host: str, port: int, token: str, taken: Taken) -> None:
+    """Open one session after the other and end none."""
+    while not taken.is_over:
+        session = Session(host, port, token)
+        taken.note(opened=not await session.open())
+        session.close()
+
+
+def create_tokens(home: Path, count: int) -> list[str]:
+    """Tokens of so many callers."""
+    store = TokenStore(home)
+    tokens = Tokens(store, time.time)
+    made = [tokens.create(f"caller {number}", Level.READ, [], 3_600)[1] for number in range(count)]
+    store.close()
+    return made
+
+
+def show(who: str, served: Served) -> None:
+    """Print a row."""
+    cuts, count = statistics.quantiles(served.seconds, n=100), len(served.seconds)
+    print(
+        f"| {who} | {count} | {served.problems.total()} | {served.all_seconds:.0f} "
+        f"| {served.cpu_seconds * 1000 / count:.0f} | {cuts[49]:.1f} | {cuts[94]:.1f} |",
+        flush=True,
+    )
+    for problem, times in served.problems.most_common():
+        print(f"- {times} × {problem}")
+
+
+if __name__ == "__main__":
+    main()

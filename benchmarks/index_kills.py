@@ -1,0 +1,92 @@
+"""Indexing that is killed again and again: is a file damaged, is the index in the end what it is without a kill?"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import random
+import shutil
+import sqlite3
+import subprocess
+import sys
+import time
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from deltos.store.sqlite import check_file
+
+# How SQLite lays out a word index depends on how it was written, not on what is in it.
+_LAYOUT = ("_data", "_idx", "_config", "_docsize")
+
+
+def main() -> None:
+    """Run and print a table."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--kills", type=int, default=50)
+    parser.add_argument("--project", type=Path, default=Path(__file__).parents[1] / "src")
+    given = parser.parse_args()
+    with TemporaryDirectory() as folder:
+        damaged, rounds, difference = run(Path(folder), given.project, given.kills)
+    print(
+        "| kills while indexing | index runs that came through | files damaged | differs from an undisturbed index in |"
+    )
+    print("|--:|--:|--:|---|")
+    print(f"| {given.kills} | {rounds} | {damaged} | {', '.join(difference) or 'nothing'} |")
+    sys.exit(1 if damaged or difference else 0)
+
+
+def run(folder: Path, project: Path, kills: int, seed: int = 11) -> tuple[int, int, list[str]]:
+    """How many files were damaged, how many runs came through, and the tables that differ in the end."""
+    chance, root, home = random.Random(seed), folder / "project", folder / "home"
+    shutil.copytree(project, root, ignore=shutil.ignore_patterns("__pycache__"))
+    sources = sorted(root.rglob("*.py"))
+    started = time.monotonic()
+    start(root, folder / "measured").wait()
+    whole_seconds = time.monotonic() - started
+    damaged = done = completed = 0
+    while done < kills:
+        for path in chance.sample(sources, 5):
+            path.write_text(path.read_text() + f"\n\ndef added_{done}() -> int:\n    return {done}\n")
+        indexing = start(root, home)
+        try:
+            indexing.wait(chance.uniform(0.1, 1.0) * whole_seconds)
+        except subprocess.TimeoutExpired:
+            indexing.kill()
+            indexing.wait()
+            done += 1
+            damaged += sum(bool(check_file(path)) for path in home.rglob("*.db"))
+        else:
+            completed += 1
+            shutil.rmtree(home)  # and from nothing once more
+    start(root, home).wait()
+    start(root, folder / "undisturbed").wait()
+    return damaged, completed, differing(contents(home), contents(folder / "undisturbed"))
+
+
+def start(root: Path, home: Path) -> subprocess.Popen[bytes]:
+    """An index run."""
+    command = [sys.executable, "-P", "-m", "deltos", "index", str(root)]
+    return subprocess.Popen(command, stdout=subprocess.DEVNULL, env={**os.environ, "DELTOS_HOME": str(home)})
+
+
+def contents(home: Path) -> dict[str, int]:
+    """How many rows each table of the project's index has."""
+    counts = {}
+    for path in home.rglob("*.db"):
+        connection = sqlite3.connect(path)
+        names = [name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
+        for name in names:
+            if not name.endswith(_LAYOUT) and not name.startswith("sqlite_"):
+                (count,) = connection.execute(f"SELECT count(*) FROM [{name}]").fetchone()
+                counts[f"{path.parent.name}/{name}"] = count
+        connection.close()
+    return counts
+
+
+def differing(one: dict[str, int], other: dict[str, int]) -> list[str]:
+    """The tables that do not have equally many rows."""
+    return sorted(name for name in one.keys() | other.keys() if one.get(name) != other.get(name))
+
+
+if __name__ == "__main__":
+    main()
