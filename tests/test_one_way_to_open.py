@@ -37,6 +37,7 @@ OWN = {
 STARTERS = {
     "isolated/launch.py": "Python, isolated",
     "isolated/process.py": "Python, isolated",
+    "server/deadline.py": "a fork of the server that waits and kills, nothing else",
     "workspace/git.py": "git",
 }
 
