@@ -61,6 +61,7 @@ def test_defaults_are_filled_in() -> None:
         ({"types": '["guide"]'}, "types", ["guide"]),
         ({"ids": "[1, 2]"}, "ids", ["1", "2"]),
         ({"ids": "[x, y]"}, "ids", ["[x", "y]"]),
+        ({"ids": "[" * 5_000}, "ids", ["[" * 5_000]),
         ({"kind": "class"}, "kind", "class"),
     ],
 )

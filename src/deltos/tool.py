@@ -257,11 +257,9 @@ def _split_list(text: str) -> list[str]:
     """The items of a list that was sent as one string: a JSON array or comma-separated words."""
     if text.lstrip().startswith("["):
         try:
-            items = json.loads(text)
-        except ValueError:
+            return [item if isinstance(item, str) else json.dumps(item) for item in json.loads(text)]
+        except (ValueError, RecursionError):
             pass
-        else:
-            return [item if isinstance(item, str) else json.dumps(item) for item in items]
     return [item.strip() for item in text.split(",") if item.strip()]
 
 

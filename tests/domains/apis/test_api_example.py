@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from deltos.domains.apis.example import example_call
+from deltos.domains.apis.example import example_call, typed
 from deltos.domains.apis.model import Content, Operation, Overview, Parameter, SecurityScheme
 
 if TYPE_CHECKING:
@@ -112,3 +112,8 @@ def test_nothing_in_a_description_can_run_in_the_shell(tmp_path: Path) -> None:
 
 def test_webhooks_have_no_call() -> None:
     assert words(webhook=True) == []
+
+
+def test_an_example_that_only_begins_like_a_list_stays_text() -> None:
+    nested = "[" * 5_000
+    assert typed(nested, {"type": "array"}) == nested

@@ -104,7 +104,7 @@ def typed(value: Json, schema: dict[str, Json]) -> Json:
         return is_true(value)
     try:
         return json.loads(value)
-    except ValueError:
+    except (ValueError, RecursionError):
         return value
 
 
