@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import marshal
+from functools import cached_property
 from typing import Any, Generic, Protocol, TypeVar
 
 import msgspec
@@ -54,9 +55,18 @@ class StructCodec(Generic[Interface, Body]):
     """Facts made of `msgspec.Struct`s: one type is every interface of a reader, another every body."""
 
     def __init__(self, interface: type[Interface], body: type[Body]) -> None:
-        self._interface = msgspec.msgpack.Decoder(interface)
-        self._body = msgspec.msgpack.Decoder(body)
+        self._types = (interface, body)
         self._encoder = msgspec.msgpack.Encoder()
+
+    # Made when first needed: decoders of many types of nodes take tens of milliseconds, and who indexes only encodes.
+
+    @cached_property
+    def _interface(self) -> msgspec.msgpack.Decoder[Interface]:
+        return msgspec.msgpack.Decoder(self._types[0])
+
+    @cached_property
+    def _body(self) -> msgspec.msgpack.Decoder[Body]:
+        return msgspec.msgpack.Decoder(self._types[1])
 
     def encode(self, value: object) -> bytes:
         """The value as MessagePack."""

@@ -5,19 +5,19 @@ from __future__ import annotations
 from abc import abstractmethod
 from typing import TYPE_CHECKING
 
-from deltos.domains.graph.python import ir
 from deltos.domains.graph.python.entities import ClassInfo, External, Instance, Scope, VariableInfo
-from deltos.domains.graph.python.evaluate import instances_of
+from deltos.domains.graph.python.evaluate import index_parts, instances_of
 from deltos.domains.graph.python.generics import substitute
 from deltos.domains.graph.python.known import known_generic
 from deltos.domains.graph.python.lookup import Lookup
+from deltos.domains.graph.python.nodes import Assigned, Attribute, Call, Index, Name, Operation, last_name
 from deltos.domains.graph.python.values import UNKNOWN, Types, TypeVariable, union
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from deltos.domains.graph.python.entities import Entity
-    from deltos.domains.graph.python.ir import Expression
+    from deltos.domains.graph.python.nodes import Expression
 
 
 class Annotations(Lookup):
@@ -49,11 +49,10 @@ class Annotations(Lookup):
         self.read(variable.module)
         found: list[Types] = []
         for binding in variable.bindings:
-            value = binding[1] if binding[0] == ir.BIND_VALUE else binding[2]
-            if _is_type_variable(value):
+            if _type_variable(binding.value) is not None:
                 return (TypeVariable(variable.path, variable.key),)
-            if value is not None and value[0] in (ir.NAME, ir.ATTR, ir.INDEX, ir.BINARY):
-                found.append(self.annotated(variable.scope, value))
+            if type(binding.value) in _ALIASES:
+                found.append(self.annotated(variable.scope, binding.value))
         return union(found)
 
     def bound_of(self, variable: TypeVariable) -> Types:
@@ -63,9 +62,10 @@ class Annotations(Lookup):
             return UNKNOWN
         found: list[Types] = []
         for binding in module.bindings.get(variable.key, ()):
-            if binding[0] == ir.BIND_VALUE and _is_type_variable(binding[1]):
-                found.extend(self.annotated(Scope(module), value) for name, value in binding[1][3] if name == "bound")
-                found.extend(self.annotated(Scope(module), value) for value in binding[1][2][1:])
+            call = _type_variable(binding.value) if type(binding) is Assigned else None
+            if call is not None:
+                found.extend(self.annotated(Scope(module), value) for name, value in call.keywords if name == "bound")
+                found.extend(self.annotated(Scope(module), value) for value in call.arguments[1:])
         return union(found)
 
     def parameterised(self, entities: Sequence[Entity], arguments: list[Types]) -> Types:
@@ -95,8 +95,8 @@ class Annotations(Lookup):
         own: dict[TypeVariable, None] = {}
         inherited: dict[TypeVariable, Types] = {}
         for base in info.bases:
-            is_generic = base is not None and base[0] == ir.INDEX
-            arguments = tuple([self.annotated(scope, part) for part in _index_parts(base)]) if is_generic else ()
+            parts = index_parts(base.index) if type(base) is Index else ()
+            arguments = tuple([self.annotated(scope, part) for part in parts])
             for types in arguments:
                 own.update(dict.fromkeys(value for value in types if isinstance(value, TypeVariable)))
             for parent in self.evaluated(scope, base):
@@ -109,12 +109,10 @@ class Annotations(Lookup):
         """What an annotation in an interface declares."""
 
 
-def _index_parts(node: Expression) -> tuple[Expression, ...]:
-    index = node[2] if node is not None else None
-    return index[1] if index is not None and index[0] == ir.TUPLE else (index,)
+_ALIASES = frozenset({Name, Attribute, Index, Operation})
+_TYPE_VARIABLES = frozenset({"TypeVar", "ParamSpec", "TypeVarTuple"})
 
 
-def _is_type_variable(value: Expression) -> bool:
-    if value is None or value[0] != ir.CALL or value[1] is None or value[1][0] not in (ir.NAME, ir.ATTR):
-        return False
-    return value[1][-1] in ("TypeVar", "ParamSpec", "TypeVarTuple")
+def _type_variable(value: Expression) -> Call | None:
+    """The call that makes a type variable; None for anything else."""
+    return value if type(value) is Call and last_name(value.function) in _TYPE_VARIABLES else None

@@ -2,13 +2,30 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from deltos.domains.graph.model import Edge
-from deltos.domains.graph.python import ir
 from deltos.domains.graph.python.entities import DEFINED, ClassInfo, Instance, ModuleInfo
 from deltos.domains.graph.python.evaluate import Evaluator, instances_of
 from deltos.domains.graph.python.frames import Frame
+from deltos.domains.graph.python.nodes import (
+    And,
+    Attribute,
+    Call,
+    Conditional,
+    DictDisplay,
+    ListDisplay,
+    Name,
+    Not,
+    Or,
+    QuotedType,
+    SetDisplay,
+    Several,
+    Starred,
+    TupleDisplay,
+    Walrus,
+    dotted,
+)
 from deltos.domains.graph.python.values import UNKNOWN, Known, SelfType, SuperOf, Types, either, union
 
 if TYPE_CHECKING:
@@ -17,7 +34,7 @@ if TYPE_CHECKING:
     from deltos.domains.graph.model import EdgeKind
     from deltos.domains.graph.python.entities import Entity
     from deltos.domains.graph.python.infer import Inference
-    from deltos.domains.graph.python.ir import Expression, Node
+    from deltos.domains.graph.python.nodes import Expression
     from deltos.domains.graph.python.values import Value
 
 
@@ -77,66 +94,71 @@ class BodyExpressions(Evaluator):
         if not self._quiet and not name.startswith("__"):
             self.edges.setdefault((line, self._source, "", name, kind), "unknown receiver")
 
-    def note_construction(self, info: ClassInfo, function: Node) -> None:
+    def note_construction(self, info: ClassInfo, function: Expression) -> None:
         """Calling a class calls its own `__init__` and `__new__`; which of several overloads, is not known."""
-        if function[0] != ir.NAME or function[2] != info.name:
+        if type(function) is not Name or function.name != info.name:
             return
         for name in ("__init__", "__new__"):
             constructors = self.inference.own_member(info, name) if name in info.bindings else ()
             if len(constructors) == 1:
-                self.note(function[1], name, constructors, "call")
+                self.note(function.line, name, constructors, "call")
 
-    def visit_arguments(self, node: Node) -> None:
+    def visit_arguments(self, node: Call) -> None:
         """Evaluate every argument once, for its references."""
-        for argument in node[2]:
+        for argument in node.arguments:
             self.visit(argument)
-        for _, argument in node[3]:
+        for _, argument in node.keywords:
             self.visit(argument)
 
     def visit(self, node: Expression) -> None:
         """Evaluate for references alone: what names and calls give is not worked out."""
         if node is None:
             return
-        match node[0]:
-            case ir.NAME:
-                if node[2] not in self.inner:
-                    self.note(node[1], node[2], self.lookup(node[2])[0], "read")
-            case ir.ATTR:
-                self._visit_attribute(node, "read")
-            case ir.CALL:
-                self._visit_call(node)
-            case ir.TUPLE | ir.LIST | ir.SET | ir.MANY:
-                for part in node[1]:
-                    self.visit(part)
-            case ir.DICT:
-                for part in (*node[1], *node[2]):
-                    self.visit(part)
-            case ir.STAR | ir.NOT:
-                self.visit(node[1])
-            case ir.TEXT:
-                self.annotate(node[1])
-            case _:
-                self.evaluate(node)
+        if type(node) is Name:
+            if node.name not in self.inner:
+                self.note(node.line, node.name, self.lookup(node.name)[0], "read")
+        elif type(node) is Attribute:
+            self._visit_attribute(node, "read")
+        elif type(node) is Call:
+            self._visit_call(node)
+        elif type(node) is TupleDisplay or type(node) is ListDisplay or type(node) is SetDisplay:
+            self._visit_all(node.items)
+        elif type(node) is Several:
+            self._visit_all(node.operands)
+        elif type(node) is DictDisplay:
+            self._visit_all((*node.keys, *node.values))
+        elif type(node) is Starred:
+            self.visit(node.value)
+        elif type(node) is Not:
+            self.visit(node.operand)
+        elif type(node) is QuotedType:
+            self.annotate(node.annotation)
+        else:
+            self.evaluate(node)
 
-    def _visit_attribute(self, node: Node, kind: EdgeKind) -> None:
-        line, name, found = node[1], node[3], False
-        for value in self.evaluate(node[2]):
+    def _visit_all(self, nodes: Sequence[Expression]) -> None:
+        for node in nodes:
+            self.visit(node)
+
+    def _visit_attribute(self, node: Attribute, kind: EdgeKind) -> None:
+        line, name, found = node.line, node.name, False
+        for value in self.evaluate(node.value):
             entities = self.inference.attribute_entities(value, name)
             if entities or type(value) is Known:
                 found = True
                 self.note(line, name, entities, kind)
-        if not found and node[2] is not None:
+        if not found and node.value is not None:
             self.note_unknown(line, name, kind)
 
-    def _visit_call(self, node: Node) -> None:
-        function = node[1]
-        if function is not None and function[0] == ir.NAME and function[2] not in self.inner:
-            entities, _ = self.lookup(function[2])
-            self.note(function[1], function[2], entities, "call")
+    def _visit_call(self, node: Call) -> None:
+        function = node.function
+        if type(function) is Name and function.name not in self.inner:
+            entities, _ = self.lookup(function.name)
+            self.note(function.line, function.name, entities, "call")
             for entity in entities:
                 if type(entity) is ClassInfo:
                     self.note_construction(entity, function)
-        elif function is not None and function[0] == ir.ATTR:
+        elif type(function) is Attribute:
             self._visit_attribute(function, "call")
         else:
             self.evaluate(function)
@@ -167,10 +189,10 @@ class BodyExpressions(Evaluator):
         declared = self.inference.returned(function)
         return union([value.arguments[1] for value in declared if type(value) is Known and value.name == "generator"])
 
-    def attribute_of(self, values: Types, node: Node, kind: EdgeKind) -> Types:
+    def attribute_of(self, values: Types, node: Attribute, kind: EdgeKind) -> Types:
         """An attribute, as narrowed by an assignment or test before."""
         types = super().attribute_of(values, node, kind)
-        if node[3] in self._frame.narrowed:
+        if node.name in self._frame.narrowed:
             path = dotted(node)
             if path and path in self._frame.environment:
                 return self._frame.environment[path]
@@ -185,11 +207,11 @@ class BodyExpressions(Evaluator):
 
     # --- what tests tell
 
-    def _both(self, node: Node) -> Types:
-        return self._in_turn(node[1], holds=True)
+    def _both(self, node: And) -> Types:
+        return self._in_turn(node.operands, holds=True)
 
-    def _either(self, node: Node) -> Types:
-        return self._in_turn(node[1], holds=False)
+    def _either(self, node: Or) -> Types:
+        return self._in_turn(node.operands, holds=False)
 
     def _in_turn(self, operands: Sequence[Expression], *, holds: bool) -> Types:
         """Operands of `and` and `or`: each is reached only when those before it held, or did not."""
@@ -203,17 +225,19 @@ class BodyExpressions(Evaluator):
         self._restore(before)
         return union(results)
 
-    def _choice(self, node: Node) -> Types:
-        self.visit(node[1])
+    def _choice(self, node: Conditional) -> Types:
+        self.visit(node.test)
         results: list[Types] = []
-        for branch, holds in ((node[2], True), (node[3], False)):
+        for branch, holds in ((node.then, True), (node.otherwise, False)):
             before: dict[str, Types | None] = {}
-            for path, types in self.narrowings(node[1], holds=holds):
+            for path, types in self.narrowings(node.test, holds=holds):
                 before.setdefault(path, self._frame.environment.get(path))
                 self.set_narrowed(path, types)
             results.append(self.evaluate(branch))
             self._restore(before)
         return either(*results)
+
+    handlers: ClassVar = {**Evaluator.handlers, And: _both, Or: _either, Conditional: _choice}
 
     def _restore(self, before: dict[str, Types | None]) -> None:
         """Undo narrowings that hold inside one expression only."""
@@ -237,15 +261,12 @@ class BodyExpressions(Evaluator):
 
     def narrowings(self, test: Expression, *, holds: bool) -> list[tuple[str, Types]]:
         """What a test tells about names when it holds, or when it does not."""
-        if test is None:
-            return []
-        opcode = test[0]
-        if opcode == ir.NOT:
-            return self.narrowings(test[1], holds=not holds)
-        if (opcode == ir.BOTH and holds) or (opcode == ir.EITHER and not holds):
-            return [found for operand in test[1] for found in self.narrowings(operand, holds=holds)]
-        if opcode == ir.CALL and test[1] is not None and test[1][0] == ir.NAME and len(test[2]) == 2:
-            return self._class_test(test[1][2], *test[2], holds=holds)
+        if type(test) is Not:
+            return self.narrowings(test.operand, holds=not holds)
+        if (type(test) is And and holds) or (type(test) is Or and not holds):
+            return [found for operand in test.operands for found in self.narrowings(operand, holds=holds)]
+        if type(test) is Call and type(test.function) is Name and len(test.arguments) == 2:
+            return self._class_test(test.function.name, *test.arguments, holds=holds)
         return []
 
     def _class_test(
@@ -260,8 +281,8 @@ class BodyExpressions(Evaluator):
         return [(path, found)] if found else []
 
     def _instance_test(self, value: Expression, classes: Expression, *, holds: bool) -> list[tuple[str, Types]]:
-        if value is not None and value[0] == ir.WALRUS:
-            value = (ir.NAME, value[1], value[2])
+        if type(value) is Walrus:
+            value = Name(value.line, value.name)
         path = dotted(value)
         if not path:
             return []
@@ -285,19 +306,6 @@ class BodyExpressions(Evaluator):
             Edge(line, source, path, key, kind, origin, certain=bool(path))
             for (line, source, path, key, kind), origin in sorted(self.edges.items())
         )
-
-
-def dotted(node: Expression) -> str:
-    """`self.field` for an expression that is a name with attributes; empty for anything else."""
-    if node is None:
-        return ""
-    if node[0] == ir.NAME:
-        name: str = node[2]
-        return name
-    if node[0] != ir.ATTR:
-        return ""
-    base = dotted(node[2])
-    return f"{base}.{node[3]}" if base else ""
 
 
 def first_of_each(entities: Sequence[Entity]) -> Sequence[Entity]:

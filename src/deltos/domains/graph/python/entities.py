@@ -3,20 +3,27 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from deltos.domains.graph.python.ir import ASSIGNMENTS
-from deltos.domains.graph.python.scopes import ASYNC, GENERATOR
+from deltos.domains.graph.python.nodes import Assigned, Declared
 
 if TYPE_CHECKING:
-    from deltos.domains.graph.python.ir import Expression, Node
+    from deltos.domains.graph.python.nodes import (
+        Assignment,
+        AttributeBinding,
+        Binding,
+        ClassInterface,
+        FunctionInterface,
+        ModuleInterface,
+    )
+    from deltos.domains.graph.python.values import Types
 
 
 class ModuleInfo:
     """A project file that can be imported."""
 
     __slots__ = (
-        "_raw",
+        "_interface",
         "bindings",
         "bit",
         "classes",
@@ -29,34 +36,34 @@ class ModuleInfo:
         "variables",
     )
 
-    def __init__(self, path: str, package: str, bit: int, interface: Any) -> None:
+    def __init__(self, path: str, package: str, bit: int, interface: ModuleInterface) -> None:
         self.path = path
         self.package = package
         self.bit = bit
         self.key = ""
-        self.bindings: dict[str, tuple[Node, ...]] = interface[0]
-        self.stars: tuple[tuple[str, int], ...] = interface[3]
-        self.exported: tuple[str, ...] | None = interface[4]
+        self.bindings = interface.bindings
+        self.stars = interface.stars
+        self.exported = interface.exported
         self.classes: dict[str, ClassInfo] = {}
         self.functions: dict[str, FunctionInfo] = {}
         self.variables: dict[str, VariableInfo] = {}
-        self._raw = interface
+        self._interface = interface
 
     def class_of(self, key: str) -> ClassInfo | None:
         """The class with a key; None when the key is no class."""
         found = self.classes.get(key)
-        if found is None and key in self._raw[1]:
-            found = self.classes[key] = ClassInfo(self, key, self._raw[1][key])
+        if found is None and key in self._interface.classes:
+            found = self.classes[key] = ClassInfo(self, key, self._interface.classes[key])
         return found
 
     def function_of(self, key: str) -> FunctionInfo | None:
         """The function with a key; None when the key is no function."""
         found = self.functions.get(key)
-        if found is None and key in self._raw[2]:
-            found = self.functions[key] = FunctionInfo(self, key, self._raw[2][key])
+        if found is None and key in self._interface.functions:
+            found = self.functions[key] = FunctionInfo(self, key, self._interface.functions[key])
         return found
 
-    def variable(self, name: str, bindings: tuple[Node, ...]) -> VariableInfo:
+    def variable(self, name: str, bindings: tuple[Assignment, ...]) -> VariableInfo:
         """The module-level variable of a name."""
         found = self.variables.get(name)
         if found is None:
@@ -80,15 +87,15 @@ class ClassInfo:
         "variables",
     )
 
-    def __init__(self, module: ModuleInfo, key: str, raw: Node) -> None:
+    def __init__(self, module: ModuleInfo, key: str, interface: ClassInterface) -> None:
         self.module = module
         self.key = key
-        self.name: str = raw[0]
-        self.decorators: tuple[Expression, ...] = raw[1]
-        self.bases: tuple[Expression, ...] = raw[2]
-        self.keywords: tuple[tuple[str, Expression], ...] = raw[3]
-        self.bindings: dict[str, tuple[Node, ...]] = raw[4]
-        self.attributes: dict[str, tuple[tuple[str, Node], ...]] = raw[5]
+        self.name = interface.name
+        self.decorators = interface.decorators
+        self.bases = interface.bases
+        self.keywords = interface.keywords
+        self.bindings = interface.bindings
+        self.attributes = interface.attributes
         self.variables: dict[str, VariableInfo] = {}
         self.instance = Instance(self)
 
@@ -110,7 +117,7 @@ class ClassInfo:
         found = self.variables.get(name)
         if found is None:
             key = f"{self.key}.{name}"
-            bindings = tuple([binding for binding in self.bindings.get(name, ()) if binding[0] in ASSIGNMENTS])
+            bindings = assignments(self.bindings.get(name, ()))
             found = self.variables[name] = VariableInfo(self.module, key, Scope(self.module, owner=self), bindings)
             found.assigned = self.attributes.get(name, ())
             found.owner = self
@@ -123,38 +130,28 @@ class FunctionInfo:
     `owner` is the class whose body it stands in, `enclosing` the function around it, whose names it sees.
     """
 
-    __slots__ = ("decorators", "enclosing", "flags", "key", "locals", "module", "name", "owner", "parameters",
-                 "returned",
-                 "returns", "yielded")  # fmt: skip
+    __slots__ = ("decorators", "enclosing", "is_async", "is_generator", "key", "locals", "module", "name", "owner",
+                 "parameters", "returned", "returns", "yielded")  # fmt: skip
 
-    def __init__(self, module: ModuleInfo, key: str, raw: Node) -> None:
+    def __init__(self, module: ModuleInfo, key: str, interface: FunctionInterface) -> None:
         self.module = module
         self.key = key
-        self.name: str = raw[0]
-        self.owner = module.class_of(raw[1]) if raw[1] else None
-        self.enclosing = module.function_of(raw[2]) if raw[2] else None
-        self.decorators: tuple[Expression, ...] = raw[3]
-        self.parameters: tuple[Node, ...] = raw[4]
-        self.returns: Expression = raw[5]
-        self.flags: int = raw[6]
-        self.returned: tuple[Expression, ...] = raw[7]
-        self.yielded: tuple[Node, ...] = raw[8]
-        self.locals: dict[str, tuple[Node, ...]] = raw[9]
+        self.name = interface.name
+        self.owner = module.class_of(interface.owner) if interface.owner else None
+        self.enclosing = module.function_of(interface.enclosing) if interface.enclosing else None
+        self.decorators = interface.decorators
+        self.parameters = interface.parameters
+        self.returns = interface.returns
+        self.is_async = interface.is_async
+        self.is_generator = interface.is_generator
+        self.returned = interface.returned
+        self.yielded = interface.yielded
+        self.locals = interface.local
 
     @property
     def path(self) -> str:
         """The file that defines it."""
         return self.module.path
-
-    @property
-    def is_async(self) -> bool:
-        """Whether calling it gives a coroutine or an asynchronous generator."""
-        return bool(self.flags & ASYNC)
-
-    @property
-    def is_generator(self) -> bool:
-        """Whether its body yields."""
-        return bool(self.flags & GENERATOR)
 
     def outer_scope(self) -> Scope:
         """Where its decorators, annotations and defaults are read."""
@@ -170,12 +167,12 @@ class VariableInfo:
 
     __slots__ = ("assigned", "bindings", "key", "module", "owner", "scope")
 
-    def __init__(self, module: ModuleInfo, key: str, scope: Scope, bindings: tuple[Node, ...]) -> None:
+    def __init__(self, module: ModuleInfo, key: str, scope: Scope, bindings: tuple[Assignment, ...]) -> None:
         self.module = module
         self.key = key
         self.scope = scope
         self.bindings = bindings
-        self.assigned: tuple[tuple[str, Node], ...] = ()
+        self.assigned: tuple[AttributeBinding, ...] = ()
         self.owner: ClassInfo | None = None
 
     @property
@@ -224,7 +221,7 @@ class Instance:
 
     __slots__ = ("arguments", "info")
 
-    def __init__(self, info: ClassInfo, arguments: tuple[Any, ...] = ()) -> None:
+    def __init__(self, info: ClassInfo, arguments: tuple[Types, ...] = ()) -> None:
         self.info = info
         self.arguments = arguments
 
@@ -233,6 +230,11 @@ class Instance:
 
     def __hash__(self) -> int:
         return hash((id(self.info), self.arguments))
+
+
+def assignments(bindings: tuple[Binding, ...]) -> tuple[Assignment, ...]:
+    """Those of the bindings that give a name a value."""
+    return tuple([binding for binding in bindings if type(binding) is Assigned or type(binding) is Declared])
 
 
 Defined = ModuleInfo | ClassInfo | FunctionInfo | VariableInfo

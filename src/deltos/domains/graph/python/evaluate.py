@@ -2,11 +2,40 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Never
 
-from deltos.domains.graph.python import ir
 from deltos.domains.graph.python.entities import ClassInfo, External, Instance
 from deltos.domains.graph.python.known import call_known, element_of, item_at
+from deltos.domains.graph.python.nodes import (
+    And,
+    Attribute,
+    Await,
+    Call,
+    Caught,
+    Comprehension,
+    Conditional,
+    DictDisplay,
+    Element,
+    Entered,
+    Index,
+    Lambda,
+    ListDisplay,
+    Name,
+    Not,
+    Operation,
+    Or,
+    QuotedType,
+    Rest,
+    SetDisplay,
+    Several,
+    Slice,
+    Starred,
+    TupleDisplay,
+    Unpacked,
+    Walrus,
+    Yield,
+    YieldFrom,
+)
 from deltos.domains.graph.python.values import UNKNOWN, Known, Partial, SelfType, SuperOf, Types, either, union
 
 if TYPE_CHECKING:
@@ -15,7 +44,7 @@ if TYPE_CHECKING:
     from deltos.domains.graph.model import EdgeKind
     from deltos.domains.graph.python.entities import Entity
     from deltos.domains.graph.python.infer import Inference
-    from deltos.domains.graph.python.ir import Expression, Node
+    from deltos.domains.graph.python.nodes import Expression, Expressions, Keywords
     from deltos.domains.graph.python.values import Value
 
 
@@ -24,9 +53,7 @@ class Arguments:
 
     __slots__ = ("_evaluator", "keywords", "nodes")
 
-    def __init__(
-        self, evaluator: Evaluator, nodes: tuple[Expression, ...], keywords: tuple[tuple[str, Expression], ...]
-    ) -> None:
+    def __init__(self, evaluator: Evaluator, nodes: Expressions, keywords: Keywords) -> None:
         self._evaluator = evaluator
         self.nodes = nodes
         self.keywords = keywords
@@ -47,29 +74,15 @@ class Arguments:
         return self._evaluator.annotate(self.nodes[index]) if index < len(self.nodes) else UNKNOWN
 
 
-_HANDLERS = (
-    "name", "attribute", "call", "index", "tuple", "list", "set", "dict", "comprehension", "either", "both", "choice",
-    "not", "binary", "await", "yield", "yield_from", "lambda", "walrus", "star", "many", "text", "item", "unpack",
-    "rest", "enter", "caught", "slice",
-)  # fmt: skip
-"""The method of each expression, in the order of the opcodes."""
-
-
 _SELF = frozenset({"typing.Self", "typing_extensions.Self"})
 
 
 class Evaluator:
     """Evaluates expressions of the intermediate form."""
 
-    _handlers: ClassVar[tuple[Callable[[Any, Node], Types], ...]]
-
     def __init__(self, inference: Inference) -> None:
         self.inference = inference
         self.inner: dict[str, Types] = {}
-
-    def __init_subclass__(cls) -> None:
-        """Lay the handlers out by opcode, once per class: evaluators are made by the thousand."""
-        cls._handlers = tuple([getattr(cls, f"_{name}") for name in _HANDLERS])
 
     # --- what a subclass decides
 
@@ -106,22 +119,22 @@ class Evaluator:
 
     def evaluate(self, node: Expression) -> Types:
         """Everything that an expression may be."""
-        return UNKNOWN if node is None else self._handlers[node[0]](self, node)
+        return UNKNOWN if node is None else self.handlers[type(node)](self, node)  # type: ignore[arg-type]
 
-    def _name(self, node: Node, kind: EdgeKind = "read") -> Types:
-        types = self.inner.get(node[2])
+    def _name(self, node: Name, kind: EdgeKind = "read") -> Types:
+        types = self.inner.get(node.name)
         if types is not None:
             return types
-        entities, types = self.lookup(node[2])
-        self.note(node[1], node[2], entities, kind)
+        entities, types = self.lookup(node.name)
+        self.note(node.line, node.name, entities, kind)
         return self.inference.types_of(entities) if types is None else types
 
-    def _attribute(self, node: Node, kind: EdgeKind = "read") -> Types:
-        return self.attribute_of(self.evaluate(node[2]), node, kind)
+    def _attribute(self, node: Attribute, kind: EdgeKind = "read") -> Types:
+        return self.attribute_of(self.evaluate(node.value), node, kind)
 
-    def attribute_of(self, values: Types, node: Node, kind: EdgeKind) -> Types:
+    def attribute_of(self, values: Types, node: Attribute, kind: EdgeKind) -> Types:
         """The attribute that `node` names, of each value."""
-        name, line = node[3], node[1]
+        name, line = node.name, node.line
         found: list[Types] = []
         seen = False
         for value in values:
@@ -130,24 +143,22 @@ class Evaluator:
                 seen = True
                 self.note(line, name, entities, kind)
             found.append(types)
-        if node[2] is not None and not (seen or any(found)):  # a literal is known not to be of the project
+        if node.value is not None and not (seen or any(found)):  # a literal is known not to be of the project
             self.note_unknown(line, name, kind)
         return found[0] if len(found) == 1 else union(found)
 
-    def _call(self, node: Node) -> Types:
-        function = node[1]
-        if function is None:
-            callee: Types = UNKNOWN
-        elif function[0] == ir.NAME:
+    def _call(self, node: Call) -> Types:
+        function = node.function
+        if type(function) is Name:
             callee = self._name(function, "call")
-        elif function[0] == ir.ATTR:
+        elif type(function) is Attribute:
             callee = self._attribute(function, "call")
         else:
             callee = self.evaluate(function)
         self.visit_arguments(node)
-        return self.call(callee, Arguments(self, node[2], node[3]), function)
+        return self.call(callee, Arguments(self, node.arguments, node.keywords), function)
 
-    def visit_arguments(self, node: Node) -> None:
+    def visit_arguments(self, node: Call) -> None:
         """Evaluate arguments for their references."""
 
     def call(self, callee: Types, arguments: Arguments, function: Expression) -> Types:
@@ -157,12 +168,12 @@ class Evaluator:
             if type(value) is External:
                 results.append(self._call_external(value, arguments))
             else:
-                if type(value) is ClassInfo and function is not None:
+                if type(value) is ClassInfo:
                     self.note_construction(value, function)
                 results.append(self.inference.call(value, arguments))
         return results[0] if len(results) == 1 else union(results)
 
-    def note_construction(self, info: ClassInfo, function: Node) -> None:
+    def note_construction(self, info: ClassInfo, function: Expression) -> None:
         """Told about every call of a project class."""
 
     def _call_external(self, value: External, arguments: Arguments) -> Types:
@@ -178,13 +189,13 @@ class Evaluator:
             [SuperOf(info, receiver[0]) for info in arguments.positional(0) if type(info) is ClassInfo and receiver]
         )
 
-    def _index(self, node: Node) -> Types:
-        value = self.evaluate(node[1])
+    def _index(self, node: Index) -> Types:
+        value = self.evaluate(node.value)
         if any(type(part) in (External, ClassInfo) for part in value):
-            self.annotate(node[2])
+            self.annotate(node.index)
         else:
-            self.evaluate(node[2])
-        return union([self._item_of(part, node[2]) for part in value])
+            self.evaluate(node.index)
+        return union([self._item_of(part, node.index) for part in value])
 
     def _item_of(self, value: Value, index: Expression) -> Types:
         match value:
@@ -199,45 +210,40 @@ class Evaluator:
 
     def _items(self, nodes: Sequence[Expression]) -> list[Types]:
         return [
-            element_of(self.evaluate(node[1]), self.inference) if node and node[0] == ir.STAR else self.evaluate(node)
+            element_of(self.evaluate(node.value), self.inference) if type(node) is Starred else self.evaluate(node)
             for node in nodes
         ]
 
-    def _tuple(self, node: Node) -> Types:
-        items = self._items(node[1])
-        if any(part and part[0] == ir.STAR for part in node[1]):
+    def _tuple(self, node: TupleDisplay) -> Types:
+        items = self._items(node.items)
+        if any(type(part) is Starred for part in node.items):
             return (Known("sequence", (union(items),)),)
         return (Known("tuple", tuple(items)),)
 
-    def _list(self, node: Node) -> Types:
-        return (Known("list", (union(self._items(node[1])),)),)
+    def _list(self, node: ListDisplay) -> Types:
+        return (Known("list", (union(self._items(node.items)),)),)
 
-    def _set(self, node: Node) -> Types:
-        return (Known("set", (union(self._items(node[1])),)),)
+    def _set(self, node: SetDisplay) -> Types:
+        return (Known("set", (union(self._items(node.items)),)),)
 
-    def _dict(self, node: Node) -> Types:
-        keys = union([self.evaluate(key) for key in node[1]])
-        values = union(
-            [
-                UNKNOWN if value and value[0] == ir.STAR and self._many(value) is UNKNOWN else self.evaluate(value)
-                for value in node[2]
-            ]
-        )
+    def _dict(self, node: DictDisplay) -> Types:
+        keys = union([self.evaluate(key) for key in node.keys])
+        values = union([self.evaluate(value) for value in node.values])
         return (Known("dict", (keys, values)),)
 
-    def _comprehension(self, node: Node) -> Types:
-        _, shape, clauses, element, value = node
+    def _comprehension(self, node: Comprehension) -> Types:
         outer = self.inner
         self.inner = dict(outer)
-        for target, iterable, tests, is_async in clauses:
-            self.assign_inner(target, element_of(self.evaluate(iterable), self.inference, is_async=is_async))
-            for test in tests:
+        for clause in node.clauses:
+            items = element_of(self.evaluate(clause.iterable), self.inference, is_async=clause.is_async)
+            self.assign_inner(clause.target, items)
+            for test in clause.tests:
                 self.test_inner(test)
-        item, second = self.evaluate(element), self.evaluate(value)
+        item, second = self.evaluate(node.element), self.evaluate(node.value)
         self.inner = outer
-        if shape == "dict":
+        if node.shape == "dict":
             return (Known("dict", (item, second)),)
-        return (Known(shape if shape != "generator" else "iterator", (item,)),)
+        return (Known(node.shape if node.shape != "generator" else "iterator", (item,)),)
 
     def test_inner(self, test: Expression) -> None:
         """Evaluate a condition of a comprehension."""
@@ -245,38 +251,35 @@ class Evaluator:
 
     def assign_inner(self, target: Expression, types: Types) -> None:
         """Bind the variables of a comprehension."""
-        if target is None:
-            return
-        if target[0] == ir.NAME:
-            self.inner[target[2]] = types
-        elif target[0] in (ir.TUPLE, ir.LIST):
-            for index, part in enumerate(target[1]):
+        if type(target) is Name:
+            self.inner[target.name] = types
+        elif type(target) is TupleDisplay or type(target) is ListDisplay:
+            for index, part in enumerate(target.items):
                 self.assign_inner(part, unpacked(types, index, self.inference))
-        elif target[0] == ir.STAR:
-            self.assign_inner(target[1], UNKNOWN)
+        elif type(target) is Starred:
+            self.assign_inner(target.value, UNKNOWN)
         else:
             self.evaluate(target)
 
-    def _either(self, node: Node) -> Types:
-        return union([self.evaluate(operand) for operand in node[1]])
+    def _either(self, node: Or) -> Types:
+        return union([self.evaluate(operand) for operand in node.operands])
 
-    def _both(self, node: Node) -> Types:
-        return union([self.evaluate(operand) for operand in node[1]])
+    def _both(self, node: And) -> Types:
+        return union([self.evaluate(operand) for operand in node.operands])
 
-    def _choice(self, node: Node) -> Types:
-        self.evaluate(node[1])
-        return either(self.evaluate(node[2]), self.evaluate(node[3]))
+    def _choice(self, node: Conditional) -> Types:
+        self.evaluate(node.test)
+        return either(self.evaluate(node.then), self.evaluate(node.otherwise))
 
-    def _not(self, node: Node) -> Types:
-        self.evaluate(node[1])
+    def _not(self, node: Not) -> Types:
+        self.evaluate(node.operand)
         return UNKNOWN
 
-    def _binary(self, node: Node) -> Types:
-        _, method, first, rest = node
-        types = self.evaluate(first)
-        for operand in rest:
+    def _operation(self, node: Operation) -> Types:
+        types = self.evaluate(node.first)
+        for operand in node.operands:
             right = self.evaluate(operand)
-            types = self.operate(types, method, right)
+            types = self.operate(types, node.method, right)
         return types
 
     def operate(self, left: Types, method: str, right: Types) -> Types:
@@ -294,113 +297,137 @@ class Evaluator:
             ]
         return union(results)
 
-    def _await(self, node: Node) -> Types:
-        return union([_awaited(value, self.inference) for value in self.evaluate(node[1])])
+    def _await(self, node: Await) -> Types:
+        return union([_awaited(value, self.inference) for value in self.evaluate(node.value)])
 
-    def _yield(self, node: Node) -> Types:
-        self.evaluate(node[1])
+    def _yield(self, node: Yield) -> Types:
+        self.evaluate(node.value)
         return self.sent()
 
-    def _yield_from(self, node: Node) -> Types:
-        values = self.evaluate(node[1])
+    def _yield_from(self, node: YieldFrom) -> Types:
+        values = self.evaluate(node.value)
         return union([v.arguments[2] for v in values if type(v) is Known and v.name == "generator"])
 
-    def _lambda(self, node: Node) -> Types:
+    def _lambda(self, node: Lambda) -> Types:
         outer = self.inner
-        for _, _, _, default in node[1]:
-            self.evaluate(default)
-        self.inner = {**outer, **{parameter[0]: UNKNOWN for parameter in node[1]}}
-        result = self.evaluate(node[2])
+        for parameter in node.parameters:
+            self.evaluate(parameter.default)
+        self.inner = {**outer, **{parameter.name: UNKNOWN for parameter in node.parameters}}
+        result = self.evaluate(node.body)
         self.inner = outer
         return (Partial(result),)
 
-    def _walrus(self, node: Node) -> Types:
-        types = self.evaluate(node[3])
-        self.assign_name(node[2], node[1], types)
+    def _walrus(self, node: Walrus) -> Types:
+        types = self.evaluate(node.value)
+        self.assign_name(node.name, node.line, types)
         return types
 
-    def _star(self, node: Node) -> Types:
-        self.evaluate(node[1])
+    def _starred(self, node: Starred) -> Types:
+        self.evaluate(node.value)
         return UNKNOWN
 
-    def _many(self, node: Node) -> Types:
-        operands = node[1] if node[0] == ir.MANY else (node[1],)
-        for operand in operands:
+    def _several(self, node: Several | Slice) -> Types:
+        for operand in node.operands:
             self.evaluate(operand)
         return UNKNOWN
 
-    def _slice(self, node: Node) -> Types:
-        for operand in node[1]:
-            self.evaluate(operand)
-        return UNKNOWN
-
-    def _text(self, _node: Node) -> Types:
+    def _quoted_type(self, _node: QuotedType) -> Types:
         return UNKNOWN
 
     # --- sources of bound names
 
-    def _item(self, node: Node) -> Types:
-        return element_of(self.evaluate(node[1]), self.inference, is_async=node[2])
+    def _element(self, node: Element) -> Types:
+        return element_of(self.evaluate(node.iterable), self.inference, is_async=node.is_async)
 
-    def _unpack(self, node: Node) -> Types:
-        return unpacked(self.evaluate(node[1]), node[2], self.inference)
+    def _unpacked(self, node: Unpacked) -> Types:
+        return unpacked(self.evaluate(node.value), node.index, self.inference)
 
-    def _rest(self, node: Node) -> Types:
-        return (Known("list", (element_of(self.evaluate(node[1]), self.inference),)),)
+    def _rest(self, node: Rest) -> Types:
+        return (Known("list", (element_of(self.evaluate(node.value), self.inference),)),)
 
-    def _enter(self, node: Node) -> Types:
-        return entered(self.evaluate(node[1]), self.inference, is_async=node[2])
+    def _entered(self, node: Entered) -> Types:
+        return entered(self.evaluate(node.value), self.inference, is_async=node.is_async)
 
-    def _caught(self, node: Node) -> Types:
-        return instances_of(self.evaluate(node[1]))
+    def _caught(self, node: Caught) -> Types:
+        return instances_of(self.evaluate(node.classes))
 
     # --- annotations
 
     def annotate(self, node: Expression) -> Types:
         """What a value may be that is declared with an annotation."""
-        if node is None:
-            return UNKNOWN
-        match node[0]:
-            case ir.NAME | ir.ATTR:
-                entities, types = self._named(node)
-                if any(type(entity) is External and entity.name in _SELF for entity in entities):
-                    return self.self_type()
-                return self.inference.declared(entities, types)
-            case ir.INDEX:
-                return self._annotation_index(node)
-            case ir.BINARY:
-                return union([self.annotate(node[2]), *[self.annotate(part) for part in node[3]]])
-            case ir.TUPLE | ir.LIST:
-                return (Known("tuple", tuple([self.annotate(part) for part in node[1]])),)
-            case ir.TEXT:
-                return self.annotate(node[1])
-            case ir.STAR:
-                return UNKNOWN
-            case _:
-                self.evaluate(node)
-                return UNKNOWN
+        if type(node) is Name or type(node) is Attribute:
+            entities, types = self._named(node)
+            if any(type(entity) is External and entity.name in _SELF for entity in entities):
+                return self.self_type()
+            return self.inference.declared(entities, types)
+        if type(node) is Index:
+            return self._annotation_index(node)
+        if type(node) is Operation:
+            return union([self.annotate(node.first), *[self.annotate(part) for part in node.operands]])
+        if type(node) is TupleDisplay or type(node) is ListDisplay:
+            return (Known("tuple", tuple([self.annotate(part) for part in node.items])),)
+        if type(node) is QuotedType:
+            return self.annotate(node.annotation)
+        if type(node) is not Starred:
+            self.evaluate(node)
+        return UNKNOWN
 
     def _named(self, node: Expression) -> tuple[Sequence[Entity], Types]:
         """The definitions that a name or dotted name in an annotation refers to."""
-        if node is None or node[0] not in (ir.NAME, ir.ATTR):
-            return (), self.evaluate(node)
-        if node[0] == ir.NAME:
-            entities, known = self.lookup(node[2])
+        if type(node) is Name:
+            entities, known = self.lookup(node.name)
             types = self.inference.types_of(entities) if known is None else known
-        else:
-            found = [self.inference.attribute(value, node[3]) for value in self._named(node[2])[1]]
+        elif type(node) is Attribute:
+            found = [self.inference.attribute(value, node.name) for value in self._named(node.value)[1]]
             entities = [entity for part, _ in found for entity in part]
             types = union([part for _, part in found])
-        self.note(node[1], node[-1], entities, "type")
+        else:
+            return (), self.evaluate(node)
+        self.note(node.line, node.name, entities, "type")
         return entities, types
 
-    def _annotation_index(self, node: Node) -> Types:
-        entities, _ = self._named(node[1])
+    def _annotation_index(self, node: Index) -> Types:
+        entities, _ = self._named(node.value)
         if any(type(entity) is External and entity.name.endswith(".Literal") for entity in entities):
             return UNKNOWN
-        index = node[2]
-        parts = index[1] if index is not None and index[0] == ir.TUPLE else (index,)
-        return self.inference.parameterised(entities, [self.annotate(part) for part in parts])
+        return self.inference.parameterised(entities, [self.annotate(part) for part in index_parts(node.index)])
+
+    # Each handler takes the class that it stands beside, and a node of that class is all it is given.
+    handlers: ClassVar[dict[type, Callable[[Any, Never], Types]]] = {
+        Name: _name,
+        Attribute: _attribute,
+        Call: _call,
+        Index: _index,
+        TupleDisplay: _tuple,
+        ListDisplay: _list,
+        SetDisplay: _set,
+        DictDisplay: _dict,
+        Comprehension: _comprehension,
+        Or: _either,
+        And: _both,
+        Conditional: _choice,
+        Not: _not,
+        Operation: _operation,
+        Await: _await,
+        Yield: _yield,
+        YieldFrom: _yield_from,
+        Lambda: _lambda,
+        Walrus: _walrus,
+        Starred: _starred,
+        Several: _several,
+        QuotedType: _quoted_type,
+        Slice: _several,
+        Element: _element,
+        Unpacked: _unpacked,
+        Rest: _rest,
+        Entered: _entered,
+        Caught: _caught,
+    }
+
+
+def index_parts(index: Expression) -> Expressions:
+    """What stands between the brackets of a generic."""
+    return index.items if type(index) is TupleDisplay else (index,)
 
 
 def unpacked(types: Types, index: int, inference: Inference) -> Types:

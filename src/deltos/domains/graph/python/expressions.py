@@ -6,7 +6,8 @@ import re
 from functools import cache
 from typing import TYPE_CHECKING
 
-from deltos.domains.graph.python import ir
+from deltos.domains.graph.python import nodes
+from deltos.domains.graph.python.nodes import last_name
 from deltos.domains.graph.python.source import Kinds, Source, kinds_of
 
 if TYPE_CHECKING:
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
 
     import tree_sitter
 
-    from deltos.domains.graph.python.ir import Expression, Node
+    from deltos.domains.graph.python.nodes import Expression, Expressions, Keywords, Name, Parameter, Parameters
 
 DEEPEST_EXPRESSION = 60
 """Deeper nesting is generated code: its names are still read, its structure is not."""
@@ -64,7 +65,8 @@ class ExpressionLowering:
         if node.type == "generic_type":
             return self._generic_type(node)
         if node.type == "union_type":
-            return (ir.BINARY, "__or__", self.annotation(node.children[0]), (self.annotation(node.children[-1]),))
+            first, *rest = [self.annotation(child) for child in (node.children[0], node.children[-1])]
+            return nodes.Operation("__or__", first, tuple(rest))
         if node.type in _ANNOTATION_CONTAINERS:
             return self._annotation_container(node)
         return self.expression(node)
@@ -74,10 +76,10 @@ class ExpressionLowering:
         extras = self.kinds.extras
         return [child for child in node.named_children if child.kind_id not in extras]
 
-    def on_walrus(self, target: Node, value: Expression) -> None:
+    def on_walrus(self, target: Name, value: Expression) -> None:
         """Told about every `name := value`; scopes bind it."""
 
-    def on_yield(self, value: Node) -> None:
+    def on_yield(self, value: nodes.Yield | nodes.YieldFrom) -> None:
         """Told about every yield; scopes make a generator of it."""
 
     def many(self, expressions: Iterable[Expression]) -> Expression:
@@ -85,30 +87,30 @@ class ExpressionLowering:
         kept = tuple([expression for expression in expressions if expression is not None])
         if not kept:
             return None
-        return kept[0] if len(kept) == 1 and kept[0][0] == ir.MANY else (ir.MANY, kept)
+        return kept[0] if len(kept) == 1 and type(kept[0]) is nodes.Several else nodes.Several(kept)
 
-    def parameters(self, node: tree_sitter.Node) -> tuple[Node, ...]:
+    def parameters(self, node: tree_sitter.Node) -> Parameters:
         """The parameters of a function or lambda."""
-        found: list[Node] = []
-        kind = ir.POSITIONAL
+        found: list[Parameter] = []
+        kind = nodes.POSITIONAL
         for child in node.children:
             match child.type:
                 case "keyword_separator" | "*":
-                    kind = ir.KEYWORD_ONLY
+                    kind = nodes.KEYWORD_ONLY
                 case "(" | ")" | "," | "comment" | "line_continuation" | "positional_separator" | "/" | "ERROR":
                     continue
                 case _:
                     parameter = self._parameter(child, kind)
                     found.append(parameter)
-                    if parameter[1] == ir.VARIADIC:
-                        kind = ir.KEYWORD_ONLY
+                    if parameter.kind == nodes.VARIADIC:
+                        kind = nodes.KEYWORD_ONLY
         return tuple(found)
 
-    def _parameter(self, node: tree_sitter.Node, kind: int) -> Node:
+    def _parameter(self, node: tree_sitter.Node, kind: int) -> Parameter:
         stated, given = node.child_by_field_name("type"), node.child_by_field_name("value")
         annotation = self.annotation(stated) if stated is not None else None
         default = self.expression(given) if given is not None else None
-        return (*_splat_kind(node, kind, self._parameter_name(node)), annotation, default)
+        return nodes.Parameter(self._parameter_name(node), _splat_kind(node, kind), annotation, default)
 
     def _parameter_name(self, node: tree_sitter.Node) -> str:
         while node.kind_id != self.kinds.identifier and node.named_child_count:
@@ -117,23 +119,23 @@ class ExpressionLowering:
 
     # --- one method per kind of expression
 
-    def _name(self, node: tree_sitter.Node) -> Expression:
-        return (ir.NAME, self.source.line(node), self.source.name(node))
+    def _name(self, node: tree_sitter.Node) -> Name:
+        return nodes.Name(self.source.line(node), self.source.name(node))
 
     def _attribute(self, node: tree_sitter.Node) -> Expression:
         children = node.children
         last = children[-1]
-        return (ir.ATTR, self.source.line(last), self.expression(children[0]), self.source.name(last))
+        return nodes.Attribute(self.source.line(last), self.expression(children[0]), self.source.name(last))
 
     def _call(self, node: tree_sitter.Node) -> Expression:
         children = node.children
         function = self.expression(children[0])
-        quoting, self._quoting = self._quoting, function is not None and function[-1] in _TAKE_QUOTED_TYPES
+        quoting, self._quoting = self._quoting, last_name(function) in _TAKE_QUOTED_TYPES
         arguments, keywords = self.arguments(children[-1])
         self._quoting = quoting
-        return (ir.CALL, function, arguments, keywords)
+        return nodes.Call(function, arguments, keywords)
 
-    def arguments(self, node: tree_sitter.Node) -> tuple[tuple[Expression, ...], tuple[tuple[str, Expression], ...]]:
+    def arguments(self, node: tree_sitter.Node) -> tuple[Expressions, Keywords]:
         """Positional and keyword arguments of a call or class statement."""
         kinds = self.kinds
         if node.kind_id != kinds.argument_list:
@@ -157,19 +159,19 @@ class ExpressionLowering:
         quoting, self._quoting = self._quoting, True
         items = [self.expression(index) for index in indices]
         self._quoting = quoting
-        return (ir.INDEX, base, items[0] if len(items) == 1 else (ir.TUPLE, tuple(items)))
+        return nodes.Index(base, _one_or_tuple(items))
 
-    def _items(self, node: tree_sitter.Node) -> tuple[Expression, ...]:
+    def _items(self, node: tree_sitter.Node) -> Expressions:
         return tuple([self.expression(child) for child in self.parts(node)])
 
     def _tuple(self, node: tree_sitter.Node) -> Expression:
-        return (ir.TUPLE, self._items(node))
+        return nodes.TupleDisplay(self._items(node))
 
     def _list(self, node: tree_sitter.Node) -> Expression:
-        return (ir.LIST, self._items(node))
+        return nodes.ListDisplay(self._items(node))
 
     def _set(self, node: tree_sitter.Node) -> Expression:
-        return (ir.SET, self._items(node))
+        return nodes.SetDisplay(self._items(node))
 
     def _dictionary(self, node: tree_sitter.Node) -> Expression:
         keys: list[Expression] = []
@@ -181,43 +183,42 @@ class ExpressionLowering:
                 values.append(self.expression(parts[-1]))
             elif child.kind_id == self.kinds.dictionary_splat:
                 keys.append(None)
-                values.append((ir.STAR, self.expression(child.children[-1])))
-        return (ir.DICT, tuple(keys), tuple(values))
+                values.append(nodes.Starred(self.expression(child.children[-1])))
+        return nodes.DictDisplay(tuple(keys), tuple(values))
 
     def _comprehension(self, node: tree_sitter.Node) -> Expression:
         shape = node.type.partition("_")[0]
         element = value = None
-        clauses: list[tuple[Expression, Expression, list[Expression], bool]] = []
+        clauses: list[nodes.Clause] = []
         for child in self.parts(node):
             kind = child.kind_id
             if kind == self.kinds.for_in_clause:
                 clauses.append(self._for_clause(child))
             elif kind == self.kinds.if_clause and clauses:
-                clauses[-1][2].append(self.expression(child.children[-1]))
+                clauses.append(_tested(clauses.pop(), self.expression(child.children[-1])))
             elif kind == self.kinds.pair:
                 element, value = self.expression(child.children[0]), self.expression(child.children[-1])
             else:
                 element = self.expression(child)
         shape = "dict" if shape == "dictionary" else shape
-        frozen = tuple([(target, iterable, tuple(tests), is_async) for target, iterable, tests, is_async in clauses])
-        return (ir.COMPREHENSION, shape, frozen, element, value)
+        return nodes.Comprehension(shape, tuple(clauses), element, value)
 
-    def _for_clause(self, node: tree_sitter.Node) -> tuple[Expression, Expression, list[Expression], bool]:
+    def _for_clause(self, node: tree_sitter.Node) -> nodes.Clause:
         parts = self.parts(node)
         is_async = node.children[0].type == "async"
-        return self.expression(parts[0]), self.expression(parts[-1]), [], is_async
+        return nodes.Clause(self.expression(parts[0]), self.expression(parts[-1]), (), is_async)
 
     def _boolean(self, node: tree_sitter.Node) -> Expression:
         operator = _operator(node)
-        operands = [self.expression(operand) for operand in self._spine(node, operator)]
-        return (ir.EITHER if operator == "or" else ir.BOTH, tuple(operands))
+        operands = tuple([self.expression(operand) for operand in self._spine(node, operator)])
+        return nodes.Or(operands) if operator == "or" else nodes.And(operands)
 
     def _binary(self, node: tree_sitter.Node) -> Expression:
         operator = _operator(node)
         first, *rest = [self.expression(operand) for operand in self._spine(node, operator)]
         if first is None and not any(rest):
             return None
-        return (ir.BINARY, OPERATOR_METHODS.get(operator, ""), first, tuple(rest))
+        return nodes.Operation(OPERATOR_METHODS.get(operator, ""), first, tuple(rest))
 
     def _spine(self, node: tree_sitter.Node, operator: str) -> list[tree_sitter.Node]:
         """The operands of `a + b + c`, without recursing into the left-leaning tree of long chains."""
@@ -233,36 +234,36 @@ class ExpressionLowering:
         if len(parts) != 3:
             return self._many(node)
         then, test, otherwise = parts
-        return (ir.CHOICE, self.expression(test), self.expression(then), self.expression(otherwise))
+        return nodes.Conditional(self.expression(test), self.expression(then), self.expression(otherwise))
 
     def _not(self, node: tree_sitter.Node) -> Expression:
-        return (ir.NOT, self.expression(node.children[-1]))
+        return nodes.Not(self.expression(node.children[-1]))
 
     def _await(self, node: tree_sitter.Node) -> Expression:
-        return (ir.AWAIT, self.expression(node.children[-1]))
+        return nodes.Await(self.expression(node.children[-1]))
 
     def _yield(self, node: tree_sitter.Node) -> Expression:
         children = node.children
         value = self.expression(children[-1]) if len(children) > 1 else None
-        lowered = (ir.YIELD_FROM if any(child.type == "from" for child in children) else ir.YIELD, value)
+        lowered = (nodes.YieldFrom if any(child.type == "from" for child in children) else nodes.Yield)(value)
         self.on_yield(lowered)
         return lowered
 
     def _lambda(self, node: tree_sitter.Node) -> Expression:
-        parameters: tuple[Node, ...] = ()
+        parameters: Parameters = ()
         for child in node.named_children:
             if child.type == "lambda_parameters":
                 parameters = self.parameters(child)
-        return (ir.LAMBDA, parameters, self.expression(node.children[-1]))
+        return nodes.Lambda(parameters, self.expression(node.children[-1]))
 
     def _walrus(self, node: tree_sitter.Node) -> Expression:
         target, value = node.children[0], self.expression(node.children[-1])
-        name = (ir.NAME, self.source.line(target), self.source.name(target))
+        name = self._name(target)
         self.on_walrus(name, value)
-        return (ir.WALRUS, name[1], name[2], value)
+        return nodes.Walrus(name.line, name.name, value)
 
     def _star(self, node: tree_sitter.Node) -> Expression:
-        return (ir.STAR, self.expression(node.children[-1]))
+        return nodes.Starred(self.expression(node.children[-1]))
 
     def _inner(self, node: tree_sitter.Node) -> Expression:
         parts = self.parts(node)
@@ -276,7 +277,7 @@ class ExpressionLowering:
         return self.many([self._many(child) for child in children if child.kind_id == interpolation])
 
     def _slice(self, node: tree_sitter.Node) -> Expression:
-        return (ir.SLICE, self._items(node))
+        return nodes.Slice(self._items(node))
 
     def _nothing(self, _node: tree_sitter.Node) -> Expression:
         return None
@@ -305,7 +306,7 @@ class ExpressionLowering:
     def _generic_type(self, node: tree_sitter.Node) -> Expression:
         base, *rest = self.parts(node)
         items = [self.annotation(child) for part in rest for child in self.parts(part)]
-        return (ir.INDEX, self.expression(base), items[0] if len(items) == 1 else (ir.TUPLE, tuple(items)))
+        return nodes.Index(self.expression(base), _one_or_tuple(items))
 
     def _annotation_container(self, node: tree_sitter.Node) -> Expression:
         """A subscript, list or union written as an expression; its parts are annotations as well."""
@@ -314,15 +315,15 @@ class ExpressionLowering:
             return None
         match node.type:
             case "subscript":
-                return (ir.INDEX, parts[0], parts[1] if len(parts) == 2 else (ir.TUPLE, tuple(parts[1:])))
+                return nodes.Index(parts[0], _one_or_tuple(parts[1:]))
             case "binary_operator":
-                return (ir.BINARY, "__or__", parts[0], tuple(parts[1:]))
+                return nodes.Operation("__or__", parts[0], tuple(parts[1:]))
             case "list":
-                return (ir.LIST, tuple(parts))
+                return nodes.ListDisplay(tuple(parts))
             case "parenthesized_expression":
                 return parts[0]
             case _:
-                return (ir.TUPLE, tuple(parts))
+                return nodes.TupleDisplay(tuple(parts))
 
     def _string_text(self, node: tree_sitter.Node) -> str | None:
         """The content of a plain string literal; None for anything else."""
@@ -339,8 +340,8 @@ class ExpressionLowering:
         if text is None or not _LOOKS_LIKE_TYPE(text):
             return None
         line = self.source.line(node)
-        parsed = (ir.NAME, line, text) if text.isidentifier() else self._parsed_annotation(text, line)
-        return None if parsed is None else (ir.TEXT, parsed)
+        parsed = nodes.Name(line, text) if text.isidentifier() else self._parsed_annotation(text, line)
+        return None if parsed is None else nodes.QuotedType(parsed)
 
     def _parsed_annotation(self, text: str, line: int) -> Expression:
         import tree_sitter  # deferred: only files with quoted annotations need a second parse
@@ -351,7 +352,7 @@ class ExpressionLowering:
         if not statement or statement[0].kind_id != self.kinds.expression_statement or tree.root_node.has_error:
             return None
         nested = ExpressionLowering(Source(data), self._language)
-        return _on_line(nested.annotation(statement[0].children[0]), line)
+        return nodes.on_line(nested.annotation(statement[0].children[0]), line)
 
 
 _TAKE_QUOTED_TYPES = frozenset({"TypeVar", "cast", "NewType"})
@@ -359,13 +360,12 @@ _LOOKS_LIKE_TYPE = re.compile(r"[A-Za-z_][\w.]*(\[[\w.,\[\]| ]*\])?$").match
 _ANNOTATION_CONTAINERS = frozenset({"subscript", "binary_operator", "list", "tuple", "parenthesized_expression"})
 
 
-def _on_line(node: Expression, line: int) -> Expression:
-    """The expression moved to the line of the string it was written in."""
-    if not isinstance(node, tuple) or not node:
-        return node
-    if type(node[0]) is int and node[0] in ir.LINED:
-        return (node[0], line, *[_on_line(part, line) for part in node[2:]])
-    return tuple([_on_line(part, line) for part in node])
+def _one_or_tuple(items: list[Expression]) -> Expression:
+    return items[0] if len(items) == 1 else nodes.TupleDisplay(tuple(items))
+
+
+def _tested(clause: nodes.Clause, test: Expression) -> nodes.Clause:
+    return nodes.Clause(clause.target, clause.iterable, (*clause.tests, test), clause.is_async)
 
 
 def _operator(node: tree_sitter.Node) -> str:
@@ -373,14 +373,12 @@ def _operator(node: tree_sitter.Node) -> str:
     return next((child.type for child in node.children if not child.is_named), "")
 
 
-def _splat_kind(node: tree_sitter.Node, kind: int, name: str) -> Node:
-    """A parameter's name and kind, from the stars before it."""
+def _splat_kind(node: tree_sitter.Node, kind: int) -> int:
+    """A parameter's kind, from the stars before it."""
     first = node.named_children[0].type if node.type == "typed_parameter" else node.type
     if first == "list_splat_pattern":
-        return (name, ir.VARIADIC)
-    if first == "dictionary_splat_pattern":
-        return (name, ir.KEYWORDS)
-    return (name, kind)
+        return nodes.VARIADIC
+    return nodes.KEYWORDS if first == "dictionary_splat_pattern" else kind
 
 
 _BY_KIND: dict[str, str] = {

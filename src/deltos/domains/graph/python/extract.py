@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import builtins
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from deltos.domains.graph.model import FileFacts
+from deltos.domains.graph.python.nodes import ModuleInterface
 from deltos.domains.graph.python.scopes import frozen_bindings
 from deltos.domains.graph.python.source import Source
 from deltos.domains.graph.python.statements import StatementLowering
@@ -15,7 +16,6 @@ if TYPE_CHECKING:
 
     import tree_sitter
 
-    from deltos.domains.graph.python.ir import Node
 
 _BUILTINS = frozenset(dir(builtins))
 
@@ -24,7 +24,7 @@ def extract(data: bytes, tree: tree_sitter.Tree) -> FileFacts:
     """Symbols, interface and body of a file; a file with syntax errors gives what can be read of it."""
     lowering = StatementLowering(Source(data), tree.language)
     body = lowering.lower_module(tree.root_node)
-    interface = (
+    interface = ModuleInterface(
         frozen_bindings(lowering.module.bindings),
         lowering.classes,
         lowering.functions,
@@ -34,13 +34,11 @@ def extract(data: bytes, tree: tree_sitter.Tree) -> FileFacts:
     return FileFacts(tuple(lowering.symbols), interface, body, tuple(_parts(lowering, interface)))
 
 
-def _parts(lowering: StatementLowering, interface: Node) -> Iterator[tuple[str, Any]]:
+def _parts(lowering: StatementLowering, interface: ModuleInterface) -> Iterator[tuple[str, object]]:
     """The interface by top-level name; what concerns all names stands under `*`."""
-    bindings, classes, functions, stars, exported = interface
-    pieces: dict[str, list[Any]] = {name: [found] for name, found in bindings.items()}
-    for inner in (classes, functions):
-        for key, piece in inner.items():
-            pieces.setdefault(key.partition(".")[0].partition("#")[0], []).append((key, piece))
+    pieces: dict[str, list[object]] = {name: [found] for name, found in interface.bindings.items()}
+    for key, piece in (*interface.classes.items(), *interface.functions.items()):
+        pieces.setdefault(key.partition(".")[0].partition("#")[0], []).append((key, piece))
     yield from pieces.items()
     # A name that hides a builtin changes what others meant by it without ever having looked for it here.
-    yield "*", (stars, exported, sorted(_BUILTINS & lowering.module.bindings.keys()))
+    yield "*", (interface.stars, interface.exported, sorted(_BUILTINS & lowering.module.bindings.keys()))

@@ -3,15 +3,26 @@
 from __future__ import annotations
 
 from collections import deque
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar, Never
 
 from deltos.domains.graph.model import Import
-from deltos.domains.graph.python import ir
-from deltos.domains.graph.python.body import BodyExpressions, dotted, first_of_each
+from deltos.domains.graph.python import nodes
+from deltos.domains.graph.python.body import BodyExpressions, first_of_each
 from deltos.domains.graph.python.entities import ClassInfo, External, ModuleInfo, VariableInfo
 from deltos.domains.graph.python.evaluate import entered, instances_of, unpacked
 from deltos.domains.graph.python.frames import Frame, merged
 from deltos.domains.graph.python.known import element_of
+from deltos.domains.graph.python.nodes import (
+    Attribute,
+    Call,
+    Index,
+    ListDisplay,
+    Name,
+    Starred,
+    TupleDisplay,
+    dotted,
+    last_name,
+)
 from deltos.domains.graph.python.values import UNKNOWN, Known, Types, union
 
 if TYPE_CHECKING:
@@ -21,7 +32,7 @@ if TYPE_CHECKING:
     from deltos.domains.graph.python.entities import Entity, FunctionInfo
     from deltos.domains.graph.python.frames import Environment
     from deltos.domains.graph.python.infer import Inference
-    from deltos.domains.graph.python.ir import Expression, Node
+    from deltos.domains.graph.python.nodes import Block, Expression, Expressions
 
 MAX_LOOP_REPEATS = 2
 """Loops nested deeper than this are run once: each level would double the work."""
@@ -35,138 +46,128 @@ class BodyEvaluator(BodyExpressions):
         self.imports: dict[Import, None] = {}
         self.external_imports = 0
         self.unresolved_imports = 0
-        self._pending: deque[tuple[Node, Frame, FunctionInfo]] = deque()
+        self._pending: deque[tuple[nodes.Define, Frame, FunctionInfo]] = deque()
         self._type_only = False
         self._loops = 0
         self._breaks: list[list[Environment]] = []
-        self._statements = (
-            self._evaluate, self._assign, self._declare, self._augment, self._return, self._if, self._for, self._while,
-            self._with, self._try, self._define, self._class, self._import, self._from, self._stop, self._raise,
-            self._assert, self._match,
-        )  # fmt: skip
 
-    def run_module(self, body: tuple[Node, ...]) -> None:
+    def run_module(self, body: Block) -> None:
         """Run the module's own statements, then every function, outer ones first."""
         self.run(body)
         while self._pending:
             node, outer, function = self._pending.popleft()
             self._run_function(node, outer, function)
 
-    def run(self, body: tuple[Node, ...]) -> bool:
+    def run(self, body: Block) -> bool:
         """Run statements; whether control reaches the end."""
         statements = self._statements
-        return all(statements[node[0]](node) is not False for node in body)
+        return all(statements[type(node)](self, node) is not False for node in body)  # type: ignore[arg-type]
 
     # --- functions and classes
 
-    def _run_function(self, node: Node, outer: Frame, function: FunctionInfo) -> None:
-        parameters = [parameter[0] for parameter in function.parameters]
-        frame = self._frame = Frame(outer, function=function, local=frozenset((*parameters, *node[7])))
+    def _run_function(self, node: nodes.Define, outer: Frame, function: FunctionInfo) -> None:
+        parameters = [parameter.name for parameter in function.parameters]
+        frame = self._frame = Frame(outer, function=function, local=frozenset((*parameters, *node.local)))
         self._source = function.key
-        frame.assigned = frozenset(node[7])
+        frame.assigned = frozenset(node.local)
         frame.parameters = {name: index for index, name in enumerate(parameters)}
         for name in frame.parameters.keys() & frame.assigned:
             frame.bind(name, self.inference.parameter(function, frame.parameters[name]))
-        self.run(node[8])
+        self.run(node.body)
 
-    def _define(self, node: Node) -> None:
-        _, _, name, key, decorators, parameters, returns, _, _ = node
-        function = self.module.function_of(key)
+    def _define(self, node: nodes.Define) -> None:
+        function = self.module.function_of(node.key)
         if function is None:
             return
-        outer_source, self._source = self._source, key
-        self._decorate(decorators)
-        for _, _, annotation, default in parameters:
-            self.visit(default)
-            self.annotate(annotation)
-        self.annotate(returns)
+        outer_source, self._source = self._source, node.key
+        self._decorate(node.decorators)
+        for parameter in node.parameters:
+            self.visit(parameter.default)
+            self.annotate(parameter.annotation)
+        self.annotate(node.returns)
         self._source = outer_source
         frame = self._frame
-        frame.defined.setdefault(name, function)
-        frame.bind(name, self.inference.function_value(function))
+        frame.defined.setdefault(node.name, function)
+        frame.bind(node.name, self.inference.function_value(function))
         outer = frame if frame.owner is None else frame.outer
         self._pending.append((node, outer or frame, function))
 
-    def _decorate(self, decorators: tuple[Expression, ...]) -> None:
+    def _decorate(self, decorators: Expressions) -> None:
         for decorator in decorators:
-            if decorator is None:
-                continue
-            if decorator[0] == ir.NAME:
+            if type(decorator) is Name:
                 self._name(decorator, "decorate")
-            elif decorator[0] == ir.ATTR:
+            elif type(decorator) is Attribute:
                 self._attribute(decorator, "decorate")
-            elif decorator[0] == ir.CALL and decorator[1] is not None and decorator[1][0] in (ir.NAME, ir.ATTR):
-                self._decorate((decorator[1],))
-                for value in self.quietly(decorator[1]):
+            elif type(decorator) is Call and type(decorator.function) in (Name, Attribute):
+                self._decorate((decorator.function,))
+                for value in self.quietly(decorator.function):
                     if isinstance(value, ClassInfo):
-                        self.note_construction(value, decorator[1])
+                        self.note_construction(value, decorator.function)
                 self.visit_arguments(decorator)
             else:
                 self.evaluate(decorator)
 
-    def _class(self, node: Node) -> None:
-        _, _, name, key, decorators, bases, keywords, body = node
-        info = self.module.class_of(key)
+    def _class(self, node: nodes.DefineClass) -> None:
+        info = self.module.class_of(node.key)
         if info is None:
             return
-        outer_source, self._source = self._source, key
-        self._decorate(decorators)
-        for base in bases:
+        outer_source, self._source = self._source, node.key
+        self._decorate(node.decorators)
+        for base in node.bases:
             self._inherit(base)
-        for keyword, value in keywords:
+        for keyword, value in node.keywords:
             self._inherit(value) if keyword == "metaclass" else self.evaluate(value)
         frame = self._frame
-        frame.defined.setdefault(name, info)
-        frame.bind(name, (info,))
+        frame.defined.setdefault(node.name, info)
+        frame.bind(node.name, (info,))
         self._frame = Frame(frame if frame.owner is None else frame.outer, owner=info)
-        self.run(body)
+        self.run(node.body)
         self._frame, self._source = frame, outer_source
 
     def _inherit(self, base: Expression) -> None:
-        match base:
-            case (ir.NAME, *_):
-                self._name(base, "inherit")
-            case (ir.ATTR, *_):
-                self._attribute(base, "inherit")
-            case (ir.INDEX, value, index):
-                self._inherit(value)
-                self.annotate(index)
-            case _:
-                self.evaluate(base)
+        if type(base) is Name:
+            self._name(base, "inherit")
+        elif type(base) is Attribute:
+            self._attribute(base, "inherit")
+        elif type(base) is Index:
+            self._inherit(base.value)
+            self.annotate(base.index)
+        else:
+            self.evaluate(base)
 
     # --- imports
 
-    def _import(self, node: Node) -> None:
-        _, line, module, alias = node
-        for entity in self.inference.imported(module, 0, self.module):
-            self._count_import(line, entity)
-            self.note(line, module, (entity,), "import")
-        top = alias or module.partition(".")[0]
+    def _import(self, node: nodes.Import) -> None:
+        for entity in self.inference.imported(node.module, 0, self.module):
+            self._count_import(node.line, entity)
+            self.note(node.line, node.module, (entity,), "import")
+        top = node.alias or node.module.partition(".")[0]
         if top in self._frame.local:
-            self._frame.bind(
-                top, self.inference.types_of(self.inference.imported(module if alias else top, 0, self.module))
-            )
+            bound = self.inference.imported(node.module if node.alias else top, 0, self.module)
+            self._frame.bind(top, self.inference.types_of(bound))
 
-    def _from(self, node: Node) -> None:
-        _, line, origin, level, names = node
-        modules = self.inference.imported(origin, level, self.module)
+    def _from_import(self, node: nodes.FromImport) -> None:
+        modules = self.inference.imported(node.module, node.level, self.module)
         for entity in modules:
-            self._count_import(line, entity)
-            self.note(line, origin, (entity,), "import")
+            self._count_import(node.line, entity)
+            self.note(node.line, node.module, (entity,), "import")
         if not modules:
             self.unresolved_imports += 1
-        for name_line, name, alias in names:
-            if name == "*":
-                continue
-            entities = self.inference.imported_name(origin, level, name, self.module)
-            self.note(name_line, name, entities, "import")
-            for entity in entities:
-                if type(entity) is ModuleInfo and entity not in modules:
-                    self.imports[Import(name_line, entity.path, self._mode())] = None
-            if (alias or name) in self._frame.local:
-                self._frame.bind(alias or name, self.inference.types_of(entities))
-                if len(entities) == 1:
-                    self._frame.defined.setdefault(alias or name, entities[0])
+        for imported in node.names:
+            if imported.name != "*":
+                self._import_name(node, imported, modules)
+
+    def _import_name(self, node: nodes.FromImport, imported: nodes.ImportedName, modules: tuple[Entity, ...]) -> None:
+        entities = self.inference.imported_name(node.module, node.level, imported.name, self.module)
+        self.note(imported.line, imported.name, entities, "import")
+        for entity in entities:
+            if type(entity) is ModuleInfo and entity not in modules:
+                self.imports[Import(imported.line, entity.path, self._mode())] = None
+        bound = imported.alias or imported.name
+        if bound in self._frame.local:
+            self._frame.bind(bound, self.inference.types_of(entities))
+            if len(entities) == 1:
+                self._frame.defined.setdefault(bound, entities[0])
 
     def _count_import(self, line: int, entity: Entity) -> None:
         if type(entity) is External:
@@ -181,70 +182,65 @@ class BodyEvaluator(BodyExpressions):
 
     # --- assignments
 
-    def _evaluate(self, node: Node) -> None:
-        self.visit(node[1])
+    def _evaluate(self, node: nodes.Evaluate) -> None:
+        self.visit(node.value)
 
-    def _assign(self, node: Node) -> None:
-        value = node[2]
-        types = self.evaluate(value)
-        for target in node[1]:
+    def _assign(self, node: nodes.Assign) -> None:
+        types = self.evaluate(node.value)
+        for target in node.targets:
             self._store(target, types)
 
-    def _declare(self, node: Node) -> None:
-        _, target, annotation, value = node
-        declared = self.annotate(annotation)
-        types = self.evaluate(value)
-        if target is not None and target[0] == ir.NAME:
-            self._frame.declared[target[2]] = declared
-        self._store(target, types or declared)
+    def _declare(self, node: nodes.Declare) -> None:
+        declared = self.annotate(node.annotation)
+        types = self.evaluate(node.value)
+        if type(node.target) is Name:
+            self._frame.declared[node.target.name] = declared
+        self._store(node.target, types or declared)
 
-    def _augment(self, node: Node) -> None:
-        _, target, method, value = node
-        right = self.evaluate(value)
-        left = self.quietly(target)
-        types = self.operate(left, f"__i{method[2:]}", UNKNOWN) or self.operate(left, method, right)
-        self._store(target, types or left)
+    def _augment(self, node: nodes.Augment) -> None:
+        right = self.evaluate(node.value)
+        left = self.quietly(node.target)
+        in_place = f"__i{node.method.removeprefix('__')}"
+        types = self.operate(left, in_place, UNKNOWN) or self.operate(left, node.method, right)
+        self._store(node.target, types or left)
 
     def assign_name(self, name: str, line: int, types: Types) -> None:
         """A walrus binds its name from here on."""
-        self._store((ir.NAME, line, name), types)
+        self._store(Name(line, name), types)
 
     def _store(self, target: Expression, types: Types) -> None:
         """Assign to a name, an attribute, an item or each part of a tuple."""
-        if target is None:
-            return
-        match target[0]:
-            case ir.NAME:
-                self._store_name(target, types)
-            case ir.ATTR:
-                self._store_attribute(target, types)
-            case ir.TUPLE | ir.LIST:
-                for index, part in enumerate(target[1]):
-                    if part is not None and part[0] == ir.STAR:
-                        self._store(part[1], (Known("list", (element_of(types, self.inference),)),))
-                    else:
-                        self._store(part, unpacked(types, index, self.inference))
-            case _:
-                self.evaluate(target)
+        if type(target) is Name:
+            self._store_name(target, types)
+        elif type(target) is Attribute:
+            self._store_attribute(target, types)
+        elif type(target) is TupleDisplay or type(target) is ListDisplay:
+            for index, part in enumerate(target.items):
+                if type(part) is Starred:
+                    self._store(part.value, (Known("list", (element_of(types, self.inference),)),))
+                else:
+                    self._store(part, unpacked(types, index, self.inference))
+        else:
+            self.evaluate(target)
 
-    def _store_name(self, target: Node, types: Types) -> None:
-        name, frame = target[2], self._frame
+    def _store_name(self, target: Name, types: Types) -> None:
+        name, frame = target.name, self._frame
         if name in self.inner:
             self.inner[name] = types
             return
         if name not in frame.local:
             # Where the name also stands for something imported, that thing is not what is written.
             written = [entity for entity in self.lookup(name)[0] if isinstance(entity, VariableInfo)]
-            self.note(target[1], name, written, "write")
+            self.note(target.line, name, written, "write")
         types = types or frame.declared.get(name, UNKNOWN)
         if types or name in frame.local:
             frame.bind(name, types)
         else:
             frame.environment.pop(name, None)
 
-    def _store_attribute(self, target: Node, types: Types) -> None:
-        line, name = target[1], target[3]
-        values = self.evaluate(target[2])
+    def _store_attribute(self, target: Attribute, types: Types) -> None:
+        line, name = target.line, target.name
+        values = self.evaluate(target.value)
         for value in values:
             # A property is its getter: the setter is a part of it, not a second thing to refer to.
             self.note(line, name, first_of_each(self.inference.attribute(value, name)[0]), "write")
@@ -255,73 +251,70 @@ class BodyEvaluator(BodyExpressions):
             return
         if types:
             self._frame.environment[path] = types
-            self._frame.narrowed.add(target[3])
+            self._frame.narrowed.add(name)
         else:
             self._frame.environment.pop(path, None)
 
     # --- control flow
 
-    def _return(self, node: Node) -> bool:
-        self.visit(node[1])
+    def _return(self, node: nodes.Return) -> bool:
+        self.visit(node.value)
         return False
 
-    def _raise(self, node: Node) -> bool:
-        for value in node[1]:
+    def _raise(self, node: nodes.Raise) -> bool:
+        for value in node.values:
             self.visit(value)
         return False
 
-    def _stop(self, _node: Node) -> bool:
+    def _stop(self, _node: nodes.Stop) -> bool:
         if self._breaks:
             self._breaks[-1].append(self._frame.environment)
         return False
 
-    def _assert(self, node: Node) -> None:
-        self.visit(node[1])
-        self.narrow(node[1], holds=True)
-        self.visit(node[2])
+    def _assert(self, node: nodes.Assert) -> None:
+        self.visit(node.test)
+        self.narrow(node.test, holds=True)
+        self.visit(node.message)
 
-    def _if(self, node: Node) -> bool:
+    def _if(self, node: nodes.If) -> bool:
         frame = self._frame
         ends: list[Environment] = []
-        for test, body in node[1]:
-            self.visit(test)
+        for branch in node.branches:
+            self.visit(branch.test)
             before = dict(frame.environment)
-            self.narrow(test, holds=True)
-            type_only, self._type_only = self._type_only, self._type_only or _is_type_checking(test)
-            if self.run(body):
+            self.narrow(branch.test, holds=True)
+            type_only, self._type_only = self._type_only, self._type_only or last_name(branch.test) == "TYPE_CHECKING"
+            if self.run(branch.body):
                 ends.append(frame.environment)
             self._type_only = type_only
             frame.environment = before
-            self.narrow(test, holds=False)
-        if self.run(node[2]):
+            self.narrow(branch.test, holds=False)
+        if self.run(node.otherwise):
             ends.append(frame.environment)
         if not ends:
             return False
         frame.environment = merged(ends, frame.assigned)
         return True
 
-    def _for(self, node: Node) -> None:
-        _, target, iterable, is_async, body, otherwise = node
-        item = element_of(self.evaluate(iterable), self.inference, is_async=is_async)
+    def _for(self, node: nodes.For) -> None:
+        item = element_of(self.evaluate(node.iterable), self.inference, is_async=node.is_async)
 
         def once() -> bool:
-            self._store(target, item)
-            return self.run(body)
+            self._store(node.target, item)
+            return self.run(node.body)
 
         self._loop(once)
-        self.run(otherwise)
+        self.run(node.otherwise)
 
-    def _while(self, node: Node) -> None:
-        _, test, body, otherwise = node
-
+    def _while(self, node: nodes.While) -> None:
         def once() -> bool:
-            self.visit(test)
-            self.narrow(test, holds=True)
-            return self.run(body)
+            self.visit(node.test)
+            self.narrow(node.test, holds=True)
+            return self.run(node.body)
 
         self._loop(once)
-        self.narrow(test, holds=False)
-        self.run(otherwise)
+        self.narrow(node.test, holds=False)
+        self.run(node.otherwise)
 
     def _loop(self, once: Callable[[], bool]) -> None:
         """Run a loop's body, once more if what names may be at its start changed."""
@@ -339,54 +332,68 @@ class BodyEvaluator(BodyExpressions):
                 break
         self._loops -= 1
 
-    def _with(self, node: Node) -> None:
-        _, items, is_async, body = node
-        for value, target in items:
+    def _with(self, node: nodes.With) -> None:
+        for value, target in node.items:
             types = self.evaluate(value)
             if target is not None:
-                self._store(target, entered(types, self.inference, is_async=is_async))
-        self.run(body)  # whether or not it ends: the context manager may swallow what was raised
+                self._store(target, entered(types, self.inference, is_async=node.is_async))
+        self.run(node.body)  # whether or not it ends: the context manager may swallow what was raised
 
-    def _try(self, node: Node) -> bool:
-        _, body, handlers, otherwise, final = node
+    def _try(self, node: nodes.Try) -> bool:
         frame = self._frame
         before = dict(frame.environment)
         ends: list[Environment] = []
-        completed = self.run(body)
+        completed = self.run(node.body)
         after = dict(frame.environment)
-        if completed and self.run(otherwise):
+        if completed and self.run(node.otherwise):
             ends.append(frame.environment)
-        for classes, name, handler in handlers:
+        for handler in node.handlers:
             frame.environment = merged([before, after], frame.assigned)
-            caught = instances_of(self.evaluate(classes))
-            if name:
-                self._store((ir.NAME, 0, name), caught)
-            if self.run(handler):
+            caught = instances_of(self.evaluate(handler.classes))
+            if handler.name:
+                self._store(Name(0, handler.name), caught)
+            if self.run(handler.body):
                 ends.append(frame.environment)
         frame.environment = merged(ends or [before, after], frame.assigned)
-        return self.run(final) and bool(ends)
+        return self.run(node.final) and bool(ends)
 
-    def _match(self, node: Node) -> None:
-        _, subject, cases = node
-        self.evaluate(subject)
-        path = dotted(subject)
+    def _match(self, node: nodes.Match) -> None:
+        self.evaluate(node.subject)
+        path = dotted(node.subject)
         frame = self._frame
         before = dict(frame.environment)
         ends = [before]
-        for classes, uses, captures, guard, body in cases:
+        for case in node.cases:
             frame.environment = dict(before)
-            narrowed = union([instances_of(self.evaluate(info)) for info in classes])
-            for use in uses:
+            narrowed = union([instances_of(self.evaluate(info)) for info in case.classes])
+            for use in case.uses:
                 self.evaluate(use)
             if path and narrowed:
                 self.set_narrowed(path, narrowed)
-            for capture in captures:
+            for capture in case.captures:
                 self._store(capture, UNKNOWN)
-            self.evaluate(guard)
-            if self.run(body):
+            self.evaluate(case.guard)
+            if self.run(case.body):
                 ends.append(frame.environment)
         frame.environment = merged(ends, frame.assigned)
 
-
-def _is_type_checking(test: Expression) -> bool:
-    return test is not None and test[0] in (ir.NAME, ir.ATTR) and test[-1] == "TYPE_CHECKING"
+    _statements: ClassVar[dict[type, Callable[[BodyEvaluator, Never], bool | None]]] = {
+        nodes.Evaluate: _evaluate,
+        nodes.Assign: _assign,
+        nodes.Declare: _declare,
+        nodes.Augment: _augment,
+        nodes.Return: _return,
+        nodes.If: _if,
+        nodes.For: _for,
+        nodes.While: _while,
+        nodes.With: _with,
+        nodes.Try: _try,
+        nodes.Define: _define,
+        nodes.DefineClass: _class,
+        nodes.Import: _import,
+        nodes.FromImport: _from_import,
+        nodes.Stop: _stop,
+        nodes.Raise: _raise,
+        nodes.Assert: _assert,
+        nodes.Match: _match,
+    }

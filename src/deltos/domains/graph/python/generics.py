@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from deltos.domains.graph.python import ir
 from deltos.domains.graph.python.entities import ClassInfo, Instance
+from deltos.domains.graph.python.nodes import POSITIONAL
 from deltos.domains.graph.python.values import (
     UNKNOWN,
     Bound,
@@ -79,15 +79,15 @@ def solve(
     """What the arguments say about the type variables of a function's parameters."""
     solution: Solution = {}
     offset = 1 if receiver is not None else 0
-    for index, (name, kind, annotation, _) in enumerate(function.parameters):
-        if annotation is None:
+    for index, formal in enumerate(function.parameters):
+        if formal.annotation is None:
             continue
         if index < offset:
             given: Types = (receiver,) if receiver is not None else UNKNOWN
-        elif kind == ir.POSITIONAL and index - offset < len(arguments.nodes):
+        elif formal.kind == POSITIONAL and index - offset < len(arguments.nodes):
             given = arguments.positional(index - offset)
         else:
-            given = arguments.keyword(name)
+            given = arguments.keyword(formal.name)
         match_types(parameter(function, index), given, solution)
     return solution
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from deltos.domains.graph.python import ir
 from deltos.domains.graph.python.annotations import Annotations
 from deltos.domains.graph.python.entities import (
     ClassInfo,
@@ -25,6 +24,16 @@ from deltos.domains.graph.python.evaluate import Arguments
 from deltos.domains.graph.python.generics import contains_variable, solve, substitute
 from deltos.domains.graph.python.interface import InterfaceEvaluator
 from deltos.domains.graph.python.known import known_method
+from deltos.domains.graph.python.nodes import (
+    EMPTY_INTERFACE,
+    KEYWORDS,
+    POSITIONAL,
+    VARIADIC,
+    Assigned,
+    Declared,
+    Yield,
+    last_name,
+)
 from deltos.domains.graph.python.shapes import Shape, shape_of, undecorated
 from deltos.domains.graph.python.values import (
     UNKNOWN,
@@ -44,7 +53,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from deltos.domains.graph.python.entities import Entity
-    from deltos.domains.graph.python.ir import Expression, Node
+    from deltos.domains.graph.python.nodes import Assignment, Expression
     from deltos.domains.graph.python.values import Value
 
 Found = tuple[tuple["Entity", ...], "Types"]
@@ -85,24 +94,24 @@ class Inference(Annotations):
     def _variable(self, variable: VariableInfo) -> Types:
         self.read(variable.module)
         sources = [(variable.scope, binding) for binding in variable.bindings]
-        for method, binding in variable.assigned:
-            function = variable.module.function_of(method)
-            sources.append((function.scope() if function is not None else variable.scope, binding))
-        declared = [(scope, binding[1]) for scope, binding in sources if binding[0] == ir.BIND_DECLARED]
+        for attribute in variable.assigned:
+            function = variable.module.function_of(attribute.method)
+            sources.append((function.scope() if function is not None else variable.scope, attribute.binding))
+        declared = [(scope, binding.annotation) for scope, binding in sources if type(binding) is Declared]
         if declared:
             types = union([self.annotated(scope, annotation) for scope, annotation in declared])
-            if types or not _is_bare_final(declared[0][1]):
+            if types or last_name(declared[0][1]) not in ("Final", "ClassVar"):
                 return types
         return union([self.binding(scope, binding) for scope, binding in sources])
 
-    def binding(self, scope: Scope, binding: Node) -> Types:
+    def binding(self, scope: Scope, binding: Assignment) -> Types:
         """What one assignment gives a name."""
-        return InterfaceEvaluator(self, scope).evaluate(binding[1] if binding[0] == ir.BIND_VALUE else binding[2])
+        return InterfaceEvaluator(self, scope).evaluate(binding.value)
 
     def local(self, function: FunctionInfo, name: str) -> Found | None:
         """A parameter or local name of a function; None when the name is neither."""
         for index, parameter in enumerate(function.parameters):
-            if parameter[0] == name:
+            if parameter.name == name:
                 return (), either(self.parameter(function, index), self._locals(function, name))
         if name not in function.locals:
             return None
@@ -118,13 +127,12 @@ class Inference(Annotations):
         scope = function.scope()
         found: list[Types] = []
         for binding in function.locals[name]:
-            match binding[0]:
-                case ir.BIND_VALUE:
-                    found.append(self.binding(scope, binding))
-                case ir.BIND_DECLARED:
-                    found.append(self.annotated(scope, binding[1]))
-                case _:
-                    found.append(self.types_of(self.bound(function.module, binding)))
+            if type(binding) is Assigned:
+                found.append(self.binding(scope, binding))
+            elif type(binding) is Declared:
+                found.append(self.annotated(scope, binding.annotation))
+            else:
+                found.append(self.types_of(self.bound(function.module, binding)))
         return union(found)
 
     def parameter(self, function: FunctionInfo, index: int) -> Types:
@@ -133,17 +141,17 @@ class Inference(Annotations):
 
     def _parameter(self, function: FunctionInfo, index: int) -> Types:
         self.read(function.module)
-        name, kind, annotation, default = function.parameters[index]
+        formal = function.parameters[index]
         evaluator = InterfaceEvaluator(self, function.outer_scope())
-        if annotation is not None:
-            types = evaluator.annotate(annotation)
-        elif index == 0 and kind == ir.POSITIONAL and self._has_receiver(function):
+        if formal.annotation is not None:
+            types = evaluator.annotate(formal.annotation)
+        elif index == 0 and formal.kind == POSITIONAL and self._has_receiver(function):
             return self.receiver(function)
         else:
-            types = self._inherited_parameter(function, name) or evaluator.evaluate(default)
-        if kind == ir.VARIADIC:
+            types = self._inherited_parameter(function, formal.name) or evaluator.evaluate(formal.default)
+        if formal.kind == VARIADIC:
             return (Known("sequence", (types,)),)
-        return (Known("dict", (UNKNOWN, types)),) if kind == ir.KEYWORDS else types
+        return (Known("dict", (UNKNOWN, types)),) if formal.kind == KEYWORDS else types
 
     def _has_receiver(self, function: FunctionInfo) -> bool:
         return function.owner is not None and (self.shape(function).kind != "static" or function.name == "__new__")
@@ -156,8 +164,8 @@ class Inference(Annotations):
             if not isinstance(entity, FunctionInfo):
                 continue
             for parameter in entity.parameters:
-                if parameter[0] == name and parameter[2] is not None:
-                    return self.annotated(entity.outer_scope(), parameter[2])
+                if parameter.name == name and parameter.annotation is not None:
+                    return self.annotated(entity.outer_scope(), parameter.annotation)
         return UNKNOWN
 
     def receiver(self, function: FunctionInfo) -> Types:
@@ -210,15 +218,15 @@ class Inference(Annotations):
         evaluator = InterfaceEvaluator(self, function.scope())
         result = union([evaluator.evaluate(value) for value in function.returned])
         if function.is_generator:
-            items = [evaluator.evaluate(value[1]) for value in function.yielded if value[0] == ir.YIELD]
+            items = [evaluator.evaluate(value.value) for value in function.yielded if type(value) is Yield]
             return (Known("generator", (union(items), UNKNOWN, result)),)
         return (Known("coroutine", (result,)),) if function.is_async else result
 
     def _self_annotated(self, function: FunctionInfo, types: Types) -> Types:
         """`def m(self: T) -> T` returns the receiver: the same as `Self`."""
-        if function.owner is None or not function.parameters or function.parameters[0][2] is None:
+        if function.owner is None or not function.parameters or function.parameters[0].annotation is None:
             return types
-        own = self.annotated(function.outer_scope(), function.parameters[0][2])
+        own = self.annotated(function.outer_scope(), function.parameters[0].annotation)
         if len(own) != 1:
             return types
         if type(own[0]) is Known and own[0].name == "class":
@@ -386,7 +394,7 @@ _FINDERS: dict[type, Callable[[Inference, Any, str], tuple[Entity, ...]]] = {
 
 
 def _nowhere() -> ModuleInfo:
-    return ModuleInfo("", "", 0, ({}, {}, {}, (), None))
+    return ModuleInfo("", "", 0, EMPTY_INTERFACE)
 
 
 def _preferred(entities: tuple[Entity, ...]) -> tuple[Entity, ...]:
@@ -404,10 +412,6 @@ def _class_side(receiver: Value) -> Value:
             return SelfType(receiver.info, is_class=True)
         case _:
             return receiver
-
-
-def _is_bare_final(annotation: Expression) -> bool:
-    return annotation is not None and annotation[0] in (ir.NAME, ir.ATTR) and annotation[-1] in ("Final", "ClassVar")
 
 
 def _is_iterator(types: Types) -> bool:

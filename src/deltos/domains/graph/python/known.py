@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from deltos.domains.graph.python import ir
 from deltos.domains.graph.python.entities import ClassInfo, Instance
+from deltos.domains.graph.python.nodes import Slice
 from deltos.domains.graph.python.values import UNKNOWN, Known, KnownMethod, Partial, SelfType, Types, union
 
 if TYPE_CHECKING:
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from deltos.domains.graph.python.evaluate import Arguments
     from deltos.domains.graph.python.infer import Inference
-    from deltos.domains.graph.python.ir import Expression
+    from deltos.domains.graph.python.nodes import Expression
     from deltos.domains.graph.python.values import Value
 
 LISTS = frozenset({"list", "List", "Sequence", "MutableSequence", "deque", "Deque"})
@@ -125,9 +125,9 @@ def item_at(value: Known, index: Expression) -> Types:
         case "dict":
             return value.arguments[1]
         case "tuple":
-            return (value,) if index is not None and index[0] == ir.SLICE else union(value.arguments)
+            return (value,) if type(index) is Slice else union(value.arguments)
         case "list" | "sequence":
-            return (value,) if index is not None and index[0] == ir.SLICE else value.arguments[0]
+            return (value,) if type(index) is Slice else value.arguments[0]
         case _:
             return UNKNOWN
 

@@ -6,16 +6,23 @@ import builtins
 from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
-from deltos.domains.graph.python import ir
-from deltos.domains.graph.python.entities import ClassInfo, External, ModuleInfo, Namespace, Scope
+from deltos.domains.graph.python.entities import ClassInfo, External, ModuleInfo, Namespace, Scope, assignments
 from deltos.domains.graph.python.layout import SUFFIXES, Layout
+from deltos.domains.graph.python.nodes import (
+    ASSIGNMENTS,
+    BoundClass,
+    BoundFunction,
+    BoundImport,
+    BoundModule,
+    last_name,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from deltos.domains.graph.model import ProjectFacts
     from deltos.domains.graph.python.entities import Entity
-    from deltos.domains.graph.python.ir import Node
+    from deltos.domains.graph.python.nodes import Binding, Expression
     from deltos.domains.graph.python.values import Types
 
 FUEL = 12
@@ -202,31 +209,28 @@ class Lookup(Memory, ABC):
             return self.module_entities(f"{module.package}/{name}" if module.package else name)
         return ()
 
-    def _meanings(self, module: ModuleInfo, name: str, bindings: tuple[Node, ...]) -> tuple[Entity, ...]:
+    def _meanings(self, module: ModuleInfo, name: str, bindings: tuple[Binding, ...]) -> tuple[Entity, ...]:
         found: dict[Entity, None] = {}
         for binding in bindings:
-            if binding[0] in ir.ASSIGNMENTS:
-                assigned = tuple([part for part in bindings if part[0] in ir.ASSIGNMENTS])
-                found[module.variable(name, assigned)] = None
+            if type(binding) in ASSIGNMENTS:
+                found[module.variable(name, assignments(bindings))] = None
             else:
                 found.update(dict.fromkeys(self.bound(module, binding)))
         return tuple(found)
 
-    def bound(self, module: ModuleInfo, binding: Node) -> tuple[Entity, ...]:
+    def bound(self, module: ModuleInfo, binding: Binding) -> tuple[Entity, ...]:
         """What a definition or an import binds its name to."""
-        match binding:
-            case (ir.BIND_CLASS, key):
-                info = module.class_of(key)
-                return () if info is None else (info,)
-            case (ir.BIND_FUNCTION, key):
-                function = module.function_of(key)
-                return () if function is None else (function,)
-            case (ir.BIND_MODULE, name):
-                return self.imported(name, 0, module)
-            case (ir.BIND_FROM, origin, level, name):
-                return self.imported_name(origin, level, name, module)
-            case _:
-                return ()
+        if type(binding) is BoundClass:
+            info = module.class_of(binding.key)
+            return () if info is None else (info,)
+        if type(binding) is BoundFunction:
+            function = module.function_of(binding.key)
+            return () if function is None else (function,)
+        if type(binding) is BoundModule:
+            return self.imported(binding.module, 0, module)
+        if type(binding) is BoundImport:
+            return self.imported_name(binding.module, binding.level, binding.name, module)
+        return ()
 
     # --- classes
 
@@ -236,9 +240,9 @@ class Lookup(Memory, ABC):
         found: dict[Entity, None] = {}
         bindings = info.bindings.get(name, ())
         for binding in bindings:
-            if binding[0] not in ir.ASSIGNMENTS:
+            if type(binding) not in ASSIGNMENTS:
                 found.update(dict.fromkeys(self.bound(info.module, binding)))
-        if name in info.attributes or any(binding[0] in ir.ASSIGNMENTS for binding in bindings):
+        if name in info.attributes or any(type(binding) in ASSIGNMENTS for binding in bindings):
             found[info.variable(name)] = None
         return tuple(found)
 
@@ -256,7 +260,7 @@ class Lookup(Memory, ABC):
             self.read(base.module)
             if name in base.bindings:
                 # Setting an attribute that a base defines as a property does not define it anew.
-                if assigned is not None and base.bindings[name][0][0] != ir.BIND_FUNCTION:
+                if assigned is not None and type(base.bindings[name][0]) is not BoundFunction:
                     break
                 return self.own_member(base, name)
             if assigned is None and name in base.attributes:
@@ -301,14 +305,10 @@ class Lookup(Memory, ABC):
 
     def is_enum(self, info: ClassInfo) -> bool:
         """Whether a class is an enumeration, by the names of its outside bases."""
-        for base in self.mro(info):
-            for node in base.bases:
-                if node is not None and node[0] in (ir.NAME, ir.ATTR) and node[-1] in _ENUMS:
-                    return True
-        return False
+        return any(last_name(node) in _ENUMS for base in self.mro(info) for node in base.bases)
 
     @abstractmethod
-    def evaluated(self, scope: Scope, node: Any) -> Types:
+    def evaluated(self, scope: Scope, node: Expression) -> Types:
         """What an expression of an interface may be."""
 
 

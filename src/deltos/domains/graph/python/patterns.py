@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from deltos.domains.graph.python import ir
 from deltos.domains.graph.python.expressions import ExpressionLowering
+from deltos.domains.graph.python.nodes import Attribute
 
 if TYPE_CHECKING:
     import tree_sitter
 
-    from deltos.domains.graph.python.ir import Expression, Node
+    from deltos.domains.graph.python.nodes import Expression, Name
 
 
 class PatternLowering(ExpressionLowering):
@@ -21,7 +21,7 @@ class PatternLowering(ExpressionLowering):
         node: tree_sitter.Node,
         classes: list[Expression],
         uses: list[Expression],
-        captures: list[Node],
+        captures: list[Name],
     ) -> None:
         """Sort the names of a case pattern into classes of the subject, other uses, and captures."""
         pending = [(node, True)]
@@ -35,7 +35,7 @@ class PatternLowering(ExpressionLowering):
             elif kind == self.kinds.dotted_name and len(parts) > 1:
                 uses.append(self._dotted_expression(current))
             elif kind in (self.kinds.dotted_name, self.kinds.identifier):
-                captures.append((ir.NAME, self.source.line(current), self.source.name(current)))
+                captures.append(self._name(current))
             elif kind == self.kinds.keyword_pattern:
                 pending.extend((part, False) for part in parts[1:])
             else:
@@ -49,7 +49,7 @@ class PatternLowering(ExpressionLowering):
 
     def _dotted_expression(self, node: tree_sitter.Node) -> Expression:
         first, *rest = self.parts(node) or [node]
-        value: Node = (ir.NAME, self.source.line(first), self.source.name(first))
+        value: Expression = self._name(first)
         for part in rest:
-            value = (ir.ATTR, self.source.line(part), value, self.source.name(part))
+            value = Attribute(self.source.line(part), value, self.source.name(part))
         return value

@@ -5,11 +5,12 @@ from __future__ import annotations
 import gc
 from typing import TYPE_CHECKING
 
-from deltos.domains.graph.kernel.codec import MarshalCodec
+from deltos.domains.graph.kernel.codec import StructCodec
 from deltos.domains.graph.model import FileFacts, Resolution
 from deltos.domains.graph.python.extract import extract
 from deltos.domains.graph.python.flow import BodyEvaluator
 from deltos.domains.graph.python.infer import Inference
+from deltos.domains.graph.python.nodes import EMPTY_INTERFACE, Block, ModuleInterface
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
@@ -20,14 +21,14 @@ if TYPE_CHECKING:
 # What is known of other files is remembered for so many: what a remembered answer costs grows with them.
 FILES_AT_ONCE = 1000
 
-EMPTY = FileFacts((), ({}, {}, {}, (), None), ())
+EMPTY = FileFacts((), EMPTY_INTERFACE, ())
 
 
 class PythonResolver:
     """Facts and references of Python files."""
 
     languages = frozenset({"python"})
-    codec = MarshalCodec()
+    codec = StructCodec(ModuleInterface, Block)
 
     def extract(self, file: ParsedFile) -> FileFacts:
         """Facts about one file, independent of all others."""

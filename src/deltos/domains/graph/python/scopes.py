@@ -5,14 +5,35 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from deltos.domains.graph.python import ir
-from deltos.domains.graph.python.ir import names_in, without_lines
+from deltos.domains.graph.python.nodes import (
+    Assigned,
+    Attribute,
+    AttributeBinding,
+    ClassInterface,
+    Declared,
+    FunctionInterface,
+    ListDisplay,
+    Name,
+    Rest,
+    Starred,
+    TupleDisplay,
+    Unpacked,
+    names_in,
+    without_lines,
+)
 
 if TYPE_CHECKING:
-    from deltos.domains.graph.python.ir import Expression, Node
-
-ASYNC = 1
-GENERATOR = 2
+    from deltos.domains.graph.python.nodes import (
+        Assignment,
+        Binding,
+        Bindings,
+        Expression,
+        Expressions,
+        Keywords,
+        Parameters,
+        Yield,
+        YieldFrom,
+    )
 
 
 @dataclass(slots=True)
@@ -23,16 +44,16 @@ class Scope:
     key: str
     parent: Scope | None = None
     receiver: str = ""
-    bindings: dict[str, list[Node]] = field(default_factory=dict)
+    bindings: dict[str, list[Binding]] = field(default_factory=dict)
     lines: dict[str, int] = field(default_factory=dict)
-    attributes: dict[str, list[tuple[str, Node]]] = field(default_factory=dict)
+    attributes: dict[str, list[AttributeBinding]] = field(default_factory=dict)
     attribute_lines: dict[str, int] = field(default_factory=dict)
     returns: list[Expression] = field(default_factory=list)
-    yields: list[Node] = field(default_factory=list)
+    yields: list[Yield | YieldFrom] = field(default_factory=list)
     elsewhere: set[str] = field(default_factory=set)
     used_inside: set[str] = field(default_factory=set)
 
-    def bind(self, name: str, binding: Node, line: int = 0) -> None:
+    def bind(self, name: str, binding: Binding, line: int = 0) -> None:
         """Note one thing that `name` may mean here."""
         self.bindings.setdefault(name, []).append(binding)
         self.lines.setdefault(name, line)
@@ -46,68 +67,70 @@ class Scope:
         self._store(target, source, annotation, declared=True)
 
     def _store(self, target: Expression, source: Expression, annotation: Expression, *, declared: bool) -> None:
-        if target is None:
-            return
-        binding = (ir.BIND_DECLARED, annotation, source) if declared else (ir.BIND_VALUE, source)
-        match target[0]:
-            case ir.NAME if target[2] not in self.elsewhere:
-                self.bind(target[2], binding, target[1])
-            case ir.ATTR if self._is_receiver(target[2]):
-                self._set_attribute(target[3], binding, target[1])
-            case ir.TUPLE | ir.LIST:
-                for index, part in enumerate(target[1]):
+        binding = Declared(annotation, source) if declared else Assigned(source)
+        match target:
+            case Name() if target.name not in self.elsewhere:
+                self.bind(target.name, binding, target.line)
+            case Attribute() if self._is_receiver(target.value):
+                self._set_attribute(target.name, binding, target.line)
+            case TupleDisplay() | ListDisplay():
+                for index, part in enumerate(target.items):
                     self.assign(part, _part_of(source, index, part))
-            case ir.STAR:
-                self.assign(target[1], source)
+            case Starred():
+                self.assign(target.value, source)
 
     def _is_receiver(self, value: Expression) -> bool:
-        return bool(self.receiver) and value is not None and value[0] == ir.NAME and value[2] == self.receiver
+        return bool(self.receiver) and type(value) is Name and value.name == self.receiver
 
-    def _set_attribute(self, name: str, binding: Node, line: int) -> None:
+    def _set_attribute(self, name: str, binding: Assignment, line: int) -> None:
         if self.parent is None:
             return
-        self.parent.attributes.setdefault(name, []).append((self.key, binding))
+        self.parent.attributes.setdefault(name, []).append(AttributeBinding(self.key, binding))
         self.parent.attribute_lines.setdefault(name, line)
 
 
 def _part_of(source: Expression, index: int, part: Expression) -> Expression:
     """The source of one part of a tuple target."""
-    if part is not None and part[0] == ir.STAR:
-        return (ir.REST, source)
-    if source is not None and source[0] == ir.TUPLE and index < len(source[1]):
-        item: Expression = source[1][index]
-        if not any(sibling and sibling[0] == ir.STAR for sibling in source[1]):
-            return item
-    return (ir.UNPACK, source, index)
+    if type(part) is Starred:
+        return Rest(source)
+    if (
+        type(source) is TupleDisplay
+        and index < len(source.items)
+        and not any(type(sibling) is Starred for sibling in source.items)
+    ):
+        return source.items[index]
+    return Unpacked(source, index)
 
 
-def frozen_bindings(bindings: dict[str, list[Node]]) -> dict[str, tuple[Node, ...]]:
+def frozen_bindings(bindings: dict[str, list[Binding]]) -> Bindings:
     """Bindings as an interface keeps them: without lines, without repetitions."""
     return {name: tuple(dict.fromkeys(map(without_lines, found))) for name, found in bindings.items()}
 
 
-def class_interface(scope: Scope, name: str, decorators: Node, bases: Node, keywords: Node) -> Node:
+def class_interface(
+    scope: Scope, name: str, decorators: Expressions, bases: Expressions, keywords: Keywords
+) -> ClassInterface:
     """What other files may ask about a class."""
     attributes = {
-        attribute: tuple(dict.fromkeys((method, without_lines(binding)) for method, binding in found))
-        for attribute, found in scope.attributes.items()
+        attribute: tuple(dict.fromkeys(map(without_lines, found))) for attribute, found in scope.attributes.items()
     }
-    head = without_lines((decorators, bases, keywords))
-    return (name, *head, frozen_bindings(scope.bindings), attributes)
+    decorators, bases, keywords = without_lines((decorators, bases, keywords))
+    return ClassInterface(name, decorators, bases, keywords, frozen_bindings(scope.bindings), attributes)
 
 
 def function_interface(
-    scope: Scope, name: str, decorators: Node, parameters: Node, returns: Expression, flags: int
-) -> Node:
+    scope: Scope, name: str, decorators: Expressions, parameters: Parameters, returns: Expression, *, is_async: bool
+) -> FunctionInterface:
     """What other files may ask about a function: signature, and what an inferred return type is made of."""
     owner = scope.parent.key if scope.parent is not None and scope.parent.kind == "class" else ""
     enclosing = _enclosing_function(scope)
-    if scope.yields:
-        flags |= GENERATOR
     returned = tuple(dict.fromkeys(map(without_lines, scope.returns))) if returns is None else ()
     yielded = tuple(dict.fromkeys(map(without_lines, scope.yields))) if returns is None else ()
-    head = without_lines((decorators, parameters, returns))
-    return (name, owner, enclosing, *head, flags, returned, yielded, _needed_locals(scope, returned, yielded))
+    decorators, parameters, returns = without_lines((decorators, parameters, returns))
+    local = _needed_locals(scope, (returned, yielded))
+    return FunctionInterface(
+        name, owner, enclosing, decorators, parameters, returns, is_async, bool(scope.yields), returned, yielded, local
+    )
 
 
 def _enclosing_function(scope: Scope) -> str:
@@ -117,13 +140,13 @@ def _enclosing_function(scope: Scope) -> str:
     return outer.key if outer is not None else ""
 
 
-def _needed_locals(scope: Scope, returned: Node, yielded: Node) -> dict[str, tuple[Node, ...]]:
+def _needed_locals(scope: Scope, results: tuple[Expressions, Expressions]) -> Bindings:
     """The local bindings that returned values, attributes set here, and nested functions are made of."""
     needed = set(scope.used_inside)
-    names_in((returned, yielded), needed)
+    names_in(results, needed)
     for found in scope.parent.attributes.values() if scope.parent is not None and scope.receiver else ():
-        names_in(tuple(binding for method, binding in found if method == scope.key), needed)
-    local: dict[str, tuple[Node, ...]] = {}
+        names_in(tuple([each.binding for each in found if each.method == scope.key]), needed)
+    local: Bindings = {}
     pending = sorted(needed)
     while pending:
         name = pending.pop()

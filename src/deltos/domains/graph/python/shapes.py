@@ -5,11 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from deltos.domains.graph.python import ir
 from deltos.domains.graph.python.entities import ClassInfo, External, FunctionInfo
+from deltos.domains.graph.python.nodes import Attribute, Call
 
 if TYPE_CHECKING:
     from deltos.domains.graph.python.evaluate import Evaluator
+    from deltos.domains.graph.python.nodes import Expression
     from deltos.domains.graph.python.values import Types
 
 PROPERTIES = frozenset({"builtins.property", "functools.cached_property", "abc.abstractproperty"})
@@ -42,12 +43,10 @@ def shape_of(function: FunctionInfo, evaluator: Evaluator) -> Shape:
     return shape
 
 
-def _decorated(shape: Shape, decorator: ir.Expression, evaluator: Evaluator) -> Shape:
-    if decorator is None:
-        return shape
-    if decorator[0] == ir.ATTR and decorator[3] in ("setter", "getter", "deleter"):
+def _decorated(shape: Shape, decorator: Expression, evaluator: Evaluator) -> Shape:
+    if type(decorator) is Attribute and decorator.name in ("setter", "getter", "deleter"):
         return Shape("property")
-    callee = decorator[1] if decorator[0] == ir.CALL else decorator
+    callee = decorator.function if type(decorator) is Call else decorator
     for value in evaluator.evaluate(callee):
         if type(value) is External:
             return _outside(shape, value.name)

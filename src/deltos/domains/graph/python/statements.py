@@ -6,10 +6,10 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from deltos.domains.graph.model import Symbol
-from deltos.domains.graph.python import ir
+from deltos.domains.graph.python import nodes
 from deltos.domains.graph.python.expressions import OPERATOR_METHODS
 from deltos.domains.graph.python.patterns import PatternLowering
-from deltos.domains.graph.python.scopes import ASYNC, Scope, class_interface, function_interface
+from deltos.domains.graph.python.scopes import Scope, class_interface, function_interface
 from deltos.domains.graph.python.source import kinds_of
 from deltos.domains.graph.python.wording import doc_of, signature_of
 
@@ -18,13 +18,20 @@ if TYPE_CHECKING:
 
     import tree_sitter
 
-    from deltos.domains.graph.python.ir import Expression, Node
+    from deltos.domains.graph.python.nodes import (
+        Block,
+        ClassInterface,
+        Expression,
+        Expressions,
+        FunctionInterface,
+        Name,
+        Parameters,
+        Statement,
+    )
     from deltos.domains.graph.python.source import Source
 
 DEEPEST_BLOCK = 60
 """Blocks nested deeper than this are generated code and are skipped."""
-
-Block = tuple["Node", ...]
 
 
 class StatementLowering(PatternLowering):
@@ -34,8 +41,8 @@ class StatementLowering(PatternLowering):
         super().__init__(source, language)
         self.module = Scope("module", "")
         self.symbols: list[Symbol] = []
-        self.classes: dict[str, Node] = {}
-        self.functions: dict[str, Node] = {}
+        self.classes: dict[str, ClassInterface] = {}
+        self.functions: dict[str, FunctionInterface] = {}
         self.stars: list[tuple[str, int]] = []
         self.exported: list[str] | None = None
         self._scope = self.module
@@ -49,11 +56,11 @@ class StatementLowering(PatternLowering):
         self._variable_symbols(self.module, self.module.bindings, self.module.lines)
         return body
 
-    def on_walrus(self, target: Node, value: Expression) -> None:
+    def on_walrus(self, target: Name, value: Expression) -> None:
         """Bind the name in the nearest scope: comprehensions leak it on purpose."""
         self._scope.assign(target, value)
 
-    def on_yield(self, value: Node) -> None:
+    def on_yield(self, value: nodes.Yield | nodes.YieldFrom) -> None:
         """Note that the enclosing function is a generator."""
         self._scope.yields.append(value)
 
@@ -64,7 +71,7 @@ class StatementLowering(PatternLowering):
             return ()
         self._nesting += 1
         handlers = self._statements
-        lowered: list[Node] = []
+        lowered: list[Statement] = []
         for child in node.named_children:
             handler = handlers.get(child.kind_id)
             if handler is not None:
@@ -83,7 +90,7 @@ class StatementLowering(PatternLowering):
 
     # --- simple statements
 
-    def _expression_statement(self, node: tree_sitter.Node, out: list[Node]) -> None:
+    def _expression_statement(self, node: tree_sitter.Node, out: list[Statement]) -> None:
         parts = self.parts(node)
         if not parts:
             return
@@ -95,12 +102,12 @@ class StatementLowering(PatternLowering):
         else:
             self._evaluate([self.expression(part) for part in parts], out)
 
-    def _evaluate(self, values: list[Expression], out: list[Node]) -> None:
+    def _evaluate(self, values: list[Expression], out: list[Statement]) -> None:
         value = values[0] if len(values) == 1 else self.many(values)
         if value is not None:
-            out.append((ir.EVALUATE, value))
+            out.append(nodes.Evaluate(value))
 
-    def _assignment(self, node: tree_sitter.Node, out: list[Node]) -> None:
+    def _assignment(self, node: tree_sitter.Node, out: list[Statement]) -> None:
         targets: list[Expression] = []
         annotation: tree_sitter.Node | None = None
         value: tree_sitter.Node | None = node
@@ -111,31 +118,32 @@ class StatementLowering(PatternLowering):
         if annotation is not None:
             self._declaration(targets[0], annotation, value, out)
             return
-        if self._scope is self.module and targets[0] is not None and targets[0][0] == ir.NAME and value is not None:
-            self._note_exported(targets[0][2], value, replace=True)
+        first = targets[0]
+        if self._scope is self.module and type(first) is nodes.Name and value is not None:
+            self._note_exported(first.name, value, replace=True)
         source = self.expression(value) if value is not None else None
         for target in targets:
             self._scope.assign(target, source)
-        out.append((ir.ASSIGN, tuple(targets), source))
+        out.append(nodes.Assign(tuple(targets), source))
 
     def _declaration(
-        self, target: Expression, annotation: tree_sitter.Node, value: tree_sitter.Node | None, out: list[Node]
+        self, target: Expression, annotation: tree_sitter.Node, value: tree_sitter.Node | None, out: list[Statement]
     ) -> None:
         lowered = self.annotation(annotation)
         source = self.expression(value) if value is not None else None
-        if lowered is not None and lowered[0] in (ir.NAME, ir.ATTR) and lowered[-1] == "TypeAlias":
+        if nodes.last_name(lowered) == "TypeAlias":
             self._scope.assign(target, source)
-            out.append((ir.ASSIGN, (target,), source))
+            out.append(nodes.Assign((target,), source))
             return
         self._scope.declare(target, lowered, source)
-        out.append((ir.DECLARE, target, lowered, source))
+        out.append(nodes.Declare(target, lowered, source))
 
-    def _augmented(self, node: tree_sitter.Node, out: list[Node]) -> None:
+    def _augmented(self, node: tree_sitter.Node, out: list[Statement]) -> None:
         parts = node.children
         target, value = self.expression(parts[0]), self.expression(parts[-1])
-        if self._scope is self.module and target is not None and target[0] == ir.NAME:
-            self._note_exported(target[2], parts[-1], replace=False)
-        out.append((ir.AUGMENT, target, OPERATOR_METHODS.get(parts[1].type[:-1], ""), value))
+        if self._scope is self.module and type(target) is nodes.Name:
+            self._note_exported(target.name, parts[-1], replace=False)
+        out.append(nodes.Augment(target, OPERATOR_METHODS.get(parts[1].type[:-1], ""), value))
 
     def _note_exported(self, name: str, value: tree_sitter.Node, *, replace: bool) -> None:
         """Read the names out of `__all__ = [...]` and `__all__ += [...]`."""
@@ -147,58 +155,58 @@ class StatementLowering(PatternLowering):
         else:
             self.exported.extend(strings)
 
-    def _return(self, node: tree_sitter.Node, out: list[Node]) -> None:
+    def _return(self, node: tree_sitter.Node, out: list[Statement]) -> None:
         parts = self.parts(node)
         value = self.expression(parts[0]) if parts else None
         self._scope.returns.append(value)
-        out.append((ir.RETURN, value))
+        out.append(nodes.Return(value))
 
-    def _stop(self, _node: tree_sitter.Node, out: list[Node]) -> None:
-        out.append((ir.STOP,))
+    def _stop(self, _node: tree_sitter.Node, out: list[Statement]) -> None:
+        out.append(nodes.Stop())
 
-    def _raise(self, node: tree_sitter.Node, out: list[Node]) -> None:
-        out.append((ir.RAISE, tuple([self.expression(part) for part in self.parts(node)])))
+    def _raise(self, node: tree_sitter.Node, out: list[Statement]) -> None:
+        out.append(nodes.Raise(tuple([self.expression(part) for part in self.parts(node)])))
 
-    def _assert(self, node: tree_sitter.Node, out: list[Node]) -> None:
+    def _assert(self, node: tree_sitter.Node, out: list[Statement]) -> None:
         test, *message = [self.expression(part) for part in self.parts(node)] or [None]
-        out.append((ir.ASSERT, test, message[0] if message else None))
+        out.append(nodes.Assert(test, message[0] if message else None))
 
-    def _names_of_other_scope(self, node: tree_sitter.Node, _out: list[Node]) -> None:
+    def _names_of_other_scope(self, node: tree_sitter.Node, _out: list[Statement]) -> None:
         self._scope.elsewhere.update(self.source.name(child) for child in self.parts(node))
 
-    def _other(self, node: tree_sitter.Node, out: list[Node]) -> None:
+    def _other(self, node: tree_sitter.Node, out: list[Statement]) -> None:
         self._evaluate([self.expression(part) for part in self.parts(node)], out)
 
-    def _type_alias(self, node: tree_sitter.Node, out: list[Node]) -> None:
+    def _type_alias(self, node: tree_sitter.Node, out: list[Statement]) -> None:
         parts = self.parts(node)
         target, source = self.expression(parts[0]), self.annotation(parts[-1])
-        if target is not None and target[0] == ir.INDEX:
-            target = target[1]
+        if type(target) is nodes.Index:
+            target = target.value
         self._scope.assign(target, source)
-        out.append((ir.ASSIGN, (target,), source))
+        out.append(nodes.Assign((target,), source))
 
     # --- imports
 
-    def _import(self, node: tree_sitter.Node, out: list[Node]) -> None:
+    def _import(self, node: tree_sitter.Node, out: list[Statement]) -> None:
         for child in node.named_children:
             if child.kind_id == self.kinds.aliased_import:
                 module, alias = self._dotted(child.children[0]), self.source.name(child.children[-1])
-                self._scope.bind(alias, (ir.BIND_MODULE, module), self.source.line(child))
+                self._scope.bind(alias, nodes.BoundModule(module), self.source.line(child))
             elif child.kind_id == self.kinds.dotted_name:
                 module, alias = self._dotted(child), ""
                 top = module.partition(".")[0]
-                self._scope.bind(top, (ir.BIND_MODULE, top), self.source.line(child))
+                self._scope.bind(top, nodes.BoundModule(top), self.source.line(child))
             else:
                 continue
-            out.append((ir.IMPORT, self.source.line(child), module, alias))
+            out.append(nodes.Import(self.source.line(child), module, alias))
 
-    def _from_import(self, node: tree_sitter.Node, out: list[Node]) -> None:
+    def _from_import(self, node: tree_sitter.Node, out: list[Statement]) -> None:
         origin, *children = self.parts(node)
         module, level = self._origin(origin)
-        names: list[Node] = []
+        names: list[nodes.ImportedName] = []
         for child in children:
             if child.kind_id == self.kinds.wildcard_import:
-                names.append((self.source.line(child), "*", ""))
+                names.append(nodes.ImportedName(self.source.line(child), "*", ""))
                 if self._scope is self.module:
                     self.stars.append((module, level))
                 continue
@@ -206,9 +214,9 @@ class StatementLowering(PatternLowering):
             name = self._dotted(child.children[0] if aliased else child)
             alias = self.source.name(child.children[-1]) if aliased else ""
             line = self.source.line(child)
-            self._scope.bind(alias or name, (ir.BIND_FROM, module, level, name), line)
-            names.append((line, name, alias))
-        out.append((ir.FROM, self.source.line(node), module, level, tuple(names)))
+            self._scope.bind(alias or name, nodes.BoundImport(module, level, name), line)
+            names.append(nodes.ImportedName(line, name, alias))
+        out.append(nodes.FromImport(self.source.line(node), module, level, tuple(names)))
 
     def _origin(self, node: tree_sitter.Node) -> tuple[str, int]:
         """The module of a from-import and how many dots stand before it."""
@@ -221,15 +229,15 @@ class StatementLowering(PatternLowering):
 
     # --- compound statements
 
-    def _if(self, node: tree_sitter.Node, out: list[Node]) -> None:
-        branches = [(self._condition(node), self._body_of_field(node, "consequence"))]
+    def _if(self, node: tree_sitter.Node, out: list[Statement]) -> None:
+        branches = [nodes.Branch(self._condition(node), self._body_of_field(node, "consequence"))]
         otherwise: Block = ()
         for child in node.named_children:
             if child.kind_id == self.kinds.elif_clause:
-                branches.append((self._condition(child), self._body_of(child)))
+                branches.append(nodes.Branch(self._condition(child), self._body_of(child)))
             elif child.kind_id == self.kinds.else_clause:
                 otherwise = self._body_of(child)
-        out.append((ir.IF, tuple(branches), otherwise))
+        out.append(nodes.If(tuple(branches), otherwise))
 
     def _condition(self, node: tree_sitter.Node) -> Expression:
         test = node.child_by_field_name("condition")
@@ -245,40 +253,40 @@ class StatementLowering(PatternLowering):
                 return self._body_of(child)
         return ()
 
-    def _for(self, node: tree_sitter.Node, out: list[Node]) -> None:
+    def _for(self, node: tree_sitter.Node, out: list[Statement]) -> None:
         is_async = node.children[0].type == "async"
         left, right = node.child_by_field_name("left"), node.child_by_field_name("right")
         target = self.expression(left) if left is not None else None
         iterable = self.expression(right) if right is not None else None
-        self._scope.assign(target, (ir.ITEM, iterable, is_async))
+        self._scope.assign(target, nodes.Element(iterable, is_async))
         body = self._body_of_field(node, "body")
-        out.append((ir.FOR, target, iterable, is_async, body, self._else_of(node)))
+        out.append(nodes.For(target, iterable, is_async, body, self._else_of(node)))
 
-    def _while(self, node: tree_sitter.Node, out: list[Node]) -> None:
+    def _while(self, node: tree_sitter.Node, out: list[Statement]) -> None:
         test = self._condition(node)
         body = self._body_of_field(node, "body")
-        out.append((ir.WHILE, test, body, self._else_of(node)))
+        out.append(nodes.While(test, body, self._else_of(node)))
 
-    def _with(self, node: tree_sitter.Node, out: list[Node]) -> None:
+    def _with(self, node: tree_sitter.Node, out: list[Statement]) -> None:
         is_async = node.children[0].type == "async"
-        items: list[Node] = []
+        items: list[tuple[Expression, Expression]] = []
         for clause in node.named_children:
             if clause.kind_id == self.kinds.with_clause:
                 items.extend(self._with_item(item, is_async=is_async) for item in self.parts(clause))
-        out.append((ir.WITH, tuple(items), is_async, self._body_of(node)))
+        out.append(nodes.With(tuple(items), is_async, self._body_of(node)))
 
-    def _with_item(self, node: tree_sitter.Node, *, is_async: bool) -> Node:
+    def _with_item(self, node: tree_sitter.Node, *, is_async: bool) -> tuple[Expression, Expression]:
         value = node.children[0] if node.child_count else node  # a stray character has no parts
         if value.kind_id != self.kinds.as_pattern:
             return (self.expression(value), None)
         parts = self.parts(value)
         context, target = self.expression(parts[0]), self.expression(parts[-1])
-        self._scope.assign(target, (ir.ENTER, context, is_async))
+        self._scope.assign(target, nodes.Entered(context, is_async))
         return (context, target)
 
-    def _try(self, node: tree_sitter.Node, out: list[Node]) -> None:
+    def _try(self, node: tree_sitter.Node, out: list[Statement]) -> None:
         body = self._body_of_field(node, "body")
-        handlers: list[Node] = []
+        handlers: list[nodes.Handler] = []
         otherwise: Block = ()
         final: Block = ()
         for child in node.named_children:
@@ -288,32 +296,32 @@ class StatementLowering(PatternLowering):
                 otherwise = self._body_of(child)
             elif child.kind_id == self.kinds.finally_clause:
                 final = self._body_of(child)
-        out.append((ir.TRY, body, tuple(handlers), otherwise, final))
+        out.append(nodes.Try(body, tuple(handlers), otherwise, final))
 
-    def _handler(self, node: tree_sitter.Node) -> Node:
+    def _handler(self, node: tree_sitter.Node) -> nodes.Handler:
         classes: Expression = None
         name = ""
         for child in self.parts(node):
             if child.kind_id == self.kinds.as_pattern:
                 parts = self.parts(child)
                 classes, name = self.expression(parts[0]), self.source.name(parts[-1])
-                self._scope.bind(name, (ir.BIND_VALUE, (ir.CAUGHT, classes)), self.source.line(child))
+                self._scope.bind(name, nodes.Assigned(nodes.Caught(classes)), self.source.line(child))
             elif child.kind_id != self.kinds.block:
                 classes = self.expression(child)
-        return (classes, name, self._body_of(node))
+        return nodes.Handler(classes, name, self._body_of(node))
 
-    def _match(self, node: tree_sitter.Node, out: list[Node]) -> None:
+    def _match(self, node: tree_sitter.Node, out: list[Statement]) -> None:
         subject = node.child_by_field_name("subject")
         value = self.expression(subject) if subject is not None else None
         body = node.child_by_field_name("body")
         cases = [self._case(child) for child in (body.named_children if body is not None else ())
                  if child.kind_id == self.kinds.case_clause]  # fmt: skip
-        out.append((ir.MATCH, value, tuple(cases)))
+        out.append(nodes.Match(value, tuple(cases)))
 
-    def _case(self, node: tree_sitter.Node) -> Node:
+    def _case(self, node: tree_sitter.Node) -> nodes.Case:
         classes: list[Expression] = []
         uses: list[Expression] = []
-        captures: list[Node] = []
+        captures: list[Name] = []
         guard: Expression = None
         for child in self.parts(node):
             if child.kind_id == self.kinds.if_clause:
@@ -322,11 +330,11 @@ class StatementLowering(PatternLowering):
                 self.pattern(child, classes, uses, captures)
         for capture in captures:
             self._scope.assign(capture, None)
-        return (tuple(classes), tuple(uses), tuple(captures), guard, self._body_of(node))
+        return nodes.Case(tuple(classes), tuple(uses), tuple(captures), guard, self._body_of(node))
 
     # --- definitions
 
-    def _decorated(self, node: tree_sitter.Node, out: list[Node]) -> None:
+    def _decorated(self, node: tree_sitter.Node, out: list[Statement]) -> None:
         decorators: list[Expression] = []
         for child in node.named_children:
             if child.kind_id == self.kinds.decorator:
@@ -337,7 +345,7 @@ class StatementLowering(PatternLowering):
             elif child.kind_id == self.kinds.class_definition:
                 self._class(child, out, tuple(decorators))
 
-    def _define(self, node: tree_sitter.Node, out: list[Node], decorators: tuple[Expression, ...] = ()) -> None:
+    def _define(self, node: tree_sitter.Node, out: list[Statement], decorators: Expressions = ()) -> None:
         name_node = node.child_by_field_name("name")
         parameter_node = node.child_by_field_name("parameters")
         return_node = node.child_by_field_name("return_type")
@@ -349,16 +357,16 @@ class StatementLowering(PatternLowering):
         parameters = self.parameters(parameter_node)
         returns = self.annotation(return_node) if return_node is not None else None
         self._symbol(node, key, name, "method" if outer.kind == "class" else "function")
-        outer.bind(name, (ir.BIND_FUNCTION, key), line)
+        outer.bind(name, nodes.BoundFunction(key), line)
         scope = self._scope = Scope("function", key, outer, _receiver(outer, decorators, parameters))
         body = self._body_of(node)
         self._scope = outer
-        flags = ASYNC if node.children[0].type == "async" else 0
-        self.functions[key] = function_interface(scope, name, decorators, parameters, returns, flags)
+        is_async = node.children[0].type == "async"
+        self.functions[key] = function_interface(scope, name, decorators, parameters, returns, is_async=is_async)
         local = tuple(sorted(scope.bindings.keys() - scope.elsewhere))
-        out.append((ir.DEFINE, line, name, key, decorators, parameters, returns, local, body))
+        out.append(nodes.Define(line, name, key, decorators, parameters, returns, local, body))
 
-    def _class(self, node: tree_sitter.Node, out: list[Node], decorators: tuple[Expression, ...] = ()) -> None:
+    def _class(self, node: tree_sitter.Node, out: list[Statement], decorators: Expressions = ()) -> None:
         name_node = node.child_by_field_name("name")
         if name_node is None:
             return
@@ -368,14 +376,14 @@ class StatementLowering(PatternLowering):
         superclasses = node.child_by_field_name("superclasses")
         bases, keywords = self.arguments(superclasses) if superclasses is not None else ((), ())
         self._symbol(node, key, name, "class")
-        outer.bind(name, (ir.BIND_CLASS, key), line)
+        outer.bind(name, nodes.BoundClass(key), line)
         scope = self._scope = Scope("class", key, outer)
         body = self._body_of(node)
         self._scope = outer
         self._variable_symbols(scope, scope.bindings, scope.lines)
         self._variable_symbols(scope, scope.attributes, scope.attribute_lines)
         self.classes[key] = class_interface(scope, name, decorators, bases, keywords)
-        out.append((ir.CLASS, line, name, key, decorators, bases, keywords, body))
+        out.append(nodes.DefineClass(line, name, key, decorators, bases, keywords, body))
 
     # --- symbols
 
@@ -409,17 +417,16 @@ class StatementLowering(PatternLowering):
 
 
 def _is_variable(scope: Scope, name: str) -> bool:
-    found = scope.bindings.get(name) or [binding for _, binding in scope.attributes.get(name, ())]
-    return all(binding[0] in (ir.BIND_VALUE, ir.BIND_DECLARED) for binding in found)
+    found = scope.bindings.get(name) or [each.binding for each in scope.attributes.get(name, ())]
+    return all(type(binding) in nodes.ASSIGNMENTS for binding in found)
 
 
-def _receiver(outer: Scope, decorators: tuple[Expression, ...], parameters: tuple[Node, ...]) -> str:
+def _receiver(outer: Scope, decorators: Expressions, parameters: Parameters) -> str:
     """The name of a method's first parameter; empty where there is none to set attributes on."""
-    if outer.kind != "class" or not parameters or parameters[0][1] != ir.POSITIONAL:
+    if outer.kind != "class" or not parameters or parameters[0].kind != nodes.POSITIONAL:
         return ""
-    names = {decorator[2] for decorator in decorators if decorator is not None and decorator[0] == ir.NAME}
-    name: str = parameters[0][0]
-    return "" if "staticmethod" in names else name
+    is_static = any(type(decorator) is nodes.Name and decorator.name == "staticmethod" for decorator in decorators)
+    return "" if is_static else parameters[0].name
 
 
 _BY_KIND = {

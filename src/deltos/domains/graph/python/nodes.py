@@ -1,0 +1,583 @@
+"""The intermediate form of Python source: lowering writes it, inference and flow read it, MessagePack keeps it.
+
+An expression that names nothing (a number, a plain string) is None. A number is a node's tag in the stored form: no two
+nodes share one. Where a node carries a line, it is its first field: `without_lines` relies on it.
+"""
+
+from __future__ import annotations
+
+from typing import TypeVar, Union, cast
+
+from msgspec import Struct
+from msgspec.structs import astuple
+
+
+class Node(Struct, frozen=True, array_like=True, gc=False):
+    """A part of a program; never part of a cycle, so that the garbage collector need not look at it."""
+
+
+# --- expressions
+
+
+class Name(Node, frozen=True, tag=0):
+    """A plain name that is read, or a target that is assigned."""
+
+    line: int
+    name: str
+
+
+class Attribute(Node, frozen=True, tag=1):
+    """`value.name`."""
+
+    line: int
+    value: Expression
+    name: str
+
+
+class Call(Node, frozen=True, tag=2):
+    """`function(arguments, name=value)`; the keyword of `**value` is empty."""
+
+    function: Expression
+    arguments: Expressions
+    keywords: Keywords
+
+
+class Index(Node, frozen=True, tag=3):
+    """`value[index]`."""
+
+    value: Expression
+    index: Expression
+
+
+class TupleDisplay(Node, frozen=True, tag=4):
+    """`(a, b)`, also as a target."""
+
+    items: Expressions
+
+
+class ListDisplay(Node, frozen=True, tag=5):
+    """`[a, b]`, also as a target."""
+
+    items: Expressions
+
+
+class SetDisplay(Node, frozen=True, tag=6):
+    """`{a, b}`."""
+
+    items: Expressions
+
+
+class DictDisplay(Node, frozen=True, tag=7):
+    """`{a: b}`; `**c` is a value without a key."""
+
+    keys: Expressions
+    values: Expressions
+
+
+class Clause(Node, frozen=True):
+    """`for target in iterable if test` in a comprehension."""
+
+    target: Expression
+    iterable: Expression
+    tests: Expressions
+    is_async: bool
+
+
+class Comprehension(Node, frozen=True, tag=8):
+    """`[element for …]`; the shape is list, set, dict (with `value`) or generator."""
+
+    shape: str
+    clauses: tuple[Clause, ...]
+    element: Expression
+    value: Expression
+
+
+class Or(Node, frozen=True, tag=9):
+    """`a or b or c`."""
+
+    operands: Expressions
+
+
+class And(Node, frozen=True, tag=10):
+    """`a and b and c`."""
+
+    operands: Expressions
+
+
+class Conditional(Node, frozen=True, tag=11):
+    """`then if test else otherwise`."""
+
+    test: Expression
+    then: Expression
+    otherwise: Expression
+
+
+class Not(Node, frozen=True, tag=12):
+    """`not operand`."""
+
+    operand: Expression
+
+
+class Operation(Node, frozen=True, tag=13):
+    """`first + a + b`, with the method of the operator: `__add__`."""
+
+    method: str
+    first: Expression
+    operands: Expressions
+
+
+class Await(Node, frozen=True, tag=14):
+    """`await value`."""
+
+    value: Expression
+
+
+class Yield(Node, frozen=True, tag=15):
+    """`yield value`."""
+
+    value: Expression
+
+
+class YieldFrom(Node, frozen=True, tag=16):
+    """`yield from value`."""
+
+    value: Expression
+
+
+class Lambda(Node, frozen=True, tag=17):
+    """`lambda parameters: body`."""
+
+    parameters: Parameters
+    body: Expression
+
+
+class Walrus(Node, frozen=True, tag=18):
+    """`name := value`."""
+
+    line: int
+    name: str
+    value: Expression
+
+
+class Starred(Node, frozen=True, tag=19):
+    """`*value` in a call or display."""
+
+    value: Expression
+
+
+class Several(Node, frozen=True, tag=20):
+    """Operands that are evaluated for their names; the result is nothing of interest."""
+
+    operands: Expressions
+
+
+class QuotedType(Node, frozen=True, tag=21):
+    """A type in a string."""
+
+    annotation: Expression
+
+
+class Slice(Node, frozen=True, tag=22):
+    """`a:b:c` between brackets."""
+
+    operands: Expressions
+
+
+# --- where the value of a bound name comes from, beside a plain expression
+
+
+class Element(Node, frozen=True, tag=23):
+    """One element of an iterable."""
+
+    iterable: Expression
+    is_async: bool
+
+
+class Unpacked(Node, frozen=True, tag=24):
+    """The element at an index of what is unpacked."""
+
+    value: Expression
+    index: int
+
+
+class Rest(Node, frozen=True, tag=25):
+    """What a starred target takes of what is unpacked."""
+
+    value: Expression
+
+
+class Entered(Node, frozen=True, tag=26):
+    """What `with` binds."""
+
+    value: Expression
+    is_async: bool
+
+
+class Caught(Node, frozen=True, tag=27):
+    """What `except` binds."""
+
+    classes: Expression
+
+
+Expression = Union[  # noqa: UP007 (classes that are evaluated late cannot be joined by |)
+    Name, Attribute, Call, Index, TupleDisplay, ListDisplay, SetDisplay, DictDisplay, Comprehension, Or, And,
+    Conditional, Not, Operation, Await, Yield, YieldFrom, Lambda, Walrus, Starred, Several, QuotedType, Slice, Element,
+    Unpacked, Rest, Entered, Caught, None,
+]  # fmt: skip
+Expressions = tuple[Expression, ...]
+Keywords = tuple[tuple[str, Expression], ...]
+
+POSITIONAL, VARIADIC, KEYWORD_ONLY, KEYWORDS = range(4)
+
+
+class Parameter(Node, frozen=True):
+    """A parameter of a function or lambda; the kind is one of the four above."""
+
+    name: str
+    kind: int
+    annotation: Expression
+    default: Expression
+
+
+Parameters = tuple[Parameter, ...]
+
+
+# --- statements
+
+
+class Evaluate(Node, frozen=True, tag=40):
+    """An expression as a statement."""
+
+    value: Expression
+
+
+class Assign(Node, frozen=True, tag=41):
+    """`a = b = value`."""
+
+    targets: Expressions
+    value: Expression
+
+
+class Declare(Node, frozen=True, tag=42):
+    """`target: annotation = value`."""
+
+    target: Expression
+    annotation: Expression
+    value: Expression
+
+
+class Augment(Node, frozen=True, tag=43):
+    """`target += value`, with the method of the plain operator: `__add__`."""
+
+    target: Expression
+    method: str
+    value: Expression
+
+
+class Return(Node, frozen=True, tag=44):
+    """`return value`."""
+
+    value: Expression
+
+
+class Branch(Node, frozen=True):
+    """One test of an `if` and what runs when it holds."""
+
+    test: Expression
+    body: Block
+
+
+class If(Node, frozen=True, tag=45):
+    """`if … elif … else`."""
+
+    branches: tuple[Branch, ...]
+    otherwise: Block
+
+
+class For(Node, frozen=True, tag=46):
+    """`for target in iterable`."""
+
+    target: Expression
+    iterable: Expression
+    is_async: bool
+    body: Block
+    otherwise: Block
+
+
+class While(Node, frozen=True, tag=47):
+    """`while test`."""
+
+    test: Expression
+    body: Block
+    otherwise: Block
+
+
+class With(Node, frozen=True, tag=48):
+    """`with value as target, …`."""
+
+    items: tuple[tuple[Expression, Expression], ...]
+    is_async: bool
+    body: Block
+
+
+class Handler(Node, frozen=True):
+    """`except classes as name`; the name may be empty."""
+
+    classes: Expression
+    name: str
+    body: Block
+
+
+class Try(Node, frozen=True, tag=49):
+    """`try … except … else … finally`."""
+
+    body: Block
+    handlers: tuple[Handler, ...]
+    otherwise: Block
+    final: Block
+
+
+class Define(Node, frozen=True, tag=50):
+    """A function; `local` are the names that its body assigns."""
+
+    line: int
+    name: str
+    key: str
+    decorators: Expressions
+    parameters: Parameters
+    returns: Expression
+    local: tuple[str, ...]
+    body: Block
+
+
+class DefineClass(Node, frozen=True, tag=51):
+    """A class."""
+
+    line: int
+    name: str
+    key: str
+    decorators: Expressions
+    bases: Expressions
+    keywords: Keywords
+    body: Block
+
+
+class Import(Node, frozen=True, tag=52):
+    """`import module as alias`."""
+
+    line: int
+    module: str
+    alias: str
+
+
+class ImportedName(Node, frozen=True):
+    """One name of a from-import; `*` for all."""
+
+    line: int
+    name: str
+    alias: str
+
+
+class FromImport(Node, frozen=True, tag=53):
+    """`from module import names`, the module after `level` dots."""
+
+    line: int
+    module: str
+    level: int
+    names: tuple[ImportedName, ...]
+
+
+class Stop(Node, frozen=True, tag=54):
+    """`break` or `continue`."""
+
+
+class Raise(Node, frozen=True, tag=55):
+    """`raise a from b`."""
+
+    values: Expressions
+
+
+class Assert(Node, frozen=True, tag=56):
+    """`assert test, message`."""
+
+    test: Expression
+    message: Expression
+
+
+class Case(Node, frozen=True):
+    """One case of a `match`: classes of the subject, other names that are used, names that are bound."""
+
+    classes: Expressions
+    uses: Expressions
+    captures: tuple[Name, ...]
+    guard: Expression
+    body: Block
+
+
+class Match(Node, frozen=True, tag=57):
+    """`match subject`."""
+
+    subject: Expression
+    cases: tuple[Case, ...]
+
+
+Statement = Union[  # noqa: UP007 (as above)
+    Evaluate, Assign, Declare, Augment, Return, If, For, While, With, Try, Define, DefineClass, Import, FromImport,
+    Stop, Raise, Assert, Match,
+]  # fmt: skip
+Block = tuple[Statement, ...]
+
+
+# --- interfaces: what other files may depend on
+
+
+class BoundClass(Node, frozen=True, tag=70):
+    """A name means the class of a key."""
+
+    key: str
+
+
+class BoundFunction(Node, frozen=True, tag=71):
+    """A name means the function of a key."""
+
+    key: str
+
+
+class Assigned(Node, frozen=True, tag=72):
+    """A name means the value of an expression."""
+
+    value: Expression
+
+
+class Declared(Node, frozen=True, tag=73):
+    """A name means what its annotation says, or the value of an expression."""
+
+    annotation: Expression
+    value: Expression
+
+
+class BoundModule(Node, frozen=True, tag=74):
+    """A name means a module."""
+
+    module: str
+
+
+class BoundImport(Node, frozen=True, tag=75):
+    """A name means a name of another module."""
+
+    module: str
+    level: int
+    name: str
+
+
+Assignment = Union[Assigned, Declared]  # noqa: UP007 (as above)
+Binding = Union[BoundClass, BoundFunction, Assigned, Declared, BoundModule, BoundImport]  # noqa: UP007 (as above)
+Bindings = dict[str, tuple[Binding, ...]]
+ASSIGNMENTS = frozenset({Assigned, Declared})
+
+
+class AttributeBinding(Node, frozen=True):
+    """What a method, given by its key, sets an attribute of its receiver to."""
+
+    method: str
+    binding: Assignment
+
+
+class ClassInterface(Node, frozen=True):
+    """What other files may ask about a class."""
+
+    name: str
+    decorators: Expressions
+    bases: Expressions
+    keywords: Keywords
+    bindings: Bindings
+    attributes: dict[str, tuple[AttributeBinding, ...]]
+
+
+class FunctionInterface(Node, frozen=True):
+    """What other files may ask about a function: its signature, and what an inferred return type is made of.
+
+    `owner` is the key of the class whose body it stands in, `enclosing` that of the function around it.
+    """
+
+    name: str
+    owner: str
+    enclosing: str
+    decorators: Expressions
+    parameters: Parameters
+    returns: Expression
+    is_async: bool
+    is_generator: bool
+    returned: Expressions
+    yielded: tuple[Yield | YieldFrom, ...]
+    local: Bindings
+
+
+class ModuleInterface(Node, frozen=True):
+    """What other files may ask about a file: `stars` are the modules, with levels, of its `import *`."""
+
+    bindings: Bindings
+    classes: dict[str, ClassInterface]
+    functions: dict[str, FunctionInterface]
+    stars: tuple[tuple[str, int], ...]
+    exported: tuple[str, ...] | None
+
+
+EMPTY_INTERFACE = ModuleInterface({}, {}, {}, (), None)
+
+# --- walks over any node
+
+# Here and wherever nodes are told apart: `type(node) is Name`, not isinstance, which asks the metaclass of a Struct and
+# takes eight times as long.
+
+_LINED = frozenset({Name, Attribute, Walrus})
+_LEAVES = frozenset({str, int, bool, type(None)})
+Part = TypeVar("Part")
+
+
+def without_lines(node: Part) -> Part:
+    """The same with every line blanked and without `Several`: what stays equal when code above it moves."""
+    return cast("Part", _on_line(node, 0, keep_several=False))
+
+
+def on_line(node: Expression, line: int) -> Expression:
+    """The expression moved to a line: that of the string it was written in."""
+    return cast("Expression", _on_line(node, line, keep_several=True))
+
+
+def _on_line(node: object, line: int, *, keep_several: bool) -> object:
+    kind = type(node)
+    if kind in _LEAVES:
+        return node
+    if kind is tuple:
+        return tuple([_on_line(part, line, keep_several=keep_several) for part in cast("tuple[object, ...]", node)])
+    if kind is Several and not keep_several:
+        return None
+    parts = [_on_line(part, line, keep_several=keep_several) for part in astuple(cast("Node", node))]
+    if kind in _LINED:
+        parts[0] = line
+    return kind(*parts)
+
+
+def names_in(node: object, found: set[str]) -> None:
+    """Add every plain name that an expression reads to `found`."""
+    if type(node) is Name:
+        found.add(node.name)
+    elif type(node) not in _LEAVES:
+        for part in node if type(node) is tuple else astuple(cast("Node", node)):
+            names_in(part, found)
+
+
+def last_name(node: Expression) -> str:
+    """The name, or the last part of a dotted name, that an expression is; empty for anything else."""
+    return node.name if type(node) is Name or type(node) is Attribute else ""
+
+
+def dotted(node: Expression) -> str:
+    """`self.field` for an expression that is a name with attributes; empty for anything else."""
+    if type(node) is Name:
+        return node.name
+    if type(node) is not Attribute:
+        return ""
+    base = dotted(node.value)
+    return f"{base}.{node.name}" if base else ""
