@@ -47,7 +47,7 @@ fuzz: venv
 	$(BIN)/python -m fuzz --minutes $(or $(MINUTES),2) $(if $(TARGET),--target '$(TARGET)')
 
 manifest: venv
-	$(BIN)/python -P -m deltos.server.manifest
+	$(BIN)/python -P -m deltos.server.describe
 
 package: venv
 	$(BIN)/python scripts/package.py dist

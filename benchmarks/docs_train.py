@@ -318,7 +318,7 @@ def describe(docs: Docs, group: Path, asked: Asked) -> Example | None:
     """The question's candidates as features; None when the answer is not among them."""
     ids = [source.id for source in docs.library.sources()]
     found = docs.search.candidates(asked.query, ids)
-    if found is None:
+    if not found.candidates:
         return None
     best = max(found.page_scores.values(), default=1.0)
     meanings = found.meanings or [0.0] * len(found.candidates)

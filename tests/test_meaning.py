@@ -109,11 +109,10 @@ def test_a_model_that_is_down_is_said_and_forgotten_when_it_is_back(database: Da
     add(database, "a", "b")
     meaning.catch_up()
     letters.is_down = True
-    assert meaning.likeness(Passage("a", "a")) is None
-    assert "letters are out" in meaning.trouble
+    with pytest.raises(EmbedderUnavailable, match="letters are out"):
+        meaning.likeness(Passage("a", "a"))
     letters.is_down = False
     assert nearest(meaning, "a")
-    assert not meaning.trouble
 
 
 def test_a_question_that_says_nothing_is_like_nothing(database: Database, meaning: Meaning) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import sys
 import threading
 import time
+from contextlib import ExitStack
 from functools import cached_property
 from typing import TYPE_CHECKING, cast
 
@@ -46,6 +47,7 @@ class App:
     def __init__(self, config: Config) -> None:
         self.config = config
         mend_folder(config.home)
+        self._closing = ExitStack()  # what was opened, closed in the opposite order
         self.workers = Workers()
         self.projects = Projects(config.home, PROJECT, (CodeIndexer(), GraphIndexer()), workers=self.workers)
 
@@ -151,14 +153,18 @@ class App:
         from deltos.domains.memory.memory import Memory
         from deltos.store.memory import MemoryStore
 
-        return Memory(MemoryStore(self.config.home / "memory.db"))
+        store = MemoryStore(self.config.home / "memory.db")
+        self._closing.callback(store.close)
+        return Memory(store)
 
     @cached_property
     def library(self) -> Database:
         """The file of documentation and API descriptions."""
         from deltos.store.library import open_library
 
-        return open_library(self.config.home, LIBRARY)
+        library = open_library(self.config.home, LIBRARY)
+        self._closing.callback(library.close)
+        return library
 
     @cached_property
     def parser(self) -> GuardedParser:
@@ -218,7 +224,7 @@ class App:
         from deltos.domains.docs.domain import open_docs
         from deltos.shelf import SharedApis
 
-        return open_docs(
+        docs = open_docs(
             self.library,
             private_hosts=self.config.private_hosts,
             environments=self.config.environments,
@@ -226,6 +232,8 @@ class App:
             parser=self.parser,
             embedder=lambda: self.embedder,
         )
+        self._closing.callback(docs.library.crawls.stop)
+        return docs
 
     def resume(self) -> None:
         """Go on with background work that an earlier process left unfinished."""
@@ -240,9 +248,4 @@ class App:
         if git := sys.modules.get("deltos.workspace.git"):  # else none was ever started
             git.stop_all()
         self.projects.close()
-        if "docs" in self.__dict__:
-            self.docs.library.crawls.stop()
-        if "memory" in self.__dict__:
-            self.memory.store.close()
-        if "library" in self.__dict__:
-            self.library.close()
+        self._closing.close()

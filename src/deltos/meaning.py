@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from deltos.embed.protocol import Passage
-from deltos.errors import EmbedderUnavailable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -75,15 +74,11 @@ class Comparison:
 
 
 class Meaning:
-    """The vectors of one kind of thing, in memory as whole numbers, and the model that makes them.
-
-    `trouble` says why the last question was not compared; empty when it was.
-    """
+    """The vectors of one kind of thing, in memory as whole numbers, and the model that makes them."""
 
     def __init__(self, embedder: Embedder, store: VectorStore) -> None:
         self._embedder = embedder
         self._store = store
-        self.trouble = ""
         self._guard = threading.Lock()
         self._numbers = np.zeros(0, np.int64)
         self._keys = np.zeros(0, np.int64)
@@ -103,13 +98,11 @@ class Meaning:
         return written
 
     def likeness(self, question: Passage) -> Likeness | None:
-        """How alike everything is to a question; None when there is nothing to compare, or nobody to ask."""
-        self.trouble = ""
-        try:
-            vector = self._embedder.question(question)
-        except EmbedderUnavailable as exc:
-            self.trouble = f"Searched by words alone ({exc.message})."
-            return None
+        """How alike everything is to a question; None when there is nothing to compare.
+
+        Raises `EmbedderUnavailable` when the model cannot be asked.
+        """
+        vector = self._embedder.question(question)
         with self._guard:
             self._refresh()
             keys, rows, lengths = self._keys, self._rows, self._lengths

@@ -7,9 +7,9 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from deltos import __version__
+from deltos.server.describe import describe, write
 from deltos.server.http import listen
 from deltos.server.http.options import parse_options
-from deltos.server.manifest import describe, write
 from deltos.tool import Toolbox
 from tests.conformance.fixtures import TOOLS, build
 from tests.conformance.schemas import IN_A_HEADER, KEYWORDS_OF_2020_12

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from deltos.server.manifest import describe, write
+from deltos.server.describe import describe, write
 from tests.server.raw import RawClient, toy_command
 from tests.server.toyserver import TOOLS
 

@@ -14,8 +14,9 @@ from mcp.shared.message import SessionMessage
 
 from deltos.config import TOOLSETS
 from deltos.server.conversation import Conversation
+from deltos.server.describe import describe
 from deltos.server.greeter import Greeter
-from deltos.server.manifest import Manifest, describe
+from deltos.server.manifest import Manifest
 from deltos.server.protocol import Surface, build_server, protocol_versions
 from deltos.server.visitor import Visitor
 from deltos.server.workbench import Workbench

@@ -12,7 +12,7 @@ from deltos import __version__
 from deltos.budget import estimate_tokens
 from deltos.config import TOOLSETS, Config
 from deltos.errors import StoreTooNew
-from deltos.server import manifest
+from deltos.server import describe
 from deltos.server.instructions import instructions
 from deltos.server.manifest import MANIFEST_PATH, Manifest
 from deltos.server.toolbox import open_toolbox
@@ -29,8 +29,8 @@ ANNOTATIONS = {"title", "readOnlyHint", "destructiveHint", "idempotentHint", "op
 
 
 def test_the_committed_manifest_is_that_of_the_tools(tmp_path: Path) -> None:
-    """When this fails: `python -P -m deltos.server.manifest`."""
-    manifest.main(tmp_path / "manifest.json")
+    """When this fails: `make manifest`."""
+    describe.main(tmp_path / "manifest.json")
     assert (tmp_path / "manifest.json").read_text("utf-8") == MANIFEST_PATH.read_text("utf-8")
 
 

@@ -44,11 +44,11 @@ def add_project(verb: argparse.ArgumentParser) -> None:
 
 
 @contextmanager
-def opened_app() -> Iterator[App]:
-    """The application for one command, closed afterwards."""
+def opened_app(config: Config | None = None) -> Iterator[App]:
+    """The application for one command, closed afterwards; configured by the environment unless told otherwise."""
     from deltos.app import App  # deferred: commands that need no index start faster
 
-    app = App(Config.from_environment())
+    app = App(config or Config.from_environment())
     try:
         yield app
     finally:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from deltos.budget import estimate_tokens
 from deltos.cli.command import add_project, add_verb, batch_queries, opened_app, print_json
 from deltos.cli.terminal import redraw_line
+from deltos.config import Config
 from deltos.domains.docs.library import NewSource
 from deltos.domains.docs.render import render_added, render_nothing, render_passage, render_sources, render_status
 from deltos.domains.docs.search import Question
@@ -91,9 +92,10 @@ def _add_private(verb: argparse.ArgumentParser) -> None:
 
 def _opened(run: Callable[[App, argparse.Namespace], int]) -> Callable[[argparse.Namespace], int]:
     def run_opened(arguments: argparse.Namespace) -> int:
-        with opened_app() as app:
-            if named := getattr(arguments, "allow_private_hosts", ""):
-                app.config = replace(app.config, private_hosts=PrivateHosts.parse(named))
+        config = Config.from_environment()
+        if named := getattr(arguments, "allow_private_hosts", ""):
+            config = replace(config, private_hosts=PrivateHosts.parse(named))
+        with opened_app(config) as app:
             return run(app, arguments)
 
     return run_opened

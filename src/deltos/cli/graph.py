@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from deltos.domains.graph.render import Page
     from deltos.domains.graph.search import GraphSearch, References, Target
     from deltos.federation.links import Links
-    from deltos.store.graph_read import SymbolRow
+    from deltos.store.symbols import Symbol
     from deltos.tool import JsonObject
 
 
@@ -191,7 +191,7 @@ def _opened(arguments: argparse.Namespace) -> Iterator[tuple[GraphSearch, Page, 
         yield app.graph_search(index), page, app.links
 
 
-def _symbol(row: SymbolRow) -> JsonObject:
+def _symbol(row: Symbol) -> JsonObject:
     return {"symbol": row.label, "file": row.path, "line": row.line, "kind": row.kind}
 
 

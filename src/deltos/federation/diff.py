@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from deltos.domains.graph.search import GraphSearch, Impact
-    from deltos.store.graph_read import SymbolRow
+    from deltos.store.symbols import Symbol
     from deltos.workspace.changes import ChangedFile, Changes
 
 _REVISION = re.compile(r"[\w./@{}~^-]{1,200}")
@@ -50,7 +50,7 @@ def changed_files(root: Path, base: str) -> Changes:
 
 def touched_by(search: GraphSearch, files: Sequence[ChangedFile]) -> Touched:
     """The innermost definitions on changed lines, most used first, and what depends on them."""
-    rows: dict[int, SymbolRow] = {}
+    rows: dict[int, Symbol] = {}
     bare: list[str] = []
     for file in files:
         inner = _innermost(search.reader.symbols_in(file.path), file.lines)
@@ -64,11 +64,11 @@ def touched_by(search: GraphSearch, files: Sequence[ChangedFile]) -> Touched:
     return Touched(impacts, tuple(bare), len(rows) - len(chosen))
 
 
-def _innermost(symbols: Sequence[SymbolRow], lines: frozenset[int] | None) -> list[SymbolRow]:
+def _innermost(symbols: Sequence[Symbol], lines: frozenset[int] | None) -> list[Symbol]:
     """The innermost definition on each changed line; of a file that is new, what stands at its top level."""
     if lines is None:
         return [row for row in symbols if "." not in row.key]
-    found: dict[int, SymbolRow] = {}
+    found: dict[int, Symbol] = {}
     for line in sorted(lines):
         around = [row for row in symbols if row.line <= line <= row.end_line]
         if around:
@@ -77,5 +77,5 @@ def _innermost(symbols: Sequence[SymbolRow], lines: frozenset[int] | None) -> li
     return list(found.values())
 
 
-def _target(row: SymbolRow) -> Target:
+def _target(row: Symbol) -> Target:
     return Target(row, (row.node_id,), frozenset({(row.path, row.line)}))

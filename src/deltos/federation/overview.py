@@ -12,7 +12,8 @@ from deltos.workspace.purpose import is_test
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from deltos.store.graph_read import GraphReader, ImportRow, SymbolRow
+    from deltos.store.graph_read import GraphReader, ImportRow
+    from deltos.store.symbols import Symbol
     from deltos.workspace.project_index import ProjectIndex
 
 OVERVIEW_TOKENS = 2_000
@@ -31,7 +32,7 @@ class CentralFile:
     """A file with its most used symbols; `users` counts the files that refer to each."""
 
     path: str
-    symbols: tuple[SymbolRow, ...]
+    symbols: tuple[Symbol, ...]
     users: Mapping[int, int]
 
 
@@ -61,7 +62,7 @@ def central_files(reader: GraphReader) -> list[CentralFile]:
         symbols = reader.symbols(users)
         weights = page_rank([row for row in reader.imports() if not is_test(row.path)])
         paths = [path for path in reader.paths() if not is_test(path)]
-        by_file: defaultdict[str, list[SymbolRow]] = defaultdict(list)
+        by_file: defaultdict[str, list[Symbol]] = defaultdict(list)
         for node_id in users:
             if (row := symbols.get(node_id)) and not _is_detail(row):
                 by_file[row.path].append(row)
@@ -102,12 +103,12 @@ def _by_weight(paths: Iterable[str], weights: Mapping[str, float], use: Counter[
     return sorted(paths, key=lambda path: (-score(path), path))
 
 
-def _is_detail(row: SymbolRow) -> bool:
+def _is_detail(row: Symbol) -> bool:
     """Whether a symbol is only an attribute of another."""
     return "." in row.key and row.kind in ("variable", "property")
 
 
-def _outermost(reader: GraphReader, path: str) -> list[SymbolRow]:
+def _outermost(reader: GraphReader, path: str) -> list[Symbol]:
     """What a file defines at its top level, where no other file refers to any of it."""
     return [row for row in reader.symbols_in(path) if "." not in row.key and row.kind != "variable"]
 

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from deltos.domains.memory.memory import Memory
     from deltos.federation.diff import Touched
     from deltos.federation.links import Links
-    from deltos.store.graph_read import SymbolRow
+    from deltos.store.symbols import Symbol
     from deltos.tool import Call
     from deltos.workspace.projects import Projects
 
@@ -165,13 +165,13 @@ def _touched_line(impact: Impact) -> str:
     return f"{row.label} {row.path}:{row.line} {row.kind} ({reached})"
 
 
-def _once(rows: Iterable[SymbolRow]) -> list[SymbolRow]:
+def _once(rows: Iterable[Symbol]) -> list[Symbol]:
     """Each row once; a file as such only where none of its definitions is there."""
     unique = list({row.node_id: row for row in rows}.values())
     named = {row.path for row in unique if row.key}
     return [row for row in unique if row.key or row.path not in named]
 
 
-def _places(rows: Sequence[SymbolRow]) -> list[str]:
+def _places(rows: Sequence[Symbol]) -> list[str]:
     lines = [f"{row.path}:{row.line} {row.label}".rstrip() for row in rows[:_LINES_SHOWN]]
     return lines + ([f"and {len(rows) - len(lines)} more"] if len(rows) > len(lines) else [])

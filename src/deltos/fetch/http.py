@@ -13,8 +13,8 @@ import httpcore2
 
 from deltos.errors import FetchFailed
 from deltos.fetch.address import checked_addresses, require_web_address
+from deltos.fetch.agent import USER_AGENT
 from deltos.fetch.files import MAX_DESCRIPTION_BYTES
-from deltos.fetch.robots import USER_AGENT
 from deltos.private_hosts import NO_PRIVATE_HOSTS, PrivateHosts
 
 if TYPE_CHECKING:

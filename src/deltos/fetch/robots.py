@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from deltos.errors import FetchFailed, ReadingStopped
+from deltos.fetch.agent import AGENT
 from deltos.fetch.robots_rules import RobotsRules, rules_for
 
 if TYPE_CHECKING:
@@ -15,8 +16,6 @@ if TYPE_CHECKING:
 
     from deltos.fetch.http import HttpClient
 
-_AGENT = "deltos"
-USER_AGENT = f"{_AGENT} (documentation indexer for coding agents; respects robots.txt)"
 _LONGEST_DELAY_SECONDS = 30.0
 _LARGEST_BYTES = 1_000_000  # twice what RFC 9309 asks for: every address is compared with every rule
 
@@ -45,7 +44,7 @@ class Rules:
 
 def parse_robots(data: bytes) -> Rules:
     """What a robots.txt says."""
-    return Rules(rules_for(_AGENT, data.decode("utf-8", "replace")))
+    return Rules(rules_for(AGENT, data.decode("utf-8", "replace")))
 
 
 @dataclass(slots=True)

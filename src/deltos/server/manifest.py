@@ -1,6 +1,6 @@
 """How the server introduces itself: kept in `manifest.json`, so that first answers need no tools and no SDK.
 
-`python -P -m deltos.server.manifest` writes it from the tool definitions; tests hold it to them and the SDK.
+`server/describe.py` writes it from the tool definitions; tests hold it to them and the SDK.
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING
 from deltos.server.instructions import instructions
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable
+    from collections.abc import Collection
 
-    from deltos.tool import JsonObject, Tool
+    from deltos.tool import JsonObject
 
 MANIFEST_PATH = Path(__file__).with_name("manifest.json")
 SERVER_NAME = "deltos"
@@ -92,41 +92,3 @@ class Manifest:
     def _modern(self, result: JsonObject) -> JsonObject:
         envelope: JsonObject = {"resultType": "complete", "ttlMs": 0, "cacheScope": "private"}
         return {**result, **envelope, "_meta": {SERVER_INFO_KEY: self._document["server_info"]}}
-
-
-def describe(tools: Iterable[Tool], *, version: str) -> JsonObject:
-    """The manifest of `tools`, with what the SDK says of versions and capabilities."""
-    from deltos.server.protocol import capabilities, protocol_versions  # deferred: imports the SDK
-
-    handshake_versions, modern_versions = protocol_versions()
-    document: JsonObject = {
-        "server_info": {"name": SERVER_NAME, "title": SERVER_TITLE, "version": version},
-        "handshake_versions": handshake_versions,
-        "modern_versions": modern_versions,
-        "tools": [{"toolset": tool.toolset, "listing": tool.listing()} for tool in tools],
-    }
-    handshake, modern = capabilities(Manifest(document, ()))
-    return {**document, "capabilities": handshake, "modern_capabilities": modern}
-
-
-def write(document: JsonObject, path: Path = MANIFEST_PATH) -> None:
-    """Write a manifest where the server looks for it."""
-    path.write_text(json.dumps(document, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
-
-
-def main(path: Path = MANIFEST_PATH) -> None:
-    """Write the manifest of all tools there are."""
-    from tempfile import TemporaryDirectory  # deferred, as all that only the generator needs
-
-    from deltos import __version__
-    from deltos.config import Config
-    from deltos.server.toolbox import open_toolbox
-
-    with TemporaryDirectory() as home:
-        toolbox = open_toolbox(Config(Path(home)))
-        write(describe(toolbox.tools, version=__version__), path)
-        toolbox.close()
-
-
-if __name__ == "__main__":
-    main()

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     import sqlite3
     from collections.abc import Collection, Iterable, Mapping, Sequence
 
+    from deltos.store.symbols import Symbol
+
 GRAPH_001 = Migration(
     "graph-001-symbols-and-edges",
     """
@@ -78,19 +80,6 @@ GRAPH_001 = Migration(
 
 # What has to be settled about a file's facts; higher includes lower.
 SETTLED, BODY_CHANGED, INTERFACE_CHANGED, APPEARED = range(4)
-
-
-@dataclass(frozen=True, slots=True)
-class SymbolRecord:
-    """A definition as written."""
-
-    key: str
-    name: str
-    kind: str
-    line: int
-    end_line: int
-    signature: str
-    doc: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,7 +173,7 @@ class GraphWriter:
 
     # --- facts
 
-    def write_facts(self, path: str, symbols: Sequence[SymbolRecord], facts: FactRecord) -> None:
+    def write_facts(self, path: str, symbols: Sequence[Symbol], facts: FactRecord) -> None:
         """Replace a file's symbols and facts, noting what about them has to be settled."""
         place_id = self.place(path)
         known = self._connection.execute(

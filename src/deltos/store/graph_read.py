@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from deltos.store.symbols import Symbol
 
 if TYPE_CHECKING:
     import sqlite3
@@ -14,33 +15,6 @@ if TYPE_CHECKING:
 
 _VARIABLES = 500
 """SQLite allows a limited number of bound values; longer lists are asked for in parts."""
-# `feed#2`, `Shape#interface`; but `Shape.#area` is a private name of JavaScript.
-_REPETITION = re.compile(r"(?<=\w)#\w+")
-
-
-def bare_key(key: str) -> str:
-    """A key without what tells repeated definitions apart."""
-    return _REPETITION.sub("", key)
-
-
-@dataclass(frozen=True, slots=True)
-class SymbolRow:
-    """A definition and where it is."""
-
-    node_id: int
-    path: str
-    key: str
-    name: str
-    kind: str
-    line: int
-    end_line: int
-    signature: str
-    doc: str
-
-    @property
-    def label(self) -> str:
-        """Its qualified name for a reader: repeated definitions (`feed#2`) are told apart by their lines."""
-        return bare_key(self.key)
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,8 +54,8 @@ class Counts:
     unresolved_imports: int
 
 
-_SYMBOL = """SELECT symbol.node_id, place.path, node.key, symbol.name, symbol.kind, symbol.line, symbol.end_line,
-             symbol.signature, symbol.doc
+_SYMBOL = """SELECT node.key, symbol.name, symbol.kind, symbol.line, symbol.end_line, symbol.signature, symbol.doc,
+             place.path, symbol.node_id
              FROM symbol JOIN node ON node.id = symbol.node_id JOIN place ON place.id = symbol.place_id"""
 _REFERENCE = """SELECT place.path, edge.line, node.key, edge.kind, edge.origin, edge.certain, edge.source_id,
                 edge.target_id FROM edge JOIN place ON place.id = edge.place_id JOIN node ON node.id = edge.source_id"""
@@ -98,18 +72,18 @@ class GraphReader:
 
     # --- symbols
 
-    def symbols_named(self, name: str, *, any_case: bool = False) -> list[SymbolRow]:
+    def symbols_named(self, name: str, *, any_case: bool = False) -> list[Symbol]:
         """All definitions of a name."""
         rows = self._rows(f"{_SYMBOL} WHERE symbol.name = ? COLLATE NOCASE ORDER BY place.path, symbol.line", (name,))
         return [row for row in map(_symbol, rows) if any_case or row.name == name]
 
-    def symbols_in(self, path: str) -> list[SymbolRow]:
+    def symbols_in(self, path: str) -> list[Symbol]:
         """All definitions of a file, from top to bottom."""
         return list(map(_symbol, self._rows(f"{_SYMBOL} WHERE place.path = ? ORDER BY symbol.line", (path,))))
 
-    def symbols(self, node_ids: Iterable[int]) -> dict[int, SymbolRow]:
+    def symbols(self, node_ids: Iterable[int]) -> dict[int, Symbol]:
         """Definitions by id; what is not defined in the project is left out."""
-        found: dict[int, SymbolRow] = {}
+        found: dict[int, Symbol] = {}
         for part in _parts(node_ids):
             for row in self._rows(f"{_SYMBOL} WHERE symbol.node_id IN ({_marks(part)})", part):
                 found[row[0]] = _symbol(row)
@@ -168,7 +142,7 @@ class GraphReader:
             found.update(row[0] for row in self._rows(sql, part))
         return found
 
-    def declared_again(self, path: str, line: int) -> list[SymbolRow]:
+    def declared_again(self, path: str, line: int) -> list[Symbol]:
         """The definitions that a line only declares once more: an overload's signature."""
         sql = f"""{_SYMBOL} WHERE symbol.node_id IN
                   (SELECT target_id FROM edge JOIN place ON place.id = place_id
@@ -250,8 +224,8 @@ class GraphReader:
         return found
 
 
-def _symbol(row: tuple[int, str, str, str, str, int, int, str, str]) -> SymbolRow:
-    return SymbolRow(*row)
+def _symbol(row: tuple[str, str, str, int, int, str, str, str, int]) -> Symbol:
+    return Symbol(*row)
 
 
 def _reference(row: tuple[str, int, str, str, str, int, int, int]) -> ReferenceRow:

@@ -18,7 +18,7 @@ from deltos.domains.graph.query import (
     understand,
 )
 from deltos.errors import BadArgument
-from deltos.store.graph_read import SymbolRow
+from deltos.store.symbols import Symbol
 
 ROOT = Path("/project")
 
@@ -108,8 +108,8 @@ def test_paths_outside_the_project_are_refused(text: str) -> None:
         path_filter(ROOT, text)
 
 
-def row(path: str, key: str, kind: str = "method") -> SymbolRow:
-    return SymbolRow(1, path, key, key.rpartition(".")[2], kind, 1, 1, "", "")
+def row(path: str, key: str, kind: str = "method") -> Symbol:
+    return Symbol(key, key.rpartition(".")[2], kind, 1, 1, path=path, node_id=1)
 
 
 @pytest.mark.parametrize("family", FAMILIES)

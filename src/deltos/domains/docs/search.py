@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from deltos.domains.docs.model import Passage
 from deltos.domains.docs.rank import order, understand
 from deltos.embed.protocol import Passage as Spoken
+from deltos.errors import EmbedderUnavailable
 from deltos.text import INTERROGATIVES, shared_words
 
 if TYPE_CHECKING:
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from deltos.domains.docs.library import Library
     from deltos.domains.docs.model import ApiShelf
     from deltos.domains.docs.rank import Asked
-    from deltos.meaning import Meaning
+    from deltos.meaning import Likeness, Meaning
     from deltos.store.docs import SourceRow
     from deltos.store.docs_search import Candidate, DocsSearchStore, ShownChunk, Totals
 
@@ -61,6 +62,7 @@ class Candidates:
     candidates: list[Candidate]
     page_scores: dict[int, float]
     meanings: list[float]  # how alike each candidate is to the question; empty when that is not known
+    note: str = ""  # why it is not known, where the model could not be asked
 
 
 class DocsSearch:
@@ -81,12 +83,12 @@ class DocsSearch:
 
     def search(self, question: Question) -> Found:
         """Passages that answer, best first, no text twice."""
-        meaning = self._meaning()
+        self._meaning()  # reads its vectors before the snapshot begins, not inside it
         with self._store.database.snapshot():
             ids = [source.id for source in self._sources(question)]
-            passages = merge(self._documentation(question, ids), self._descriptions(question))[: question.limit]
-            note = meaning.trouble if meaning else ""
-            return Found(tuple(passages), None if passages else self._store.totals(ids), note)
+            found = self.candidates(question.query, ids)
+            passages = merge(self._documentation(question, found), self._descriptions(question))[: question.limit]
+            return Found(tuple(passages), None if passages else self._store.totals(ids), found.note)
 
     def _sources(self, question: Question) -> list[SourceRow]:
         """The sources that the question is about; a name that does not exist is an error that says so."""
@@ -99,8 +101,8 @@ class DocsSearch:
             return sources
         return [source for source in sources if same_version(source.version, question.version)]
 
-    def _documentation(self, question: Question, ids: list[str]) -> list[Passage]:
-        ranked = self.rank(question.query, ids) if ids else []
+    def _documentation(self, question: Question, found: Candidates) -> list[Passage]:
+        ranked = _ordered(found)
         shown = self._store.chunks([candidate.chunk_id for _, candidate in ranked[: question.limit * 2]])
         scores = {candidate.chunk_id: value for value, candidate in ranked}
         wanted = set(self._words.of(question.query).split())
@@ -124,11 +126,10 @@ class DocsSearch:
 
     def rank(self, query: str, source_ids: list[str]) -> list[tuple[float, Candidate]]:
         """Candidates for a query, best first."""
-        found = self.candidates(query, source_ids)
-        return order(found.asked, found.candidates, found.page_scores, found.meanings) if found else []
+        return _ordered(self.candidates(query, source_ids))
 
-    def candidates(self, query: str, source_ids: list[str]) -> Candidates | None:
-        """What may answer a query, not yet ordered; None when nothing shares a word or the meaning with it."""
+    def candidates(self, query: str, source_ids: list[str]) -> Candidates:
+        """What may answer a query, not yet ordered; empty when nothing shares a word or the meaning with it."""
         words = self._words.of(query)
         terms = asked_terms(words)
         frequencies = self._store.document_frequencies(terms)
@@ -136,20 +137,26 @@ class DocsSearch:
         asked = understand(query, terms, frequencies, total)
         rarest = choose_terms(frequencies, total)
         candidates = self._store.candidates(rarest, source_ids, limit=MOST_CANDIDATES)
-        meaning = self._meaning()
-        likeness = meaning.likeness(Spoken(query, words)) if meaning else None
+        likeness, note = self._likeness(Spoken(query, words)) if source_ids else (None, "")
         if likeness:
             known = {candidate.chunk_id for candidate in candidates}
             new = [chunk_id for chunk_id in likeness.nearest(NEAREST, at_least=ALIKE) if chunk_id not in known]
             candidates += self._store.candidates_with(new, source_ids)
-        if not candidates:
-            return None
         return Candidates(
             asked=asked,
             candidates=candidates,
             page_scores=self._store.page_scores(rarest, source_ids, limit=MOST_CANDIDATES),
-            meanings=likeness.of([candidate.chunk_id for candidate in candidates]) if likeness else [],
+            meanings=likeness.of([candidate.chunk_id for candidate in candidates]) if likeness and candidates else [],
+            note=note,
         )
+
+    def _likeness(self, question: Spoken) -> tuple[Likeness | None, str]:
+        """How alike all chunks are to the question, or why nobody knows."""
+        meaning = self._meaning()
+        try:
+            return (meaning.likeness(question) if meaning else None), ""
+        except EmbedderUnavailable as exc:
+            return None, f"Searched by words alone ({exc.message})."
 
     def apis_of(self, question: Question) -> list[str]:
         """The names of the API descriptions that a question is asked of."""
@@ -161,6 +168,12 @@ class DocsSearch:
         if question.source or question.version:
             return []
         return self._apis.search(question.query, api_name=question.api_name, types=question.types, limit=question.limit)
+
+
+def _ordered(found: Candidates) -> list[tuple[float, Candidate]]:
+    if not found.candidates:
+        return []
+    return order(found.asked, found.candidates, found.page_scores, found.meanings)
 
 
 def same_version(have: str, wanted: str) -> bool:

@@ -15,7 +15,6 @@ from deltos.store.graph import (
     FactRecord,
     GraphWriter,
     ResolutionRecord,
-    SymbolRecord,
     Unsettled,
     read_pending,
 )  # fmt: skip
@@ -27,8 +26,9 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator
 
     from deltos.domains.graph.languages import Family
-    from deltos.domains.graph.model import FileFacts, Resolution, Symbol
+    from deltos.domains.graph.model import Resolution
     from deltos.isolated.process import Workers
+    from deltos.store.symbols import Symbol
     from deltos.workspace.indexer import Changes, ParsedFile
 
 
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 class GraphFacts:
     """What the graph keeps of one file."""
 
-    symbols: tuple[SymbolRecord, ...]
+    symbols: tuple[Symbol, ...]
     facts: FactRecord
 
 
@@ -53,7 +53,7 @@ class GraphIndexer:
         language = file.language.name if file.language is not None else ""
         facts = (resolver_of(language) or DEFINITIONS_ONLY).extract(file)
         announces = language in LOOKED_UP_BY_NAME
-        return GraphFacts(tuple(_symbol_records(facts)), encode(language, facts, announces_names=announces))
+        return GraphFacts(_by_key(facts.symbols), encode(language, facts, announces_names=announces))
 
     def write(self, connection: sqlite3.Connection, file_id: int, path: str, facts: GraphFacts) -> int:  # noqa: ARG002
         """Store the facts of a new or changed file, comparing its interface with what was stored before."""
@@ -117,18 +117,9 @@ def _dirty_names(unsettled: Iterable[Unsettled], removed: Iterable[str]) -> Iter
         yield f"*.{path.rpartition('/')[2].partition('.')[2]}"
 
 
-def _symbol_records(facts: FileFacts) -> Iterator[SymbolRecord]:
-    seen: set[str] = set()
-    for symbol in facts.symbols:
-        if symbol.key not in seen:
-            seen.add(symbol.key)
-            yield _symbol_record(symbol)
-
-
-def _symbol_record(symbol: Symbol) -> SymbolRecord:
-    return SymbolRecord(
-        symbol.key, symbol.name, symbol.kind, symbol.line, symbol.end_line, symbol.signature, symbol.doc
-    )
+def _by_key(symbols: Iterable[Symbol]) -> tuple[Symbol, ...]:
+    """The first symbol of each key."""
+    return tuple({symbol.key: symbol for symbol in reversed(tuple(symbols))}.values())[::-1]
 
 
 def _resolution_record(resolution: Resolution) -> ResolutionRecord:

@@ -10,23 +10,11 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from deltos.domains.graph.kernel.codec import Codec
+    from deltos.store.symbols import Symbol
     from deltos.workspace.indexer import ParsedFile
 
 EdgeKind = Literal["import", "call", "inherit", "type", "decorate", "read", "write"]
 ImportMode = Literal["runtime", "type", "deferred"]
-
-
-@dataclass(frozen=True, slots=True)
-class Symbol:
-    """A definition. `key` is unique in its file and stays when other lines move: `Parser.feed`, `Parser.feed#2`."""
-
-    key: str
-    name: str
-    kind: str
-    line: int
-    end_line: int
-    signature: str = ""
-    doc: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from deltos.store.graph_read import SymbolRow
+    from deltos.store.symbols import Symbol
 
 KINDS = ("function", "class", "method", "interface", "type", "enum", "variable", "component")
 # What outlines call some things, under the name that a caller would use for them.
@@ -62,7 +62,7 @@ def pattern_matcher(pattern: str) -> Callable[[str], bool]:
     return lambda name: found.search(name.encode("utf-8")) is not None
 
 
-def qualified_name(row: SymbolRow) -> str:
+def qualified_name(row: Symbol) -> str:
     """The symbol's name with its module: `django.db.models.query.QuerySet.filter`."""
     module = module_name(row.path)
     return f"{module}.{row.key}" if module else row.key
@@ -90,7 +90,7 @@ def kinds_of(text: str) -> frozenset[str]:
     return kinds
 
 
-def is_of_kind(row: SymbolRow, kinds: frozenset[str]) -> bool:
+def is_of_kind(row: Symbol, kinds: frozenset[str]) -> bool:
     """Whether a symbol is of one of the kinds."""
     return not kinds or row.kind in kinds or _KIND_OF.get(row.kind) in kinds
 

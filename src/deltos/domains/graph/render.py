@@ -6,7 +6,7 @@ from collections import defaultdict
 from typing import TYPE_CHECKING
 
 from deltos.budget import characters_for, fit
-from deltos.store.graph_read import bare_key
+from deltos.store.symbols import bare_key
 from deltos.tool import Answer
 
 if TYPE_CHECKING:
@@ -14,7 +14,8 @@ if TYPE_CHECKING:
 
     from deltos.domains.graph.cycles import Component
     from deltos.domains.graph.search import Context, Impact, References, Target
-    from deltos.store.graph_read import Counts, ReferenceRow, SymbolRow
+    from deltos.store.graph_read import Counts, ReferenceRow
+    from deltos.store.symbols import Symbol
 
 _HEADER_CHARACTERS = 400
 _CANDIDATES_SHOWN = 30
@@ -37,7 +38,7 @@ class Page:
         return Answer(text, truncated=fitted.truncated, original_characters=fitted.original_characters)
 
 
-def render_symbols(rows: Sequence[SymbolRow], symbol: str, *, limit: int, page: Page) -> Answer:
+def render_symbols(rows: Sequence[Symbol], symbol: str, *, limit: int, page: Page) -> Answer:
     """`def name file:line kind`, one line each."""
     lines = [f"def {row.label} {row.path}:{row.line} {row.kind}" for row in rows[:limit]]
 
@@ -191,14 +192,14 @@ def _reference_section(title: str, rows: Sequence[ReferenceRow]) -> str:
     return "\n".join([_title(title, len(rows), min(len(rows), _CONTEXT_SHOWN)), *blocks])
 
 
-def _symbol_section(title: str, rows: Sequence[SymbolRow]) -> str:
+def _symbol_section(title: str, rows: Sequence[Symbol]) -> str:
     if not rows:
         return ""
     lines = [f"{row.label} {row.path}:{row.line}" for row in rows[:_CONTEXT_SHOWN]]
     return "\n".join([_title(title, len(rows), len(lines)), *lines])
 
 
-def _member_section(rows: Sequence[SymbolRow]) -> str:
+def _member_section(rows: Sequence[Symbol]) -> str:
     if not rows:
         return ""
     shown = rows[: 3 * _CONTEXT_SHOWN]
@@ -238,7 +239,7 @@ def _head(target: Target) -> str:
     return f"{target.first.label or target.name} {_where(target.first)}"
 
 
-def _where(row: SymbolRow) -> str:
+def _where(row: Symbol) -> str:
     return f"{row.path}:{row.line} {row.kind}"
 
 
@@ -265,8 +266,8 @@ def _by_file(rows: Sequence[ReferenceRow]) -> Iterator[tuple[str, int]]:
         yield "\n".join(lines), sizes[path]
 
 
-def _symbols_by_file(rows: Iterable[SymbolRow]) -> Iterator[tuple[str, int]]:
-    files: dict[str, list[SymbolRow]] = defaultdict(list)
+def _symbols_by_file(rows: Iterable[Symbol]) -> Iterator[tuple[str, int]]:
+    files: dict[str, list[Symbol]] = defaultdict(list)
     for row in rows:
         files[row.path].append(row)
     for path, inside in files.items():

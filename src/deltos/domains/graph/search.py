@@ -18,7 +18,8 @@ from deltos.domains.graph.query import (
     understand,
 )  # fmt: skip
 from deltos.errors import BadArgument, NotFound
-from deltos.store.graph_read import ReferenceRow, SymbolRow
+from deltos.store.graph_read import ReferenceRow
+from deltos.store.symbols import Symbol
 from deltos.workspace.purpose import is_test
 
 if TYPE_CHECKING:
@@ -36,7 +37,7 @@ _CALLABLE = frozenset({"function", "method", "component"})
 class Target:
     """One thing that may be meant: a symbol with all its definitions (overloads, a property's setter), or a module."""
 
-    first: SymbolRow
+    first: Symbol
     node_ids: tuple[int, ...]
     places: frozenset[tuple[str, int]]
 
@@ -62,8 +63,8 @@ class Impact:
     """Who is affected by a change of a target: by distance, tests apart."""
 
     target: Target
-    levels: tuple[tuple[SymbolRow, ...], ...]
-    tests: tuple[SymbolRow, ...]
+    levels: tuple[tuple[Symbol, ...], ...]
+    tests: tuple[Symbol, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,10 +74,10 @@ class Context:
     target: Target
     callers: tuple[ReferenceRow, ...]
     other_references: tuple[ReferenceRow, ...]
-    callees: tuple[SymbolRow, ...]
-    bases: tuple[SymbolRow, ...]
-    subclasses: tuple[SymbolRow, ...]
-    members: tuple[SymbolRow, ...]
+    callees: tuple[Symbol, ...]
+    bases: tuple[Symbol, ...]
+    subclasses: tuple[Symbol, ...]
+    members: tuple[Symbol, ...]
 
 
 class GraphSearch:
@@ -88,7 +89,7 @@ class GraphSearch:
 
     # --- symbols
 
-    def find(self, symbol: str, *, path: str = "", kinds: frozenset[str] = frozenset()) -> list[SymbolRow]:
+    def find(self, symbol: str, *, path: str = "", kinds: frozenset[str] = frozenset()) -> list[Symbol]:
         """Definitions of a name or matching a pattern, best first; NotFound with suggestions when there are none."""
         query = understand(symbol)
         in_path = path_filter(self.root, path)
@@ -105,7 +106,7 @@ class GraphSearch:
             )
         return sorted(kept, key=lambda row: (is_test(row.path), row.kind == "variable", row.path, row.line))
 
-    def _matching(self, query: SymbolQuery) -> list[SymbolRow]:
+    def _matching(self, query: SymbolQuery) -> list[Symbol]:
         if query.form == "pattern":
             matches = pattern_matcher(query.text)
             return [row for name in self.reader.names() if matches(name) for row in self.reader.symbols_named(name)]
@@ -148,7 +149,7 @@ class GraphSearch:
         for path in self.reader.paths():
             if ends_with(module_name(path), query.text) or path == query.text:
                 node_id = self.reader.module_node(path)
-                row = SymbolRow(node_id or 0, path, "", module_name(path).rpartition(".")[2], "module", 1, 1, "", "")
+                row = Symbol("", module_name(path).rpartition(".")[2], "module", 1, 1, path=path, node_id=node_id or 0)
                 found.append(Target(row, (node_id,) if node_id else (), frozenset()))
         return found
 
@@ -211,8 +212,8 @@ class GraphSearch:
         """Everything that depends on a target, step by step; circles are entered once."""
         seen = {*target.node_ids, *[row.node_id for row in self._members(target)]}
         frontier = set(seen)
-        levels: list[tuple[SymbolRow, ...]] = []
-        tests: list[SymbolRow] = []
+        levels: list[tuple[Symbol, ...]] = []
+        tests: list[Symbol] = []
         while frontier:
             sources = {row.source_id for row in self.reader.references(frontier) if row.certain} - seen
             seen |= sources
@@ -225,12 +226,12 @@ class GraphSearch:
             frontier = {row.node_id for row in rows if row.key}
         return Impact(target, tuple(levels), tuple(tests))
 
-    def _described(self, node_ids: set[int]) -> list[SymbolRow]:
+    def _described(self, node_ids: set[int]) -> list[Symbol]:
         known = self.reader.symbols(node_ids)
         places = self.reader.nodes(node_ids - known.keys())
         rows = [
             *known.values(),
-            *[SymbolRow(i, path, "", "", "file", 1, 1, "", "") for i, (path, key) in places.items() if not key],
+            *[Symbol("", "", "file", 1, 1, path=path, node_id=i) for i, (path, key) in places.items() if not key],
         ]
         return sorted(rows, key=lambda row: (row.path, row.line))
 
@@ -253,12 +254,12 @@ class GraphSearch:
             members=tuple(members),
         )
 
-    def _targets_of(self, rows: Iterable[ReferenceRow], kind: str) -> tuple[SymbolRow, ...]:
+    def _targets_of(self, rows: Iterable[ReferenceRow], kind: str) -> tuple[Symbol, ...]:
         wanted = [row.target_id for row in rows if row.kind == kind and row.certain]
         found = self.reader.symbols(wanted)
         return tuple(found[node_id] for node_id in dict.fromkeys(wanted) if node_id in found)
 
-    def _members(self, target: Target) -> list[SymbolRow]:
+    def _members(self, target: Target) -> list[Symbol]:
         """The direct members of a class or module."""
         if target.first.kind in _CALLABLE or target.first.kind == "variable":
             return []
@@ -279,9 +280,9 @@ def _once_per_line(rows: Iterable[ReferenceRow]) -> list[ReferenceRow]:
     return sorted(kept, key=lambda row: (row.path, row.line))
 
 
-def _grouped(rows: Sequence[SymbolRow]) -> list[Target]:
+def _grouped(rows: Sequence[Symbol]) -> list[Target]:
     """Definitions of the same name in the same place as one target: overloads, a getter and its setter."""
-    groups: dict[tuple[str, str], list[SymbolRow]] = defaultdict(list)
+    groups: dict[tuple[str, str], list[Symbol]] = defaultdict(list)
     for row in rows:
         groups[(row.path, re.sub(r"#\d+", "", row.key))].append(row)
     return [
@@ -290,7 +291,7 @@ def _grouped(rows: Sequence[SymbolRow]) -> list[Target]:
     ]
 
 
-def _nearest(symbols: Sequence[SymbolRow], line: int) -> str:
+def _nearest(symbols: Sequence[Symbol], line: int) -> str:
     if not symbols:
         return "The file is not indexed, or defines nothing."
     near = sorted(symbols, key=lambda row: abs(row.line - line))[:_SUGGESTIONS]

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from deltos.domains.code.model import CodeHit
     from deltos.federation.model import Asked
-    from deltos.store.graph_read import SymbolRow
+    from deltos.store.symbols import Symbol
     from deltos.workspace.project_index import Freshness, ProjectIndex
     from deltos.workspace.projects import Projects
 
@@ -86,7 +86,7 @@ def _found(hit: CodeHit, foreign: str) -> Hit:
     return _hit(spot, hit.start_line, hit.end_line, hit.content, hit.score)
 
 
-def _defined(row: SymbolRow, foreign: str) -> Hit:
+def _defined(row: Symbol, foreign: str) -> Hit:
     spot = Spot(row.path, row.key, project_id=foreign)
     return _hit(spot, row.line, row.end_line, f"{row.signature}\n{row.doc}".strip(), 1.0)
 

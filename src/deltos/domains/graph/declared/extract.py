@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from deltos.domains.graph.declared.imports import ImportedName, read_import, read_package
 from deltos.domains.graph.declared.shapes import SHAPES, Shape
 from deltos.domains.graph.definitions import as_symbols
-from deltos.domains.graph.model import FileFacts, Symbol
+from deltos.domains.graph.model import FileFacts
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     import tree_sitter
 
     from deltos.languages.model import Definition
+    from deltos.store.symbols import Symbol
     from deltos.workspace.indexer import ParsedFile
 
 TYPE_KINDS = frozenset({"class", "interface", "enum", "type"})

@@ -5,13 +5,13 @@ from __future__ import annotations
 from functools import cache
 from typing import TYPE_CHECKING
 
-from deltos.domains.graph.model import Symbol
 from deltos.domains.graph.python import nodes
 from deltos.domains.graph.python.expressions import OPERATOR_METHODS
 from deltos.domains.graph.python.patterns import PatternLowering
 from deltos.domains.graph.python.scopes import Scope, class_interface, function_interface
 from deltos.domains.graph.python.source import kinds_of
 from deltos.domains.graph.python.wording import doc_of, signature_of
+from deltos.store.symbols import Symbol
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable

@@ -10,9 +10,9 @@ from bisect import bisect_left
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from deltos.domains.graph.model import Symbol
 from deltos.domains.graph.typescript.syntax.globals import WELL_KNOWN
 from deltos.domains.graph.typescript.terms import MEANINGS, NARROW, TYPE_PARAMETER, Term
+from deltos.store.symbols import Symbol
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
