@@ -86,7 +86,8 @@ class GraphReader:
         found: dict[int, Symbol] = {}
         for part in _parts(node_ids):
             for row in self._rows(f"{_SYMBOL} WHERE symbol.node_id IN ({_marks(part)})", part):
-                found[row[0]] = _symbol(row)
+                symbol = _symbol(row)
+                found[symbol.node_id] = symbol
         return found
 
     def names(self) -> list[str]:

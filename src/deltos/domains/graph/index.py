@@ -119,7 +119,10 @@ def _dirty_names(unsettled: Iterable[Unsettled], removed: Iterable[str]) -> Iter
 
 def _by_key(symbols: Iterable[Symbol]) -> tuple[Symbol, ...]:
     """The first symbol of each key."""
-    return tuple({symbol.key: symbol for symbol in reversed(tuple(symbols))}.values())[::-1]
+    found: dict[str, Symbol] = {}
+    for symbol in symbols:
+        found.setdefault(symbol.key, symbol)
+    return tuple(found.values())
 
 
 def _resolution_record(resolution: Resolution) -> ResolutionRecord:
