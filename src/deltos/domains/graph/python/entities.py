@@ -16,7 +16,7 @@ if TYPE_CHECKING:
         FunctionInterface,
         ModuleInterface,
     )
-    from deltos.domains.graph.python.values import Types
+    from deltos.domains.graph.python.types import Types
 
 
 class ModuleInfo:

@@ -1,11 +1,11 @@
-"""What an expression may be. A subclass looks names up and notes references: in an interface, or in a body."""
+"""What an expression may be, wherever it stands: in an interface, or at one point of a running body."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar, Never
+from typing import TYPE_CHECKING, ClassVar, Never, Protocol
 
+from deltos.domains.graph.python.builtins import call_known, element_of, item_at
 from deltos.domains.graph.python.entities import ClassInfo, External, Instance
-from deltos.domains.graph.python.known import call_known, element_of, item_at
 from deltos.domains.graph.python.nodes import (
     And,
     Attribute,
@@ -36,16 +36,17 @@ from deltos.domains.graph.python.nodes import (
     Yield,
     YieldFrom,
 )
-from deltos.domains.graph.python.values import UNKNOWN, Known, Partial, SelfType, SuperOf, Types, either, union
+from deltos.domains.graph.python.types import UNKNOWN, Known, Partial, SelfType, SuperOf, Types, either, union
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from deltos.domains.graph.model import EdgeKind
-    from deltos.domains.graph.python.entities import Entity
+    from deltos.domains.graph.python.entities import Entity, Scope
+    from deltos.domains.graph.python.flow import Narrowing, References
     from deltos.domains.graph.python.infer import Inference
     from deltos.domains.graph.python.nodes import Expression, Expressions, Keywords
-    from deltos.domains.graph.python.values import Value
+    from deltos.domains.graph.python.types import Value
 
 
 class Arguments:
@@ -77,104 +78,150 @@ class Arguments:
 _SELF = frozenset({"typing.Self", "typing_extensions.Self"})
 
 
-class Evaluator:
-    """Evaluates expressions of the intermediate form."""
-
-    def __init__(self, inference: Inference) -> None:
-        self.inference = inference
-        self.inner: dict[str, Types] = {}
-
-    # --- what a subclass decides
+class Position(Protocol):
+    """Where an expression stands: what names mean there."""
 
     def lookup(self, name: str) -> tuple[Sequence[Entity], Types | None]:
         """The definitions that a name refers to, and what it may be; None for whatever those definitions are."""
-        raise NotImplementedError
-
-    def note(self, line: int, name: str, entities: Sequence[Entity], kind: EdgeKind) -> None:
-        """Told about every name and attribute that is read."""
-
-    def note_unknown(self, line: int, name: str, kind: EdgeKind) -> None:
-        """Told about every attribute of a value of unknown type."""
-
-    def assign_name(self, name: str, line: int, types: Types) -> None:
-        """Told about a walrus."""
 
     def super_of(self) -> Types:
         """What `super()` gives here."""
-        return UNKNOWN
 
     def self_type(self) -> Types:
         """What `Self` stands for here."""
-        return UNKNOWN
 
     def sent(self) -> Types:
         """What `yield` gives here."""
+
+
+class InterfacePosition:
+    """A scope of an interface, where each name stands for the union of all that it is bound to."""
+
+    __slots__ = ("_inference", "_scope")
+
+    def __init__(self, inference: Inference, scope: Scope) -> None:
+        self._inference = inference
+        self._scope = scope
+
+    def lookup(self, name: str) -> tuple[Sequence[Entity], Types | None]:
+        """Look through the function's locals and those around it, then the class body, the module, and builtins."""
+        function = self._scope.function
+        while function is not None:
+            local = self._inference.local(function, name)
+            if local is not None:
+                return local
+            function = function.enclosing
+        owner = self._scope.owner
+        if owner is not None and name in owner.bindings:
+            return self._inference.own_member(owner, name), None
+        return self._inference.names.name_in(self._scope.module, name), None
+
+    def super_of(self) -> Types:
+        """`super()` in the method that the expression stands in."""
+        function = self._scope.function
+        owner = function.owner if function is not None else None
+        if function is None or owner is None or not function.parameters:
+            return UNKNOWN
+        return tuple([SuperOf(owner, value) for value in self._inference.receiver(function)])
+
+    def self_type(self) -> Types:
+        """The class around the annotation, or whichever subclass it is used through."""
+        owner = self._scope.owner or (self._scope.function.owner if self._scope.function is not None else None)
+        return UNKNOWN if owner is None else (SelfType(owner, is_class=False),)
+
+    def sent(self) -> Types:
+        """Not known: nobody asks an interface what is sent."""
         return UNKNOWN
+
+
+class Evaluator:
+    """Evaluates the expressions at a position.
+
+    In a body it also notes references, lets tests narrow what names may be, and assigns what a walrus binds.
+    """
+
+    __slots__ = ("_assign", "inference", "inner", "narrowing", "position", "references")
+
+    def __init__(
+        self,
+        inference: Inference,
+        position: Position,
+        references: References | None = None,
+        assign: Callable[[Name, Types], None] | None = None,
+    ) -> None:
+        self.inference = inference
+        self.position = position
+        self.references = references
+        self.narrowing: Narrowing | None = None
+        self.inner: dict[str, Types] = {}
+        self._assign = assign
 
     def quietly(self, node: Expression) -> Types:
         """Evaluate without noting anything: the same expression is, or was, evaluated for its references."""
-        return self.evaluate(node)
+        if self.references is None:
+            return self.evaluate(node)
+        self.references.quiet += 1
+        types = self.evaluate(node)
+        self.references.quiet -= 1
+        return types
 
     # --- expressions
 
     def evaluate(self, node: Expression) -> Types:
         """Everything that an expression may be."""
-        return UNKNOWN if node is None else self.handlers[type(node)](self, node)  # type: ignore[arg-type]
+        return UNKNOWN if node is None else self._handlers[type(node)](self, node)  # type: ignore[arg-type]
 
-    def _name(self, node: Name, kind: EdgeKind = "read") -> Types:
+    def name(self, node: Name, kind: EdgeKind = "read") -> Types:
+        """What a name may be."""
         types = self.inner.get(node.name)
         if types is not None:
             return types
-        entities, types = self.lookup(node.name)
-        self.note(node.line, node.name, entities, kind)
+        entities, types = self.position.lookup(node.name)
+        if self.references is not None:
+            self.references.note(node.line, node.name, entities, kind)
         return self.inference.types_of(entities) if types is None else types
 
-    def _attribute(self, node: Attribute, kind: EdgeKind = "read") -> Types:
-        return self.attribute_of(self.evaluate(node.value), node, kind)
-
-    def attribute_of(self, values: Types, node: Attribute, kind: EdgeKind) -> Types:
-        """The attribute that `node` names, of each value."""
-        name, line = node.name, node.line
+    def attribute(self, node: Attribute, kind: EdgeKind = "read") -> Types:
+        """What an attribute may be: as narrowed by an assignment or test before, or as its value has it."""
         found: list[Types] = []
         seen = False
-        for value in values:
-            entities, types = self.inference.attribute(value, name)
+        for value in self.evaluate(node.value):
+            entities, types = self.inference.attribute(value, node.name)
             if entities:
                 seen = True
-                self.note(line, name, entities, kind)
+                if self.references is not None:
+                    self.references.note(node.line, node.name, entities, kind)
             found.append(types)
-        if node.value is not None and not (seen or any(found)):  # a literal is known not to be of the project
-            self.note_unknown(line, name, kind)
+        # A literal is known not to be of the project.
+        if self.references is not None and node.value is not None and not (seen or any(found)):
+            self.references.note_unknown(node.line, node.name, kind)
+        narrowed = None if self.narrowing is None else self.narrowing.of(node)
+        if narrowed is not None:
+            return narrowed
         return found[0] if len(found) == 1 else union(found)
 
     def _call(self, node: Call) -> Types:
         function = node.function
         if type(function) is Name:
-            callee = self._name(function, "call")
+            callee = self.name(function, "call")
         elif type(function) is Attribute:
-            callee = self._attribute(function, "call")
+            callee = self.attribute(function, "call")
         else:
             callee = self.evaluate(function)
-        self.visit_arguments(node)
-        return self.call(callee, Arguments(self, node.arguments, node.keywords), function)
+        if self.references is not None:
+            self.visit_arguments(node)
+        return self._called(callee, Arguments(self, node.arguments, node.keywords), function)
 
-    def visit_arguments(self, node: Call) -> None:
-        """Evaluate arguments for their references."""
-
-    def call(self, callee: Types, arguments: Arguments, function: Expression) -> Types:
-        """What calling may give."""
+    def _called(self, callee: Types, arguments: Arguments, function: Expression) -> Types:
         results: list[Types] = []
         for value in callee:
             if type(value) is External:
                 results.append(self._call_external(value, arguments))
             else:
-                if type(value) is ClassInfo:
-                    self.note_construction(value, function)
+                if type(value) is ClassInfo and self.references is not None:
+                    self.references.note_construction(value, function)
                 results.append(self.inference.call(value, arguments))
         return results[0] if len(results) == 1 else union(results)
-
-    def note_construction(self, info: ClassInfo, function: Expression) -> None:
-        """Told about every call of a project class."""
 
     def _call_external(self, value: External, arguments: Arguments) -> Types:
         if value.name == "builtins.super":
@@ -183,7 +230,7 @@ class Evaluator:
 
     def _super(self, arguments: Arguments) -> Types:
         if not arguments.nodes:
-            return self.super_of()
+            return self.position.super_of()
         receiver = arguments.positional(1)
         return tuple(
             [SuperOf(info, receiver[0]) for info in arguments.positional(0) if type(info) is ClassInfo and receiver]
@@ -236,40 +283,62 @@ class Evaluator:
         self.inner = dict(outer)
         for clause in node.clauses:
             items = element_of(self.evaluate(clause.iterable), self.inference, is_async=clause.is_async)
-            self.assign_inner(clause.target, items)
+            self._assign_inner(clause.target, items)
             for test in clause.tests:
-                self.test_inner(test)
+                self.evaluate(test)
+                if self.narrowing is not None:
+                    narrowed = self.narrowing.told_by(test, holds=True)
+                    self.inner.update((name, types) for name, types in narrowed if name in self.inner)
         item, second = self.evaluate(node.element), self.evaluate(node.value)
         self.inner = outer
         if node.shape == "dict":
             return (Known("dict", (item, second)),)
         return (Known(node.shape if node.shape != "generator" else "iterator", (item,)),)
 
-    def test_inner(self, test: Expression) -> None:
-        """Evaluate a condition of a comprehension."""
-        self.evaluate(test)
-
-    def assign_inner(self, target: Expression, types: Types) -> None:
+    def _assign_inner(self, target: Expression, types: Types) -> None:
         """Bind the variables of a comprehension."""
         if type(target) is Name:
             self.inner[target.name] = types
         elif type(target) is TupleDisplay or type(target) is ListDisplay:
             for index, part in enumerate(target.items):
-                self.assign_inner(part, unpacked(types, index, self.inference))
+                self._assign_inner(part, unpacked(types, index, self.inference))
         elif type(target) is Starred:
-            self.assign_inner(target.value, UNKNOWN)
+            self._assign_inner(target.value, UNKNOWN)
         else:
             self.evaluate(target)
 
-    def _either(self, node: Or) -> Types:
-        return union([self.evaluate(operand) for operand in node.operands])
+    def _or(self, node: Or) -> Types:
+        return self._in_turn(node.operands, holds=False)
 
-    def _both(self, node: And) -> Types:
-        return union([self.evaluate(operand) for operand in node.operands])
+    def _and(self, node: And) -> Types:
+        return self._in_turn(node.operands, holds=True)
 
-    def _choice(self, node: Conditional) -> Types:
-        self.evaluate(node.test)
-        return either(self.evaluate(node.then), self.evaluate(node.otherwise))
+    def _in_turn(self, operands: Expressions, *, holds: bool) -> Types:
+        """Operands of `and` and `or`: each is reached only when those before it held, or did not."""
+        narrowing = self.narrowing
+        if narrowing is None:
+            return union([self.evaluate(operand) for operand in operands])
+        results: list[Types] = []
+        before: dict[str, Types | None] = {}
+        for operand in operands:
+            results.append(self.evaluate(operand))
+            narrowing.narrow(operand, holds=holds, before=before)
+        narrowing.restore(before)
+        return union(results)
+
+    def _conditional(self, node: Conditional) -> Types:
+        narrowing = self.narrowing
+        if narrowing is None:
+            self.evaluate(node.test)
+            return either(self.evaluate(node.then), self.evaluate(node.otherwise))
+        self.visit(node.test)
+        results: list[Types] = []
+        for branch, holds in ((node.then, True), (node.otherwise, False)):
+            before: dict[str, Types | None] = {}
+            narrowing.narrow(node.test, holds=holds, before=before)
+            results.append(self.evaluate(branch))
+            narrowing.restore(before)
+        return either(*results)
 
     def _not(self, node: Not) -> Types:
         self.evaluate(node.operand)
@@ -302,7 +371,7 @@ class Evaluator:
 
     def _yield(self, node: Yield) -> Types:
         self.evaluate(node.value)
-        return self.sent()
+        return self.position.sent()
 
     def _yield_from(self, node: YieldFrom) -> Types:
         values = self.evaluate(node.value)
@@ -319,7 +388,8 @@ class Evaluator:
 
     def _walrus(self, node: Walrus) -> Types:
         types = self.evaluate(node.value)
-        self.assign_name(node.name, node.line, types)
+        if self._assign is not None:
+            self._assign(Name(node.line, node.name), types)
         return types
 
     def _starred(self, node: Starred) -> Types:
@@ -333,6 +403,73 @@ class Evaluator:
 
     def _quoted_type(self, _node: QuotedType) -> Types:
         return UNKNOWN
+
+    # --- references alone
+
+    def visit_arguments(self, node: Call) -> None:
+        """Evaluate every argument once, for its references."""
+        for argument in node.arguments:
+            self.visit(argument)
+        for _, argument in node.keywords:
+            self.visit(argument)
+
+    def visit(self, node: Expression) -> None:
+        """Evaluate for references alone: what names and calls give is not worked out."""
+        if node is None:
+            return
+        if type(node) is Name:
+            if node.name not in self.inner:
+                self._note(node, self.position.lookup(node.name)[0], "read")
+        elif type(node) is Attribute:
+            self._visit_attribute(node, "read")
+        elif type(node) is Call:
+            self._visit_call(node)
+        elif type(node) is TupleDisplay or type(node) is ListDisplay or type(node) is SetDisplay:
+            self._visit_all(node.items)
+        elif type(node) is Several:
+            self._visit_all(node.operands)
+        elif type(node) is DictDisplay:
+            self._visit_all((*node.keys, *node.values))
+        elif type(node) is Starred:
+            self.visit(node.value)
+        elif type(node) is Not:
+            self.visit(node.operand)
+        elif type(node) is QuotedType:
+            self.annotate(node.annotation)
+        else:
+            self.evaluate(node)
+
+    def _visit_all(self, nodes: Sequence[Expression]) -> None:
+        for node in nodes:
+            self.visit(node)
+
+    def _visit_attribute(self, node: Attribute, kind: EdgeKind) -> None:
+        found = False
+        for value in self.evaluate(node.value):
+            entities = self.inference.attribute_entities(value, node.name)
+            if entities or type(value) is Known:
+                found = True
+                self._note(node, entities, kind)
+        if not found and node.value is not None and self.references is not None:
+            self.references.note_unknown(node.line, node.name, kind)
+
+    def _visit_call(self, node: Call) -> None:
+        function = node.function
+        if type(function) is Name and function.name not in self.inner:
+            entities, _ = self.position.lookup(function.name)
+            self._note(function, entities, "call")
+            for entity in entities:
+                if type(entity) is ClassInfo and self.references is not None:
+                    self.references.note_construction(entity, function)
+        elif type(function) is Attribute:
+            self._visit_attribute(function, "call")
+        else:
+            self.evaluate(function)
+        self.visit_arguments(node)
+
+    def _note(self, node: Name | Attribute, entities: Sequence[Entity], kind: EdgeKind) -> None:
+        if self.references is not None:
+            self.references.note(node.line, node.name, entities, kind)
 
     # --- sources of bound names
 
@@ -358,7 +495,7 @@ class Evaluator:
         if type(node) is Name or type(node) is Attribute:
             entities, types = self._named(node)
             if any(type(entity) is External and entity.name in _SELF for entity in entities):
-                return self.self_type()
+                return self.position.self_type()
             return self.inference.declared(entities, types)
         if type(node) is Index:
             return self._annotation_index(node)
@@ -375,7 +512,7 @@ class Evaluator:
     def _named(self, node: Expression) -> tuple[Sequence[Entity], Types]:
         """The definitions that a name or dotted name in an annotation refers to."""
         if type(node) is Name:
-            entities, known = self.lookup(node.name)
+            entities, known = self.position.lookup(node.name)
             types = self.inference.types_of(entities) if known is None else known
         elif type(node) is Attribute:
             found = [self.inference.attribute(value, node.name) for value in self._named(node.value)[1]]
@@ -383,7 +520,7 @@ class Evaluator:
             types = union([part for _, part in found])
         else:
             return (), self.evaluate(node)
-        self.note(node.line, node.name, entities, "type")
+        self._note(node, entities, "type")
         return entities, types
 
     def _annotation_index(self, node: Index) -> Types:
@@ -393,9 +530,9 @@ class Evaluator:
         return self.inference.parameterised(entities, [self.annotate(part) for part in index_parts(node.index)])
 
     # Each handler takes the class that it stands beside, and a node of that class is all it is given.
-    handlers: ClassVar[dict[type, Callable[[Any, Never], Types]]] = {
-        Name: _name,
-        Attribute: _attribute,
+    _handlers: ClassVar[dict[type, Callable[[Evaluator, Never], Types]]] = {
+        Name: name,
+        Attribute: attribute,
         Call: _call,
         Index: _index,
         TupleDisplay: _tuple,
@@ -403,9 +540,9 @@ class Evaluator:
         SetDisplay: _set,
         DictDisplay: _dict,
         Comprehension: _comprehension,
-        Or: _either,
-        And: _both,
-        Conditional: _choice,
+        Or: _or,
+        And: _and,
+        Conditional: _conditional,
         Not: _not,
         Operation: _operation,
         Await: _await,

@@ -1,15 +1,14 @@
-"""Lazy inference over all interfaces: what names, members and calls may be. Every answer depends on nothing but facts.
+"""Lazy inference over all interfaces: what names, members, annotations and calls may be.
 
-Inference recurses on demand with a limited depth ("fuel") and remembers each answer together with the depth it needed
-and the files it read. An answer that ran out of depth is kept for exactly that depth only. So no answer depends on the
-order of questions, and re-resolving one file gives what resolving all of them would.
+Every answer depends on nothing but facts: `memo` remembers it with what it stood on.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from deltos.domains.graph.python.annotations import Annotations
+from deltos.domains.graph.python.builtins import known_generic, known_method
 from deltos.domains.graph.python.entities import (
     ClassInfo,
     External,
@@ -20,22 +19,27 @@ from deltos.domains.graph.python.entities import (
     Scope,
     VariableInfo,
 )  # fmt: skip
-from deltos.domains.graph.python.evaluate import Arguments
-from deltos.domains.graph.python.generics import contains_variable, solve, substitute
-from deltos.domains.graph.python.interface import InterfaceEvaluator
-from deltos.domains.graph.python.known import known_method
+from deltos.domains.graph.python.evaluate import Arguments, Evaluator, InterfacePosition, index_parts, instances_of
+from deltos.domains.graph.python.memo import Memory
+from deltos.domains.graph.python.names import Names
 from deltos.domains.graph.python.nodes import (
+    ASSIGNMENTS,
     EMPTY_INTERFACE,
     KEYWORDS,
     POSITIONAL,
     VARIADIC,
     Assigned,
+    Attribute,
+    BoundFunction,
+    Call,
     Declared,
+    Index,
+    Name,
+    Operation,
     Yield,
     last_name,
-)
-from deltos.domains.graph.python.shapes import Shape, shape_of, undecorated
-from deltos.domains.graph.python.values import (
+)  # fmt: skip
+from deltos.domains.graph.python.types import (
     UNKNOWN,
     Bound,
     Known,
@@ -45,23 +49,37 @@ from deltos.domains.graph.python.values import (
     SuperOf,
     Types,
     TypeVariable,
+    contains_variable,
     either,
+    solve,
+    substitute,
     union,
 )  # fmt: skip
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from deltos.domains.graph.model import ProjectFacts
     from deltos.domains.graph.python.entities import Entity
     from deltos.domains.graph.python.nodes import Assignment, Expression
-    from deltos.domains.graph.python.values import Value
+    from deltos.domains.graph.python.types import Value
 
 Found = tuple[tuple["Entity", ...], "Types"]
 NOTHING: Found = ((), UNKNOWN)
+_ENUMS = frozenset({"Enum", "IntEnum", "StrEnum", "Flag", "IntFlag"})
+_ALIASES = frozenset({Name, Attribute, Index, Operation})
+_TYPE_VARIABLES = frozenset({"TypeVar", "ParamSpec", "TypeVarTuple"})
 
 
-class Inference(Annotations):
+class Inference:
     """Answers what entities, members, calls and annotations may be."""
+
+    def __init__(self, project: ProjectFacts) -> None:
+        self.memory = Memory()
+        self.names = Names(project, self.memory)
+
+    def _at(self, scope: Scope) -> Evaluator:
+        return Evaluator(self, InterfacePosition(self, scope))
 
     def types_of(self, entities: Sequence[Entity]) -> Types:
         """What a name may be that refers to the entities."""
@@ -79,20 +97,20 @@ class Inference(Annotations):
 
     def evaluated(self, scope: Scope, node: Expression) -> Types:
         """What an expression of an interface may be."""
-        return InterfaceEvaluator(self, scope).evaluate(node)
+        return self._at(scope).evaluate(node)
 
     def annotated(self, scope: Scope, node: Expression) -> Types:
         """What an annotation in an interface declares."""
-        return InterfaceEvaluator(self, scope).annotate(node)
+        return self._at(scope).annotate(node)
 
     # --- variables, parameters and functions
 
     def variable(self, variable: VariableInfo) -> Types:
         """What a variable may be: as declared, else the union of all that is assigned to it."""
-        return self.recall(("variable", variable), self._variable, variable)
+        return self.memory.recall(("variable", variable), self._variable, variable)
 
     def _variable(self, variable: VariableInfo) -> Types:
-        self.read(variable.module)
+        self.memory.read(variable.module)
         sources = [(variable.scope, binding) for binding in variable.bindings]
         for attribute in variable.assigned:
             function = variable.module.function_of(attribute.method)
@@ -106,7 +124,7 @@ class Inference(Annotations):
 
     def binding(self, scope: Scope, binding: Assignment) -> Types:
         """What one assignment gives a name."""
-        return InterfaceEvaluator(self, scope).evaluate(binding.value)
+        return self._at(scope).evaluate(binding.value)
 
     def local(self, function: FunctionInfo, name: str) -> Found | None:
         """A parameter or local name of a function; None when the name is neither."""
@@ -120,10 +138,10 @@ class Inference(Annotations):
     def _locals(self, function: FunctionInfo, name: str) -> Types:
         if name not in function.locals:
             return UNKNOWN
-        return self.recall(("local", function, name), self._local, function, name)
+        return self.memory.recall(("local", function, name), self._local, function, name)
 
     def _local(self, function: FunctionInfo, name: str) -> Types:
-        self.read(function.module)
+        self.memory.read(function.module)
         scope = function.scope()
         found: list[Types] = []
         for binding in function.locals[name]:
@@ -132,17 +150,17 @@ class Inference(Annotations):
             elif type(binding) is Declared:
                 found.append(self.annotated(scope, binding.annotation))
             else:
-                found.append(self.types_of(self.bound(function.module, binding)))
+                found.append(self.types_of(self.names.bound(function.module, binding)))
         return union(found)
 
     def parameter(self, function: FunctionInfo, index: int) -> Types:
         """What a parameter may be inside its function."""
-        return self.recall(("parameter", function, index), self._parameter, function, index)
+        return self.memory.recall(("parameter", function, index), self._parameter, function, index)
 
     def _parameter(self, function: FunctionInfo, index: int) -> Types:
-        self.read(function.module)
+        self.memory.read(function.module)
         formal = function.parameters[index]
-        evaluator = InterfaceEvaluator(self, function.outer_scope())
+        evaluator = self._at(function.outer_scope())
         if formal.annotation is not None:
             types = evaluator.annotate(formal.annotation)
         elif index == 0 and formal.kind == POSITIONAL and self._has_receiver(function):
@@ -174,7 +192,7 @@ class Inference(Annotations):
         if owner is None:
             return UNKNOWN
         is_class = self.shape(function).kind == "class" or function.name == "__new__"
-        return self.recall(("self", owner, is_class), self._receiver, owner, is_class)
+        return self.memory.recall(("self", owner, is_class), self._receiver, owner, is_class)
 
     def _receiver(self, owner: ClassInfo, is_class: bool) -> Types:
         return (SelfType(owner, is_class=is_class),)
@@ -183,11 +201,11 @@ class Inference(Annotations):
         """What decorators make of a function."""
         if not function.decorators:
             return undecorated(function)
-        return self.recall(("shape", function), self._shape, function) or undecorated(function)
+        return self.memory.recall(("shape", function), self._shape, function) or undecorated(function)
 
     def _shape(self, function: FunctionInfo) -> Shape:
-        self.read(function.module)
-        return shape_of(function, InterfaceEvaluator(self, function.outer_scope()))
+        self.memory.read(function.module)
+        return shape_of(function, self._at(function.outer_scope()))
 
     def function_value(self, function: FunctionInfo) -> Types:
         """A function as a value, after its decorators."""
@@ -198,10 +216,10 @@ class Inference(Annotations):
 
     def returned(self, function: FunctionInfo) -> Types:
         """What calling a function gives, type variables and `Self` not yet replaced."""
-        return self.recall(("returned", function), self._returned, function)
+        return self.memory.recall(("returned", function), self._returned, function)
 
     def _returned(self, function: FunctionInfo) -> Types:
-        self.read(function.module)
+        self.memory.read(function.module)
         if function.returns is not None:
             types = self.annotated(function.outer_scope(), function.returns)
             types = self._self_annotated(function, types)
@@ -215,7 +233,7 @@ class Inference(Annotations):
         return types
 
     def _inferred_return(self, function: FunctionInfo) -> Types:
-        evaluator = InterfaceEvaluator(self, function.scope())
+        evaluator = self._at(function.scope())
         result = union([evaluator.evaluate(value) for value in function.returned])
         if function.is_generator:
             items = [evaluator.evaluate(value.value) for value in function.yielded if type(value) is Yield]
@@ -361,7 +379,7 @@ class Inference(Annotations):
     def call_method(self, value: Value, name: str, arguments: Arguments | None = None) -> Types:
         """What calling a method of a value gives."""
         _, types = self.attribute(value, name)
-        given = arguments or Arguments(InterfaceEvaluator(self, Scope(_nowhere())), (), ())
+        given = arguments or Arguments(self._at(Scope(_nowhere())), (), ())
         return self.call_all(types, given)
 
     def _call_function(self, function: FunctionInfo, receiver: Value | None, arguments: Arguments) -> Types:
@@ -377,6 +395,164 @@ class Inference(Annotations):
         """What iterating over a class gives: its members where it is an enumeration."""
         return (info.instance,) if self.is_enum(info) else UNKNOWN
 
+    # --- classes
+
+    def own_member(self, info: ClassInfo, name: str) -> tuple[Entity, ...]:
+        """What a name of a class body, or an attribute set on its objects, refers to; bases left out."""
+        self.memory.read(info.module)
+        found: dict[Entity, None] = {}
+        bindings = info.bindings.get(name, ())
+        for binding in bindings:
+            if type(binding) not in ASSIGNMENTS:
+                found.update(dict.fromkeys(self.names.bound(info.module, binding)))
+        if name in info.attributes or any(type(binding) in ASSIGNMENTS for binding in bindings):
+            found[info.variable(name)] = None
+        return tuple(found)
+
+    def member(self, info: ClassInfo, name: str) -> tuple[Entity, ...]:
+        """A member of a class or of the first of its bases that has it."""
+        return self.memory.recall(("member", info, name), self._first_member, info, name, 0)
+
+    def member_after(self, info: ClassInfo, name: str) -> tuple[Entity, ...]:
+        """A member as `super()` in a method of the class finds it."""
+        return self.memory.recall(("after", info, name), self._first_member, info, name, 1)
+
+    def _first_member(self, info: ClassInfo, name: str, start: int) -> tuple[Entity, ...]:
+        assigned = None
+        for base in self.mro(info)[start:]:
+            self.memory.read(base.module)
+            if name in base.bindings:
+                # Setting an attribute that a base defines as a property does not define it anew.
+                if assigned is not None and type(base.bindings[name][0]) is not BoundFunction:
+                    break
+                return self.own_member(base, name)
+            if assigned is None and name in base.attributes:
+                assigned = base
+        return () if assigned is None else self.own_member(assigned, name)
+
+    def mro(self, info: ClassInfo) -> tuple[ClassInfo, ...]:
+        """A class and its project bases in the order in which members are looked up; circular bases are cut."""
+        found = self.memory.recall(("mro", info), self._mro, info)
+        return found or (info,)
+
+    def _mro(self, info: ClassInfo) -> tuple[ClassInfo, ...]:
+        self.memory.read(info.module)
+        bases = [base for base in self.bases(info) if base is not info]
+        return (info, *_merged([[other for other in self.mro(base) if other is not info] for base in bases] + [bases]))
+
+    def bases(self, info: ClassInfo) -> tuple[ClassInfo, ...]:
+        """The project classes that a class names as its bases."""
+        return self.memory.recall(("bases", info), self._bases, info)
+
+    def _bases(self, info: ClassInfo) -> tuple[ClassInfo, ...]:
+        self.memory.read(info.module)
+        scope = info.outer_scope()
+        found: list[ClassInfo] = []
+        for base in info.bases:
+            found.extend(value for value in self.evaluated(scope, base) if type(value) is ClassInfo)
+        return tuple(dict.fromkeys(found))
+
+    def metaclasses(self, info: ClassInfo) -> tuple[ClassInfo, ...]:
+        """The metaclass of a class or of the first of its bases that names one."""
+        return self.memory.recall(("metaclass", info), self._metaclasses, info)
+
+    def _metaclasses(self, info: ClassInfo) -> tuple[ClassInfo, ...]:
+        for base in self.mro(info):
+            self.memory.read(base.module)
+            for name, value in base.keywords:
+                if name == "metaclass":
+                    return tuple(
+                        [meta for meta in self.evaluated(base.outer_scope(), value) if type(meta) is ClassInfo]
+                    )
+        return ()
+
+    def is_enum(self, info: ClassInfo) -> bool:
+        """Whether a class is an enumeration, by the names of its outside bases."""
+        return any(last_name(node) in _ENUMS for base in self.mro(info) for node in base.bases)
+
+    # --- annotations
+
+    def declared(self, entities: Sequence[Entity], types: Types) -> Types:
+        """What a value may be that is annotated with the name of the entities."""
+        found: list[Types] = []
+        for entity in entities:
+            match entity:
+                case ClassInfo():
+                    found.append((entity.instance,))
+                case VariableInfo():
+                    found.append(self.alias(entity))
+                case External():
+                    found.append(self._declared_external(entity.name))
+                case _:
+                    found.append(UNKNOWN)
+        return union(found) if found else instances_of(types)
+
+    def _declared_external(self, name: str) -> Types:
+        return known_generic(name, ()) or UNKNOWN
+
+    def alias(self, variable: VariableInfo) -> Types:
+        """What a value may be that is annotated with a type alias or type variable."""
+        return self.memory.recall(("alias", variable), self._alias, variable)
+
+    def _alias(self, variable: VariableInfo) -> Types:
+        self.memory.read(variable.module)
+        found: list[Types] = []
+        for binding in variable.bindings:
+            if _type_variable(binding.value) is not None:
+                return (TypeVariable(variable.path, variable.key),)
+            if type(binding.value) in _ALIASES:
+                found.append(self.annotated(variable.scope, binding.value))
+        return union(found)
+
+    def bound_of(self, variable: TypeVariable) -> Types:
+        """The upper bound or the constraints of a type variable."""
+        module = self.names.module(variable.path)
+        if module is None:
+            return UNKNOWN
+        found: list[Types] = []
+        for binding in module.bindings.get(variable.key, ()):
+            call = _type_variable(binding.value) if type(binding) is Assigned else None
+            if call is not None:
+                found.extend(self.annotated(Scope(module), value) for name, value in call.keywords if name == "bound")
+                found.extend(self.annotated(Scope(module), value) for value in call.arguments[1:])
+        return union(found)
+
+    def parameterised(self, entities: Sequence[Entity], arguments: list[Types]) -> Types:
+        """What a value may be that is annotated with a generic and its type arguments."""
+        found: list[Types] = []
+        for entity in entities:
+            match entity:
+                case External():
+                    found.append(known_generic(entity.name, arguments) or UNKNOWN)
+                case ClassInfo():
+                    found.append((Instance(entity, tuple(arguments)),))
+                case VariableInfo():
+                    found.append(self.alias(entity))
+        return union(found)
+
+    def solution_of(self, info: ClassInfo, arguments: tuple[Types, ...]) -> dict[TypeVariable, Types]:
+        """What the type parameters of a class and of its bases are, given the arguments of the class."""
+        own, inherited = self.memory.recall(("parameters", info), self._parameters_of, info) or ((), {})
+        given = dict(zip(own, arguments, strict=False))
+        solution = {variable: substitute(types, given) for variable, types in inherited.items()}
+        return {**solution, **given}
+
+    def _parameters_of(self, info: ClassInfo) -> tuple[tuple[TypeVariable, ...], dict[TypeVariable, Types]]:
+        """The type parameters of a class, in order, and what its bases' parameters are in terms of them."""
+        self.memory.read(info.module)
+        scope = info.outer_scope()
+        own: dict[TypeVariable, None] = {}
+        inherited: dict[TypeVariable, Types] = {}
+        for base in info.bases:
+            parts = index_parts(base.index) if type(base) is Index else ()
+            arguments = tuple([self.annotated(scope, part) for part in parts])
+            for types in arguments:
+                own.update(dict.fromkeys(value for value in types if isinstance(value, TypeVariable)))
+            for parent in self.evaluated(scope, base):
+                if isinstance(parent, ClassInfo) and parent is not info:
+                    inherited.update(self.solution_of(parent, arguments))
+        return tuple(own), inherited
+
 
 # How to find an attribute, by what it is looked up on; a table, because this is asked more often than anything else.
 _FINDERS: dict[type, Callable[[Inference, Any, str], tuple[Entity, ...]]] = {
@@ -385,10 +561,10 @@ _FINDERS: dict[type, Callable[[Inference, Any, str], tuple[Entity, ...]]] = {
         value.info, name
     ),
     ClassInfo: lambda inference, value, name: inference.of_class(value, name),
-    ModuleInfo: lambda inference, value, name: inference.name_in(value, name, imported=True),
+    ModuleInfo: lambda inference, value, name: inference.names.name_in(value, name, imported=True),
     SuperOf: lambda inference, value, name: inference.member_after(value.info, name),
     External: lambda _inference, value, name: (External(f"{value.name}.{name}"),),
-    Namespace: lambda inference, value, name: inference.module_entities(f"{value.folder}/{name}"),
+    Namespace: lambda inference, value, name: inference.names.module_entities(f"{value.folder}/{name}"),
     TypeVariable: lambda inference, value, name: inference.attribute(value, name)[0],
 }
 
@@ -422,3 +598,83 @@ def _yielded(types: Types) -> Types:
     return union(
         [value.arguments[0] for value in types if type(value) is Known and value.name in ("generator", "iterator")]
     )
+
+
+def _type_variable(value: Expression) -> Call | None:
+    """The call that makes a type variable; None for anything else."""
+    return value if type(value) is Call and last_name(value.function) in _TYPE_VARIABLES else None
+
+
+def _merged(sequences: list[list[ClassInfo]]) -> list[ClassInfo]:
+    """C3 linearisation; where the bases contradict each other, the order in which they are met."""
+    merged: list[ClassInfo] = []
+    pending = [list(sequence) for sequence in sequences if sequence]
+    while pending:
+        head = _next_head(pending)
+        merged.append(head)
+        pending = [rest for sequence in pending if (rest := [other for other in sequence if other is not head])]
+    return merged
+
+
+def _next_head(pending: Sequence[list[ClassInfo]]) -> ClassInfo:
+    for sequence in pending:
+        head = sequence[0]
+        if not any(head in other[1:] for other in pending):
+            return head
+    return pending[0][0]
+
+
+# --- what decorators make of a function
+
+PROPERTIES = frozenset({"builtins.property", "functools.cached_property", "abc.abstractproperty"})
+CONTEXT_MANAGERS = frozenset({"contextlib.contextmanager", "contextlib.asynccontextmanager"})
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """`kind` is plain, static, class or property; `wraps`: it became a context manager; `replaced`: by what."""
+
+    kind: str = "plain"
+    wraps: bool = False
+    replaced: Types | None = None
+
+
+PLAIN = Shape()
+_IMPLICIT = {"__init_subclass__": Shape("class"), "__class_getitem__": Shape("class"), "__new__": Shape("static")}
+
+
+def undecorated(function: FunctionInfo) -> Shape:
+    """What a function is by itself: a few special methods are static or of the class without saying so."""
+    return PLAIN if function.owner is None else _IMPLICIT.get(function.name, PLAIN)
+
+
+def shape_of(function: FunctionInfo, evaluator: Evaluator) -> Shape:
+    """Read the decorators from the inside out."""
+    shape = undecorated(function)
+    for decorator in reversed(function.decorators):
+        shape = _decorated(shape, decorator, evaluator)
+    return shape
+
+
+def _decorated(shape: Shape, decorator: Expression, evaluator: Evaluator) -> Shape:
+    if type(decorator) is Attribute and decorator.name in ("setter", "getter", "deleter"):
+        return Shape("property")
+    callee = decorator.function if type(decorator) is Call else decorator
+    for value in evaluator.evaluate(callee):
+        if type(value) is External:
+            return _outside(shape, value.name)
+        if type(value) is ClassInfo:
+            return Shape(shape.kind, shape.wraps, (value.instance,))
+    return shape
+
+
+def _outside(shape: Shape, name: str) -> Shape:
+    if name in PROPERTIES:
+        return Shape("property", shape.wraps)
+    if name in CONTEXT_MANAGERS:
+        return Shape(shape.kind, wraps=True)
+    if name in ("builtins.staticmethod", "abc.abstractstaticmethod"):
+        return Shape("static", shape.wraps)
+    if name in ("builtins.classmethod", "abc.abstractclassmethod"):
+        return Shape("class", shape.wraps)
+    return shape

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 from deltos.domains.graph.kernel.codec import StructCodec
 from deltos.domains.graph.model import FileFacts, Resolution
-from deltos.domains.graph.python.extract import extract
-from deltos.domains.graph.python.flow import BodyEvaluator
+from deltos.domains.graph.python.flow import Flow
 from deltos.domains.graph.python.infer import Inference
+from deltos.domains.graph.python.lower import extract
 from deltos.domains.graph.python.nodes import EMPTY_INTERFACE, Block, ModuleInterface
 
 if TYPE_CHECKING:
@@ -49,17 +49,18 @@ class PythonResolver:
 
 
 def _resolved(inference: Inference, path: str, facts: FileFacts) -> Resolution:
-    inference.dependencies = inference.bit("*/__init__")
-    module = inference.module(path)
+    names, memory = inference.names, inference.memory
+    memory.dependencies = names.bit("*/__init__")
+    module = names.module(path)
     if module is None:
         return Resolution(path, (), (), frozenset())
-    evaluator = BodyEvaluator(inference, module)
-    evaluator.run_module(facts.body)
+    flow = Flow(inference, module)
+    flow.run_module(facts.body)
     return Resolution(
         path=path,
-        edges=evaluator.result_edges(),
-        imports=tuple(evaluator.imports),
-        dependencies=inference.dependency_names(inference.dependencies) - {path},
-        external_imports=evaluator.external_imports,
-        unresolved_imports=evaluator.unresolved_imports,
+        edges=flow.references.found(),
+        imports=tuple(flow.imports),
+        dependencies=names.dependency_names(memory.dependencies) - {path},
+        external_imports=flow.external_imports,
+        unresolved_imports=flow.unresolved_imports,
     )

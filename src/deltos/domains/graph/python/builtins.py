@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from deltos.domains.graph.python.entities import ClassInfo, Instance
 from deltos.domains.graph.python.nodes import Slice
-from deltos.domains.graph.python.values import UNKNOWN, Known, KnownMethod, Partial, SelfType, Types, union
+from deltos.domains.graph.python.types import UNKNOWN, Known, KnownMethod, Partial, SelfType, Types, union
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from deltos.domains.graph.python.evaluate import Arguments
     from deltos.domains.graph.python.infer import Inference
     from deltos.domains.graph.python.nodes import Expression
-    from deltos.domains.graph.python.values import Value
+    from deltos.domains.graph.python.types import Value
 
 LISTS = frozenset({"list", "List", "Sequence", "MutableSequence", "deque", "Deque"})
 SETS = frozenset({"set", "Set", "frozenset", "FrozenSet", "AbstractSet", "MutableSet"})

@@ -1,0 +1,917 @@
+"""Lower a syntax tree to nodes, in one pass that also collects the symbols and interfaces of the file."""
+
+from __future__ import annotations
+
+import builtins
+import re
+from functools import cache
+from typing import TYPE_CHECKING, ClassVar
+
+from deltos.domains.graph.model import FileFacts
+from deltos.domains.graph.python import nodes
+from deltos.domains.graph.python.nodes import last_name
+from deltos.domains.graph.python.scopes import Scope, class_interface, frozen_bindings, function_interface
+from deltos.domains.graph.python.source import Source, doc_of, kinds_of, signature_of
+from deltos.store.symbols import Symbol
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping
+
+    import tree_sitter
+
+    from deltos.domains.graph.python.nodes import (
+        Block,
+        ClassInterface,
+        Expression,
+        Expressions,
+        FunctionInterface,
+        Keywords,
+        Name,
+        Parameter,
+        Parameters,
+        Statement,
+    )  # fmt: skip
+
+DEEPEST_EXPRESSION = 60
+"""Deeper nesting is generated code: its names are still read, its structure is not."""
+DEEPEST_BLOCK = 60
+"""Blocks nested deeper than this are generated code and are skipped."""
+
+_OPERATOR_METHODS = {
+    "+": "__add__", "-": "__sub__", "*": "__mul__", "/": "__truediv__", "//": "__floordiv__", "%": "__mod__",
+    "**": "__pow__", "@": "__matmul__", "&": "__and__", "|": "__or__", "^": "__xor__", "<<": "__lshift__",
+    ">>": "__rshift__",
+}  # fmt: skip
+_TAKE_QUOTED_TYPES = frozenset({"TypeVar", "cast", "NewType"})
+_LOOKS_LIKE_TYPE = re.compile(r"[A-Za-z_][\w.]*(\[[\w.,\[\]| ]*\])?$").match
+_ANNOTATION_CONTAINERS = frozenset({"subscript", "binary_operator", "list", "tuple", "parenthesized_expression"})
+_BUILTINS = frozenset(dir(builtins))
+
+
+def extract(data: bytes, tree: tree_sitter.Tree) -> FileFacts:
+    """Symbols, interface and body of a file; a file with syntax errors gives what can be read of it."""
+    lowering = Lowering(Source(data), tree.language)
+    body = lowering.lower_module(tree.root_node)
+    interface = nodes.ModuleInterface(
+        frozen_bindings(lowering.module.bindings),
+        lowering.classes,
+        lowering.functions,
+        tuple(lowering.stars),
+        None if lowering.exported is None else tuple(lowering.exported),
+    )
+    return FileFacts(tuple(lowering.symbols), interface, body, tuple(_parts(lowering, interface)))
+
+
+def _parts(lowering: Lowering, interface: nodes.ModuleInterface) -> Iterator[tuple[str, object]]:
+    """The interface by top-level name; what concerns all names stands under `*`."""
+    pieces: dict[str, list[object]] = {name: [found] for name, found in interface.bindings.items()}
+    for key, piece in (*interface.classes.items(), *interface.functions.items()):
+        pieces.setdefault(key.partition(".")[0].partition("#")[0], []).append((key, piece))
+    yield from pieces.items()
+    # A name that hides a builtin changes what others meant by it without ever having looked for it here.
+    yield "*", (interface.stars, interface.exported, sorted(_BUILTINS & lowering.module.bindings.keys()))
+
+
+class Lowering:
+    """Lowers one file; afterwards holds its symbols and the interfaces of its classes and functions."""
+
+    def __init__(self, source: Source, language: tree_sitter.Language) -> None:
+        self.source = source
+        self.kinds = kinds_of(language)
+        self.module = Scope("module", "")
+        self.symbols: list[Symbol] = []
+        self.classes: dict[str, ClassInterface] = {}
+        self.functions: dict[str, FunctionInterface] = {}
+        self.stars: list[tuple[str, int]] = []
+        self.exported: list[str] | None = None
+        self._language = language
+        self._expressions, self._statements = _handlers(language)
+        self._scope = self.module
+        self._keys: dict[str, int] = {}
+        self._depth = 0
+        self._nesting = 0
+        self._quoting = False
+
+    def lower_module(self, root: tree_sitter.Node) -> Block:
+        """The body of the whole file."""
+        body = self._block(root)
+        self._variable_symbols(self.module, self.module.bindings, self.module.lines)
+        return body
+
+    def expression(self, node: tree_sitter.Node) -> Expression:
+        """One expression; None when nothing in it can name a definition."""
+        if self._depth >= DEEPEST_EXPRESSION:
+            return self._flattened(node)
+        self._depth += 1
+        lowered = self._expressions.get(node.kind_id, Lowering._many)(self, node)
+        self._depth -= 1
+        return lowered
+
+    def annotation(self, node: tree_sitter.Node) -> Expression:
+        """A type annotation: like an expression, but strings in it are code."""
+        if self._depth >= DEEPEST_EXPRESSION:
+            return self._flattened(node)
+        self._depth += 1
+        lowered = self._annotation(node)
+        self._depth -= 1
+        return lowered
+
+    def _annotation(self, node: tree_sitter.Node) -> Expression:
+        if node.kind_id == self.kinds.type:
+            return self._annotation(node.children[0])
+        text = self._string_text(node)
+        if text is not None:
+            return self._parsed_annotation(text, self.source.line(node))
+        if node.type == "generic_type":
+            return self._generic_type(node)
+        if node.type == "union_type":
+            first, *rest = [self.annotation(child) for child in (node.children[0], node.children[-1])]
+            return nodes.Operation("__or__", first, tuple(rest))
+        if node.type in _ANNOTATION_CONTAINERS:
+            return self._annotation_container(node)
+        return self.expression(node)
+
+    def parts(self, node: tree_sitter.Node) -> list[tree_sitter.Node]:
+        """The named children of a node, without comments and line continuations."""
+        extras = self.kinds.extras
+        return [child for child in node.named_children if child.kind_id not in extras]
+
+    def many(self, expressions: Iterable[Expression]) -> Expression:
+        """Expressions that are evaluated for their names alone."""
+        kept = tuple([expression for expression in expressions if expression is not None])
+        if not kept:
+            return None
+        return kept[0] if len(kept) == 1 and type(kept[0]) is nodes.Several else nodes.Several(kept)
+
+    def parameters(self, node: tree_sitter.Node) -> Parameters:
+        """The parameters of a function or lambda."""
+        found: list[Parameter] = []
+        kind = nodes.POSITIONAL
+        for child in node.children:
+            match child.type:
+                case "keyword_separator" | "*":
+                    kind = nodes.KEYWORD_ONLY
+                case "(" | ")" | "," | "comment" | "line_continuation" | "positional_separator" | "/" | "ERROR":
+                    continue
+                case _:
+                    parameter = self._parameter(child, kind)
+                    found.append(parameter)
+                    if parameter.kind == nodes.VARIADIC:
+                        kind = nodes.KEYWORD_ONLY
+        return tuple(found)
+
+    def _parameter(self, node: tree_sitter.Node, kind: int) -> Parameter:
+        stated, given = node.child_by_field_name("type"), node.child_by_field_name("value")
+        annotation = self.annotation(stated) if stated is not None else None
+        default = self.expression(given) if given is not None else None
+        return nodes.Parameter(self._parameter_name(node), _splat_kind(node, kind), annotation, default)
+
+    def _parameter_name(self, node: tree_sitter.Node) -> str:
+        while node.kind_id != self.kinds.identifier and node.named_child_count:
+            node = node.named_children[0]
+        return self.source.name(node)
+
+    # --- one method per kind of expression
+
+    def _name(self, node: tree_sitter.Node) -> Name:
+        return nodes.Name(self.source.line(node), self.source.name(node))
+
+    def _attribute(self, node: tree_sitter.Node) -> Expression:
+        children = node.children
+        last = children[-1]
+        return nodes.Attribute(self.source.line(last), self.expression(children[0]), self.source.name(last))
+
+    def _call(self, node: tree_sitter.Node) -> Expression:
+        children = node.children
+        function = self.expression(children[0])
+        quoting, self._quoting = self._quoting, last_name(function) in _TAKE_QUOTED_TYPES
+        arguments, keywords = self.arguments(children[-1])
+        self._quoting = quoting
+        return nodes.Call(function, arguments, keywords)
+
+    def arguments(self, node: tree_sitter.Node) -> tuple[Expressions, Keywords]:
+        """Positional and keyword arguments of a call or class statement."""
+        kinds = self.kinds
+        if node.kind_id != kinds.argument_list:
+            return (self.expression(node),), ()
+        positional: list[Expression] = []
+        keywords: list[tuple[str, Expression]] = []
+        for child in self.parts(node):
+            kind = child.kind_id
+            if kind == kinds.keyword_argument:
+                parts = child.children
+                keywords.append((self.source.name(parts[0]), self.expression(parts[-1])))
+            elif kind == kinds.dictionary_splat:
+                keywords.append(("", self.expression(child.children[-1])))
+            else:
+                positional.append(self.expression(child))
+        return tuple(positional), tuple(keywords)
+
+    def _subscript(self, node: tree_sitter.Node) -> Expression:
+        value, *indices = self.parts(node)
+        base = self.expression(value)
+        quoting, self._quoting = self._quoting, True
+        items = [self.expression(index) for index in indices]
+        self._quoting = quoting
+        return nodes.Index(base, _one_or_tuple(items))
+
+    def _items(self, node: tree_sitter.Node) -> Expressions:
+        return tuple([self.expression(child) for child in self.parts(node)])
+
+    def _tuple(self, node: tree_sitter.Node) -> Expression:
+        return nodes.TupleDisplay(self._items(node))
+
+    def _list(self, node: tree_sitter.Node) -> Expression:
+        return nodes.ListDisplay(self._items(node))
+
+    def _set(self, node: tree_sitter.Node) -> Expression:
+        return nodes.SetDisplay(self._items(node))
+
+    def _dictionary(self, node: tree_sitter.Node) -> Expression:
+        keys: list[Expression] = []
+        values: list[Expression] = []
+        for child in node.named_children:
+            if child.kind_id == self.kinds.pair:
+                parts = child.children
+                keys.append(self.expression(parts[0]))
+                values.append(self.expression(parts[-1]))
+            elif child.kind_id == self.kinds.dictionary_splat:
+                keys.append(None)
+                values.append(nodes.Starred(self.expression(child.children[-1])))
+        return nodes.DictDisplay(tuple(keys), tuple(values))
+
+    def _comprehension(self, node: tree_sitter.Node) -> Expression:
+        shape = node.type.partition("_")[0]
+        element = value = None
+        clauses: list[nodes.Clause] = []
+        for child in self.parts(node):
+            kind = child.kind_id
+            if kind == self.kinds.for_in_clause:
+                clauses.append(self._for_clause(child))
+            elif kind == self.kinds.if_clause and clauses:
+                clauses.append(_tested(clauses.pop(), self.expression(child.children[-1])))
+            elif kind == self.kinds.pair:
+                element, value = self.expression(child.children[0]), self.expression(child.children[-1])
+            else:
+                element = self.expression(child)
+        shape = "dict" if shape == "dictionary" else shape
+        return nodes.Comprehension(shape, tuple(clauses), element, value)
+
+    def _for_clause(self, node: tree_sitter.Node) -> nodes.Clause:
+        parts = self.parts(node)
+        is_async = node.children[0].type == "async"
+        return nodes.Clause(self.expression(parts[0]), self.expression(parts[-1]), (), is_async)
+
+    def _boolean(self, node: tree_sitter.Node) -> Expression:
+        operator = _operator(node)
+        operands = tuple([self.expression(operand) for operand in self._spine(node, operator)])
+        return nodes.Or(operands) if operator == "or" else nodes.And(operands)
+
+    def _binary(self, node: tree_sitter.Node) -> Expression:
+        operator = _operator(node)
+        first, *rest = [self.expression(operand) for operand in self._spine(node, operator)]
+        if first is None and not any(rest):
+            return None
+        return nodes.Operation(_OPERATOR_METHODS.get(operator, ""), first, tuple(rest))
+
+    def _spine(self, node: tree_sitter.Node, operator: str) -> list[tree_sitter.Node]:
+        """The operands of `a + b + c`, without recursing into the left-leaning tree of long chains."""
+        kind = node.kind_id
+        operands: list[tree_sitter.Node] = []
+        while node.kind_id == kind and _operator(node) == operator:
+            operands.append(node.children[-1])
+            node = node.children[0]
+        return [node, *reversed(operands)]
+
+    def _choice(self, node: tree_sitter.Node) -> Expression:
+        parts = self.parts(node)
+        if len(parts) != 3:
+            return self._many(node)
+        then, test, otherwise = parts
+        return nodes.Conditional(self.expression(test), self.expression(then), self.expression(otherwise))
+
+    def _not(self, node: tree_sitter.Node) -> Expression:
+        return nodes.Not(self.expression(node.children[-1]))
+
+    def _await(self, node: tree_sitter.Node) -> Expression:
+        return nodes.Await(self.expression(node.children[-1]))
+
+    def _yield(self, node: tree_sitter.Node) -> Expression:
+        children = node.children
+        value = self.expression(children[-1]) if len(children) > 1 else None
+        lowered = (nodes.YieldFrom if any(child.type == "from" for child in children) else nodes.Yield)(value)
+        self._scope.yields.append(lowered)
+        return lowered
+
+    def _lambda(self, node: tree_sitter.Node) -> Expression:
+        parameters: Parameters = ()
+        for child in node.named_children:
+            if child.type == "lambda_parameters":
+                parameters = self.parameters(child)
+        return nodes.Lambda(parameters, self.expression(node.children[-1]))
+
+    def _walrus(self, node: tree_sitter.Node) -> Expression:
+        target, value = node.children[0], self.expression(node.children[-1])
+        name = self._name(target)
+        self._scope.assign(name, value)  # also out of a comprehension, which leaks it on purpose
+        return nodes.Walrus(name.line, name.name, value)
+
+    def _star(self, node: tree_sitter.Node) -> Expression:
+        return nodes.Starred(self.expression(node.children[-1]))
+
+    def _inner(self, node: tree_sitter.Node) -> Expression:
+        parts = self.parts(node)
+        return self.expression(parts[0]) if parts else None
+
+    def _string(self, node: tree_sitter.Node) -> Expression:
+        children = node.children
+        if len(children) <= 3 and (len(children) < 2 or children[1].kind_id != self.kinds.interpolation):
+            return self._quoted(node) if self._quoting else None
+        interpolation = self.kinds.interpolation
+        return self.many([self._many(child) for child in children if child.kind_id == interpolation])
+
+    def _slice(self, node: tree_sitter.Node) -> Expression:
+        return nodes.Slice(self._items(node))
+
+    def _nothing(self, _node: tree_sitter.Node) -> Expression:
+        return None
+
+    def _many(self, node: tree_sitter.Node) -> Expression:
+        return self.many([self.expression(child) for child in node.named_children])
+
+    def _flattened(self, node: tree_sitter.Node) -> Expression:
+        """All plain names under a node, found without recursion; attributes of unknown values are left out."""
+        found: list[Expression] = []
+        pending = [node]
+        while pending:
+            current = pending.pop()
+            if current.kind_id == self.kinds.identifier:
+                found.append(self._name(current))
+            elif current.type == "attribute":
+                pending.append(current.children[0])
+            elif current.kind_id == self.kinds.keyword_argument:
+                pending.append(current.children[-1])
+            else:
+                pending.extend(reversed(current.named_children))
+        return self.many(found)
+
+    # --- annotations
+
+    def _generic_type(self, node: tree_sitter.Node) -> Expression:
+        base, *rest = self.parts(node)
+        items = [self.annotation(child) for part in rest for child in self.parts(part)]
+        return nodes.Index(self.expression(base), _one_or_tuple(items))
+
+    def _annotation_container(self, node: tree_sitter.Node) -> Expression:
+        """A subscript, list or union written as an expression; its parts are annotations as well."""
+        parts = [self.annotation(child) for child in self.parts(node)]
+        if not parts:
+            return None
+        match node.type:
+            case "subscript":
+                return nodes.Index(parts[0], _one_or_tuple(parts[1:]))
+            case "binary_operator":
+                return nodes.Operation("__or__", parts[0], tuple(parts[1:]))
+            case "list":
+                return nodes.ListDisplay(tuple(parts))
+            case "parenthesized_expression":
+                return parts[0]
+            case _:
+                return nodes.TupleDisplay(tuple(parts))
+
+    def _string_text(self, node: tree_sitter.Node) -> str | None:
+        """The content of a plain string literal; None for anything else."""
+        if node.kind_id != self.kinds.string:
+            return None
+        children = node.children
+        if len(children) != 3 or children[1].kind_id != self.kinds.string_content:
+            return None
+        return self.source.string(children[1])
+
+    def _quoted(self, node: tree_sitter.Node) -> Expression:
+        """A string where a type may be quoted: `Union["Node", "Leaf"]`, `cast("Node", value)`."""
+        text = self._string_text(node)
+        if text is None or not _LOOKS_LIKE_TYPE(text):
+            return None
+        line = self.source.line(node)
+        parsed = nodes.Name(line, text) if text.isidentifier() else self._parsed_annotation(text, line)
+        return None if parsed is None else nodes.QuotedType(parsed)
+
+    def _parsed_annotation(self, text: str, line: int) -> Expression:
+        import tree_sitter  # deferred: only files with quoted annotations need a second parse
+
+        data = text.strip().encode()
+        tree = tree_sitter.Parser(self._language).parse(data)
+        statement = tree.root_node.named_children[:1]
+        if not statement or statement[0].kind_id != self.kinds.expression_statement or tree.root_node.has_error:
+            return None
+        nested = Lowering(Source(data), self._language)
+        return nodes.on_line(nested.annotation(statement[0].children[0]), line)
+
+    # --- patterns of match
+
+    def pattern(
+        self,
+        node: tree_sitter.Node,
+        classes: list[Expression],
+        uses: list[Expression],
+        captures: list[Name],
+    ) -> None:
+        """Sort the names of a case pattern into classes of the subject, other uses, and captures."""
+        pending = [(node, True)]
+        while pending:
+            current, outer = pending.pop()
+            kind = current.kind_id
+            parts = self.parts(current)
+            if kind == self.kinds.class_pattern:
+                (classes if outer else uses).append(self._dotted_expression(parts[0]))
+                pending.extend((part, False) for part in parts[1:])
+            elif kind == self.kinds.dotted_name and len(parts) > 1:
+                uses.append(self._dotted_expression(current))
+            elif kind in (self.kinds.dotted_name, self.kinds.identifier):
+                captures.append(self._name(current))
+            elif kind == self.kinds.keyword_pattern:
+                pending.extend((part, False) for part in parts[1:])
+            else:
+                keeps_subject = current.type in (
+                    "case_pattern",
+                    "union_pattern",
+                    "as_pattern",
+                    "parenthesized_expression",
+                )
+                pending.extend((part, outer and keeps_subject) for part in parts)
+
+    def _dotted_expression(self, node: tree_sitter.Node) -> Expression:
+        first, *rest = self.parts(node) or [node]
+        value: Expression = self._name(first)
+        for part in rest:
+            value = nodes.Attribute(self.source.line(part), value, self.source.name(part))
+        return value
+
+    # --- blocks
+
+    def _block(self, node: tree_sitter.Node) -> Block:
+        if self._nesting >= DEEPEST_BLOCK:
+            return ()
+        self._nesting += 1
+        handlers = self._statements
+        lowered: list[Statement] = []
+        for child in node.named_children:
+            handler = handlers.get(child.kind_id)
+            if handler is not None:
+                handler(self, child, lowered)
+            elif child.type == "ERROR":
+                lowered.extend(self._block(child))
+        self._nesting -= 1
+        return tuple(lowered)
+
+    def _body_of(self, node: tree_sitter.Node) -> Block:
+        """The statements of a clause's block; empty when it has none."""
+        for child in reversed(node.children):
+            if child.kind_id == self.kinds.block:
+                return self._block(child)
+        return ()
+
+    # --- simple statements
+
+    def _expression_statement(self, node: tree_sitter.Node, out: list[Statement]) -> None:
+        parts = self.parts(node)
+        if not parts:
+            return
+        first = parts[0]
+        if first.kind_id == self.kinds.assignment:
+            self._assignment(first, out)
+        elif first.kind_id == self.kinds.augmented_assignment:
+            self._augmented(first, out)
+        else:
+            self._evaluate([self.expression(part) for part in parts], out)
+
+    def _evaluate(self, values: list[Expression], out: list[Statement]) -> None:
+        value = values[0] if len(values) == 1 else self.many(values)
+        if value is not None:
+            out.append(nodes.Evaluate(value))
+
+    def _assignment(self, node: tree_sitter.Node, out: list[Statement]) -> None:
+        targets: list[Expression] = []
+        annotation: tree_sitter.Node | None = None
+        value: tree_sitter.Node | None = node
+        while value is not None and value.kind_id == self.kinds.assignment:
+            annotation = value.child_by_field_name("type") or annotation
+            targets.append(self.expression(value.children[0]))
+            value = value.child_by_field_name("right")
+        if annotation is not None:
+            self._declaration(targets[0], annotation, value, out)
+            return
+        first = targets[0]
+        if self._scope is self.module and type(first) is nodes.Name and value is not None:
+            self._note_exported(first.name, value, replace=True)
+        source = self.expression(value) if value is not None else None
+        for target in targets:
+            self._scope.assign(target, source)
+        out.append(nodes.Assign(tuple(targets), source))
+
+    def _declaration(
+        self, target: Expression, annotation: tree_sitter.Node, value: tree_sitter.Node | None, out: list[Statement]
+    ) -> None:
+        lowered = self.annotation(annotation)
+        source = self.expression(value) if value is not None else None
+        if nodes.last_name(lowered) == "TypeAlias":
+            self._scope.assign(target, source)
+            out.append(nodes.Assign((target,), source))
+            return
+        self._scope.declare(target, lowered, source)
+        out.append(nodes.Declare(target, lowered, source))
+
+    def _augmented(self, node: tree_sitter.Node, out: list[Statement]) -> None:
+        parts = node.children
+        target, value = self.expression(parts[0]), self.expression(parts[-1])
+        if self._scope is self.module and type(target) is nodes.Name:
+            self._note_exported(target.name, parts[-1], replace=False)
+        out.append(nodes.Augment(target, _OPERATOR_METHODS.get(parts[1].type[:-1], ""), value))
+
+    def _note_exported(self, name: str, value: tree_sitter.Node, *, replace: bool) -> None:
+        """Read the names out of `__all__ = [...]` and `__all__ += [...]`."""
+        if name != "__all__":
+            return
+        strings = [text for child in value.named_children if (text := self._string_text(child)) is not None]
+        if replace or self.exported is None:
+            self.exported = strings if strings or value.named_child_count == 0 else None
+        else:
+            self.exported.extend(strings)
+
+    def _return(self, node: tree_sitter.Node, out: list[Statement]) -> None:
+        parts = self.parts(node)
+        value = self.expression(parts[0]) if parts else None
+        self._scope.returns.append(value)
+        out.append(nodes.Return(value))
+
+    def _stop(self, _node: tree_sitter.Node, out: list[Statement]) -> None:
+        out.append(nodes.Stop())
+
+    def _raise(self, node: tree_sitter.Node, out: list[Statement]) -> None:
+        out.append(nodes.Raise(tuple([self.expression(part) for part in self.parts(node)])))
+
+    def _assert(self, node: tree_sitter.Node, out: list[Statement]) -> None:
+        test, *message = [self.expression(part) for part in self.parts(node)] or [None]
+        out.append(nodes.Assert(test, message[0] if message else None))
+
+    def _names_of_other_scope(self, node: tree_sitter.Node, _out: list[Statement]) -> None:
+        self._scope.elsewhere.update(self.source.name(child) for child in self.parts(node))
+
+    def _other(self, node: tree_sitter.Node, out: list[Statement]) -> None:
+        self._evaluate([self.expression(part) for part in self.parts(node)], out)
+
+    def _type_alias(self, node: tree_sitter.Node, out: list[Statement]) -> None:
+        parts = self.parts(node)
+        target, source = self.expression(parts[0]), self.annotation(parts[-1])
+        if type(target) is nodes.Index:
+            target = target.value
+        self._scope.assign(target, source)
+        out.append(nodes.Assign((target,), source))
+
+    # --- imports
+
+    def _import(self, node: tree_sitter.Node, out: list[Statement]) -> None:
+        for child in node.named_children:
+            if child.kind_id == self.kinds.aliased_import:
+                module, alias = self._dotted(child.children[0]), self.source.name(child.children[-1])
+                self._scope.bind(alias, nodes.BoundModule(module), self.source.line(child))
+            elif child.kind_id == self.kinds.dotted_name:
+                module, alias = self._dotted(child), ""
+                top = module.partition(".")[0]
+                self._scope.bind(top, nodes.BoundModule(top), self.source.line(child))
+            else:
+                continue
+            out.append(nodes.Import(self.source.line(child), module, alias))
+
+    def _from_import(self, node: tree_sitter.Node, out: list[Statement]) -> None:
+        origin, *children = self.parts(node)
+        module, level = self._origin(origin)
+        names: list[nodes.ImportedName] = []
+        for child in children:
+            if child.kind_id == self.kinds.wildcard_import:
+                names.append(nodes.ImportedName(self.source.line(child), "*", ""))
+                if self._scope is self.module:
+                    self.stars.append((module, level))
+                continue
+            aliased = child.kind_id == self.kinds.aliased_import
+            name = self._dotted(child.children[0] if aliased else child)
+            alias = self.source.name(child.children[-1]) if aliased else ""
+            line = self.source.line(child)
+            self._scope.bind(alias or name, nodes.BoundImport(module, level, name), line)
+            names.append(nodes.ImportedName(line, name, alias))
+        out.append(nodes.FromImport(self.source.line(node), module, level, tuple(names)))
+
+    def _origin(self, node: tree_sitter.Node) -> tuple[str, int]:
+        """The module of a from-import and how many dots stand before it."""
+        text = self.source.string(node)
+        module = text.lstrip(". ")
+        return module.replace(" ", ""), text[: len(text) - len(module)].count(".")
+
+    def _dotted(self, node: tree_sitter.Node) -> str:
+        return self.source.name(node).replace(" ", "")
+
+    # --- compound statements
+
+    def _if(self, node: tree_sitter.Node, out: list[Statement]) -> None:
+        branches = [nodes.Branch(self._condition(node), self._body_of_field(node, "consequence"))]
+        otherwise: Block = ()
+        for child in node.named_children:
+            if child.kind_id == self.kinds.elif_clause:
+                branches.append(nodes.Branch(self._condition(child), self._body_of(child)))
+            elif child.kind_id == self.kinds.else_clause:
+                otherwise = self._body_of(child)
+        out.append(nodes.If(tuple(branches), otherwise))
+
+    def _condition(self, node: tree_sitter.Node) -> Expression:
+        test = node.child_by_field_name("condition")
+        return self.expression(test) if test is not None else None
+
+    def _body_of_field(self, node: tree_sitter.Node, name: str) -> Block:
+        body = node.child_by_field_name(name)
+        return self._block(body) if body is not None else ()
+
+    def _else_of(self, node: tree_sitter.Node) -> Block:
+        for child in node.named_children:
+            if child.kind_id == self.kinds.else_clause:
+                return self._body_of(child)
+        return ()
+
+    def _for(self, node: tree_sitter.Node, out: list[Statement]) -> None:
+        is_async = node.children[0].type == "async"
+        left, right = node.child_by_field_name("left"), node.child_by_field_name("right")
+        target = self.expression(left) if left is not None else None
+        iterable = self.expression(right) if right is not None else None
+        self._scope.assign(target, nodes.Element(iterable, is_async))
+        body = self._body_of_field(node, "body")
+        out.append(nodes.For(target, iterable, is_async, body, self._else_of(node)))
+
+    def _while(self, node: tree_sitter.Node, out: list[Statement]) -> None:
+        test = self._condition(node)
+        body = self._body_of_field(node, "body")
+        out.append(nodes.While(test, body, self._else_of(node)))
+
+    def _with(self, node: tree_sitter.Node, out: list[Statement]) -> None:
+        is_async = node.children[0].type == "async"
+        items: list[tuple[Expression, Expression]] = []
+        for clause in node.named_children:
+            if clause.kind_id == self.kinds.with_clause:
+                items.extend(self._with_item(item, is_async=is_async) for item in self.parts(clause))
+        out.append(nodes.With(tuple(items), is_async, self._body_of(node)))
+
+    def _with_item(self, node: tree_sitter.Node, *, is_async: bool) -> tuple[Expression, Expression]:
+        value = node.children[0] if node.child_count else node  # a stray character has no parts
+        if value.kind_id != self.kinds.as_pattern:
+            return (self.expression(value), None)
+        parts = self.parts(value)
+        context, target = self.expression(parts[0]), self.expression(parts[-1])
+        self._scope.assign(target, nodes.Entered(context, is_async))
+        return (context, target)
+
+    def _try(self, node: tree_sitter.Node, out: list[Statement]) -> None:
+        body = self._body_of_field(node, "body")
+        handlers: list[nodes.Handler] = []
+        otherwise: Block = ()
+        final: Block = ()
+        for child in node.named_children:
+            if child.kind_id == self.kinds.except_clause:
+                handlers.append(self._handler(child))
+            elif child.kind_id == self.kinds.else_clause:
+                otherwise = self._body_of(child)
+            elif child.kind_id == self.kinds.finally_clause:
+                final = self._body_of(child)
+        out.append(nodes.Try(body, tuple(handlers), otherwise, final))
+
+    def _handler(self, node: tree_sitter.Node) -> nodes.Handler:
+        classes: Expression = None
+        name = ""
+        for child in self.parts(node):
+            if child.kind_id == self.kinds.as_pattern:
+                parts = self.parts(child)
+                classes, name = self.expression(parts[0]), self.source.name(parts[-1])
+                self._scope.bind(name, nodes.Assigned(nodes.Caught(classes)), self.source.line(child))
+            elif child.kind_id != self.kinds.block:
+                classes = self.expression(child)
+        return nodes.Handler(classes, name, self._body_of(node))
+
+    def _match(self, node: tree_sitter.Node, out: list[Statement]) -> None:
+        subject = node.child_by_field_name("subject")
+        value = self.expression(subject) if subject is not None else None
+        body = node.child_by_field_name("body")
+        cases = [self._case(child) for child in (body.named_children if body is not None else ())
+                 if child.kind_id == self.kinds.case_clause]  # fmt: skip
+        out.append(nodes.Match(value, tuple(cases)))
+
+    def _case(self, node: tree_sitter.Node) -> nodes.Case:
+        classes: list[Expression] = []
+        uses: list[Expression] = []
+        captures: list[Name] = []
+        guard: Expression = None
+        for child in self.parts(node):
+            if child.kind_id == self.kinds.if_clause:
+                guard = self.expression(child.children[-1])
+            elif child.kind_id != self.kinds.block:
+                self.pattern(child, classes, uses, captures)
+        for capture in captures:
+            self._scope.assign(capture, None)
+        return nodes.Case(tuple(classes), tuple(uses), tuple(captures), guard, self._body_of(node))
+
+    # --- definitions
+
+    def _decorated(self, node: tree_sitter.Node, out: list[Statement]) -> None:
+        decorators: list[Expression] = []
+        for child in node.named_children:
+            if child.kind_id == self.kinds.decorator:
+                parts = self.parts(child)
+                decorators.append(self.expression(parts[0]) if parts else None)
+            elif child.kind_id == self.kinds.function_definition:
+                self._define(child, out, tuple(decorators))
+            elif child.kind_id == self.kinds.class_definition:
+                self._class(child, out, tuple(decorators))
+
+    def _define(self, node: tree_sitter.Node, out: list[Statement], decorators: Expressions = ()) -> None:
+        name_node = node.child_by_field_name("name")
+        parameter_node = node.child_by_field_name("parameters")
+        return_node = node.child_by_field_name("return_type")
+        if name_node is None or parameter_node is None:
+            return
+        name, line = self.source.name(name_node), self.source.line(name_node)
+        outer = self._scope
+        key = self._new_key(outer, name)
+        parameters = self.parameters(parameter_node)
+        returns = self.annotation(return_node) if return_node is not None else None
+        self._symbol(node, key, name, "method" if outer.kind == "class" else "function")
+        outer.bind(name, nodes.BoundFunction(key), line)
+        scope = self._scope = Scope("function", key, outer, _receiver(outer, decorators, parameters))
+        body = self._body_of(node)
+        self._scope = outer
+        is_async = node.children[0].type == "async"
+        self.functions[key] = function_interface(scope, name, decorators, parameters, returns, is_async=is_async)
+        local = tuple(sorted(scope.bindings.keys() - scope.elsewhere))
+        out.append(nodes.Define(line, name, key, decorators, parameters, returns, local, body))
+
+    def _class(self, node: tree_sitter.Node, out: list[Statement], decorators: Expressions = ()) -> None:
+        name_node = node.child_by_field_name("name")
+        if name_node is None:
+            return
+        name, line = self.source.name(name_node), self.source.line(name_node)
+        outer = self._scope
+        key = self._new_key(outer, name)
+        superclasses = node.child_by_field_name("superclasses")
+        bases, keywords = self.arguments(superclasses) if superclasses is not None else ((), ())
+        self._symbol(node, key, name, "class")
+        outer.bind(name, nodes.BoundClass(key), line)
+        scope = self._scope = Scope("class", key, outer)
+        body = self._body_of(node)
+        self._scope = outer
+        self._variable_symbols(scope, scope.bindings, scope.lines)
+        self._variable_symbols(scope, scope.attributes, scope.attribute_lines)
+        self.classes[key] = class_interface(scope, name, decorators, bases, keywords)
+        out.append(nodes.DefineClass(line, name, key, decorators, bases, keywords, body))
+
+    # --- symbols
+
+    def _new_key(self, scope: Scope, name: str) -> str:
+        base = f"{scope.key}.{name}" if scope.key else name
+        count = self._keys[base] = self._keys.get(base, 0) + 1
+        return base if count == 1 else f"{base}#{count}"
+
+    def _symbol(self, node: tree_sitter.Node, key: str, name: str, kind: str) -> None:
+        body = node.child_by_field_name("body")
+        self.symbols.append(
+            Symbol(
+                key,
+                name,
+                kind,
+                self.source.line(node),
+                self.source.end_line(node),
+                signature_of(self.source, node, body),
+                doc_of(self.source, self.kinds, body),
+            )
+        )
+
+    def _variable_symbols(self, scope: Scope, names: Iterable[str], lines: dict[str, int]) -> None:
+        """A symbol for each name that is assigned in a module or class and is no definition or import."""
+        for name in names:
+            key = f"{scope.key}.{name}" if scope.key else name
+            if key in self._keys or not _is_variable(scope, name):
+                continue
+            self._keys[key] = 1
+            self.symbols.append(Symbol(key, name, "variable", lines[name], lines[name]))
+
+    # --- which method lowers which kind of syntax
+
+    EXPRESSIONS: ClassVar[Mapping[str, Callable[[Lowering, tree_sitter.Node], Expression]]] = {
+        "identifier": _name,
+        "attribute": _attribute,
+        "call": _call,
+        "subscript": _subscript,
+        "tuple": _tuple,
+        "expression_list": _tuple,
+        "pattern_list": _tuple,
+        "tuple_pattern": _tuple,
+        "list_pattern": _tuple,
+        "list": _list,
+        "set": _set,
+        "dictionary": _dictionary,
+        "list_comprehension": _comprehension,
+        "set_comprehension": _comprehension,
+        "dictionary_comprehension": _comprehension,
+        "generator_expression": _comprehension,
+        "boolean_operator": _boolean,
+        "binary_operator": _binary,
+        "conditional_expression": _choice,
+        "not_operator": _not,
+        "await": _await,
+        "yield": _yield,
+        "lambda": _lambda,
+        "named_expression": _walrus,
+        "list_splat": _star,
+        "list_splat_pattern": _star,
+        "parenthesized_expression": _inner,
+        "as_pattern_target": _inner,
+        "string": _string,
+        "slice": _slice,
+        "integer": _nothing,
+        "float": _nothing,
+        "none": _nothing,
+        "true": _nothing,
+        "false": _nothing,
+        "ellipsis": _nothing,
+        "comment": _nothing,
+        "type": annotation,
+    }
+    STATEMENTS: ClassVar[Mapping[str, Callable[[Lowering, tree_sitter.Node, list[Statement]], None]]] = {
+        "expression_statement": _expression_statement,
+        "return_statement": _return,
+        "break_statement": _stop,
+        "continue_statement": _stop,
+        "raise_statement": _raise,
+        "assert_statement": _assert,
+        "delete_statement": _other,
+        "print_statement": _other,
+        "exec_statement": _other,
+        "global_statement": _names_of_other_scope,
+        "nonlocal_statement": _names_of_other_scope,
+        "import_statement": _import,
+        "import_from_statement": _from_import,
+        "type_alias_statement": _type_alias,
+        "if_statement": _if,
+        "for_statement": _for,
+        "while_statement": _while,
+        "with_statement": _with,
+        "try_statement": _try,
+        "match_statement": _match,
+        "decorated_definition": _decorated,
+        "function_definition": _define,
+        "class_definition": _class,
+    }
+
+
+@cache
+def _handlers(
+    language: tree_sitter.Language,
+) -> tuple[
+    dict[int, Callable[[Lowering, tree_sitter.Node], Expression]],
+    dict[int, Callable[[Lowering, tree_sitter.Node, list[Statement]], None]],
+]:
+    """The methods by the grammar's own numbers."""
+    number = kinds_of(language).number
+    return (
+        {number(kind): method for kind, method in Lowering.EXPRESSIONS.items()},
+        {number(kind): method for kind, method in Lowering.STATEMENTS.items()},
+    )
+
+
+def _one_or_tuple(items: list[Expression]) -> Expression:
+    return items[0] if len(items) == 1 else nodes.TupleDisplay(tuple(items))
+
+
+def _tested(clause: nodes.Clause, test: Expression) -> nodes.Clause:
+    return nodes.Clause(clause.target, clause.iterable, (*clause.tests, test), clause.is_async)
+
+
+def _operator(node: tree_sitter.Node) -> str:
+    """The operator between two operands; a comment or a line break may stand before it."""
+    return next((child.type for child in node.children if not child.is_named), "")
+
+
+def _splat_kind(node: tree_sitter.Node, kind: int) -> int:
+    """A parameter's kind, from the stars before it."""
+    first = node.named_children[0].type if node.type == "typed_parameter" else node.type
+    if first == "list_splat_pattern":
+        return nodes.VARIADIC
+    return nodes.KEYWORDS if first == "dictionary_splat_pattern" else kind
+
+
+def _is_variable(scope: Scope, name: str) -> bool:
+    found = scope.bindings.get(name) or [each.binding for each in scope.attributes.get(name, ())]
+    return all(type(binding) in nodes.ASSIGNMENTS for binding in found)
+
+
+def _receiver(outer: Scope, decorators: Expressions, parameters: Parameters) -> str:
+    """The name of a method's first parameter; empty where there is none to set attributes on."""
+    if outer.kind != "class" or not parameters or parameters[0].kind != nodes.POSITIONAL:
+        return ""
+    is_static = any(type(decorator) is nodes.Name and decorator.name == "staticmethod" for decorator in decorators)
+    return "" if is_static else parameters[0].name

@@ -1,0 +1,77 @@
+"""Remembers answers of inference: each with the depth it needed and the files it read.
+
+Inference recurses on demand with a limited depth ("fuel"). An answer that ran out of depth is kept for exactly that
+depth only. So no answer depends on the order of questions, and re-resolving one file gives what resolving all of them
+would.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, TypeVar, TypeVarTuple, cast
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from deltos.domains.graph.python.entities import ModuleInfo
+
+FUEL = 12
+"""How many steps of inference one answer may be built on."""
+
+_CUT_SHORT = 1 << 20
+
+Answer = TypeVar("Answer")
+Arguments = TypeVarTuple("Arguments")
+Question = tuple[object, ...]
+
+
+class Memory:
+    """Answers by question. `dependencies` is the set, as bits, of what the running answer stands on."""
+
+    def __init__(self) -> None:
+        self.dependencies = 0
+        self._fuel = FUEL
+        self._needed = 0
+        self._whole: dict[Question, tuple[object, int, int]] = {}
+        self._cut: dict[tuple[Question, int], tuple[object, int]] = {}
+
+    def read(self, module: ModuleInfo) -> None:
+        """Note that the running answer depends on a file."""
+        self.dependencies |= module.bit
+
+    def recall(self, question: Question, compute: Callable[[*Arguments], Answer], *arguments: *Arguments) -> Answer:
+        """The remembered answer, or a new one; an empty tuple, whatever the type, where the depth is spent."""
+        known = self._whole.get(question)
+        if known is not None:
+            answer, needed, dependencies = known
+            if needed <= self._fuel:
+                self.dependencies |= dependencies
+                if needed > self._needed:
+                    self._needed = needed
+                return cast("Answer", answer)
+        cut = self._cut.get((question, self._fuel))
+        if cut is not None:
+            self.dependencies |= cut[1]
+            self._needed = _CUT_SHORT
+            return cast("Answer", cut[0])
+        if self._fuel == 0:
+            self._needed = _CUT_SHORT
+            return cast("Answer", ())
+        return self._compute(question, compute, arguments)
+
+    def _compute(
+        self, question: Question, compute: Callable[[*Arguments], Answer], arguments: tuple[*Arguments]
+    ) -> Answer:
+        outer_dependencies, outer_needed = self.dependencies, self._needed
+        self.dependencies = self._needed = 0
+        self._fuel -= 1
+        answer = compute(*arguments)
+        self._fuel += 1
+        needed = self._needed + 1
+        if needed < _CUT_SHORT:
+            self._whole[question] = (answer, needed, self.dependencies)
+        else:
+            needed = _CUT_SHORT
+            self._cut[(question, self._fuel)] = (answer, self.dependencies)
+        self.dependencies |= outer_dependencies
+        self._needed = max(outer_needed, needed)
+        return answer

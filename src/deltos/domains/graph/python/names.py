@@ -1,0 +1,172 @@
+"""Names of modules: which file an import means, and which definitions a module-level name refers to."""
+
+from __future__ import annotations
+
+import builtins
+from typing import TYPE_CHECKING
+
+from deltos.domains.graph.python.entities import External, ModuleInfo, Namespace, assignments
+from deltos.domains.graph.python.layout import SUFFIXES, Layout
+from deltos.domains.graph.python.nodes import (
+    ASSIGNMENTS,
+    BoundClass,
+    BoundFunction,
+    BoundImport,
+    BoundModule,
+    ModuleInterface,
+)  # fmt: skip
+
+if TYPE_CHECKING:
+    from deltos.domains.graph.model import ProjectFacts
+    from deltos.domains.graph.python.entities import Entity
+    from deltos.domains.graph.python.memo import Memory
+    from deltos.domains.graph.python.nodes import Binding
+
+
+class Names:
+    """Finds modules and what their names refer to."""
+
+    def __init__(self, project: ProjectFacts, memory: Memory) -> None:
+        self.memory = memory
+        self._project = project
+        self._layout = Layout(project.paths())
+        self._modules: dict[str, ModuleInfo | None] = {}
+        self._bits: dict[str, int] = {}
+
+    # --- dependencies
+
+    def bit(self, dependency: str) -> int:
+        """The bit that stands for a file, or for a name looked for, in sets of dependencies."""
+        found = self._bits.get(dependency)
+        if found is None:
+            found = self._bits[dependency] = 1 << len(self._bits)
+        return found
+
+    def dependency_names(self, bits: int) -> frozenset[str]:
+        """The files and names that a set of bits stands for."""
+        names = tuple(self._bits)
+        digits = f"{bits:b}"[::-1]
+        found: list[str] = []
+        position = digits.find("1")
+        while position >= 0:
+            found.append(names[position])
+            position = digits.find("1", position + 1)
+        return frozenset(found)
+
+    # --- modules
+
+    def module(self, path: str) -> ModuleInfo | None:
+        """The module in a file; None when the file is not there or has no facts."""
+        self.memory.dependencies |= self.bit(path)
+        if path not in self._modules:
+            interface = self._project.interface(path)
+            found = None
+            if isinstance(interface, ModuleInterface):
+                found = ModuleInfo(path, self._layout.package_of(path), self.bit(path), interface)
+            self._modules[path] = found
+        return self._modules[path]
+
+    def module_entities(self, stem: str) -> tuple[Entity, ...]:
+        """The module or namespace folder at a path without suffix."""
+        self._look_for(stem.rpartition("/")[2])
+        return self._at(self._layout.module_of(stem))
+
+    def _at(self, place: str | None) -> tuple[Entity, ...]:
+        if place is None:
+            return ()
+        if not place.endswith(SUFFIXES):
+            return (Namespace(place),)
+        module = self.module(place)
+        return () if module is None else (module,)
+
+    def _look_for(self, name: str) -> None:
+        """Depend on whether any file or folder of a name exists: one that appears may change what an import means."""
+        self.memory.dependencies |= self.bit(f"*/{name}")
+
+    def imported(self, module: str, level: int, importer: ModuleInfo) -> tuple[Entity, ...]:
+        """The module that an import statement names."""
+        top, _, last = module.partition(".")[0], "", module.rpartition(".")[2]
+        self._look_for(last)
+        if level:
+            return self._at(self._layout.relative(module, level, importer.path))
+        self._look_for(top)
+        place = self._layout.absolute(module, importer.path)
+        return (External(module),) if place is None else self._at(place)
+
+    def imported_name(self, module: str, level: int, name: str, importer: ModuleInfo) -> tuple[Entity, ...]:
+        """What `from module import name` refers to."""
+        found: list[Entity] = []
+        for origin in self.imported(module, level, importer):
+            match origin:
+                case ModuleInfo() if origin is importer:
+                    found.extend(self.module_entities(f"{origin.package}/{name}" if origin.package else name))
+                case ModuleInfo():
+                    found.extend(self.name_in(origin, name, imported=True))
+                case Namespace():
+                    found.extend(self.module_entities(f"{origin.folder}/{name}"))
+                case External():
+                    found.append(External(f"{origin.name}.{name}"))
+        return tuple(found)
+
+    def exported_names(self, module: ModuleInfo) -> tuple[str, ...]:
+        """The names that `from module import *` brings."""
+        return self.memory.recall(("exported", module), self._exported, module)
+
+    def _exported(self, module: ModuleInfo) -> tuple[str, ...]:
+        self.memory.read(module)
+        if module.exported is not None:
+            return module.exported
+        self.memory.dependencies |= self.bit(f"{module.path}*")
+        names = [name for name in module.bindings if not name.startswith("_")]
+        for origin, level in module.stars:
+            for other in self.imported(origin, level, module):
+                if type(other) is ModuleInfo:
+                    names.extend(self.exported_names(other))
+        return tuple(dict.fromkeys(names))
+
+    def name_in(self, module: ModuleInfo, name: str, *, imported: bool = False) -> tuple[Entity, ...]:
+        """What a module-level name refers to; builtins come last unless it is imported from elsewhere."""
+        found = self.memory.recall(("name", module, name), self._name_in, module, name)
+        if not found and not imported:
+            return (External(f"builtins.{name}"),)
+        return found
+
+    def _name_in(self, module: ModuleInfo, name: str) -> tuple[Entity, ...]:
+        self.memory.read(module)
+        bindings = module.bindings.get(name)
+        if bindings:
+            return self._meanings(module, name, bindings)
+        if not hasattr(builtins, name):
+            self.memory.dependencies |= self.bit(f"{module.path}?{name}")
+        for origin, level in module.stars:
+            for other in self.imported(origin, level, module):
+                if type(other) is ModuleInfo and other is not module and name in self.exported_names(other):
+                    found = self.name_in(other, name, imported=True)
+                    if found:
+                        return found
+        if module.path.endswith(("__init__.py", "__init__.pyi")):
+            return self.module_entities(f"{module.package}/{name}" if module.package else name)
+        return ()
+
+    def _meanings(self, module: ModuleInfo, name: str, bindings: tuple[Binding, ...]) -> tuple[Entity, ...]:
+        found: dict[Entity, None] = {}
+        for binding in bindings:
+            if type(binding) in ASSIGNMENTS:
+                found[module.variable(name, assignments(bindings))] = None
+            else:
+                found.update(dict.fromkeys(self.bound(module, binding)))
+        return tuple(found)
+
+    def bound(self, module: ModuleInfo, binding: Binding) -> tuple[Entity, ...]:
+        """What a definition or an import binds its name to."""
+        if type(binding) is BoundClass:
+            info = module.class_of(binding.key)
+            return () if info is None else (info,)
+        if type(binding) is BoundFunction:
+            function = module.function_of(binding.key)
+            return () if function is None else (function,)
+        if type(binding) is BoundModule:
+            return self.imported(binding.module, 0, module)
+        if type(binding) is BoundImport:
+            return self.imported_name(binding.module, binding.level, binding.name, module)
+        return ()
