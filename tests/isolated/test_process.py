@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from deltos.errors import Cancelled, ParserCrashed, TookTooLong, TookTooMuchMemory
-from deltos.isolated.process import MOST_AT_ONCE, Workers
+from deltos.isolated.process import LONG_ITEMS, MOST_AT_ONCE, Workers
 from deltos.isolated.wire import Limits
 from tests.isolated import tasks
 
@@ -207,6 +207,16 @@ def test_of_several_idle_children_one_stays() -> None:
         for pid in pids - {kept}:
             await_end(pid)
         assert pid_of(workers) == kept
+
+
+def test_a_child_that_did_long_work_ends_with_it_and_none_idles_meanwhile() -> None:
+    with closing(Workers(importable_from=(REPOSITORY,))) as workers:
+        idle = pid_of(workers)
+        replies = workers.stream(tasks.surroundings, (), range(LONG_ITEMS + 1), lambda _: PLENTY)
+        busy = next(replies).value[3]
+        await_end(idle)
+        assert {reply.value[3] for reply in replies} == {busy}
+        await_end(busy)
 
 
 def test_closing_ends_all_children_and_refuses_further_work(workers: Workers) -> None:

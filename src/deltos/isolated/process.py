@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 IDLE_SECONDS = 60.0
 # The last one stays for longer: what it has imported and learnt would take a while again.
 LAST_IDLE_SECONDS = 600.0
+# After so many items a child holds memory that Python does not give back: it ends, and starts without others idling.
+LONG_ITEMS = 200
 # So many single tasks run at once; whoever comes next waits. Bulk work has children of its own.
 MOST_AT_ONCE = 8
 MOST_FOR_BULK = 4
@@ -172,7 +174,10 @@ class Workers:
 
         A child has one `common` for all its items, and can keep there what it has learnt.
         """
-        return self._replies(function, common, [(item, limits(item)) for item in items], _Job())
+        is_long = len(items) > LONG_ITEMS
+        if is_long:
+            self._end_idle()
+        return self._replies(function, common, [(item, limits(item)) for item in items], _Job(), keep=not is_long)
 
     def start_ahead(self, function: Callable[..., Any], *common: Any) -> None:
         """Have a child that is idle, with `function` and what it needs imported, by the time that it is wanted."""
@@ -217,13 +222,10 @@ class Workers:
         """End all children now; whoever waits for one is told that it was cancelled."""
         with self._change:
             self._closed = True
-            idle = tuple(self._idle)
-            self._idle.clear()
             for worker in self._busy:  # whoever uses it ends it
                 worker.kill()
             self._change.notify_all()
-        for worker in idle:
-            worker.end()
+        self._end_idle()
 
     @contextmanager
     def _turn(self) -> Iterator[None]:
@@ -239,13 +241,19 @@ class Workers:
                 self._change.notify_all()
 
     def _replies(
-        self, function: Callable[..., Any], common: tuple[Any, ...], items: Sequence[tuple[Any, Limits]], job: _Job
+        self,
+        function: Callable[..., Any],
+        common: tuple[Any, ...],
+        items: Sequence[tuple[Any, Limits]],
+        job: _Job,
+        *,
+        keep: bool = True,
     ) -> Generator[Reply]:
         """A reply for each item. A child that an item ends is replaced by a fresh one, and the rest go to that."""
         done = 0
         while done < len(items):
             rest = tuple(items[done:])
-            with self._worker(job, fresh=done > 0) as worker:
+            with self._worker(job, fresh=done > 0, keep=keep) as worker:
                 worker.ask(Request(function, common, rest))
                 for reply in self._collect(worker, rest, job):
                     done += 1
@@ -279,7 +287,7 @@ class Workers:
             worker.deadline = math.inf
 
     @contextmanager
-    def _worker(self, job: _Job, *, fresh: bool) -> Iterator[Worker]:
+    def _worker(self, job: _Job, *, fresh: bool, keep: bool = True) -> Iterator[Worker]:
         """A child for one request: one that is idle, or a new one; kept afterwards if it is still of use."""
         worker = None if fresh else self._take_idle()
         worker = worker or Worker(self._importable_from)
@@ -295,7 +303,7 @@ class Workers:
             with self._change:
                 self._busy.discard(worker)
                 job.workers.discard(worker)
-                keep = worker.is_free and not self._closed
+                keep = keep and worker.is_free and not self._closed
                 if keep:
                     # Those that were idle before it go first; `_take_idle` takes the one that came last.
                     worker.deadline = time.monotonic() + self._last_idle_seconds
@@ -315,6 +323,13 @@ class Workers:
                 worker.deadline = math.inf
             if worker.is_free:
                 return worker
+            worker.end()
+
+    def _end_idle(self) -> None:
+        with self._change:
+            idle = tuple(self._idle)
+            self._idle.clear()
+        for worker in idle:
             worker.end()
 
     def _stop(self, job: _Job) -> None:

@@ -252,6 +252,13 @@ class GraphWriter:
                 found.add(path)
         return found
 
+    def depends(self, path: str, dependency: str) -> bool:
+        """Whether the resolution of one file depended on a name; perhaps also where it did not."""
+        row = self._connection.execute(
+            "SELECT dependencies FROM fact WHERE place_id = ?", (self.place(path),)
+        ).fetchone()
+        return row is not None and _checksum(dependency) in array("I", row[0])
+
     # --- resolutions
 
     def write_resolution(self, resolution: ResolutionRecord) -> None:

@@ -8,7 +8,13 @@ from typing import TYPE_CHECKING
 from deltos.domains.graph.declared.manifest import MANIFEST_LANGUAGE, is_manifest, manifest_facts
 from deltos.domains.graph.facts import StoredFacts, encode
 from deltos.domains.graph.languages import DEFINITIONS_ONLY, FAMILIES, LOOKED_UP_BY_NAME, resolver_of
-from deltos.domains.graph.resolving import Session, Unresolved, garbage_collection_off, resolve_in_child
+from deltos.domains.graph.resolving import (
+    OTHER_UNRESOLVED,
+    Session,
+    Unresolved,
+    garbage_collection_off,
+    resolve_in_child,
+)
 from deltos.store.graph import (
     APPEARED,
     INTERFACE_CHANGED,
@@ -67,10 +73,11 @@ class GraphIndexer:
         """Resolve changed files, and every file that depended on an interface which changed, came or went."""
         writer = GraphWriter(connection)
         writer.load_places()
+        another_try = any(writer.depends(path, OTHER_UNRESOLVED) for path in (*changes.written, *changes.removed))
         for path in changes.removed:
             writer.remove_file(path)
         languages = writer.languages()
-        affected = _affected(writer, changes.removed)
+        affected = _affected(writer, changes.removed, [OTHER_UNRESOLVED] if another_try else ())
         unresolved: list[Unresolved] = []
         for number, family in enumerate(FAMILIES):
             paths = [path for path in affected if languages.get(path) in family.languages]
@@ -86,8 +93,7 @@ class GraphIndexer:
                 for each in found:
                     if isinstance(each, Unresolved):
                         unresolved.append(each)
-                        each = ResolutionRecord(each.path, (), (), (), 0, 0)
-                    writer.write_resolution(each)
+                    writer.write_resolution(each.record() if isinstance(each, Unresolved) else each)
         record_unresolved(connection, self.name, affected, unresolved)
         writer.settle()
 
@@ -98,10 +104,10 @@ def _resolve_here(
     return map(_resolution_record, family.resolver().resolve(facts, paths))
 
 
-def _affected(writer: GraphWriter, removed: Collection[str]) -> list[str]:
-    """The files whose edges may differ from what is stored, in order."""
+def _affected(writer: GraphWriter, removed: Collection[str], others: Iterable[str]) -> list[str]:
+    """The files whose edges may differ from what is stored, in order; `others` are further names that went stale."""
     unsettled = writer.unsettled()
-    dirty = {*_dirty_names(unsettled, removed), *writer.stale_names()}
+    dirty = {*_dirty_names(unsettled, removed), *writer.stale_names(), *others}
     return sorted({file.path for file in unsettled} | writer.dependants(dirty))
 
 

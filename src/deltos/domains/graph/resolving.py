@@ -7,6 +7,7 @@ comes with the request.
 from __future__ import annotations
 
 import gc
+import time
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -31,8 +32,14 @@ CPU_SECONDS = 20.0
 CPU_SECONDS_PER_FILE = 0.005
 WALL_PER_CPU_SECOND = 8.0
 MEMORY_BYTES = 4 << 30
-# Where so many files could not be resolved, the others of their languages are left alone too.
+# Where so many files had to be stopped, or broke the resolver, the others of their languages are left out too;
 MOST_STOPPED = 10
+MOST_BROKEN = 200
+# and so they are where all together take longer than this.
+ALL_CPU_SECONDS = 600.0
+ALL_CPU_SECONDS_PER_FILE = 0.25
+# What a file depends on that could not be resolved: on the others like it. If one changes, they all get another try.
+OTHER_UNRESOLVED = "!unresolved"
 
 
 class EdgeRow(NamedTuple):
@@ -52,6 +59,10 @@ class Unresolved(NamedTuple):
 
     path: str
     reason: str
+
+    def record(self) -> ResolutionRecord:
+        """What is stored of it: nothing but what it depends on."""
+        return ResolutionRecord(self.path, (), (), (OTHER_UNRESOLVED,), 0, 0)
 
 
 @dataclass(slots=True)
@@ -84,9 +95,11 @@ class Session:
 
 def resolve_next(session: Session, path: str) -> tuple[Any, ...]:
     """In the child: the resolution of one path, as plain tuples, which are cheap to send."""
+    started = time.process_time()
     with garbage_collection_off():
         found = session.resolve(path)
     return (
+        time.process_time() - started,
         found.path,
         [(e.line, e.source_key, e.target_path, e.target_key, e.kind, e.origin, e.certain) for e in found.edges],
         [(each.line, each.target_path, each.mode) for each in found.imports],
@@ -100,18 +113,41 @@ def resolve_in_child(workers: Workers, session: Session) -> Iterator[ResolutionR
     """The resolutions of all files of a session, and those that there are none of."""
     cpu_seconds = CPU_SECONDS + CPU_SECONDS_PER_FILE * len(session.languages)
     limits = Limits(cpu_seconds, WALL_PER_CPU_SECOND * cpu_seconds, MEMORY_BYTES)
-    stopped = 0
+    spent = _Spent(ALL_CPU_SECONDS + ALL_CPU_SECONDS_PER_FILE * len(session.paths))
     with closing(workers.stream(resolve_next, (session,), session.paths, lambda _: limits)) as replies:
         for number, (path, reply) in enumerate(zip(session.paths, replies, strict=True), 1):
-            if reply.error is None:
-                yield _record(reply)
-                continue
-            yield Unresolved(path, _reason(reply.error))
-            stopped += isinstance(reply.error, ReadingStopped)
-            if stopped >= MOST_STOPPED:
-                rest = session.paths[number:]
-                yield from (Unresolved(each, f"left out: {stopped} others took too much") for each in rest)
+            spent.add(reply)
+            yield Unresolved(path, _reason(reply.error)) if reply.error is not None else _record(reply)
+            if too_much := spent.too_much():
+                yield from (Unresolved(each, f"left out: {too_much}") for each in session.paths[number:])
                 return
+
+
+@dataclass(slots=True)
+class _Spent:
+    """What the files of a session have cost so far."""
+
+    most_cpu_seconds: float
+    cpu_seconds: float = 0.0
+    stopped: int = 0
+    broken: int = 0
+
+    def add(self, reply: Reply) -> None:
+        """Count what came of one file."""
+        if reply.error is None:
+            self.cpu_seconds += reply.value[0]
+        elif isinstance(reply.error, ReadingStopped):
+            self.stopped += 1
+        else:
+            self.broken += 1
+
+    def too_much(self) -> str:
+        """Why the rest is left out; empty while it is not."""
+        if self.stopped >= MOST_STOPPED or self.broken >= MOST_BROKEN:
+            return f"{self.stopped + self.broken} others took too much or could not be resolved"
+        if self.cpu_seconds > self.most_cpu_seconds:
+            return f"the files before it took more than {self.most_cpu_seconds:.0f} s of CPU time"
+        return ""
 
 
 @contextmanager
@@ -127,7 +163,7 @@ def garbage_collection_off() -> Iterator[None]:
 
 
 def _record(reply: Reply) -> ResolutionRecord:
-    path, edges, imports, dependencies, external, unresolved = reply.value
+    _, path, edges, imports, dependencies, external, unresolved = reply.value
     return ResolutionRecord(path, [EdgeRow(*edge) for edge in edges], imports, dependencies, external, unresolved)
 
 

@@ -1,0 +1,97 @@
+"""A file whose types the graph works out for ever: others are answered meanwhile, and the server ends when told to."""
+
+from __future__ import annotations
+
+import sys
+import threading
+import time
+from contextlib import suppress
+from http.client import HTTPException
+from pathlib import Path
+
+import pytest
+
+from tests.domains.graph.test_unresolved import ENDLESS
+from tests.repositories import make_repository, write_files
+from tests.server.over_http.served import Served, rpc
+from tests.server.raw import RawClient
+from tests.server.test_endless_file import children_of
+from tests.server.test_hostile_pages import cpu_ticks
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="/proc")
+COMMAND = [sys.executable, "-P", "-m", "deltos", "mcp"]
+GOOD: dict[str, str | bytes] = {"good.ts": "export function good_function() { return 1 }\n"}
+OTHER: dict[str, str | bytes] = {"other.py": "def other_function():\n    return 3\n"}
+PATIENCE_SECONDS = 60
+# More than reading such a file takes, and less than it may: whoever works for so long resolves it.
+RESOLVING_TICKS = 300
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    make_repository(tmp_path / "other", OTHER)
+    return make_repository(tmp_path / "root", GOOD)
+
+
+def await_resolving(server: int) -> list[int]:
+    """The children of the server, once one of them works for a long time."""
+    until = time.monotonic() + PATIENCE_SECONDS
+    while True:
+        children = children_of(server)
+        with suppress(OSError):
+            if any(cpu_ticks(Path(f"/proc/{child}")) > RESOLVING_TICKS for child in children):
+                return children
+        assert time.monotonic() < until, "no child works for long"
+        time.sleep(0.05)
+
+
+def await_end(children: list[int]) -> None:
+    until = time.monotonic() + PATIENCE_SECONDS
+    while any(Path(f"/proc/{child}").exists() for child in children):
+        assert time.monotonic() < until
+        time.sleep(0.05)
+
+
+def test_a_client_is_answered_and_a_signal_obeyed_while_a_file_is_resolved_for_ever(root: Path, tmp_path: Path) -> None:
+    client = RawClient([*COMMAND, str(root)], home=tmp_path / "home", DELTOS_EMBED="off")
+    client.initialize()
+    assert "good_function" in client.text("search_code", query="good_function")
+    write_files(root, {"endless.ts": ENDLESS})
+    stuck = client.start_call("find_symbol", symbol="good_function")
+    children = await_resolving(client.process.pid)
+    for _ in range(5):
+        assert client.request("ping")["result"] == {}
+    assert "good_function" in client.text("search_code", query="good_function")
+    indexed = client.call("index_repository", repo_path=str(tmp_path / "other"))
+    assert indexed["structuredContent"]["files_indexed"] == 1
+    assert all(message.get("id") != stuck for message in client.others)  # they were answered first
+    client.process.terminate()
+    assert client.process.wait(20) == 0
+    await_end(children)
+
+
+def test_a_web_server_answers_others_while_a_file_is_resolved_for_ever(root: Path, tmp_path: Path) -> None:
+    command = [*COMMAND, str(root), "--http", "127.0.0.1:0", "--root", str(tmp_path)]
+    server = Served(command, tmp_path / "home", DELTOS_EMBED="off")
+    one, other = server.open_session(), server.open_session()
+    assert "good_function" in server.text("search_code", one, query="good_function")
+    write_files(root, {"endless.ts": ENDLESS})
+
+    def ask() -> None:
+        with suppress(HTTPException, OSError):  # it is cut off when the server ends
+            server.call("find_symbol", one, symbol="good_function")
+
+    asking = threading.Thread(target=ask)
+    asking.start()
+    children = await_resolving(server.process.pid)
+    for _ in range(5):
+        assert server.request(path="/healthz").message == {"status": "ok"}
+        assert server.post(rpc("ping"), other).message["result"] == {}
+    assert "good_function" in server.text("search_code", other, query="good_function")
+    server.call("set_working_directory", other, directory=str(tmp_path / "other"))
+    assert "other_function" in server.text("search_code", other, query="other_function")
+    server.process.terminate()
+    assert server.process.wait(20) == 0
+    asking.join()
+    await_end(children)
+    server.dismiss()
