@@ -289,7 +289,7 @@ def _listed(folder: int | str) -> list[Entry]:
                 status = entry.stat(follow_symlinks=False)
             except OSError:  # gone since it was listed
                 continue
-            mode = stat.S_IFLNK if _is_link(status) else status.st_mode
+            mode = status.st_mode if _TELLS_FOLDERS or not _is_link(status) else stat.S_IFLNK
             found.append(Entry(entry.name, mode, status.st_size, status.st_mtime_ns))
     found.sort()
     return found

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from deltos.domains.graph.search import GraphSearch, Impact
     from deltos.store.symbols import Symbol
     from deltos.workspace.changes import ChangedFile, Changes
+    from deltos.workspace.walk import Walk
 
 _REVISION = re.compile(r"[\w./@{}~^-]{1,200}")
 MOST_SYMBOLS = 25
@@ -33,14 +34,14 @@ class Touched:
     left_out: int = 0
 
 
-def changed_files(root: Path, base: str) -> Changes:
-    """The files that differ from `base`, untracked ones included."""
+def changed_files(root: Path, base: str, found: Walk | None = None) -> Changes:
+    """The files that differ from `base`, untracked ones included; `found` are all files, if they were listed before."""
     revision = base.strip() or "HEAD"
     # Commits only: `HEAD:path` and `HEAD^{/text}` would tell what else there is in the repository.
     if revision.startswith("-") or "^{" in revision or not _REVISION.fullmatch(revision):
         raise BadArgument(f"Not a revision: {revision[:80]!r}", hint="Give a commit or branch, such as main.")
     try:
-        return changes_since(root, revision)
+        return changes_since(root, revision, found)
     except GitFailed as failed:
         raise BadArgument(
             f"git cannot compare with '{revision}' here ({failed.message})",

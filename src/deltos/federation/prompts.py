@@ -29,6 +29,8 @@ if TYPE_CHECKING:
     from deltos.federation.links import Links
     from deltos.store.symbols import Symbol
     from deltos.tool import Call
+    from deltos.workspace.changes import Changes
+    from deltos.workspace.project_index import Freshness
     from deltos.workspace.projects import Projects
 
 _ONBOARD = """\
@@ -88,13 +90,15 @@ class Prompts:
         """The request to review a change, with all that it touches."""
         root = call.session.project_root()
         index = self.projects.at(root)
-        changes = changed_files(index.project.root, call.text("base"))
-        if not changes.files:
-            raise BadArgument("There is no change to review", hint="Edit something, or name a revision as `base`.")
-        touched = index.answer(
-            lambda _: touched_by(GraphSearch(GraphReader(index.database), index.project.root), changes.files),
-            progress=call.progress,
-        )
+
+        def review(_: Freshness) -> tuple[Changes, Touched]:
+            changes = changed_files(index.project.root, call.text("base"), index.listing())
+            if not changes.files:
+                raise BadArgument("There is no change to review", hint="Edit something, or name a revision as `base`.")
+            search = GraphSearch(GraphReader(index.database), index.project.root)
+            return changes, touched_by(search, changes.files)
+
+        changes, touched = index.answer(review, progress=call.progress)
         names = list(dict.fromkeys(impact.target.first.name for impact in touched.impacts))
         return self._fitted([_REVIEW, *changes.notes, *_change_sections(touched), *self._knowledge(names, root)])
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from deltos.workspace.git import Git
     from deltos.workspace.git_index import TrackedFile
     from deltos.workspace.repository import Repository
-    from deltos.workspace.walk import Stamp
+    from deltos.workspace.walk import Stamp, Walk
 
 # A file beyond these counts as changed from end to end.
 MAX_FILE_BYTES = 4_000_000
@@ -100,13 +100,16 @@ def read_diff(lines: Iterable[str]) -> list[ChangedFile]:
     return [ChangedFile(path, frozenset(numbers)) for path, numbers in reader.found.items()]
 
 
-def changes_since(root: Path, revision: str) -> Changes:
-    """The files below `root` that differ from `revision`, untracked ones included; raises GitFailed."""
+def changes_since(root: Path, revision: str, found: Walk | None = None) -> Changes:
+    """The files below `root` that differ from `revision`, untracked ones included; raises GitFailed.
+
+    `found` are all files as they are now; without it they are listed.
+    """
     repository = find_repository(root)
     if repository is None:
         raise GitFailed("This is not a git repository")
     with reading(repository) as git, FileTree(root) as tree:
-        return _Comparison(root, repository, git, tree).run(revision)
+        return _Comparison(root, repository, git, tree).run(revision, found)
 
 
 class _Comparison:
@@ -121,10 +124,10 @@ class _Comparison:
         self._deadline = time.monotonic() + MAX_SECONDS
         self._notes: list[str] = []
 
-    def run(self, revision: str) -> Changes:
+    def run(self, revision: str, found: Walk | None) -> Changes:
         """Compare everything."""
         before = self._blobs_of(revision)
-        found = walk(self._root)
+        found = found or walk(self._root)
         self._notes += found.notes
         nested = tuple(f"{folder}/" for folder in found.repositories)
         now = {path: stamp for path, stamp in found.files.items() if not path.startswith(nested)}

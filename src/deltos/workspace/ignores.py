@@ -3,6 +3,7 @@ them. No pattern can backtrack: plain names are looked up, everything else runs 
 
 from __future__ import annotations
 
+import hashlib
 import os
 import sys
 from dataclasses import dataclass, field
@@ -25,6 +26,8 @@ MAX_PATTERN_BYTES = 2_000
 # Patterns that are tried together before each is tried alone.
 _GROUP_RULES = 50
 _GROUP_BYTES = 4_000
+# Names that no wildcard speaks of, kept for each ignore file: most names come again, and all in the next listing.
+_MAX_PLAIN_NAMES = 50_000
 _SPECIAL = frozenset("*?[\\")
 # git's own default where the file system does not tell upper case from lower case.
 IGNORES_CASE = sys.platform in ("win32", "darwin")
@@ -89,6 +92,7 @@ class Rules:
     """The rules of one ignore file, for paths relative to the folder that it stands in."""
 
     def __init__(self, data: bytes = b"", *, ignores_case: bool = IGNORES_CASE) -> None:
+        self.digest = hashlib.blake2b(data, digest_size=16).hexdigest()
         self._ignores_case = ignores_case
         self._negated: list[bool] = []
         self._names: _Table = {}
@@ -98,6 +102,7 @@ class Rules:
         self.notes = tuple(self._take_in(data))
         self._name_groups = _grouped(self._name_wildcards)
         self._path_groups = _grouped(self._path_wildcards)
+        self._plain_names: set[str] = set()
 
     def __bool__(self) -> bool:
         return bool(self._negated)
@@ -109,11 +114,18 @@ class Rules:
         found = self._names.keys() & names
         if folder in self._paths:
             found |= self._paths[folder].keys() & names
-        if self._name_groups:
-            found |= _matching(self._name_groups, names)
+        if self._name_groups and (others := set(names) - self._plain_names):
+            found |= self._matching_names(others)
         prefix = f"{folder}/" if folder else ""
         if groups := [group for group in self._path_groups if group.may_begin(prefix)]:
             found |= {path[len(prefix) :] for path in _matching(groups, [prefix + name for name in names])}
+        return found
+
+    def _matching_names(self, names: set[str]) -> set[str]:
+        found = _matching(self._name_groups, list(names))
+        if len(self._plain_names) > _MAX_PLAIN_NAMES:
+            self._plain_names = set()  # another one: others may be reading this
+        self._plain_names |= names - found
         return found
 
     def verdict(self, path: str, *, is_folder: bool) -> bool | None:

@@ -15,6 +15,7 @@ from deltos.store.project import ProjectStore
 from deltos.workspace.background import POLL_SECONDS, BackgroundRun
 from deltos.workspace.batches import warm_up
 from deltos.workspace.failures import failure_notes
+from deltos.workspace.listing import list_files
 from deltos.workspace.sync import Plan, SyncReport, carry_out, make_plan, versions
 from deltos.workspace.watch import Watch
 
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from deltos.store.project import Failure
     from deltos.store.sqlite import Database
     from deltos.workspace.indexer import Indexer
+    from deltos.workspace.walk import Walk
 
 # How long a call waits for a first index before it answers from what is ready.
 FIRST_INDEX_SECONDS = 20.0
@@ -118,6 +120,11 @@ class ProjectIndex:
             finally:
                 self._turn.release()
         return Freshness(complete=True, notes=(*self._news(), *self._background_notes()))
+
+    def listing(self) -> Walk:
+        """All files of the project, as fresh as an answer is."""
+        was_compared = not self._watch.is_due() and not self._is_reindexing()
+        return list_files(self.project.root, self.store, stamps_hold=was_compared)
 
     def close(self) -> None:
         """Stop background work and close the file."""

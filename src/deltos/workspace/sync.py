@@ -17,6 +17,7 @@ from deltos.workspace.batches import extract_all
 from deltos.workspace.extract import Candidate, Extracted, reason_of
 from deltos.workspace.failures import describe
 from deltos.workspace.indexer import Changes
+from deltos.workspace.listing import list_files, remembered
 from deltos.workspace.walk import Stamp, Walk, is_racy, walk
 
 if TYPE_CHECKING:
@@ -82,7 +83,7 @@ class Plan:
 
 def make_plan(project: Project, store: ProjectStore, indexers: Sequence[Indexer], *, force: bool = False) -> Plan:
     """Compare the disk with the index."""
-    found = walk(project.root)
+    found = walk(project.root) if force else list_files(project.root, store)
     known, skipped = store.files(), store.skipped()
     if not found.files and not known:
         raise NothingToIndex(
@@ -226,6 +227,7 @@ class _Run:
             "version": __version__,
             "synced_at": repr(time.time()),
             "notes": "\n".join(self._plan.found.notes),
+            "listing": remembered(self._plan.found),
         }
         self._store.set_meta(connection, facts)
 

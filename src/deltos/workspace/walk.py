@@ -7,15 +7,23 @@ import os
 import stat
 import time
 from collections import Counter
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from deltos.errors import FileRefused
 from deltos.files import MISSING, TOO_DEEP, FileTree
 from deltos.workspace.excludes import repository_excludes, user_excludes
 from deltos.workspace.git_index import read_index
-from deltos.workspace.ignores import GIT_IGNORE_FILE, IGNORE_FILE, MAX_IGNORE_BYTES, NO_IGNORES, Rules, rules_in
+from deltos.workspace.ignores import (
+    GIT_IGNORE_FILE,
+    IGNORE_FILE,
+    MAX_IGNORE_BYTES,
+    NO_IGNORES,
+    Ignores,
+    Rules,
+    rules_in,
+)
 from deltos.workspace.repository import find_repository, open_repository
 
 if TYPE_CHECKING:
@@ -23,7 +31,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from deltos.files import Entry
-    from deltos.workspace.ignores import Ignores
     from deltos.workspace.repository import Repository
 
 # Folders that hold other people's or generated code, ignored even where nothing says so.
@@ -42,8 +49,7 @@ RACY_NS = 50_000_000
 COARSE_RACY_NS = 2_000_000_000  # where the file system keeps whole seconds only
 
 
-@dataclass(frozen=True, slots=True)
-class Stamp:
+class Stamp(NamedTuple):
     """What `stat` says about a file; a different stamp means that it may have changed."""
 
     size: int
@@ -54,7 +60,8 @@ class Stamp:
 class Walk:
     """The files found, relative to the root, the folders where more may appear, and what was refused and why.
 
-    `repositories` are the folders of submodules and nested repositories; the notes say what is missing, to a person.
+    `repositories` are the folders of submodules and nested repositories; the notes say what is missing, to a person;
+    `surroundings` stands for what else decided what was found, for `listing`.
     """
 
     files: dict[str, Stamp] = field(default_factory=dict)
@@ -62,6 +69,7 @@ class Walk:
     refused: Counter[str] = field(default_factory=Counter)
     repositories: set[str] = field(default_factory=set)
     notes: list[str] = field(default_factory=list)
+    surroundings: str = ""
 
 
 def walk(root: Path, *, max_seconds: float = MAX_WALK_SECONDS) -> Walk:
@@ -128,8 +136,7 @@ class _Checkout:
         return found
 
 
-@dataclass(frozen=True, slots=True)
-class _Place:
+class _Place(NamedTuple):
     """A folder still to be listed, and what holds there. In an ignored one only what is tracked counts."""
 
     folder: str
@@ -208,8 +215,37 @@ class _Walker:
             self._found.folders[folder] = 0 if is_racy(status.st_mtime_ns, seen_at_ns) else status.st_mtime_ns
         place = self._entered(place, names)
         spoken_of = place.ignores.may_match(folder, names) | place.own_ignores.may_match(folder, names)
-        inner = (self._take_in(place, entry, is_spoken_of=entry.name in spoken_of) for entry in reversed(entries))
-        return [place for place in inner if place]
+        if place.is_ignored:
+            spoken_of = set(names)
+        return self._taken_in(place, entries, spoken_of)
+
+    def _taken_in(self, place: _Place, entries: Sequence[Entry], spoken_of: set[str]) -> list[_Place]:
+        """Add the files among the entries, or count why not; the folders to go on with."""
+        prefix = f"{place.folder}/" if place.folder else ""
+        inner: list[_Place] = []
+        for entry in reversed(entries):
+            name = entry.name
+            path = prefix + name
+            is_folder = entry.is_folder
+            is_ignored = False
+            if name in spoken_of:
+                verdict = self._verdict(place, path, is_folder=is_folder)
+                if verdict is None:
+                    continue
+                is_ignored = verdict
+            if not is_folder:
+                if name != ".git":  # that of a submodule or of a linked work tree
+                    self._add(path, entry)
+            elif name not in FOREIGN_FOLDERS:
+                inner.append(_Place(path, place.checkout, place.ignores, place.own_ignores, is_ignored))
+        return inner
+
+    def _verdict(self, place: _Place, path: str, *, is_folder: bool) -> bool | None:
+        """Whether a path is ignored, and taken in all the same because it is tracked; None where it is left out."""
+        is_ignored = place.is_ignored or place.ignores.exclude(path, is_folder=is_folder)
+        if is_ignored and not (place.checkout and place.checkout.tracks(path)):
+            return None
+        return None if place.own_ignores.exclude(path, is_folder=is_folder) else is_ignored
 
     def _entered(self, place: _Place, names: Sequence[str]) -> _Place:
         """The place with what its own files say: that it is a repository of its own, and what to ignore."""
@@ -222,10 +258,10 @@ class _Walker:
         prefix = f"{folder}/" if folder else ""
         if GIT_IGNORE_FILE in names:
             rules = self._rules(self._tree, prefix + GIT_IGNORE_FILE)
-            place = replace(place, ignores=place.ignores.inside(folder, rules))
+            place = place._replace(ignores=place.ignores.inside(folder, rules))
         if IGNORE_FILE in names:
             rules = self._rules(self._tree, prefix + IGNORE_FILE)
-            place = replace(place, own_ignores=place.own_ignores.inside(folder, rules))
+            place = place._replace(own_ignores=place.own_ignores.inside(folder, rules))
         return place
 
     def _rules(self, tree: FileTree, path: str) -> Rules:
@@ -239,30 +275,11 @@ class _Walker:
         self._notes += [f"Note: {_shown(path)} is too large: {note}." for note in rules.notes]
         return rules
 
-    def _take_in(self, place: _Place, entry: Entry, *, is_spoken_of: bool) -> _Place | None:
-        """Add a file, or count why not; the place to go on with when it is a folder."""
-        path = f"{place.folder}/{entry.name}" if place.folder else entry.name
-        is_folder = entry.is_folder
-        is_ignored = place.is_ignored or (is_spoken_of and place.ignores.exclude(path, is_folder=is_folder))
-        if is_ignored and not (place.checkout and place.checkout.tracks(path)):
-            return None
-        if is_spoken_of and place.own_ignores.exclude(path, is_folder=is_folder):
-            return None
-        if not is_folder:
-            if entry.name != ".git":  # that of a submodule or of a linked work tree
-                self._add(path, entry)
-        elif entry.name not in FOREIGN_FOLDERS:
-            return _Place(path, place.checkout, place.ignores, place.own_ignores, is_ignored)
-        return None
-
     def _add(self, path: str, entry: Entry) -> None:
-        refused = self._found.refused
-        if entry.is_link:
-            refused["symlink"] += 1
-        elif not entry.is_file:
-            refused["not a file"] += 1
+        if not entry.is_file:
+            self._found.refused["symlink" if entry.is_link else "not a file"] += 1
         elif not _is_unicode(path):
-            refused["name is not unicode"] += 1
+            self._found.refused["name is not unicode"] += 1
         else:
             self._found.files[path] = Stamp(entry.size_bytes, entry.mtime_ns)
 
@@ -274,6 +291,8 @@ def _shown(path: str) -> str:
 
 def _is_unicode(path: str) -> bool:
     """Whether a name can be stored and shown."""
+    if path.isascii():
+        return True
     try:
         path.encode("utf-8")
     except UnicodeEncodeError:
