@@ -39,6 +39,7 @@ _PIECE_BYTES = 1 << 16
 _HEX = frozenset("0123456789abcdef")
 _ODD_IN_NAMES = frozenset(' ~^:?*[\\"')
 _running: set[subprocess.Popen[bytes]] = set()
+_starting = threading.Lock()
 _UNBORN = "ref: refs/heads/none"
 _SETTINGS = """\
 [core]
@@ -94,16 +95,17 @@ class Git:
         source = self.folder / "input"
         source.write_bytes(given)
         with source.open("rb") as stdin:
-            process = subprocess.Popen(
-                [self.program, "--no-pager", *arguments],
-                stdin=stdin,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.DEVNULL,  # it names folders of this machine
-                cwd=self.folder,
-                env=self._environment(),
-                start_new_session=True,
-            )
-            _running.add(process)
+            with _starting:  # whoever stops all of them must not miss one that has just begun
+                process = subprocess.Popen(
+                    [self.program, "--no-pager", *arguments],
+                    stdin=stdin,
+                    stdout=subprocess.PIPE,
+                    stderr=subprocess.DEVNULL,  # it names folders of this machine
+                    cwd=self.folder,
+                    env=self._environment(),
+                    start_new_session=True,
+                )
+                _running.add(process)
             try:
                 output, is_late = _output(process, max_bytes, timeout_seconds)
             finally:
@@ -163,7 +165,9 @@ def reading(repository: Repository) -> Iterator[Git]:
 
 def stop_all() -> None:
     """End every git that runs: a process that ends leaves none behind. Whoever waits for one is told that it failed."""
-    for process in tuple(_running):
+    with _starting:
+        running = tuple(_running)
+    for process in running:
         _kill(process)
 
 
