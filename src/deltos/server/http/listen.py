@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from deltos.server.http.options import HttpOptions
     from deltos.tool import Toolbox
 
-DRAIN_SECONDS = 0.5
+DRAIN_SECONDS = 0.25
 STREAMS_END_SECONDS = 1
 CLOSE_SECONDS = 1.0
 BACKLOG = 1_024
