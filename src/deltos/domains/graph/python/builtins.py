@@ -11,7 +11,7 @@ from deltos.domains.graph.python.types import UNKNOWN, Known, KnownMethod, Parti
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from deltos.domains.graph.python.evaluate import Arguments
+    from deltos.domains.graph.python.evaluate import CallArguments
     from deltos.domains.graph.python.infer import Inference
     from deltos.domains.graph.python.nodes import Expression
     from deltos.domains.graph.python.types import Value
@@ -132,7 +132,7 @@ def item_at(value: Known, index: Expression) -> Types:
             return UNKNOWN
 
 
-def known_method(method: KnownMethod, arguments: Arguments) -> Types:
+def known_method(method: KnownMethod, arguments: CallArguments) -> Types:
     """What calling a method of a known container gives."""
     receiver, parts = method.receiver, method.receiver.arguments
     match receiver.name, method.name:
@@ -179,7 +179,7 @@ _LISTED = {
 }
 
 
-def call_known(name: str, arguments: Arguments, inference: Inference) -> Types:
+def call_known(name: str, arguments: CallArguments, inference: Inference) -> Types:
     """What calling a function or class from outside the project gives, where that carries project types through."""
     if name in _LISTED:
         which = 1 if name == "builtins.filter" else 0
@@ -190,53 +190,53 @@ def call_known(name: str, arguments: Arguments, inference: Inference) -> Types:
     return UNKNOWN if special is None else special(arguments, inference)
 
 
-def _mapping(arguments: Arguments, _inference: Inference) -> Types:
+def _mapping(arguments: CallArguments, _inference: Inference) -> Types:
     given = tuple([value for value in arguments.positional(0) if type(value) is Known and value.name == "dict"])
     return given or (Known("dict", (UNKNOWN, union([arguments.keyword(key) for key, _ in arguments.keywords]))),)
 
 
-def _mapping_with_default(arguments: Arguments, inference: Inference) -> Types:
+def _mapping_with_default(arguments: CallArguments, inference: Inference) -> Types:
     return (Known("dict", (UNKNOWN, inference.call_all(arguments.positional(0), arguments))),)
 
 
-def _enumerated(arguments: Arguments, inference: Inference) -> Types:
+def _enumerated(arguments: CallArguments, inference: Inference) -> Types:
     return (Known("iterator", ((Known("tuple", (UNKNOWN, element_of(arguments.positional(0), inference))),),)),)
 
 
-def _zipped(arguments: Arguments, inference: Inference) -> Types:
+def _zipped(arguments: CallArguments, inference: Inference) -> Types:
     items = tuple([element_of(arguments.positional(index), inference) for index in range(len(arguments.nodes))])
     return (Known("iterator", ((Known("tuple", items),),)),)
 
 
-def _mapped(arguments: Arguments, inference: Inference) -> Types:
+def _mapped(arguments: CallArguments, inference: Inference) -> Types:
     return (Known("iterator", (inference.call_all(arguments.positional(0), arguments),)),)
 
 
-def _type(arguments: Arguments, _inference: Inference) -> Types:
+def _type(arguments: CallArguments, _inference: Inference) -> Types:
     if len(arguments.nodes) != 1:
         return UNKNOWN
     return union([_class_of(value) for value in arguments.positional(0) if type(value) in (Instance, SelfType)])
 
 
-def _cast(arguments: Arguments, _inference: Inference) -> Types:
+def _cast(arguments: CallArguments, _inference: Inference) -> Types:
     return arguments.annotation(0)
 
 
-def _partial(arguments: Arguments, inference: Inference) -> Types:
+def _partial(arguments: CallArguments, inference: Inference) -> Types:
     return (Partial(inference.call_all(arguments.positional(0), arguments)),)
 
 
-def _reference(arguments: Arguments, _inference: Inference) -> Types:
+def _reference(arguments: CallArguments, _inference: Inference) -> Types:
     return (Partial(arguments.positional(0)),)
 
 
-def _picked(arguments: Arguments, inference: Inference) -> Types:
+def _picked(arguments: CallArguments, inference: Inference) -> Types:
     if len(arguments.nodes) > 1 and not arguments.keywords:
         return union([element_of(arguments.positional(0), inference), arguments.positional(1)])
     return element_of(arguments.positional(0), inference)
 
 
-_SPECIAL: dict[str, Callable[[Arguments, Inference], Types]] = {
+_SPECIAL: dict[str, Callable[[CallArguments, Inference], Types]] = {
     "builtins.dict": _mapping,
     "collections.OrderedDict": _mapping,
     "collections.defaultdict": _mapping_with_default,

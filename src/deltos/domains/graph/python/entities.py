@@ -8,14 +8,8 @@ from typing import TYPE_CHECKING
 from deltos.domains.graph.python.nodes import Assigned, Declared
 
 if TYPE_CHECKING:
-    from deltos.domains.graph.python.nodes import (
-        Assignment,
-        AttributeBinding,
-        Binding,
-        ClassInterface,
-        FunctionInterface,
-        ModuleInterface,
-    )
+    from deltos.domains.graph.python import nodes
+    from deltos.domains.graph.python.nodes import Assignment, Binding
     from deltos.domains.graph.python.types import Types
 
 
@@ -23,20 +17,11 @@ class ModuleInfo:
     """A project file that can be imported."""
 
     __slots__ = (
-        "_interface",
-        "bindings",
-        "bit",
-        "classes",
-        "exported",
-        "functions",
-        "key",
-        "package",
-        "path",
-        "stars",
+        "_interface", "bindings", "bit", "classes", "exported", "functions", "key", "package", "path", "stars",
         "variables",
-    )
+    )  # fmt: skip
 
-    def __init__(self, path: str, package: str, bit: int, interface: ModuleInterface) -> None:
+    def __init__(self, path: str, package: str, bit: int, interface: nodes.ModuleInterface) -> None:
         self.path = path
         self.package = package
         self.bit = bit
@@ -67,7 +52,7 @@ class ModuleInfo:
         """The module-level variable of a name."""
         found = self.variables.get(name)
         if found is None:
-            found = self.variables[name] = VariableInfo(self, name, Scope(self), bindings)
+            found = self.variables[name] = VariableInfo(self, name, InterfaceScope(self), bindings)
         return found
 
 
@@ -75,23 +60,13 @@ class ClassInfo:
     """A class of the project; as a value it is the class object itself."""
 
     __slots__ = (
-        "attributes",
-        "bases",
-        "bindings",
-        "decorators",
-        "instance",
-        "key",
-        "keywords",
-        "module",
-        "name",
-        "variables",
-    )
+        "attributes", "bases", "bindings", "instance", "key", "keywords", "module", "name", "variables",
+    )  # fmt: skip
 
-    def __init__(self, module: ModuleInfo, key: str, interface: ClassInterface) -> None:
+    def __init__(self, module: ModuleInfo, key: str, interface: nodes.ClassInterface) -> None:
         self.module = module
         self.key = key
         self.name = interface.name
-        self.decorators = interface.decorators
         self.bases = interface.bases
         self.keywords = interface.keywords
         self.bindings = interface.bindings
@@ -104,13 +79,13 @@ class ClassInfo:
         """The file that defines it."""
         return self.module.path
 
-    def outer_scope(self) -> Scope:
+    def outer_scope(self) -> InterfaceScope:
         """Where its bases and decorators are read: around the class."""
         parent = self.key.rpartition(".")[0]
         outer = self.module.class_of(parent)
         if outer is not None:
-            return Scope(self.module, owner=outer)
-        return Scope(self.module, function=self.module.function_of(parent))
+            return InterfaceScope(self.module, owner=outer)
+        return InterfaceScope(self.module, function=self.module.function_of(parent))
 
     def variable(self, name: str) -> VariableInfo:
         """The variable of the class body or of `self` with a name."""
@@ -118,7 +93,9 @@ class ClassInfo:
         if found is None:
             key = f"{self.key}.{name}"
             bindings = assignments(self.bindings.get(name, ()))
-            found = self.variables[name] = VariableInfo(self.module, key, Scope(self.module, owner=self), bindings)
+            found = self.variables[name] = VariableInfo(
+                self.module, key, InterfaceScope(self.module, owner=self), bindings
+            )
             found.assigned = self.attributes.get(name, ())
             found.owner = self
         return found
@@ -133,7 +110,7 @@ class FunctionInfo:
     __slots__ = ("decorators", "enclosing", "is_async", "is_generator", "key", "locals", "module", "name", "owner",
                  "parameters", "returned", "returns", "yielded")  # fmt: skip
 
-    def __init__(self, module: ModuleInfo, key: str, interface: FunctionInterface) -> None:
+    def __init__(self, module: ModuleInfo, key: str, interface: nodes.FunctionInterface) -> None:
         self.module = module
         self.key = key
         self.name = interface.name
@@ -153,13 +130,13 @@ class FunctionInfo:
         """The file that defines it."""
         return self.module.path
 
-    def outer_scope(self) -> Scope:
+    def outer_scope(self) -> InterfaceScope:
         """Where its decorators, annotations and defaults are read."""
-        return Scope(self.module, owner=self.owner, function=self.enclosing)
+        return InterfaceScope(self.module, owner=self.owner, function=self.enclosing)
 
-    def scope(self) -> Scope:
+    def scope(self) -> InterfaceScope:
         """Where its body is read."""
-        return Scope(self.module, function=self)
+        return InterfaceScope(self.module, function=self)
 
 
 class VariableInfo:
@@ -167,12 +144,12 @@ class VariableInfo:
 
     __slots__ = ("assigned", "bindings", "key", "module", "owner", "scope")
 
-    def __init__(self, module: ModuleInfo, key: str, scope: Scope, bindings: tuple[Assignment, ...]) -> None:
+    def __init__(self, module: ModuleInfo, key: str, scope: InterfaceScope, bindings: tuple[Assignment, ...]) -> None:
         self.module = module
         self.key = key
         self.scope = scope
         self.bindings = bindings
-        self.assigned: tuple[AttributeBinding, ...] = ()
+        self.assigned: tuple[nodes.AttributeBinding, ...] = ()
         self.owner: ClassInfo | None = None
 
     @property
@@ -181,7 +158,7 @@ class VariableInfo:
         return self.module.path
 
 
-class Scope:
+class InterfaceScope:
     """Where an expression of an interface stands: in a module, in a class body, or in a function."""
 
     __slots__ = ("function", "module", "owner")

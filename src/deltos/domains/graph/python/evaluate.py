@@ -4,52 +4,25 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar, Never, Protocol
 
+from deltos.domains.graph.python import nodes
 from deltos.domains.graph.python.builtins import call_known, element_of, item_at
 from deltos.domains.graph.python.entities import ClassInfo, External, Instance
-from deltos.domains.graph.python.nodes import (
-    And,
-    Attribute,
-    Await,
-    Call,
-    Caught,
-    Comprehension,
-    Conditional,
-    DictDisplay,
-    Element,
-    Entered,
-    Index,
-    Lambda,
-    ListDisplay,
-    Name,
-    Not,
-    Operation,
-    Or,
-    QuotedType,
-    Rest,
-    SetDisplay,
-    Several,
-    Slice,
-    Starred,
-    TupleDisplay,
-    Unpacked,
-    Walrus,
-    Yield,
-    YieldFrom,
-)
+from deltos.domains.graph.python.nodes import Attribute, Call, Index, ListDisplay, Name, Starred, TupleDisplay, dotted
 from deltos.domains.graph.python.types import UNKNOWN, Known, Partial, SelfType, SuperOf, Types, either, union
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from deltos.domains.graph.model import EdgeKind
-    from deltos.domains.graph.python.entities import Entity, Scope
-    from deltos.domains.graph.python.flow import Narrowing, References
+    from deltos.domains.graph.python.edges import FoundEdges
+    from deltos.domains.graph.python.entities import Entity, InterfaceScope
+    from deltos.domains.graph.python.frames import Frames
     from deltos.domains.graph.python.infer import Inference
     from deltos.domains.graph.python.nodes import Expression, Expressions, Keywords
     from deltos.domains.graph.python.types import Value
 
 
-class Arguments:
+class CallArguments:
     """The arguments of a call, evaluated when somebody asks."""
 
     __slots__ = ("_evaluator", "keywords", "nodes")
@@ -99,7 +72,7 @@ class InterfacePosition:
 
     __slots__ = ("_inference", "_scope")
 
-    def __init__(self, inference: Inference, scope: Scope) -> None:
+    def __init__(self, inference: Inference, scope: InterfaceScope) -> None:
         self._inference = inference
         self._scope = scope
 
@@ -140,29 +113,23 @@ class Evaluator:
     In a body it also notes references, lets tests narrow what names may be, and assigns what a walrus binds.
     """
 
-    __slots__ = ("_assign", "inference", "inner", "narrowing", "position", "references")
+    __slots__ = ("assign", "edges", "inference", "inner", "narrowing", "position")
 
-    def __init__(
-        self,
-        inference: Inference,
-        position: Position,
-        references: References | None = None,
-        assign: Callable[[Name, Types], None] | None = None,
-    ) -> None:
+    def __init__(self, inference: Inference, position: Position, edges: FoundEdges | None = None) -> None:
         self.inference = inference
         self.position = position
-        self.references = references
+        self.edges = edges
         self.narrowing: Narrowing | None = None
+        self.assign: Callable[[Name, Types], None] | None = None
         self.inner: dict[str, Types] = {}
-        self._assign = assign
 
     def quietly(self, node: Expression) -> Types:
         """Evaluate without noting anything: the same expression is, or was, evaluated for its references."""
-        if self.references is None:
+        if self.edges is None:
             return self.evaluate(node)
-        self.references.quiet += 1
+        self.edges.quiet += 1
         types = self.evaluate(node)
-        self.references.quiet -= 1
+        self.edges.quiet -= 1
         return types
 
     # --- expressions
@@ -177,8 +144,8 @@ class Evaluator:
         if types is not None:
             return types
         entities, types = self.position.lookup(node.name)
-        if self.references is not None:
-            self.references.note(node.line, node.name, entities, kind)
+        if self.edges is not None:
+            self.edges.note(node.line, node.name, entities, kind)
         return self.inference.types_of(entities) if types is None else types
 
     def attribute(self, node: Attribute, kind: EdgeKind = "read") -> Types:
@@ -189,12 +156,11 @@ class Evaluator:
             entities, types = self.inference.attribute(value, node.name)
             if entities:
                 seen = True
-                if self.references is not None:
-                    self.references.note(node.line, node.name, entities, kind)
+                self._note(node, entities, kind)
             found.append(types)
         # A literal is known not to be of the project.
-        if self.references is not None and node.value is not None and not (seen or any(found)):
-            self.references.note_unknown(node.line, node.name, kind)
+        if self.edges is not None and node.value is not None and not (seen or any(found)):
+            self.edges.note_unknown(node.line, node.name, kind)
         narrowed = None if self.narrowing is None else self.narrowing.of(node)
         if narrowed is not None:
             return narrowed
@@ -208,27 +174,27 @@ class Evaluator:
             callee = self.attribute(function, "call")
         else:
             callee = self.evaluate(function)
-        if self.references is not None:
+        if self.edges is not None:
             self.visit_arguments(node)
-        return self._called(callee, Arguments(self, node.arguments, node.keywords), function)
+        return self._called(callee, CallArguments(self, node.arguments, node.keywords), function)
 
-    def _called(self, callee: Types, arguments: Arguments, function: Expression) -> Types:
+    def _called(self, callee: Types, arguments: CallArguments, function: Expression) -> Types:
         results: list[Types] = []
         for value in callee:
             if type(value) is External:
                 results.append(self._call_external(value, arguments))
             else:
-                if type(value) is ClassInfo and self.references is not None:
-                    self.references.note_construction(value, function)
+                if type(value) is ClassInfo and self.edges is not None:
+                    self.edges.note_construction(value, function)
                 results.append(self.inference.call(value, arguments))
         return results[0] if len(results) == 1 else union(results)
 
-    def _call_external(self, value: External, arguments: Arguments) -> Types:
+    def _call_external(self, value: External, arguments: CallArguments) -> Types:
         if value.name == "builtins.super":
             return self._super(arguments)
         return call_known(value.name, arguments, self.inference)
 
-    def _super(self, arguments: Arguments) -> Types:
+    def _super(self, arguments: CallArguments) -> Types:
         if not arguments.nodes:
             return self.position.super_of()
         receiver = arguments.positional(1)
@@ -270,15 +236,15 @@ class Evaluator:
     def _list(self, node: ListDisplay) -> Types:
         return (Known("list", (union(self._items(node.items)),)),)
 
-    def _set(self, node: SetDisplay) -> Types:
+    def _set(self, node: nodes.SetDisplay) -> Types:
         return (Known("set", (union(self._items(node.items)),)),)
 
-    def _dict(self, node: DictDisplay) -> Types:
+    def _dict(self, node: nodes.DictDisplay) -> Types:
         keys = union([self.evaluate(key) for key in node.keys])
         values = union([self.evaluate(value) for value in node.values])
         return (Known("dict", (keys, values)),)
 
-    def _comprehension(self, node: Comprehension) -> Types:
+    def _comprehension(self, node: nodes.Comprehension) -> Types:
         outer = self.inner
         self.inner = dict(outer)
         for clause in node.clauses:
@@ -307,10 +273,10 @@ class Evaluator:
         else:
             self.evaluate(target)
 
-    def _or(self, node: Or) -> Types:
+    def _or(self, node: nodes.Or) -> Types:
         return self._in_turn(node.operands, holds=False)
 
-    def _and(self, node: And) -> Types:
+    def _and(self, node: nodes.And) -> Types:
         return self._in_turn(node.operands, holds=True)
 
     def _in_turn(self, operands: Expressions, *, holds: bool) -> Types:
@@ -326,7 +292,7 @@ class Evaluator:
         narrowing.restore(before)
         return union(results)
 
-    def _conditional(self, node: Conditional) -> Types:
+    def _conditional(self, node: nodes.Conditional) -> Types:
         narrowing = self.narrowing
         if narrowing is None:
             self.evaluate(node.test)
@@ -340,11 +306,11 @@ class Evaluator:
             narrowing.restore(before)
         return either(*results)
 
-    def _not(self, node: Not) -> Types:
+    def _not(self, node: nodes.Not) -> Types:
         self.evaluate(node.operand)
         return UNKNOWN
 
-    def _operation(self, node: Operation) -> Types:
+    def _operation(self, node: nodes.Operation) -> Types:
         types = self.evaluate(node.first)
         for operand in node.operands:
             right = self.evaluate(operand)
@@ -366,18 +332,18 @@ class Evaluator:
             ]
         return union(results)
 
-    def _await(self, node: Await) -> Types:
+    def _await(self, node: nodes.Await) -> Types:
         return union([_awaited(value, self.inference) for value in self.evaluate(node.value)])
 
-    def _yield(self, node: Yield) -> Types:
+    def _yield(self, node: nodes.Yield) -> Types:
         self.evaluate(node.value)
         return self.position.sent()
 
-    def _yield_from(self, node: YieldFrom) -> Types:
+    def _yield_from(self, node: nodes.YieldFrom) -> Types:
         values = self.evaluate(node.value)
         return union([v.arguments[2] for v in values if type(v) is Known and v.name == "generator"])
 
-    def _lambda(self, node: Lambda) -> Types:
+    def _lambda(self, node: nodes.Lambda) -> Types:
         outer = self.inner
         for parameter in node.parameters:
             self.evaluate(parameter.default)
@@ -386,30 +352,29 @@ class Evaluator:
         self.inner = outer
         return (Partial(result),)
 
-    def _walrus(self, node: Walrus) -> Types:
+    def _walrus(self, node: nodes.Walrus) -> Types:
         types = self.evaluate(node.value)
-        if self._assign is not None:
-            self._assign(Name(node.line, node.name), types)
+        if self.assign is not None:
+            self.assign(Name(node.line, node.name), types)
         return types
 
     def _starred(self, node: Starred) -> Types:
         self.evaluate(node.value)
         return UNKNOWN
 
-    def _several(self, node: Several | Slice) -> Types:
+    def _several(self, node: nodes.Several | nodes.Slice) -> Types:
         for operand in node.operands:
             self.evaluate(operand)
         return UNKNOWN
 
-    def _quoted_type(self, _node: QuotedType) -> Types:
+    def _quoted_type(self, _node: nodes.QuotedType) -> Types:
         return UNKNOWN
 
     # --- references alone
 
     def visit_arguments(self, node: Call) -> None:
         """Evaluate every argument once, for its references."""
-        for argument in node.arguments:
-            self.visit(argument)
+        self._visit_all(node.arguments)
         for _, argument in node.keywords:
             self.visit(argument)
 
@@ -424,17 +389,17 @@ class Evaluator:
             self._visit_attribute(node, "read")
         elif type(node) is Call:
             self._visit_call(node)
-        elif type(node) is TupleDisplay or type(node) is ListDisplay or type(node) is SetDisplay:
+        elif type(node) is TupleDisplay or type(node) is ListDisplay or type(node) is nodes.SetDisplay:
             self._visit_all(node.items)
-        elif type(node) is Several:
+        elif type(node) is nodes.Several:
             self._visit_all(node.operands)
-        elif type(node) is DictDisplay:
+        elif type(node) is nodes.DictDisplay:
             self._visit_all((*node.keys, *node.values))
         elif type(node) is Starred:
             self.visit(node.value)
-        elif type(node) is Not:
+        elif type(node) is nodes.Not:
             self.visit(node.operand)
-        elif type(node) is QuotedType:
+        elif type(node) is nodes.QuotedType:
             self.annotate(node.annotation)
         else:
             self.evaluate(node)
@@ -450,8 +415,8 @@ class Evaluator:
             if entities or type(value) is Known:
                 found = True
                 self._note(node, entities, kind)
-        if not found and node.value is not None and self.references is not None:
-            self.references.note_unknown(node.line, node.name, kind)
+        if not found and node.value is not None and self.edges is not None:
+            self.edges.note_unknown(node.line, node.name, kind)
 
     def _visit_call(self, node: Call) -> None:
         function = node.function
@@ -459,8 +424,8 @@ class Evaluator:
             entities, _ = self.position.lookup(function.name)
             self._note(function, entities, "call")
             for entity in entities:
-                if type(entity) is ClassInfo and self.references is not None:
-                    self.references.note_construction(entity, function)
+                if type(entity) is ClassInfo and self.edges is not None:
+                    self.edges.note_construction(entity, function)
         elif type(function) is Attribute:
             self._visit_attribute(function, "call")
         else:
@@ -468,24 +433,24 @@ class Evaluator:
         self.visit_arguments(node)
 
     def _note(self, node: Name | Attribute, entities: Sequence[Entity], kind: EdgeKind) -> None:
-        if self.references is not None:
-            self.references.note(node.line, node.name, entities, kind)
+        if self.edges is not None:
+            self.edges.note(node.line, node.name, entities, kind)
 
     # --- sources of bound names
 
-    def _element(self, node: Element) -> Types:
+    def _element(self, node: nodes.Element) -> Types:
         return element_of(self.evaluate(node.iterable), self.inference, is_async=node.is_async)
 
-    def _unpacked(self, node: Unpacked) -> Types:
+    def _unpacked(self, node: nodes.Unpacked) -> Types:
         return unpacked(self.evaluate(node.value), node.index, self.inference)
 
-    def _rest(self, node: Rest) -> Types:
+    def _rest(self, node: nodes.Rest) -> Types:
         return (Known("list", (element_of(self.evaluate(node.value), self.inference),)),)
 
-    def _entered(self, node: Entered) -> Types:
+    def _entered(self, node: nodes.Entered) -> Types:
         return entered(self.evaluate(node.value), self.inference, is_async=node.is_async)
 
-    def _caught(self, node: Caught) -> Types:
+    def _caught(self, node: nodes.Caught) -> Types:
         return instances_of(self.evaluate(node.classes))
 
     # --- annotations
@@ -499,11 +464,11 @@ class Evaluator:
             return self.inference.declared(entities, types)
         if type(node) is Index:
             return self._annotation_index(node)
-        if type(node) is Operation:
+        if type(node) is nodes.Operation:
             return union([self.annotate(node.first), *[self.annotate(part) for part in node.operands]])
         if type(node) is TupleDisplay or type(node) is ListDisplay:
             return (Known("tuple", tuple([self.annotate(part) for part in node.items])),)
-        if type(node) is QuotedType:
+        if type(node) is nodes.QuotedType:
             return self.annotate(node.annotation)
         if type(node) is not Starred:
             self.evaluate(node)
@@ -531,35 +496,14 @@ class Evaluator:
 
     # Each handler takes the class that it stands beside, and a node of that class is all it is given.
     _handlers: ClassVar[dict[type, Callable[[Evaluator, Never], Types]]] = {
-        Name: name,
-        Attribute: attribute,
-        Call: _call,
-        Index: _index,
-        TupleDisplay: _tuple,
-        ListDisplay: _list,
-        SetDisplay: _set,
-        DictDisplay: _dict,
-        Comprehension: _comprehension,
-        Or: _or,
-        And: _and,
-        Conditional: _conditional,
-        Not: _not,
-        Operation: _operation,
-        Await: _await,
-        Yield: _yield,
-        YieldFrom: _yield_from,
-        Lambda: _lambda,
-        Walrus: _walrus,
-        Starred: _starred,
-        Several: _several,
-        QuotedType: _quoted_type,
-        Slice: _several,
-        Element: _element,
-        Unpacked: _unpacked,
-        Rest: _rest,
-        Entered: _entered,
-        Caught: _caught,
-    }
+        Name: name, Attribute: attribute, Call: _call, Index: _index, TupleDisplay: _tuple, ListDisplay: _list,
+        nodes.SetDisplay: _set, nodes.DictDisplay: _dict, nodes.Comprehension: _comprehension, nodes.Or: _or,
+        nodes.And: _and, nodes.Conditional: _conditional, nodes.Not: _not, nodes.Operation: _operation,
+        nodes.Await: _await, nodes.Yield: _yield, nodes.YieldFrom: _yield_from, nodes.Lambda: _lambda,
+        nodes.Walrus: _walrus, Starred: _starred, nodes.Several: _several, nodes.QuotedType: _quoted_type,
+        nodes.Slice: _several, nodes.Element: _element, nodes.Unpacked: _unpacked, nodes.Rest: _rest,
+        nodes.Entered: _entered, nodes.Caught: _caught,
+    }  # fmt: skip
 
 
 def index_parts(index: Expression) -> Expressions:
@@ -610,3 +554,85 @@ def _awaited(value: Value, inference: Inference) -> Types:
     if type(value) in (Instance, SelfType):
         return element_of(inference.call_method(value, "__await__"), inference, returned=True)
     return UNKNOWN
+
+
+class Narrowing:
+    """What tests and assignments tell about names and dotted attributes at the point that is being run."""
+
+    def __init__(self, evaluator: Evaluator, frames: Frames) -> None:
+        self._evaluator = evaluator
+        self._frames = frames
+
+    def of(self, node: Attribute) -> Types | None:
+        """What an attribute was narrowed to; None where it was not."""
+        frame = self._frames.frame
+        return frame.environment.get(dotted(node)) if node.name in frame.narrowed else None
+
+    def narrow(self, test: Expression, *, holds: bool, before: dict[str, Types | None] | None = None) -> None:
+        """From here on, names are what a test says that they are; what they were is added to `before`."""
+        for path, types in self.told_by(test, holds=holds):
+            if before is not None:
+                before.setdefault(path, self._frames.frame.environment.get(path))
+            self.set(path, types)
+
+    def restore(self, before: Mapping[str, Types | None]) -> None:
+        """Undo narrowings that hold inside one expression only."""
+        environment = self._frames.frame.environment
+        for path, types in before.items():
+            if types is None:
+                environment.pop(path, None)
+            else:
+                environment[path] = types
+
+    def set(self, path: str, types: Types) -> None:
+        """From here on, a name or dotted attribute is of these types."""
+        self._frames.frame.environment[path] = types
+        attribute = path.rpartition(".")[2]
+        if attribute != path:
+            self._frames.frame.narrowed.add(attribute)
+
+    def told_by(self, test: Expression, *, holds: bool) -> list[tuple[str, Types]]:
+        """What a test tells about names when it holds, or when it does not."""
+        if type(test) is nodes.Not:
+            return self.told_by(test.operand, holds=not holds)
+        if (type(test) is nodes.And and holds) or (type(test) is nodes.Or and not holds):
+            return [found for operand in test.operands for found in self.told_by(operand, holds=holds)]
+        if type(test) is Call and type(test.function) is Name and len(test.arguments) == 2:
+            return self._class_test(test.function.name, *test.arguments, holds=holds)
+        return []
+
+    def _class_test(
+        self, function: str, value: Expression, classes: Expression, *, holds: bool
+    ) -> list[tuple[str, Types]]:
+        if function == "isinstance":
+            return self._instance_test(value, classes, holds=holds)
+        path = dotted(value) if function == "issubclass" and holds else ""
+        if not path:
+            return []
+        found = tuple([info for info in _flat(self._evaluator.quietly(classes)) if type(info) is ClassInfo])
+        return [(path, found)] if found else []
+
+    def _instance_test(self, value: Expression, classes: Expression, *, holds: bool) -> list[tuple[str, Types]]:
+        if type(value) is nodes.Walrus:
+            value = Name(value.line, value.name)
+        path = dotted(value)
+        if not path:
+            return []
+        tested = [info.info for info in instances_of(self._evaluator.quietly(classes)) if isinstance(info, Instance)]
+        current = self._evaluator.quietly(value)
+        if holds:
+            kept = tuple([part for part in current if self._is_one_of(part, tested)])
+            return [(path, kept or tuple([info.instance for info in tested]))]
+        if not current or not tested:
+            return []
+        return [(path, tuple([part for part in current if not self._is_one_of(part, tested)]))]
+
+    def _is_one_of(self, value: Value, classes: list[ClassInfo]) -> bool:
+        return isinstance(value, (Instance, SelfType)) and any(
+            base in classes for base in self._evaluator.inference.mro(value.info)
+        )
+
+
+def _flat(types: Types) -> Types:
+    parts = [_flat(part) for value in types if type(value) is Known for part in value.arguments]
+    return union([tuple([value for value in types if type(value) is not Known]), *parts])

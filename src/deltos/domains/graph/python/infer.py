@@ -6,39 +6,24 @@ Every answer depends on nothing but facts: `memo` remembers it with what it stoo
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from deltos.domains.graph.python import nodes
 from deltos.domains.graph.python.builtins import known_generic, known_method
 from deltos.domains.graph.python.entities import (
     ClassInfo,
     External,
     FunctionInfo,
     Instance,
+    InterfaceScope,
     ModuleInfo,
     Namespace,
-    Scope,
     VariableInfo,
 )  # fmt: skip
-from deltos.domains.graph.python.evaluate import Arguments, Evaluator, InterfacePosition, index_parts, instances_of
-from deltos.domains.graph.python.memo import Memory
+from deltos.domains.graph.python.evaluate import CallArguments, Evaluator, InterfacePosition, index_parts, instances_of
+from deltos.domains.graph.python.memo import Memo
 from deltos.domains.graph.python.names import Names
-from deltos.domains.graph.python.nodes import (
-    ASSIGNMENTS,
-    EMPTY_INTERFACE,
-    KEYWORDS,
-    POSITIONAL,
-    VARIADIC,
-    Assigned,
-    Attribute,
-    BoundFunction,
-    Call,
-    Declared,
-    Index,
-    Name,
-    Operation,
-    Yield,
-    last_name,
-)  # fmt: skip
+from deltos.domains.graph.python.nodes import Assigned, Declared, Index, last_name
 from deltos.domains.graph.python.types import (
     UNKNOWN,
     Bound,
@@ -57,17 +42,17 @@ from deltos.domains.graph.python.types import (
 )  # fmt: skip
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
     from deltos.domains.graph.model import ProjectFacts
     from deltos.domains.graph.python.entities import Entity
-    from deltos.domains.graph.python.nodes import Assignment, Expression
+    from deltos.domains.graph.python.nodes import Expression
     from deltos.domains.graph.python.types import Value
 
-Found = tuple[tuple["Entity", ...], "Types"]
-NOTHING: Found = ((), UNKNOWN)
+Meanings = tuple[tuple["Entity", ...], "Types"]
+_NOWHERE = InterfaceScope(ModuleInfo("", "", 0, nodes.EMPTY_INTERFACE))
 _ENUMS = frozenset({"Enum", "IntEnum", "StrEnum", "Flag", "IntFlag"})
-_ALIASES = frozenset({Name, Attribute, Index, Operation})
+_ALIASES = frozenset({nodes.Name, nodes.Attribute, Index, nodes.Operation})
 _TYPE_VARIABLES = frozenset({"TypeVar", "ParamSpec", "TypeVarTuple"})
 
 
@@ -75,10 +60,10 @@ class Inference:
     """Answers what entities, members, calls and annotations may be."""
 
     def __init__(self, project: ProjectFacts) -> None:
-        self.memory = Memory()
-        self.names = Names(project, self.memory)
+        self.memo = Memo()
+        self.names = Names(project, self.memo)
 
-    def _at(self, scope: Scope) -> Evaluator:
+    def _at(self, scope: InterfaceScope) -> Evaluator:
         return Evaluator(self, InterfacePosition(self, scope))
 
     def types_of(self, entities: Sequence[Entity]) -> Types:
@@ -95,11 +80,11 @@ class Inference:
             return self.function_value(entity)
         return (entity,)
 
-    def evaluated(self, scope: Scope, node: Expression) -> Types:
+    def evaluated(self, scope: InterfaceScope, node: Expression) -> Types:
         """What an expression of an interface may be."""
         return self._at(scope).evaluate(node)
 
-    def annotated(self, scope: Scope, node: Expression) -> Types:
+    def annotated(self, scope: InterfaceScope, node: Expression) -> Types:
         """What an annotation in an interface declares."""
         return self._at(scope).annotate(node)
 
@@ -107,10 +92,10 @@ class Inference:
 
     def variable(self, variable: VariableInfo) -> Types:
         """What a variable may be: as declared, else the union of all that is assigned to it."""
-        return self.memory.recall(("variable", variable), self._variable, variable)
+        return self.memo.recall(("variable", variable), self._variable, variable)
 
     def _variable(self, variable: VariableInfo) -> Types:
-        self.memory.read(variable.module)
+        self.memo.read(variable.module)
         sources = [(variable.scope, binding) for binding in variable.bindings]
         for attribute in variable.assigned:
             function = variable.module.function_of(attribute.method)
@@ -120,13 +105,9 @@ class Inference:
             types = union([self.annotated(scope, annotation) for scope, annotation in declared])
             if types or last_name(declared[0][1]) not in ("Final", "ClassVar"):
                 return types
-        return union([self.binding(scope, binding) for scope, binding in sources])
+        return union([self.evaluated(scope, binding.value) for scope, binding in sources])
 
-    def binding(self, scope: Scope, binding: Assignment) -> Types:
-        """What one assignment gives a name."""
-        return self._at(scope).evaluate(binding.value)
-
-    def local(self, function: FunctionInfo, name: str) -> Found | None:
+    def local(self, function: FunctionInfo, name: str) -> Meanings | None:
         """A parameter or local name of a function; None when the name is neither."""
         for index, parameter in enumerate(function.parameters):
             if parameter.name == name:
@@ -138,15 +119,15 @@ class Inference:
     def _locals(self, function: FunctionInfo, name: str) -> Types:
         if name not in function.locals:
             return UNKNOWN
-        return self.memory.recall(("local", function, name), self._local, function, name)
+        return self.memo.recall(("local", function, name), self._local, function, name)
 
     def _local(self, function: FunctionInfo, name: str) -> Types:
-        self.memory.read(function.module)
+        self.memo.read(function.module)
         scope = function.scope()
         found: list[Types] = []
         for binding in function.locals[name]:
             if type(binding) is Assigned:
-                found.append(self.binding(scope, binding))
+                found.append(self.evaluated(scope, binding.value))
             elif type(binding) is Declared:
                 found.append(self.annotated(scope, binding.annotation))
             else:
@@ -155,21 +136,21 @@ class Inference:
 
     def parameter(self, function: FunctionInfo, index: int) -> Types:
         """What a parameter may be inside its function."""
-        return self.memory.recall(("parameter", function, index), self._parameter, function, index)
+        return self.memo.recall(("parameter", function, index), self._parameter, function, index)
 
     def _parameter(self, function: FunctionInfo, index: int) -> Types:
-        self.memory.read(function.module)
+        self.memo.read(function.module)
         formal = function.parameters[index]
         evaluator = self._at(function.outer_scope())
         if formal.annotation is not None:
             types = evaluator.annotate(formal.annotation)
-        elif index == 0 and formal.kind == POSITIONAL and self._has_receiver(function):
+        elif index == 0 and formal.kind == nodes.POSITIONAL and self._has_receiver(function):
             return self.receiver(function)
         else:
             types = self._inherited_parameter(function, formal.name) or evaluator.evaluate(formal.default)
-        if formal.kind == VARIADIC:
+        if formal.kind == nodes.VARIADIC:
             return (Known("sequence", (types,)),)
-        return (Known("dict", (UNKNOWN, types)),) if formal.kind == KEYWORDS else types
+        return (Known("dict", (UNKNOWN, types)),) if formal.kind == nodes.KEYWORDS else types
 
     def _has_receiver(self, function: FunctionInfo) -> bool:
         return function.owner is not None and (self.shape(function).kind != "static" or function.name == "__new__")
@@ -192,19 +173,19 @@ class Inference:
         if owner is None:
             return UNKNOWN
         is_class = self.shape(function).kind == "class" or function.name == "__new__"
-        return self.memory.recall(("self", owner, is_class), self._receiver, owner, is_class)
+        return self.memo.recall(("self", owner, is_class), self._receiver, owner, is_class)
 
     def _receiver(self, owner: ClassInfo, is_class: bool) -> Types:
         return (SelfType(owner, is_class=is_class),)
 
-    def shape(self, function: FunctionInfo) -> Shape:
+    def shape(self, function: FunctionInfo) -> FunctionShape:
         """What decorators make of a function."""
         if not function.decorators:
             return undecorated(function)
-        return self.memory.recall(("shape", function), self._shape, function) or undecorated(function)
+        return self.memo.recall(("shape", function), self._shape, function) or undecorated(function)
 
-    def _shape(self, function: FunctionInfo) -> Shape:
-        self.memory.read(function.module)
+    def _shape(self, function: FunctionInfo) -> FunctionShape:
+        self.memo.read(function.module)
         return shape_of(function, self._at(function.outer_scope()))
 
     def function_value(self, function: FunctionInfo) -> Types:
@@ -216,10 +197,10 @@ class Inference:
 
     def returned(self, function: FunctionInfo) -> Types:
         """What calling a function gives, type variables and `Self` not yet replaced."""
-        return self.memory.recall(("returned", function), self._returned, function)
+        return self.memo.recall(("returned", function), self._returned, function)
 
     def _returned(self, function: FunctionInfo) -> Types:
-        self.memory.read(function.module)
+        self.memo.read(function.module)
         if function.returns is not None:
             types = self.annotated(function.outer_scope(), function.returns)
             types = self._self_annotated(function, types)
@@ -236,7 +217,7 @@ class Inference:
         evaluator = self._at(function.scope())
         result = union([evaluator.evaluate(value) for value in function.returned])
         if function.is_generator:
-            items = [evaluator.evaluate(value.value) for value in function.yielded if type(value) is Yield]
+            items = [evaluator.evaluate(value.value) for value in function.yielded if type(value) is nodes.Yield]
             return (Known("generator", (union(items), UNKNOWN, result)),)
         return (Known("coroutine", (result,)),) if function.is_async else result
 
@@ -255,30 +236,40 @@ class Inference:
 
     # --- attributes
 
-    def attribute(self, value: Value, name: str) -> Found:
+    def attribute(self, value: Value, name: str) -> Meanings:
         """The attribute of a value: the definitions it refers to and what it may be."""
-        kind = type(value)
-        if kind is Known:
-            return (), (KnownMethod(value, name),)  # type: ignore[arg-type]
-        if kind is TypeVariable:
-            return self._attribute_of_all(self.bound_of(value), name)  # type: ignore[arg-type]
+        if type(value) is Known:
+            return (), (KnownMethod(value, name),)
+        if type(value) is TypeVariable:
+            return self._attribute_of_all(self.bound_of(value), name)
         entities = self.attribute_entities(value, name)
-        return (entities, self._seen_through(value, entities)) if entities else NOTHING
+        return (entities, self._seen_through(value, entities)) if entities else ((), UNKNOWN)
 
     def attribute_entities(self, value: Value, name: str) -> tuple[Entity, ...]:
         """The definitions that an attribute of a value refers to."""
-        find = _FINDERS.get(type(value))
-        return () if find is None else find(self, value, name)
+        if type(value) is Instance:
+            return self.member(value.info, name)
+        if type(value) is SelfType:
+            return (self.of_class if value.is_class else self.member)(value.info, name)
+        if type(value) is ClassInfo:
+            return self.of_class(value, name)
+        if type(value) is ModuleInfo:
+            return self.names.name_in(value, name, imported=True)
+        if type(value) is SuperOf:
+            return self.member_after(value.info, name)
+        if type(value) is External:
+            return (External(f"{value.name}.{name}"),)
+        if type(value) is Namespace:
+            return self.names.module_entities(f"{value.folder}/{name}")
+        return self.attribute(value, name)[0] if type(value) is TypeVariable else ()
 
     def _seen_through(self, value: Value, entities: tuple[Entity, ...]) -> Types:
         """What a member may be when it is read from a value."""
-        kind = type(value)
-        if kind in (ModuleInfo, External, Namespace):
+        if type(value) in (ModuleInfo, External, Namespace):
             return self.types_of(entities)
-        of_class = kind is ClassInfo or (kind is SelfType and value.is_class)  # type: ignore[union-attr]
-        if kind is SuperOf:
-            value = value.receiver  # type: ignore[union-attr]
-            of_class = type(value) is ClassInfo or (type(value) is SelfType and value.is_class)
+        if type(value) is SuperOf:
+            value = value.receiver
+        of_class = type(value) is ClassInfo or (type(value) is SelfType and value.is_class)
         shown = _preferred(entities)
         if len(shown) == 1:
             types = self._bound(shown[0], value, of_class=of_class)
@@ -295,7 +286,7 @@ class Inference:
             return types
         return substitute(types, self.solution_of(info, value.arguments if isinstance(value, Instance) else ()))
 
-    def _attribute_of_all(self, types: Types, name: str) -> Found:
+    def _attribute_of_all(self, types: Types, name: str) -> Meanings:
         found = [self.attribute(value, name) for value in types]
         return tuple([entity for entities, _ in found for entity in entities]), union([part for _, part in found])
 
@@ -346,18 +337,17 @@ class Inference:
 
     # --- calls
 
-    def call(self, value: Value, arguments: Arguments) -> Types:
+    def call(self, value: Value, arguments: CallArguments) -> Types:
         """What calling a value may give."""
-        kind = type(value)
-        if kind is Bound:
-            return self._call_function(value.function, value.receiver, arguments)  # type: ignore[union-attr]
-        if kind is ClassInfo:
-            return (value.instance,)  # type: ignore[union-attr]
-        if kind is FunctionInfo:
-            return self._call_function(value, None, arguments)  # type: ignore[arg-type]
+        if type(value) is Bound:
+            return self._call_function(value.function, value.receiver, arguments)
+        if type(value) is ClassInfo:
+            return (value.instance,)
+        if type(value) is FunctionInfo:
+            return self._call_function(value, None, arguments)
         return self._call_other(value, arguments)
 
-    def _call_other(self, value: Value, arguments: Arguments) -> Types:
+    def _call_other(self, value: Value, arguments: CallArguments) -> Types:
         match value:
             case SelfType(is_class=True):
                 return (SelfType(value.info, is_class=False),)
@@ -372,17 +362,17 @@ class Inference:
             case _:
                 return UNKNOWN
 
-    def call_all(self, types: Types, arguments: Arguments) -> Types:
+    def call_all(self, types: Types, arguments: CallArguments) -> Types:
         """What calling any of the values may give."""
         return union([self.call(value, arguments) for value in types])
 
-    def call_method(self, value: Value, name: str, arguments: Arguments | None = None) -> Types:
+    def call_method(self, value: Value, name: str, arguments: CallArguments | None = None) -> Types:
         """What calling a method of a value gives."""
         _, types = self.attribute(value, name)
-        given = arguments or Arguments(self._at(Scope(_nowhere())), (), ())
+        given = arguments or CallArguments(self._at(_NOWHERE), (), ())
         return self.call_all(types, given)
 
-    def _call_function(self, function: FunctionInfo, receiver: Value | None, arguments: Arguments) -> Types:
+    def _call_function(self, function: FunctionInfo, receiver: Value | None, arguments: CallArguments) -> Types:
         types = self.returned(function)
         if contains_variable(types):
             solved = solve(function, receiver, arguments, self.parameter)
@@ -399,31 +389,31 @@ class Inference:
 
     def own_member(self, info: ClassInfo, name: str) -> tuple[Entity, ...]:
         """What a name of a class body, or an attribute set on its objects, refers to; bases left out."""
-        self.memory.read(info.module)
+        self.memo.read(info.module)
         found: dict[Entity, None] = {}
         bindings = info.bindings.get(name, ())
         for binding in bindings:
-            if type(binding) not in ASSIGNMENTS:
+            if type(binding) not in nodes.ASSIGNMENTS:
                 found.update(dict.fromkeys(self.names.bound(info.module, binding)))
-        if name in info.attributes or any(type(binding) in ASSIGNMENTS for binding in bindings):
+        if name in info.attributes or any(type(binding) in nodes.ASSIGNMENTS for binding in bindings):
             found[info.variable(name)] = None
         return tuple(found)
 
     def member(self, info: ClassInfo, name: str) -> tuple[Entity, ...]:
         """A member of a class or of the first of its bases that has it."""
-        return self.memory.recall(("member", info, name), self._first_member, info, name, 0)
+        return self.memo.recall(("member", info, name), self._first_member, info, name, 0)
 
     def member_after(self, info: ClassInfo, name: str) -> tuple[Entity, ...]:
         """A member as `super()` in a method of the class finds it."""
-        return self.memory.recall(("after", info, name), self._first_member, info, name, 1)
+        return self.memo.recall(("after", info, name), self._first_member, info, name, 1)
 
     def _first_member(self, info: ClassInfo, name: str, start: int) -> tuple[Entity, ...]:
         assigned = None
         for base in self.mro(info)[start:]:
-            self.memory.read(base.module)
+            self.memo.read(base.module)
             if name in base.bindings:
                 # Setting an attribute that a base defines as a property does not define it anew.
-                if assigned is not None and type(base.bindings[name][0]) is not BoundFunction:
+                if assigned is not None and type(base.bindings[name][0]) is not nodes.BoundFunction:
                     break
                 return self.own_member(base, name)
             if assigned is None and name in base.attributes:
@@ -432,20 +422,20 @@ class Inference:
 
     def mro(self, info: ClassInfo) -> tuple[ClassInfo, ...]:
         """A class and its project bases in the order in which members are looked up; circular bases are cut."""
-        found = self.memory.recall(("mro", info), self._mro, info)
+        found = self.memo.recall(("mro", info), self._mro, info)
         return found or (info,)
 
     def _mro(self, info: ClassInfo) -> tuple[ClassInfo, ...]:
-        self.memory.read(info.module)
+        self.memo.read(info.module)
         bases = [base for base in self.bases(info) if base is not info]
         return (info, *_merged([[other for other in self.mro(base) if other is not info] for base in bases] + [bases]))
 
     def bases(self, info: ClassInfo) -> tuple[ClassInfo, ...]:
         """The project classes that a class names as its bases."""
-        return self.memory.recall(("bases", info), self._bases, info)
+        return self.memo.recall(("bases", info), self._bases, info)
 
     def _bases(self, info: ClassInfo) -> tuple[ClassInfo, ...]:
-        self.memory.read(info.module)
+        self.memo.read(info.module)
         scope = info.outer_scope()
         found: list[ClassInfo] = []
         for base in info.bases:
@@ -454,16 +444,15 @@ class Inference:
 
     def metaclasses(self, info: ClassInfo) -> tuple[ClassInfo, ...]:
         """The metaclass of a class or of the first of its bases that names one."""
-        return self.memory.recall(("metaclass", info), self._metaclasses, info)
+        return self.memo.recall(("metaclass", info), self._metaclasses, info)
 
     def _metaclasses(self, info: ClassInfo) -> tuple[ClassInfo, ...]:
         for base in self.mro(info):
-            self.memory.read(base.module)
+            self.memo.read(base.module)
             for name, value in base.keywords:
                 if name == "metaclass":
-                    return tuple(
-                        [meta for meta in self.evaluated(base.outer_scope(), value) if type(meta) is ClassInfo]
-                    )
+                    found = self.evaluated(base.outer_scope(), value)
+                    return tuple([meta for meta in found if type(meta) is ClassInfo])
         return ()
 
     def is_enum(self, info: ClassInfo) -> bool:
@@ -482,20 +471,15 @@ class Inference:
                 case VariableInfo():
                     found.append(self.alias(entity))
                 case External():
-                    found.append(self._declared_external(entity.name))
-                case _:
-                    found.append(UNKNOWN)
-        return union(found) if found else instances_of(types)
-
-    def _declared_external(self, name: str) -> Types:
-        return known_generic(name, ()) or UNKNOWN
+                    found.append(known_generic(entity.name, ()) or UNKNOWN)
+        return union(found) if entities else instances_of(types)
 
     def alias(self, variable: VariableInfo) -> Types:
         """What a value may be that is annotated with a type alias or type variable."""
-        return self.memory.recall(("alias", variable), self._alias, variable)
+        return self.memo.recall(("alias", variable), self._alias, variable)
 
     def _alias(self, variable: VariableInfo) -> Types:
-        self.memory.read(variable.module)
+        self.memo.read(variable.module)
         found: list[Types] = []
         for binding in variable.bindings:
             if _type_variable(binding.value) is not None:
@@ -513,8 +497,10 @@ class Inference:
         for binding in module.bindings.get(variable.key, ()):
             call = _type_variable(binding.value) if type(binding) is Assigned else None
             if call is not None:
-                found.extend(self.annotated(Scope(module), value) for name, value in call.keywords if name == "bound")
-                found.extend(self.annotated(Scope(module), value) for value in call.arguments[1:])
+                found.extend(
+                    self.annotated(InterfaceScope(module), value) for name, value in call.keywords if name == "bound"
+                )
+                found.extend(self.annotated(InterfaceScope(module), value) for value in call.arguments[1:])
         return union(found)
 
     def parameterised(self, entities: Sequence[Entity], arguments: list[Types]) -> Types:
@@ -532,14 +518,14 @@ class Inference:
 
     def solution_of(self, info: ClassInfo, arguments: tuple[Types, ...]) -> dict[TypeVariable, Types]:
         """What the type parameters of a class and of its bases are, given the arguments of the class."""
-        own, inherited = self.memory.recall(("parameters", info), self._parameters_of, info) or ((), {})
+        own, inherited = self.memo.recall(("parameters", info), self._parameters_of, info) or ((), {})
         given = dict(zip(own, arguments, strict=False))
         solution = {variable: substitute(types, given) for variable, types in inherited.items()}
         return {**solution, **given}
 
     def _parameters_of(self, info: ClassInfo) -> tuple[tuple[TypeVariable, ...], dict[TypeVariable, Types]]:
         """The type parameters of a class, in order, and what its bases' parameters are in terms of them."""
-        self.memory.read(info.module)
+        self.memo.read(info.module)
         scope = info.outer_scope()
         own: dict[TypeVariable, None] = {}
         inherited: dict[TypeVariable, Types] = {}
@@ -552,25 +538,6 @@ class Inference:
                 if isinstance(parent, ClassInfo) and parent is not info:
                     inherited.update(self.solution_of(parent, arguments))
         return tuple(own), inherited
-
-
-# How to find an attribute, by what it is looked up on; a table, because this is asked more often than anything else.
-_FINDERS: dict[type, Callable[[Inference, Any, str], tuple[Entity, ...]]] = {
-    Instance: lambda inference, value, name: inference.member(value.info, name),
-    SelfType: lambda inference, value, name: (inference.of_class if value.is_class else inference.member)(
-        value.info, name
-    ),
-    ClassInfo: lambda inference, value, name: inference.of_class(value, name),
-    ModuleInfo: lambda inference, value, name: inference.names.name_in(value, name, imported=True),
-    SuperOf: lambda inference, value, name: inference.member_after(value.info, name),
-    External: lambda _inference, value, name: (External(f"{value.name}.{name}"),),
-    Namespace: lambda inference, value, name: inference.names.module_entities(f"{value.folder}/{name}"),
-    TypeVariable: lambda inference, value, name: inference.attribute(value, name)[0],
-}
-
-
-def _nowhere() -> ModuleInfo:
-    return ModuleInfo("", "", 0, EMPTY_INTERFACE)
 
 
 def _preferred(entities: tuple[Entity, ...]) -> tuple[Entity, ...]:
@@ -600,9 +567,9 @@ def _yielded(types: Types) -> Types:
     )
 
 
-def _type_variable(value: Expression) -> Call | None:
+def _type_variable(value: Expression) -> nodes.Call | None:
     """The call that makes a type variable; None for anything else."""
-    return value if type(value) is Call and last_name(value.function) in _TYPE_VARIABLES else None
+    return value if type(value) is nodes.Call and last_name(value.function) in _TYPE_VARIABLES else None
 
 
 def _merged(sequences: list[list[ClassInfo]]) -> list[ClassInfo]:
@@ -626,12 +593,16 @@ def _next_head(pending: Sequence[list[ClassInfo]]) -> ClassInfo:
 
 # --- what decorators make of a function
 
-PROPERTIES = frozenset({"builtins.property", "functools.cached_property", "abc.abstractproperty"})
-CONTEXT_MANAGERS = frozenset({"contextlib.contextmanager", "contextlib.asynccontextmanager"})
+_DECORATED_KINDS = {
+    **dict.fromkeys(("builtins.property", "functools.cached_property", "abc.abstractproperty"), "property"),
+    **dict.fromkeys(("builtins.staticmethod", "abc.abstractstaticmethod"), "static"),
+    **dict.fromkeys(("builtins.classmethod", "abc.abstractclassmethod"), "class"),
+}
+_CONTEXT_MANAGERS = frozenset({"contextlib.contextmanager", "contextlib.asynccontextmanager"})
 
 
 @dataclass(frozen=True, slots=True)
-class Shape:
+class FunctionShape:
     """`kind` is plain, static, class or property; `wraps`: it became a context manager; `replaced`: by what."""
 
     kind: str = "plain"
@@ -639,16 +610,20 @@ class Shape:
     replaced: Types | None = None
 
 
-PLAIN = Shape()
-_IMPLICIT = {"__init_subclass__": Shape("class"), "__class_getitem__": Shape("class"), "__new__": Shape("static")}
+PLAIN = FunctionShape()
+_IMPLICIT = {
+    "__init_subclass__": FunctionShape("class"),
+    "__class_getitem__": FunctionShape("class"),
+    "__new__": FunctionShape("static"),
+}
 
 
-def undecorated(function: FunctionInfo) -> Shape:
+def undecorated(function: FunctionInfo) -> FunctionShape:
     """What a function is by itself: a few special methods are static or of the class without saying so."""
     return PLAIN if function.owner is None else _IMPLICIT.get(function.name, PLAIN)
 
 
-def shape_of(function: FunctionInfo, evaluator: Evaluator) -> Shape:
+def shape_of(function: FunctionInfo, evaluator: Evaluator) -> FunctionShape:
     """Read the decorators from the inside out."""
     shape = undecorated(function)
     for decorator in reversed(function.decorators):
@@ -656,25 +631,19 @@ def shape_of(function: FunctionInfo, evaluator: Evaluator) -> Shape:
     return shape
 
 
-def _decorated(shape: Shape, decorator: Expression, evaluator: Evaluator) -> Shape:
-    if type(decorator) is Attribute and decorator.name in ("setter", "getter", "deleter"):
-        return Shape("property")
-    callee = decorator.function if type(decorator) is Call else decorator
+def _decorated(shape: FunctionShape, decorator: Expression, evaluator: Evaluator) -> FunctionShape:
+    if type(decorator) is nodes.Attribute and decorator.name in ("setter", "getter", "deleter"):
+        return FunctionShape("property")
+    callee = decorator.function if type(decorator) is nodes.Call else decorator
     for value in evaluator.evaluate(callee):
         if type(value) is External:
             return _outside(shape, value.name)
         if type(value) is ClassInfo:
-            return Shape(shape.kind, shape.wraps, (value.instance,))
+            return FunctionShape(shape.kind, shape.wraps, (value.instance,))
     return shape
 
 
-def _outside(shape: Shape, name: str) -> Shape:
-    if name in PROPERTIES:
-        return Shape("property", shape.wraps)
-    if name in CONTEXT_MANAGERS:
-        return Shape(shape.kind, wraps=True)
-    if name in ("builtins.staticmethod", "abc.abstractstaticmethod"):
-        return Shape("static", shape.wraps)
-    if name in ("builtins.classmethod", "abc.abstractclassmethod"):
-        return Shape("class", shape.wraps)
-    return shape
+def _outside(shape: FunctionShape, name: str) -> FunctionShape:
+    if name in _CONTEXT_MANAGERS:
+        return FunctionShape(shape.kind, wraps=True)
+    return FunctionShape(_DECORATED_KINDS[name], shape.wraps) if name in _DECORATED_KINDS else shape

@@ -47,10 +47,6 @@ class Layout:
         prefix = f"{folder}/" if folder else ""
         return f"{prefix}__init__.py" in self._paths or f"{prefix}__init__.pyi" in self._paths
 
-    def package_of(self, path: str) -> str:
-        """The folder against which a file's relative imports are read."""
-        return path.rpartition("/")[0]
-
     def absolute(self, module: str, importer: str) -> str | None:
         """The file or folder that an absolute import means; None when it is not of this project."""
         folder = importer.rpartition("/")[0]

@@ -5,12 +5,12 @@ from __future__ import annotations
 import builtins
 import re
 from functools import cache
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, TypeVar
 
 from deltos.domains.graph.model import FileFacts
 from deltos.domains.graph.python import nodes
 from deltos.domains.graph.python.nodes import last_name
-from deltos.domains.graph.python.scopes import Scope, class_interface, frozen_bindings, function_interface
+from deltos.domains.graph.python.scopes import OpenScope, class_interface, frozen_bindings, function_interface
 from deltos.domains.graph.python.source import Source, doc_of, kinds_of, signature_of
 from deltos.store.symbols import Symbol
 
@@ -19,18 +19,10 @@ if TYPE_CHECKING:
 
     import tree_sitter
 
-    from deltos.domains.graph.python.nodes import (
-        Block,
-        ClassInterface,
-        Expression,
-        Expressions,
-        FunctionInterface,
-        Keywords,
-        Name,
-        Parameter,
-        Parameters,
-        Statement,
-    )  # fmt: skip
+    from deltos.domains.graph.python.nodes import Block, Expression, Expressions, Name, Parameters, Statement
+
+    LowerExpression = Callable[["Lowering", tree_sitter.Node], Expression]
+    LowerStatement = Callable[["Lowering", tree_sitter.Node, list[Statement]], None]
 
 DEEPEST_EXPRESSION = 60
 """Deeper nesting is generated code: its names are still read, its structure is not."""
@@ -78,14 +70,15 @@ class Lowering:
     def __init__(self, source: Source, language: tree_sitter.Language) -> None:
         self.source = source
         self.kinds = kinds_of(language)
-        self.module = Scope("module", "")
+        self.module = OpenScope("module", "")
         self.symbols: list[Symbol] = []
-        self.classes: dict[str, ClassInterface] = {}
-        self.functions: dict[str, FunctionInterface] = {}
+        self.classes: dict[str, nodes.ClassInterface] = {}
+        self.functions: dict[str, nodes.FunctionInterface] = {}
         self.stars: list[tuple[str, int]] = []
         self.exported: list[str] | None = None
         self._language = language
-        self._expressions, self._statements = _handlers(language)
+        self._expressions = _expressions(language)
+        self._statements = _statements(language)
         self._scope = self.module
         self._keys: dict[str, int] = {}
         self._depth = 0
@@ -145,7 +138,7 @@ class Lowering:
 
     def parameters(self, node: tree_sitter.Node) -> Parameters:
         """The parameters of a function or lambda."""
-        found: list[Parameter] = []
+        found: list[nodes.Parameter] = []
         kind = nodes.POSITIONAL
         for child in node.children:
             match child.type:
@@ -160,7 +153,7 @@ class Lowering:
                         kind = nodes.KEYWORD_ONLY
         return tuple(found)
 
-    def _parameter(self, node: tree_sitter.Node, kind: int) -> Parameter:
+    def _parameter(self, node: tree_sitter.Node, kind: int) -> nodes.Parameter:
         stated, given = node.child_by_field_name("type"), node.child_by_field_name("value")
         annotation = self.annotation(stated) if stated is not None else None
         default = self.expression(given) if given is not None else None
@@ -189,7 +182,7 @@ class Lowering:
         self._quoting = quoting
         return nodes.Call(function, arguments, keywords)
 
-    def arguments(self, node: tree_sitter.Node) -> tuple[Expressions, Keywords]:
+    def arguments(self, node: tree_sitter.Node) -> tuple[Expressions, nodes.Keywords]:
         """Positional and keyword arguments of a call or class statement."""
         kinds = self.kinds
         if node.kind_id != kinds.argument_list:
@@ -582,7 +575,7 @@ class Lowering:
                 self._scope.bind(top, nodes.BoundModule(top), self.source.line(child))
             else:
                 continue
-            out.append(nodes.Import(self.source.line(child), module, alias))
+            out.append(nodes.ImportModule(self.source.line(child), module, alias))
 
     def _from_import(self, node: tree_sitter.Node, out: list[Statement]) -> None:
         origin, *children = self.parts(node)
@@ -742,7 +735,7 @@ class Lowering:
         returns = self.annotation(return_node) if return_node is not None else None
         self._symbol(node, key, name, "method" if outer.kind == "class" else "function")
         outer.bind(name, nodes.BoundFunction(key), line)
-        scope = self._scope = Scope("function", key, outer, _receiver(outer, decorators, parameters))
+        scope = self._scope = OpenScope("function", key, outer, _receiver(outer, decorators, parameters))
         body = self._body_of(node)
         self._scope = outer
         is_async = node.children[0].type == "async"
@@ -761,7 +754,7 @@ class Lowering:
         bases, keywords = self.arguments(superclasses) if superclasses is not None else ((), ())
         self._symbol(node, key, name, "class")
         outer.bind(name, nodes.BoundClass(key), line)
-        scope = self._scope = Scope("class", key, outer)
+        scope = self._scope = OpenScope("class", key, outer)
         body = self._body_of(node)
         self._scope = outer
         self._variable_symbols(scope, scope.bindings, scope.lines)
@@ -771,7 +764,7 @@ class Lowering:
 
     # --- symbols
 
-    def _new_key(self, scope: Scope, name: str) -> str:
+    def _new_key(self, scope: OpenScope, name: str) -> str:
         base = f"{scope.key}.{name}" if scope.key else name
         count = self._keys[base] = self._keys.get(base, 0) + 1
         return base if count == 1 else f"{base}#{count}"
@@ -790,7 +783,7 @@ class Lowering:
             )
         )
 
-    def _variable_symbols(self, scope: Scope, names: Iterable[str], lines: dict[str, int]) -> None:
+    def _variable_symbols(self, scope: OpenScope, names: Iterable[str], lines: dict[str, int]) -> None:
         """A symbol for each name that is assigned in a module or class and is no definition or import."""
         for name in names:
             key = f"{scope.key}.{name}" if scope.key else name
@@ -801,86 +794,46 @@ class Lowering:
 
     # --- which method lowers which kind of syntax
 
-    EXPRESSIONS: ClassVar[Mapping[str, Callable[[Lowering, tree_sitter.Node], Expression]]] = {
-        "identifier": _name,
-        "attribute": _attribute,
-        "call": _call,
-        "subscript": _subscript,
-        "tuple": _tuple,
-        "expression_list": _tuple,
-        "pattern_list": _tuple,
-        "tuple_pattern": _tuple,
-        "list_pattern": _tuple,
-        "list": _list,
-        "set": _set,
-        "dictionary": _dictionary,
-        "list_comprehension": _comprehension,
-        "set_comprehension": _comprehension,
-        "dictionary_comprehension": _comprehension,
-        "generator_expression": _comprehension,
-        "boolean_operator": _boolean,
-        "binary_operator": _binary,
-        "conditional_expression": _choice,
-        "not_operator": _not,
-        "await": _await,
-        "yield": _yield,
-        "lambda": _lambda,
-        "named_expression": _walrus,
-        "list_splat": _star,
-        "list_splat_pattern": _star,
-        "parenthesized_expression": _inner,
-        "as_pattern_target": _inner,
-        "string": _string,
-        "slice": _slice,
-        "integer": _nothing,
-        "float": _nothing,
-        "none": _nothing,
-        "true": _nothing,
-        "false": _nothing,
-        "ellipsis": _nothing,
-        "comment": _nothing,
-        "type": annotation,
-    }
-    STATEMENTS: ClassVar[Mapping[str, Callable[[Lowering, tree_sitter.Node, list[Statement]], None]]] = {
-        "expression_statement": _expression_statement,
-        "return_statement": _return,
-        "break_statement": _stop,
-        "continue_statement": _stop,
-        "raise_statement": _raise,
-        "assert_statement": _assert,
-        "delete_statement": _other,
-        "print_statement": _other,
-        "exec_statement": _other,
-        "global_statement": _names_of_other_scope,
-        "nonlocal_statement": _names_of_other_scope,
-        "import_statement": _import,
-        "import_from_statement": _from_import,
-        "type_alias_statement": _type_alias,
-        "if_statement": _if,
-        "for_statement": _for,
-        "while_statement": _while,
-        "with_statement": _with,
-        "try_statement": _try,
-        "match_statement": _match,
-        "decorated_definition": _decorated,
-        "function_definition": _define,
-        "class_definition": _class,
-    }
+    EXPRESSIONS: ClassVar[Mapping[str, LowerExpression]] = {
+        "identifier": _name, "attribute": _attribute, "call": _call, "subscript": _subscript, "tuple": _tuple,
+        "expression_list": _tuple, "pattern_list": _tuple, "tuple_pattern": _tuple, "list_pattern": _tuple,
+        "list": _list, "set": _set, "dictionary": _dictionary, "list_comprehension": _comprehension,
+        "set_comprehension": _comprehension, "dictionary_comprehension": _comprehension,
+        "generator_expression": _comprehension, "boolean_operator": _boolean, "binary_operator": _binary,
+        "conditional_expression": _choice, "not_operator": _not, "await": _await, "yield": _yield, "lambda": _lambda,
+        "named_expression": _walrus, "list_splat": _star, "list_splat_pattern": _star,
+        "parenthesized_expression": _inner, "as_pattern_target": _inner, "string": _string, "slice": _slice,
+        "integer": _nothing, "float": _nothing, "none": _nothing, "true": _nothing, "false": _nothing,
+        "ellipsis": _nothing, "comment": _nothing, "type": annotation,
+    }  # fmt: skip
+    STATEMENTS: ClassVar[Mapping[str, LowerStatement]] = {
+        "expression_statement": _expression_statement, "return_statement": _return, "break_statement": _stop,
+        "continue_statement": _stop, "raise_statement": _raise, "assert_statement": _assert,
+        "delete_statement": _other, "print_statement": _other, "exec_statement": _other,
+        "global_statement": _names_of_other_scope, "nonlocal_statement": _names_of_other_scope,
+        "import_statement": _import, "import_from_statement": _from_import, "type_alias_statement": _type_alias,
+        "if_statement": _if, "for_statement": _for, "while_statement": _while, "with_statement": _with,
+        "try_statement": _try, "match_statement": _match, "decorated_definition": _decorated,
+        "function_definition": _define, "class_definition": _class,
+    }  # fmt: skip
+
+
+Handler = TypeVar("Handler")
 
 
 @cache
-def _handlers(
-    language: tree_sitter.Language,
-) -> tuple[
-    dict[int, Callable[[Lowering, tree_sitter.Node], Expression]],
-    dict[int, Callable[[Lowering, tree_sitter.Node, list[Statement]], None]],
-]:
-    """The methods by the grammar's own numbers."""
-    number = kinds_of(language).number
-    return (
-        {number(kind): method for kind, method in Lowering.EXPRESSIONS.items()},
-        {number(kind): method for kind, method in Lowering.STATEMENTS.items()},
-    )
+def _expressions(language: tree_sitter.Language) -> Mapping[int, LowerExpression]:
+    return _by_number(language, Lowering.EXPRESSIONS)
+
+
+@cache
+def _statements(language: tree_sitter.Language) -> Mapping[int, LowerStatement]:
+    return _by_number(language, Lowering.STATEMENTS)
+
+
+def _by_number(language: tree_sitter.Language, handlers: Mapping[str, Handler]) -> Mapping[int, Handler]:
+    """Handlers by the grammar's own numbers of what they lower."""
+    return {kinds_of(language).number(kind): handler for kind, handler in handlers.items()}
 
 
 def _one_or_tuple(items: list[Expression]) -> Expression:
@@ -904,12 +857,12 @@ def _splat_kind(node: tree_sitter.Node, kind: int) -> int:
     return nodes.KEYWORDS if first == "dictionary_splat_pattern" else kind
 
 
-def _is_variable(scope: Scope, name: str) -> bool:
+def _is_variable(scope: OpenScope, name: str) -> bool:
     found = scope.bindings.get(name) or [each.binding for each in scope.attributes.get(name, ())]
     return all(type(binding) in nodes.ASSIGNMENTS for binding in found)
 
 
-def _receiver(outer: Scope, decorators: Expressions, parameters: Parameters) -> str:
+def _receiver(outer: OpenScope, decorators: Expressions, parameters: Parameters) -> str:
     """The name of a method's first parameter; empty where there is none to set attributes on."""
     if outer.kind != "class" or not parameters or parameters[0].kind != nodes.POSITIONAL:
         return ""

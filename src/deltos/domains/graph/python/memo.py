@@ -20,27 +20,27 @@ FUEL = 12
 _CUT_SHORT = 1 << 20
 
 Answer = TypeVar("Answer")
-Arguments = TypeVarTuple("Arguments")
-Question = tuple[object, ...]
+Given = TypeVarTuple("Given")
+Key = tuple[object, ...]
 
 
-class Memory:
-    """Answers by question. `dependencies` is the set, as bits, of what the running answer stands on."""
+class Memo:
+    """Answers by key. `dependencies` is the set, as bits, of what the running answer stands on."""
 
     def __init__(self) -> None:
         self.dependencies = 0
         self._fuel = FUEL
         self._needed = 0
-        self._whole: dict[Question, tuple[object, int, int]] = {}
-        self._cut: dict[tuple[Question, int], tuple[object, int]] = {}
+        self._whole: dict[Key, tuple[object, int, int]] = {}
+        self._cut: dict[tuple[Key, int], tuple[object, int]] = {}
 
     def read(self, module: ModuleInfo) -> None:
         """Note that the running answer depends on a file."""
         self.dependencies |= module.bit
 
-    def recall(self, question: Question, compute: Callable[[*Arguments], Answer], *arguments: *Arguments) -> Answer:
+    def recall(self, key: Key, compute: Callable[[*Given], Answer], *arguments: *Given) -> Answer:
         """The remembered answer, or a new one; an empty tuple, whatever the type, where the depth is spent."""
-        known = self._whole.get(question)
+        known = self._whole.get(key)
         if known is not None:
             answer, needed, dependencies = known
             if needed <= self._fuel:
@@ -48,7 +48,7 @@ class Memory:
                 if needed > self._needed:
                     self._needed = needed
                 return cast("Answer", answer)
-        cut = self._cut.get((question, self._fuel))
+        cut = self._cut.get((key, self._fuel))
         if cut is not None:
             self.dependencies |= cut[1]
             self._needed = _CUT_SHORT
@@ -56,11 +56,9 @@ class Memory:
         if self._fuel == 0:
             self._needed = _CUT_SHORT
             return cast("Answer", ())
-        return self._compute(question, compute, arguments)
+        return self._compute(key, compute, arguments)
 
-    def _compute(
-        self, question: Question, compute: Callable[[*Arguments], Answer], arguments: tuple[*Arguments]
-    ) -> Answer:
+    def _compute(self, key: Key, compute: Callable[[*Given], Answer], arguments: tuple[*Given]) -> Answer:
         outer_dependencies, outer_needed = self.dependencies, self._needed
         self.dependencies = self._needed = 0
         self._fuel -= 1
@@ -68,10 +66,10 @@ class Memory:
         self._fuel += 1
         needed = self._needed + 1
         if needed < _CUT_SHORT:
-            self._whole[question] = (answer, needed, self.dependencies)
+            self._whole[key] = (answer, needed, self.dependencies)
         else:
             needed = _CUT_SHORT
-            self._cut[(question, self._fuel)] = (answer, self.dependencies)
+            self._cut[(key, self._fuel)] = (answer, self.dependencies)
         self.dependencies |= outer_dependencies
         self._needed = max(outer_needed, needed)
         return answer

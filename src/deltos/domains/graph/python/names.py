@@ -5,29 +5,23 @@ from __future__ import annotations
 import builtins
 from typing import TYPE_CHECKING
 
+from deltos.domains.graph.python import nodes
 from deltos.domains.graph.python.entities import External, ModuleInfo, Namespace, assignments
 from deltos.domains.graph.python.layout import SUFFIXES, Layout
-from deltos.domains.graph.python.nodes import (
-    ASSIGNMENTS,
-    BoundClass,
-    BoundFunction,
-    BoundImport,
-    BoundModule,
-    ModuleInterface,
-)  # fmt: skip
+from deltos.domains.graph.python.nodes import BoundClass, BoundFunction, BoundImport, BoundModule
 
 if TYPE_CHECKING:
     from deltos.domains.graph.model import ProjectFacts
     from deltos.domains.graph.python.entities import Entity
-    from deltos.domains.graph.python.memo import Memory
+    from deltos.domains.graph.python.memo import Memo
     from deltos.domains.graph.python.nodes import Binding
 
 
 class Names:
     """Finds modules and what their names refer to."""
 
-    def __init__(self, project: ProjectFacts, memory: Memory) -> None:
-        self.memory = memory
+    def __init__(self, project: ProjectFacts, memo: Memo) -> None:
+        self.memo = memo
         self._project = project
         self._layout = Layout(project.paths())
         self._modules: dict[str, ModuleInfo | None] = {}
@@ -57,12 +51,12 @@ class Names:
 
     def module(self, path: str) -> ModuleInfo | None:
         """The module in a file; None when the file is not there or has no facts."""
-        self.memory.dependencies |= self.bit(path)
+        self.memo.dependencies |= self.bit(path)
         if path not in self._modules:
             interface = self._project.interface(path)
             found = None
-            if isinstance(interface, ModuleInterface):
-                found = ModuleInfo(path, self._layout.package_of(path), self.bit(path), interface)
+            if isinstance(interface, nodes.ModuleInterface):
+                found = ModuleInfo(path, path.rpartition("/")[0], self.bit(path), interface)
             self._modules[path] = found
         return self._modules[path]
 
@@ -81,7 +75,7 @@ class Names:
 
     def _look_for(self, name: str) -> None:
         """Depend on whether any file or folder of a name exists: one that appears may change what an import means."""
-        self.memory.dependencies |= self.bit(f"*/{name}")
+        self.memo.dependencies |= self.bit(f"*/{name}")
 
     def imported(self, module: str, level: int, importer: ModuleInfo) -> tuple[Entity, ...]:
         """The module that an import statement names."""
@@ -110,13 +104,13 @@ class Names:
 
     def exported_names(self, module: ModuleInfo) -> tuple[str, ...]:
         """The names that `from module import *` brings."""
-        return self.memory.recall(("exported", module), self._exported, module)
+        return self.memo.recall(("exported", module), self._exported, module)
 
     def _exported(self, module: ModuleInfo) -> tuple[str, ...]:
-        self.memory.read(module)
+        self.memo.read(module)
         if module.exported is not None:
             return module.exported
-        self.memory.dependencies |= self.bit(f"{module.path}*")
+        self.memo.dependencies |= self.bit(f"{module.path}*")
         names = [name for name in module.bindings if not name.startswith("_")]
         for origin, level in module.stars:
             for other in self.imported(origin, level, module):
@@ -126,18 +120,18 @@ class Names:
 
     def name_in(self, module: ModuleInfo, name: str, *, imported: bool = False) -> tuple[Entity, ...]:
         """What a module-level name refers to; builtins come last unless it is imported from elsewhere."""
-        found = self.memory.recall(("name", module, name), self._name_in, module, name)
+        found = self.memo.recall(("name", module, name), self._name_in, module, name)
         if not found and not imported:
             return (External(f"builtins.{name}"),)
         return found
 
     def _name_in(self, module: ModuleInfo, name: str) -> tuple[Entity, ...]:
-        self.memory.read(module)
+        self.memo.read(module)
         bindings = module.bindings.get(name)
         if bindings:
             return self._meanings(module, name, bindings)
         if not hasattr(builtins, name):
-            self.memory.dependencies |= self.bit(f"{module.path}?{name}")
+            self.memo.dependencies |= self.bit(f"{module.path}?{name}")
         for origin, level in module.stars:
             for other in self.imported(origin, level, module):
                 if type(other) is ModuleInfo and other is not module and name in self.exported_names(other):
@@ -151,7 +145,7 @@ class Names:
     def _meanings(self, module: ModuleInfo, name: str, bindings: tuple[Binding, ...]) -> tuple[Entity, ...]:
         found: dict[Entity, None] = {}
         for binding in bindings:
-            if type(binding) in ASSIGNMENTS:
+            if type(binding) in nodes.ASSIGNMENTS:
                 found[module.variable(name, assignments(bindings))] = None
             else:
                 found.update(dict.fromkeys(self.bound(module, binding)))

@@ -362,7 +362,7 @@ class DefineClass(Node, frozen=True, tag=51):
     body: Block
 
 
-class Import(Node, frozen=True, tag=52):
+class ImportModule(Node, frozen=True, tag=52):
     """`import module as alias`."""
 
     line: int
@@ -422,8 +422,8 @@ class Match(Node, frozen=True, tag=57):
 
 
 Statement = Union[  # noqa: UP007 (as above)
-    Evaluate, Assign, Declare, Augment, Return, If, For, While, With, Try, Define, DefineClass, Import, FromImport,
-    Stop, Raise, Assert, Match,
+    Evaluate, Assign, Declare, Augment, Return, If, For, While, With, Try, Define, DefineClass, ImportModule,
+    FromImport, Stop, Raise, Assert, Match,
 ]  # fmt: skip
 Block = tuple[Statement, ...]
 

@@ -49,8 +49,8 @@ class PythonResolver:
 
 
 def _resolved(inference: Inference, path: str, facts: FileFacts) -> Resolution:
-    names, memory = inference.names, inference.memory
-    memory.dependencies = names.bit("*/__init__")
+    names, memo = inference.names, inference.memo
+    memo.dependencies = names.bit("*/__init__")
     module = names.module(path)
     if module is None:
         return Resolution(path, (), (), frozenset())
@@ -58,9 +58,9 @@ def _resolved(inference: Inference, path: str, facts: FileFacts) -> Resolution:
     flow.run_module(facts.body)
     return Resolution(
         path=path,
-        edges=flow.references.found(),
+        edges=flow.edges.found(),
         imports=tuple(flow.imports),
-        dependencies=names.dependency_names(memory.dependencies) - {path},
+        dependencies=names.dependency_names(memo.dependencies) - {path},
         external_imports=flow.external_imports,
         unresolved_imports=flow.unresolved_imports,
     )

@@ -5,51 +5,27 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from deltos.domains.graph.python.nodes import (
-    Assigned,
-    Attribute,
-    AttributeBinding,
-    ClassInterface,
-    Declared,
-    FunctionInterface,
-    ListDisplay,
-    Name,
-    Rest,
-    Starred,
-    TupleDisplay,
-    Unpacked,
-    names_in,
-    without_lines,
-)
+from deltos.domains.graph.python import nodes
+from deltos.domains.graph.python.nodes import Attribute, Name, Starred, TupleDisplay, names_in, without_lines
 
 if TYPE_CHECKING:
-    from deltos.domains.graph.python.nodes import (
-        Assignment,
-        Binding,
-        Bindings,
-        Expression,
-        Expressions,
-        Keywords,
-        Parameters,
-        Yield,
-        YieldFrom,
-    )
+    from deltos.domains.graph.python.nodes import Binding, Bindings, Expression, Expressions
 
 
 @dataclass(slots=True)
-class Scope:
+class OpenScope:
     """A module, class or function being lowered. Bindings keep the order of the source."""
 
     kind: str
     key: str
-    parent: Scope | None = None
+    parent: OpenScope | None = None
     receiver: str = ""
     bindings: dict[str, list[Binding]] = field(default_factory=dict)
     lines: dict[str, int] = field(default_factory=dict)
-    attributes: dict[str, list[AttributeBinding]] = field(default_factory=dict)
+    attributes: dict[str, list[nodes.AttributeBinding]] = field(default_factory=dict)
     attribute_lines: dict[str, int] = field(default_factory=dict)
     returns: list[Expression] = field(default_factory=list)
-    yields: list[Yield | YieldFrom] = field(default_factory=list)
+    yields: list[nodes.Yield | nodes.YieldFrom] = field(default_factory=list)
     elsewhere: set[str] = field(default_factory=set)
     used_inside: set[str] = field(default_factory=set)
 
@@ -67,13 +43,13 @@ class Scope:
         self._store(target, source, annotation, declared=True)
 
     def _store(self, target: Expression, source: Expression, annotation: Expression, *, declared: bool) -> None:
-        binding = Declared(annotation, source) if declared else Assigned(source)
+        binding = nodes.Declared(annotation, source) if declared else nodes.Assigned(source)
         match target:
             case Name() if target.name not in self.elsewhere:
                 self.bind(target.name, binding, target.line)
             case Attribute() if self._is_receiver(target.value):
                 self._set_attribute(target.name, binding, target.line)
-            case TupleDisplay() | ListDisplay():
+            case TupleDisplay() | nodes.ListDisplay():
                 for index, part in enumerate(target.items):
                     self.assign(part, _part_of(source, index, part))
             case Starred():
@@ -82,24 +58,20 @@ class Scope:
     def _is_receiver(self, value: Expression) -> bool:
         return bool(self.receiver) and type(value) is Name and value.name == self.receiver
 
-    def _set_attribute(self, name: str, binding: Assignment, line: int) -> None:
+    def _set_attribute(self, name: str, binding: nodes.Assignment, line: int) -> None:
         if self.parent is None:
             return
-        self.parent.attributes.setdefault(name, []).append(AttributeBinding(self.key, binding))
+        self.parent.attributes.setdefault(name, []).append(nodes.AttributeBinding(self.key, binding))
         self.parent.attribute_lines.setdefault(name, line)
 
 
 def _part_of(source: Expression, index: int, part: Expression) -> Expression:
     """The source of one part of a tuple target."""
     if type(part) is Starred:
-        return Rest(source)
-    if (
-        type(source) is TupleDisplay
-        and index < len(source.items)
-        and not any(type(sibling) is Starred for sibling in source.items)
-    ):
-        return source.items[index]
-    return Unpacked(source, index)
+        return nodes.Rest(source)
+    items = source.items if type(source) is TupleDisplay else ()
+    is_plain = index < len(items) and not any(type(sibling) is Starred for sibling in items)
+    return items[index] if is_plain else nodes.Unpacked(source, index)
 
 
 def frozen_bindings(bindings: dict[str, list[Binding]]) -> Bindings:
@@ -108,19 +80,25 @@ def frozen_bindings(bindings: dict[str, list[Binding]]) -> Bindings:
 
 
 def class_interface(
-    scope: Scope, name: str, decorators: Expressions, bases: Expressions, keywords: Keywords
-) -> ClassInterface:
+    scope: OpenScope, name: str, decorators: Expressions, bases: Expressions, keywords: nodes.Keywords
+) -> nodes.ClassInterface:
     """What other files may ask about a class."""
     attributes = {
         attribute: tuple(dict.fromkeys(map(without_lines, found))) for attribute, found in scope.attributes.items()
     }
     decorators, bases, keywords = without_lines((decorators, bases, keywords))
-    return ClassInterface(name, decorators, bases, keywords, frozen_bindings(scope.bindings), attributes)
+    return nodes.ClassInterface(name, decorators, bases, keywords, frozen_bindings(scope.bindings), attributes)
 
 
 def function_interface(
-    scope: Scope, name: str, decorators: Expressions, parameters: Parameters, returns: Expression, *, is_async: bool
-) -> FunctionInterface:
+    scope: OpenScope,
+    name: str,
+    decorators: Expressions,
+    parameters: nodes.Parameters,
+    returns: Expression,
+    *,
+    is_async: bool,
+) -> nodes.FunctionInterface:
     """What other files may ask about a function: signature, and what an inferred return type is made of."""
     owner = scope.parent.key if scope.parent is not None and scope.parent.kind == "class" else ""
     enclosing = _enclosing_function(scope)
@@ -128,19 +106,19 @@ def function_interface(
     yielded = tuple(dict.fromkeys(map(without_lines, scope.yields))) if returns is None else ()
     decorators, parameters, returns = without_lines((decorators, parameters, returns))
     local = _needed_locals(scope, (returned, yielded))
-    return FunctionInterface(
+    return nodes.FunctionInterface(
         name, owner, enclosing, decorators, parameters, returns, is_async, bool(scope.yields), returned, yielded, local
     )
 
 
-def _enclosing_function(scope: Scope) -> str:
+def _enclosing_function(scope: OpenScope) -> str:
     outer = scope.parent
     while outer is not None and outer.kind == "class":
         outer = outer.parent
     return outer.key if outer is not None else ""
 
 
-def _needed_locals(scope: Scope, results: tuple[Expressions, Expressions]) -> Bindings:
+def _needed_locals(scope: OpenScope, results: tuple[Expressions, Expressions]) -> Bindings:
     """The local bindings that returned values, attributes set here, and nested functions are made of."""
     needed = set(scope.used_inside)
     names_in(results, needed)

@@ -14,7 +14,7 @@ from deltos.domains.graph.python.nodes import POSITIONAL
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
-    from deltos.domains.graph.python.evaluate import Arguments
+    from deltos.domains.graph.python.evaluate import CallArguments
 
 WIDEST_UNION = 24
 """A name that may be more things than this tells nothing."""
@@ -115,16 +115,15 @@ UNKNOWN: Types = ()
 
 def is_open(value: Value) -> bool:
     """Whether a type variable or `Self` stands in a value, to be replaced by what it is used with."""
-    kind = type(value)
-    if kind is TypeVariable or kind is SelfType:
+    if type(value) is TypeVariable or type(value) is SelfType:
         return True
-    if kind is Known:
-        return value.is_open  # type: ignore[union-attr]
-    if kind is Instance:
-        return any(is_open(part) for types in value.arguments for part in types)  # type: ignore[union-attr]
-    if kind is Partial:
-        return any(map(is_open, value.result))  # type: ignore[union-attr]
-    return kind is Bound and is_open(value.receiver)  # type: ignore[union-attr]
+    if type(value) is Known:
+        return value.is_open
+    if type(value) is Instance:
+        return any(is_open(part) for types in value.arguments for part in types)
+    if type(value) is Partial:
+        return any(map(is_open, value.result))
+    return type(value) is Bound and is_open(value.receiver)
 
 
 def union(parts: Iterable[Types]) -> Types:
@@ -195,7 +194,7 @@ def _as_receiver(value: SelfType, receiver: Value) -> Value:
 def solve(
     function: FunctionInfo,
     receiver: Value | None,
-    arguments: Arguments,
+    arguments: CallArguments,
     parameter: Callable[[FunctionInfo, int], Types],
 ) -> Solution:
     """What the arguments say about the type variables of a function's parameters."""
