@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from deltos.domains.graph.declared.manifest import is_manifest, manifest_facts
 from deltos.domains.graph.definitions import DefinitionsOnly
-from deltos.domains.graph.languages import resolver_of
+from deltos.domains.graph.languages import codec_of, resolver_of
 from deltos.domains.graph.model import FileFacts, NamedSymbol, Resolution
 from deltos.languages.grammar import parse
 from deltos.languages.table import detect
@@ -37,7 +37,8 @@ class Sources:
             facts = (
                 manifest_facts(data) if is_manifest(path) else (resolver_of(name) or DefinitionsOnly()).extract(file)
             )
-            self._files[path] = ("go.mod" if is_manifest(path) else name, facts)
+            language_name = "go.mod" if is_manifest(path) else name
+            self._files[path] = (language_name, _from_storage(language_name, facts))
 
     def paths(self) -> Collection[str]:
         return set(self._files)
@@ -70,6 +71,13 @@ class Sources:
                 paths = [path for path, (own, _) in self._files.items() if own == language]
                 found.update({resolution.path: resolution for resolution in resolver.resolve(self, paths)})
         return found
+
+
+def _from_storage(language: str, facts: FileFacts) -> FileFacts:
+    """The facts as they come back from where they are kept."""
+    codec = codec_of(language)
+    interface, body = codec.encode(facts.interface), codec.encode(facts.body)
+    return FileFacts(facts.symbols, codec.interface(interface), codec.body(body), facts.parts)
 
 
 def check(**files: str) -> dict[str, Resolution]:

@@ -50,7 +50,7 @@ class GraphIndexer:
     """Implements `workspace.indexer.Indexer` for the code graph."""
 
     name = "graph"
-    version = 2
+    version = 3
 
     def extract(self, file: ParsedFile) -> GraphFacts:
         """Symbols and encoded facts of a file."""
