@@ -2,45 +2,48 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, NamedTuple
 
 from deltos.domains.graph.model import Edge, Import, Resolution
-from deltos.domains.graph.typescript.terms import (
-    AS_TYPE,
-    AS_VALUE,
-    CLASS,
-    CLASS_DECLARATION,
-    INTERFACE_DECLARATION,
-    MEANINGS,
-    NAMESPACE,
-    VALUE_DECLARATION,
-)
+from deltos.domains.graph.typescript import nodes
+from deltos.domains.graph.typescript.facts import Origin
+from deltos.domains.graph.typescript.typing.members import bases, members
 from deltos.domains.graph.typescript.typing.types import Declared, Instance, Namespace, Property
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterator
 
-    from deltos.domains.graph.model import FileFacts
+    from deltos.domains.graph.model import EdgeKind
+    from deltos.domains.graph.typescript.facts import Body, ImportSite
+    from deltos.domains.graph.typescript.nodes import Term
     from deltos.domains.graph.typescript.project.module import Module
-    from deltos.domains.graph.typescript.project.program import Program
-    from deltos.domains.graph.typescript.terms import Term
+    from deltos.domains.graph.typescript.project.program import Found
     from deltos.domains.graph.typescript.typing.checker import Checker
-
-    Target = tuple[str, str]
+    from deltos.domains.graph.typescript.typing.types import Type
 
 _TYPE_KINDS = frozenset(("type", "inherit"))
+
+
+class Target(NamedTuple):
+    """A symbol that a reference may mean, and by which rule."""
+
+    path: str
+    key: str
+    origin: str
+    is_certain: bool = True
 
 
 class References:
     """Resolves the references of one file."""
 
-    def __init__(self, checker: Checker, module: Module, body: dict[str, Any]) -> None:
+    def __init__(self, checker: Checker, module: Module, body: Body) -> None:
         self._checker = checker
-        self._program: Program = checker.program
+        self._program = checker.program
         self._module = module
         self._body = body
+        self._uses = body.uses
         self._edges: dict[tuple[int, str, str, str, str], Edge] = {}
-        self._names: dict[tuple[str, int], list[tuple[str, str, str, bool]]] = {}
+        self._names: dict[tuple[str, int], list[Target]] = {}
 
     def edges(self) -> tuple[Edge, ...]:
         """All edges out of the file."""
@@ -51,202 +54,184 @@ class References:
         self._resolve_overrides()
         return tuple(self._edges.values())
 
-    def _add(self, line: int, source: str, target: Target, kind: str, origin: str, *, certain: bool = True) -> None:
-        key = (line, source, target[0], target[1], kind)
+    def _add(self, line: int, source: str, kind: EdgeKind, target: Target) -> None:
+        key = (line, source, target.path, target.key, kind)
         known = self._edges.get(key)
-        if known is None or (certain and not known.certain):
-            self._edges[key] = Edge(line, source, target[0], target[1], kind, origin, certain)  # type: ignore[arg-type]
+        if known is None or (target.is_certain and not known.certain):
+            self._edges[key] = Edge(line, source, target.path, target.key, kind, target.origin, target.is_certain)
 
     # By name
 
     def _resolve_names(self) -> None:
-        for meaning, table in ((AS_VALUE, "names"), (AS_TYPE, "type_names")):
-            for line, source, kind, binding in self._body[table]:
-                if type(binding) is tuple:
-                    self._add(line, source, (self._module.path, binding[0]), kind, "scope")
-                elif binding is not None:
-                    for target_path, target_key, origin, certain in self._named(binding, meaning):
-                        self._add(line, source, (target_path, target_key), kind, origin, certain=certain)
+        for meaning, uses in ((nodes.AS_VALUE, self._uses.names), (nodes.AS_TYPE, self._uses.type_names)):
+            for use in uses:
+                if use.is_symbol:
+                    self._add(use.line, use.source, use.kind, Target(self._module.path, use.name, "scope"))
+                else:
+                    for target in self._named(use.name, meaning):
+                        self._add(use.line, use.source, use.kind, target)
 
-    def _named(self, name: str, meaning: int) -> list[tuple[str, str, str, bool]]:
+    def _named(self, name: str, meaning: int) -> list[Target]:
         known = self._names.get((name, meaning))
         if known is None:
             known = self._names[(name, meaning)] = list(self._name_targets(name, meaning))
         return known
 
-    def _name_targets(self, name: str, meaning: int) -> Iterator[tuple[str, str, str, bool]]:
+    def _name_targets(self, name: str, meaning: int) -> Iterator[Target]:
         own = self._module.declared(name)
-        if own is None and name not in self._module.imports:
-            for target in self._targets(self._program.lookup(self._module, name), meaning):
-                yield (*target, "global", True)
+        origin = self._module.imports.get(name)
+        if own is None and origin is None:
+            yield from self._targets(self._program.lookup(self._module, name), meaning, "global")
         key = _key(own, meaning) if own is not None else None
         if key is not None:
-            yield (self._module.path, key, "scope", True)
-        origin = self._module.imports.get(name)
+            yield Target(self._module.path, key, "scope")
         if origin is not None:
-            found = self._program.imported(self._module, *origin)
-            certain = self._program.is_certain(self._module, *origin)
-            for target in self._targets(found, meaning):
-                yield (*target, "import", certain)
-            for target in self._behind(found):
-                yield (*target, "export", False)
+            found = self._program.imported(self._module, origin)
+            is_certain = self._program.is_certain(self._module, origin)
+            yield from self._targets(found, meaning, "import", is_certain=is_certain)
+            yield from self._behind(found)
 
-    def _targets(self, found: Declared | Namespace | Property | None, meaning: int) -> Iterator[Target]:
+    def _targets(self, found: Found | None, meaning: int, origin: str, *, is_certain: bool = True) -> Iterator[Target]:
         """The symbols that a looked-up name stands for."""
-        if type(found) is Declared and not found.module.is_library:
+        if isinstance(found, Declared) and not found.module.is_library:
             key = _key(found, meaning)
             if key is not None:
-                yield (found.module.path, key)
-        elif type(found) is Property and found.key and not found.module.is_library:
-            yield (found.module.path, found.key)
+                yield Target(found.module.path, key, origin, is_certain)
+        elif isinstance(found, Property) and found.key and not found.module.is_library:
+            yield Target(found.module.path, found.key, origin, is_certain)
 
-    def _behind(self, found: Declared | Namespace | Property | None) -> Iterator[Target]:
+    def _behind(self, found: Found | None) -> Iterator[Target]:
         """The symbol that an exported or shorthand property passes on under another name."""
-        term = found.term if type(found) is Property else None
-        if type(found) is Declared and found.name.startswith("exports."):
-            term = found.parts[0][2] if found.parts[0][0] == VALUE_DECLARATION else None
-        if type(term) is str and found is not None:
+        term = found.term if isinstance(found, Property) else None
+        if isinstance(found, Declared) and found.name.startswith("exports."):
+            first = found.parts[0]
+            term = first.term if isinstance(first, nodes.ValueDeclaration) else None
+        if isinstance(term, str) and found is not None:
             inner = self._program.lookup(found.module, term)
             if inner is not None and inner is not found:
-                yield from self._targets(inner, AS_VALUE)
+                yield from self._targets(inner, nodes.AS_VALUE, "export", is_certain=False)
 
     # Imports
 
     def _resolve_links(self) -> None:
-        for line, source, specifier, name, is_alias in self._body["links"]:
-            kind = "import"
-            found = self._program.imported(self._module, specifier, name)
-            certain = is_alias and self._program.is_certain(self._module, specifier, name)
-            if name == NAMESPACE or type(found) is Namespace:
-                if type(found) is Namespace:
-                    self._add(line, source, (found.module.path, ""), kind, "import")
+        for link in self._uses.links:
+            origin = Origin(link.specifier, link.name)
+            found = self._program.imported(self._module, origin)
+            if isinstance(found, Namespace):
+                self._add(link.line, link.source, "import", Target(found.module.path, "", "import"))
+            if isinstance(found, Namespace) or link.name == nodes.NAMESPACE:
                 continue
-            for meaning in (AS_VALUE, AS_TYPE):
-                for target in self._targets(found, meaning):
-                    self._add(line, source, target, kind, "import", certain=certain)
+            is_certain = link.is_alias and self._program.is_certain(self._module, origin)
+            for meaning in (nodes.AS_VALUE, nodes.AS_TYPE):
+                for target in self._targets(found, meaning, "import", is_certain=is_certain):
+                    self._add(link.line, link.source, "import", target)
             for target in self._behind(found):
-                self._add(line, source, target, kind, "export", certain=False)
+                self._add(link.line, link.source, "import", target)
 
     # By type
 
     def _resolve_members(self) -> None:
-        known: dict[tuple[Any, str, bool], list[tuple[str, str, str, bool]] | None] = {}
-        for line, source, kind, owner, name in self._body["members"]:
-            as_type = kind in _TYPE_KINDS
-            question = (id(owner) if type(owner) is tuple else owner, name, as_type)
+        known: dict[tuple[Term | int, str, bool], list[Target] | None] = {}
+        for use, owner in zip(self._uses.members, self._body.owners, strict=True):
+            as_type = use.kind in _TYPE_KINDS
+            question = (id(owner) if isinstance(owner, nodes.Node) else owner, use.name, as_type)
             if question not in known:
-                known[question] = self._member_targets(owner, name, AS_TYPE if as_type else AS_VALUE)
+                known[question] = self._member_targets(owner, use.name, nodes.AS_TYPE if as_type else nodes.AS_VALUE)
             targets = known[question]
             if targets is None:
-                self._mention(line, source, kind, name)
-                continue
-            for path, key, origin, certain in targets:
-                self._add(line, source, (path, key), kind, origin, certain=certain)
+                # A member of a value of unknown type: any symbol of that name may be meant.
+                targets = [] if self._program.is_of_library(use.name) else [Target("", use.name, "name", False)]
+            for target in targets:
+                self._add(use.line, use.source, use.kind, target)
 
-    def _member_targets(self, owner: Term, name: str, meaning: int) -> list[tuple[str, str, str, bool]] | None:
-        """What a member may mean: path, key, origin, certainty; None where its owner is unknown."""
+    def _member_targets(self, owner: Term, name: str, meaning: int) -> list[Target] | None:
+        """What a member may mean; None where its owner is unknown."""
         found = self._checker.question(self._module, owner)
         if found is None:
             return None
-        targets: list[tuple[str, str, str, bool]] = []
-        if type(found) is Namespace:
+        if isinstance(found, Namespace):
             exported = self._program.exported(found.module, name)
-            targets += [(*target, "namespace", True) for target in self._targets(exported, meaning)]
-            return targets + [(*target, "export", False) for target in self._behind(exported)]
-        for member in self._checker.members(found, name):
+            return [*self._targets(exported, meaning, "namespace"), *self._behind(exported)]
+        targets: list[Target] = []
+        for member in members(self._checker, found, name):
             if member.key and not member.module.is_library:
-                targets.append((member.module.path, member.key, "member", True))
-                targets += [(*target, "export", False) for target in self._behind(member)]
+                targets += [Target(member.module.path, member.key, "member"), *self._behind(member)]
         return targets
-
-    def _mention(self, line: int, source: str, kind: str, name: str) -> None:
-        """A member of a value of unknown type: any symbol of that name may be meant."""
-        if not self._program.is_of_library(name):
-            self._add(line, source, ("", name), kind, "name", certain=False)
 
     # Between declarations
 
     def _resolve_merges(self) -> None:
-        path = self._module.path
-        for line, key, first in self._body["merges"]:
-            self._add(line, key, (path, first), "type", "merge")
-        for specifier, name, line, key in self._body["augmented"]:
-            found = self._program.imported(self._module, specifier, name)
-            for target in self._targets(found, AS_TYPE):
-                self._add(self._body["lines"].get(key, line), key, target, "type", "merge")
+        for merge in self._uses.merges:
+            self._add(merge.line, merge.key, "type", Target(self._module.path, merge.first, "merge"))
+        for each in self._uses.augmented:
+            found = self._program.imported(self._module, Origin(each.specifier, each.name))
+            for target in self._targets(found, nodes.AS_TYPE, "merge"):
+                self._add(self._uses.lines.get(each.key, each.line), each.key, "type", target)
 
     def _resolve_overrides(self) -> None:
         """Members that stand for a member of a base type: their references are references to each other."""
         for declared in self._own_types():
-            bases = list(self._checker.bases(Instance(declared)))
+            direct = list(bases(self._checker, Instance(declared)))
             for part in declared.parts:
-                tables = list(_member_tables(part))
-                for base in bases if tables else ():
-                    self._override(tables[0], base)
+                if isinstance(part, nodes.ClassDeclaration | nodes.InterfaceDeclaration):
+                    for base in direct:
+                        self._override(part.members, base)
 
-    def _override(self, table: dict[str, Any], base: Any) -> None:
-        lines = self._body["lines"]
+    def _override(self, table: dict[str, nodes.ClassMember], base: Type) -> None:
         for name, member in table.items():
-            if name == "constructor" or not member[0]:
+            if name == "constructor" or not member.key:
                 continue
-            for found in self._checker.members(base, name):
+            for found in members(self._checker, base, name):
                 if found.key and not found.module.is_library:
-                    target = (found.module.path, found.key)
-                    self._add(lines.get(member[0], 0), member[0], target, "inherit", "override")
+                    target = Target(found.module.path, found.key, "override")
+                    self._add(self._uses.lines.get(member.key, 0), member.key, "inherit", target)
 
     def _own_types(self) -> Iterator[Declared]:
         for name, parts in self._module.declarations.items():
-            if any(part[0] in (CLASS_DECLARATION, INTERFACE_DECLARATION) for part in parts):
+            if any(isinstance(part, nodes.ClassDeclaration | nodes.InterfaceDeclaration) for part in parts):
                 declared = self._module.declared(name)
                 if declared is not None:
                     yield declared
-        for term in self._body["locals"]:
-            if type(term) is tuple and term and term[0] == CLASS:
+        for term in self._body.locals:
+            if isinstance(term, nodes.LocalType):
                 yield self._checker.inner_declared(self._module, term)
-
-
-def _member_tables(part: tuple[Any, ...]) -> Iterable[dict[str, Any]]:
-    if part[0] == CLASS_DECLARATION:
-        return (part[6], part[7])
-    return (part[4],) if part[0] == INTERFACE_DECLARATION else ()
 
 
 def _key(declared: Declared, meaning: int) -> str | None:
     """The symbol of a declaration that a use means: the type or the value of that name."""
-    values = {part[1] for part in declared.parts if part[0] == VALUE_DECLARATION}
+    values = {part.key for part in declared.parts if isinstance(part, nodes.ValueDeclaration)}
     for part in declared.parts:
-        is_object = part[0] == CLASS_DECLARATION and part[1] in values and not part[6]  # statics only
-        if (AS_VALUE if is_object else MEANINGS[part[0]]) & meaning:
-            return str(part[1])
+        # A value that is given members beside its declaration is no type.
+        is_object = isinstance(part, nodes.ClassDeclaration) and part.key in values and not part.members
+        if (nodes.AS_VALUE if is_object else nodes.MEANINGS[type(part)]) & meaning:
+            return part.key
     return None
 
 
-def resolve_file(checker: Checker, path: str, facts: FileFacts) -> Resolution:
+def resolve_file(checker: Checker, path: str, body: Body) -> Resolution:
     """Resolve one file against the program."""
     memo = checker.memo
     memo.dependencies = set()
     module = checker.program.module(path)
     if module is None:
         return Resolution(path, (), (), frozenset())
-    module.locals = facts.body["locals"]
+    module.locals = body.locals
     checker.begin(module)
-    edges = References(checker, module, facts.body).edges()
-    imports, external, unresolved = _imports(checker, module, facts.body["specifiers"])
+    edges = References(checker, module, body).edges()
+    imports, external, unresolved = _imports(checker, module, body.uses.imports)
     checker.begin(None)
     module.locals = []
     return Resolution(path, edges, imports, frozenset(memo.dependencies - {path, ""}), external, unresolved)
 
 
-def _imports(
-    checker: Checker, module: Module, specifiers: list[tuple[int, str, str]]
-) -> tuple[tuple[Import, ...], int, int]:
+def _imports(checker: Checker, module: Module, sites: list[ImportSite]) -> tuple[tuple[Import, ...], int, int]:
     found: list[Import] = []
     external = unresolved = 0
-    for line, specifier, mode in specifiers:
-        located = checker.program.locator.locate(module.path, specifier)
+    for site in sites:
+        located = checker.program.locator.locate(module.path, site.specifier)
         if located.path is not None:
             if located.path != module.path:
-                found.append(Import(line, located.path, mode))  # type: ignore[arg-type]
+                found.append(Import(site.line, located.path, site.mode))
         elif located.is_external:
             external += 1
         else:

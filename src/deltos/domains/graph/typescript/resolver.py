@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from deltos.domains.graph.kernel.codec import MarshalCodec
 from deltos.domains.graph.model import FileFacts, Resolution
+from deltos.domains.graph.typescript.facts import Body, FactsCodec
 from deltos.domains.graph.typescript.project.manifests import is_manifest, manifest_facts
-from deltos.domains.graph.typescript.project.program import Program
 from deltos.domains.graph.typescript.references import resolve_file
 from deltos.domains.graph.typescript.syntax.extract import extract_module
 from deltos.domains.graph.typescript.syntax.repair import parsed_root
@@ -27,7 +26,7 @@ class TypeScriptResolver:
     """The `Resolver` of TypeScript and JavaScript files and of the manifests that steer them."""
 
     languages = frozenset(("typescript", "tsx", "javascript", "jsx", "json"))
-    codec = MarshalCodec()
+    codec = FactsCodec()
 
     def extract(self, file: ParsedFile) -> FileFacts:
         """Facts about one file, independent of all others."""
@@ -38,10 +37,10 @@ class TypeScriptResolver:
 
     def resolve(self, project: ProjectFacts, paths: Collection[str]) -> Iterator[Resolution]:
         """Resolve the named files against the whole project."""
-        checker = Checker(Program(project, library()))
+        checker = Checker(project, library())
         for path in sorted(paths):
             facts = project.facts(path)
-            if facts is not None and isinstance(facts.body, dict):
-                yield resolve_file(checker, path, facts)
+            if facts is not None and isinstance(facts.body, Body):
+                yield resolve_file(checker, path, facts.body)
             else:
                 yield Resolution(path, (), (), frozenset())

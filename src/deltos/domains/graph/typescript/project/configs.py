@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from posixpath import dirname, join, normpath
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from deltos.domains.graph.typescript.project.manifests import CONFIG
+from deltos.domains.graph.typescript.facts import ConfigManifest
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from deltos.domains.graph.typescript.facts import Interface
 
 _NAMES = ("tsconfig.json", "jsconfig.json")
 _MAX_EXTENDS = 12
@@ -60,7 +62,7 @@ def _matched(pattern: str, specifier: str) -> str:
 class Configs:
     """The mapping that holds in each folder."""
 
-    def __init__(self, manifest: Callable[[str], dict[str, Any] | None]) -> None:
+    def __init__(self, manifest: Callable[[str], Interface | None]) -> None:
         self._manifest = manifest
 
     def mapping(self, folder: str) -> Mapping:
@@ -74,14 +76,15 @@ class Configs:
                 return Mapping()
             folder = dirname(folder)
 
-    def _config(self, path: str) -> dict[str, Any] | None:
+    def _config(self, path: str) -> ConfigManifest | None:
         found = self._manifest(path)
-        return found if found is not None and found["kind"] == CONFIG else None
+        return found if isinstance(found, ConfigManifest) else None
 
     def _read(self, path: str) -> Mapping:
         mapping = self._chain(path, 0)
         if mapping.base is None and not mapping.paths:
-            for reference in (self._config(path) or {}).get("references", ()):
+            config = self._config(path)
+            for reference in config.references if config is not None else ():
                 target = normpath(join(dirname(path), reference))
                 other = self._chain(target if target.endswith(".json") else join(target, "tsconfig.json"), 0)
                 if other.base is not None or other.paths:
@@ -95,11 +98,11 @@ class Configs:
             return Mapping()
         folder = dirname(path)
         inherited = Mapping()
-        for parent in content["extends"]:
+        for parent in content.extends:
             if parent.startswith("."):
                 inherited = _over(self._chain(self._parent_path(folder, parent), depth + 1), inherited)
-        base = normpath(join(folder, content["base"])) if content["base"] is not None else None
-        own = Mapping(_root(base), tuple((content["paths"] or {}).items()), _root(base) or folder)
+        base = normpath(join(folder, content.base)) if content.base is not None else None
+        own = Mapping(_root(base), tuple(content.paths.items()), _root(base) or folder)
         return _over(own, inherited)
 
     def _parent_path(self, folder: str, parent: str) -> str:

@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 import re
 from posixpath import basename
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, TypeAlias
+
+from deltos.domains.graph.typescript.facts import ConfigManifest, PackageManifest
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -17,7 +19,7 @@ _QUOTE_OR_ESCAPE = re.compile(r'["\\]')
 _NOT_BLANK = re.compile(r"\S")
 _ENTRIES = ("source", "types", "typings", "module", "main")
 
-PACKAGE, CONFIG = "package", "config"
+Json: TypeAlias = "bool | int | float | str | list[Json] | dict[str, Json] | None"
 
 
 def is_manifest(path: str) -> bool:
@@ -26,8 +28,8 @@ def is_manifest(path: str) -> bool:
     return name.endswith(".json") and (name == "package.json" or "config" in name or "tsconfig" in path)
 
 
-def manifest_facts(path: str, data: bytes) -> dict[str, Any] | None:
-    """What a manifest says, as plain values; None where it is broken or says nothing."""
+def manifest_facts(path: str, data: bytes) -> PackageManifest | ConfigManifest | None:
+    """What a manifest says; None where it is broken or says nothing."""
     if len(data) > _MAX_BYTES:
         return None
     content = parse_json(data.decode("utf-8", "replace"))
@@ -36,13 +38,14 @@ def manifest_facts(path: str, data: bytes) -> dict[str, Any] | None:
     return _package(content) if basename(path) == "package.json" else _config(content)
 
 
-def parse_json(text: str) -> Any:
+def parse_json(text: str) -> Json:
     """JSON with comments and trailing commas; None where it is broken."""
     bare = "".join(_without_comments(text.lstrip("\ufeff")))
     try:
-        return json.loads("".join(_without_trailing_commas(bare)))
+        found: Json = json.loads("".join(_without_trailing_commas(bare)))
     except (ValueError, RecursionError):
         return None
+    return found
 
 
 def _without_comments(text: str) -> Iterator[str]:
@@ -87,38 +90,29 @@ def _string_end(text: str, start: int) -> int:
     return len(text)
 
 
-def _package(content: dict[str, Any]) -> dict[str, Any]:
-    name = content.get("name")
-    return {
-        "kind": PACKAGE,
-        "name": name if isinstance(name, str) else "",
-        "entries": tuple([value for field in _ENTRIES if isinstance(value := content.get(field), str)]),
-        "exports": content.get("exports"),
-        "imports": content.get("imports") if isinstance(content.get("imports"), dict) else None,
-    }
+def _package(content: dict[str, Json]) -> PackageManifest:
+    name, exports, imports = content.get("name"), content.get("exports"), content.get("imports")
+    return PackageManifest(
+        name if isinstance(name, str) else "",
+        tuple([value for field in _ENTRIES if isinstance(value := content.get(field), str)]),
+        json.dumps(exports),
+        json.dumps(imports if isinstance(imports, dict) else None),
+    )
 
 
-def _config(content: dict[str, Any]) -> dict[str, Any] | None:
+def _config(content: dict[str, Json]) -> ConfigManifest:
     options = content.get("compilerOptions")
     options = options if isinstance(options, dict) else {}
-    extended = content.get("extends")
-    references = content.get("references")
-    paths = options.get("paths")
-    base = options.get("baseUrl")
-    return {
-        "kind": CONFIG,
-        "extends": tuple(_strings(extended if isinstance(extended, list) else [extended])),
-        "base": base if isinstance(base, str) else None,
-        "paths": {key: tuple(_strings(value)) for key, value in paths.items()} if isinstance(paths, dict) else None,
-        "references": tuple(
-            _strings(
-                [part.get("path") for part in references if isinstance(part, dict)]
-                if isinstance(references, list)
-                else []
-            )
-        ),
-    }
+    extended, references = content.get("extends"), content.get("references")
+    paths, base = options.get("paths"), options.get("baseUrl")
+    listed = references if isinstance(references, list) else []
+    return ConfigManifest(
+        _strings(extended if isinstance(extended, list) else [extended]),
+        base if isinstance(base, str) else None,
+        {key: _strings(value) for key, value in paths.items()} if isinstance(paths, dict) else {},
+        _strings([part.get("path") for part in listed if isinstance(part, dict)]),
+    )
 
 
-def _strings(values: Any) -> list[str]:
-    return [value for value in values if isinstance(value, str)] if isinstance(values, list) else []
+def _strings(values: Json) -> tuple[str, ...]:
+    return tuple([value for value in values if isinstance(value, str)]) if isinstance(values, list) else ()

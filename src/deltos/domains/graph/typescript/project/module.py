@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from deltos.domains.graph.typescript.typing.types import Declared
 
 if TYPE_CHECKING:
-    from deltos.domains.graph.typescript.terms import Term
+    from deltos.domains.graph.typescript.facts import ModuleInterface
+    from deltos.domains.graph.typescript.nodes import Term
 
 
 class Module:
@@ -15,7 +16,6 @@ class Module:
 
     __slots__ = (
         "_declared",
-        "augmented",
         "declarations",
         "exports",
         "imports",
@@ -28,16 +28,15 @@ class Module:
         "whole",
     )
 
-    def __init__(self, path: str, interface: dict[str, Any], *, is_library: bool = False) -> None:
+    def __init__(self, path: str, interface: ModuleInterface, *, is_library: bool = False) -> None:
         self.path = path
-        self.imports: dict[str, tuple[str, str]] = interface["imports"]
-        self.exports: dict[str, Any] = interface["exports"]
-        self.stars: tuple[str, ...] = interface["stars"]
-        self.whole: Term = interface["whole"]
-        self.declarations: dict[str, tuple[tuple[Any, ...], ...]] = interface["declarations"]
-        self.augmented: tuple[tuple[str, str, str], ...] = interface["augmented"]
-        self.is_chained: bool = interface["chained"]
-        self.is_module: bool = interface["module"]
+        self.imports = interface.imports
+        self.exports = interface.exports
+        self.stars = interface.stars
+        self.whole = interface.whole
+        self.declarations = interface.declarations
+        self.is_chained = interface.is_chained
+        self.is_module = interface.is_module
         self.is_library = is_library
         self.locals: list[Term] = []
         self._declared: dict[str, Declared] = {}

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import json
 import re
 from posixpath import dirname, join, normpath
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from deltos.domains.graph.typescript.project.manifests import PACKAGE
+from deltos.domains.graph.typescript.facts import PackageManifest
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
+
+    from deltos.domains.graph.typescript.facts import Interface
+    from deltos.domains.graph.typescript.project.manifests import Json
 
 _CONDITIONS = ("source", "types", "import", "module", "default", "node", "require", "browser")
 _BUILT = re.compile(r"^(?:dist|lib|build|out|es|esm|cjs|output)(?:/(?:esm|cjs|es|types|src))*/")
@@ -19,7 +23,7 @@ _EXTENSION = re.compile(r"(?:\.d)?\.[cm]?[jt]sx?$")
 class Packages:
     """The packages whose package.json is part of the project."""
 
-    def __init__(self, paths: Iterable[str], manifest: Callable[[str], dict[str, Any] | None]) -> None:
+    def __init__(self, paths: Iterable[str], manifest: Callable[[str], Interface | None]) -> None:
         self._manifest = manifest
         self.manifests = sorted(path for path in paths if path.rpartition("/")[2] == "package.json")
         self._folders: dict[str, str] | None = None
@@ -32,7 +36,9 @@ class Packages:
         if folder is None:
             return []
         subpath = "." + specifier[len(name) :]
-        content = self._package(join(folder, "package.json")) or {}
+        content = self._package(join(folder, "package.json"))
+        if content is None:
+            return []
         return [normpath(join(folder, path)) for path in _sources(_named(content, subpath), subpath)]
 
     def own_import(self, folder: str, specifier: str) -> list[str]:
@@ -40,7 +46,8 @@ class Packages:
         while True:
             content = self._package(join(folder, "package.json"))
             if content is not None:
-                targets = _match(content["imports"] or {}, specifier)
+                imports: Json = json.loads(content.imports)
+                targets = _match(imports if isinstance(imports, dict) else {}, specifier)
                 return [
                     path if not target.startswith(".") else normpath(join(folder, path))
                     for target in targets
@@ -55,26 +62,26 @@ class Packages:
             self._folders = {}
             for path in reversed(self.manifests):
                 content = self._package(path)
-                if content is not None and content["name"]:
-                    self._folders[content["name"]] = dirname(path)
+                if content is not None and content.name:
+                    self._folders[content.name] = dirname(path)
         return self._folders
 
-    def _package(self, path: str) -> dict[str, Any] | None:
+    def _package(self, path: str) -> PackageManifest | None:
         found = self._manifest(path)
-        return found if found is not None and found["kind"] == PACKAGE else None
+        return found if isinstance(found, PackageManifest) else None
 
 
-def _named(content: dict[str, Any], subpath: str) -> list[str]:
+def _named(content: PackageManifest, subpath: str) -> list[str]:
     """What a package.json gives for a subpath: `.` or `./name`."""
-    exports = content.get("exports")
+    exports: Json = json.loads(content.exports)
     if exports is not None:
         if not isinstance(exports, dict) or not any(key.startswith(".") for key in exports):
             exports = {".": exports}
         return _match(exports, subpath)
-    return list(content.get("entries", ())) if subpath == "." else [subpath]
+    return list(content.entries) if subpath == "." else [subpath]
 
 
-def _match(table: dict[str, Any], name: str) -> list[str]:
+def _match(table: dict[str, Json], name: str) -> list[str]:
     """The targets of the most specific key that a name matches."""
     if name in table:
         return list(_leaves(table[name], 0))
@@ -86,11 +93,11 @@ def _match(table: dict[str, Any], name: str) -> list[str]:
     return [leaf.replace("*", middle) for leaf in _leaves(table[best], 0)] if best else []
 
 
-def _leaves(target: Any, depth: int) -> Iterator[str]:
+def _leaves(target: Json, depth: int) -> Iterator[str]:
     """The paths below a target of conditions, by preference."""
     if isinstance(target, str):
         yield target
-    elif isinstance(target, list | tuple) and depth < 8:
+    elif isinstance(target, list) and depth < 8:
         for part in target:
             yield from _leaves(part, depth + 1)
     elif isinstance(target, dict) and depth < 8:

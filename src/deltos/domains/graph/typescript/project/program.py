@@ -2,28 +2,36 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
+from deltos.domains.graph.typescript.facts import ModuleInterface, Origin
+from deltos.domains.graph.typescript.nodes import (
+    ANY_NAME,
+    NAMESPACE,
+    InterfaceDeclaration,
+)
 from deltos.domains.graph.typescript.project.ambient import Ambient
 from deltos.domains.graph.typescript.project.locate import Locator
 from deltos.domains.graph.typescript.project.module import Module
-from deltos.domains.graph.typescript.terms import ANY_NAME, INTERFACE_DECLARATION, NAMESPACE
 from deltos.domains.graph.typescript.typing.memo import Memo
-from deltos.domains.graph.typescript.typing.types import Declared, Namespace, Property, Type
+from deltos.domains.graph.typescript.typing.types import Namespace, Property
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from deltos.domains.graph.model import ProjectFacts
-    from deltos.domains.graph.typescript.terms import Term
+    from deltos.domains.graph.typescript.nodes import Term
+    from deltos.domains.graph.typescript.typing.types import Declared
 
-    Found = Declared | Namespace | Property
+    MemberOfValue = Callable[[Module, Term, str], Property | None]
+
+Found: TypeAlias = "Declared | Namespace | Property"
 
 
 class Program:
     """All modules of a project."""
 
-    def __init__(self, project: ProjectFacts, library: Module) -> None:
+    def __init__(self, project: ProjectFacts, library: Module, member_of_value: MemberOfValue) -> None:
         self._project = project
         self.memo = Memo()
         self.library = library
@@ -31,16 +39,14 @@ class Program:
         self._library_members: frozenset[str] | None = None
         self.locator = Locator(project, self.memo.depend_on_all)
         self._ambient = Ambient(project.paths(), self.module, self.memo.depend)
-        self.members_of: Callable[[Type | None, str], list[Property]] = lambda _type, _name: []
-        self.evaluate: Callable[[Module, Term], Type | None] = lambda _module, _term: None
+        self._member_of_value = member_of_value
 
     def module(self, path: str) -> Module | None:
         """A file of the project, as others see it."""
         self.memo.depend(path)
         if path not in self._modules:
             interface = self._project.interface(path)
-            usable = isinstance(interface, dict) and "declarations" in interface
-            self._modules[path] = Module(path, interface) if usable else None  # type: ignore[arg-type]
+            self._modules[path] = Module(path, interface) if isinstance(interface, ModuleInterface) else None
         return self._modules[path]
 
     def import_module(self, module: Module, specifier: str) -> Module | None:
@@ -52,7 +58,7 @@ class Program:
         """What a module-level name stands for."""
         origin = module.imports.get(name)
         if origin is not None:
-            found = self.imported(module, *origin)
+            found = self.imported(module, origin)
             return found if found is not None else module.declared(name)
         found = module.declared(name)
         if found is not None or module.is_library:
@@ -63,31 +69,27 @@ class Program:
     def is_of_library(self, name: str) -> bool:
         """Whether the standard library has members of this name, which then tells little."""
         if self._library_members is None:
-            tables = [
-                part[4]
-                for parts in self.library.declarations.values()
-                for part in parts
-                if part[0] == INTERFACE_DECLARATION
-            ]
+            parts = [part for parts in self.library.declarations.values() for part in parts]
+            tables = [part.members for part in parts if isinstance(part, InterfaceDeclaration)]
             self._library_members = frozenset(member for table in tables for member in table)
         return name in self._library_members
 
-    def imported(self, module: Module, specifier: str, name: str) -> Found | None:
+    def imported(self, module: Module, origin: Origin) -> Found | None:
         """What a module gets when it imports a name."""
-        target = self.import_module(module, specifier)
+        target = self.import_module(module, origin.specifier)
         if target is None:
-            return self._ambient.exported(specifier, name)
-        if name == NAMESPACE:
+            return self._ambient.exported(origin.specifier, origin.name)
+        if origin.name == NAMESPACE:
             return Namespace(target)
-        if name == ANY_NAME:
+        if origin.name == ANY_NAME:
             return self._whole(target)
-        return self.exported(target, name)
+        return self.exported(target, origin.name)
 
-    def is_certain(self, module: Module, specifier: str, name: str) -> bool:
+    def is_certain(self, module: Module, origin: Origin) -> bool:
         """Whether an imported name stands for what is exported, not for an equal value beside it."""
-        if name not in (ANY_NAME, "default"):
+        if origin.name not in (ANY_NAME, "default"):
             return True
-        target = self.import_module(module, specifier)
+        target = self.import_module(module, origin.specifier)
         return target is None or not target.is_chained
 
     def _whole(self, target: Module) -> Found | None:
@@ -107,7 +109,7 @@ class Program:
         if isinstance(entry, str):
             return self.lookup(module, entry)
         if entry is not None:
-            return self.imported(module, *entry)
+            return self.imported(module, entry)
         if module.whole is not None:
             return self._exported_from_whole(module, name)
         if name == "default":
@@ -121,7 +123,4 @@ class Program:
 
     def _exported_from_whole(self, module: Module, name: str) -> Found | None:
         whole = self._whole(module)
-        if name == "default":
-            return whole
-        found = self.members_of(self.evaluate(module, module.whole), name)
-        return found[0] if found else None
+        return whole if name == "default" else self._member_of_value(module, module.whole, name)

@@ -4,35 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from deltos.domains.graph.typescript import nodes
 from deltos.domains.graph.typescript.syntax.functions import function_type, signature_member
-from deltos.domains.graph.typescript.terms import (
-    ANY,
-    ARRAY,
-    BOTH,
-    CONDITIONAL,
-    EITHER,
-    ELEMENT,
-    IMPORT,
-    INFER,
-    KEYOF,
-    MAPPED,
-    MEMBER,
-    OBJECT,
-    PREDICATE,
-    REF,
-    STATICS,
-    TEXT,
-    THIS,
-    TUPLE,
-    Term,
-    inferred_names,
-)
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from tree_sitter import Node
 
+    from deltos.domains.graph.model import EdgeKind
+    from deltos.domains.graph.typescript.nodes import Term
     from deltos.domains.graph.typescript.syntax.walk import Walk
 
 
@@ -65,10 +46,10 @@ def _last(walk: Walk, node: Node) -> Term:
 
 def _type_identifier(walk: Walk, node: Node) -> Term:
     binding = walk.use_type(node)
-    return binding if type(binding) is tuple else (REF, binding, ())
+    return binding if isinstance(binding, nodes.TypeVariable) else nodes.TypeReference(binding)
 
 
-def _entity(walk: Walk, node: Node, kind: str = "type") -> Term:
+def _entity(walk: Walk, node: Node, kind: EdgeKind = "type") -> Term:
     """A possibly dotted name in a type: its first part is a namespace, a module or an enum."""
     places: list[Node] = []
     while node.child_count and node.type != "call_expression":
@@ -83,7 +64,7 @@ def _entity(walk: Walk, node: Node, kind: str = "type") -> Term:
         place = places.pop()
         name = walk.name(place)
         walk.use_member(place, "type" if places else kind, owner, name)
-        owner = (MEMBER, owner, name)
+        owner = nodes.MemberAccess(owner, name)
     return owner
 
 
@@ -95,7 +76,7 @@ def _first_name(walk: Walk, node: Node) -> Term:
 
 
 def _nested_identifier(walk: Walk, node: Node) -> Term:
-    return (REF, _entity(walk, node), ())
+    return nodes.TypeReference(_entity(walk, node))
 
 
 def _imported(walk: Walk, node: Node) -> Term:
@@ -103,34 +84,32 @@ def _imported(walk: Walk, node: Node) -> Term:
     text = next((part for part in node.children[-1].children if part.type == "string"), None)
     if text is None:
         return None
-    return (IMPORT, walk.name(text)[1:-1])
+    return nodes.ImportedModule(walk.name(text)[1:-1])
 
 
 def _member_of_import(walk: Walk, node: Node) -> Term:
-    return (REF, _entity(walk, node), ())
+    return nodes.TypeReference(_entity(walk, node))
 
 
 def _generic(walk: Walk, node: Node) -> Term:
     name, arguments = node.children[0], node.children[-1]
     head = walk.type(name)
     given = type_arguments(walk, arguments)
-    if type(head) is tuple and head[0] == REF:
-        return (REF, head[1], given)
-    return head
+    return nodes.TypeReference(head.entity, given) if isinstance(head, nodes.TypeReference) else head
 
 
 def inherited_type(walk: Walk, node: Node) -> Term:
     """A type that a class or interface extends or implements."""
     if node.type == "generic_type":
         head = inherited_type(walk, node.children[0])
-        return (
-            (REF, head[1], type_arguments(walk, node.children[-1])) if type(head) is tuple and head[0] == REF else head
-        )
+        if isinstance(head, nodes.TypeReference):
+            return nodes.TypeReference(head.entity, type_arguments(walk, node.children[-1]))
+        return head
     if node.type in ("type_identifier", "identifier"):
         binding = walk.use_type(node, "inherit")
-        return binding if type(binding) is tuple else (REF, binding, ())
+        return binding if isinstance(binding, nodes.TypeVariable) else nodes.TypeReference(binding)
     if node.type in ("nested_type_identifier", "nested_identifier", "member_expression"):
-        return (REF, _entity(walk, node, "inherit"), ())
+        return nodes.TypeReference(_entity(walk, node, "inherit"))
     return walk.type(node)
 
 
@@ -142,20 +121,20 @@ def type_arguments(walk: Walk, node: Node | None) -> tuple[Term, ...]:
 
 
 def _predefined(walk: Walk, node: Node) -> Term:
-    return (TEXT, None) if walk.name(node) == "string" else ANY
+    return nodes.StringTerm() if walk.name(node) == "string" else nodes.ANY
 
 
 def _literal(walk: Walk, node: Node) -> Term:
     child = node.children[0]
-    return (TEXT, walk.name(child)[1:-1]) if child.type == "string" else ANY
+    return nodes.StringTerm(walk.name(child)[1:-1]) if child.type == "string" else nodes.ANY
 
 
 def _array(walk: Walk, node: Node) -> Term:
-    return (ARRAY, walk.type(node.children[0]))
+    return nodes.ArrayType(walk.type(node.children[0]))
 
 
 def _tuple(walk: Walk, node: Node) -> Term:
-    return (TUPLE, *[_tuple_item(walk, child) for child in named_children(node)])
+    return nodes.TupleType(tuple([_tuple_item(walk, child) for child in named_children(node)]))
 
 
 def _tuple_item(walk: Walk, node: Node) -> Term:
@@ -180,11 +159,11 @@ def _spread_operands(node: Node, kind: str) -> list[Node]:
 
 
 def _union(walk: Walk, node: Node) -> Term:
-    return (EITHER, *[walk.type(child) for child in _spread_operands(node, "union_type")])
+    return nodes.OneOf(tuple([walk.type(child) for child in _spread_operands(node, "union_type")]))
 
 
 def _intersection(walk: Walk, node: Node) -> Term:
-    return (BOTH, *[walk.type(child) for child in _spread_operands(node, "intersection_type")])
+    return nodes.Intersection(tuple([walk.type(child) for child in _spread_operands(node, "intersection_type")]))
 
 
 def _query(walk: Walk, node: Node) -> Term:
@@ -201,26 +180,27 @@ def _lookup(walk: Walk, node: Node) -> Term:
     children = named_children(node)
     owner = walk.type(children[0])
     index = walk.type(children[1]) if len(children) > 1 else None
-    if type(index) is tuple and index[0] == TEXT and index[1] is not None:
-        walk.use_member(children[1], "type", owner, index[1])
-    return (ELEMENT, owner, index)
+    if isinstance(index, nodes.StringTerm) and index.value is not None:
+        walk.use_member(children[1], "type", owner, index.value)
+    return nodes.ElementAccess(owner, index)
 
 
 def _keyof(walk: Walk, node: Node) -> Term:
-    return (KEYOF, _first(walk, node))
+    return nodes.KeyOf(_first(walk, node))
 
 
 def _conditional(walk: Walk, node: Node) -> Term:
     parts = named_children(node)
     if len(parts) != 4:
         return _first(walk, node)
+    checked_part, extended_part, yes_part, no_part = parts
     walk.enter()
-    checked, extended = walk.type(parts[0]), walk.type(parts[1])
-    for name in inferred_names(extended):
+    checked, extended = walk.type(checked_part), walk.type(extended_part)
+    for name in nodes.inferred_names(extended):
         walk.bind_type_parameter(name, None)
-    yes = walk.type(parts[2])
+    yes = walk.type(yes_part)
     walk.leave()
-    return (CONDITIONAL, checked, extended, yes, walk.type(parts[3]))
+    return nodes.ConditionalType(checked, extended, yes, walk.type(no_part))
 
 
 def _infer(walk: Walk, node: Node) -> Term:
@@ -228,12 +208,12 @@ def _infer(walk: Walk, node: Node) -> Term:
     name = walk.name(children[0])
     constraint = walk.type(children[1]) if len(children) > 1 else None
     walk.bind_type_parameter(name, constraint)
-    return (INFER, name)
+    return nodes.InferredType(name)
 
 
 def _predicate(walk: Walk, node: Node) -> Term:
     children = node.children
-    return (PREDICATE, walk.name(children[0]), walk.type(children[-1]))
+    return nodes.TypePredicate(walk.name(children[0]), walk.type(children[-1]))
 
 
 def _asserts(walk: Walk, node: Node) -> Term:
@@ -254,16 +234,16 @@ def this_term(walk: Walk) -> Term:
     frame = walk.enclosing
     if frame is None:
         return None
-    return (STATICS if frame.static else THIS, frame.binding)
+    return nodes.ThisClass(frame.binding) if frame.static else nodes.ThisInstance(frame.binding)
 
 
 def _object(walk: Walk, node: Node) -> Term:
     return object_type(walk, node, owner=None)
 
 
-def object_type(walk: Walk, node: Node, *, owner: str | None) -> Term:
+def object_type(walk: Walk, node: Node, *, owner: str | None) -> nodes.ObjectTerm | nodes.MappedType:
     """An object type; its members become symbols of `owner` where one is given."""
-    members: list[tuple[str, Term, str | None, bool]] = []
+    members: list[nodes.ObjectMember] = []
     calls: list[Term] = []
     index: Term = None
     for child in node.children:
@@ -278,9 +258,9 @@ def object_type(walk: Walk, node: Node, *, owner: str | None) -> Term:
             member = signature_member(walk, child, owner)
             if member is not None:
                 members.append(member)
-    if type(index) is tuple and index[0] == MAPPED and not members:
+    if isinstance(index, nodes.MappedType) and not members:
         return index
-    return (OBJECT, tuple(members), (), tuple(calls), index)
+    return nodes.ObjectTerm(tuple(members), (), tuple(calls), index)
 
 
 def index_signature(walk: Walk, node: Node) -> Term:
@@ -305,7 +285,7 @@ def _mapped(walk: Walk, clause: Node, value: Node | None) -> Term:
         walk.type(alias)
     term = walk.type(value) if value is not None else None
     walk.leave()
-    return (MAPPED, name, constraint, term)
+    return nodes.MappedType(name, constraint, term)
 
 
 def _nothing(_walk: Walk, _node: Node) -> Term:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from deltos.domains.graph.typescript import nodes
 from deltos.domains.graph.typescript.syntax.commonjs import export_value, is_export_target
 from deltos.domains.graph.typescript.syntax.functions import FUNCTION_KINDS, function_term, keyed_name
 from deltos.domains.graph.typescript.syntax.jsdoc import documented_term
@@ -11,14 +12,14 @@ from deltos.domains.graph.typescript.syntax.literals import named_object
 from deltos.domains.graph.typescript.syntax.patterns import bind_pattern
 from deltos.domains.graph.typescript.syntax.references import member, refer
 from deltos.domains.graph.typescript.syntax.walk import ClassFrame
-from deltos.domains.graph.typescript.terms import EITHER, MEMBER, THIS, Term
 
 if TYPE_CHECKING:
     from tree_sitter import Node
 
+    from deltos.domains.graph.typescript.nodes import Term
     from deltos.domains.graph.typescript.syntax.walk import Binding, Walk
 
-_MAX_ALTERNATIVES = 6
+_MAX_ALTERNATIVES = 5
 
 
 def assignment(walk: Walk, node: Node, _expected: Term) -> Term:
@@ -64,10 +65,10 @@ def _learn_type(walk: Walk, binding: Binding | None, term: Term) -> None:
         known = walk.locals[~binding]
         if known is None:
             walk.set_local(binding, term)
-        elif type(known) is tuple and known[0] == EITHER and len(known) < _MAX_ALTERNATIVES:
-            walk.set_local(binding, (*known, term))
-        elif type(known) is not tuple or known[0] != EITHER:
-            walk.set_local(binding, (EITHER, known, term))
+        elif not isinstance(known, nodes.OneOf):
+            walk.set_local(binding, nodes.OneOf((known, term)))
+        elif len(known.terms) < _MAX_ALTERNATIVES:
+            walk.set_local(binding, nodes.OneOf((*known.terms, term)))
     elif type(binding) is str:
         walk.assigned.setdefault(binding, []).append(term)
 
@@ -131,12 +132,12 @@ def _declare_expando(walk: Walk, owner: tuple[str, bool], left: Node, right: Nod
     name = walk.name(place)
     table = (walk.prototypes if is_prototype else walk.expandos).setdefault(binding, {})
     if name in table or name == "prototype":
-        target: Term = (MEMBER, (THIS, binding) if is_prototype else binding, name)
-        walk.use_member(place, "write", target[1], name)
+        walk.use_member(place, "write", nodes.ThisInstance(binding) if is_prototype else binding, name)
         return walk.expression(right, documented)
     is_function = right.type in FUNCTION_KINDS
     key = walk.add_symbol(name, "method" if is_function else "variable", left, at=place, owner=binding)
     saved, walk.source = walk.source, key
+    term: Term
     if is_function:
         term = function_term(walk, right, documented, frame=ClassFrame(binding, binding, static=not is_prototype))
     elif right.type == "object":
@@ -144,11 +145,8 @@ def _declare_expando(walk: Walk, owner: tuple[str, bool], left: Node, right: Nod
     else:
         term = walk.expression(right, documented)
     walk.source = saved
-    table[name] = (
-        key,
-        "m" if is_function else "f",
-        documented if documented is not None and not is_function else term,
-    )
+    stated = documented if documented is not None and not is_function else term
+    table[name] = nodes.ClassMember(key, nodes.METHOD if is_function else nodes.FIELD, stated)
     return term
 
 
@@ -158,7 +156,7 @@ def augmented_assignment(walk: Walk, node: Node, _expected: Term) -> Term:
     target = refer(walk, left, "write")
     term = walk.expression(right, target)
     if node.children[1].type in ("||=", "??=", "&&="):
-        return target if term is None else (EITHER, target, term)
+        return target if term is None else nodes.OneOf((target, term))
     return None
 
 

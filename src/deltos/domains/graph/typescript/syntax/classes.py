@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from deltos.domains.graph.typescript import nodes
+from deltos.domains.graph.typescript.facts import Merge
 from deltos.domains.graph.typescript.syntax.annotations import (
     index_signature,
     inherited_type,
@@ -16,6 +18,7 @@ from deltos.domains.graph.typescript.syntax.functions import (
     ANNOTATIONS,
     FUNCTION_KINDS,
     NAME_KINDS,
+    accessed,
     function_term,
     function_type,
     member_name,
@@ -24,24 +27,13 @@ from deltos.domains.graph.typescript.syntax.functions import (
 from deltos.domains.graph.typescript.syntax.jsdoc import documented_term
 from deltos.domains.graph.typescript.syntax.references import refer
 from deltos.domains.graph.typescript.syntax.walk import ClassFrame, qualified_name
-from deltos.domains.graph.typescript.terms import (
-    CLASS_DECLARATION,
-    EITHER,
-    ENUM_DECLARATION,
-    FUNCTION,
-    INTERFACE_DECLARATION,
-    OBJECT,
-    OVERLOADS,
-    Term,
-)
 
 if TYPE_CHECKING:
     from tree_sitter import Node
 
+    from deltos.domains.graph.typescript.nodes import Term
     from deltos.domains.graph.typescript.syntax.walk import Binding, Walk
 
-Member = tuple[str, str, Term]
-METHOD, FIELD, ACCESSOR = "m", "f", "a"
 _METHODS = frozenset(("method_definition", "method_signature", "abstract_method_signature"))
 _FIELDS = frozenset(("public_field_definition", "field_definition"))
 _MAX_OVERLOADS = 200
@@ -53,7 +45,7 @@ class _Members:
 
     def __init__(self, key: str, implemented: set[tuple[str, bool]]) -> None:
         self.key = key
-        self.tables: tuple[dict[str, Member], dict[str, Member]] = ({}, {})
+        self.tables: tuple[dict[str, nodes.ClassMember], dict[str, nodes.ClassMember]] = ({}, {})
         self._implemented = implemented
         self._keys: dict[tuple[str, bool], str] = {}
 
@@ -62,35 +54,35 @@ class _Members:
         has_body = node.type == "method_definition"
         known = self._keys.get((name, static))
         if known is None and (has_body or (name, static) not in self._implemented):
-            symbol_kind = "variable" if kind == FIELD else "method"
+            symbol_kind = "variable" if kind == nodes.FIELD else "method"
             body = node.children[-1] if has_body else None
             known = walk.add_symbol(name, symbol_kind, node, at=place, owner=self.key, body=body)
         else:
             walk.comment = None
             key = known or qualified_name(self.key, name)
-            walk.merges.append((walk.line(place), key, key))
+            walk.merges.append(Merge(walk.line(place), key, key))
             return key
         self._keys[(name, static)] = known
         return known
 
-    def add(self, name: str, member: Member, *, static: bool) -> None:
+    def add(self, name: str, member: nodes.ClassMember, *, static: bool) -> None:
         """Take in a member; a second signature of a method becomes an overload."""
         table = self.tables[static]
         known = table.get(name)
-        if known is None or member[1] == FIELD:
+        if known is None or member.kind == nodes.FIELD:
             table[name] = member
-        elif member[1] == ACCESSOR:
-            table[name] = known if known[2] is not None else member
+        elif member.kind == nodes.ACCESSOR:
+            table[name] = known if known.term is not None else member
         else:
-            table[name] = (known[0], known[1], _overloaded(known[2], member[2]))
+            table[name] = nodes.ClassMember(known.key, known.kind, _overloaded(known.term, member.term))
 
 
-def class_declaration(walk: Walk, node: Node, binding: Binding, key: str) -> tuple[Any, ...]:
+def class_declaration(walk: Walk, node: Node, binding: Binding, key: str) -> nodes.ClassDeclaration:
     """Walk a class; its declaration."""
     walk.enter()
     saved = (walk.enclosing, walk.source, walk.narrowed)
     walk.source = key
-    parameters: tuple[Term, ...] = ()
+    parameters: tuple[nodes.TypeParameter, ...] = ()
     heritage: tuple[Term, tuple[Term, ...], tuple[Term, ...]] = (None, (), ())
     members = _Members(key, set())
     for child in node.children:
@@ -106,14 +98,14 @@ def class_declaration(walk: Walk, node: Node, binding: Binding, key: str) -> tup
             walk.expression(child)
     walk.enclosing, walk.source, walk.narrowed = saved
     walk.leave()
-    return (CLASS_DECLARATION, key, parameters, *heritage, *members.tables)
+    return nodes.ClassDeclaration(key, parameters, *heritage, *members.tables)
 
 
-def is_component_class(declaration: tuple[Any, ...]) -> bool:
+def is_component_class(declaration: nodes.ClassDeclaration) -> bool:
     """Whether a class extends a component of React."""
-    base = declaration[3]
-    name = base[2] if type(base) is tuple and len(base) > 2 else base
-    return name in _COMPONENT_BASES if isinstance(name, str) else False
+    base = declaration.base
+    name = base.name if isinstance(base, nodes.MemberAccess) else base
+    return isinstance(name, str) and name in _COMPONENT_BASES
 
 
 def _heritage(walk: Walk, node: Node) -> tuple[Term, tuple[Term, ...], tuple[Term, ...]]:
@@ -169,7 +161,7 @@ def _class_body(walk: Walk, node: Node, frame: ClassFrame, members: _Members) ->
     for name, (place, term) in (frame.assigned or {}).items():
         if name not in members.tables[0]:
             key = walk.add_symbol(name, "variable", place, owner=frame.key)
-            members.add(name, (key, FIELD, term), static=False)
+            members.add(name, nodes.ClassMember(key, nodes.FIELD, term), static=False)
 
 
 def _method(walk: Walk, node: Node, frames: tuple[ClassFrame, ClassFrame], members: _Members) -> None:
@@ -180,40 +172,31 @@ def _method(walk: Walk, node: Node, frames: tuple[ClassFrame, ClassFrame], membe
     if place is None or not name:
         _walk_method(walk, node, frames[static])
         return
-    kind = ACCESSOR if "get" in words or "set" in words else METHOD
+    kind = nodes.ACCESSOR if "get" in words or "set" in words else nodes.METHOD
     documented = documented_term(walk)
     key = members.key_of(walk, node, place, name, kind, static=static)
     saved, walk.source = walk.source, key
     walk.properties = []
-    term = _walk_method(walk, node, frames[static], documented)
-    if kind == ACCESSOR:
-        term = _accessed(term, is_getter="get" in words)
+    function = _walk_method(walk, node, frames[static], documented)
+    term: Term = function
+    if kind == nodes.ACCESSOR:
+        term = accessed(function, is_getter="get" in words)
     walk.source = saved
-    members.add(name, (key, kind, term), static=static)
+    members.add(name, nodes.ClassMember(key, kind, term), static=static)
     if name == "constructor":
         _parameter_properties(walk, members)
 
 
-def _walk_method(walk: Walk, node: Node, frame: ClassFrame, documented: Term = None) -> Term:
+def _walk_method(walk: Walk, node: Node, frame: ClassFrame, documented: Term = None) -> nodes.FunctionTerm:
     if node.type == "method_definition":
         return function_term(walk, node, documented, frame=frame)
     return function_type(walk, node)
 
 
-def _accessed(function: Term, *, is_getter: bool) -> Term:
-    """The type of the property behind one half of an accessor."""
-    _, _, parameters, result, returned, _ = function
-    if not is_getter:
-        return parameters[0][1] if parameters else None
-    if result is not None or not returned:
-        return result
-    return (EITHER, *returned)
-
-
 def _parameter_properties(walk: Walk, members: _Members) -> None:
     for name, term, place in walk.properties:
         key = walk.add_symbol(name, "variable", place, owner=members.key)
-        members.add(name, (key, FIELD, term), static=False)
+        members.add(name, nodes.ClassMember(key, nodes.FIELD, term), static=False)
 
 
 def _field(walk: Walk, node: Node, frames: tuple[ClassFrame, ClassFrame], members: _Members) -> None:
@@ -243,17 +226,19 @@ def _field(walk: Walk, node: Node, frames: tuple[ClassFrame, ClassFrame], member
         term = term if annotated else found
     walk.source = saved
     if name:
-        members.add(name, (key, FIELD, term), static=static)
+        members.add(name, nodes.ClassMember(key, nodes.FIELD, term), static=static)
 
 
-def interface_declaration(walk: Walk, node: Node, key: str) -> tuple[Any, ...]:
+def interface_declaration(walk: Walk, node: Node, key: str) -> nodes.InterfaceDeclaration:
     """Walk an interface; its declaration."""
     walk.enter()
     saved, walk.source = walk.source, key
-    frame, walk.enclosing = walk.enclosing, ClassFrame(walk.types.get(walk.name(_name_of(node)), key), key)
-    parameters: tuple[Term, ...] = ()
+    binding = walk.types.get(walk.name(_name_of(node)), key)
+    frame = walk.enclosing
+    walk.enclosing = ClassFrame(key if isinstance(binding, nodes.TypeVariable) else binding, key)
+    parameters: tuple[nodes.TypeParameter, ...] = ()
     bases: tuple[Term, ...] = ()
-    shape: Term = (OBJECT, (), (), (), None)
+    shape: nodes.ObjectTerm | nodes.MappedType = nodes.ObjectTerm()
     for child in node.children:
         if child.type == "type_parameters":
             parameters = type_parameters(walk, child)
@@ -264,35 +249,35 @@ def interface_declaration(walk: Walk, node: Node, key: str) -> tuple[Any, ...]:
     walk.enclosing = frame
     walk.source = saved
     walk.leave()
-    if shape[0] != OBJECT:  # an interface cannot be a mapped type: broken source
-        shape = (OBJECT, (), (), (), None)
-    return (INTERFACE_DECLARATION, key, parameters, bases, member_table(shape[1]), shape[3], shape[4])
+    if isinstance(shape, nodes.MappedType):  # an interface cannot be one: broken source
+        shape = nodes.ObjectTerm()
+    return nodes.InterfaceDeclaration(key, parameters, bases, member_table(shape.members), shape.calls, shape.index)
 
 
 def _name_of(node: Node) -> Node:
     return next(child for child in node.children if child.type in ("type_identifier", "identifier"))
 
 
-def member_table(members: tuple[tuple[str, Term, str | None, bool], ...]) -> dict[str, Member]:
+def member_table(members: tuple[nodes.ObjectMember, ...]) -> dict[str, nodes.ClassMember]:
     """Members by name; methods of the same name become overloads."""
-    table: dict[str, Member] = {}
-    for name, term, key, _ in members:
-        known = table.get(name)
+    table: dict[str, nodes.ClassMember] = {}
+    for member in members:
+        known = table.get(member.name)
         if known is None:
-            is_method = type(term) is tuple and term[0] == FUNCTION
-            table[name] = (key or "", METHOD if is_method else FIELD, term)
+            kind = nodes.METHOD if isinstance(member.term, nodes.FunctionTerm) else nodes.FIELD
+            table[member.name] = nodes.ClassMember(member.key or "", kind, member.term)
         else:
-            table[name] = (known[0], known[1], _overloaded(known[2], term))
+            table[member.name] = nodes.ClassMember(known.key, known.kind, _overloaded(known.term, member.term))
     return table
 
 
 def _overloaded(known: Term, term: Term) -> Term:
     """One more signature beside those that are known."""
-    earlier = known[1:] if known is not None and known[0] == OVERLOADS else (known,)
-    return (OVERLOADS, *earlier, term) if len(earlier) < _MAX_OVERLOADS else known
+    earlier = known.terms if isinstance(known, nodes.Overloads) else (known,)
+    return nodes.Overloads((*earlier, term)) if len(earlier) < _MAX_OVERLOADS else known
 
 
-def enum_declaration(walk: Walk, node: Node, key: str) -> tuple[Any, ...]:
+def enum_declaration(walk: Walk, node: Node, key: str) -> nodes.EnumDeclaration:
     """Walk an enum; its declaration."""
     members: dict[str, str] = {}
     for child in node.children[-1].children:
@@ -305,4 +290,4 @@ def enum_declaration(walk: Walk, node: Node, key: str) -> tuple[Any, ...]:
                 members[name] = walk.add_symbol(name, "variable", child, at=place, owner=key)
             if child.type == "enum_assignment":
                 walk.expression(child.children[-1])
-    return (ENUM_DECLARATION, key, members)
+    return nodes.EnumDeclaration(key, members)

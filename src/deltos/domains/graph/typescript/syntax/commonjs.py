@@ -4,10 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from deltos.domains.graph.typescript.facts import Origin
+from deltos.domains.graph.typescript.nodes import (
+    ANY_NAME,
+    MemberAccess,
+    Require,
+    Term,
+)
 from deltos.domains.graph.typescript.syntax.jsdoc import documented_term
 from deltos.domains.graph.typescript.syntax.references import refer
 from deltos.domains.graph.typescript.syntax.values import named_value, value_kind, value_term
-from deltos.domains.graph.typescript.terms import ANY_NAME, MEMBER, REQUIRE, Term
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -68,12 +74,10 @@ def _export_whole(walk: Walk, node: Node, left: Node, right: Node) -> Term:
     return term
 
 
-def required(term: Term) -> tuple[str, str] | None:
-    """The import that `require('x')` or `require('x').name` amounts to: specifier and exported name."""
-    if type(term) is not tuple:
-        return None
-    if term[0] == REQUIRE:
-        return (term[1], ANY_NAME)
-    if term[0] == MEMBER and type(term[1]) is tuple and term[1][0] == REQUIRE:
-        return (term[1][1], term[2])
+def required(term: Term) -> Origin | None:
+    """The import that `require('x')` or `require('x').name` amounts to."""
+    if isinstance(term, Require):
+        return Origin(term.specifier, ANY_NAME)
+    if isinstance(term, MemberAccess) and isinstance(term.owner, Require):
+        return Origin(term.owner.specifier, term.name)
     return None

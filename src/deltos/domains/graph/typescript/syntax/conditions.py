@@ -2,30 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
+from deltos.domains.graph.typescript import nodes
 from deltos.domains.graph.typescript.syntax.walk import MAX_DEPTH
-from deltos.domains.graph.typescript.terms import (
-    CALL,
-    EITHER,
-    GUARD_CALL,
-    HAS_MEMBER,
-    HAS_VALUE,
-    INSTANCE_OF,
-    IS_TYPE,
-    MEMBER,
-    NARROW,
-    TEXT,
-    THIS,
-    Term,
-)
 
 if TYPE_CHECKING:
     from tree_sitter import Node
 
+    from deltos.domains.graph.typescript.nodes import Term
     from deltos.domains.graph.typescript.syntax.walk import Walk
 
-Facts = list[tuple[Term, Term, bool]]  # (tested value, guard, whether it held)
+Facts: TypeAlias = "list[tuple[Term, nodes.Guard, bool]]"  # (tested value, guard, whether it held)
 _EQUALS = frozenset(("===", "=="))
 _DIFFERS = frozenset(("!==", "!="))
 
@@ -81,33 +69,33 @@ def _test(walk: Walk, node: Node) -> Tested:
     if kind == "binary_expression":
         return _test_binary(walk, node)
     term = walk.expression(node)
-    if kind == "call_expression" and type(term) is tuple and term[0] == CALL:
+    if kind == "call_expression" and isinstance(term, nodes.Call):
         return _outcomes(_guard_calls(term), term)
     return Tested(term)
 
 
-def _outcomes(guards: list[tuple[Term, Term]], term: Term = None, *, held: bool = True) -> Tested:
+def _outcomes(guards: list[tuple[Term, nodes.Guard]], term: Term = None, *, held: bool = True) -> Tested:
     """A test whose guards hold when it succeeds (or, with `held` false, when it fails)."""
     yes = [(value, guard, held) for value, guard in guards]
     return Tested(term, yes, [(value, guard, not held) for value, guard in guards])
 
 
-def _guard_calls(term: Term) -> list[tuple[Term, Term]]:
+def _guard_calls(call: nodes.Call) -> list[tuple[Term, nodes.Guard]]:
     """The values about which a call may tell: its arguments, and what its method belongs to."""
-    guards: list[tuple[Term, Term]] = []
-    for position, value in enumerate(term[2]):
-        value = _plain(value)
-        if type(value) in (int, str) or (type(value) is tuple and value[0] in (MEMBER, THIS)):
-            guards.append((value, (GUARD_CALL, term[1], position)))
-    if type(term[1]) is tuple and term[1][0] == MEMBER:
-        guards.append((_plain(term[1][1]), (GUARD_CALL, term[1], None)))
+    guards: list[tuple[Term, nodes.Guard]] = []
+    for position, argument in enumerate(call.arguments):
+        value = _plain(argument)
+        if isinstance(value, int | str | nodes.MemberAccess | nodes.ThisInstance):
+            guards.append((value, nodes.GuardCall(call.callee, position)))
+    if isinstance(call.callee, nodes.MemberAccess):
+        guards.append((_plain(call.callee.owner), nodes.GuardCall(call.callee, None)))
     return guards
 
 
 def _plain(term: Term) -> Term:
     """The value behind what is already known about it."""
-    while type(term) is tuple and term[0] == NARROW:
-        term = term[1]
+    while isinstance(term, nodes.Narrowed):
+        term = term.value
     return term
 
 
@@ -161,28 +149,26 @@ def _test_or(walk: Walk, node: Node) -> Tested:
         if tested.term is not None:
             terms.append(tested.term)
     walk.narrowed = saved
-    term = (EITHER, *terms) if len(terms) > 1 else terms[0] if terms else None
+    term = nodes.OneOf(tuple(terms)) if len(terms) > 1 else terms[0] if terms else None
     return Tested(term, [], refuted)
 
 
 def _compare(left: Term, operator: str, right: Term) -> Tested:
     """What a comparison tells."""
     if operator == "instanceof":
-        return _outcomes([(_plain(left), (INSTANCE_OF, right))] if left is not None else [])
-    if operator == "in" and type(left) is tuple and left[0] == TEXT and right is not None:
-        return _outcomes([(_plain(right), (HAS_MEMBER, left[1]))])
+        return _outcomes([(_plain(left), nodes.InstanceOf(right))] if left is not None else [])
+    if operator == "in" and isinstance(left, nodes.StringTerm) and right is not None:
+        return _outcomes([(_plain(right), nodes.HasMember(left.value))])
     if operator in _EQUALS or operator in _DIFFERS:
         return _outcomes(_compare_values(left, right), held=operator in _EQUALS)
     return Tested(None)
 
 
-def _compare_values(left: Term, right: Term) -> list[tuple[Term, Term]]:
-    if type(left) is not tuple or type(right) is not tuple:
-        return []
-    if left[0] == IS_TYPE and right[0] == TEXT:
-        return [(_plain(left[1]), (IS_TYPE, right[1]))]
-    if left[0] == MEMBER and right[0] in (TEXT, MEMBER):
-        return [(_plain(left[1]), (HAS_VALUE, left[2], right))]
+def _compare_values(left: Term, right: Term) -> list[tuple[Term, nodes.Guard]]:
+    if isinstance(left, nodes.TypeOf) and isinstance(right, nodes.StringTerm):
+        return [(_plain(left.value), nodes.HasPrimitiveType(right.value))]
+    if isinstance(left, nodes.MemberAccess) and isinstance(right, nodes.StringTerm | nodes.MemberAccess):
+        return [(_plain(left.owner), nodes.HasValue(left.name, right))]
     return []
 
 
@@ -195,14 +181,14 @@ def binary(walk: Walk, node: Node, expected: Term) -> Term:
         return _test_or(walk, node).term
     if operator == "??":
         terms = [walk.expression(operand, expected) for operand in _chain(node, "??")]
-        return (EITHER, *terms)
+        return nodes.OneOf(tuple(terms))
     if operator == "instanceof":
         walk.expression(node.children[0])
         walk.expression(node.children[-1])
         return None
     for operand in logical_operands(node, "binary_expression"):
         walk.expression(operand)
-    return (TEXT, None) if operator == "+" and _mentions_text(node) else None
+    return nodes.StringTerm() if operator == "+" and _mentions_text(node) else None
 
 
 def _mentions_text(node: Node) -> bool:
@@ -219,12 +205,13 @@ def ternary(walk: Walk, node: Node, expected: Term) -> Term:
         for part in parts:
             walk.expression(part)
         return None
-    tested = test(walk, parts[0])
+    condition, yes_part, no_part = parts
+    tested = test(walk, condition)
     saved = walk.narrowed
     learn(walk, tested.yes)
-    yes = walk.expression(parts[1], expected)
+    yes = walk.expression(yes_part, expected)
     walk.narrowed = saved
     learn(walk, tested.no)
-    no = walk.expression(parts[2], expected)
+    no = walk.expression(no_part, expected)
     walk.narrowed = saved
-    return (EITHER, yes, no)
+    return nodes.OneOf((yes, no))

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from deltos.domains.graph.typescript import nodes
+from deltos.domains.graph.typescript.facts import Augmentation, Link, Merge
 from deltos.domains.graph.typescript.syntax.annotations import object_type, value_after
 from deltos.domains.graph.typescript.syntax.classes import (
-    FIELD,
     class_declaration,
     enum_declaration,
     interface_declaration,
@@ -24,19 +25,11 @@ from deltos.domains.graph.typescript.syntax.jsdoc import documented_term
 from deltos.domains.graph.typescript.syntax.patterns import bind_pattern
 from deltos.domains.graph.typescript.syntax.values import named_value, value_kind, value_term
 from deltos.domains.graph.typescript.syntax.walk import ClassFrame, qualified_name
-from deltos.domains.graph.typescript.terms import (
-    ALIAS_DECLARATION,
-    ANY_NAME,
-    CLASS,
-    CLASS_DECLARATION,
-    NAMESPACE_DECLARATION,
-    VALUE_DECLARATION,
-    Term,
-)
 
 if TYPE_CHECKING:
     from tree_sitter import Node
 
+    from deltos.domains.graph.typescript.nodes import Term
     from deltos.domains.graph.typescript.syntax.walk import Binding, StatementHandler, Walk
 
 
@@ -86,7 +79,7 @@ def _set_variable(walk: Walk, name: str, place: Node, term: Term) -> None:
         walk.set_local(binding, term)
     elif isinstance(binding, str):
         key = walk.add_symbol(name, "variable", place)
-        walk.declare(binding, (VALUE_DECLARATION, key, term))
+        walk.declare(binding, nodes.ValueDeclaration(key, term))
         _note_required(walk, binding, term, place)
 
 
@@ -94,8 +87,8 @@ def _note_required(walk: Walk, binding: str, term: Term, place: Node) -> None:
     origin = required(term)
     if origin is not None:
         walk.imports[binding] = origin
-        if origin[1] == ANY_NAME:
-            walk.links.append((walk.line(place), walk.source, *origin, True))
+        if origin.name == nodes.ANY_NAME:
+            walk.links.append(Link(walk.line(place), walk.source, origin.specifier, origin.name, is_alias=True))
 
 
 def _plain_variable(
@@ -112,10 +105,10 @@ def _plain_variable(
         key = walk.add_symbol(name, kind, node, at=target, body=body if annotation is None else None)
         if isinstance(binding, int):
             walk.local_keys[binding] = key
-        declaration: tuple[Any, ...] = (VALUE_DECLARATION, key, None)
+        declaration: nodes.ValueDeclaration | nodes.ClassDeclaration = nodes.ValueDeclaration(key)
         if value is not None:
             declaration = named_value(walk, value, key, binding, annotation)
-        term = _declare_value(walk, binding, key, declaration, annotation, node)
+        term = _declare_value(walk, binding, declaration, annotation, node)
     elif value is not None:
         term = walk.expression(value, annotation)
         walk.set_local(binding, annotation if annotation is not None else term)
@@ -126,14 +119,20 @@ def _plain_variable(
 
 
 def _declare_value(
-    walk: Walk, binding: Binding, key: str, declaration: tuple[Any, ...], annotation: Term, node: Node
+    walk: Walk,
+    binding: Binding,
+    declaration: nodes.ValueDeclaration | nodes.ClassDeclaration,
+    annotation: Term,
+    node: Node,
 ) -> Term:
-    value = declaration[2] if declaration[0] == VALUE_DECLARATION else None
-    if annotation is not None and declaration[0] == VALUE_DECLARATION:
-        declaration = (VALUE_DECLARATION, key, annotation)
+    value = declaration.term if isinstance(declaration, nodes.ValueDeclaration) else None
+    if annotation is not None and isinstance(declaration, nodes.ValueDeclaration):
+        declaration = nodes.ValueDeclaration(declaration.key, annotation)
     term = value_term(declaration, binding)
     if isinstance(binding, int):
-        walk.set_local(binding, (CLASS, declaration) if declaration[0] == CLASS_DECLARATION else term)
+        walk.set_local(
+            binding, nodes.LocalType(declaration) if isinstance(declaration, nodes.ClassDeclaration) else term
+        )
         return term
     if walk.exported_value is not None and term is walk.exported_value:  # const app = module.exports = {…}
         walk.exported_value = binding
@@ -171,7 +170,7 @@ def function(walk: Walk, node: Node) -> None:
     if isinstance(binding, int):
         walk.set_local(binding, term)
         return
-    walk.declare(binding, (VALUE_DECLARATION, key, term), place)
+    walk.declare(binding, nodes.ValueDeclaration(key, term), place)
     if frame is not None and frame.assigned:
         _declare_constructor(walk, binding, key, frame.assigned)
 
@@ -181,14 +180,14 @@ def _overload(walk: Walk, node: Node, place: Node, name: str, binding: Binding) 
     key = qualified_name(walk.source, name)
     if _implemented_after(walk, node) == name or walk.has_key(key):
         walk.comment = None
-        walk.merges.append((walk.line(place), key, key))
+        walk.merges.append(Merge(walk.line(place), key, key))
     else:
         key = walk.add_symbol(name, "function", node, at=place)
     saved, walk.source = walk.source, key
     term = function_type(walk, node)
     walk.source = saved
     if isinstance(binding, str):
-        walk.declare(binding, (VALUE_DECLARATION, key, term))
+        walk.declare(binding, nodes.ValueDeclaration(key, term))
     else:
         walk.set_local(binding, term)
 
@@ -229,10 +228,10 @@ def _next_function(walk: Walk, node: Node) -> tuple[int, str]:
 def _declare_constructor(walk: Walk, binding: str, key: str, assigned: dict[str, tuple[Node, Term]]) -> None:
     """A JavaScript function that assigns to `this` makes objects with those members."""
     members = {
-        name: (walk.add_symbol(name, "variable", place, owner=key), FIELD, term)
+        name: nodes.ClassMember(walk.add_symbol(name, "variable", place, owner=key), nodes.FIELD, term)
         for name, (place, term) in assigned.items()
     }
-    walk.declare(binding, (CLASS_DECLARATION, key, (), None, (), (), members, {}))
+    walk.declare(binding, nodes.ClassDeclaration(key, members=members))
 
 
 def class_(walk: Walk, node: Node) -> None:
@@ -266,10 +265,10 @@ def _type_binding(walk: Walk, name: str) -> Binding:
     return local
 
 
-def _declare_type(walk: Walk, binding: Binding, declaration: tuple[Any, ...], place: Node) -> None:
+def _declare_type(walk: Walk, binding: Binding, declaration: nodes.Declaration, place: Node) -> None:
     if isinstance(binding, int):
-        walk.set_local(binding, (CLASS, declaration))
-        walk.local_keys[binding] = declaration[1]
+        walk.set_local(binding, nodes.LocalType(declaration))
+        walk.local_keys[binding] = declaration.key
     else:
         walk.declare(binding, declaration, place)
 
@@ -295,7 +294,7 @@ def alias(walk: Walk, node: Node) -> None:
     key = walk.add_symbol(name, "type", node, at=place)
     saved, walk.source = walk.source, key
     walk.enter()
-    parameters: tuple[Term, ...] = ()
+    parameters: tuple[nodes.TypeParameter, ...] = ()
     term: Term = None
     after_equals = False
     for child in node.children:
@@ -307,7 +306,7 @@ def alias(walk: Walk, node: Node) -> None:
             term = object_type(walk, child, owner=key) if child.type == "object_type" else walk.type(child)
     walk.leave()
     walk.source = saved
-    _declare_type(walk, binding, (ALIAS_DECLARATION, key, parameters, term), place)
+    _declare_type(walk, binding, nodes.AliasDeclaration(key, parameters, term), place)
 
 
 def enum(walk: Walk, node: Node) -> None:
@@ -334,7 +333,7 @@ def namespace(walk: Walk, node: Node) -> None:
     for part in text.split(".")[:_MAX_NAMESPACE_PARTS]:
         container = f"{container}.{part}" if container else part
         key = walk.add_symbol(part, "variable", node, at=place, body=body)
-        walk.declare(container, (NAMESPACE_DECLARATION, key), place)
+        walk.declare(container, nodes.NamespaceDeclaration(key), place)
         walk.source = key.partition("#")[0]
     walk_container(walk, body, container, walk.source)
     walk.source = saved
@@ -366,7 +365,8 @@ def _ambient_module(walk: Walk, place: Node, specifier: str, body: Node | None) 
     walk_container(walk, body, container, container)
     for name in walk.declared[known:]:
         for declaration in walk.declarations[name]:
-            walk.augmented.append((specifier, name[len(container) + 1 :], walk.line(place), declaration[1]))
+            added = name[len(container) + 1 :]
+            walk.augmented.append(Augmentation(specifier, added, walk.line(place), declaration.key))
 
 
 def ambient(walk: Walk, node: Node) -> None:

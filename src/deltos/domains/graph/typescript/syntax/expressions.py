@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from deltos.domains.graph.typescript import nodes
+from deltos.domains.graph.typescript.facts import ImportSite, Link
 from deltos.domains.graph.typescript.syntax.annotations import this_term, type_arguments
 from deltos.domains.graph.typescript.syntax.assignments import assignment, augmented_assignment, update
 from deltos.domains.graph.typescript.syntax.classes import class_declaration
@@ -14,27 +16,11 @@ from deltos.domains.graph.typescript.syntax.jsx import JSX
 from deltos.domains.graph.typescript.syntax.literals import array_literal, object_literal
 from deltos.domains.graph.typescript.syntax.references import member, refer
 from deltos.domains.graph.typescript.syntax.walk import each_expression
-from deltos.domains.graph.typescript.terms import (
-    ANY_NAME,
-    ARGUMENT,
-    AWAIT,
-    CALL,
-    CLASS,
-    ELEMENT,
-    IMPORT,
-    IS_TYPE,
-    MEMBER,
-    NEW,
-    REQUIRE,
-    SPREAD,
-    SUPER,
-    TEXT,
-    Term,
-)
 
 if TYPE_CHECKING:
     from tree_sitter import Node
 
+    from deltos.domains.graph.typescript.nodes import Term
     from deltos.domains.graph.typescript.syntax.walk import ExpressionHandler, Walk
 
 _CONTEXTUAL = FUNCTION_KINDS | {"object", "array", "parenthesized_expression", "ternary_expression"}
@@ -56,12 +42,12 @@ def _subscript(walk: Walk, node: Node, _expected: Term) -> Term:
     if len(children) < 2:
         return None
     index = walk.expression(children[1])
-    name = index[1] if type(index) is tuple and index[0] == TEXT else keyed_name(walk, children[1])
+    name = index.value if isinstance(index, nodes.StringTerm) else keyed_name(walk, children[1])
     if name:
-        walk.members.append((walk.line(children[1]), walk.source, "read", owner, name))
+        walk.use_member(children[1], "read", owner, name)
     if owner is None:
         return None
-    return (ELEMENT, owner, index, name) if name and name[0] == "[" else (ELEMENT, owner, index)
+    return nodes.KeyedAccess(owner, index, name) if name and name[0] == "[" else nodes.ElementAccess(owner, index)
 
 
 def _call(walk: Walk, node: Node, _expected: Term) -> Term:
@@ -81,7 +67,7 @@ def _call(walk: Walk, node: Node, _expected: Term) -> Term:
     generics = next((child for child in children[1:-1] if child.type == "type_arguments"), None)
     type_terms = type_arguments(walk, generics)
     terms = _arguments(walk, target, given, type_terms)
-    return (CALL, target, terms, type_terms) if target is not None else None
+    return nodes.Call(target, terms, type_terms) if target is not None else None
 
 
 def _new(walk: Walk, node: Node, _expected: Term) -> Term:
@@ -91,9 +77,9 @@ def _new(walk: Walk, node: Node, _expected: Term) -> Term:
     type_terms = type_arguments(walk, generics)
     terms: tuple[Term, ...] = ()
     if children[-1].type == "arguments":
-        constructor = (MEMBER, target, "constructor") if target is not None else None
+        constructor = nodes.MemberAccess(target, "constructor") if target is not None else None
         terms = _arguments(walk, constructor, children[-1], type_terms)
-    return (NEW, target, terms, type_terms) if target is not None else None
+    return nodes.New(target, terms, type_terms) if target is not None else None
 
 
 def _arguments(walk: Walk, target: Term, node: Node, type_terms: tuple[Term, ...]) -> tuple[Term, ...]:
@@ -107,10 +93,10 @@ def _arguments(walk: Walk, target: Term, node: Node, type_terms: tuple[Term, ...
         if kind in _LITERALS:
             terms.append(walk.expression(child))
         elif child.is_named and kind != "comment":
-            expected = None
+            expected: Term = None
             if target is not None and kind in _CONTEXTUAL:
                 earlier = tuple(terms[:_MAX_TERM_ARGUMENTS])
-                expected = walk.reusable((ARGUMENT, target, len(terms), earlier, type_terms))
+                expected = walk.reusable(nodes.ArgumentOf(target, len(terms), earlier, type_terms))
             terms.append(walk.expression(child, expected))
     return tuple(terms[:_MAX_TERM_ARGUMENTS])
 
@@ -128,20 +114,20 @@ def _dynamic_import(walk: Walk, given: Node) -> Term:
     if specifier is None:
         walk.expression(given)
         return None
-    walk.specifiers.append((walk.line(given), specifier, "deferred"))
-    return (AWAIT, (IMPORT, specifier))
+    walk.specifiers.append(ImportSite(walk.line(given), specifier, "deferred"))
+    return nodes.Await(nodes.ImportedModule(specifier))
 
 
 def _require(walk: Walk, node: Node, specifier: str) -> Term:
-    walk.specifiers.append((walk.line(node), specifier, "deferred" if walk.in_function else "runtime"))
-    walk.links.append((walk.line(node), walk.source, specifier, ANY_NAME, False))
+    walk.specifiers.append(ImportSite(walk.line(node), specifier, "deferred" if walk.in_function else "runtime"))
+    walk.links.append(Link(walk.line(node), walk.source, specifier, nodes.ANY_NAME, is_alias=False))
     walk.is_module = True
-    return (REQUIRE, specifier)
+    return nodes.Require(specifier)
 
 
 def _await(walk: Walk, node: Node, _expected: Term) -> Term:
     term = walk.expression(node.children[-1])
-    return (AWAIT, term) if term is not None else None
+    return nodes.Await(term) if term is not None else None
 
 
 def _inner(walk: Walk, node: Node, expected: Term) -> Term:
@@ -208,7 +194,7 @@ def _class(walk: Walk, node: Node, _expected: Term) -> Term:
         walk.bind_type(text, local)
     key = walk.add_symbol(text or "class", "class", node)
     walk.local_keys[local] = key
-    walk.set_local(local, (CLASS, class_declaration(walk, node, local, key)))
+    walk.set_local(local, nodes.LocalType(class_declaration(walk, node, local, key)))
     walk.leave()
     return local
 
@@ -220,27 +206,27 @@ def _this(walk: Walk, _node: Node, _expected: Term) -> Term:
 
 def _super(walk: Walk, _node: Node, _expected: Term) -> Term:
     frame = walk.enclosing
-    return (SUPER, frame.binding, frame.static) if frame is not None else None
+    return nodes.Super(frame.binding, frame.static) if frame is not None else None
 
 
 def _string(walk: Walk, node: Node, _expected: Term) -> Term:
-    return (TEXT, walk.name(node)[1:-1]) if node.end_byte - node.start_byte < 60 else (TEXT, None)
+    return nodes.StringTerm(walk.name(node)[1:-1] if node.end_byte - node.start_byte < 60 else None)
 
 
 def _template(walk: Walk, node: Node, _expected: Term) -> Term:
     for child in node.children:
         if child.type == "template_substitution":
             each_expression(walk, child.children)
-    return (TEXT, None)
+    return nodes.StringTerm()
 
 
 def _spread(walk: Walk, node: Node, _expected: Term) -> Term:
-    return (SPREAD, walk.expression(node.children[-1]))
+    return nodes.Spread(walk.expression(node.children[-1]))
 
 
 def _unary(walk: Walk, node: Node, _expected: Term) -> Term:
     term = walk.expression(node.children[-1])
-    return (IS_TYPE, term) if term is not None and node.children[0].type == "typeof" else None
+    return nodes.TypeOf(term) if term is not None and node.children[0].type == "typeof" else None
 
 
 def _yield(walk: Walk, node: Node, _expected: Term) -> Term:

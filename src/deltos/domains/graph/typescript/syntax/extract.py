@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from deltos.domains.graph.model import FileFacts
+from deltos.domains.graph.typescript.facts import Body, ModuleInterface, Uses
+from deltos.domains.graph.typescript.nodes import (
+    ClassDeclaration,
+    OneOf,
+    ValueDeclaration,
+)
 from deltos.domains.graph.typescript.syntax.annotations import TYPES
 from deltos.domains.graph.typescript.syntax.expressions import EXPRESSIONS
 from deltos.domains.graph.typescript.syntax.hoisting import hoist_module
@@ -13,12 +19,12 @@ from deltos.domains.graph.typescript.syntax.jsdoc import declare_typedefs, note_
 from deltos.domains.graph.typescript.syntax.modules import import_statement
 from deltos.domains.graph.typescript.syntax.statements import STATEMENTS
 from deltos.domains.graph.typescript.syntax.walk import Grammar, Walk
-from deltos.domains.graph.typescript.terms import CLASS_DECLARATION, EITHER, VALUE_DECLARATION
 
 if TYPE_CHECKING:
     from tree_sitter import Node
 
 _GRAMMAR = Grammar(EXPRESSIONS, STATEMENTS, TYPES)
+_MAX_ASSIGNED = 6  # values from which a variable without a type gets one
 
 
 def extract_module(path: str, data: bytes, root: Node) -> FileFacts:
@@ -57,44 +63,44 @@ def _declare_late_members(walk: Walk) -> set[str]:
     """Add types and members that were assigned from outside; the names of the declarations changed."""
     for name, terms in walk.assigned.items():
         parts = walk.declarations.get(name)
-        if parts and parts[0][0] == VALUE_DECLARATION and parts[0][2] is None:
-            parts[0] = (VALUE_DECLARATION, parts[0][1], (EITHER, *terms[:6]))
+        first = parts[0] if parts else None
+        if parts and isinstance(first, ValueDeclaration) and first.term is None:
+            parts[0] = ValueDeclaration(first.key, OneOf(tuple(terms[:_MAX_ASSIGNED])))
     for name in {**walk.prototypes, **walk.expandos}:
         parts = walk.declarations.get(name)
         if parts:
             members, statics = walk.prototypes.get(name, {}), walk.expandos.get(name, {})
-            parts.append((CLASS_DECLARATION, parts[0][1], (), None, (), (), members, statics))
+            parts.append(ClassDeclaration(parts[0].key, members=members, statics=statics))
     return {*walk.assigned, *walk.prototypes, *walk.expandos}
 
 
-def _interface(walk: Walk, with_locals: set[str]) -> dict[str, Any]:
+def _interface(walk: Walk, with_locals: set[str]) -> ModuleInterface:
     """What other files may depend on."""
-    inline = Inliner(walk.locals)
-    return {
-        "imports": walk.imports,
-        "exports": walk.exports,
-        "stars": tuple(walk.stars),
-        "chained": walk.is_chained_export,
-        "whole": inline.term(walk.exported_value),
-        "declarations": {
-            name: tuple([inline.term(part) for part in parts]) if name in with_locals else tuple(parts)
+    inliner = Inliner(walk.locals)
+    return ModuleInterface(
+        imports=walk.imports,
+        exports=walk.exports,
+        stars=tuple(walk.stars),
+        is_chained=walk.is_chained_export,
+        whole=inliner.term(walk.exported_value),
+        declarations={
+            name: tuple([inliner.declaration(part) for part in parts]) if name in with_locals else tuple(parts)
             for name, parts in walk.declarations.items()
         },
-        "augmented": tuple([(specifier, name, key) for specifier, name, _, key in walk.augmented]),
-        "module": walk.is_module,
-    }
+        is_module=walk.is_module,
+    )
 
 
-def _body(walk: Walk) -> dict[str, Any]:
+def _body(walk: Walk) -> Body:
     """What only this file's own resolution needs."""
-    return {
-        "names": walk.names,
-        "type_names": walk.type_names,
-        "members": walk.members,
-        "links": walk.links,
-        "specifiers": sorted(walk.specifiers),
-        "merges": walk.merges,
-        "augmented": [(specifier, name, line, key) for specifier, name, line, key in walk.augmented],
-        "locals": walk.locals,
-        "lines": {symbol.key: symbol.line for symbol in walk.symbols},
-    }
+    uses = Uses(
+        names=walk.names,
+        type_names=walk.type_names,
+        members=walk.members,
+        links=walk.links,
+        imports=sorted(walk.specifiers),
+        merges=walk.merges,
+        augmented=walk.augmented,
+        lines={symbol.key: symbol.line for symbol in walk.symbols},
+    )
+    return Body(uses, walk.owners, walk.locals)

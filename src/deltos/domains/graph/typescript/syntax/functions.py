@@ -4,24 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from deltos.domains.graph.typescript import nodes
 from deltos.domains.graph.typescript.syntax.patterns import bind_pattern
 from deltos.domains.graph.typescript.syntax.walk import Routine
-from deltos.domains.graph.typescript.terms import (
-    AWAIT,
-    EITHER,
-    FUNCTION,
-    IS_ASYNC,
-    IS_GENERATOR,
-    IS_OPTIONAL,
-    IS_REST,
-    PARAMETER,
-    RESULT,
-    Term,
-)
 
 if TYPE_CHECKING:
     from tree_sitter import Node
 
+    from deltos.domains.graph.typescript.nodes import Term
     from deltos.domains.graph.typescript.syntax.walk import ClassFrame, Walk
 
 ANNOTATIONS = frozenset(("type_annotation", "asserts_annotation", "type_predicate_annotation"))
@@ -49,8 +39,8 @@ class Signature:
     __slots__ = ("flags", "is_expression", "parameters", "result", "type_parameters")
 
     def __init__(self, *, is_expression: bool = False) -> None:
-        self.type_parameters: tuple[Term, ...] = ()
-        self.parameters: tuple[Term, ...] = ()
+        self.type_parameters: tuple[nodes.TypeParameter, ...] = ()
+        self.parameters: tuple[nodes.Parameter, ...] = ()
         self.result: Term = None
         self.flags = 0
         self.is_expression = is_expression
@@ -65,19 +55,19 @@ class Signature:
         elif kind == "type_parameters":
             self.type_parameters = type_parameters(walk, child)
         elif kind == "async":
-            self.flags |= IS_ASYNC
+            self.flags |= nodes.IS_ASYNC
         elif kind == "*":
-            self.flags |= IS_GENERATOR
+            self.flags |= nodes.IS_GENERATOR
         elif kind == "decorator":
             walk.expression(child)
 
-    def term(self, returned: tuple[Term, ...] = ()) -> Term:
+    def term(self, returned: tuple[Term, ...] = ()) -> nodes.FunctionTerm:
         """The function's term."""
-        return (FUNCTION, self.type_parameters, self.parameters, self.result, returned, self.flags)
+        return nodes.FunctionTerm(self.type_parameters, self.parameters, self.result, returned, self.flags)
 
 
-def type_parameters(walk: Walk, node: Node) -> tuple[Term, ...]:
-    """Declare type parameters in the current scope: (name, constraint, default) each."""
+def type_parameters(walk: Walk, node: Node) -> tuple[nodes.TypeParameter, ...]:
+    """Declare type parameters in the current scope."""
     nodes = [child for child in node.children if child.type == "type_parameter"]
     for child in nodes:
         walk.bind_type_parameter(_type_parameter_name(walk, child), None)
@@ -88,8 +78,10 @@ def _type_parameter_name(walk: Walk, node: Node) -> str:
     return next((walk.name(child) for child in node.children if child.type == "type_identifier"), "")
 
 
-def _type_parameter(walk: Walk, node: Node) -> Term:
-    name, constraint, default = _type_parameter_name(walk, node), None, None
+def _type_parameter(walk: Walk, node: Node) -> nodes.TypeParameter:
+    name = _type_parameter_name(walk, node)
+    constraint: Term = None
+    default: Term = None
     for child in node.children:
         if child.type == "constraint":
             constraint = walk.type(child)
@@ -97,12 +89,12 @@ def _type_parameter(walk: Walk, node: Node) -> Term:
             default = walk.type(child)
     if constraint is not None:
         walk.bind_type_parameter(name, constraint)
-    return (name, constraint, default)
+    return nodes.TypeParameter(name, constraint, default)
 
 
-def parameters(walk: Walk, node: Node, expected: Term = None) -> tuple[Term, ...]:
-    """Declare parameters in the current scope: (name, term, flags) each."""
-    found: list[Term] = []
+def parameters(walk: Walk, node: Node, expected: Term = None) -> tuple[nodes.Parameter, ...]:
+    """Declare parameters in the current scope."""
+    found: list[nodes.Parameter] = []
     for child in node.children:
         if child.is_named and child.type != "comment":
             entry = _parameter(walk, child, len(found), expected)
@@ -111,11 +103,11 @@ def parameters(walk: Walk, node: Node, expected: Term = None) -> tuple[Term, ...
     return tuple(found)
 
 
-def _parameter(walk: Walk, node: Node, position: int, expected: Term) -> Term:
-    context = (PARAMETER, expected, position) if expected is not None else None
+def _parameter(walk: Walk, node: Node, position: int, expected: Term) -> nodes.Parameter | None:
+    context = nodes.ParameterOf(expected, position) if expected is not None else None
     if node.type not in ("required_parameter", "optional_parameter"):
         return _bare_parameter(walk, node, context)
-    flags = IS_OPTIONAL if node.type == "optional_parameter" else 0
+    flags = nodes.IS_OPTIONAL if node.type == "optional_parameter" else 0
     pattern: Node | None = None
     term: Term = None
     annotated = is_property = False
@@ -131,7 +123,7 @@ def _parameter(walk: Walk, node: Node, position: int, expected: Term) -> Term:
             pattern = child
         elif child.is_named and kind != "comment":
             default = walk.expression(child, term if annotated else None)
-            flags |= IS_OPTIONAL
+            flags |= nodes.IS_OPTIONAL
             term = term if annotated else default
     if pattern is None:
         return None
@@ -140,19 +132,21 @@ def _parameter(walk: Walk, node: Node, position: int, expected: Term) -> Term:
     return _bind_parameter(walk, pattern, term, flags, is_property=is_property)
 
 
-def _bare_parameter(walk: Walk, node: Node, context: Term) -> Term:
+def _bare_parameter(walk: Walk, node: Node, context: Term) -> nodes.Parameter | None:
     """A parameter without annotation, as JavaScript writes it."""
     if node.type == "assignment_pattern":
         default = walk.expression(node.children[-1])
-        term = context if default is None else default if context is None else (EITHER, context, default)
+        term = context if default is None else default if context is None else nodes.OneOf((context, default))
         term = walk.reusable(term)
-        return _bind_parameter(walk, node.children[0], term, IS_OPTIONAL)
+        return _bind_parameter(walk, node.children[0], term, nodes.IS_OPTIONAL)
     return _bind_parameter(walk, node, context, 0)
 
 
-def _bind_parameter(walk: Walk, pattern: Node, term: Term, flags: int, *, is_property: bool = False) -> Term:
+def _bind_parameter(
+    walk: Walk, pattern: Node, term: Term, flags: int, *, is_property: bool = False
+) -> nodes.Parameter | None:
     if pattern.type == "rest_pattern":
-        flags |= IS_REST
+        flags |= nodes.IS_REST
         pattern = pattern.children[-1]
     name = walk.name(pattern) if pattern.type in ("identifier", "this") else ""
     if name:
@@ -161,10 +155,10 @@ def _bind_parameter(walk: Walk, pattern: Node, term: Term, flags: int, *, is_pro
         bind_pattern(walk, pattern, term, lambda found, _node, found_term: walk.bind_local(found, found_term))
     if is_property and name:
         walk.properties.append((name, term, pattern))
-    return None if name == "this" else (name, term, flags)
+    return None if name == "this" else nodes.Parameter(name, term, flags)
 
 
-def function_type(walk: Walk, node: Node) -> Term:
+def function_type(walk: Walk, node: Node) -> nodes.FunctionTerm:
     """A signature without a body: a function type, an overload, a method of an interface."""
     walk.enter()
     signature = Signature()
@@ -180,7 +174,9 @@ def function_type(walk: Walk, node: Node) -> Term:
     return signature.term()
 
 
-def function_term(walk: Walk, node: Node, expected: Term = None, *, frame: ClassFrame | None = None) -> Term:
+def function_term(
+    walk: Walk, node: Node, expected: Term = None, *, frame: ClassFrame | None = None
+) -> nodes.FunctionTerm:
     """Walk a function with its body; `frame` is what `this` means inside, where the function is a method."""
     is_arrow = node.type == "arrow_function"
     saved = (walk.routine, walk.enclosing, walk.in_function, walk.narrowed)
@@ -207,8 +203,9 @@ def function_term(walk: Walk, node: Node, expected: Term = None, *, frame: Class
 
 def _take_identifier(walk: Walk, node: Node, signature: Signature, expected: Term, *, is_arrow: bool) -> None:
     if is_arrow:
-        context = (PARAMETER, expected, 0) if expected is not None else None
-        signature.parameters = (_bind_parameter(walk, node, context, 0),)
+        context = nodes.ParameterOf(expected, 0) if expected is not None else None
+        parameter = _bind_parameter(walk, node, context, 0)
+        signature.parameters = (parameter,) if parameter is not None else ()
     elif signature.is_expression:
         walk.bind_local(walk.name(node))
 
@@ -216,17 +213,28 @@ def _take_identifier(walk: Walk, node: Node, signature: Signature, expected: Ter
 def _walk_body(walk: Walk, body: Node, signature: Signature, expected: Term) -> tuple[Term, ...]:
     """Walk a function's body; the terms it returns where its type is not declared."""
     routine = walk.routine
-    if signature.result is None and type(expected) is tuple and expected[0] == FUNCTION:  # written in a JSDoc comment
-        signature.result = expected[3]
-    wanted = signature.result if signature.result is not None else (RESULT, expected) if expected is not None else None
-    if wanted is not None and signature.flags & IS_ASYNC:
-        wanted = (AWAIT, wanted)
+    if signature.result is None and isinstance(expected, nodes.FunctionTerm):  # written in a JSDoc comment
+        signature.result = expected.result
+    wanted = signature.result
+    if wanted is None and expected is not None:
+        wanted = nodes.ResultOf(expected)
+    if wanted is not None and signature.flags & nodes.IS_ASYNC:
+        wanted = nodes.Await(wanted)
     routine.expected = wanted
     if body.type == "statement_block":
         walk.statement(body)
         return tuple(routine.returns) if signature.result is None else ()
     term = walk.expression(body, wanted)
     return (term,) if signature.result is None and term is not None else ()
+
+
+def accessed(function: nodes.FunctionTerm, *, is_getter: bool) -> Term:
+    """The type of the property behind one half of an accessor."""
+    if not is_getter:
+        return function.parameters[0].term if function.parameters else None
+    if function.result is not None or not function.returned:
+        return function.result
+    return nodes.OneOf(function.returned)
 
 
 def keyed_name(walk: Walk, node: Node) -> str:
@@ -251,8 +259,8 @@ def member_name(walk: Walk, node: Node) -> str:
     return walk.name(node)
 
 
-def signature_member(walk: Walk, node: Node, owner: str | None) -> tuple[str, Term, str | None, bool] | None:
-    """A property or method of an interface or object type: (name, term, symbol key, whether optional)."""
+def signature_member(walk: Walk, node: Node, owner: str | None) -> nodes.ObjectMember | None:
+    """A property or method of an interface or object type."""
     children = node.children
     place = next((child for child in children if child.type in NAME_KINDS), None)
     if place is None:
@@ -267,13 +275,14 @@ def signature_member(walk: Walk, node: Node, owner: str | None) -> tuple[str, Te
     if owner is not None and name:
         key = walk.add_symbol(name, "method" if is_method else "variable", node, at=place, owner=owner)
     saved, walk.source = walk.source, key or walk.source
+    term: Term = None
     if is_method:
-        term = function_type(walk, node)
+        term = function = function_type(walk, node)
         if children[0].type == "get":
-            term = term[3]
+            term = function.result
         elif children[0].type == "set":
-            term = term[2][0][1] if term[2] else None
-    else:
-        term = walk.type(children[-1]) if children[-1].type in ANNOTATIONS else None
+            term = function.parameters[0].term if function.parameters else None
+    elif children[-1].type in ANNOTATIONS:
+        term = walk.type(children[-1])
     walk.source = saved
-    return (name, term, key, is_optional)
+    return nodes.ObjectMember(name, term, key, is_optional)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, cast
+
+from deltos.domains.graph.typescript import nodes
 
 if TYPE_CHECKING:
-    from deltos.domains.graph.typescript.terms import Term
+    from deltos.domains.graph.typescript.nodes import Term
 
 _MAX_NESTED_LOCALS = 6
 _MAX_DEPTH = 60
@@ -23,19 +25,31 @@ class Inliner:
     def term(self, term: Term) -> Term:
         """The term without locals; what would be too long or goes in circles is unknown."""
         self._left = _MAX_TERMS
-        return self._copy(term, (), 0)
+        return cast("Term", self._copy(term, (), 0))
 
-    def _copy(self, term: Any, within: tuple[int, ...], depth: int) -> Any:
-        kind = type(term)
-        if depth > _MAX_COPIED_DEPTH:
-            return None
-        if kind is tuple:
+    def declaration(self, declaration: nodes.Declaration) -> nodes.Declaration:
+        """The declaration without locals."""
+        self._left = _MAX_TERMS
+        return cast("nodes.Declaration", self._copy(declaration, (), 0))
+
+    def _copy(self, held: object, within: tuple[int, ...], depth: int) -> object:
+        if isinstance(held, nodes.Record):
+            return self._copy_record(held, within, depth)
+        if isinstance(held, tuple):
             self._left -= 1
-            return tuple([self._copy(part, within, depth + 1) for part in term])
-        if kind is int and term < 0:
-            if term in within or len(within) >= _MAX_NESTED_LOCALS or depth > _MAX_DEPTH or self._left < 0:
+            return tuple([self._copy(part, within, depth + 1) for part in held])
+        if isinstance(held, int) and held < 0:
+            if held in within or len(within) >= _MAX_NESTED_LOCALS or depth > _MAX_DEPTH or self._left < 0:
                 return None
-            return self._copy(self._locals[~term], (*within, term), depth + 1)
-        if kind is dict:
-            return {name: self._copy(value, within, depth + 1) for name, value in term.items()}
-        return term
+            return self._copy(self._locals[~held], (*within, held), depth + 1)
+        if isinstance(held, dict):
+            return {name: self._copy(value, within, depth + 1) for name, value in held.items()}
+        return held
+
+    def _copy_record(self, record: nodes.Record, within: tuple[int, ...], depth: int) -> nodes.Record | None:
+        if depth > _MAX_COPIED_DEPTH and isinstance(record, nodes.Node):
+            return None
+        self._left -= 1
+        copies = [self._copy(part, within, depth + 1) for part in nodes.parts(record)]
+        # Which fields a class has is known to it alone: the copies come in the order of its parts.
+        return type(record)(*([tuple(copies)] if isinstance(record, nodes.Several) else copies))

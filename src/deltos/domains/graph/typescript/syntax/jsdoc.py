@@ -6,24 +6,14 @@ import re
 from itertools import zip_longest
 from typing import TYPE_CHECKING
 
+from deltos.domains.graph.typescript import nodes
+from deltos.domains.graph.typescript.facts import Link, MemberUse, NameUse, Origin
 from deltos.domains.graph.typescript.syntax.jsdoc_types import parse_type
-from deltos.domains.graph.typescript.terms import (
-    ALIAS_DECLARATION,
-    ANY_NAME,
-    EITHER,
-    FUNCTION,
-    IMPORT,
-    IS_OPTIONAL,
-    MEMBER,
-    NAMESPACE,
-    OBJECT,
-    REF,
-    Term,
-)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from deltos.domains.graph.typescript.nodes import Term
     from deltos.domains.graph.typescript.syntax.walk import Walk
 
 _LINK = re.compile(r"\{@link(?:code|plain)?\s+([\w$]+(?:[.#][\w$]+)*)|@see\s+([A-Za-z_$][\w$]*(?:[.#][\w$]+)*)")
@@ -90,7 +80,7 @@ def documented_term(walk: Walk) -> Term:
 
 
 def _stated_type(walk: Walk, text: str) -> Term:
-    parameters: list[Term] = []
+    parameters: list[nodes.Parameter] = []
     result: Term = None
     for tag, type_text, rest in _tags(text):
         if tag == "type":
@@ -98,17 +88,12 @@ def _stated_type(walk: Walk, text: str) -> Term:
         if tag in ("param", "arg", "argument"):
             name = _NAME.match(rest.lstrip())
             if name is not None and "." not in name[1]:
-                parameters.append(
-                    (
-                        name[1],
-                        parse_type(walk, type_text),
-                        IS_OPTIONAL if rest.lstrip().startswith("[") else 0,
-                    )
-                )
+                flags = nodes.IS_OPTIONAL if rest.lstrip().startswith("[") else 0
+                parameters.append(nodes.Parameter(name[1], parse_type(walk, type_text), flags))
         elif tag in ("returns", "return"):
             result = parse_type(walk, type_text)
     if parameters or result is not None:
-        return (FUNCTION, (), tuple(parameters), result, (), 0)
+        return nodes.FunctionTerm((), tuple(parameters), result)
     return None
 
 
@@ -236,10 +221,10 @@ def _declare_imports(walk: Walk, clause: str, start: int, specifier: str) -> Non
     for match in _IMPORTED.finditer(clause):
         name, local = match[1], match[2] or match[1]
         named = 0 <= opening < match.start()
-        imported = NAMESPACE if name == "*" else name if named else "default"
+        imported = nodes.NAMESPACE if name == "*" else name if named else "default"
         walk.bind_type(local, local)
-        walk.imports[local] = (specifier, imported)
-        walk.links.append((walk.line_at(start + match.start()), "", specifier, imported, True))
+        walk.imports[local] = Origin(specifier, imported)
+        walk.links.append(Link(walk.line_at(start + match.start()), "", specifier, imported, is_alias=True))
 
 
 def _declare_typedefs(walk: Walk, text: str, start: int) -> None:
@@ -252,7 +237,7 @@ def _declare_typedefs(walk: Walk, text: str, start: int) -> None:
         if term is None and match[1]:
             term = parse_type(walk, text[match.end() : type_end])
         key = walk.add_plain_symbol(name[1], "type", start + name.start(1))
-        walk.declare(name[1], (ALIAS_DECLARATION, key, (), term))
+        walk.declare(name[1], nodes.AliasDeclaration(key, (), term))
         walk.exports.setdefault(name[1], name[1])
 
 
@@ -272,13 +257,14 @@ def _typedef_tags(text: str) -> Iterator[tuple[re.Match[str], int, int]]:
 
 
 def _listed_properties(walk: Walk, text: str) -> Term:
-    members = []
+    members: list[nodes.ObjectMember] = []
     for tag, type_text, rest in _tags(text):
         if tag in ("property", "prop"):
             name = _NAME.match(rest.lstrip())
             if name is not None:
-                members.append((name[1], parse_type(walk, type_text), None, rest.lstrip().startswith("[")))
-    return (OBJECT, tuple(members), (), (), None) if members else None
+                is_optional = rest.lstrip().startswith("[")
+                members.append(nodes.ObjectMember(name[1], parse_type(walk, type_text), None, is_optional))
+    return nodes.ObjectTerm(tuple(members)) if members else None
 
 
 def _note_types(walk: Walk, text: str, start: int) -> None:
@@ -305,9 +291,9 @@ def _bare_tags(text: str) -> Iterator[tuple[int, int]]:
 def _note_import(walk: Walk, offset: int, specifier: str, names: list[str]) -> None:
     """`import('./module').Name` in a comment."""
     if names:
-        _note_members(walk, offset, (IMPORT, specifier), names)
+        _note_members(walk, offset, nodes.ImportedModule(specifier), names)
     else:
-        walk.links.append((walk.line_at(offset), "", specifier, ANY_NAME, True))
+        walk.links.append(Link(walk.line_at(offset), "", specifier, nodes.ANY_NAME, is_alias=True))
 
 
 def _note_dotted(walk: Walk, offset: int, first: str, *rest: str, is_type: bool = False) -> None:
@@ -317,12 +303,13 @@ def _note_dotted(walk: Walk, offset: int, first: str, *rest: str, is_type: bool 
     if type(binding) is not str:
         return
     if not is_type or rest:
-        walk.names.append((walk.line_at(offset), "", "type", binding))
-    walk.type_names.append((walk.line_at(offset), "", "type", binding))
-    _note_members(walk, offset, (EITHER, binding, (REF, binding, ())), list(rest))
+        walk.names.append(NameUse(walk.line_at(offset), "", "type", binding))
+    walk.type_names.append(NameUse(walk.line_at(offset), "", "type", binding))
+    _note_members(walk, offset, nodes.OneOf((binding, nodes.TypeReference(binding))), list(rest))
 
 
 def _note_members(walk: Walk, offset: int, owner: Term, names: list[str]) -> None:
     for name in names[:_MAX_NAMES]:
-        walk.members.append((walk.line_at(offset), "", "type", owner, name))
-        owner = (MEMBER, owner, name)
+        walk.members.append(MemberUse(walk.line_at(offset), "", "type", name))
+        walk.owners.append(owner)
+        owner = nodes.MemberAccess(owner, name)

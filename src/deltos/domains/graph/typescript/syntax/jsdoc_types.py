@@ -5,20 +5,10 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from deltos.domains.graph.typescript.terms import (
-    ANY,
-    ARRAY,
-    EITHER,
-    FUNCTION,
-    IMPORT,
-    MEMBER,
-    OBJECT,
-    REF,
-    TEXT,
-    Term,
-)
+from deltos.domains.graph.typescript import nodes
 
 if TYPE_CHECKING:
+    from deltos.domains.graph.typescript.nodes import Term
     from deltos.domains.graph.typescript.syntax.walk import Walk
 
 _TOKEN = re.compile(r"import\(\s*['\"]([^'\"]+)['\"]\s*\)|[\w$]+|'[^']*'|\"[^\"]*\"|=>|\.\.\.|[^\s\w]")
@@ -45,7 +35,7 @@ _PRIMITIVES = frozenset(
 def parse_type(walk: Walk, text: str) -> Term:
     """The term of a JSDoc type expression."""
     if text.startswith("..."):
-        return (ARRAY, parse_type(walk, text.lstrip(".")))
+        return nodes.ArrayType(parse_type(walk, text.lstrip(".")))
     return _Parser(walk, list(_TOKEN.finditer(text.replace("\n", " ").replace(" * ", " ")))).union(0)
 
 
@@ -78,7 +68,7 @@ class _Parser:
         terms = [self._postfix(depth)]
         while self._take("|") or self._take("&"):
             terms.append(self._postfix(depth))
-        return terms[0] if len(terms) == 1 else (EITHER, *terms)
+        return terms[0] if len(terms) == 1 else nodes.OneOf(tuple(terms))
 
     def _postfix(self, depth: int) -> Term:
         term = self._primary(depth)
@@ -87,7 +77,7 @@ class _Parser:
             self._at += 1
             brackets += 1
             if self._take("]"):
-                term = (ARRAY, term) if brackets <= _MAX_DEPTH else None
+                term = nodes.ArrayType(term) if brackets <= _MAX_DEPTH else None
             else:
                 self.union(depth + 1)
                 self._take("]")
@@ -108,7 +98,7 @@ class _Parser:
             return self._entity()
         if word[:1] in ("'", '"'):
             self._at += 1
-            return (TEXT, word[1:-1])
+            return nodes.StringTerm(word[1:-1])
         if not (word[:1].isalpha() or word[:1] in "_$") or not word:
             self._at += 1
             return None
@@ -120,31 +110,29 @@ class _Parser:
             return None
         self._at += 1
         name = match.group()
-        entity: Term = (IMPORT, match[1]) if match[1] else self._bound(name)
+        entity: Term = nodes.ImportedModule(match[1]) if match[1] else self._bound(name)
         names = 0
         while self._peek() == "." and self._at + 1 < len(self._tokens) and self._tokens[self._at + 1].group() != "<":
-            entity = (MEMBER, entity, self._tokens[self._at + 1].group())
+            entity = nodes.MemberAccess(entity, self._tokens[self._at + 1].group())
             self._at += 2
             names += 1
         return entity if names <= _MAX_NAMES else None
 
     def _bound(self, name: str) -> Term:
         binding = self._walk.types.get(name)
-        if binding is None:
-            binding = self._walk.values.get(name, name)
-        return binding
+        return binding if binding is not None else self._walk.values.get(name, name)
 
     def _reference(self, depth: int) -> Term:
         name = self._peek()
         entity = self._entity()
         arguments = self._arguments(depth)
         if name in _PRIMITIVES:
-            return ANY
+            return nodes.ANY
         if name in ("string", "String"):
-            return (TEXT, None)
-        if type(entity) is tuple and entity[0] not in (MEMBER, IMPORT):
+            return nodes.StringTerm()
+        if isinstance(entity, nodes.TypeVariable):
             return entity
-        return (REF, entity, arguments)
+        return nodes.TypeReference(entity, arguments)
 
     def _arguments(self, depth: int) -> tuple[Term, ...]:
         self._take(".")
@@ -160,18 +148,18 @@ class _Parser:
         """A parenthesised type, or the parameters of a function type."""
         start = self._at
         self._at += 1
-        parameters: list[Term] = []
+        parameters: list[nodes.Parameter] = []
         while self._peek() not in (")", ""):
             name = self._peek()
             self._take("...")
             self._at += 1
             optional = self._take("?")
             term = self.union(depth + 1) if self._take(":") else None
-            parameters.append((name, term, int(optional)))
+            parameters.append(nodes.Parameter(name, term, nodes.IS_OPTIONAL if optional else 0))
             if not self._take(","):
                 break
         if self._take(")") and self._take("=>"):
-            return (FUNCTION, (), tuple(parameters), self.union(depth + 1), (), 0)
+            return nodes.FunctionTerm((), tuple(parameters), self.union(depth + 1))
         self._at = start + 1
         term = self.union(depth + 1)
         self._take(")")
@@ -179,14 +167,14 @@ class _Parser:
 
     def _object(self, depth: int) -> Term:
         self._at += 1
-        members: list[Term] = []
+        members: list[nodes.ObjectMember] = []
         while self._peek() not in ("}", ""):
             name = self._peek().strip("'\"")
             self._at += 1
             optional = self._take("?")
             term = self.union(depth + 1) if self._take(":") else None
-            members.append((name, term, None, optional))
+            members.append(nodes.ObjectMember(name, term, None, optional))
             if not (self._take(",") or self._take(";")) and self._peek() not in ("}", ""):
                 self._at += 1
         self._take("}")
-        return (OBJECT, tuple(members), (), (), None)
+        return nodes.ObjectTerm(tuple(members))

@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from deltos.domains.graph.typescript.nodes import (
+    MemberAccess,
+    ParameterOf,
+    Term,
+)
 from deltos.domains.graph.typescript.syntax.references import refer
-from deltos.domains.graph.typescript.terms import MEMBER, PARAMETER, Term
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -42,7 +46,7 @@ def _component(walk: Walk, node: Node) -> Term:
     if node.type == "identifier" and walk.name(node)[:1].islower():
         return None
     component = refer(walk, node, "call")
-    return (PARAMETER, component, 0) if component is not None else None
+    return ParameterOf(component, 0) if component is not None else None
 
 
 def _closing(walk: Walk, node: Node, _expected: Term) -> Term:
@@ -58,7 +62,7 @@ def _attribute(walk: Walk, node: Node, properties: Term) -> None:
     if properties is not None and place.type == "property_identifier":
         name = walk.name(place)
         walk.use_member(place, "write", properties, name)
-        wanted = (MEMBER, properties, name)
+        wanted = MemberAccess(properties, name)
     for child in node.children[1:]:
         if child.type == "jsx_expression":
             for inner in child.children:

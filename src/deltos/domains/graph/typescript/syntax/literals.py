@@ -4,17 +4,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from deltos.domains.graph.typescript import nodes
 from deltos.domains.graph.typescript.syntax.functions import (
     FUNCTION_KINDS,
+    accessed,
     function_term,
     member_name,
 )
 from deltos.domains.graph.typescript.syntax.walk import ClassFrame
-from deltos.domains.graph.typescript.terms import ANY, EACH, EITHER, LIST, MEMBER, OBJECT, SPREAD, Term
 
 if TYPE_CHECKING:
     from tree_sitter import Node
 
+    from deltos.domains.graph.typescript.nodes import Term
     from deltos.domains.graph.typescript.syntax.walk import Walk
 
 _MAX_TERMS = 8
@@ -33,7 +35,7 @@ def named_object(walk: Walk, node: Node, expected: Term, *, owner: str | None) -
     """Walk an object literal; its members become symbols of `owner` where one is given."""
     if owner is not None and (owner.count(".") >= _MAX_SYMBOL_DEPTH or len(node.children) > 2 * _MAX_SYMBOLS):
         owner = None
-    members: list[tuple[str, Term, str | None, bool]] = []
+    members: list[nodes.ObjectMember] = []
     spreads: list[Term] = []
     saved_frame, local = walk.enclosing, walk.add_local()
     for child in node.children:
@@ -49,17 +51,17 @@ def named_object(walk: Walk, node: Node, expected: Term, *, owner: str | None) -
         elif kind == "comment":
             walk.comment = child
     walk.enclosing = saved_frame
-    term = (OBJECT, tuple(members), tuple(spreads), (), None)
+    term = nodes.ObjectTerm(tuple(members), tuple(spreads))
     walk.set_local(local, term)
     return term
 
 
 def _expect_member(walk: Walk, place: Node, name: str, expected: Term) -> Term:
     """Note that a key fulfils a member of the expected type; the term expected of its value."""
-    if expected is None or expected is ANY or not name:
+    if expected is None or expected is nodes.ANY or not name:
         return None
     walk.use_member(place, "write", expected, name)
-    return (MEMBER, expected, name)
+    return nodes.MemberAccess(expected, name)
 
 
 def _pair(
@@ -67,7 +69,7 @@ def _pair(
     node: Node,
     expected: Term,
     owner: str | None,
-    members: list[tuple[str, Term, str | None, bool]],
+    members: list[nodes.ObjectMember],
 ) -> None:
     place, value = node.children[0], node.children[-1]
     name = member_name(walk, place)
@@ -75,9 +77,10 @@ def _pair(
     kind = value.type
     if owner is None or not name:
         if kind in _PLAIN:
-            members.append((name, None, None, False))
+            members.append(nodes.ObjectMember(name, None, None, is_optional=False))
             return
-        members.append((name, walk.expression(value, wanted if kind in _CONTEXTUAL else None), None, False))
+        term = walk.expression(value, wanted if kind in _CONTEXTUAL else None)
+        members.append(nodes.ObjectMember(name, term, None, is_optional=False))
         return
     is_function = kind in FUNCTION_KINDS
     key = walk.add_symbol(name, "method" if is_function else "variable", node, at=place, owner=owner)
@@ -91,7 +94,7 @@ def _pair(
             walk.mark_component(key)
         walk.routine.has_jsx |= had_jsx
     walk.source = saved
-    members.append((name, term, key, False))
+    members.append(nodes.ObjectMember(name, term, key, is_optional=False))
 
 
 def _shorthand(
@@ -99,13 +102,13 @@ def _shorthand(
     node: Node,
     expected: Term,
     owner: str | None,
-    members: list[tuple[str, Term, str | None, bool]],
+    members: list[nodes.ObjectMember],
 ) -> None:
     name = walk.name(node)
-    if expected is not None and expected is not ANY:
+    if expected is not None and expected is not nodes.ANY:
         walk.use_member(node, "write", expected, name)
     key = walk.add_symbol(name, "variable", node, owner=owner) if owner is not None else None
-    members.append((name, walk.use(node, "read"), key, False))
+    members.append(nodes.ObjectMember(name, walk.use(node, "read"), key, is_optional=False))
 
 
 def _method(
@@ -113,7 +116,7 @@ def _method(
     node: Node,
     expected: Term,
     owner: str | None,
-    members: list[tuple[str, Term, str | None, bool]],
+    members: list[nodes.ObjectMember],
     local: int,
 ) -> None:
     children = node.children
@@ -127,26 +130,25 @@ def _method(
     if owner is not None and name:
         key = walk.add_symbol(name, "method", node, at=place, owner=owner, body=children[-1])
     saved, walk.source = walk.source, key or walk.source
-    term = function_term(walk, node, wanted, frame=ClassFrame(local, ""))
+    function = function_term(walk, node, wanted, frame=ClassFrame(local, ""))
     walk.source = saved
-    if children[0].type == "get":
-        term = term[3] if term[3] is not None else (EITHER, *term[4]) if term[4] else None
-    elif children[0].type == "set":
-        term = term[2][0][1] if term[2] else None
+    term: Term = function
+    if children[0].type in ("get", "set"):
+        term = accessed(function, is_getter=children[0].type == "get")
     if name:
-        members.append((name, term, key, False))
+        members.append(nodes.ObjectMember(name, term, key, is_optional=False))
 
 
 def array_literal(walk: Walk, node: Node, expected: Term) -> Term:
     """Walk an array literal; a term of its first elements."""
-    wanted = (EACH, expected) if expected is not None else None
+    wanted = nodes.EachItem(expected) if expected is not None else None
     terms: list[Term] = []
     for child in node.children:
         kind = child.type
         if kind in _PLAIN:
             terms.append(None)
         elif kind == "spread_element":
-            terms.append((SPREAD, walk.expression(child.children[-1])))
+            terms.append(nodes.Spread(walk.expression(child.children[-1])))
         elif child.is_named and kind != "comment":
             terms.append(walk.expression(child, wanted))
-    return (LIST, *terms[:_MAX_TERMS])
+    return nodes.ArrayLiteral(tuple(terms[:_MAX_TERMS]))

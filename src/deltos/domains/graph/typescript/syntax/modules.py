@@ -4,6 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from deltos.domains.graph.typescript.facts import ImportSite, Link, NameUse, Origin
+from deltos.domains.graph.typescript.nodes import (
+    ANY_NAME,
+    NAMESPACE,
+    MemberAccess,
+    Term,
+    ValueDeclaration,
+)
 from deltos.domains.graph.typescript.syntax.annotations import named_children
 from deltos.domains.graph.typescript.syntax.declarations import name_node
 from deltos.domains.graph.typescript.syntax.hoisting import CLASSES, FUNCTIONS
@@ -11,11 +19,11 @@ from deltos.domains.graph.typescript.syntax.jsdoc import documented_term
 from deltos.domains.graph.typescript.syntax.patterns import pattern_names
 from deltos.domains.graph.typescript.syntax.references import refer
 from deltos.domains.graph.typescript.syntax.values import named_value, value_kind
-from deltos.domains.graph.typescript.terms import ANY_NAME, MEMBER, NAMESPACE, VALUE_DECLARATION, Term
 
 if TYPE_CHECKING:
     from tree_sitter import Node
 
+    from deltos.domains.graph.model import ImportMode
     from deltos.domains.graph.typescript.syntax.walk import StatementHandler, Walk
 _SPECIFIER_MARKS = frozenset(("as", "type", "typeof", "comment"))
 
@@ -33,7 +41,8 @@ def import_statement(walk: Walk, node: Node) -> None:
     specifier = walk.name(source)[1:-1]
     is_type = node.children[1].type in ("type", "typeof")
     all_types = _import_clause(walk, clause, specifier) if clause is not None else False
-    walk.specifiers.append((walk.line(node), specifier, "type" if is_type or all_types else "runtime"))
+    mode: ImportMode = "type" if is_type or all_types else "runtime"
+    walk.specifiers.append(ImportSite(walk.line(node), specifier, mode))
 
 
 def _import_require(walk: Walk, clause: Node) -> None:
@@ -43,7 +52,7 @@ def _import_require(walk: Walk, clause: Node) -> None:
         return
     specifier = walk.name(source)[1:-1]
     _bind_import(walk, clause.children[0], clause.children[0], specifier, ANY_NAME)
-    walk.specifiers.append((walk.line(clause), specifier, "runtime"))
+    walk.specifiers.append(ImportSite(walk.line(clause), specifier, "runtime"))
 
 
 def _import_clause(walk: Walk, clause: Node, specifier: str) -> bool:
@@ -78,10 +87,10 @@ def _bind_import(walk: Walk, local: Node, place: Node, specifier: str, imported:
     name = walk.name(local)
     walk.bind_value(name, name)
     walk.bind_type(name, name)
-    walk.imports[name] = (specifier, imported)
-    walk.links.append((walk.line(place), walk.source, specifier, imported, True))
+    walk.imports[name] = Origin(specifier, imported)
+    walk.links.append(Link(walk.line(place), walk.source, specifier, imported, is_alias=True))
     if local.start_byte != place.start_byte and walk.line(local) != walk.line(place):
-        walk.links.append((walk.line(local), walk.source, specifier, imported, True))
+        walk.links.append(Link(walk.line(local), walk.source, specifier, imported, is_alias=True))
 
 
 def import_alias(walk: Walk, node: Node) -> None:
@@ -93,7 +102,7 @@ def import_alias(walk: Walk, node: Node) -> None:
     binding = walk.values.get(walk.name(name))
     if type(binding) is str:
         key = walk.add_symbol(walk.name(name), "variable", node, at=name)
-        walk.declare(binding, (VALUE_DECLARATION, key, term))
+        walk.declare(binding, ValueDeclaration(key, term))
 
 
 def _dotted(walk: Walk, node: Node) -> Term:
@@ -102,7 +111,7 @@ def _dotted(walk: Walk, node: Node) -> Term:
     owner = _dotted(walk, node.children[0])
     name = walk.name(node.children[-1])
     walk.use_member(node.children[-1], "read", owner, name)
-    return (MEMBER, owner, name)
+    return MemberAccess(owner, name)
 
 
 def export_statement(walk: Walk, node: Node) -> None:
@@ -129,14 +138,14 @@ def export_statement(walk: Walk, node: Node) -> None:
 def _export_from(walk: Walk, node: Node, specifier: str) -> None:
     """`export … from 'module'`."""
     is_type = walk.name(node.children[1]) == "type"
-    walk.specifiers.append((walk.line(node), specifier, "type" if is_type else "runtime"))
+    walk.specifiers.append(ImportSite(walk.line(node), specifier, "type" if is_type else "runtime"))
     for child in node.children:
         if child.type == "*":
             walk.stars.append(specifier)
         elif child.type == "namespace_export":
             name = walk.name(child.children[-1])
-            walk.exports[name] = (specifier, NAMESPACE)
-            walk.links.append((walk.line(child), walk.source, specifier, NAMESPACE, True))
+            walk.exports[name] = Origin(specifier, NAMESPACE)
+            walk.links.append(Link(walk.line(child), walk.source, specifier, NAMESPACE, is_alias=True))
         elif child.type == "export_clause":
             for part in child.children:
                 if part.type == "export_specifier":
@@ -152,18 +161,18 @@ def _specifier_names(walk: Walk, node: Node) -> tuple[Node, str, str]:
 
 def _reexport(walk: Walk, node: Node, specifier: str) -> None:
     place, name, exported = _specifier_names(walk, node)
-    walk.exports[exported] = (specifier, name)
-    walk.links.append((walk.line(place), walk.source, specifier, name, True))
+    walk.exports[exported] = Origin(specifier, name)
+    walk.links.append(Link(walk.line(place), walk.source, specifier, name, is_alias=True))
 
 
 def _export_local(walk: Walk, node: Node) -> None:
     place, name, exported = _specifier_names(walk, node)
-    binding = walk.values.get(name)
-    if binding is None:
-        binding = walk.types.get(name)
-    if type(binding) is str:
-        walk.names.append((walk.line(place), walk.source, "read", binding))
-        walk.type_names.append((walk.line(place), walk.source, "read", binding))
+    value = walk.values.get(name)
+    binding = value if value is not None else walk.types.get(name)
+    if isinstance(binding, str):
+        use = NameUse(walk.line(place), walk.source, "read", binding)
+        walk.names.append(use)
+        walk.type_names.append(use)
         if not walk.container:
             walk.exports[exported] = binding
 
@@ -183,8 +192,9 @@ def _export_default(walk: Walk, node: Node) -> None:
         return
     if value.type == "identifier":
         term = refer(walk, value, "read")
-        walk.type_names.append((walk.line(value), walk.source, "read", term))
-        walk.exports["default"] = term if type(term) is str else "default"
+        if isinstance(term, str):
+            walk.type_names.append(NameUse(walk.line(value), walk.source, "read", term))
+        walk.exports["default"] = term if isinstance(term, str) else "default"
         return
     documented = documented_term(walk)
     key = walk.add_symbol("default", value_kind(value), node)

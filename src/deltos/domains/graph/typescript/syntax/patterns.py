@@ -4,8 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from deltos.domains.graph.typescript.nodes import (
+    ItemAt,
+    MemberAccess,
+    OneOf,
+    Term,
+)
 from deltos.domains.graph.typescript.syntax.walk import MAX_DEPTH
-from deltos.domains.graph.typescript.terms import EITHER, ITEM, MEMBER, Term
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -65,7 +70,7 @@ def _or_default(walk: Walk, term: Term, default: Node) -> Term:
     value = walk.expression(default, term)
     if term is None or value is None:
         return value if term is None else term
-    return walk.reusable((EITHER, term, value))
+    return walk.reusable(OneOf((term, value)))
 
 
 def _object_part(walk: Walk, node: Node, term: Term, receive: Receive) -> None:
@@ -91,7 +96,7 @@ def _part(walk: Walk, key: Node, term: Term) -> Term:
     if kind == "string":
         name = name[1:-1]
     walk.use_member(key, "read", term, name)
-    return (MEMBER, term, name) if term is not None else None
+    return MemberAccess(term, name) if term is not None else None
 
 
 def _array_parts(walk: Walk, node: Node, term: Term, receive: Receive) -> None:
@@ -102,4 +107,4 @@ def _array_parts(walk: Walk, node: Node, term: Term, receive: Receive) -> None:
         elif child.is_named and child.type == "rest_pattern":
             bind_pattern(walk, child, term, receive)
         elif child.is_named:
-            bind_pattern(walk, child, (ITEM, term, position) if term is not None else None, receive)
+            bind_pattern(walk, child, ItemAt(term, position) if term is not None else None, receive)

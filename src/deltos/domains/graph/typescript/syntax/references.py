@@ -5,15 +5,20 @@ from __future__ import annotations
 from bisect import bisect_left
 from typing import TYPE_CHECKING
 
-from deltos.domains.graph.typescript.terms import MEMBER, Term
+from deltos.domains.graph.typescript.facts import MemberUse
+from deltos.domains.graph.typescript.nodes import (
+    MemberAccess,
+    Term,
+)
 
 if TYPE_CHECKING:
     from tree_sitter import Node
 
+    from deltos.domains.graph.model import EdgeKind
     from deltos.domains.graph.typescript.syntax.walk import Walk
 
 
-def refer(walk: Walk, node: Node, kind: str) -> Term:
+def refer(walk: Walk, node: Node, kind: EdgeKind) -> Term:
     """Walk an expression that is used as `kind` says; its term."""
     node_kind = node.type
     if node_kind == "identifier":
@@ -23,7 +28,7 @@ def refer(walk: Walk, node: Node, kind: str) -> Term:
     return walk.expression(node)
 
 
-def member(walk: Walk, node: Node, kind: str) -> Term:
+def member(walk: Walk, node: Node, kind: EdgeKind) -> Term:
     """Walk `object.name`; its term."""
     children = node.children
     owner = walk.expression(children[0])
@@ -32,11 +37,12 @@ def member(walk: Walk, node: Node, kind: str) -> Term:
     name = walk.text[start : place.end_byte]
     if not walk.is_ascii and not name.isascii():
         name = walk.name(place)
-    walk.members.append((bisect_left(walk.line_ends, start) + 1, walk.source, kind, owner, name))
+    walk.members.append(MemberUse(bisect_left(walk.line_ends, start) + 1, walk.source, kind, name))
+    walk.owners.append(owner)
     if owner is None:
         return None
-    term = (MEMBER, owner, name)
-    term = walk.shared.setdefault(term, term)
+    access = MemberAccess(owner, name)
+    term = walk.shared.setdefault(access, access)
     if walk.narrowed:
         return walk.narrowed.get(term, term)
     return term

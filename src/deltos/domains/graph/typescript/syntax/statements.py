@@ -4,12 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from deltos.domains.graph.typescript.nodes import (
+    EachItem,
+    HasValue,
+    MemberAccess,
+    Term,
+)
 from deltos.domains.graph.typescript.syntax.conditions import learn, test
 from deltos.domains.graph.typescript.syntax.declarations import DECLARATIONS
 from deltos.domains.graph.typescript.syntax.hoisting import HOISTED, hoist_block
 from deltos.domains.graph.typescript.syntax.modules import MODULES
 from deltos.domains.graph.typescript.syntax.patterns import bind_pattern
-from deltos.domains.graph.typescript.terms import EACH, HAS_VALUE, MEMBER, Term
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -121,7 +126,7 @@ def _for_in(walk: Walk, node: Node) -> None:
                 walk.statement(child)
         return
     source = walk.expression(children[operator + 1])
-    term = (EACH, source) if source is not None and children[operator].type == "of" else None
+    term = EachItem(source) if source is not None and children[operator].type == "of" else None
     walk.enter()
     target = children[operator - 1]
     if any(child.type in ("const", "let", "var", "using") for child in children[: operator - 1]):
@@ -163,8 +168,8 @@ def _case(walk: Walk, node: Node, subject: Term, *, fell_through: bool) -> bool:
     body = [child for child in node.children if child.is_named and child.type != "comment"]
     if node.type == "switch_case" and body:
         value = walk.expression(body.pop(0))
-        if not fell_through and type(subject) is tuple and subject[0] == MEMBER and value is not None:
-            learn(walk, [(subject[1], (HAS_VALUE, subject[2], value), True)])
+        if not fell_through and isinstance(subject, MemberAccess) and value is not None:
+            learn(walk, [(subject.owner, HasValue(subject.name, value), True)])
     for child in body:
         walk.statement(child)
     walk.narrowed = saved

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from deltos.domains.graph.typescript.nodes import (
+    ClassDeclaration,
+    Term,
+    ValueDeclaration,
+)
 from deltos.domains.graph.typescript.syntax.classes import class_declaration
 from deltos.domains.graph.typescript.syntax.functions import FUNCTION_KINDS, function_term
 from deltos.domains.graph.typescript.syntax.literals import named_object
-from deltos.domains.graph.typescript.terms import CLASS_DECLARATION, VALUE_DECLARATION, Term
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -31,20 +35,20 @@ def named_value(
     expected: Term = None,
     *,
     frame: ClassFrame | None = None,
-) -> tuple[Any, ...]:
+) -> ValueDeclaration | ClassDeclaration:
     """Walk a value on behalf of its symbol; the declaration it amounts to."""
     saved, walk.source = walk.source, key
     had_jsx, walk.routine.has_jsx = walk.routine.has_jsx, False
     kind = node.type
-    declaration: tuple[Any, ...]
+    declaration: ValueDeclaration | ClassDeclaration
     if kind in FUNCTION_KINDS:
-        declaration = (VALUE_DECLARATION, key, function_term(walk, node, expected, frame=frame))
+        declaration = ValueDeclaration(key, function_term(walk, node, expected, frame=frame))
     elif kind == "class":
         declaration = class_declaration(walk, node, binding, key)
     elif kind == "object":
-        declaration = (VALUE_DECLARATION, key, named_object(walk, node, expected, owner=key))
+        declaration = ValueDeclaration(key, named_object(walk, node, expected, owner=key))
     else:
-        declaration = (VALUE_DECLARATION, key, walk.expression(node, expected))
+        declaration = ValueDeclaration(key, walk.expression(node, expected))
     if walk.routine.has_jsx and _last_name(key)[:1].isupper():
         walk.mark_component(key)
     walk.routine.has_jsx |= had_jsx
@@ -56,6 +60,6 @@ def _last_name(key: str) -> str:
     return key.rpartition(".")[2]
 
 
-def value_term(declaration: tuple[Any, ...], binding: Binding) -> Term:
+def value_term(declaration: ValueDeclaration | ClassDeclaration, binding: Binding) -> Term:
     """The term of a named value: of a class, its name."""
-    return binding if declaration[0] == CLASS_DECLARATION else declaration[2]
+    return binding if isinstance(declaration, ClassDeclaration) else declaration.term

@@ -8,10 +8,11 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
+from deltos.domains.graph.typescript import nodes
+from deltos.domains.graph.typescript.facts import MemberUse, Merge, NameUse
 from deltos.domains.graph.typescript.syntax.globals import WELL_KNOWN
-from deltos.domains.graph.typescript.terms import MEANINGS, NARROW, TYPE_PARAMETER, Term
 from deltos.store.symbols import Symbol
 
 if TYPE_CHECKING:
@@ -19,7 +20,14 @@ if TYPE_CHECKING:
 
     from tree_sitter import Node
 
+    from deltos.domains.graph.model import EdgeKind
+    from deltos.domains.graph.typescript.facts import Augmentation, ImportSite, Link, Origin
+    from deltos.domains.graph.typescript.nodes import Term
+
 Binding: TypeAlias = "str | int"
+TypeBinding: TypeAlias = "str | int | nodes.TypeVariable"
+Bound = TypeVar("Bound")
+_Shadowed: TypeAlias = "list[tuple[str, Bound | None]]"  # names that a scope gave a meaning, and the one before
 ExpressionHandler: TypeAlias = "Callable[[Walk, Node, Term], Term]"
 StatementHandler: TypeAlias = "Callable[[Walk, Node], None]"
 TypeHandler: TypeAlias = "Callable[[Walk, Node], Term]"
@@ -28,7 +36,6 @@ MAX_DEPTH = 180  # levels of nesting that are understood; below them names are n
 _SIGNATURE_CHARACTERS = 200
 _DOC_CHARACTERS = 400
 _SIGNATURE_BYTES = 10 * _SIGNATURE_CHARACTERS  # read to make one, white space included
-_MAX_WEIGHT = 300  # parts of a term that may be repeated inside others
 _MAX_REOPENED = 200_000  # names that parts of namespaces take over from earlier parts, in one file
 _MAX_NARROWED = 300  # values that are known more closely at one place
 _ORDINAL = re.compile(r"#\d+(?=\.|$)")
@@ -80,8 +87,8 @@ class Walk:
         self._types = grammar.types
         self.depth = 0
         self.values: dict[str, Binding] = {}
-        self.types: dict[str, Any] = {}
-        self._undo: list[list[tuple[dict[str, Any], str, Any]]] = []
+        self.types: dict[str, TypeBinding] = {}
+        self._undo: list[tuple[_Shadowed[Binding], _Shadowed[TypeBinding]]] = []
         self.locals: list[Term] = []
         self.local_keys: dict[int, str] = {}
         self.local_uses = 0  # counts, so that declarations without any need no inlining
@@ -98,19 +105,20 @@ class Walk:
         self.symbols: list[Symbol] = []
         self._places: dict[str, int] = {}  # of symbols in `symbols`, by key
         self._counts: dict[str, int] = {}  # of symbols of one qualified name
-        self.names: list[tuple[int, str, str, Any]] = []  # line, source, kind, name or (symbol key,)
-        self.type_names: list[tuple[int, str, str, Any]] = []
-        self.members: list[tuple[int, str, str, Term, str]] = []
-        self.imports: dict[str, tuple[str, str]] = {}
-        self.exports: dict[str, Any] = {}
+        self.names: list[NameUse] = []
+        self.type_names: list[NameUse] = []
+        self.members: list[MemberUse] = []
+        self.owners: list[Term] = []  # of `members`, in the same order
+        self.imports: dict[str, Origin] = {}
+        self.exports: dict[str, str | Origin] = {}
         self.stars: list[str] = []
-        self.links: list[tuple[int, str, str, str, bool]] = []  # line, source, specifier, name, whether an alias of it
-        self.specifiers: list[tuple[int, str, str]] = []  # line, specifier, mode
-        self.declarations: dict[str, list[tuple[Any, ...]]] = {}
-        self.merges: list[tuple[int, str, str]] = []  # line, key, key of the first declaration
-        self.augmented: list[tuple[str, str, int, str]] = []  # specifier, name, line, key
-        self.expandos: dict[str, dict[str, tuple[str, str, Term]]] = {}
-        self.prototypes: dict[str, dict[str, tuple[str, str, Term]]] = {}
+        self.links: list[Link] = []
+        self.specifiers: list[ImportSite] = []
+        self.declarations: dict[str, list[nodes.Declaration]] = {}
+        self.merges: list[Merge] = []
+        self.augmented: list[Augmentation] = []
+        self.expandos: dict[str, dict[str, nodes.ClassMember]] = {}
+        self.prototypes: dict[str, dict[str, nodes.ClassMember]] = {}
         self.properties: list[tuple[str, Term, Node]] = []  # parameters that are also members of their class
         self.exported_value: Term = None
         self.is_chained_export = False  # `module.exports = exports = value`: several names for one value
@@ -192,32 +200,29 @@ class Walk:
 
     def enter(self) -> None:
         """Open a scope."""
-        self._undo.append([])
+        self._undo.append(([], []))
 
     def leave(self) -> None:
         """Close the innermost scope: names mean again what they meant before."""
-        for table, name, previous in reversed(self._undo.pop()):
-            if previous is None:
-                del table[name]
-            else:
-                table[name] = previous
+        values, types = self._undo.pop()
+        _restore(self.values, values)
+        _restore(self.types, types)
 
     def names_here(self) -> set[str]:
         """The names that were declared in the current function's own scope or by its parameters."""
-        return {entry[1] for scope in self._undo[-2:] for entry in scope}
-
-    def _bind(self, table: dict[str, Any], name: str, binding: Any) -> None:
-        if self._undo:
-            self._undo[-1].append((table, name, table.get(name)))
-        table[name] = binding
+        return {name for scope in self._undo[-2:] for shadowed in scope for name, _ in shadowed}
 
     def bind_value(self, name: str, binding: Binding) -> None:
         """Let a name stand for a value until the scope closes."""
-        self._bind(self.values, name, binding)
+        if self._undo:
+            self._undo[-1][0].append((name, self.values.get(name)))
+        self.values[name] = binding
 
-    def bind_type(self, name: str, binding: Any) -> None:
+    def bind_type(self, name: str, binding: TypeBinding) -> None:
         """Let a name stand for a type until the scope closes."""
-        self._bind(self.types, name, binding)
+        if self._undo:
+            self._undo[-1][1].append((name, self.types.get(name)))
+        self.types[name] = binding
 
     def declared_before(self, container: str) -> list[str]:
         """What earlier parts of a namespace declare; a file that opens namespaces thousands of times gets less."""
@@ -238,29 +243,29 @@ class Walk:
     def bind_local(self, name: str, term: Term = None) -> int:
         """Declare a local variable."""
         local = self.add_local(term)
-        self._bind(self.values, name, local)
+        self.bind_value(name, local)
         return local
 
     def bind_type_parameter(self, name: str, constraint: Term) -> None:
         """Declare a type parameter; every use of it repeats its constraint."""
-        self._bind(self.types, name, (TYPE_PARAMETER, name, constraint if is_light(constraint) else None))
+        self.bind_type(name, nodes.TypeVariable(name, constraint if nodes.is_light(constraint) else None))
 
     def reusable(self, term: Term) -> Term:
         """A term that others may hold several times: a large one becomes a local, which stands for it."""
-        if is_light(term):
+        if nodes.is_light(term):
             return term
         self.local_uses += 1
         return self.add_local(term)
 
-    def narrow(self, value: Term, guard: Term, *, held: bool) -> None:
+    def narrow(self, value: Term, guard: nodes.Guard, *, held: bool) -> None:
         """From here on, know about a value what a guard tells; the caller restores `narrowed`."""
-        term = (NARROW, self.narrowed.get(value, value), guard, held)
-        if len(self.narrowed) < _MAX_NARROWED and is_light(term):
+        term = nodes.Narrowed(self.narrowed.get(value, value), guard, held)
+        if len(self.narrowed) < _MAX_NARROWED and nodes.is_light(term):
             self.narrowed[value] = term
 
     # References
 
-    def use(self, node: Node, kind: str) -> Term:
+    def use(self, node: Node, kind: EdgeKind) -> Term:
         """Note a reference by plain name; its term."""
         start = node.start_byte
         name = self.text[start : node.end_byte]
@@ -268,42 +273,44 @@ class Walk:
             name = self.name(node)
         return self.use_name(name, start, kind)
 
-    def use_name(self, name: str, start: int, kind: str) -> Term:
+    def use_name(self, name: str, start: int, kind: EdgeKind) -> Term:
         """Note a reference to this name at this offset; its term."""
         binding = self.values.get(name)
-        if type(binding) is int:
+        if isinstance(binding, int):
             self.local_uses += 1
             if binding in self.local_keys:
-                self.names.append((self.line_at(start), self.source, kind, (self.local_keys[binding],)))
+                key = self.local_keys[binding]
+                self.names.append(NameUse(self.line_at(start), self.source, kind, key, is_symbol=True))
         elif binding is not None:
-            self.names.append((bisect_left(self.line_ends, start) + 1, self.source, kind, binding))
+            self.names.append(NameUse(bisect_left(self.line_ends, start) + 1, self.source, kind, binding))
         elif name in WELL_KNOWN:
             return name
         else:
-            self.names.append((self.line_at(start), self.source, kind, name))
+            self.names.append(NameUse(self.line_at(start), self.source, kind, name))
             binding = name
         if self.narrowed:
             return self.narrowed.get(binding, binding)
         return binding
 
-    def use_type(self, node: Node, kind: str = "type") -> Any:
+    def use_type(self, node: Node, kind: EdgeKind = "type") -> TypeBinding:
         """Note a reference to a type by plain name; what the name stands for."""
         name = self.name(node)
         binding = self.types.get(name)
-        if type(binding) is str:
-            self.type_names.append((self.line(node), self.source, kind, binding))
-        elif type(binding) is int:
-            if binding in self.local_keys:
-                self.type_names.append((self.line(node), self.source, kind, (self.local_keys[binding],)))
-        elif binding is None:
+        if binding is None:
             if name not in WELL_KNOWN:
-                self.type_names.append((self.line(node), self.source, kind, name))
+                self.type_names.append(NameUse(self.line(node), self.source, kind, name))
             return name
+        if isinstance(binding, str):
+            self.type_names.append(NameUse(self.line(node), self.source, kind, binding))
+        elif isinstance(binding, int) and binding in self.local_keys:
+            key = self.local_keys[binding]
+            self.type_names.append(NameUse(self.line(node), self.source, kind, key, is_symbol=True))
         return binding
 
-    def use_member(self, node: Node, kind: str, owner: Term, name: str) -> None:
+    def use_member(self, node: Node, kind: EdgeKind, owner: Term, name: str) -> None:
         """Note a reference to a member of a value."""
-        self.members.append((self.line(node), self.source, kind, owner, name))
+        self.members.append(MemberUse(self.line(node), self.source, kind, name))
+        self.owners.append(owner)
 
     # Definitions
 
@@ -368,7 +375,7 @@ class Walk:
             self._described = (start, _described(self.slice(start, node.end_byte)))
         return self._described[1]
 
-    def declare(self, name: str, declaration: tuple[Any, ...], node: Node | None = None) -> None:
+    def declare(self, name: str, declaration: nodes.Declaration, node: Node | None = None) -> None:
         """Add a declaration to the module's table; it merges with an earlier one of the same meaning."""
         parts = self.declarations.get(name)
         if parts is None:
@@ -376,26 +383,20 @@ class Walk:
             self.declared.append(name)
             self.declared_in.setdefault(name.rpartition(".")[0], []).append(name)
         if node is not None:
-            meaning = MEANINGS[declaration[0]]
-            first = next((part[1] for part in parts if MEANINGS[part[0]] & meaning), declaration[1])
-            if first != declaration[1]:
-                self.merges.append((self.line(node), declaration[1], first))
+            meaning = nodes.MEANINGS[type(declaration)]
+            first = next((part.key for part in parts if nodes.MEANINGS[type(part)] & meaning), declaration.key)
+            if first != declaration.key:
+                self.merges.append(Merge(self.line(node), declaration.key, first))
         parts.append(declaration)
         self.recent.append(name)
 
 
-def is_light(term: Term) -> bool:
-    """Whether a term is small enough to be held several times by others, which may be held several times again."""
-    if type(term) is not tuple:
-        return True
-    pending, weight = [term], 0
-    while pending:
-        parts = pending.pop()
-        weight += len(parts)
-        if weight > _MAX_WEIGHT:
-            return False
-        pending += [part for part in parts if type(part) is tuple]
-    return True
+def _restore(table: dict[str, Bound], shadowed: _Shadowed[Bound]) -> None:
+    for name, previous in reversed(shadowed):
+        if previous is None:
+            del table[name]
+        else:
+            table[name] = previous
 
 
 def _described(comment: str) -> str:

@@ -1,65 +1,45 @@
-"""Turns terms into types. What each operator means is left to the modules beside this one."""
+"""Turns terms into types, in a bounded number of steps. What each kind of term means is left to operators.py."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Never, cast
 
-from deltos.domains.graph.typescript.terms import (
-    CLASS_DECLARATION,
-    ENUM_DECLARATION,
-    FUNCTION,
-    INTERFACE_DECLARATION,
-    NAMESPACE_DECLARATION,
-    OVERLOADS,
-    VALUE_DECLARATION,
-    Term,
-    inferred_names,
-)
-from deltos.domains.graph.typescript.typing.calls import result_type
-from deltos.domains.graph.typescript.typing.inference import Inference
-from deltos.domains.graph.typescript.typing.members import bases, bindings, members
-from deltos.domains.graph.typescript.typing.type_terms import TYPE_OPERATORS, as_type, entity
+from deltos.domains.graph.typescript import nodes
+from deltos.domains.graph.typescript.project.program import Program
+from deltos.domains.graph.typescript.typing.members import members
+from deltos.domains.graph.typescript.typing.operators import OPERATORS
 from deltos.domains.graph.typescript.typing.types import (
-    Both,
     Declared,
     Environment,
-    Function,
-    Instance,
-    Namespace,
-    Opaque,
+    Overloaded,
     Property,
     Static,
     Type,
     either,
     is_plain,
 )
-from deltos.domains.graph.typescript.typing.value_terms import VALUE_OPERATORS, element_type, item_type
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
+    from deltos.domains.graph.model import ProjectFacts
+    from deltos.domains.graph.typescript.nodes import Term
     from deltos.domains.graph.typescript.project.module import Module
-    from deltos.domains.graph.typescript.project.program import Program
+    from deltos.domains.graph.typescript.project.program import Found
 
 _MAX_DEPTH = 60
 _MAX_STEPS = 4000
-_OPERATORS = {**TYPE_OPERATORS, **VALUE_OPERATORS}
-_WITH_MEMBERS = frozenset((CLASS_DECLARATION, ENUM_DECLARATION, NAMESPACE_DECLARATION))
 
 
 class Checker:
     """Types of terms, for all files of a program; one file at a time is resolved with its locals."""
 
-    def __init__(self, program: Program) -> None:
-        self.program = program
-        self.memo = program.memo
+    def __init__(self, project: ProjectFacts, library: Module) -> None:
+        self.program = Program(project, library, self._member_of_value)
+        self.memo = self.program.memo
         self._current: Module | None = None
         self._known: dict[int, Type | None] = {}
         self._depth = 0
         self._steps_left = _MAX_STEPS
-        self._inner: dict[int, tuple[Term, Declared]] = {}
-        program.members_of = self.members
-        program.evaluate = self.of
+        self._inner: dict[int, tuple[nodes.LocalType, Declared]] = {}
 
     def begin(self, module: Module | None) -> None:
         """From here on, resolve this file's own body."""
@@ -68,7 +48,7 @@ class Checker:
 
     def question(self, module: Module, term: Term) -> Type | None:
         """The type of a term of the body, given a bounded number of steps; past them it is unknown."""
-        if type(term) is tuple and id(term) in self._known:
+        if isinstance(term, nodes.Node) and id(term) in self._known:
             return self._known[id(term)]
         self._steps_left = _MAX_STEPS
         self.memo.spoiled = False
@@ -78,14 +58,13 @@ class Checker:
         """The type of a term of a module."""
         if term is None:
             return None
-        kind = type(term)
-        if kind is str:
+        if isinstance(term, str):
             return self._named(module, term)
         self._steps_left -= 1
         if self._depth > _MAX_DEPTH or self._steps_left < 0:
             self.memo.spoiled = True
             return None
-        if kind is int:
+        if isinstance(term, int):
             return self._local(module, term, environment)
         if environment is None and module is self._current and not self.memo.is_busy:
             key = id(term)
@@ -97,12 +76,12 @@ class Checker:
             return found
         return self._evaluate(module, term, environment)
 
-    def _evaluate(self, module: Module, term: Term, environment: Environment | None) -> Type | None:
-        operator = _OPERATORS.get(term[0])
+    def _evaluate(self, module: Module, term: nodes.Node, environment: Environment | None) -> Type | None:
+        operator = OPERATORS.get(type(term))
         if operator is None:
             return None
         self._depth += 1
-        found = operator(self, module, term, environment)
+        found = operator(self, module, cast("Never", term), environment)
         self._depth -= 1
         return found
 
@@ -119,27 +98,28 @@ class Checker:
         found = self.program.lookup(module, name)
         return self.value(found) if found is not None else None
 
-    def value(self, found: Declared | Namespace | Property) -> Type | None:
+    def value(self, found: Found) -> Type | None:
         """The type of what a name stands for, as a value."""
-        if type(found) is Declared:
+        if isinstance(found, Declared):
             return self.memo.ask(("value", found), lambda: self._declared_value(found))
-        if type(found) is Property:
-            return self.property_type(found)
-        return found  # type: ignore[return-value]
+        return self.property_type(found) if isinstance(found, Property) else found
 
     def _declared_value(self, declared: Declared) -> Type | None:
         self.memo.depend(declared.module.path)
-        if any(part[0] in _WITH_MEMBERS for part in declared.parts):
+        if any(
+            isinstance(part, nodes.ClassDeclaration | nodes.EnumDeclaration | nodes.NamespaceDeclaration)
+            for part in declared.parts
+        ):
             return Static(declared)
-        terms = [part[2] for part in declared.parts if part[0] == VALUE_DECLARATION]
-        functions = [term for term in terms if type(term) is tuple and term[0] == FUNCTION]
+        terms = [part.term for part in declared.parts if isinstance(part, nodes.ValueDeclaration)]
+        functions = [term for term in terms if isinstance(term, nodes.FunctionTerm)]
         if len(functions) > 1:
-            return Function(declared.module, (OVERLOADS, *functions))
+            return Overloaded(declared.module, nodes.Overloads(tuple(functions)))
         return either([self.of(declared.module, term) for term in terms])
 
-    def members(self, owner: Type | None, name: str) -> list[Property]:
-        """The members of this name that a type has: several where it is a union."""
-        return members(self, owner, name) if owner is not None else []
+    def _member_of_value(self, module: Module, value: Term, name: str) -> Property | None:
+        """The first member of this name that a value of a module has."""
+        return next(iter(members(self, self.of(module, value), name)), None)
 
     def property_type(self, found: Property) -> Type | None:
         """The type of a member."""
@@ -154,101 +134,15 @@ class Checker:
         return self._member_type(owner, name)
 
     def _member_type(self, owner: Type | None, name: str) -> Type | None:
-        found = self.members(owner, name)
+        found = members(self, owner, name)
         if not found:
             return None
         return self.property_type(found[0]) if len(found) == 1 else either([self.property_type(each) for each in found])
 
-    def inner_declared(self, module: Module, term: Term) -> Declared:
+    def inner_declared(self, module: Module, term: nodes.LocalType) -> Declared:
         """The declaration of a class or type that is declared inside a function."""
         known = self._inner.get(id(term))
         if known is None or known[0] is not term:
-            declaration = term[1]
-            known = self._inner[id(term)] = (term, Declared(module, declaration[1], (declaration,)))
+            declared = Declared(module, term.declaration.key, (term.declaration,))
+            known = self._inner[id(term)] = (term, declared)
         return known[1]
-
-    def entity(self, module: Module, name: Term) -> object:
-        """What a possibly dotted name in a type stands for."""
-        return entity(self, module, name)
-
-    def as_type(self, declared: Declared, arguments: tuple[Type | None, ...]) -> Type | None:
-        """What a declaration stands for as a type."""
-        return as_type(self, declared, arguments)
-
-    def item_type(self, value: Type | None) -> Type | None:
-        """What iterating over a value gives."""
-        return item_type(self, value)
-
-    def element_type(self, value: Type | None) -> Type | None:
-        """What a value gives at an index that is not known."""
-        return element_type(self, value, None)
-
-    def result_type(self, function: Type | None) -> Type | None:
-        """What a function type promises to return."""
-        return result_type(self, function)
-
-    def bases(self, instance: Instance) -> Iterator[Type]:
-        """The types that a class or interface directly extends or implements."""
-        return bases(self, instance)
-
-    def promise_of(self, value: Type | None) -> Type | None:
-        """The type of a promise of this."""
-        declared = self.program.library.declared("Promise")
-        return Instance(declared, (value,)) if declared is not None else None
-
-    def ancestors(self, instance: Type | None) -> Iterator[Instance]:
-        """A type and everything that it extends or implements, each once."""
-        seen: set[Declared] = set()
-        pending: list[Type | None] = [instance]
-        while pending:
-            current = pending.pop(0)
-            if type(current) is Both:
-                pending.extend(current.parts)
-            elif type(current) is Opaque:
-                pending.append(current.bound)
-            elif type(current) is Instance and current.declared not in seen:
-                seen.add(current.declared)
-                yield current
-                pending.extend(bases(self, current))
-
-    def as_instance_of(self, value: Type | None, declared: Declared) -> Instance | None:
-        """A value seen as an instance of one of the types that it extends or implements."""
-        return next((each for each in self.ancestors(value) if each.declared is declared), None)
-
-    def library_base(self, value: Instance) -> Instance | None:
-        """The type of the library that a class of the project extends."""
-        return next((each for each in self.ancestors(value) if each.declared.module.is_library), None)
-
-    def is_assignable(self, value: Type | None, wanted: Type | None) -> bool:
-        """Whether a value surely is of the wanted type, by name."""
-        if type(wanted) is Instance:
-            return self.as_instance_of(value, wanted.declared) is not None
-        return value == wanted
-
-    def index_type(self, owner: Type | None) -> Type | None:
-        """What the index signature of a type gives."""
-        for each in self.ancestors(owner):
-            for part in each.declared.parts:
-                if part[0] == INTERFACE_DECLARATION and part[6] is not None:
-                    return self.of(each.declared.module, part[6], bindings(self, each.declared, part, each.arguments))
-        return None
-
-    def conditional(self, module: Module, term: Term, environment: Environment | None) -> Type | None:
-        """The branch of a conditional type, where it can be told."""
-        _, checked, extended, yes, no = term
-        given = self.of(module, checked, environment)
-        if given is None:
-            return None
-        if type(given) is Opaque:
-            given = given.bound
-        names = frozenset(inferred_names(extended))
-        if names:
-            inference = Inference(self, module, names)
-            inference.take(extended, given)
-            if inference.found:
-                return self.of(module, yes, {**(environment or {}), **inference.found})
-            return self.of(module, no, environment)
-        wanted = self.of(module, extended, environment)
-        if wanted is None:
-            return None
-        return self.of(module, yes if self.is_assignable(given, wanted) else no, environment)

@@ -1,18 +1,11 @@
-"""Members of types: through base classes, interfaces, namespaces, unions and mapped types."""
+"""Declarations as types: what a name stands for, its type parameters, what it extends and which members it has."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from typing import TYPE_CHECKING, Never, TypeAlias, cast
 
-from deltos.domains.graph.typescript.terms import (
-    CLASS_DECLARATION,
-    ELEMENT,
-    ENUM_DECLARATION,
-    INTERFACE_DECLARATION,
-    NAMESPACE_DECLARATION,
-    TYPE_PARAMETER,
-    VALUE_DECLARATION,
-)
+from deltos.domains.graph.typescript import nodes
 from deltos.domains.graph.typescript.typing.types import (
     Both,
     Declared,
@@ -25,6 +18,7 @@ from deltos.domains.graph.typescript.typing.types import (
     Member,
     Namespace,
     Opaque,
+    Overloaded,
     Property,
     Static,
     Structure,
@@ -37,32 +31,112 @@ from deltos.domains.graph.typescript.typing.types import (
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from deltos.domains.graph.typescript.nodes import Term
+    from deltos.domains.graph.typescript.project.module import Module
     from deltos.domains.graph.typescript.typing.checker import Checker
 
 _MAX_BASES = 24
 
+Generic: TypeAlias = (
+    "nodes.ClassDeclaration | nodes.InterfaceDeclaration | nodes.AliasDeclaration"  # has type parameters
+)
+Entity: TypeAlias = "Declared | Namespace | Property | Member"
 
-def members(checker: Checker, owner: Type, name: str) -> list[Property]:
-    """The members of this name that a type has."""
+
+def members(checker: Checker, owner: Type | None, name: str) -> list[Property]:
+    """The members of this name that a type has: several where it is a union."""
     finder = _FINDERS.get(type(owner))
-    return finder(checker, owner, name) if finder is not None else []
+    return finder(checker, cast("Never", owner), name) if finder is not None else []
 
 
-def bindings(
-    checker: Checker, declared: Declared, part: tuple[Any, ...], arguments: tuple[Type | None, ...]
-) -> Environment:
+def bindings(checker: Checker, declared: Declared, part: Generic, arguments: tuple[Type | None, ...]) -> Environment:
     """What the type parameters of a declaration stand for, given its arguments."""
     environment: Environment = {}
-    for position, (name, constraint, default) in enumerate(part[2]):
+    for position, parameter in enumerate(part.type_parameters):
         if position < len(arguments):
-            environment[name] = arguments[position]
-        elif default is not None:
-            environment[name] = checker.of(declared.module, default, environment)
+            bound = arguments[position]
+        elif parameter.default is not None:
+            bound = checker.of(declared.module, parameter.default, environment)
+        elif parameter.constraint:
+            bound = Opaque(parameter.name, checker.of(declared.module, parameter.constraint, environment))
         else:
-            environment[name] = (
-                Opaque(name, checker.of(declared.module, constraint, environment)) if constraint else None
-            )
+            bound = None
+        environment[parameter.name] = bound
     return environment
+
+
+def entity(checker: Checker, module: Module, name: Term) -> Entity | None:
+    """What a possibly dotted name in a type stands for."""
+    if isinstance(name, str):
+        return checker.program.lookup(module, name)
+    if isinstance(name, int):
+        return local_declared(checker, module, name)
+    if isinstance(name, nodes.ImportedModule):
+        target = checker.program.import_module(module, name.specifier)
+        return Namespace(target) if target is not None else None
+    if isinstance(name, nodes.MemberAccess):
+        return _part_of(checker, entity(checker, module, name.owner), name.name)
+    return None
+
+
+def _part_of(checker: Checker, owner: Entity | None, name: str) -> Entity | None:
+    if type(owner) is Namespace:
+        return checker.program.exported(owner.module, name)
+    if type(owner) is Declared:
+        inner = owner.module.declared(f"{owner.name}.{name}")
+        if inner is not None:
+            return inner
+        if any(isinstance(part, nodes.EnumDeclaration) for part in owner.parts):
+            return Member(owner, name)
+        value = checker.value(owner)
+        if type(value) is Namespace:
+            return checker.program.exported(value.module, name)
+    if type(owner) is Property:
+        value = checker.property_type(owner)
+        if type(value) is Namespace:
+            return checker.program.exported(value.module, name)
+    return None
+
+
+def local_declared(checker: Checker, module: Module, local: int) -> Declared | None:
+    """A class, interface or alias declared inside a function."""
+    if ~local >= len(module.locals):
+        return None
+    term = module.locals[~local]
+    return checker.inner_declared(module, term) if isinstance(term, nodes.LocalType) else None
+
+
+def this_declared(checker: Checker, module: Module, binding: Term) -> Declared | None:
+    """The class that `this` belongs to."""
+    if isinstance(binding, str):
+        return module.declared(binding)
+    if isinstance(binding, int):
+        return local_declared(checker, module, binding)
+    return checker.inner_declared(module, binding) if isinstance(binding, nodes.LocalType) else None
+
+
+def as_type(checker: Checker, declared: Declared, arguments: tuple[Type | None, ...]) -> Type | None:
+    """What a declaration stands for as a type."""
+    checker.memo.depend(declared.module.path)
+    for part in declared.parts:
+        if isinstance(part, nodes.EnumDeclaration):
+            return Instance(declared, arguments)
+        if isinstance(part, nodes.ClassDeclaration | nodes.InterfaceDeclaration):
+            return Instance(declared, _filled(checker, declared, part, arguments))
+        if isinstance(part, nodes.AliasDeclaration):
+            if not part.type_parameters:
+                return checker.memo.ask(("type", declared), partial(checker.of, declared.module, part.term))
+            return checker.of(declared.module, part.term, bindings(checker, declared, part, arguments))
+    return constructed(checker.value(declared), arguments)
+
+
+def _filled(
+    checker: Checker, declared: Declared, part: Generic, arguments: tuple[Type | None, ...]
+) -> tuple[Type | None, ...]:
+    """The arguments, completed by the defaults of the type parameters."""
+    if len(arguments) >= len(part.type_parameters):
+        return arguments
+    return tuple(bindings(checker, declared, part, arguments).values())
 
 
 def bases(checker: Checker, instance: Instance) -> Iterator[Type]:
@@ -70,24 +144,73 @@ def bases(checker: Checker, instance: Instance) -> Iterator[Type]:
     module = instance.declared.module
     checker.memo.depend(module.path)
     for part in instance.declared.parts:
-        if part[0] == CLASS_DECLARATION:
+        if isinstance(part, nodes.ClassDeclaration):
             environment = bindings(checker, instance.declared, part, instance.arguments)
-            arguments = tuple([checker.of(module, term, environment) for term in part[4]])
-            base = constructed(checker.of(module, part[3], environment), arguments)
-            if base is None and isinstance(named := checker.entity(module, part[3]), Declared):
-                base = checker.as_type(named, arguments)  # a class that is an interface and a constructor apart
+            arguments = tuple([checker.of(module, term, environment) for term in part.base_arguments])
+            base = constructed(checker.of(module, part.base, environment), arguments)
+            if base is None and isinstance(named := entity(checker, module, part.base), Declared):
+                base = as_type(checker, named, arguments)  # a class that is an interface and a constructor apart
             if base is not None:
                 yield base
-            for term in part[5]:
+            for term in part.implemented:
                 found = checker.of(module, term, environment)
                 if found is not None:
                     yield found
-        elif part[0] == INTERFACE_DECLARATION:
+        elif isinstance(part, nodes.InterfaceDeclaration):
             environment = bindings(checker, instance.declared, part, instance.arguments)
-            for term in part[3]:
+            for term in part.bases:
                 found = checker.of(module, term, environment)
                 if found is not None:
                     yield found
+
+
+def promise_of(checker: Checker, value: Type | None) -> Type | None:
+    """The type of a promise of this."""
+    declared = checker.program.library.declared("Promise")
+    return Instance(declared, (value,)) if declared is not None else None
+
+
+def ancestors(checker: Checker, instance: Type | None) -> Iterator[Instance]:
+    """A type and everything that it extends or implements, each once."""
+    seen: set[Declared] = set()
+    pending: list[Type | None] = [instance]
+    while pending:
+        current = pending.pop(0)
+        if type(current) is Both:
+            pending.extend(current.parts)
+        elif type(current) is Opaque:
+            pending.append(current.bound)
+        elif type(current) is Instance and current.declared not in seen:
+            seen.add(current.declared)
+            yield current
+            pending.extend(bases(checker, current))
+
+
+def as_instance_of(checker: Checker, value: Type | None, declared: Declared) -> Instance | None:
+    """A value seen as an instance of one of the types that it extends or implements."""
+    return next((each for each in ancestors(checker, value) if each.declared is declared), None)
+
+
+def library_base(checker: Checker, value: Instance) -> Instance | None:
+    """The type of the library that a class of the project extends."""
+    return next((each for each in ancestors(checker, value) if each.declared.module.is_library), None)
+
+
+def is_assignable(checker: Checker, value: Type | None, wanted: Type | None) -> bool:
+    """Whether a value surely is of the wanted type, by name."""
+    if type(wanted) is Instance:
+        return as_instance_of(checker, value, wanted.declared) is not None
+    return value == wanted
+
+
+def index_type(checker: Checker, owner: Type | None) -> Type | None:
+    """What the index signature of a type gives."""
+    for each in ancestors(checker, owner):
+        for part in each.declared.parts:
+            if isinstance(part, nodes.InterfaceDeclaration) and part.index is not None:
+                environment = bindings(checker, each.declared, part, each.arguments)
+                return checker.of(each.declared.module, part.index, environment)
+    return None
 
 
 def constructed(base: Type | None, arguments: tuple[Type | None, ...] = ()) -> Type | None:
@@ -126,12 +249,13 @@ def _own_members(checker: Checker, owner: Instance, name: str, this: Instance) -
     checker.memo.depend(declared.module.path)
     found: list[Property] = []
     for part in declared.parts:
-        table = part[6] if part[0] == CLASS_DECLARATION else part[4] if part[0] == INTERFACE_DECLARATION else None
-        member = table.get(name) if table is not None else None
+        if not isinstance(part, nodes.ClassDeclaration | nodes.InterfaceDeclaration):
+            continue
+        member = part.members.get(name)
         if member is not None:
             environment = bindings(checker, declared, part, owner.arguments)
             environment["this"] = this
-            found.append(Property(declared.module, member[0], member[2], environment))
+            found.append(Property(declared.module, member.key, member.term, environment))
     return found
 
 
@@ -140,12 +264,12 @@ def _of_static(checker: Checker, owner: Static, name: str) -> list[Property]:
     module = declared.module
     checker.memo.depend(module.path)
     for part in declared.parts:
-        if part[0] == CLASS_DECLARATION and name in part[7]:
-            member = part[7][name]
-            return [Property(module, member[0], member[2], {"this": owner})]
-        if part[0] == ENUM_DECLARATION and name in part[2]:
-            return [Property(module, part[2][name], None, None, Member(declared, name))]
-        if part[0] == NAMESPACE_DECLARATION:
+        if isinstance(part, nodes.ClassDeclaration) and name in part.statics:
+            member = part.statics[name]
+            return [Property(module, member.key, member.term, {"this": owner})]
+        if isinstance(part, nodes.EnumDeclaration) and name in part.members:
+            return [Property(module, part.members[name], None, None, Member(declared, name))]
+        if isinstance(part, nodes.NamespaceDeclaration):
             inner = module.declared(f"{declared.name}.{name}")
             if inner is not None:
                 return [declared_property(checker, inner)]
@@ -154,23 +278,23 @@ def _of_static(checker: Checker, owner: Static, name: str) -> list[Property]:
 
 def declared_property(checker: Checker, declared: Declared) -> Property:
     """A declaration seen as a member of its namespace or module."""
-    key = declared.parts[0][1]
+    key = declared.parts[0].key
     return Property(declared.module, key, None, None, checker.value(declared))
 
 
 def _inherited_static(checker: Checker, owner: Static, name: str) -> list[Property]:
     module = owner.declared.module
     for part in owner.declared.parts:
-        if part[0] == CLASS_DECLARATION:
-            if name == "constructor" and name in part[6]:
-                return [Property(module, part[6][name][0], part[6][name][2])]
-            base = checker.of(module, part[3])
+        if isinstance(part, nodes.ClassDeclaration):
+            if name == "constructor" and name in part.members:
+                return [Property(module, part.members[name].key, part.members[name].term)]
+            base = checker.of(module, part.base)
             if base is not None and base != owner:
                 found = members(checker, base, name)
                 if found:
                     return found
-        elif part[0] == VALUE_DECLARATION:
-            value = checker.of(module, part[2])
+        elif isinstance(part, nodes.ValueDeclaration):
+            value = checker.of(module, part.term)
             if value is not None and type(value) is not Static:
                 found = members(checker, value, name)
                 if found:
@@ -181,14 +305,15 @@ def _inherited_static(checker: Checker, owner: Static, name: str) -> list[Proper
 
 
 def _of_structure(checker: Checker, owner: Structure, name: str) -> list[Property]:
-    _, entries, spreads, _, _ = owner.term
     found = [
-        Property(owner.module, key or "", term, owner.environment) for entry, term, key, _ in entries if entry == name
+        Property(owner.module, member.key or "", member.term, owner.environment)
+        for member in owner.term.members
+        if member.name == name
     ]
     if found:
         return found[:1] if len(found) == 1 or found[0].key else found[-1:]
-    for spread in reversed(spreads):
-        inherited = checker.members(checker.of(owner.module, spread, owner.environment), name)
+    for spread in reversed(owner.term.spreads):
+        inherited = members(checker, checker.of(owner.module, spread, owner.environment), name)
         if inherited:
             return inherited
     return []
@@ -217,11 +342,10 @@ def _of_both(checker: Checker, owner: Both, name: str) -> list[Property]:
 
 
 def _of_mapped(checker: Checker, owner: Mapped, name: str) -> list[Property]:
-    _, parameter, _, value = owner.term
-    environment: Environment = {**(owner.environment or {}), parameter: Text(name)}
-    known = checker.of(owner.module, value, environment)
+    environment: Environment = {**(owner.environment or {}), owner.term.parameter: Text(name)}
+    known = checker.of(owner.module, owner.term.value, environment)
     source = _mapped_source(checker, owner)
-    origin = checker.members(source, name)
+    origin = members(checker, source, name)
     if origin:
         return [Property(each.module, each.key, each.term, each.environment, known or each.known) for each in origin]
     return [Property(owner.module, "", None, None, known)] if known is not None else []
@@ -229,21 +353,21 @@ def _of_mapped(checker: Checker, owner: Mapped, name: str) -> list[Property]:
 
 def _mapped_source(checker: Checker, owner: Mapped) -> Type | None:
     """The type whose members a mapped type goes over."""
-    _, parameter, constraint, value = owner.term
-    keys = checker.of(owner.module, constraint, owner.environment)
+    value = owner.term.value
+    keys = checker.of(owner.module, owner.term.constraint, owner.environment)
     if type(keys) is Keys:
         return keys.of
+    index = value.index if isinstance(value, nodes.ElementAccess) else None
     if (
-        type(value) is tuple
-        and value[0] == ELEMENT
-        and type(value[2]) is tuple
-        and value[2][:2] == (TYPE_PARAMETER, parameter)
+        isinstance(value, nodes.ElementAccess)
+        and isinstance(index, nodes.TypeVariable)
+        and index.name == owner.term.parameter
     ):
-        return checker.of(owner.module, value[1], owner.environment)
+        return checker.of(owner.module, value.owner, owner.environment)
     return None
 
 
-def _of_function(checker: Checker, _owner: Function, name: str) -> list[Property]:
+def _of_function(checker: Checker, _owner: Function | Overloaded, name: str) -> list[Property]:
     return _of_library(checker, "Function", (), name)
 
 
@@ -261,7 +385,7 @@ def _of_text(checker: Checker, _owner: Text, name: str) -> list[Property]:
 
 
 def _of_opaque(checker: Checker, owner: Opaque, name: str) -> list[Property]:
-    return checker.members(owner.bound, name)
+    return members(checker, owner.bound, name)
 
 
 def array_of(checker: Checker, element: Type | None) -> Type | None:
@@ -270,7 +394,8 @@ def array_of(checker: Checker, element: Type | None) -> Type | None:
     return Instance(declared, (element,)) if declared is not None else None
 
 
-_FINDERS: dict[type, Callable[[Checker, Any, str], list[Property]]] = {
+# A finder takes the type that it is listed under.
+_FINDERS: dict[type, Callable[[Checker, Never, str], list[Property]]] = {
     Instance: _of_instance,
     Static: _of_static,
     Structure: _of_structure,
@@ -279,6 +404,7 @@ _FINDERS: dict[type, Callable[[Checker, Any, str], list[Property]]] = {
     Both: _of_both,
     Mapped: _of_mapped,
     Function: _of_function,
+    Overloaded: _of_function,
     Tuple: _of_tuple,
     Text: _of_text,
     Opaque: _of_opaque,

@@ -7,7 +7,7 @@ asked first.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar, cast
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterable
@@ -17,7 +17,6 @@ Answer = TypeVar("Answer")
 _MAX_ITERATIONS = 4
 _MAX_DEPTH = 45
 _NEVER = 1_000_000
-_UNKNOWN: Any = None
 
 
 @dataclass(slots=True)
@@ -25,7 +24,7 @@ class _Open:
     """A question that is being answered."""
 
     depth: int
-    provisional: Any = _UNKNOWN
+    provisional: object = None
     was_asked: bool = False
     dependencies: set[str] = field(default_factory=set)
 
@@ -34,7 +33,7 @@ class Memo:
     """Questions answered so far."""
 
     def __init__(self) -> None:
-        self._answers: dict[Hashable, tuple[Any, set[str]]] = {}
+        self._answers: dict[Hashable, tuple[object, set[str]]] = {}
         self._open: dict[Hashable, _Open] = {}
         self._tentative: list[Hashable] = []
         self._lowest = _NEVER  # depth of the outermost open question that the current one leads back to
@@ -55,19 +54,19 @@ class Memo:
         self.dependencies.update(paths)
 
     def ask(self, question: Hashable, compute: Callable[[], Answer]) -> Answer:
-        """The answer to a question, computed at most a few times."""
+        """The answer to a question, computed at most a few times; None while it leads back to itself."""
         known = self._answers.get(question)
         if known is not None:
             self.dependencies |= known[1]
-            return known[0]  # type: ignore[no-any-return]
+            return cast("Answer", known[0])
         running = self._open.get(question)
         if running is not None:
             running.was_asked = True
             self._lowest = min(self._lowest, running.depth)
-            return running.provisional  # type: ignore[no-any-return]
+            return cast("Answer", running.provisional)
         if len(self._open) >= _MAX_DEPTH:
             self.spoiled = True
-            return _UNKNOWN  # type: ignore[no-any-return]
+            return cast("Answer", None)
         return self._answer(question, compute)
 
     def _answer(self, question: Hashable, compute: Callable[[], Answer]) -> Answer:
@@ -97,7 +96,7 @@ class Memo:
             self._answers.pop(question, None)
         del self._tentative[first:]
 
-    def _settle(self, question: Hashable, answer: Any, state: _Open, first: int) -> None:
+    def _settle(self, question: Hashable, answer: object, state: _Open, first: int) -> None:
         """Keep an answer: for good, or until the outer question it rests on changes its own."""
         if self.spoiled:
             return

@@ -4,17 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from deltos.domains.graph.typescript.terms import (
-    GUARD_CALL,
-    HAS_MEMBER,
-    HAS_VALUE,
-    INSTANCE_OF,
-    IS_TYPE,
-    PREDICATE,
-    Term,
-)
+from deltos.domains.graph.typescript import nodes
 from deltos.domains.graph.typescript.typing.calls import signatures
-from deltos.domains.graph.typescript.typing.members import constructed
+from deltos.domains.graph.typescript.typing.members import constructed, is_assignable, members
 from deltos.domains.graph.typescript.typing.types import (
     Either,
     Environment,
@@ -22,6 +14,7 @@ from deltos.domains.graph.typescript.typing.types import (
     Instance,
     Member,
     Opaque,
+    Overloaded,
     Text,
     Type,
     either,
@@ -34,27 +27,24 @@ if TYPE_CHECKING:
     from deltos.domains.graph.typescript.typing.checker import Checker
 
 
-def narrow(checker: Checker, module: Module, term: Term, environment: Environment | None) -> Type | None:
+def narrow(checker: Checker, module: Module, term: nodes.Narrowed, environment: Environment | None) -> Type | None:
     """The type of a value about which a guard has told something."""
-    _, value, guard, held = term
-    known = checker.of(module, value, environment)
-    kind = guard[0]
-    if kind == INSTANCE_OF:
-        wanted = constructed(checker.of(module, guard[1], environment))
+    guard, held = term.guard, term.held
+    known = checker.of(module, term.value, environment)
+    if isinstance(guard, nodes.InstanceOf):
+        wanted = constructed(checker.of(module, guard.class_value, environment))
         return _to_type(checker, known, wanted, held=held)
-    if kind == GUARD_CALL:
+    if isinstance(guard, nodes.GuardCall):
         wanted = _guarded_type(checker, module, guard, environment)
         return _to_type(checker, known, wanted, held=held) if wanted is not None else known
-    if type(known) is not Either:
+    if not isinstance(known, Either):
         return known
-    if kind == HAS_MEMBER:
-        return _filter(known, lambda option: bool(checker.members(option, guard[1])) == held)
-    if kind == HAS_VALUE:
-        expected = checker.of(module, guard[2], environment)
-        return _filter(known, lambda option: _may_have(checker, option, guard[1], expected, held=held))
-    if kind == IS_TYPE:
-        return _filter(known, lambda option: _is_primitive(option, guard[1]) in (held, None))
-    return known
+    if isinstance(guard, nodes.HasMember):
+        return _filter(known, lambda option: bool(members(checker, option, guard.name or "")) == held)
+    if isinstance(guard, nodes.HasValue):
+        expected = checker.of(module, guard.expected, environment)
+        return _filter(known, lambda option: _may_have(checker, option, guard.name, expected, held=held))
+    return _filter(known, lambda option: _is_primitive(option, guard.name) in (held, None))
 
 
 def _filter(known: Either, keep: Callable[[Type], bool]) -> Type | None:
@@ -68,35 +58,37 @@ def _to_type(checker: Checker, known: Type | None, wanted: Type | None, *, held:
         return known
     options = known.options if type(known) is Either else (known,) if known is not None else ()
     wanted_options = wanted.options if type(wanted) is Either else (wanted,)
-    matching = [option for option in options if any(checker.is_assignable(option, each) for each in wanted_options)]
+    matching = [option for option in options if any(is_assignable(checker, option, each) for each in wanted_options)]
     if not held:
         rest = [option for option in options if option not in matching]
         return either(list(rest)) if rest else known
     return either(list(matching)) if matching else wanted
 
 
-def _guarded_type(checker: Checker, module: Module, guard: Term, environment: Environment | None) -> Type | None:
+def _guarded_type(
+    checker: Checker, module: Module, guard: nodes.GuardCall, environment: Environment | None
+) -> Type | None:
     """What a user-defined type guard says about one of its arguments."""
-    callee = checker.of(module, guard[1], environment)
+    callee = checker.of(module, guard.callee, environment)
     for option in signatures(checker, callee):
-        result = option.term[3]
-        if type(result) is tuple and result[0] == PREDICATE and result[1] == _guarded_name(option, guard[2]):
-            return checker.of(option.module, result[2], option.environment)
+        result = option.term.result
+        if isinstance(result, nodes.TypePredicate) and result.parameter == _guarded_name(option, guard.position):
+            return checker.of(option.module, result.asserted, option.environment)
     return None
 
 
 def _guarded_name(function: Function, position: int | None) -> str | None:
     if position is None:
         return "this"
-    parameters = function.term[2]
-    return parameters[position][0] if position < len(parameters) else None
+    parameters = function.term.parameters
+    return parameters[position].name if position < len(parameters) else None
 
 
 def _may_have(checker: Checker, option: Type, name: str, expected: Type | None, *, held: bool) -> bool:
     """Whether a member of a type may (or, if not held, must not always) have a literal value."""
     found = checker.member_type(option, name)
     if found is None or expected is None:
-        return not (found is None and held and not checker.members(option, name)) or expected is None
+        return not (found is None and held and not members(checker, option, name)) or expected is None
     values = found.options if type(found) is Either else (found,)
     comparable = [value for value in values if isinstance(value, Text | Member)]
     if len(comparable) != len(values) or any(type(value) is Text and value.value is None for value in comparable):
@@ -110,7 +102,7 @@ def _is_primitive(option: Type, name: str | None) -> bool | None:
         return None
     if type(option) is Text:
         return name == "string"
-    if type(option) is Function:
+    if isinstance(option, Function | Overloaded):
         return name == "function"
     if type(option) is Instance and name == "object":
         return True

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from deltos.domains.graph.typescript import nodes
+    from deltos.domains.graph.typescript.nodes import Term
     from deltos.domains.graph.typescript.project.module import Module
-    from deltos.domains.graph.typescript.terms import Term
 
 Environment: TypeAlias = "dict[str, Type | None]"
 
@@ -20,7 +21,7 @@ class Declared:
 
     module: Module
     name: str
-    parts: tuple[tuple[Any, ...], ...]
+    parts: tuple[nodes.Declaration, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,17 +58,30 @@ class _Written:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Function(_Written):
-    """Something callable: a function term, or several that are overloaded."""
+    """Something callable, by one signature."""
+
+    term: nodes.FunctionTerm
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Overloaded(_Written):
+    """Something callable, by several signatures."""
+
+    term: nodes.Overloads
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Structure(_Written):
     """An object, by its literal or its type literal."""
 
+    term: nodes.ObjectTerm
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Mapped(_Written):
     """A mapped type: members are those of another type."""
+
+    term: nodes.MappedType
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +143,7 @@ class Opaque:
 
 
 Named: TypeAlias = "Instance | Static | Namespace | Member"
-Type: TypeAlias = "Named | Function | Structure | Mapped | Either | Both | Tuple | Text | Keys | Opaque"
+Type: TypeAlias = "Named | Function | Overloaded | Structure | Mapped | Either | Both | Tuple | Text | Keys | Opaque"
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,7 +172,6 @@ def either(options: Sequence[Type | None]) -> Type | None:
 
 def is_plain(value: Type | None) -> bool:
     """Whether a type is told by name alone, so that answers about it can be shared."""
-    kind = type(value)
-    if kind is Instance:
-        return all(argument is None or is_plain(argument) for argument in value.arguments)  # type: ignore[union-attr]
-    return kind in (Static, Namespace, Text)
+    if isinstance(value, Instance):
+        return all(argument is None or is_plain(argument) for argument in value.arguments)
+    return isinstance(value, Static | Namespace | Text)

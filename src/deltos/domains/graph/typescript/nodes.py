@@ -1,0 +1,492 @@
+"""The nodes in which a file's facts describe values, types and declarations; the modules under typing/ evaluate them.
+
+A term is None (unknown), a string (a name of the module or a global), a negative integer (a local of the file's body)
+or a `Node`. Nodes hold no line numbers: whether a file's interface changed does not depend on where its lines are.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, TypeAlias, Union
+
+from msgspec import Struct
+from msgspec.structs import astuple
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+# Imported names with a meaning of their own
+ANY_NAME = "="  # whatever a CommonJS module exports
+NAMESPACE = "*"  # the module as a whole
+
+# Function flags
+IS_ASYNC = 1
+IS_GENERATOR = 2
+
+# Parameter flags
+IS_OPTIONAL = 1
+IS_REST = 2
+
+# What a declaration can be used as: a name may be a type and a value at once
+AS_VALUE = 1
+AS_TYPE = 2
+
+_MAX_WEIGHT = 300  # parts of a term that may be repeated inside others
+
+METHOD, FIELD, ACCESSOR = "m", "f", "a"  # kinds of class members
+
+
+class Record(Struct, frozen=True, array_like=True, gc=False):
+    """Anything that facts are made of. Each class has a tag of its own, by which it is stored."""
+
+
+class Operation(Record, frozen=True):
+    """A record that says what is done or declared, not just with what."""
+
+
+class Node(Operation, frozen=True):
+    """A term that says how a value or a type comes about."""
+
+
+class Several(Node, frozen=True):
+    """A term made of any number of others."""
+
+    terms: tuple[Term, ...]
+
+
+# Parts of terms and declarations
+
+
+class TypeParameter(Record, frozen=True, tag="<>"):
+    """A type parameter where it is declared."""
+
+    name: str
+    constraint: Term
+    default: Term
+
+
+class Parameter(Record, frozen=True, tag="p"):
+    """A parameter of a function; its name is empty where a pattern takes its place."""
+
+    name: str
+    term: Term
+    flags: int
+
+    @property
+    def is_rest(self) -> bool:
+        """Whether it takes all arguments that are left."""
+        return bool(self.flags & IS_REST)
+
+
+class ObjectMember(Record, frozen=True, tag=":"):
+    """A member of an object literal or an object type; its symbol's key, where it has one."""
+
+    name: str
+    term: Term
+    key: str | None
+    is_optional: bool
+
+
+class ClassMember(Record, frozen=True, tag="m"):
+    """A member of a class or interface: its symbol's key, its kind and the term of its type."""
+
+    key: str
+    kind: str
+    term: Term
+
+
+# Values
+
+
+class MemberAccess(Node, frozen=True, tag="."):
+    """`owner.name`."""
+
+    owner: Term
+    name: str
+
+
+class Call(Node, frozen=True, tag="()"):
+    """`callee(arguments)`."""
+
+    callee: Term
+    arguments: tuple[Term, ...]
+    type_arguments: tuple[Term, ...]
+
+
+class New(Node, frozen=True, tag="new"):
+    """`new callee(arguments)`."""
+
+    callee: Term
+    arguments: tuple[Term, ...]
+    type_arguments: tuple[Term, ...]
+
+
+class ElementAccess(Node, frozen=True, tag="[]"):
+    """`owner[index]`, as a value or as a type."""
+
+    owner: Term
+    index: Term
+
+
+class KeyedAccess(Node, frozen=True, tag="[.]"):
+    """`owner[index]` where the index is a constant or a well-known symbol, the key of the member `name`."""
+
+    owner: Term
+    index: Term
+    name: str
+
+
+class Await(Node, frozen=True, tag="await"):
+    """`await value`."""
+
+    value: Term
+
+
+class OneOf(Several, frozen=True, tag="|"):
+    """Alternatives: a union type, `a ?? b`, `a ? b : c`."""
+
+
+class ArrayLiteral(Several, frozen=True, tag="list"):
+    """The first elements of an array literal."""
+
+
+class Spread(Node, frozen=True, tag="..."):
+    """`...value` inside an array, an object or arguments."""
+
+    value: Term
+
+
+class ObjectTerm(Node, frozen=True, tag="{}"):
+    """An object literal or an object type; `index` is what its index signature gives."""
+
+    members: tuple[ObjectMember, ...] = ()
+    spreads: tuple[Term, ...] = ()
+    calls: tuple[Term, ...] = ()
+    index: Term = None
+
+
+class FunctionTerm(Node, frozen=True, tag="=>"):
+    """A function or a signature; `returned` are the values it returns where no result type is stated."""
+
+    type_parameters: tuple[TypeParameter, ...] = ()
+    parameters: tuple[Parameter, ...] = ()
+    result: Term = None
+    returned: tuple[Term, ...] = ()
+    flags: int = 0
+
+
+class Overloads(Several, frozen=True, tag="over"):
+    """The signatures of an overloaded function."""
+
+
+class LocalType(Node, frozen=True, tag="class"):
+    """A class, interface, alias or enum that is declared inside a function or an expression."""
+
+    declaration: Declaration
+
+
+class ThisInstance(Node, frozen=True, tag="this"):
+    """`this` in a method; the binding is the name or the local of its class or object."""
+
+    binding: Term
+
+
+class ThisClass(Node, frozen=True, tag="typeof this"):
+    """`this` in a static method."""
+
+    binding: Term
+
+
+class Super(Node, frozen=True, tag="super"):
+    """`super` in a method of a class."""
+
+    binding: Term
+    is_static: bool
+
+
+class StringTerm(Node, frozen=True, tag="text"):
+    """A string, perhaps a particular one."""
+
+    value: str | None = None
+
+
+class Require(Node, frozen=True, tag="require"):
+    """What a CommonJS module exports."""
+
+    specifier: str
+
+
+class ImportedModule(Node, frozen=True, tag="import"):
+    """A module as a namespace."""
+
+    specifier: str
+
+
+class ItemAt(Node, frozen=True, tag="item"):
+    """What a list holds at a position."""
+
+    owner: Term
+    position: int
+
+
+class EachItem(Node, frozen=True, tag="each"):
+    """What a loop over a value gives."""
+
+    iterable: Term
+
+
+class ParameterOf(Node, frozen=True, tag="param"):
+    """What a callback's parameter is expected to be."""
+
+    function: Term
+    position: int
+
+
+class ArgumentOf(Node, frozen=True, tag="arg"):
+    """What a call expects at a position, given the arguments before it."""
+
+    callee: Term
+    position: int
+    earlier: tuple[Term, ...]
+    type_arguments: tuple[Term, ...]
+
+
+class ResultOf(Node, frozen=True, tag="result"):
+    """What a function is expected to return."""
+
+    function: Term
+
+
+class Narrowed(Node, frozen=True, tag="narrow"):
+    """A value about which a guard has told something: it held, or it did not."""
+
+    value: Term
+    guard: Guard
+    held: bool
+
+
+class TypeOf(Node, frozen=True, tag="typeof"):
+    """The string that `typeof value` gives."""
+
+    value: Term
+
+
+# Types
+
+
+class AnyType(Node, frozen=True, tag="any"):
+    """A type that is stated, but has no members that matter: a number, any, unknown."""
+
+
+class TypeReference(Node, frozen=True, tag="ref"):
+    """A named type; the entity is a name, a local or a dotted name."""
+
+    entity: Term
+    arguments: tuple[Term, ...] = ()
+
+
+class TypeVariable(Node, frozen=True, tag="T"):
+    """A type parameter where it is used; it repeats its constraint."""
+
+    name: str
+    constraint: Term
+
+
+class ArrayType(Node, frozen=True, tag="T[]"):
+    """`element[]`."""
+
+    element: Term
+
+
+class TupleType(Several, frozen=True, tag="tuple"):
+    """`[A, B]`."""
+
+
+class Intersection(Several, frozen=True, tag="&"):
+    """`A & B`."""
+
+
+class KeyOf(Node, frozen=True, tag="keyof"):
+    """`keyof owner`."""
+
+    owner: Term
+
+
+class ConditionalType(Node, frozen=True, tag="?"):
+    """`checked extends extended ? yes : no`."""
+
+    checked: Term
+    extended: Term
+    yes: Term
+    no: Term
+
+
+class MappedType(Node, frozen=True, tag="mapped"):
+    """`{ [parameter in constraint]: value }`."""
+
+    parameter: str
+    constraint: Term
+    value: Term
+
+
+class InferredType(Node, frozen=True, tag="infer"):
+    """`infer name`."""
+
+    name: str
+
+
+class TypePredicate(Node, frozen=True, tag="is"):
+    """`parameter is asserted`."""
+
+    parameter: str
+    asserted: Term
+
+
+# Guards: what a test may tell about a value
+
+
+class InstanceOf(Operation, frozen=True, tag="instanceof"):
+    """`value instanceof class_value`."""
+
+    class_value: Term
+
+
+class GuardCall(Operation, frozen=True, tag="guard"):
+    """A call of what may be a type guard; None as position: of the object whose method it is."""
+
+    callee: Term
+    position: int | None
+
+
+class HasValue(Operation, frozen=True, tag="==="):
+    """`value.name === expected`."""
+
+    name: str
+    expected: Term
+
+
+class HasMember(Operation, frozen=True, tag="in"):
+    """`'name' in value`."""
+
+    name: str | None
+
+
+class HasPrimitiveType(Operation, frozen=True, tag="typeof ==="):
+    """`typeof value === 'name'`."""
+
+    name: str | None
+
+
+# Declarations
+
+
+class ClassDeclaration(Operation, frozen=True, tag="class declaration"):
+    """A class, or what behaves like one: a JavaScript function that assigns to `this`, an object given members."""
+
+    key: str
+    type_parameters: tuple[TypeParameter, ...] = ()
+    base: Term = None
+    base_arguments: tuple[Term, ...] = ()
+    implemented: tuple[Term, ...] = ()
+    members: dict[str, ClassMember] = {}
+    statics: dict[str, ClassMember] = {}
+
+
+class InterfaceDeclaration(Operation, frozen=True, tag="interface declaration"):
+    """An interface; `index` is what its index signature gives."""
+
+    key: str
+    type_parameters: tuple[TypeParameter, ...]
+    bases: tuple[Term, ...]
+    members: dict[str, ClassMember]
+    calls: tuple[Term, ...]
+    index: Term
+
+
+class AliasDeclaration(Operation, frozen=True, tag="alias declaration"):
+    """`type Name = term`."""
+
+    key: str
+    type_parameters: tuple[TypeParameter, ...]
+    term: Term
+
+
+class EnumDeclaration(Operation, frozen=True, tag="enum declaration"):
+    """An enum: the symbol keys of its members, by name."""
+
+    key: str
+    members: dict[str, str]
+
+
+class ValueDeclaration(Operation, frozen=True, tag="value declaration"):
+    """A variable, function or export."""
+
+    key: str
+    term: Term = None
+
+
+class NamespaceDeclaration(Operation, frozen=True, tag="namespace declaration"):
+    """A namespace; what it declares stands beside it, under dotted names."""
+
+    key: str
+
+
+ANY = AnyType()
+
+# Unions by subscription, not by `|`: msgspec reads them at run time, when the names above are bound.
+Guard: TypeAlias = Union[InstanceOf, GuardCall, HasValue, HasMember, HasPrimitiveType]  # noqa: UP007
+Declaration: TypeAlias = Union[  # noqa: UP007
+    ClassDeclaration, InterfaceDeclaration, AliasDeclaration, EnumDeclaration, ValueDeclaration, NamespaceDeclaration
+]
+ValueTerm: TypeAlias = Union[  # noqa: UP007
+    MemberAccess, Call, New, ElementAccess, KeyedAccess, Await, OneOf, ArrayLiteral, Spread, ObjectTerm, FunctionTerm,
+    Overloads, LocalType, ThisInstance, ThisClass, Super, StringTerm, Require, ImportedModule, ItemAt, EachItem,
+    ParameterOf, ArgumentOf, ResultOf, Narrowed, TypeOf,
+]  # fmt: skip
+TypeTerm: TypeAlias = Union[  # noqa: UP007
+    AnyType, TypeReference, TypeVariable, ArrayType, TupleType, Intersection, KeyOf, ConditionalType, MappedType,
+    InferredType, TypePredicate,
+]  # fmt: skip
+Term: TypeAlias = Union[str, int, ValueTerm, TypeTerm, None]  # noqa: UP007
+
+MEANINGS: dict[type[Declaration], int] = {
+    ClassDeclaration: AS_VALUE | AS_TYPE,
+    EnumDeclaration: AS_VALUE | AS_TYPE,
+    InterfaceDeclaration: AS_TYPE,
+    AliasDeclaration: AS_TYPE,
+    ValueDeclaration: AS_VALUE,
+    NamespaceDeclaration: AS_VALUE,
+}
+
+
+def parts(holder: Record | tuple[object, ...]) -> tuple[object, ...]:
+    """What a record or a tuple of them holds directly."""
+    if isinstance(holder, tuple):
+        return holder
+    return holder.terms if isinstance(holder, Several) else astuple(holder)
+
+
+def is_light(term: Term) -> bool:
+    """Whether a term is small enough to be held several times by others, which may be held several times again."""
+    if not isinstance(term, Record):
+        return True
+    pending: list[Record | tuple[object, ...]] = [term]
+    weight = 0
+    while pending:
+        holder = pending.pop()
+        held = parts(holder)
+        weight += len(held) + isinstance(holder, Operation)
+        if weight > _MAX_WEIGHT:
+            return False
+        pending += [part for part in held if isinstance(part, Record | tuple)]
+    return True
+
+
+def inferred_names(term: Term) -> Iterator[str]:
+    """The names that `infer` introduces in a term."""
+    pending: list[object] = [term]
+    while pending:
+        part = pending.pop()
+        if isinstance(part, InferredType):
+            yield part.name
+        elif isinstance(part, Record | tuple):
+            pending += reversed(parts(part))
