@@ -32,6 +32,7 @@ class Memo:
         self._fuel = FUEL
         self._needed = 0
         self._whole: dict[Key, tuple[object, int, int]] = {}
+        self._sets: dict[int, int] = {}
         self._cut: dict[tuple[Key, int], tuple[object, int]] = {}
 
     def read(self, module: ModuleInfo) -> None:
@@ -65,11 +66,13 @@ class Memo:
         answer = compute(*arguments)
         self._fuel += 1
         needed = self._needed + 1
+        # Many answers stand on the same files: one number for all of them, for it has as many bits as there are files.
+        dependencies = self._sets.setdefault(self.dependencies, self.dependencies)
         if needed < _CUT_SHORT:
-            self._whole[key] = (answer, needed, self.dependencies)
+            self._whole[key] = (answer, needed, dependencies)
         else:
             needed = _CUT_SHORT
-            self._cut[(key, self._fuel)] = (answer, self.dependencies)
+            self._cut[(key, self._fuel)] = (answer, dependencies)
         self.dependencies |= outer_dependencies
         self._needed = max(outer_needed, needed)
         return answer
