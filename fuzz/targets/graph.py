@@ -77,16 +77,16 @@ class Files:
 
     def add(self, path: str, language: str, facts: FileFacts) -> None:
         """Take a file in."""
-        import marshal
-
         from deltos.domains.graph.facts import encode
+        from deltos.domains.graph.languages import codec_of
         from deltos.domains.graph.model import FileFacts
 
         encode(language, facts)
         for symbol in facts.symbols:
             "\n".join((symbol.key, symbol.name, symbol.signature, symbol.doc)).encode()  # the store takes UTF-8 only
-        interface, body = marshal.loads(marshal.dumps((facts.interface, facts.body)))
-        self._facts[path] = FileFacts(facts.symbols, interface, body, facts.parts)
+        codec = codec_of(language)
+        interface, body = codec.encode(facts.interface), codec.encode(facts.body)
+        self._facts[path] = FileFacts(facts.symbols, codec.interface(interface), codec.body(body), facts.parts)
         self._languages[path] = language
 
     def paths(self) -> Collection[str]:
