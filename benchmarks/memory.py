@@ -252,30 +252,38 @@ def _percentiles(times: list[tuple[float, float]]) -> tuple[str, str, str]:
     return f"{wall[len(wall) // 2]:.1f}", f"{wall[last]:.1f}", f"{cpu[last]:.1f}"
 
 
-HOOKS: dict[str, dict[str, Any]] = {
-    "SessionStart": {"source": "startup"},
-    "UserPromptSubmit": {"prompt": "From now on always run the linter before you commit, please."},
-    "PostToolUse (edit)": {
-        "tool_name": "Edit",
-        "tool_input": {"file_path": "a.py", "old_string": "x = 1", "new_string": "x = 2"},
-    },
-    "PostToolUse (ls)": {
-        "tool_name": "Bash",
-        "tool_input": {"command": "ls -la"},
-        "tool_response": {"stdout": "a.py"},
-    },
-    "PostToolUseFailure": {
-        "tool_name": "Bash",
-        "tool_input": {"command": "pytest -q"},
-        "error": "Exit code 1\nE   assert token == 'x'\n" * 50,
-    },
-}
+HOOK_RUNS = 20
+
+
+def _hook_payloads() -> dict[str, dict[str, Any]]:
+    """What agents send: a prompt, an edit, a command that only looks, a whole file, a command with a long output."""
+    source = (REPOSITORY / "src/deltos/store/sqlite.py").read_text("utf-8")
+    guide = (REPOSITORY / "docs/memory.md").read_text("utf-8")
+    output = f"{guide}\nE   assert token == 'x'\nFAILED tests/test_a.py::test_b - assert 1 == 2\nExit code 1\n"
+    edit = {"file_path": "src/deltos/store/sqlite.py", "old_string": source[:1_500], "new_string": source[200:1_800]}
+    return {
+        "SessionStart": {"source": "startup"},
+        "UserPromptSubmit": {"prompt": "From now on always run the linter before you commit, please."},
+        "PostToolUse (ls)": {
+            "tool_name": "Bash",
+            "tool_input": {"command": "ls -la"},
+            "tool_response": {"stdout": "a.py"},
+        },
+        "PostToolUse (edit)": {"tool_name": "Edit", "tool_input": edit, "tool_response": {"success": True}},
+        "PostToolUse (write, 13 kB)": {
+            "tool_name": "Write",
+            "tool_input": {"file_path": "src/deltos/store/sqlite.py", "content": source},
+            "tool_response": {"success": True},
+        },
+        "PostToolUseFailure (8 kB)": {"tool_name": "Bash", "tool_input": {"command": "pytest -q"}, "error": output},
+    }
 
 
 def hook(_: argparse.Namespace) -> None:
-    """CPU time of `deltos hook` from process start to exit, bytecode cached as an installation has it."""
-    rows = []
+    """CPU time of `deltos hook` from process start to exit, bytecode cached as an installation has it; beside it that
+    of an interpreter that does nothing, measured in turn: what else the machine does slows both."""
     code = "import sys; from deltos.cli.main import main; sys.exit(main())"
+    times: dict[str, list[float]] = defaultdict(list)
     with tempfile.TemporaryDirectory() as folder:
         environment = {
             **os.environ,
@@ -284,13 +292,17 @@ def hook(_: argparse.Namespace) -> None:
             "PYTHONPYCACHEPREFIX": f"{folder}/cache",
             "PYTHONDONTWRITEBYTECODE": "",
         }
-        for name, payload in HOOKS.items():
-            data = json.dumps({"session_id": "s", "cwd": str(REPOSITORY), **payload})
-            times = [_cpu([sys.executable, "-c", code, "hook", name.split()[0]], data, environment) for _ in range(12)][
-                2:
-            ]
-            rows.append((name, f"{statistics.median(times):.0f}", f"{max(times):.0f}"))
-    table(("hook", "median CPU ms", "worst"), rows)
+        for _number in range(HOOK_RUNS + 2):
+            times["python -c pass"].append(_cpu([sys.executable, "-c", "pass"], "", environment))
+            for name, payload in _hook_payloads().items():
+                data = json.dumps({"session_id": "s", "cwd": str(REPOSITORY), **payload})
+                times[name].append(_cpu([sys.executable, "-c", code, "hook", name.split()[0]], data, environment))
+    kept = {name: runs[2:] for name, runs in times.items()}  # the first ones write the bytecode
+    rows = [
+        (name, f"{statistics.median(runs):.0f}", f"{min(runs):.0f}", f"{max(runs):.0f}") for name, runs in kept.items()
+    ]
+    table(("hook", "median CPU ms", "least", "most"), rows)
+    print(f"\n{HOOK_RUNS} runs each; {os.cpu_count()} processors, load {os.getloadavg()[0]:.1f}")
 
 
 def _cpu(command: list[str], data: str, environment: dict[str, str]) -> float:

@@ -209,7 +209,7 @@ def _summary(samples: Sequence[Written], sent: Counter[str], lost: Counter[str],
 
 def false_lines(folders: Iterable[Path], *, show: bool) -> None:
     """Count the lines in which something is taken for a secret, and those of them that no reviewer called one."""
-    reviewed = set(REVIEWED.read_text("utf-8").split()) if REVIEWED.exists() else set()
+    reviewed = {line for line in REVIEWED.read_text("utf-8").splitlines() if not line.startswith("#")}
     rows = []
     for folder in folders:
         lines = touched = false = 0

@@ -948,14 +948,20 @@ _BY_ITSELF = (
 )
 
 
+# Kept apart at first, looked at after they were measured: of 1,800 texts of all 60 such kinds 15 were not found then.
+_LOOKED_AT = frozenset(
+    ["braintree token", "credentials in prose", "firebase messaging key", "smtp password", "escaped json"]
+)
+
+
 def all_kinds() -> tuple[Kind, ...]:
     """Every kind, in a fixed order."""
     return (*_PREFIXED, *_KEYED, *_PASSWORDS, *_OWN)
 
 
 def unseen_names() -> frozenset[str]:
-    """The kinds kept apart while rules are tuned: every third of those that nobody named."""
-    return frozenset(kind.name for kind in [kind for kind in all_kinds() if not kind.named][2::3])
+    """The kinds kept apart while rules are tuned: every third of those that nobody named, until one was looked at."""
+    return frozenset(kind.name for kind in [kind for kind in all_kinds() if not kind.named][2::3]) - _LOOKED_AT
 
 
 def written(*, per_kind: int, seed: int = 13) -> Iterator[Written]:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -12,8 +11,7 @@ CHARACTERS_PER_TOKEN = 4
 MAX_ANSWER_CHARACTERS = 100_000
 
 
-@dataclass(frozen=True, slots=True)
-class Fitted:
+class Fitted(NamedTuple):
     """The pieces that fit, in order, and the size of all of them before cutting."""
 
     pieces: tuple[str, ...]

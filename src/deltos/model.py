@@ -1,11 +1,8 @@
 """The nouns that every domain speaks. Named tuples, as elsewhere on the way of hooks, which must start fast."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, NamedTuple
-
-if TYPE_CHECKING:
-    from pathlib import Path
+# Annotations are evaluated here: as texts, each field of a named tuple would be compiled whenever a hook starts.
+from pathlib import Path
+from typing import NamedTuple
 
 
 class Project(NamedTuple):

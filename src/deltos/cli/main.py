@@ -42,6 +42,10 @@ Data lives in your platform's data folder; DELTOS_HOME moves it. Every command t
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command; its exit code: 0 done, 1 failed or nothing found, 2 misused."""
+    if argv is None and sys.argv[1:2] == ["hook"]:
+        from deltos.cli.hook import run
+
+        run(sys.argv[2:])
     from deltos.cli.terminal import guarded
 
     with guarded():

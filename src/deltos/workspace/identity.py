@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
     from deltos.workspace.repository import Repository
 
-_SCP_LIKE = re.compile(r"^(?:[^@/\s]+@)?([\w.-]{2,}):(?!//)(.+)$")  # a single letter is a drive, not a host
-_INITIAL_COMMIT = re.compile(r"^0{40,64} ([0-9a-f]{40,64}) .*\tcommit \(initial\)")
+_SCP_LIKE = r"^(?:[^@/\s]+@)?([\w.-]{2,}):(?!//)(.+)$"  # a single letter is a drive, not a host
+_INITIAL_COMMIT = r"^0{40,64} ([0-9a-f]{40,64}) .*\tcommit \(initial\)"
 _LOG_LINE_BYTES = 4_096
 
 
@@ -71,7 +71,7 @@ def normalise_remote(url: str) -> str | None:
     """A remote's address as `host/path`, without credentials, port or `.git`; None for a local path."""
     if "://" in url:
         host, path = _host_and_path(url)
-    elif match := _SCP_LIKE.match(url.strip()):
+    elif match := re.match(_SCP_LIKE, url.strip()):
         host, path = match[1], match[2]
     else:
         return None
@@ -120,7 +120,7 @@ def _first_logged_commit(repository: Repository) -> str:
             log = tree.read_head("logs/HEAD", _LOG_LINE_BYTES)
     except FileRefused:
         return ""
-    match = _INITIAL_COMMIT.match(log.decode("utf-8", "replace").partition("\n")[0])
+    match = re.match(_INITIAL_COMMIT, log.decode("utf-8", "replace").partition("\n")[0])
     return match[1] if match else ""
 
 

@@ -2,16 +2,13 @@
 say. Whatever they say, nothing is started and nothing outside is believed: a link to a git folder counts only where
 that folder knows of it."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, NamedTuple
+# Annotations are evaluated here: as texts, each field of a named tuple would be compiled whenever a hook starts.
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
 
 from deltos.errors import FileRefused
 from deltos.files import FileTree, read_below
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
 
 MAX_SETTINGS_BYTES = 1_000_000
 _MAX_LINK_BYTES = 8_192
@@ -26,7 +23,7 @@ class Repository(NamedTuple):
     git_folder: Path
     common: Path
 
-    def settings(self) -> list[Setting]:
+    def settings(self) -> list["Setting"]:
         """What its own configuration says; includes are not followed."""
         return list(parse_settings(_text(self.common, "config", MAX_SETTINGS_BYTES)))
 

@@ -29,6 +29,13 @@ _EARLIER = 60
 
 def capture(memory: Memory, event_name: str, raw: bytes, *, folder: Path, identify: Callable[[Path], str]) -> str:
     """Handle one hook call and answer what to print; empty for nothing. `folder` is used when the input names none."""
+    return capture_into(lambda: memory, event_name, raw, folder=folder, identify=identify)
+
+
+def capture_into(
+    open_memory: Callable[[], Memory], event_name: str, raw: bytes, *, folder: Path, identify: Callable[[Path], str]
+) -> str:
+    """The same with a memory that is opened only when there is something to keep: most calls of tools only look."""
     event = read_event(event_name, Payload.parse(raw))
     if event is None:
         return ""
@@ -36,6 +43,7 @@ def capture(memory: Memory, event_name: str, raw: bytes, *, folder: Path, identi
     root = project_root(folder)
     place = Place(identify(root), root, event.session_id or None, event.agent, folder_in_checkout(folder))
     if event.happening is Happening.SESSION_STARTED:
+        memory = open_memory()
         with memory.store.writing() as writer:
             project, _ = memory.place_keys(writer, place)
         from deltos.domains.memory.context import (
@@ -43,7 +51,7 @@ def capture(memory: Memory, event_name: str, raw: bytes, *, folder: Path, identi
         )
 
         return _with_context(event, session_context(memory, memory.keys_around(project), root))
-    _keep(memory, _relative_to(root, event), place)
+    _keep(open_memory, _relative_to(root, event), place)
     return ""
 
 
@@ -65,11 +73,12 @@ def _relative_to(root: Path, event: Event) -> Event:
     return event._replace(tool=event.tool._replace(files=relative_files(event.tool.files, root)))
 
 
-def _keep(memory: Memory, event: Event, place: Place) -> None:
+def _keep(open_memory: Callable[[], Memory], event: Event, place: Place) -> None:
     """One write: the observation if there is one, or the end of the session."""
     draft = admit(event)
     if draft is None and not may_fix(event) and event.happening is not Happening.SESSION_ENDED:
         return
+    memory = open_memory()
     prepared = None if draft is None else _prepared(memory, draft, place)
     with memory.store.writing() as writer:
         project, session = memory.place_keys(writer, place)

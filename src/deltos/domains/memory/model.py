@@ -3,14 +3,13 @@
 Named tuples for the same reason as in events.py: hooks must start fast.
 """
 
-from __future__ import annotations
-
+# Annotations are evaluated here: as texts, each field of a named tuple would be compiled whenever a hook starts.
+from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from datetime import datetime
-    from pathlib import Path
 
     # Tells the time, with its zone.
     Clock = Callable[[], datetime]

@@ -3,7 +3,6 @@ them."""
 
 from __future__ import annotations
 
-import re
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -23,14 +22,18 @@ _OPENING, _CLOSING = "<private>", "</private>"
 # more lines, which is recognised line by line.
 _MARGIN = 4_000
 
-_NEVER_CAPTURED = r"""(?ix) (?:^|/) (?:
-    \.env(?:\.(?!example|sample|template)[\w.-]+)? | [\w.-]+\.env
-    | \.?netrc | _netrc | \.npmrc | \.pypirc | \.pgpass | \.htpasswd | \.dockercfg
-    | id_(?:rsa|dsa|ecdsa|ed25519)\w* | [^/]+\.(?:pem|key|p12|pfx|ppk|jks|keystore|kdbx?|asc|gpg|age)
-    | (?:[\w.-]*[_.-])?(?:credentials?|secrets?)(?:\.(?:json|ya?ml|toml|ini|txt|xml|enc))?
-    | service[_-]?account[\w.-]*\.json | kubeconfig
-    | terraform\.tfstate(?:\.backup)? | [^/]+\.tfvars ) $
-    | (?:^|/) \.(?:ssh|aws|gnupg|azure|kube|docker) (?:/|$)"""
+# Files whose content is never captured: names, beginnings, endings, and the folders that hold such files.
+_SECRET_NAMES = frozenset(
+    """.env .netrc netrc _netrc .npmrc .pypirc .pgpass .htpasswd .dockercfg kubeconfig terraform.tfstate
+    terraform.tfstate.backup""".split()
+)
+_KEY_NAMES = ("id_rsa", "id_dsa", "id_ecdsa", "id_ed25519")
+_KEY_ENDINGS = frozenset("pem key p12 pfx ppk jks keystore kdb kdbx asc gpg age tfvars env".split())
+_SECRET_FOLDERS = frozenset(".ssh .aws .gnupg .azure .kube .docker".split())
+_LIST_ENDINGS = frozenset("json yaml yml toml ini txt xml enc".split())
+_LIST_NAMES = frozenset("credential credentials secret secrets".split())
+_EXAMPLES = (".env.example", ".env.sample", ".env.template")
+_NAME_PARTS = str.maketrans("_-", "..")
 
 
 class Redacted(NamedTuple):
@@ -136,7 +139,20 @@ def _tail(text: str, most: int, known: KnownSecrets) -> tuple[Clean, int]:
 
 def is_secret_file(path: str) -> bool:
     """Whether a file is one whose content must never be captured: `.env`, keys, credentials."""
-    return re.search(_NEVER_CAPTURED, path.replace("\\", "/")) is not None
+    *folders, name = path.replace("\\", "/").lower().split("/")
+    if name in _SECRET_NAMES or name in _SECRET_FOLDERS or not _SECRET_FOLDERS.isdisjoint(folders):
+        return True
+    stem, dot, ending = name.rpartition(".")
+    if dot and stem and ending in _KEY_ENDINGS:
+        return True
+    if name.startswith(".env.") and len(name) > len(".env."):
+        return not name.startswith(_EXAMPLES)
+    if name.startswith(_KEY_NAMES) and "." not in name and "-" not in name:  # beside each lies `.pub`, for everybody
+        return True
+    if ending == "json" and name.startswith(("service_account", "service-account", "serviceaccount")):
+        return True
+    plain = stem if dot and ending in _LIST_ENDINGS else name
+    return plain.translate(_NAME_PARTS).rpartition(".")[2] in _LIST_NAMES
 
 
 def _marked(text: str, spans: Sequence[Span]) -> Clean:

@@ -1,8 +1,7 @@
 """Words of questions and of observations: what a question asks for, what an observation names, how alike two
 texts are."""
 
-from __future__ import annotations
-
+# Annotations are evaluated here: as texts, each field of a named tuple would be compiled whenever a hook starts.
 import re
 from typing import NamedTuple
 

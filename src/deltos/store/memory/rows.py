@@ -4,14 +4,13 @@ Rows are named tuples, not dataclasses: hooks start on every tool call of an age
 times as fast.
 """
 
-from __future__ import annotations
-
+# Annotations are evaluated here: as texts, each field of a named tuple would be compiled whenever a hook starts.
 import json
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, NewType
 
 if TYPE_CHECKING:
     import sqlite3
-    from collections.abc import Sequence
 
 # An observation's row number is its place: the session's key and the position inside that session.
 # Neighbours are
@@ -131,7 +130,7 @@ def session_range(session: int) -> tuple[int, int]:
 
 
 def select(
-    connection: sqlite3.Connection, where: str, values: Sequence[object], *, has_folders: bool = True
+    connection: "sqlite3.Connection", where: str, values: Sequence[object], *, has_folders: bool = True
 ) -> list[Observation]:
     """The observations that a condition over `o`, `p` and `s` picks; files of the first version have no folders."""
     columns = f"{_COLUMNS}, p.folder" if has_folders else _COLUMNS
@@ -139,14 +138,14 @@ def select(
     return [_observation(row) for row in rows]
 
 
-def select_session(connection: sqlite3.Connection, session: int, limit: int) -> list[Observation]:
+def select_session(connection: "sqlite3.Connection", session: int, limit: int) -> list[Observation]:
     """The last live observations of one session, newest first."""
     where = "o.place BETWEEN ? AND ? AND o.deleted_at IS NULL ORDER BY o.place DESC LIMIT ?"
     return select(connection, where, (*session_range(session), limit))
 
 
 def newest(
-    connection: sqlite3.Connection, project_keys: Sequence[int], where: str, values: Sequence[object], limit: int
+    connection: "sqlite3.Connection", project_keys: Sequence[int], where: str, values: Sequence[object], limit: int
 ) -> list[tuple[int, int]]:
     """Creation time and place of the newest live observations of some projects, newest first.
 

@@ -18,15 +18,15 @@ from deltos.domains.memory.secrets.tokens import find_tokens, long_words
 __all__ = ["MARK", "Span", "find_secrets"]
 
 MARK = "[redacted:"
-_MARKED = re.compile(r"\[redacted:[0-9]?[a-z-]{2,40}\]")
-_ESCAPE = re.compile(r"\\{1,8}(?:u00([0-7][0-9a-fA-F])|([\"'/nrt])|(\r?\n))")
+_MARKED = r"\[redacted:[0-9]?[a-z-]{2,40}\]"
+_ESCAPE = r"\\{1,8}(?:u00([0-7][0-9a-fA-F])|([\"'/nrt])|(\r?\n))"
 _ESCAPED = {"n": "\n", "r": "\n", "t": "\t"}
 
 
 def find_secrets(text: str) -> list[Span]:
     """Where secrets stand in a text, in order and apart from each other. Marks of those taken out earlier are none."""
     if MARK in text:
-        text = _MARKED.sub(lambda mark: "*" * len(mark[0]), text)
+        text = re.sub(_MARKED, lambda mark: "*" * len(mark[0]), text)
     spans = _found(text)
     if "\\" in text:
         spans += _found_unescaped(text)
@@ -52,7 +52,7 @@ def _found_unescaped(text: str) -> list[Span]:
     plain: list[str] = []
     starts: list[tuple[int, int]] = [(0, 0)]  # places in the plain text, and the same in the text
     last = size = 0
-    for escape in _ESCAPE.finditer(text):
+    for escape in re.finditer(_ESCAPE, text):
         kept = text[last : escape.start()]
         letter = _undone(escape)
         plain += (kept, letter)

@@ -1,15 +1,12 @@
 """Secrets on command lines, where a program's options say so: `mysql -p…`, `curl -u user:…`, `sshpass -p …`."""
 
-from __future__ import annotations
-
+# Annotations are evaluated here: as texts, each field of a named tuple would be compiled whenever a hook starts.
 import re
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Iterator
+from typing import NamedTuple
 
 from deltos.domains.memory.secrets.looks import is_number, is_placeholder, is_secretive, is_type_name
 from deltos.domains.memory.secrets.spans import Span, past_blanks, places, run_end
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 # Programs, and the options whose value is a password: `-p` with the value after it, `-p*` with the value attached,
 # `-u:` a user and a password after that sign, `@login` what follows that word. A bare word must stand in the command.

@@ -17,15 +17,15 @@ if TYPE_CHECKING:
 _BEGIN = "-----begin "
 _LONGEST_LABEL = 80
 # What may stand before and after a line: marks of diffs, quotations and lists, line numbers, quotes.
-_LEAD = re.compile(r"[ \t+>|#*-]*+(?:\d{1,6}[:\t→|][ \t]*+)?")
+_LEAD = r"[ \t+>|#*-]*+(?:\d{1,6}[:\t→|][ \t]*+)?"
 _ENDS = "\r \t\"',\\;"
-_BASE64 = re.compile(r"[A-Za-z0-9+/]++={0,2}")
+_BASE64 = r"[A-Za-z0-9+/]++={0,2}"
 _HEADERS = ("Proc-Type:", "DEK-Info:", "Version:", "Comment:", "Charset:", "Hash:", "Key:")
 _LONGEST_BODY_LINE = 100
 _KEY_WIDTHS = (64, 70)  # PEM and PuTTY, OpenSSH
 _SHORTEST_REST = 20  # of a line that `tail -c` cut
-_WORD = re.compile(r"[A-Za-z]++")
-_BETWEEN = re.compile(r"[\s,\"']{1,12}(?:\d{1,2}[.):]?\s{1,4})?")
+_WORD = r"[A-Za-z]++"
+_BETWEEN = r"[\s,\"']{1,12}(?:\d{1,2}[.):]?\s{1,4})?"
 _LETTERS_ONLY = {ord(sign): " " for sign in "0123456789\"'`.,:;()[]{}=<>|/\\-_*#"}
 _SHORTEST_PHRASE = 12
 _TWELVE = b"\1" * _SHORTEST_PHRASE
@@ -74,15 +74,15 @@ def _block_end(text: str, lowered: str, at: int, limit: int) -> int:
 
 def _body(line: str) -> tuple[int, int]:
     """How many letters of base64 a line has besides marks, and where they begin; 0 when it has anything else."""
-    lead = _LEAD.match(line)
+    lead = re.match(_LEAD, line)
     start = lead.end() if lead else 0
     inner = line[start:].rstrip(_ENDS)
     width = len(inner)
-    return (width, start) if 3 < width <= _LONGEST_BODY_LINE and _BASE64.fullmatch(inner) else (0, start)
+    return (width, start) if 3 < width <= _LONGEST_BODY_LINE and re.fullmatch(_BASE64, inner) else (0, start)
 
 
 def _is_header(line: str) -> bool:
-    lead = _LEAD.match(line)
+    lead = re.match(_LEAD, line)
     return line.startswith(_HEADERS, lead.end() if lead else 0)
 
 
@@ -129,9 +129,9 @@ def _seed_phrases(text: str, lowered: str) -> Iterator[Span]:
     if _TWELVE not in bytes(map(known.__contains__, lowered.translate(_LETTERS_ONLY).split())):
         return
     run: list[re.Match[str]] = []
-    for word in _WORD.finditer(text):
+    for word in re.finditer(_WORD, text):
         is_known = word[0].islower() and word[0] in known
-        if is_known and (not run or _BETWEEN.fullmatch(text, run[-1].end(), word.start())):
+        if is_known and (not run or re.fullmatch(_BETWEEN, text[run[-1].end() : word.start()])):
             run.append(word)
             continue
         yield from _phrase(run)

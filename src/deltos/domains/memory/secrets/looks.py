@@ -1,4 +1,7 @@
-"""Judges values: whether one looks random, stands for a secret without being one, or is a word or a piece of code."""
+"""Judges values: whether one looks random, stands for a secret without being one, or is a word or a piece of code.
+
+Patterns that few texts need are strings here and beside: compiling them all would take a hook 10 ms.
+"""
 
 from __future__ import annotations
 
@@ -13,20 +16,20 @@ _DIGIT = re.compile(r"[0-9]")
 _UPPER = re.compile(r"[A-Z]")
 _LOWER = re.compile(r"[a-z]")
 _LETTER = re.compile(r"[A-Za-z]")
-_SIGN = re.compile(r"[!@#$%^&*+~?]")
+_SIGN = r"[!@#$%^&*+~?]"
+_SIGN_BETWEEN_LETTERS = r"[A-Za-z][!#$%^~][A-Za-z]"
 _HEX = re.compile(r"(?:0x)?[0-9a-fA-F]+")
-_UUID = re.compile(r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
-_NUMBER = re.compile(r"[-+]?[0-9][0-9_.,:/ -]*[a-zA-Z%]{0,3}")
-_WORDS_AND_NUMBER = re.compile(r"[a-z_-]++[0-9]{0,3}")
-_CONSTANT = re.compile(r"[A-Z]{2,}(?:_[A-Z0-9]+)+")
+_UUID = r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}"
+_NUMBER = r"[-+]?[0-9][0-9_.,:/ -]*[a-zA-Z%]{0,3}"
+_WORDS_AND_NUMBER = r"[a-z_-]++[0-9]{0,3}"
+_CONSTANT = r"[A-Z]{2,}(?:_[A-Z0-9]+)+"
 # Names with digits inside that are no secrets.
-_KNOWN = re.compile(
-    r"(?:sha|md|utf|aes|rsa|http|oauth|base|argon|pbkdf|ed|curve|ecdsa|x|ipv|ec|win|int|uint|float|str|v|i18n|l10n|k8s|s3)"
-    r"[0-9]{0,5}",
-    re.IGNORECASE,
+_KNOWN = (
+    r"(?i)(?:sha|md|utf|aes|rsa|http|oauth|base|argon|pbkdf|ed|curve|ecdsa|x|ipv|ec|win|int|uint|float|str|v|i18n|l10n|k8s|s3)"
+    r"[0-9]{0,5}"
 )
-_ATTRIBUTE = re.compile(r"[A-Za-z_$@:][\w$]*+(?:(?:\.|::|->|\?\.)[A-Za-z_]\w*+)+")
-_CALL = re.compile(r"[A-Za-z_$][\w.$:]*+(?:[(\[]|\.\.\.)")
+_ATTRIBUTE = r"[A-Za-z_$@:][\w$]*+(?:(?:\.|::|->|\?\.)[A-Za-z_]\w*+)+"
+_CALL = r"[A-Za-z_$][\w.$:]*+(?:[(\[]|\.\.\.)"
 _TEMPLATES = ("$", "{", "%s", "%(", "#{", "<", "@@", "((", "&", "*", "•", "…", "...")
 _FEWEST_RANDOM = 20
 _FEWEST_WITHOUT_CASE = 30
@@ -66,9 +69,11 @@ _SEQUENCES = "1234567890" * 8 + "abcdefghijklmnopqrstuvwxyz" + "0123456789abcdef
 def is_placeholder(value: str) -> bool:
     """Whether a value only stands for a secret: `changeme`, `<password>`, `your-api-key`, `xxx`, `${TOKEN}`."""
     plain = value.strip().strip("\"'`")
-    if not plain or plain.startswith(_TEMPLATES) or "[redacted" in plain or plain.endswith("..."):
+    if not plain or "[redacted" in plain or plain.endswith("..."):
         return True
-    if (plain[0] == "[" and plain[-1] == "]") or plain.count("\\x") > 1 or _CONSTANT.fullmatch(plain):
+    if plain.startswith(_TEMPLATES):
+        return not _is_scrambled(plain)
+    if (plain[0] == "[" and plain[-1] == "]") or plain.count("\\x") > 1 or re.fullmatch(_CONSTANT, plain):
         return True
     lowered = plain.lower()
     if lowered in _PLACEHOLDERS or lowered in _SEQUENCES:
@@ -79,7 +84,7 @@ def is_placeholder(value: str) -> bool:
 def _says_so(value: str) -> bool:
     """A word with `password` or `secret` in it: `mypassword2`, `not_a_secret`."""
     named = any(word in value for word in ("password", "passwd", "secret"))
-    return named and _WORDS_AND_NUMBER.fullmatch(value) is not None
+    return named and re.fullmatch(_WORDS_AND_NUMBER, value) is not None
 
 
 def _is_repeated(value: str) -> bool:
@@ -103,7 +108,7 @@ def is_word_like(value: str) -> bool:
 
 
 def _is_word(piece: str) -> bool:
-    if _KNOWN.fullmatch(piece):
+    if re.fullmatch(_KNOWN, piece):
         return True
     parts = PART.findall(piece)
     numbers = [part for part in parts if part.isdigit()]
@@ -118,20 +123,33 @@ def _is_word(piece: str) -> bool:
 
 def is_code(value: str) -> bool:
     """Whether a value is an expression: an attribute, a call, an index."""
-    return is_word_like(value) and (_ATTRIBUTE.fullmatch(value) is not None or _CALL.match(value) is not None)
+    return is_word_like(value) and (re.fullmatch(_ATTRIBUTE, value) is not None or re.match(_CALL, value) is not None)
 
 
 def is_chosen(value: str) -> bool:
-    """Whether a value is what people choose for a password: letters with two digits or more, or a digit and a sign."""
-    if len(value) < 6 or is_number(value) or not _LETTER.search(value) or _KNOWN.fullmatch(value):
+    """Whether a value is what people choose for a password: letters with two digits or more, a digit and a sign, or a
+    sign between letters of both cases."""
+    if len(value) < 6 or is_number(value) or not _LETTER.search(value) or re.fullmatch(_KNOWN, value):
         return False
-    return len(_DIGIT.findall(value)) >= 2 or (_SIGN.search(value) is not None and _DIGIT.search(value) is not None)
+    digits = len(_DIGIT.findall(value))
+    if digits >= 2 or (digits and re.search(_SIGN, value)):
+        return True
+    return len(value) > 7 and not value.islower() and re.search(_SIGN_BETWEEN_LETTERS, value) is not None
 
 
 def is_dense(value: str) -> bool:
     """Whether a value is drawn from all that can be printed, as WordPress draws its salts."""
     signs = sum(not letter.isalnum() and letter != " " for letter in value)
-    return len(value) >= 32 and signs >= 6 and len(_DIGIT.findall(value)) >= 2 and len(_UPPER.findall(value)) >= 3
+    is_mixed = len(_DIGIT.findall(value)) >= 2 and len(_UPPER.findall(value)) >= 3
+    return len(value) >= 32 and signs >= 0.2 * len(value) and is_mixed
+
+
+def _is_scrambled(value: str) -> bool:
+    """Whether a value has too many kinds of signs among its letters to be a template or a format."""
+    if len(value) < 32 or len(_DIGIT.findall(value)) < 2:
+        return False
+    signs = {letter for letter in value if not letter.isalnum() and letter != " "}
+    return len(signs) > 4 and max(map(len, re.findall(r"[A-Za-z]++", value)), default=0) < 8
 
 
 def is_type_name(value: str) -> bool:
@@ -141,7 +159,7 @@ def is_type_name(value: str) -> bool:
 
 def is_number(value: str) -> bool:
     """Whether a value is a number, a time or a size."""
-    return _NUMBER.fullmatch(value) is not None and not (len(value) > 15 and value.isdigit())
+    return re.fullmatch(_NUMBER, value) is not None and not (len(value) > 15 and value.isdigit())
 
 
 def has_digit_and_letter(value: str) -> bool:
@@ -194,4 +212,4 @@ def is_random_beside_a_name(value: str) -> bool:
 
 def is_hexadecimal(value: str) -> bool:
     """Whether a value is a digest, an address or an id: hexadecimal digits, or a UUID."""
-    return _HEX.fullmatch(value) is not None or _UUID.fullmatch(value) is not None
+    return _HEX.fullmatch(value) is not None or re.fullmatch(_UUID, value) is not None

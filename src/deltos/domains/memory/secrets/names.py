@@ -1,11 +1,11 @@
 """Secrets that stand beside a name: `DB_PASSWORD=…`, `"apiKey": "…"`, `the password is …`, a value on the next line."""
 
-from __future__ import annotations
-
+# Annotations are evaluated here: as texts, each field of a named tuple would be compiled whenever a hook starts.
 import re
+from collections.abc import Iterator
 from enum import IntEnum
 from functools import lru_cache
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from deltos.domains.memory.secrets.looks import (
     has_digit_and_letter,
@@ -22,9 +22,6 @@ from deltos.domains.memory.secrets.looks import (
 )
 from deltos.domains.memory.secrets.spans import WORD_END, Span, line_around, past_blanks, places, run_end
 from deltos.domains.memory.words import PART
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 
 class Strength(IntEnum):
@@ -262,7 +259,7 @@ def _is_secret(text: str, start: int, value: Value, strength: Strength) -> bool:
     if strength is Strength.WEAK:
         return is_random(plain) or (value.lead != " " and is_random_beside_a_name(plain)) or is_dense(plain)
     if value.lead == ",":
-        return value.quoted and (is_secretive(plain) or is_chosen(plain))
+        return value.quoted and (is_secretive(plain) or (strength is Strength.PASSWORD and is_chosen(plain)))
     if not value.quoted and text[value.end : value.end + 1] in ("(", "["):
         return False  # a call
     if strength is Strength.PASSWORD:
@@ -274,10 +271,17 @@ def _is_secret(text: str, start: int, value: Value, strength: Strength) -> bool:
 
 def _is_set(text: str, start: int, value: Value) -> bool:
     """`API_TOKEN=abcd` as shells and .env files write it, or a chosen value with a sign in it: whatever it is."""
-    if value.lead != "=" or len(value.text) < 4 or is_code(value.text) or is_number(value.text):
+    if (
+        value.lead not in ("=", "line", ":" if value.quoted else "=")
+        or len(value.text) < 4
+        or is_code(value.text)
+        or is_number(value.text)
+    ):
         return False
     name = text[start : value.start].rstrip("\"'").removesuffix("=")
-    return (name.isupper() and " " not in name) or (is_chosen(value.text) and not value.text.isalnum())
+    return (value.lead == "=" and name.isupper() and " " not in name) or (
+        is_chosen(value.text) and not value.text.isalnum()
+    )
 
 
 def _is_password(text: str, start: int, value: Value) -> bool:

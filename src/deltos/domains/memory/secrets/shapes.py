@@ -1,12 +1,13 @@
 """Secrets that their surroundings give away: addresses, headers, cookies, hashes, manifests, lists of credentials."""
 
-from __future__ import annotations
-
+# Annotations are evaluated here: as texts, each field of a named tuple would be compiled whenever a hook starts.
 import re
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
 
 from deltos.domains.memory.secrets.looks import (
     has_digit_and_letter,
+    is_chosen,
     is_code,
     is_number,
     is_placeholder,
@@ -18,10 +19,7 @@ from deltos.domains.memory.secrets.looks import (
 )
 from deltos.domains.memory.secrets.spans import BLANK, TOKEN_END, Span, line_around, past_blanks, places, run_end
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    Finder = Callable[["Source", int], Iterator[Span]]
+Finder = Callable[["Source", int], Iterator[Span]]
 
 
 class Source(NamedTuple):
@@ -36,10 +34,10 @@ _CREDENTIAL_END = re.compile(r"[\s\"'`<>,;\\()\[\]{}]")
 _HASH_END = re.compile(r"[^\w./$=,+:-]")
 _QUOTE_OR_LINE = re.compile(r"[\"'`\n\\]")
 _EQUALS = re.compile(r"=")
-_HOST = re.compile(r"[A-Za-z0-9_\[*{$%-]")
+_HOST = r"[A-Za-z0-9_\[*{$%-]"
 _PORT = re.compile(r"\d{1,5}(?=[/?#]|$)")
 _SCHEME = re.compile(r"[A-Za-z0-9-]{2,20}")
-_HEX32 = re.compile(r"[0-9a-fA-F]{32}")
+_HEX32 = r"[0-9a-fA-F]{32}"
 _COOKIE_ATTRIBUTES = frozenset("path domain expires max-age samesite version priority".split())
 _SESSION_NAMES = ("sess", "sid", "auth", "token", "csrf", "remember", "jwt")
 _SECRET_NAMES = ("pass", "secret", "token", "key", "cred", "pwd")
@@ -62,6 +60,7 @@ _BEFORE_SECRETS = (
     ("otp-secret", "?secret=", 12),
     ("otp-secret", "&secret=", 12),
 )
+_TWO_TEXTS = r"\s{0,8}[\"'][^\"'\n]{1,100}[\"'],\s{0,8}[\"']([^\"'\s]{4,100})[\"']"
 _LONGEST_PGPASS_FIELD = 120
 _SECRET_END = re.compile(r"[^\w%~.+/=@:-]")
 _BLOCK_END = "\n}"
@@ -93,7 +92,7 @@ def _addresses(text: str) -> Iterator[Span]:
         done = run_end(text, begin, _ADDRESS_END)
         rest = text[begin:done]
         last = _host_sign(rest)
-        if last <= 0 or not _HOST.match(rest, last + 1):
+        if last <= 0 or not re.match(_HOST, rest[last + 1 : last + 2]):
             continue
         user, colon, secret = rest[:last].partition(":")
         if colon and not is_placeholder(secret):
@@ -116,7 +115,7 @@ def _host_sign(rest: str) -> int:
 def _netrc(source: Source, at: int) -> Iterator[Span]:
     """`machine … login … password …`, on one line or on three."""
     words = source.text[at : at + 400].split(maxsplit=6)
-    if len(words) > 5 and (words[2].lower(), words[4].lower()) == ("login", "password"):
+    if len(words) > 5 and (words[1].lower(), words[4].lower()) == ("login", "password"):
         start = source.text.find(words[5], source.lowered.find("password", at) + len("password"))
         if not words[5].startswith(("<", "$", "{", "[")):
             yield Span(start, start + len(words[5]), "netrc-password")
@@ -280,7 +279,7 @@ def _dump(source: Source, at: int) -> Iterator[Span]:
     text = source.text
     start = line_around(text, at)[0]
     fields = text[start:at].rsplit(":", 3)
-    if len(fields) == 4 and all(_HEX32.fullmatch(field) for field in fields[-2:]):
+    if len(fields) == 4 and all(re.fullmatch(_HEX32, field) for field in fields[-2:]):
         yield Span(at - 65, at, "password-hash")
 
 
@@ -320,7 +319,17 @@ def _pairs(text: str, start: int, end: int) -> Iterator[Span]:
 
 
 def _is_paired(value: str) -> bool:
-    return len(value) > 5 and "/" not in value and has_digit_and_letter(value) and is_secretive(value)
+    if len(value) < 6 or "/" in value or not has_digit_and_letter(value) or is_placeholder(value) or is_code(value):
+        return False
+    return is_secretive(value) or is_chosen(value)
+
+
+def _login_call(source: Source, at: int) -> Iterator[Span]:
+    """`smtp.login('user', '…')`."""
+    text = source.text
+    words = re.match(_TWO_TEXTS, text[at + len("login(") : at + 300])
+    if words and not is_placeholder(words[1]) and not is_type_name(words[1]):
+        yield Span(at + len("login(") + words.start(1), at + len("login(") + words.end(1), "password")
 
 
 def _variable(source: Source, at: int) -> Iterator[Span]:
@@ -364,6 +373,7 @@ _FINDERS: tuple[tuple[Finder, tuple[str, ...]], ...] = (
     (_cookies, ("cookie",)),
     (_docker_auth, ('"auth"',)),
     (_dump, (":::",)),
+    (_login_call, ("login(",)),
     (_pgpass, (":5432:", ":5433:", ":6432:", ":*:")),
     (_variable, ("variable",)),
     (_sql, ("identified ", "with password", "encrypted password")),

@@ -4,13 +4,10 @@ Literals are found with `str.find`, the end of a run with a search for one lette
 that no text takes more than linear time.
 """
 
-from __future__ import annotations
-
+# Annotations are evaluated here: as texts, each field of a named tuple would be compiled whenever a hook starts.
 import re
-from typing import TYPE_CHECKING, NamedTuple
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
 
 LONGEST_RUN = 4_000
 _VAGUE_KINDS = ("authorization", "password", "secret", "high-entropy")

@@ -11,7 +11,7 @@ from deltos.domains.memory.secrets.looks import is_hexadecimal, is_random, is_ra
 from deltos.domains.memory.secrets.spans import TOKEN_END, Span, line_around, places, run_end
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
 _VALUE_END = re.compile(r"[^A-Za-z0-9_+/~=-]")
 _SEGMENT_END = re.compile(r"[^A-Za-z0-9_+~=-]")
@@ -110,39 +110,53 @@ _MORE_TOKENS = (
     ("cloudflare-key", "v1.0-", 85),
     ("linear-key", "lin_oauth_", 20),
 )
-# Tokens whose signs inside tell: kind, such a sign, the pattern.
-_MARKED = (
-    ("aws-access-key", "A", re.compile(r"(?<![A-Z0-9])A(?:KIA|SIA|BIA|CCA|3T[A-Z0-9])[A-Z0-9]{16}(?![A-Za-z0-9])")),
-    ("telegram-token", ":", re.compile(r"(?<![0-9])[0-9]{6,12}:[A-Za-z0-9_-]{30,50}+")),
-    ("asana-token", ":", re.compile(r"(?<![0-9])[0-9]/[0-9]{10,20}(?:/[0-9]{10,20})?:[0-9a-f]{32}")),
+# Tokens whose signs inside tell: kind, such a sign, how long they are at least, the pattern.
+_MARKED: tuple[tuple[str, str, int, Callable[[], re.Pattern[str]]], ...] = (
+    *(
+        (
+            "aws-access-key",
+            sign,
+            20,
+            lambda: re.compile(r"(?<![A-Z0-9])A(?:[KSB]IA|CCA|3T.)[A-Z0-9]{16}(?![A-Za-z0-9])"),
+        )
+        for sign in ("AKIA", "ASIA", "ABIA", "ACCA", "A3T")
+    ),
+    ("telegram-token", ":", 37, lambda: re.compile(r"(?<![0-9])[0-9]{6,12}:[A-Za-z0-9_-]{30,50}+")),
+    ("firebase-key", ":APA91b", 40, lambda: re.compile(r"[A-Za-z0-9_-]{4,20}:APA91b[A-Za-z0-9_-]{20,200}+")),
+    ("asana-token", ":", 45, lambda: re.compile(r"(?<![0-9])[0-9]/[0-9]{10,20}(?:/[0-9]{10,20})?:[0-9a-f]{32}")),
     (
         "discord-token",
         ".",
-        re.compile(r"(?<![A-Za-z0-9_-])[MNO][A-Za-z0-9_-]{20,28}\.[A-Za-z0-9_-]{6}\.[A-Za-z0-9_-]{20,60}+"),
+        49,
+        lambda: re.compile(r"(?<![A-Za-z0-9_-])[MNO][A-Za-z0-9_-]{20,28}\.[A-Za-z0-9_-]{6}\.[A-Za-z0-9_-]{20,60}+"),
     ),
     (
         "terraform-token",
         ".atlasv1.",
-        re.compile(r"(?<![A-Za-z0-9])[A-Za-z0-9]{10,20}\.atlasv1\.[A-Za-z0-9_=-]{20,100}+"),
+        39,
+        lambda: re.compile(r"(?<![A-Za-z0-9])[A-Za-z0-9]{10,20}\.atlasv1\.[A-Za-z0-9_=-]{20,100}+"),
     ),
-    ("sendgrid-key", "SG.", re.compile(r"SG\.[A-Za-z0-9_-]{10,40}\.?[A-Za-z0-9_-]{10,60}+")),
-    ("airtable-token", "pat", re.compile(r"(?<![A-Za-z0-9])pat[A-Za-z0-9]{14}\.[0-9a-f]{20,64}+")),
-    ("facebook-token", "|", re.compile(r"(?<![0-9])[0-9]{15,16}\|[A-Za-z0-9_-]{27,40}")),
-    ("mailchimp-key", "-us", re.compile(r"(?<![0-9a-f])[0-9a-f]{32}-us[0-9]{1,2}")),
-    ("maxmind-key", "_mmk", re.compile(r"(?<![A-Za-z0-9])[A-Za-z0-9]{6}_[A-Za-z0-9]{20,40}_mmk")),
-    ("azure-secret", "Q~", re.compile(r"(?<![A-Za-z0-9_~.])[A-Za-z0-9_~.]{3}[0-9]Q~[A-Za-z0-9_~.-]{24,40}+")),
-    ("twilio-key", "SK", re.compile(r"(?<![A-Za-z0-9])SK[0-9a-f]{32}(?![A-Za-z0-9])")),
-    ("mailgun-key", "-", re.compile(r"(?<![0-9a-f])[0-9a-f]{32}-[0-9a-f]{8}-[0-9a-f]{8}(?![0-9a-f-])")),
+    ("sendgrid-key", "SG.", 23, lambda: re.compile(r"SG\.[A-Za-z0-9_-]{10,40}\.?[A-Za-z0-9_-]{10,60}+")),
+    ("airtable-token", "pat", 38, lambda: re.compile(r"(?<![A-Za-z0-9])pat[A-Za-z0-9]{14}\.[0-9a-f]{20,64}+")),
+    ("facebook-token", "|", 43, lambda: re.compile(r"(?<![0-9])[0-9]{15,16}\|[A-Za-z0-9_-]{27,40}")),
+    ("mailchimp-key", "-us", 36, lambda: re.compile(r"(?<![0-9a-f])[0-9a-f]{32}-us[0-9]{1,2}")),
+    ("maxmind-key", "_mmk", 31, lambda: re.compile(r"(?<![A-Za-z0-9])[A-Za-z0-9]{6}_[A-Za-z0-9]{20,40}_mmk")),
+    (
+        "azure-secret",
+        "Q~",
+        30,
+        lambda: re.compile(r"(?<![A-Za-z0-9_~.])[A-Za-z0-9_~.]{3}[0-9]Q~[A-Za-z0-9_~.-]{24,40}+"),
+    ),
+    ("twilio-key", "SK", 34, lambda: re.compile(r"(?<![A-Za-z0-9])SK[0-9a-f]{32}(?![A-Za-z0-9])")),
+    ("mailgun-key", "-", 50, lambda: re.compile(r"(?<![0-9a-f])[0-9a-f]{32}-[0-9a-f]{8}-[0-9a-f]{8}(?![0-9a-f-])")),
 )
-_WORDS_OF_SECRECY = re.compile(
+_WORDS_OF_SECRECY = (
     r"(?<![a-z])(?:pass|secret|tokens?\b|key|auth|cred|pwd|login|bearer|signature)|password|passwd|secret|token\b|"
     r"(?:api|access|auth|private)key"
 )
-_WORDS_OF_DIGESTS = re.compile(
-    r"commit|sha-?[0-9]|hash|digest|checksum|md5|rev(?:ision|-parse)?\b|etag|sum\b|tree\b|blob\b|id\b", re.IGNORECASE
-)
+_WORDS_OF_DIGESTS = r"commit|sha-?[0-9]|hash|digest|checksum|md5|rev(?:ision|-parse)?\b|etag|sum\b|tree\b|blob\b|id\b"
 # Random, and everybody may see it: digests of files, public keys.
-_DIGEST = re.compile(r"(?:sha(?:1|224|256|384|512)|md5|h1)[-_:=]|AAAA[BCE][23N]")
+_DIGEST = r"(?:sha(?:1|224|256|384|512)|md5|h1)[-_:=]|AAAA[BCE][23N]"
 _ODD_CASE = re.compile(r"[a-z](?=[A-Z])")
 _KEY_WIDTHS = (64, 70)
 # What stands before them, or before pictures and the ids of messages.
@@ -198,9 +212,9 @@ def _is_drawn(tail: str) -> bool:
 
 def _marked(start: int, word: str) -> Iterator[Span]:
     """Tokens without a beginning of their own, told by the signs inside."""
-    for kind, sign, pattern in _MARKED:
-        if sign in word:
-            for found in pattern.finditer(word):
+    for kind, sign, least, pattern in _MARKED:
+        if len(word) >= least and sign in word:
+            for found in pattern().finditer(word):
                 yield Span(start + found.start(), start + found.end(), kind)
 
 
@@ -232,7 +246,11 @@ def _is_path(word: str) -> bool:
 def _is_public(text: str, start: int, end: int) -> bool:
     """Whether everybody may see this: a digest, a public key, a message id, or a line of an encoded file."""
     before = text[max(0, start - 80) : start]
-    if _DIGEST.match(text, start) or before.rstrip("\"' ").endswith(_PUBLIC_BEFORE) or "lore.kernel.org/" in before:
+    if (
+        re.match(_DIGEST, text[start : start + 8])
+        or before.rstrip("\"' ").endswith(_PUBLIC_BEFORE)
+        or "lore.kernel.org/" in before
+    ):
         return True
     if text.startswith("@", end) and "://" not in before:
         return True
@@ -259,11 +277,11 @@ def _is_named(lowered: str, start: int, end: int, value: str) -> bool:
     line_start = lowered.rfind("\n", max(0, start - 60), start) + 1 or max(0, start - 60)
     before = lowered[line_start:start]
     hexadecimal = is_hexadecimal(value)
-    if hexadecimal and (before[-1:] in ("@", "#") or _WORDS_OF_DIGESTS.search(before)):
+    if hexadecimal and (before[-1:] in ("@", "#", ".") or re.search(_WORDS_OF_DIGESTS, before)):
         return False
-    if _WORDS_OF_SECRECY.search(before[-40:]):
+    if re.search(_WORDS_OF_SECRECY, before[-40:]):
         return True
     if any(name in before for _, name, least, most in SERVICES if least <= len(value) <= most):
         return True
     after = lowered[end : end + 40].partition("\n")[0]
-    return not hexadecimal and _WORDS_OF_SECRECY.search(after) is not None
+    return not hexadecimal and "foreign key" not in after and re.search(_WORDS_OF_SECRECY, after) is not None
