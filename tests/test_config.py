@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
+import platformdirs
 import pytest
 
 from deltos.config import DEFAULT_TOKEN_BUDGET, SMALLEST_TOKEN_BUDGET, TOOLSETS, Config, parse_toolsets
+from deltos.data_folder import data_folder
 from deltos.errors import BadArgument
 
 
@@ -63,3 +66,11 @@ def test_the_model_in_the_wheel_compares_by_meaning_unless_the_user_wants_anothe
 def test_an_unknown_model_is_an_error_that_names_the_known_ones() -> None:
     with pytest.raises(BadArgument, match="ollama"):
         Config.from_environment({"DELTOS_HOME": "/x", "DELTOS_EMBED": "magic"})
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere platformdirs is asked itself")
+@pytest.mark.parametrize("chosen", ["", "/srv/data"])
+def test_the_data_folder_is_where_platformdirs_puts_it(chosen: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_DATA_HOME", chosen)
+    expected = Path(platformdirs.user_data_dir("deltos", appauthor=False))
+    assert data_folder({"XDG_DATA_HOME": chosen}) == expected

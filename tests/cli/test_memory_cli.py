@@ -20,7 +20,7 @@ from tests.repositories import git, make_repository
 if TYPE_CHECKING:
     from pathlib import Path
 
-HEAVY = ("mcp", "pydantic", "numpy", "tree_sitter", "httpx", "anyio", "subprocess")
+HEAVY = ("mcp", "pydantic", "numpy", "tree_sitter", "httpx", "anyio", "subprocess", "re2", "dataclasses", "hashlib")
 
 
 class Shell:
@@ -168,9 +168,11 @@ def test_a_damaged_file_is_set_aside_and_said_so(shell: Shell, capsys: pytest.Ca
 class TestHook:
     """The hook never fails and stays light."""
 
-    def run(self, event: str, payload: str, home: Path, folder: Path) -> subprocess.CompletedProcess[str]:
+    def run(
+        self, event: str, payload: str, home: Path, folder: Path, heavy: tuple[str, ...] = HEAVY
+    ) -> subprocess.CompletedProcess[str]:
         code = "import sys; from deltos.cli.hook import main; code = main(sys.argv[1:])\n"
-        code += f"print([name for name in {HEAVY!r} if name in sys.modules], file=sys.stderr)\nsys.exit(code)"
+        code += f"print([name for name in {heavy!r} if name in sys.modules], file=sys.stderr)\nsys.exit(code)"
         environment = {**os.environ, "DELTOS_HOME": str(home)}
         return subprocess.run(
             [sys.executable, "-c", code, event],
@@ -217,8 +219,26 @@ class TestHook:
         (tmp_path / "file").write_text("")
         err = io.StringIO()
         environ = {"DELTOS_HOME": str(tmp_path / "file" / "home")}
-        assert hook.main(["Stop"], stdin=io.BytesIO(b"{}"), stderr=err, environ=environ) == 0
+        assert hook.main(["SessionEnd"], stdin=io.BytesIO(b"{}"), stderr=err, environ=environ) == 0
         assert err.getvalue().startswith("deltos hook: Cannot create the data folder")
+
+    def test_an_event_that_keeps_nothing_opens_no_memory(self, tmp_path: Path) -> None:
+        payload = {"tool_name": "Bash", "tool_input": {"command": "ls"}, "tool_response": {"stdout": "a.py"}}
+        done = self.run("PostToolUse", json.dumps(payload), tmp_path / "home", tmp_path, heavy=(*HEAVY, "sqlite3"))
+        assert (done.returncode, done.stdout, done.stderr) == (0, "", "[]\n")
+        assert not (tmp_path / "home").exists()
+
+    def test_the_command_itself_keeps_and_answers(self, tmp_path: Path) -> None:
+        """It ends its process without taking the interpreter down: what it wrote and printed must be there."""
+        command = [sys.executable, "-P", "-m", "deltos", "hook"]
+        environment = {**os.environ, "DELTOS_HOME": str(tmp_path / "home")}
+        prompt = json.dumps({"session_id": "s", "prompt": "From now on use tabs everywhere"})
+        for event, payload, told in (("UserPromptSubmit", prompt, ""), ("SessionStart", "{}", "use tabs everywhere")):
+            done = subprocess.run(
+                [*command, event], input=payload, capture_output=True, text=True, env=environment, cwd=tmp_path
+            )
+            assert (done.returncode, done.stderr) == (0, "")
+            assert told in done.stdout
 
     def test_without_an_event_the_input_tells(self, tmp_path: Path) -> None:
         raw = b'{"hook_event_name": "SessionStart", "session_id": "s"}'

@@ -115,7 +115,7 @@ def _host_sign(rest: str) -> int:
 def _netrc(source: Source, at: int) -> Iterator[Span]:
     """`machine … login … password …`, on one line or on three."""
     words = source.text[at : at + 400].split(maxsplit=6)
-    if len(words) > 5 and (words[1].lower(), words[4].lower()) == ("login", "password"):
+    if len(words) > 5 and (words[2].lower(), words[4].lower()) == ("login", "password"):
         start = source.text.find(words[5], source.lowered.find("password", at) + len("password"))
         if not words[5].startswith(("<", "$", "{", "[")):
             yield Span(start, start + len(words[5]), "netrc-password")
