@@ -62,14 +62,14 @@ def _entity(walk: Walk, node: Node, kind: EdgeKind = "type") -> Term:
     owner = _imported(walk, node) if node.type == "call_expression" else _first_name(walk, node)
     while places:
         place = places.pop()
-        name = walk.name(place)
+        name = walk.source.name(place)
         walk.use_member(place, "type" if places else kind, owner, name)
         owner = nodes.MemberAccess(owner, name)
     return owner
 
 
 def _first_name(walk: Walk, node: Node) -> Term:
-    name = walk.name(node)
+    name = walk.source.name(node)
     if name in walk.values or name not in walk.types:
         return walk.use_name(name, node.start_byte, "read")
     return walk.use_type(node)
@@ -84,7 +84,7 @@ def _imported(walk: Walk, node: Node) -> Term:
     text = next((part for part in node.children[-1].children if part.type == "string"), None)
     if text is None:
         return None
-    return nodes.ImportedModule(walk.name(text)[1:-1])
+    return nodes.ImportedModule(walk.source.name(text)[1:-1])
 
 
 def _member_of_import(walk: Walk, node: Node) -> Term:
@@ -121,12 +121,12 @@ def type_arguments(walk: Walk, node: Node | None) -> tuple[Term, ...]:
 
 
 def _predefined(walk: Walk, node: Node) -> Term:
-    return nodes.StringTerm() if walk.name(node) == "string" else nodes.ANY
+    return nodes.StringTerm() if walk.source.name(node) == "string" else nodes.ANY
 
 
 def _literal(walk: Walk, node: Node) -> Term:
     child = node.children[0]
-    return nodes.StringTerm(walk.name(child)[1:-1]) if child.type == "string" else nodes.ANY
+    return nodes.StringTerm(walk.source.name(child)[1:-1]) if child.type == "string" else nodes.ANY
 
 
 def _array(walk: Walk, node: Node) -> Term:
@@ -205,7 +205,7 @@ def _conditional(walk: Walk, node: Node) -> Term:
 
 def _infer(walk: Walk, node: Node) -> Term:
     children = named_children(node)
-    name = walk.name(children[0])
+    name = walk.source.name(children[0])
     constraint = walk.type(children[1]) if len(children) > 1 else None
     walk.bind_type_parameter(name, constraint)
     return nodes.InferredType(name)
@@ -213,7 +213,7 @@ def _infer(walk: Walk, node: Node) -> Term:
 
 def _predicate(walk: Walk, node: Node) -> Term:
     children = node.children
-    return nodes.TypePredicate(walk.name(children[0]), walk.type(children[-1]))
+    return nodes.TypePredicate(walk.source.name(children[0]), walk.type(children[-1]))
 
 
 def _asserts(walk: Walk, node: Node) -> Term:
@@ -278,7 +278,7 @@ def index_signature(walk: Walk, node: Node) -> Term:
 def _mapped(walk: Walk, clause: Node, value: Node | None) -> Term:
     children = named_children(clause)
     walk.enter()
-    name = walk.name(children[0])
+    name = walk.source.name(children[0])
     constraint = walk.type(children[1])
     walk.bind_type_parameter(name, constraint)
     for alias in children[2:]:

@@ -30,11 +30,11 @@ def assignment(walk: Walk, node: Node, _expected: Term) -> Term:
     if kind == "identifier":
         return _assign_variable(walk, left, right)
     if kind == "member_expression":
-        if walk.is_javascript:
+        if walk.source.is_javascript:
             return _assign_member_loosely(walk, node, left, right)
         target = member(walk, left, "write")
         return walk.expression(right, target)
-    if kind == "subscript_expression" and walk.is_javascript:
+    if kind == "subscript_expression" and walk.source.is_javascript:
         return _assign_keyed(walk, left, right)
     term = walk.expression(right)
     if kind in ("object_pattern", "array_pattern"):
@@ -45,9 +45,9 @@ def assignment(walk: Walk, node: Node, _expected: Term) -> Term:
 
 
 def _assign_variable(walk: Walk, left: Node, right: Node) -> Term:
-    name = walk.name(left)
+    name = walk.source.name(left)
     if name == "exports" and name not in walk.values:
-        walk.is_chained_export = True
+        walk.found.is_chained_export = True
         return walk.expression(right)
     target = walk.use_name(name, left.start_byte, "write")
     term = walk.expression(right, target)
@@ -70,7 +70,7 @@ def _learn_type(walk: Walk, binding: Binding | None, term: Term) -> None:
         elif len(known.terms) < _MAX_ALTERNATIVES:
             walk.set_local(binding, nodes.OneOf((*known.terms, term)))
     elif type(binding) is str:
-        walk.assigned.setdefault(binding, []).append(term)
+        walk.found.assigned.setdefault(binding, []).append(term)
 
 
 def _assign_member_loosely(walk: Walk, node: Node, left: Node, right: Node) -> Term:
@@ -79,7 +79,7 @@ def _assign_member_loosely(walk: Walk, node: Node, left: Node, right: Node) -> T
         return export_value(walk, node, left, right)
     documented = documented_term(walk)
     owner_node, place = left.children[0], left.children[-1]
-    name = walk.name(place)
+    name = walk.source.name(place)
     if owner_node.type == "this":
         target = member(walk, left, "write")
         term = walk.expression(right, documented or target)
@@ -115,12 +115,12 @@ def _note_field(walk: Walk, place: Node, name: str, term: Term) -> None:
 def _expando_owner(walk: Walk, node: Node) -> tuple[str, bool] | None:
     """The module's variable whose member is assigned, and whether through its prototype."""
     if node.type == "identifier":
-        binding = walk.values.get(walk.name(node))
-        return (binding, False) if type(binding) is str and binding not in walk.imports else None
-    if node.type == "member_expression" and walk.name(node.children[-1]) == "prototype":
+        binding = walk.values.get(walk.source.name(node))
+        return (binding, False) if type(binding) is str and binding not in walk.found.imports else None
+    if node.type == "member_expression" and walk.source.name(node.children[-1]) == "prototype":
         inner = node.children[0]
         if inner.type == "identifier":
-            binding = walk.values.get(walk.name(inner))
+            binding = walk.values.get(walk.source.name(inner))
             return (binding, True) if type(binding) is str else None
     return None
 
@@ -129,14 +129,14 @@ def _declare_expando(walk: Walk, owner: tuple[str, bool], left: Node, right: Nod
     """`Name.member = value` or `Name.prototype.member = value` at the top level."""
     binding, is_prototype = owner
     place = left.children[-1]
-    name = walk.name(place)
-    table = (walk.prototypes if is_prototype else walk.expandos).setdefault(binding, {})
+    name = walk.source.name(place)
+    table = (walk.found.prototypes if is_prototype else walk.found.expandos).setdefault(binding, {})
     if name in table or name == "prototype":
         walk.use_member(place, "write", nodes.ThisInstance(binding) if is_prototype else binding, name)
         return walk.expression(right, documented)
     is_function = right.type in FUNCTION_KINDS
     key = walk.add_symbol(name, "method" if is_function else "variable", left, at=place, owner=binding)
-    saved, walk.source = walk.source, key
+    saved, walk.symbol = walk.symbol, key
     term: Term
     if is_function:
         term = function_term(walk, right, documented, frame=ClassFrame(binding, binding, static=not is_prototype))
@@ -144,7 +144,7 @@ def _declare_expando(walk: Walk, owner: tuple[str, bool], left: Node, right: Nod
         term = named_object(walk, right, documented, owner=key)
     else:
         term = walk.expression(right, documented)
-    walk.source = saved
+    walk.symbol = saved
     stated = documented if documented is not None and not is_function else term
     table[name] = nodes.ClassMember(key, nodes.METHOD if is_function else nodes.FIELD, stated)
     return term

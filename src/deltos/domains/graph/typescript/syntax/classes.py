@@ -60,7 +60,7 @@ class _Members:
         else:
             walk.comment = None
             key = known or qualified_name(self.key, name)
-            walk.merges.append(Merge(walk.line(place), key, key))
+            walk.found.merges.append(Merge(walk.source.line(place), key, key))
             return key
         self._keys[(name, static)] = known
         return known
@@ -80,8 +80,8 @@ class _Members:
 def class_declaration(walk: Walk, node: Node, binding: Binding, key: str) -> nodes.ClassDeclaration:
     """Walk a class; its declaration."""
     walk.enter()
-    saved = (walk.enclosing, walk.source, walk.narrowed)
-    walk.source = key
+    saved = (walk.enclosing, walk.symbol, walk.narrowed)
+    walk.symbol = key
     parameters: tuple[nodes.TypeParameter, ...] = ()
     heritage: tuple[Term, tuple[Term, ...], tuple[Term, ...]] = (None, (), ())
     members = _Members(key, set())
@@ -96,7 +96,7 @@ def class_declaration(walk: Walk, node: Node, binding: Binding, key: str) -> nod
             _class_body(walk, child, ClassFrame(binding, key), members)
         elif kind == "decorator":
             walk.expression(child)
-    walk.enclosing, walk.source, walk.narrowed = saved
+    walk.enclosing, walk.symbol, walk.narrowed = saved
     walk.leave()
     return nodes.ClassDeclaration(key, parameters, *heritage, *members.tables)
 
@@ -134,13 +134,13 @@ def _implemented_methods(walk: Walk, body: Node) -> set[tuple[str, bool]]:
             place = next((part for part in child.children if part.type in NAME_KINDS), None)
             static = any(part.type == "static" for part in child.children)
             if place is not None:
-                found.add((walk.name(place), static))
+                found.add((walk.source.name(place), static))
     return found
 
 
 def _class_body(walk: Walk, node: Node, frame: ClassFrame, members: _Members) -> None:
     statics = ClassFrame(frame.binding, frame.key, static=True)
-    frame.assigned = {} if walk.is_javascript else None
+    frame.assigned = {} if walk.source.is_javascript else None
     for child in node.children:
         kind = child.type
         if kind == "comment":
@@ -175,13 +175,13 @@ def _method(walk: Walk, node: Node, frames: tuple[ClassFrame, ClassFrame], membe
     kind = nodes.ACCESSOR if "get" in words or "set" in words else nodes.METHOD
     documented = documented_term(walk)
     key = members.key_of(walk, node, place, name, kind, static=static)
-    saved, walk.source = walk.source, key
+    saved, walk.symbol = walk.symbol, key
     walk.properties = []
     function = _walk_method(walk, node, frames[static], documented)
     term: Term = function
     if kind == nodes.ACCESSOR:
         term = accessed(function, is_getter="get" in words)
-    walk.source = saved
+    walk.symbol = saved
     members.add(name, nodes.ClassMember(key, kind, term), static=static)
     if name == "constructor":
         _parameter_properties(walk, members)
@@ -213,7 +213,7 @@ def _field(walk: Walk, node: Node, frames: tuple[ClassFrame, ClassFrame], member
     if name:
         kind = "method" if is_function else "variable"
         key = walk.add_symbol(name, kind, node, at=place, owner=members.key)
-    saved, walk.source = walk.source, key or walk.source
+    saved, walk.symbol = walk.symbol, key or walk.symbol
     walk.enclosing = frames[static]
     term, annotated = documented, documented is not None
     for child in children:
@@ -224,7 +224,7 @@ def _field(walk: Walk, node: Node, frames: tuple[ClassFrame, ClassFrame], member
     if value is not None:
         found = walk.expression(value, term)
         term = term if annotated else found
-    walk.source = saved
+    walk.symbol = saved
     if name:
         members.add(name, nodes.ClassMember(key, nodes.FIELD, term), static=static)
 
@@ -232,8 +232,8 @@ def _field(walk: Walk, node: Node, frames: tuple[ClassFrame, ClassFrame], member
 def interface_declaration(walk: Walk, node: Node, key: str) -> nodes.InterfaceDeclaration:
     """Walk an interface; its declaration."""
     walk.enter()
-    saved, walk.source = walk.source, key
-    binding = walk.types.get(walk.name(_name_of(node)), key)
+    saved, walk.symbol = walk.symbol, key
+    binding = walk.types.get(walk.source.name(_name_of(node)), key)
     frame = walk.enclosing
     walk.enclosing = ClassFrame(key if isinstance(binding, nodes.TypeVariable) else binding, key)
     parameters: tuple[nodes.TypeParameter, ...] = ()
@@ -247,7 +247,7 @@ def interface_declaration(walk: Walk, node: Node, key: str) -> nodes.InterfaceDe
         elif child.type in ("interface_body", "object_type"):
             shape = object_type(walk, child, owner=key)
     walk.enclosing = frame
-    walk.source = saved
+    walk.symbol = saved
     walk.leave()
     if isinstance(shape, nodes.MappedType):  # an interface cannot be one: broken source
         shape = nodes.ObjectTerm()

@@ -29,24 +29,24 @@ def is_export_target(walk: Walk, left: Node) -> bool:
         return False
     owner = left.children[0]
     if owner.type == "identifier":
-        return walk.name(owner) == "exports" or walk.name(left) == WHOLE
-    return owner.type == "member_expression" and walk.name(owner) == WHOLE
+        return walk.source.name(owner) == "exports" or walk.source.name(left) == WHOLE
+    return owner.type == "member_expression" and walk.source.name(owner) == WHOLE
 
 
 def export_value(walk: Walk, node: Node, left: Node, right: Node) -> Term:
     """Export the right side of an assignment under the left side's name."""
-    walk.is_module = True
-    if walk.name(left) == WHOLE:
+    walk.found.is_module = True
+    if walk.source.name(left) == WHOLE:
         return _export_whole(walk, node, left, right)
-    name = walk.name(left.children[-1])
+    name = walk.source.name(left.children[-1])
     binding = f"exports.{name}"
     documented = documented_term(walk)
-    if name in walk.exports:
+    if name in walk.found.exports:
         return walk.expression(right, documented)
     key = walk.add_symbol(name, value_kind(right), node, at=left.children[-1], owner="exports")
     declaration = named_value(walk, right, key, binding, documented)
-    walk.declare(binding, declaration)
-    walk.exports[name] = binding
+    walk.found.declare(binding, declaration)
+    walk.found.exports[name] = binding
     return value_term(declaration, binding)
 
 
@@ -56,21 +56,21 @@ def _export_whole(walk: Walk, node: Node, left: Node, right: Node) -> Term:
         term = refer(walk, right, "read")
     elif right.type == "assignment_expression":
         term = walk.expression(right)
-        walk.is_chained_export = True
+        walk.found.is_chained_export = True
     else:
         name = right.child_by_field_name("name") if value_kind(right) != "variable" else None
         key = walk.add_symbol(
-            walk.name(name) if name is not None else WHOLE,
+            walk.source.name(name) if name is not None else WHOLE,
             value_kind(right),
             node,
             at=name or left,
             owner="",
         )
         declaration = named_value(walk, right, key, WHOLE, documented)
-        walk.declare(WHOLE, declaration)
+        walk.found.declare(WHOLE, declaration)
         term = WHOLE
-    if walk.exported_value is None:
-        walk.exported_value = term
+    if walk.found.exported_value is None:
+        walk.found.exported_value = term
     return term
 
 

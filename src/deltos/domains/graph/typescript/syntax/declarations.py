@@ -79,22 +79,24 @@ def _set_variable(walk: Walk, name: str, place: Node, term: Term) -> None:
         walk.set_local(binding, term)
     elif isinstance(binding, str):
         key = walk.add_symbol(name, "variable", place)
-        walk.declare(binding, nodes.ValueDeclaration(key, term))
+        walk.found.declare(binding, nodes.ValueDeclaration(key, term))
         _note_required(walk, binding, term, place)
 
 
 def _note_required(walk: Walk, binding: str, term: Term, place: Node) -> None:
     origin = required(term)
     if origin is not None:
-        walk.imports[binding] = origin
+        walk.found.imports[binding] = origin
         if origin.name == nodes.ANY_NAME:
-            walk.links.append(Link(walk.line(place), walk.source, origin.specifier, origin.name, is_alias=True))
+            walk.found.links.append(
+                Link(walk.source.line(place), walk.symbol, origin.specifier, origin.name, is_alias=True)
+            )
 
 
 def _plain_variable(
     walk: Walk, node: Node, target: Node, value: Node | None, annotation: Term, *, is_constant: bool
 ) -> None:
-    name = walk.name(target)
+    name = walk.source.name(target)
     binding = walk.values.get(name)
     if binding is None:
         binding = walk.bind_local(name)
@@ -134,10 +136,10 @@ def _declare_value(
             binding, nodes.LocalType(declaration) if isinstance(declaration, nodes.ClassDeclaration) else term
         )
         return term
-    if walk.exported_value is not None and term is walk.exported_value:  # const app = module.exports = {…}
-        walk.exported_value = binding
-        walk.is_chained_export = True
-    walk.declare(binding, declaration, node)
+    if walk.found.exported_value is not None and term is walk.found.exported_value:  # const app = module.exports = {…}
+        walk.found.exported_value = binding
+        walk.found.is_chained_export = True
+    walk.found.declare(binding, declaration, node)
     _note_required(walk, binding, value, node)
     return term
 
@@ -148,7 +150,7 @@ def function(walk: Walk, node: Node) -> None:
     if place is None:
         walk.expression(node)
         return
-    name = walk.name(place)
+    name = walk.source.name(place)
     binding = walk.values.get(name)
     if binding is None:
         binding = walk.bind_local(name)
@@ -159,35 +161,35 @@ def function(walk: Walk, node: Node) -> None:
     key = walk.add_symbol(name, "function", node, at=place, body=node.children[-1])
     if isinstance(binding, int):
         walk.local_keys[binding] = key
-    saved, walk.source = walk.source, key
-    frame = ClassFrame(binding, key, assigned={}) if walk.is_javascript else None
+    saved, walk.symbol = walk.symbol, key
+    frame = ClassFrame(binding, key, assigned={}) if walk.source.is_javascript else None
     had_jsx, walk.routine.has_jsx = walk.routine.has_jsx, False
     term = function_term(walk, node, documented, frame=frame)
     if walk.routine.has_jsx and name[:1].isupper():
-        walk.mark_component(key)
+        walk.found.mark_component(key)
     walk.routine.has_jsx |= had_jsx
-    walk.source = saved
+    walk.symbol = saved
     if isinstance(binding, int):
         walk.set_local(binding, term)
         return
-    walk.declare(binding, nodes.ValueDeclaration(key, term), place)
+    walk.found.declare(binding, nodes.ValueDeclaration(key, term), place)
     if frame is not None and frame.assigned:
         _declare_constructor(walk, binding, key, frame.assigned)
 
 
 def _overload(walk: Walk, node: Node, place: Node, name: str, binding: Binding) -> None:
     """A signature without a body: where an implementation follows, its line refers to that."""
-    key = qualified_name(walk.source, name)
-    if _implemented_after(walk, node) == name or walk.has_key(key):
+    key = qualified_name(walk.symbol, name)
+    if _implemented_after(walk, node) == name or walk.found.has_key(key):
         walk.comment = None
-        walk.merges.append(Merge(walk.line(place), key, key))
+        walk.found.merges.append(Merge(walk.source.line(place), key, key))
     else:
         key = walk.add_symbol(name, "function", node, at=place)
-    saved, walk.source = walk.source, key
+    saved, walk.symbol = walk.symbol, key
     term = function_type(walk, node)
-    walk.source = saved
+    walk.symbol = saved
     if isinstance(binding, str):
-        walk.declare(binding, nodes.ValueDeclaration(key, term))
+        walk.found.declare(binding, nodes.ValueDeclaration(key, term))
     else:
         walk.set_local(binding, term)
 
@@ -217,7 +219,7 @@ def _next_function(walk: Walk, node: Node) -> tuple[int, str]:
             inner = following.child_by_field_name("declaration") or following
         if inner.type in ("function_declaration", "generator_function_declaration"):
             place = name_node(inner)
-            return following.start_byte, walk.name(place) if place is not None else ""
+            return following.start_byte, walk.source.name(place) if place is not None else ""
         if inner.type not in ("function_signature", "comment"):
             return following.start_byte, ""
         end = following.end_byte
@@ -231,7 +233,7 @@ def _declare_constructor(walk: Walk, binding: str, key: str, assigned: dict[str,
         name: nodes.ClassMember(walk.add_symbol(name, "variable", place, owner=key), nodes.FIELD, term)
         for name, (place, term) in assigned.items()
     }
-    walk.declare(binding, nodes.ClassDeclaration(key, members=members))
+    walk.found.declare(binding, nodes.ClassDeclaration(key, members=members))
 
 
 def class_(walk: Walk, node: Node) -> None:
@@ -240,14 +242,14 @@ def class_(walk: Walk, node: Node) -> None:
     if place is None:
         walk.expression(node)
         return
-    name = walk.name(place)
+    name = walk.source.name(place)
     binding = _binding(walk, name)
     key = walk.add_symbol(name, "class", node, at=place, body=node.children[-1])
     if isinstance(binding, int):
         walk.local_keys[binding] = key
     declaration = class_declaration(walk, node, binding, key)
     if is_component_class(declaration):
-        walk.mark_component(key)
+        walk.found.mark_component(key)
     _declare_type(walk, binding, declaration, place)
 
 
@@ -270,7 +272,7 @@ def _declare_type(walk: Walk, binding: Binding, declaration: nodes.Declaration, 
         walk.set_local(binding, nodes.LocalType(declaration))
         walk.local_keys[binding] = declaration.key
     else:
-        walk.declare(binding, declaration, place)
+        walk.found.declare(binding, declaration, place)
 
 
 def interface(walk: Walk, node: Node) -> None:
@@ -278,7 +280,7 @@ def interface(walk: Walk, node: Node) -> None:
     place = name_node(node)
     if place is None:
         return
-    name = walk.name(place)
+    name = walk.source.name(place)
     binding = _type_binding(walk, name)
     key = walk.add_symbol(name, "interface", node, at=place, body=node.children[-1])
     _declare_type(walk, binding, interface_declaration(walk, node, key), place)
@@ -289,10 +291,10 @@ def alias(walk: Walk, node: Node) -> None:
     place = name_node(node)
     if place is None:
         return
-    name = walk.name(place)
+    name = walk.source.name(place)
     binding = _type_binding(walk, name)
     key = walk.add_symbol(name, "type", node, at=place)
-    saved, walk.source = walk.source, key
+    saved, walk.symbol = walk.symbol, key
     walk.enter()
     parameters: tuple[nodes.TypeParameter, ...] = ()
     term: Term = None
@@ -305,7 +307,7 @@ def alias(walk: Walk, node: Node) -> None:
         elif after_equals and child.is_named and child.type != "comment":
             term = object_type(walk, child, owner=key) if child.type == "object_type" else walk.type(child)
     walk.leave()
-    walk.source = saved
+    walk.symbol = saved
     _declare_type(walk, binding, nodes.AliasDeclaration(key, parameters, term), place)
 
 
@@ -314,8 +316,8 @@ def enum(walk: Walk, node: Node) -> None:
     place = name_node(node)
     if place is None:
         return
-    binding = _binding(walk, walk.name(place))
-    key = walk.add_symbol(walk.name(place), "enum", node, at=place, body=node.children[-1])
+    binding = _binding(walk, walk.source.name(place))
+    key = walk.add_symbol(walk.source.name(place), "enum", node, at=place, body=node.children[-1])
     _declare_type(walk, binding, enum_declaration(walk, node, key), place)
 
 
@@ -324,29 +326,29 @@ def namespace(walk: Walk, node: Node) -> None:
     place, body = node.child_by_field_name("name"), node.child_by_field_name("body")
     if place is None:
         return
-    text = walk.name(place)
+    text = walk.source.name(place)
     if place.type == "string":
         _ambient_module(walk, place, text[1:-1], body)
         return
-    container, saved = walk.container, walk.source
+    container, saved = walk.container, walk.symbol
     key = ""
     for part in text.split(".")[:_MAX_NAMESPACE_PARTS]:
         container = f"{container}.{part}" if container else part
         key = walk.add_symbol(part, "variable", node, at=place, body=body)
-        walk.declare(container, nodes.NamespaceDeclaration(key), place)
-        walk.source = key.partition("#")[0]
-    walk_container(walk, body, container, walk.source)
-    walk.source = saved
+        walk.found.declare(container, nodes.NamespaceDeclaration(key), place)
+        walk.symbol = key.partition("#")[0]
+    walk_container(walk, body, container, walk.symbol)
+    walk.symbol = saved
 
 
 def walk_container(walk: Walk, body: Node | None, container: str, source: str) -> None:
     """Walk the statements of a namespace; names of its earlier parts are in scope."""
     if body is None:
         return
-    saved = (walk.container, walk.source)
-    walk.container, walk.source = container, source
+    saved = (walk.container, walk.symbol)
+    walk.container, walk.symbol = container, source
     walk.enter()
-    for name in walk.declared_before(container):
+    for name in walk.found.declared_before(container):
         walk.bind_value(name.rpartition(".")[2], name)
         walk.bind_type(name.rpartition(".")[2], name)
     hoist_module(walk, body.children, container)
@@ -356,17 +358,17 @@ def walk_container(walk: Walk, body: Node | None, container: str, source: str) -
         elif child.is_named:
             walk.statement(child)
     walk.leave()
-    walk.container, walk.source = saved
+    walk.container, walk.symbol = saved
 
 
 def _ambient_module(walk: Walk, place: Node, specifier: str, body: Node | None) -> None:
     container = f'"{specifier}"'
-    known = len(walk.declared)
+    known = len(walk.found.declared)
     walk_container(walk, body, container, container)
-    for name in walk.declared[known:]:
-        for declaration in walk.declarations[name]:
+    for name in walk.found.declared[known:]:
+        for declaration in walk.found.declarations[name]:
             added = name[len(container) + 1 :]
-            walk.augmented.append(Augmentation(specifier, added, walk.line(place), declaration.key))
+            walk.found.augmented.append(Augmentation(specifier, added, walk.source.line(place), declaration.key))
 
 
 def ambient(walk: Walk, node: Node) -> None:

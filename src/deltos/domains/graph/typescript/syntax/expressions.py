@@ -56,7 +56,7 @@ def _call(walk: Walk, node: Node, _expected: Term) -> Term:
     kind = callee.type
     if kind == "import":
         return _dynamic_import(walk, given)
-    if kind == "identifier" and "require" not in walk.values and walk.name(callee) == "require":
+    if kind == "identifier" and "require" not in walk.values and walk.source.name(callee) == "require":
         specifier = _only_string(walk, given)
         if specifier is not None:
             return _require(walk, node, specifier)
@@ -105,7 +105,7 @@ def _only_string(walk: Walk, node: Node) -> str | None:
     """The text of a call's single string argument."""
     parts = [child for child in node.children if child.is_named and child.type != "comment"]
     if len(parts) >= 1 and parts[0].type == "string":
-        return walk.name(parts[0])[1:-1]
+        return walk.source.name(parts[0])[1:-1]
     return None
 
 
@@ -114,14 +114,16 @@ def _dynamic_import(walk: Walk, given: Node) -> Term:
     if specifier is None:
         walk.expression(given)
         return None
-    walk.specifiers.append(ImportSite(walk.line(given), specifier, "deferred"))
+    walk.found.specifiers.append(ImportSite(walk.source.line(given), specifier, "deferred"))
     return nodes.Await(nodes.ImportedModule(specifier))
 
 
 def _require(walk: Walk, node: Node, specifier: str) -> Term:
-    walk.specifiers.append(ImportSite(walk.line(node), specifier, "deferred" if walk.in_function else "runtime"))
-    walk.links.append(Link(walk.line(node), walk.source, specifier, nodes.ANY_NAME, is_alias=False))
-    walk.is_module = True
+    walk.found.specifiers.append(
+        ImportSite(walk.source.line(node), specifier, "deferred" if walk.in_function else "runtime")
+    )
+    walk.found.links.append(Link(walk.source.line(node), walk.symbol, specifier, nodes.ANY_NAME, is_alias=False))
+    walk.found.is_module = True
     return nodes.Require(specifier)
 
 
@@ -140,7 +142,7 @@ def _inner(walk: Walk, node: Node, expected: Term) -> Term:
 
 
 def _parenthesized(walk: Walk, node: Node, expected: Term) -> Term:
-    cast = cast_term(walk, node.start_byte) if walk.is_javascript else None
+    cast = cast_term(walk, node.start_byte) if walk.source.is_javascript else None
     term = _inner(walk, node, expected if cast is None else cast)
     return term if cast is None else cast
 
@@ -188,7 +190,7 @@ def _class(walk: Walk, node: Node, _expected: Term) -> Term:
     walk.local_uses += 1
     name = next((child for child in node.children if child.type in ("type_identifier", "identifier")), None)
     walk.enter()
-    text = walk.name(name) if name is not None else ""
+    text = walk.source.name(name) if name is not None else ""
     if text:
         walk.bind_value(text, local)
         walk.bind_type(text, local)
@@ -210,7 +212,7 @@ def _super(walk: Walk, _node: Node, _expected: Term) -> Term:
 
 
 def _string(walk: Walk, node: Node, _expected: Term) -> Term:
-    return nodes.StringTerm(walk.name(node)[1:-1] if node.end_byte - node.start_byte < 60 else None)
+    return nodes.StringTerm(walk.source.name(node)[1:-1] if node.end_byte - node.start_byte < 60 else None)
 
 
 def _template(walk: Walk, node: Node, _expected: Term) -> Term:

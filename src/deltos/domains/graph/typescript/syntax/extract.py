@@ -41,14 +41,14 @@ def extract_module(path: str, data: bytes, root: Node) -> FileFacts:
         if node.type == "comment":
             walk.comment = node
         elif node.is_named:
-            uses, walk.recent = walk.local_uses, []
+            uses, walk.found.recent = walk.local_uses, []
             walk.statement(node)
             walk.comment = None
             if walk.local_uses != uses:
-                with_locals.update(walk.recent)
+                with_locals.update(walk.found.recent)
     note_comments(walk)
     with_locals.update(_declare_late_members(walk))
-    return FileFacts(tuple(walk.symbols), _interface(walk, with_locals), _body(walk))
+    return FileFacts(tuple(walk.found.symbols), _interface(walk, with_locals), _body(walk))
 
 
 def _statements(root: Node) -> list[Node]:
@@ -61,46 +61,46 @@ def _statements(root: Node) -> list[Node]:
 
 def _declare_late_members(walk: Walk) -> set[str]:
     """Add types and members that were assigned from outside; the names of the declarations changed."""
-    for name, terms in walk.assigned.items():
-        parts = walk.declarations.get(name)
+    for name, terms in walk.found.assigned.items():
+        parts = walk.found.declarations.get(name)
         first = parts[0] if parts else None
         if parts and isinstance(first, ValueDeclaration) and first.term is None:
             parts[0] = ValueDeclaration(first.key, OneOf(tuple(terms[:_MAX_ASSIGNED])))
-    for name in {**walk.prototypes, **walk.expandos}:
-        parts = walk.declarations.get(name)
+    for name in {**walk.found.prototypes, **walk.found.expandos}:
+        parts = walk.found.declarations.get(name)
         if parts:
-            members, statics = walk.prototypes.get(name, {}), walk.expandos.get(name, {})
+            members, statics = walk.found.prototypes.get(name, {}), walk.found.expandos.get(name, {})
             parts.append(ClassDeclaration(parts[0].key, members=members, statics=statics))
-    return {*walk.assigned, *walk.prototypes, *walk.expandos}
+    return {*walk.found.assigned, *walk.found.prototypes, *walk.found.expandos}
 
 
 def _interface(walk: Walk, with_locals: set[str]) -> ModuleInterface:
     """What other files may depend on."""
     inliner = Inliner(walk.locals)
     return ModuleInterface(
-        imports=walk.imports,
-        exports=walk.exports,
-        stars=tuple(walk.stars),
-        is_chained=walk.is_chained_export,
-        whole=inliner.term(walk.exported_value),
+        imports=walk.found.imports,
+        exports=walk.found.exports,
+        stars=tuple(walk.found.stars),
+        is_chained=walk.found.is_chained_export,
+        whole=inliner.term(walk.found.exported_value),
         declarations={
             name: tuple([inliner.declaration(part) for part in parts]) if name in with_locals else tuple(parts)
-            for name, parts in walk.declarations.items()
+            for name, parts in walk.found.declarations.items()
         },
-        is_module=walk.is_module,
+        is_module=walk.found.is_module,
     )
 
 
 def _body(walk: Walk) -> Body:
     """What only this file's own resolution needs."""
     uses = Uses(
-        names=walk.names,
-        type_names=walk.type_names,
-        members=walk.members,
-        links=walk.links,
-        imports=sorted(walk.specifiers),
-        merges=walk.merges,
-        augmented=walk.augmented,
-        lines={symbol.key: symbol.line for symbol in walk.symbols},
+        names=walk.found.names,
+        type_names=walk.found.type_names,
+        members=walk.found.members,
+        links=walk.found.links,
+        imports=sorted(walk.found.specifiers),
+        merges=walk.found.merges,
+        augmented=walk.found.augmented,
+        lines={symbol.key: symbol.line for symbol in walk.found.symbols},
     )
-    return Body(uses, walk.owners, walk.locals)
+    return Body(uses, walk.found.owners, walk.locals)

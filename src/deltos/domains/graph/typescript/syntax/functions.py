@@ -75,7 +75,7 @@ def type_parameters(walk: Walk, node: Node) -> tuple[nodes.TypeParameter, ...]:
 
 
 def _type_parameter_name(walk: Walk, node: Node) -> str:
-    return next((walk.name(child) for child in node.children if child.type == "type_identifier"), "")
+    return next((walk.source.name(child) for child in node.children if child.type == "type_identifier"), "")
 
 
 def _type_parameter(walk: Walk, node: Node) -> nodes.TypeParameter:
@@ -148,7 +148,7 @@ def _bind_parameter(
     if pattern.type == "rest_pattern":
         flags |= nodes.IS_REST
         pattern = pattern.children[-1]
-    name = walk.name(pattern) if pattern.type in ("identifier", "this") else ""
+    name = walk.source.name(pattern) if pattern.type in ("identifier", "this") else ""
     if name:
         walk.bind_local(name, term)
     else:
@@ -207,7 +207,7 @@ def _take_identifier(walk: Walk, node: Node, signature: Signature, expected: Ter
         parameter = _bind_parameter(walk, node, context, 0)
         signature.parameters = (parameter,) if parameter is not None else ()
     elif signature.is_expression:
-        walk.bind_local(walk.name(node))
+        walk.bind_local(walk.source.name(node))
 
 
 def _walk_body(walk: Walk, body: Node, signature: Signature, expected: Term) -> tuple[Term, ...]:
@@ -239,7 +239,7 @@ def accessed(function: nodes.FunctionTerm, *, is_getter: bool) -> Term:
 
 def keyed_name(walk: Walk, node: Node) -> str:
     """The name of a member keyed by a well-known symbol or a constant of the module: `[Symbol.iterator]`."""
-    text = walk.name(node)
+    text = walk.source.name(node)
     if node.type == "identifier":
         return f"[{text}]" if type(walk.values.get(text)) is str else ""
     return f"[{text}]" if text.startswith("Symbol.") else ""
@@ -249,14 +249,14 @@ def member_name(walk: Walk, node: Node) -> str:
     """The name of a property as it is written; empty where it is computed."""
     kind = node.type
     if kind == "string":
-        return walk.name(node)[1:-1]
+        return walk.source.name(node)[1:-1]
     if kind == "computed_property_name":
         inner = node.children[1]
         if inner.type == "string":
-            return walk.name(inner)[1:-1]
+            return walk.source.name(inner)[1:-1]
         walk.expression(inner)
         return keyed_name(walk, inner)
-    return walk.name(node)
+    return walk.source.name(node)
 
 
 def signature_member(walk: Walk, node: Node, owner: str | None) -> nodes.ObjectMember | None:
@@ -274,7 +274,7 @@ def signature_member(walk: Walk, node: Node, owner: str | None) -> nodes.ObjectM
     key = None
     if owner is not None and name:
         key = walk.add_symbol(name, "method" if is_method else "variable", node, at=place, owner=owner)
-    saved, walk.source = walk.source, key or walk.source
+    saved, walk.symbol = walk.symbol, key or walk.symbol
     term: Term = None
     if is_method:
         term = function = function_type(walk, node)
@@ -284,5 +284,5 @@ def signature_member(walk: Walk, node: Node, owner: str | None) -> nodes.ObjectM
             term = function.parameters[0].term if function.parameters else None
     elif children[-1].type in ANNOTATIONS:
         term = walk.type(children[-1])
-    walk.source = saved
+    walk.symbol = saved
     return nodes.ObjectMember(name, term, key, is_optional)

@@ -63,7 +63,7 @@ def hoist_module(walk: Walk, nodes: Iterable[Node], container: str = "") -> None
 
     for node in nodes:
         _hoist(walk, node, value, both, only_type)
-    if walk.has_var:
+    if walk.source.has_var:
         _hoist_vars(walk, nodes, value)
 
 
@@ -81,7 +81,7 @@ def hoist_block(walk: Walk, nodes: Iterable[Node], *, is_function: bool) -> None
 
     for node in nodes:
         _hoist(walk, node, value, both, only_type)
-    if is_function and walk.has_var:
+    if is_function and walk.source.has_var:
         _hoist_vars(walk, nodes, value)
 
 
@@ -109,15 +109,15 @@ def _hoist(
     elif kind in ("internal_module", "module"):
         place = node.child_by_field_name("name")
         if place is not None and place.type != "string":
-            both(walk.name(place).partition(".")[0])
+            both(walk.source.name(place).partition(".")[0])
     elif kind == "import_alias":
-        both(walk.name(node.children[1]))
+        both(walk.source.name(node.children[1]))
 
 
 def _declared_name(walk: Walk, node: Node) -> str:
     for child in node.children:
         if child.type in ("identifier", "type_identifier"):
-            return walk.name(child)
+            return walk.source.name(child)
     return ""
 
 
@@ -126,7 +126,7 @@ def _variable_names(walk: Walk, node: Node) -> Iterable[str]:
         if child.type == "variable_declarator":
             target = child.children[0]
             if target.type == "identifier":
-                yield walk.name(target)
+                yield walk.source.name(target)
             else:
                 yield from pattern_names(walk, target)
 

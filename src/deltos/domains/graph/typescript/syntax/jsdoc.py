@@ -59,7 +59,7 @@ _BARE_TYPE_TAGS = frozenset(("extends", "augments", "implements"))
 
 def cast_term(walk: Walk, start: int) -> Term:
     """The type that a comment right before a parenthesis casts to."""
-    before = walk.text[max(0, start - _MAX_CAST) : start].rstrip()
+    before = walk.source.text[max(0, start - _MAX_CAST) : start].rstrip()
     if not before.endswith("*/"):
         return None
     opening = before.rfind("/**")
@@ -69,11 +69,11 @@ def cast_term(walk: Walk, start: int) -> Term:
 def documented_term(walk: Walk) -> Term:
     """The type that the comment above a JavaScript declaration states for it."""
     node = walk.comment
-    if node is None or not walk.is_javascript:
+    if node is None or not walk.source.is_javascript:
         return None
     start = node.start_byte
     if walk.documented[0] != start:  # all variables of one declaration ask for the same comment
-        text = walk.slice(start, node.end_byte)
+        text = walk.source.slice(start, node.end_byte)
         states_type = text.startswith("/**") and "{" in text
         walk.documented = (start, _stated_type(walk, text) if states_type else None)
     return walk.documented[1]
@@ -145,21 +145,21 @@ def _comments(text: str) -> Iterator[tuple[int, str]]:
 
 def note_comments(walk: Walk) -> None:
     """Note what all JSDoc comments of the file refer to; declare the types that they define."""
-    for start, text in _comments(walk.text):
+    for start, text in _comments(walk.source.text):
         if "@" not in text:
             continue
         for match in _LINK.finditer(text):
             group = 1 if match[1] else 2
             _note_dotted(walk, start + match.start(group), *re.split("[.#]", match[group]))
-        if walk.is_javascript:
+        if walk.source.is_javascript:
             _note_types(walk, text, start)
 
 
 def declare_typedefs(walk: Walk) -> None:
     """Declare the types that `@import` and `@typedef` comments of a JavaScript file bring."""
-    if not walk.is_javascript or ("@typedef" not in walk.text and "@import" not in walk.text):
+    if not walk.source.is_javascript or ("@typedef" not in walk.source.text and "@import" not in walk.source.text):
         return
-    for start, text in _comments(walk.text):
+    for start, text in _comments(walk.source.text):
         for clause_start, clause_end, specifier in _import_tags(text):
             _declare_imports(walk, text[clause_start:clause_end], start + clause_start, specifier)
         if "@typedef" in text:
@@ -223,22 +223,24 @@ def _declare_imports(walk: Walk, clause: str, start: int, specifier: str) -> Non
         named = 0 <= opening < match.start()
         imported = nodes.NAMESPACE if name == "*" else name if named else "default"
         walk.bind_type(local, local)
-        walk.imports[local] = Origin(specifier, imported)
-        walk.links.append(Link(walk.line_at(start + match.start()), "", specifier, imported, is_alias=True))
+        walk.found.imports[local] = Origin(specifier, imported)
+        walk.found.links.append(
+            Link(walk.source.line_at(start + match.start()), "", specifier, imported, is_alias=True)
+        )
 
 
 def _declare_typedefs(walk: Walk, text: str, start: int) -> None:
     for match, own_end, type_end in _typedef_tags(text):
         name = _NAME.match(text, _after_blanks(text, type_end + 1))
-        if name is None or name[1] in walk.declarations:
+        if name is None or name[1] in walk.found.declarations:
             continue
         walk.bind_type(name[1], name[1])
         term = _listed_properties(walk, text[match.end() : own_end])
         if term is None and match[1]:
             term = parse_type(walk, text[match.end() : type_end])
-        key = walk.add_plain_symbol(name[1], "type", start + name.start(1))
-        walk.declare(name[1], nodes.AliasDeclaration(key, (), term))
-        walk.exports.setdefault(name[1], name[1])
+        key = walk.found.add_plain_symbol(name[1], "type", start + name.start(1))
+        walk.found.declare(name[1], nodes.AliasDeclaration(key, (), term))
+        walk.found.exports.setdefault(name[1], name[1])
 
 
 def _typedef_tags(text: str) -> Iterator[tuple[re.Match[str], int, int]]:
@@ -293,7 +295,7 @@ def _note_import(walk: Walk, offset: int, specifier: str, names: list[str]) -> N
     if names:
         _note_members(walk, offset, nodes.ImportedModule(specifier), names)
     else:
-        walk.links.append(Link(walk.line_at(offset), "", specifier, nodes.ANY_NAME, is_alias=True))
+        walk.found.links.append(Link(walk.source.line_at(offset), "", specifier, nodes.ANY_NAME, is_alias=True))
 
 
 def _note_dotted(walk: Walk, offset: int, first: str, *rest: str, is_type: bool = False) -> None:
@@ -303,13 +305,13 @@ def _note_dotted(walk: Walk, offset: int, first: str, *rest: str, is_type: bool 
     if type(binding) is not str:
         return
     if not is_type or rest:
-        walk.names.append(NameUse(walk.line_at(offset), "", "type", binding))
-    walk.type_names.append(NameUse(walk.line_at(offset), "", "type", binding))
+        walk.found.names.append(NameUse(walk.source.line_at(offset), "", "type", binding))
+    walk.found.type_names.append(NameUse(walk.source.line_at(offset), "", "type", binding))
     _note_members(walk, offset, nodes.OneOf((binding, nodes.TypeReference(binding))), list(rest))
 
 
 def _note_members(walk: Walk, offset: int, owner: Term, names: list[str]) -> None:
     for name in names[:_MAX_NAMES]:
-        walk.members.append(MemberUse(walk.line_at(offset), "", "type", name))
-        walk.owners.append(owner)
+        walk.found.members.append(MemberUse(walk.source.line_at(offset), "", "type", name))
+        walk.found.owners.append(owner)
         owner = nodes.MemberAccess(owner, name)

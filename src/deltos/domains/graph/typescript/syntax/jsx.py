@@ -43,7 +43,7 @@ def _opening(walk: Walk, node: Node, _expected: Term) -> Term:
 
 def _component(walk: Walk, node: Node) -> Term:
     """Note which component an element is; the term of its properties. Lower-case names belong to the host."""
-    if node.type == "identifier" and walk.name(node)[:1].islower():
+    if node.type == "identifier" and walk.source.name(node)[:1].islower():
         return None
     component = refer(walk, node, "call")
     return ParameterOf(component, 0) if component is not None else None
@@ -60,7 +60,7 @@ def _attribute(walk: Walk, node: Node, properties: Term) -> None:
     place = node.children[0]
     wanted: Term = None
     if properties is not None and place.type == "property_identifier":
-        name = walk.name(place)
+        name = walk.source.name(place)
         walk.use_member(place, "write", properties, name)
         wanted = MemberAccess(properties, name)
     for child in node.children[1:]:

@@ -84,16 +84,16 @@ def _pair(
         return
     is_function = kind in FUNCTION_KINDS
     key = walk.add_symbol(name, "method" if is_function else "variable", node, at=place, owner=owner)
-    saved, walk.source = walk.source, key
+    saved, walk.symbol = walk.symbol, key
     if kind == "object":
         term = named_object(walk, value, wanted, owner=key)
     else:
         had_jsx, walk.routine.has_jsx = walk.routine.has_jsx, False
         term = walk.expression(value, wanted)
         if is_function and walk.routine.has_jsx and name[0].isupper():
-            walk.mark_component(key)
+            walk.found.mark_component(key)
         walk.routine.has_jsx |= had_jsx
-    walk.source = saved
+    walk.symbol = saved
     members.append(nodes.ObjectMember(name, term, key, is_optional=False))
 
 
@@ -104,7 +104,7 @@ def _shorthand(
     owner: str | None,
     members: list[nodes.ObjectMember],
 ) -> None:
-    name = walk.name(node)
+    name = walk.source.name(node)
     if expected is not None and expected is not nodes.ANY:
         walk.use_member(node, "write", expected, name)
     key = walk.add_symbol(name, "variable", node, owner=owner) if owner is not None else None
@@ -129,9 +129,9 @@ def _method(
     key = None
     if owner is not None and name:
         key = walk.add_symbol(name, "method", node, at=place, owner=owner, body=children[-1])
-    saved, walk.source = walk.source, key or walk.source
+    saved, walk.symbol = walk.symbol, key or walk.symbol
     function = function_term(walk, node, wanted, frame=ClassFrame(local, ""))
-    walk.source = saved
+    walk.symbol = saved
     term: Term = function
     if children[0].type in ("get", "set"):
         term = accessed(function, is_getter=children[0].type == "get")

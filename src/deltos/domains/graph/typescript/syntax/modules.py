@@ -30,7 +30,7 @@ _SPECIFIER_MARKS = frozenset(("as", "type", "typeof", "comment"))
 
 def import_statement(walk: Walk, node: Node) -> None:
     """`import …`: bind the local names, note what each refers to."""
-    walk.is_module = True
+    walk.found.is_module = True
     source = node.child_by_field_name("source")
     clause = next((child for child in node.children if child.type in ("import_clause", "import_require_clause")), None)
     if clause is not None and clause.type == "import_require_clause":
@@ -38,11 +38,11 @@ def import_statement(walk: Walk, node: Node) -> None:
         return
     if source is None:
         return
-    specifier = walk.name(source)[1:-1]
+    specifier = walk.source.name(source)[1:-1]
     is_type = node.children[1].type in ("type", "typeof")
     all_types = _import_clause(walk, clause, specifier) if clause is not None else False
     mode: ImportMode = "type" if is_type or all_types else "runtime"
-    walk.specifiers.append(ImportSite(walk.line(node), specifier, mode))
+    walk.found.specifiers.append(ImportSite(walk.source.line(node), specifier, mode))
 
 
 def _import_require(walk: Walk, clause: Node) -> None:
@@ -50,9 +50,9 @@ def _import_require(walk: Walk, clause: Node) -> None:
     source = clause.child_by_field_name("source")
     if source is None:
         return
-    specifier = walk.name(source)[1:-1]
+    specifier = walk.source.name(source)[1:-1]
     _bind_import(walk, clause.children[0], clause.children[0], specifier, ANY_NAME)
-    walk.specifiers.append(ImportSite(walk.line(clause), specifier, "runtime"))
+    walk.found.specifiers.append(ImportSite(walk.source.line(clause), specifier, "runtime"))
 
 
 def _import_clause(walk: Walk, clause: Node, specifier: str) -> bool:
@@ -84,13 +84,13 @@ def _import_specifier(walk: Walk, node: Node, specifier: str) -> bool:
 
 
 def _bind_import(walk: Walk, local: Node, place: Node, specifier: str, imported: str) -> None:
-    name = walk.name(local)
+    name = walk.source.name(local)
     walk.bind_value(name, name)
     walk.bind_type(name, name)
-    walk.imports[name] = Origin(specifier, imported)
-    walk.links.append(Link(walk.line(place), walk.source, specifier, imported, is_alias=True))
-    if local.start_byte != place.start_byte and walk.line(local) != walk.line(place):
-        walk.links.append(Link(walk.line(local), walk.source, specifier, imported, is_alias=True))
+    walk.found.imports[name] = Origin(specifier, imported)
+    walk.found.links.append(Link(walk.source.line(place), walk.symbol, specifier, imported, is_alias=True))
+    if local.start_byte != place.start_byte and walk.source.line(local) != walk.source.line(place):
+        walk.found.links.append(Link(walk.source.line(local), walk.symbol, specifier, imported, is_alias=True))
 
 
 def import_alias(walk: Walk, node: Node) -> None:
@@ -99,28 +99,28 @@ def import_alias(walk: Walk, node: Node) -> None:
     if target.type == ";":
         target = node.children[-2]
     term = _dotted(walk, target)
-    binding = walk.values.get(walk.name(name))
+    binding = walk.values.get(walk.source.name(name))
     if type(binding) is str:
-        key = walk.add_symbol(walk.name(name), "variable", node, at=name)
-        walk.declare(binding, ValueDeclaration(key, term))
+        key = walk.add_symbol(walk.source.name(name), "variable", node, at=name)
+        walk.found.declare(binding, ValueDeclaration(key, term))
 
 
 def _dotted(walk: Walk, node: Node) -> Term:
     if node.type == "identifier":
         return walk.use(node, "read")
     owner = _dotted(walk, node.children[0])
-    name = walk.name(node.children[-1])
+    name = walk.source.name(node.children[-1])
     walk.use_member(node.children[-1], "read", owner, name)
     return MemberAccess(owner, name)
 
 
 def export_statement(walk: Walk, node: Node) -> None:
     """`export …`."""
-    walk.is_module = walk.is_module or not walk.container
+    walk.found.is_module = walk.found.is_module or not walk.container
     children = node.children
     source = node.child_by_field_name("source")
     if source is not None:
-        _export_from(walk, node, walk.name(source)[1:-1])
+        _export_from(walk, node, walk.source.name(source)[1:-1])
         return
     kinds = [child.type for child in children]
     if "default" in kinds:
@@ -137,15 +137,15 @@ def export_statement(walk: Walk, node: Node) -> None:
 
 def _export_from(walk: Walk, node: Node, specifier: str) -> None:
     """`export … from 'module'`."""
-    is_type = walk.name(node.children[1]) == "type"
-    walk.specifiers.append(ImportSite(walk.line(node), specifier, "type" if is_type else "runtime"))
+    is_type = walk.source.name(node.children[1]) == "type"
+    walk.found.specifiers.append(ImportSite(walk.source.line(node), specifier, "type" if is_type else "runtime"))
     for child in node.children:
         if child.type == "*":
-            walk.stars.append(specifier)
+            walk.found.stars.append(specifier)
         elif child.type == "namespace_export":
-            name = walk.name(child.children[-1])
-            walk.exports[name] = Origin(specifier, NAMESPACE)
-            walk.links.append(Link(walk.line(child), walk.source, specifier, NAMESPACE, is_alias=True))
+            name = walk.source.name(child.children[-1])
+            walk.found.exports[name] = Origin(specifier, NAMESPACE)
+            walk.found.links.append(Link(walk.source.line(child), walk.symbol, specifier, NAMESPACE, is_alias=True))
         elif child.type == "export_clause":
             for part in child.children:
                 if part.type == "export_specifier":
@@ -155,14 +155,14 @@ def _export_from(walk: Walk, node: Node, specifier: str) -> None:
 def _specifier_names(walk: Walk, node: Node) -> tuple[Node, str, str]:
     """Where a specifier of an import or export names its source, that name, and the one it gives it."""
     parts = [child for child in node.children if child.type not in _SPECIFIER_MARKS]
-    names = [walk.name(part)[1:-1] if part.type == "string" else walk.name(part) for part in parts]
+    names = [walk.source.name(part)[1:-1] if part.type == "string" else walk.source.name(part) for part in parts]
     return parts[0], names[0], names[-1]
 
 
 def _reexport(walk: Walk, node: Node, specifier: str) -> None:
     place, name, exported = _specifier_names(walk, node)
-    walk.exports[exported] = Origin(specifier, name)
-    walk.links.append(Link(walk.line(place), walk.source, specifier, name, is_alias=True))
+    walk.found.exports[exported] = Origin(specifier, name)
+    walk.found.links.append(Link(walk.source.line(place), walk.symbol, specifier, name, is_alias=True))
 
 
 def _export_local(walk: Walk, node: Node) -> None:
@@ -170,11 +170,11 @@ def _export_local(walk: Walk, node: Node) -> None:
     value = walk.values.get(name)
     binding = value if value is not None else walk.types.get(name)
     if isinstance(binding, str):
-        use = NameUse(walk.line(place), walk.source, "read", binding)
-        walk.names.append(use)
-        walk.type_names.append(use)
+        use = NameUse(walk.source.line(place), walk.symbol, "read", binding)
+        walk.found.names.append(use)
+        walk.found.type_names.append(use)
         if not walk.container:
-            walk.exports[exported] = binding
+            walk.found.exports[exported] = binding
 
 
 def _export_default(walk: Walk, node: Node) -> None:
@@ -188,24 +188,24 @@ def _export_default(walk: Walk, node: Node) -> None:
     if place is not None or value.type == "interface_declaration":
         place = place or name_node(value)
         walk.statement(value)
-        walk.exports["default"] = walk.name(place) if place is not None else "default"
+        walk.found.exports["default"] = walk.source.name(place) if place is not None else "default"
         return
     if value.type == "identifier":
         term = refer(walk, value, "read")
         if isinstance(term, str):
-            walk.type_names.append(NameUse(walk.line(value), walk.source, "read", term))
-        walk.exports["default"] = term if isinstance(term, str) else "default"
+            walk.found.type_names.append(NameUse(walk.source.line(value), walk.symbol, "read", term))
+        walk.found.exports["default"] = term if isinstance(term, str) else "default"
         return
     documented = documented_term(walk)
     key = walk.add_symbol("default", value_kind(value), node)
-    walk.declare("default", named_value(walk, value, key, "default", documented))
-    walk.exports["default"] = "default"
+    walk.found.declare("default", named_value(walk, value, key, "default", documented))
+    walk.found.exports["default"] = "default"
 
 
 def _export_equals(walk: Walk, node: Node) -> None:
     """`export = value`."""
     value = named_children(node)[-1]
-    walk.exported_value = refer(walk, value, "read")
+    walk.found.exported_value = refer(walk, value, "read")
 
 
 def _export_declaration(walk: Walk, node: Node) -> None:
@@ -216,7 +216,7 @@ def _export_declaration(walk: Walk, node: Node) -> None:
             walk.statement(child)
             if not walk.container:
                 for name in _declared_names(walk, child):
-                    walk.exports[name] = name
+                    walk.found.exports[name] = name
 
 
 def _declared_names(walk: Walk, node: Node) -> list[str]:
@@ -227,13 +227,13 @@ def _declared_names(walk: Walk, node: Node) -> list[str]:
         return [name for child in node.children if child.is_named for name in _declared_names(walk, child)]
     if node.type in ("internal_module", "module"):
         place = node.child_by_field_name("name")
-        return [walk.name(place).partition(".")[0]] if place is not None and place.type != "string" else []
+        return [walk.source.name(place).partition(".")[0]] if place is not None and place.type != "string" else []
     if node.type == "expression_statement":
         return [name for child in node.children for name in _declared_names(walk, child)]
     if node.type == "import_alias":
-        return [walk.name(node.children[1])]
+        return [walk.source.name(node.children[1])]
     place = name_node(node)
-    return [walk.name(place)] if place is not None else []
+    return [walk.source.name(place)] if place is not None else []
 
 
 MODULES: dict[str, StatementHandler] = {

@@ -29,7 +29,7 @@ def pattern_names(walk: Walk, node: Node) -> Iterator[str]:
         node = stack.pop()
         kind = node.type
         if kind in ("identifier", "shorthand_property_identifier_pattern"):
-            yield walk.name(node)
+            yield walk.source.name(node)
         elif kind == "pair_pattern":
             stack.append(node.children[-1])
         elif kind in ("assignment_pattern", "object_assignment_pattern"):
@@ -51,7 +51,7 @@ def bind_pattern(walk: Walk, node: Node, term: Term, receive: Receive) -> None:
 def _bind_pattern(walk: Walk, node: Node, term: Term, receive: Receive) -> None:
     kind = node.type
     if kind in ("identifier", "shorthand_property_identifier_pattern"):
-        receive(walk.name(node), node, term)
+        receive(walk.source.name(node), node, term)
     elif kind == "object_pattern":
         for child in node.children:
             if child.is_named:
@@ -76,12 +76,12 @@ def _or_default(walk: Walk, term: Term, default: Node) -> Term:
 def _object_part(walk: Walk, node: Node, term: Term, receive: Receive) -> None:
     kind = node.type
     if kind == "shorthand_property_identifier_pattern":
-        receive(walk.name(node), node, _part(walk, node, term))
+        receive(walk.source.name(node), node, _part(walk, node, term))
     elif kind == "pair_pattern":
         bind_pattern(walk, node.children[-1], _part(walk, node.children[0], term), receive)
     elif kind == "object_assignment_pattern":
         name = node.children[0]
-        receive(walk.name(name), name, _or_default(walk, _part(walk, name, term), node.children[-1]))
+        receive(walk.source.name(name), name, _or_default(walk, _part(walk, name, term), node.children[-1]))
     elif kind == "rest_pattern":
         bind_pattern(walk, node.children[-1], term, receive)
 
@@ -92,7 +92,7 @@ def _part(walk: Walk, key: Node, term: Term) -> Term:
     if kind == "computed_property_name":
         walk.expression(key.children[1])
         return None
-    name = walk.name(key)
+    name = walk.source.name(key)
     if kind == "string":
         name = name[1:-1]
     walk.use_member(key, "read", term, name)

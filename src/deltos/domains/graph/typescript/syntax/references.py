@@ -34,11 +34,11 @@ def member(walk: Walk, node: Node, kind: EdgeKind) -> Term:
     owner = walk.expression(children[0])
     place = children[-1]
     start = place.start_byte
-    name = walk.text[start : place.end_byte]
-    if not walk.is_ascii and not name.isascii():
-        name = walk.name(place)
-    walk.members.append(MemberUse(bisect_left(walk.line_ends, start) + 1, walk.source, kind, name))
-    walk.owners.append(owner)
+    name = walk.source.text[start : place.end_byte]
+    if not walk.source.is_ascii and not name.isascii():
+        name = walk.source.name(place)
+    walk.found.members.append(MemberUse(bisect_left(walk.source.line_ends, start) + 1, walk.symbol, kind, name))
+    walk.found.owners.append(owner)
     if owner is None:
         return None
     access = MemberAccess(owner, name)

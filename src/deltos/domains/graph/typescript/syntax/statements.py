@@ -28,7 +28,7 @@ def _block(walk: Walk, node: Node) -> None:
     children = node.children
     kinds = [child.type for child in children]
     saved = walk.narrowed
-    scoped = walk.has_var or not HOISTED.isdisjoint(kinds)
+    scoped = walk.source.has_var or not HOISTED.isdisjoint(kinds)
     if scoped:
         walk.enter()
         hoist_block(walk, children, is_function=node.parent is not None and node.parent.type not in _BLOCK_OWNERS)

@@ -37,7 +37,7 @@ def named_value(
     frame: ClassFrame | None = None,
 ) -> ValueDeclaration | ClassDeclaration:
     """Walk a value on behalf of its symbol; the declaration it amounts to."""
-    saved, walk.source = walk.source, key
+    saved, walk.symbol = walk.symbol, key
     had_jsx, walk.routine.has_jsx = walk.routine.has_jsx, False
     kind = node.type
     declaration: ValueDeclaration | ClassDeclaration
@@ -50,9 +50,9 @@ def named_value(
     else:
         declaration = ValueDeclaration(key, walk.expression(node, expected))
     if walk.routine.has_jsx and _last_name(key)[:1].isupper():
-        walk.mark_component(key)
+        walk.found.mark_component(key)
     walk.routine.has_jsx |= had_jsx
-    walk.source = saved
+    walk.symbol = saved
     return declaration
 
 

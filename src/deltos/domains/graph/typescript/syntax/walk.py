@@ -71,37 +71,39 @@ class ClassFrame:
     assigned: dict[str, tuple[Node, Term]] | None = None
 
 
-class Walk:
-    """One pass over one file."""
+class Source:
+    """The text of one file; offsets are in bytes, lines are counted from 1."""
 
-    def __init__(self, path: str, data: bytes, grammar: Grammar) -> None:
-        self.path = path
+    def __init__(self, path: str, data: bytes) -> None:
         self.text = data.decode("latin-1")  # one character per byte: offsets of the tree index it directly
         self.is_ascii = data.isascii()
         self.is_javascript = path.endswith((".js", ".jsx", ".mjs", ".cjs"))
         self.has_var = "var " in self.text
         self.line_ends = [match.start() for match in re.finditer("\n", self.text)]
-        self._grammar = grammar
-        self._expressions = grammar.expressions
-        self._statements = grammar.statements
-        self._types = grammar.types
-        self.depth = 0
-        self.values: dict[str, Binding] = {}
-        self.types: dict[str, TypeBinding] = {}
-        self._undo: list[tuple[_Shadowed[Binding], _Shadowed[TypeBinding]]] = []
-        self.locals: list[Term] = []
-        self.local_keys: dict[int, str] = {}
-        self.local_uses = 0  # counts, so that declarations without any need no inlining
-        self.recent: list[str] = []  # declared by the current statement
-        self.untyped: set[Binding] = set()  # variables whose type shows only where they are assigned
-        self.assigned: dict[str, list[Term]] = {}
-        self.narrowed: dict[Term, Term] = {}
-        self.shared: dict[Term, Term] = {}  # equal terms, one object: they are evaluated once
-        self.source = ""
-        self.container = ""  # the dotted name of the enclosing namespace
-        self.routine = Routine()
-        self.enclosing: ClassFrame | None = None
-        self.in_function = False
+
+    def slice(self, start: int, end: int) -> str:
+        """The source text between two offsets."""
+        text = self.text[start:end]
+        return text if self.is_ascii or text.isascii() else text.encode("latin-1").decode("utf-8", "replace")
+
+    def name(self, node: Node) -> str:
+        """The source text of a node."""
+        return self.slice(node.start_byte, node.end_byte)
+
+    def line(self, node: Node) -> int:
+        """The line a node starts on."""
+        return bisect_left(self.line_ends, node.start_byte) + 1
+
+    def line_at(self, offset: int) -> int:
+        """The line of an offset."""
+        return bisect_left(self.line_ends, offset) + 1
+
+
+class Findings:
+    """What a pass has found so far; nothing in it is taken back."""
+
+    def __init__(self, source: Source) -> None:
+        self._source = source
         self.symbols: list[Symbol] = []
         self._places: dict[str, int] = {}  # of symbols in `symbols`, by key
         self._counts: dict[str, int] = {}  # of symbols of one qualified name
@@ -115,36 +117,101 @@ class Walk:
         self.links: list[Link] = []
         self.specifiers: list[ImportSite] = []
         self.declarations: dict[str, list[nodes.Declaration]] = {}
+        self.declared: list[str] = []  # the names of `declarations`, in order
+        self._declared_in: dict[str, list[str]] = {}  # the same by namespace
+        self._reopened_left = _MAX_REOPENED
+        self.recent: list[str] = []  # declared by the current statement
         self.merges: list[Merge] = []
         self.augmented: list[Augmentation] = []
         self.expandos: dict[str, dict[str, nodes.ClassMember]] = {}
         self.prototypes: dict[str, dict[str, nodes.ClassMember]] = {}
-        self.properties: list[tuple[str, Term, Node]] = []  # parameters that are also members of their class
+        self.assigned: dict[str, list[Term]] = {}  # to variables whose type shows only there
         self.exported_value: Term = None
         self.is_chained_export = False  # `module.exports = exports = value`: several names for one value
         self.is_module = False
+
+    def add_symbol(self, qualified: str, name: str, kind: str, node: Node, at: Node, signature: str, doc: str) -> str:
+        """Note a definition; its key."""
+        key, count = qualified, self._counts.get(qualified, 1)
+        while key in self._places:
+            count += 1
+            key = f"{qualified}#{count}"
+        self._counts[qualified] = count
+        self._places[key] = len(self.symbols)
+        end_line = self._source.line_at(node.end_byte)
+        self.symbols.append(Symbol(key, name, kind, self._source.line(at), end_line, signature, doc))
+        return key
+
+    def add_plain_symbol(self, name: str, kind: str, offset: int) -> str:
+        """Note a definition that has no node of its own, such as one inside a comment; its key."""
+        key = name if name not in self._places else f"{name}#{kind}"
+        self._places[key] = len(self.symbols)
+        line = self._source.line_at(offset)
+        self.symbols.append(Symbol(key, name, kind, line, line))
+        return key
+
+    def has_key(self, key: str) -> bool:
+        """Whether a symbol of this key was noted."""
+        return key in self._places
+
+    def mark_component(self, key: str) -> None:
+        """Call a symbol a component: its name is capitalised and it makes elements."""
+        place = self._places.get(key)
+        if place is not None:
+            self.symbols[place] = replace(self.symbols[place], kind="component")
+
+    def declare(self, name: str, declaration: nodes.Declaration, node: Node | None = None) -> None:
+        """Add a declaration to the module's table; it merges with an earlier one of the same meaning."""
+        parts = self.declarations.get(name)
+        if parts is None:
+            parts = self.declarations[name] = []
+            self.declared.append(name)
+            self._declared_in.setdefault(name.rpartition(".")[0], []).append(name)
+        if node is not None:
+            meaning = nodes.MEANINGS[type(declaration)]
+            first = next((part.key for part in parts if nodes.MEANINGS[type(part)] & meaning), declaration.key)
+            if first != declaration.key:
+                self.merges.append(Merge(self._source.line(node), declaration.key, first))
+        parts.append(declaration)
+        self.recent.append(name)
+
+    def declared_before(self, container: str) -> list[str]:
+        """What earlier parts of a namespace declare; a file that opens namespaces thousands of times gets less."""
+        names = self._declared_in.get(container, [])
+        known = names[: max(0, self._reopened_left)]
+        self._reopened_left -= len(known)
+        return known
+
+
+class Walk:
+    """One pass over one file."""
+
+    def __init__(self, path: str, data: bytes, grammar: Grammar) -> None:
+        self.source = Source(path, data)
+        self.found = Findings(self.source)
+        self._expressions = grammar.expressions
+        self._statements = grammar.statements
+        self._types = grammar.types
+        self.depth = 0
+        self.values: dict[str, Binding] = {}
+        self.types: dict[str, TypeBinding] = {}
+        self._undo: list[tuple[_Shadowed[Binding], _Shadowed[TypeBinding]]] = []
+        self.locals: list[Term] = []
+        self.local_keys: dict[int, str] = {}
+        self.local_uses = 0  # counts, so that declarations without any need no inlining
+        self.untyped: set[Binding] = set()  # variables whose type shows only where they are assigned
+        self.narrowed: dict[Term, Term] = {}
+        self.shared: dict[Term, Term] = {}  # equal terms, one object: they are evaluated once
+        self.symbol = ""  # the key of the enclosing symbol
+        self.container = ""  # the dotted name of the enclosing namespace
+        self.routine = Routine()
+        self.enclosing: ClassFrame | None = None
+        self.in_function = False
+        self.properties: list[tuple[str, Term, Node]] = []  # parameters that are also members of their class
         self.comment: Node | None = None
         self.documented: tuple[int, Term] = (-1, None)  # where a comment starts, and the type that it states
         self._described: tuple[int, str] = (-1, "")  # where a comment starts, and its words
         self.overloads: tuple[int, int, str] = (0, 0, "")  # a row of them: start, end, the function after it
-        self.declared: list[str] = []  # the names of `declarations`, in order
-        self.declared_in: dict[str, list[str]] = {}  # the same by namespace
-        self._reopened_left = _MAX_REOPENED
-
-    # Text and places
-
-    def name(self, node: Node) -> str:
-        """The source text of a node."""
-        text = self.text[node.start_byte : node.end_byte]
-        return text if self.is_ascii or text.isascii() else text.encode("latin-1").decode("utf-8", "replace")
-
-    def line(self, node: Node) -> int:
-        """The line a node starts on, counted from 1."""
-        return bisect_left(self.line_ends, node.start_byte) + 1
-
-    def line_at(self, offset: int) -> int:
-        """The line of a byte offset, counted from 1."""
-        return bisect_left(self.line_ends, offset) + 1
 
     # Dispatch
 
@@ -224,13 +291,6 @@ class Walk:
             self._undo[-1][1].append((name, self.types.get(name)))
         self.types[name] = binding
 
-    def declared_before(self, container: str) -> list[str]:
-        """What earlier parts of a namespace declare; a file that opens namespaces thousands of times gets less."""
-        names = self.declared_in.get(container, [])
-        known = names[: max(0, self._reopened_left)]
-        self._reopened_left -= len(known)
-        return known
-
     def add_local(self, term: Term = None) -> int:
         """A new local: a negative number, so that terms can tell it from flags and positions."""
         self.locals.append(term)
@@ -268,9 +328,9 @@ class Walk:
     def use(self, node: Node, kind: EdgeKind) -> Term:
         """Note a reference by plain name; its term."""
         start = node.start_byte
-        name = self.text[start : node.end_byte]
-        if not self.is_ascii and not name.isascii():
-            name = self.name(node)
+        name = self.source.text[start : node.end_byte]
+        if not self.source.is_ascii and not name.isascii():
+            name = self.source.name(node)
         return self.use_name(name, start, kind)
 
     def use_name(self, name: str, start: int, kind: EdgeKind) -> Term:
@@ -280,13 +340,13 @@ class Walk:
             self.local_uses += 1
             if binding in self.local_keys:
                 key = self.local_keys[binding]
-                self.names.append(NameUse(self.line_at(start), self.source, kind, key, is_symbol=True))
+                self.found.names.append(NameUse(self.source.line_at(start), self.symbol, kind, key, is_symbol=True))
         elif binding is not None:
-            self.names.append(NameUse(bisect_left(self.line_ends, start) + 1, self.source, kind, binding))
+            self.found.names.append(NameUse(bisect_left(self.source.line_ends, start) + 1, self.symbol, kind, binding))
         elif name in WELL_KNOWN:
             return name
         else:
-            self.names.append(NameUse(self.line_at(start), self.source, kind, name))
+            self.found.names.append(NameUse(self.source.line_at(start), self.symbol, kind, name))
             binding = name
         if self.narrowed:
             return self.narrowed.get(binding, binding)
@@ -294,23 +354,23 @@ class Walk:
 
     def use_type(self, node: Node, kind: EdgeKind = "type") -> TypeBinding:
         """Note a reference to a type by plain name; what the name stands for."""
-        name = self.name(node)
+        name = self.source.name(node)
         binding = self.types.get(name)
         if binding is None:
             if name not in WELL_KNOWN:
-                self.type_names.append(NameUse(self.line(node), self.source, kind, name))
+                self.found.type_names.append(NameUse(self.source.line(node), self.symbol, kind, name))
             return name
         if isinstance(binding, str):
-            self.type_names.append(NameUse(self.line(node), self.source, kind, binding))
+            self.found.type_names.append(NameUse(self.source.line(node), self.symbol, kind, binding))
         elif isinstance(binding, int) and binding in self.local_keys:
             key = self.local_keys[binding]
-            self.type_names.append(NameUse(self.line(node), self.source, kind, key, is_symbol=True))
+            self.found.type_names.append(NameUse(self.source.line(node), self.symbol, kind, key, is_symbol=True))
         return binding
 
     def use_member(self, node: Node, kind: EdgeKind, owner: Term, name: str) -> None:
         """Note a reference to a member of a value."""
-        self.members.append(MemberUse(self.line(node), self.source, kind, name))
-        self.owners.append(owner)
+        self.found.members.append(MemberUse(self.source.line(node), self.symbol, kind, name))
+        self.found.owners.append(owner)
 
     # Definitions
 
@@ -325,46 +385,13 @@ class Walk:
         owner: str | None = None,
     ) -> str:
         """Note a definition; its key."""
-        owner = self.source if owner is None else owner
-        qualified = qualified_name(owner, name)
-        key, count = qualified, self._counts.get(qualified, 1)
-        while key in self._places:
-            count += 1
-            key = f"{qualified}#{count}"
-        self._counts[qualified] = count
-        self._places[key] = len(self.symbols)
         start = node.start_byte
         end = min(node.end_byte, start + _SIGNATURE_CHARACTERS)
         if body is not None:
             end = min(body.start_byte, start + _SIGNATURE_BYTES)
-        signature = " ".join(self.slice(start, end).split()).rstrip(" {=")[:_SIGNATURE_CHARACTERS]
-        self.symbols.append(
-            Symbol(key, name, kind, self.line(at or node), self.line_at(node.end_byte), signature, self._doc())
-        )
-        return key
-
-    def add_plain_symbol(self, name: str, kind: str, offset: int) -> str:
-        """Note a definition that has no node of its own, such as one inside a comment; its key."""
-        key = name if name not in self._places else f"{name}#{kind}"
-        self._places[key] = len(self.symbols)
-        line = self.line_at(offset)
-        self.symbols.append(Symbol(key, name, kind, line, line))
-        return key
-
-    def has_key(self, key: str) -> bool:
-        """Whether a symbol of this key was noted."""
-        return key in self._places
-
-    def mark_component(self, key: str) -> None:
-        """Call a symbol a component: its name is capitalised and it makes elements."""
-        place = self._places.get(key)
-        if place is not None:
-            self.symbols[place] = replace(self.symbols[place], kind="component")
-
-    def slice(self, start: int, end: int) -> str:
-        """The source text between two byte offsets."""
-        text = self.text[start:end]
-        return text if self.is_ascii or text.isascii() else text.encode("latin-1").decode("utf-8", "replace")
+        signature = " ".join(self.source.slice(start, end).split()).rstrip(" {=")[:_SIGNATURE_CHARACTERS]
+        qualified = qualified_name(self.symbol if owner is None else owner, name)
+        return self.found.add_symbol(qualified, name, kind, node, at or node, signature, self._doc())
 
     def _doc(self) -> str:
         node, self.comment = self.comment, None
@@ -372,23 +399,8 @@ class Walk:
             return ""
         start = node.start_byte
         if self._described[0] != start:  # all variables of one declaration have the same comment
-            self._described = (start, _described(self.slice(start, node.end_byte)))
+            self._described = (start, _described(self.source.slice(start, node.end_byte)))
         return self._described[1]
-
-    def declare(self, name: str, declaration: nodes.Declaration, node: Node | None = None) -> None:
-        """Add a declaration to the module's table; it merges with an earlier one of the same meaning."""
-        parts = self.declarations.get(name)
-        if parts is None:
-            parts = self.declarations[name] = []
-            self.declared.append(name)
-            self.declared_in.setdefault(name.rpartition(".")[0], []).append(name)
-        if node is not None:
-            meaning = nodes.MEANINGS[type(declaration)]
-            first = next((part.key for part in parts if nodes.MEANINGS[type(part)] & meaning), declaration.key)
-            if first != declaration.key:
-                self.merges.append(Merge(self.line(node), declaration.key, first))
-        parts.append(declaration)
-        self.recent.append(name)
 
 
 def _restore(table: dict[str, Bound], shadowed: _Shadowed[Bound]) -> None:
