@@ -70,7 +70,7 @@ def _entity(walk: Walk, node: Node, kind: EdgeKind = "type") -> Term:
 
 def _first_name(walk: Walk, node: Node) -> Term:
     name = walk.source.name(node)
-    if name in walk.values or name not in walk.types:
+    if name in walk.scopes.values or name not in walk.scopes.types:
         return walk.use_name(name, node.start_byte, "read")
     return walk.use_type(node)
 
@@ -194,12 +194,11 @@ def _conditional(walk: Walk, node: Node) -> Term:
     if len(parts) != 4:
         return _first(walk, node)
     checked_part, extended_part, yes_part, no_part = parts
-    walk.enter()
-    checked, extended = walk.type(checked_part), walk.type(extended_part)
-    for name in nodes.inferred_names(extended):
-        walk.bind_type_parameter(name, None)
-    yes = walk.type(yes_part)
-    walk.leave()
+    with walk.scopes.opened():
+        checked, extended = walk.type(checked_part), walk.type(extended_part)
+        for name in nodes.inferred_names(extended):
+            walk.scopes.bind_type_parameter(name, None)
+        yes = walk.type(yes_part)
     return nodes.ConditionalType(checked, extended, yes, walk.type(no_part))
 
 
@@ -207,7 +206,7 @@ def _infer(walk: Walk, node: Node) -> Term:
     children = named_children(node)
     name = walk.source.name(children[0])
     constraint = walk.type(children[1]) if len(children) > 1 else None
-    walk.bind_type_parameter(name, constraint)
+    walk.scopes.bind_type_parameter(name, constraint)
     return nodes.InferredType(name)
 
 
@@ -227,11 +226,11 @@ def _this(walk: Walk, _node: Node) -> Term:
 
 def this_term(walk: Walk) -> Term:
     """What `this` is here."""
-    binding = walk.values.get("this")
-    walk.local_uses += 1
+    binding = walk.scopes.values.get("this")
+    walk.scopes.local_uses += 1
     if binding is not None:
         return binding
-    frame = walk.enclosing
+    frame = walk.scopes.enclosing
     if frame is None:
         return None
     return nodes.ThisClass(frame.binding) if frame.static else nodes.ThisInstance(frame.binding)
@@ -277,14 +276,13 @@ def index_signature(walk: Walk, node: Node) -> Term:
 
 def _mapped(walk: Walk, clause: Node, value: Node | None) -> Term:
     children = named_children(clause)
-    walk.enter()
-    name = walk.source.name(children[0])
-    constraint = walk.type(children[1])
-    walk.bind_type_parameter(name, constraint)
-    for alias in children[2:]:
-        walk.type(alias)
-    term = walk.type(value) if value is not None else None
-    walk.leave()
+    with walk.scopes.opened():
+        name = walk.source.name(children[0])
+        constraint = walk.type(children[1])
+        walk.scopes.bind_type_parameter(name, constraint)
+        for alias in children[2:]:
+            walk.type(alias)
+        term = walk.type(value) if value is not None else None
     return nodes.MappedType(name, constraint, term)
 
 

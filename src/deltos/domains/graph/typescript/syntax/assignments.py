@@ -46,15 +46,15 @@ def assignment(walk: Walk, node: Node, _expected: Term) -> Term:
 
 def _assign_variable(walk: Walk, left: Node, right: Node) -> Term:
     name = walk.source.name(left)
-    if name == "exports" and name not in walk.values:
+    if name == "exports" and name not in walk.scopes.values:
         walk.found.is_chained_export = True
         return walk.expression(right)
     target = walk.use_name(name, left.start_byte, "write")
     term = walk.expression(right, target)
-    binding = walk.values.get(name)
-    if binding in walk.narrowed:
-        walk.narrowed = {value: known for value, known in walk.narrowed.items() if value != binding}
-    if binding in walk.untyped and term is not None:
+    binding = walk.scopes.values.get(name)
+    if binding in walk.scopes.narrowed:
+        walk.scopes.narrowed = {value: known for value, known in walk.scopes.narrowed.items() if value != binding}
+    if binding in walk.scopes.untyped and term is not None:
         _learn_type(walk, binding, term)
     return term
 
@@ -62,13 +62,13 @@ def _assign_variable(walk: Walk, left: Node, right: Node) -> Term:
 def _learn_type(walk: Walk, binding: Binding | None, term: Term) -> None:
     """A variable declared without a type may be what is assigned to it."""
     if type(binding) is int:
-        known = walk.locals[~binding]
+        known = walk.scopes.locals[~binding]
         if known is None:
-            walk.set_local(binding, term)
+            walk.scopes.set_local(binding, term)
         elif not isinstance(known, nodes.OneOf):
-            walk.set_local(binding, nodes.OneOf((known, term)))
+            walk.scopes.set_local(binding, nodes.OneOf((known, term)))
         elif len(known.terms) < _MAX_ALTERNATIVES:
-            walk.set_local(binding, nodes.OneOf((*known.terms, term)))
+            walk.scopes.set_local(binding, nodes.OneOf((*known.terms, term)))
     elif type(binding) is str:
         walk.found.assigned.setdefault(binding, []).append(term)
 
@@ -86,7 +86,7 @@ def _assign_member_loosely(walk: Walk, node: Node, left: Node, right: Node) -> T
         _note_field(walk, place, name, documented if documented is not None else term)
         return term
     owner = _expando_owner(walk, owner_node)
-    if owner is None or walk.in_function:
+    if owner is None or walk.scopes.in_function:
         target = member(walk, left, "write")
         return walk.expression(right, documented or target)
     refer(walk, owner_node, "read")
@@ -104,7 +104,7 @@ def _assign_keyed(walk: Walk, left: Node, right: Node) -> Term:
 
 
 def _note_field(walk: Walk, place: Node, name: str, term: Term) -> None:
-    frame = walk.enclosing
+    frame = walk.scopes.enclosing
     if frame is None or frame.assigned is None or frame.static:
         return
     known = frame.assigned.get(name)
@@ -115,12 +115,12 @@ def _note_field(walk: Walk, place: Node, name: str, term: Term) -> None:
 def _expando_owner(walk: Walk, node: Node) -> tuple[str, bool] | None:
     """The module's variable whose member is assigned, and whether through its prototype."""
     if node.type == "identifier":
-        binding = walk.values.get(walk.source.name(node))
+        binding = walk.scopes.values.get(walk.source.name(node))
         return (binding, False) if type(binding) is str and binding not in walk.found.imports else None
     if node.type == "member_expression" and walk.source.name(node.children[-1]) == "prototype":
         inner = node.children[0]
         if inner.type == "identifier":
-            binding = walk.values.get(walk.source.name(inner))
+            binding = walk.scopes.values.get(walk.source.name(inner))
             return (binding, True) if type(binding) is str else None
     return None
 
@@ -136,15 +136,14 @@ def _declare_expando(walk: Walk, owner: tuple[str, bool], left: Node, right: Nod
         return walk.expression(right, documented)
     is_function = right.type in FUNCTION_KINDS
     key = walk.add_symbol(name, "method" if is_function else "variable", left, at=place, owner=binding)
-    saved, walk.symbol = walk.symbol, key
-    term: Term
-    if is_function:
-        term = function_term(walk, right, documented, frame=ClassFrame(binding, binding, static=not is_prototype))
-    elif right.type == "object":
-        term = named_object(walk, right, documented, owner=key)
-    else:
-        term = walk.expression(right, documented)
-    walk.symbol = saved
+    with walk.scopes.inside(key):
+        term: Term
+        if is_function:
+            term = function_term(walk, right, documented, frame=ClassFrame(binding, binding, static=not is_prototype))
+        elif right.type == "object":
+            term = named_object(walk, right, documented, owner=key)
+        else:
+            term = walk.expression(right, documented)
     stated = documented if documented is not None and not is_function else term
     table[name] = nodes.ClassMember(key, nodes.METHOD if is_function else nodes.FIELD, stated)
     return term

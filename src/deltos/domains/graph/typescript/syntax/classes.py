@@ -79,25 +79,26 @@ class _Members:
 
 def class_declaration(walk: Walk, node: Node, binding: Binding, key: str) -> nodes.ClassDeclaration:
     """Walk a class; its declaration."""
-    walk.enter()
-    saved = (walk.enclosing, walk.symbol, walk.narrowed)
-    walk.symbol = key
     parameters: tuple[nodes.TypeParameter, ...] = ()
     heritage: tuple[Term, tuple[Term, ...], tuple[Term, ...]] = (None, (), ())
     members = _Members(key, set())
-    for child in node.children:
-        kind = child.type
-        if kind == "type_parameters":
-            parameters = type_parameters(walk, child)
-        elif kind == "class_heritage":
-            heritage = _heritage(walk, child)
-        elif kind == "class_body":
-            members = _Members(key, _implemented_methods(walk, child))
-            _class_body(walk, child, ClassFrame(binding, key), members)
-        elif kind == "decorator":
-            walk.expression(child)
-    walk.enclosing, walk.symbol, walk.narrowed = saved
-    walk.leave()
+    with (
+        walk.scopes.opened(),
+        walk.scopes.inside(key),
+        walk.scopes.framed(walk.scopes.enclosing),
+        walk.scopes.branched(),
+    ):
+        for child in node.children:
+            kind = child.type
+            if kind == "type_parameters":
+                parameters = type_parameters(walk, child)
+            elif kind == "class_heritage":
+                heritage = _heritage(walk, child)
+            elif kind == "class_body":
+                members = _Members(key, _implemented_methods(walk, child))
+                _class_body(walk, child, ClassFrame(binding, key), members)
+            elif kind == "decorator":
+                walk.expression(child)
     return nodes.ClassDeclaration(key, parameters, *heritage, *members.tables)
 
 
@@ -146,7 +147,7 @@ def _class_body(walk: Walk, node: Node, frame: ClassFrame, members: _Members) ->
         if kind == "comment":
             walk.comment = child
             continue
-        walk.enclosing = frame
+        walk.scopes.enclosing = frame
         if kind in _METHODS:
             _method(walk, child, (frame, statics), members)
         elif kind in _FIELDS:
@@ -154,7 +155,7 @@ def _class_body(walk: Walk, node: Node, frame: ClassFrame, members: _Members) ->
         elif kind == "index_signature":
             index_signature(walk, child)
         elif kind == "class_static_block":
-            walk.enclosing = statics
+            walk.scopes.enclosing = statics
             walk.statement(child.children[-1])
         elif child.is_named:
             walk.expression(child)
@@ -175,13 +176,12 @@ def _method(walk: Walk, node: Node, frames: tuple[ClassFrame, ClassFrame], membe
     kind = nodes.ACCESSOR if "get" in words or "set" in words else nodes.METHOD
     documented = documented_term(walk)
     key = members.key_of(walk, node, place, name, kind, static=static)
-    saved, walk.symbol = walk.symbol, key
-    walk.properties = []
-    function = _walk_method(walk, node, frames[static], documented)
-    term: Term = function
-    if kind == nodes.ACCESSOR:
-        term = accessed(function, is_getter="get" in words)
-    walk.symbol = saved
+    with walk.scopes.inside(key):
+        walk.properties = []
+        function = _walk_method(walk, node, frames[static], documented)
+        term: Term = function
+        if kind == nodes.ACCESSOR:
+            term = accessed(function, is_getter="get" in words)
     members.add(name, nodes.ClassMember(key, kind, term), static=static)
     if name == "constructor":
         _parameter_properties(walk, members)
@@ -213,42 +213,36 @@ def _field(walk: Walk, node: Node, frames: tuple[ClassFrame, ClassFrame], member
     if name:
         kind = "method" if is_function else "variable"
         key = walk.add_symbol(name, kind, node, at=place, owner=members.key)
-    saved, walk.symbol = walk.symbol, key or walk.symbol
-    walk.enclosing = frames[static]
-    term, annotated = documented, documented is not None
-    for child in children:
-        if child.type in ANNOTATIONS:
-            term, annotated = walk.type(child), True
-        elif child.type == "decorator":
-            walk.expression(child)
-    if value is not None:
-        found = walk.expression(value, term)
-        term = term if annotated else found
-    walk.symbol = saved
+    with walk.scopes.inside(key or walk.scopes.symbol):
+        walk.scopes.enclosing = frames[static]
+        term, annotated = documented, documented is not None
+        for child in children:
+            if child.type in ANNOTATIONS:
+                term, annotated = walk.type(child), True
+            elif child.type == "decorator":
+                walk.expression(child)
+        if value is not None:
+            found = walk.expression(value, term)
+            term = term if annotated else found
     if name:
         members.add(name, nodes.ClassMember(key, nodes.FIELD, term), static=static)
 
 
 def interface_declaration(walk: Walk, node: Node, key: str) -> nodes.InterfaceDeclaration:
     """Walk an interface; its declaration."""
-    walk.enter()
-    saved, walk.symbol = walk.symbol, key
-    binding = walk.types.get(walk.source.name(_name_of(node)), key)
-    frame = walk.enclosing
-    walk.enclosing = ClassFrame(key if isinstance(binding, nodes.TypeVariable) else binding, key)
+    binding = walk.scopes.types.get(walk.source.name(_name_of(node)), key)
+    frame = ClassFrame(key if isinstance(binding, nodes.TypeVariable) else binding, key)
     parameters: tuple[nodes.TypeParameter, ...] = ()
     bases: tuple[Term, ...] = ()
     shape: nodes.ObjectTerm | nodes.MappedType = nodes.ObjectTerm()
-    for child in node.children:
-        if child.type == "type_parameters":
-            parameters = type_parameters(walk, child)
-        elif child.type in ("extends_type_clause", "extends_clause"):
-            bases = tuple([inherited_type(walk, part) for part in named_children(child)])
-        elif child.type in ("interface_body", "object_type"):
-            shape = object_type(walk, child, owner=key)
-    walk.enclosing = frame
-    walk.symbol = saved
-    walk.leave()
+    with walk.scopes.opened(), walk.scopes.inside(key), walk.scopes.framed(frame):
+        for child in node.children:
+            if child.type == "type_parameters":
+                parameters = type_parameters(walk, child)
+            elif child.type in ("extends_type_clause", "extends_clause"):
+                bases = tuple([inherited_type(walk, part) for part in named_children(child)])
+            elif child.type in ("interface_body", "object_type"):
+                shape = object_type(walk, child, owner=key)
     if isinstance(shape, nodes.MappedType):  # an interface cannot be one: broken source
         shape = nodes.ObjectTerm()
     return nodes.InterfaceDeclaration(key, parameters, bases, member_table(shape.members), shape.calls, shape.index)

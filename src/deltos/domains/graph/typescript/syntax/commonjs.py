@@ -25,7 +25,7 @@ WHOLE = "module.exports"
 
 def is_export_target(walk: Walk, left: Node) -> bool:
     """Whether an assignment to this member expression exports something."""
-    if "exports" in walk.values or "module" in walk.values:
+    if "exports" in walk.scopes.values or "module" in walk.scopes.values:
         return False
     owner = left.children[0]
     if owner.type == "identifier":

@@ -30,11 +30,11 @@ class Tested:
 
 
 def learn(walk: Walk, facts: Facts) -> None:
-    """Take what a condition tells into account from here on; the caller restores `walk.narrowed`."""
+    """Take what a condition tells into account from here on; the caller restores `walk.scopes.narrowed`."""
     if facts:
-        walk.narrowed = dict(walk.narrowed)
+        walk.scopes.narrowed = dict(walk.scopes.narrowed)
         for value, guard, held in facts:
-            walk.narrow(value, guard, held=held)
+            walk.scopes.narrow(value, guard, held=held)
 
 
 def logical_operands(node: Node, kind: str) -> list[Node]:
@@ -126,29 +126,27 @@ def _chain(node: Node, operator: str) -> list[Node]:
 
 
 def _test_and(walk: Walk, node: Node) -> Tested:
-    saved = walk.narrowed
-    known: Facts = []
-    term: Term = None
-    for operand in _chain(node, "&&"):
-        tested = test(walk, operand)
-        known += tested.yes
-        learn(walk, tested.yes)
-        term = tested.term
-    walk.narrowed = saved
+    with walk.scopes.branched():
+        known: Facts = []
+        term: Term = None
+        for operand in _chain(node, "&&"):
+            tested = test(walk, operand)
+            known += tested.yes
+            learn(walk, tested.yes)
+            term = tested.term
     return Tested(term, known, [])
 
 
 def _test_or(walk: Walk, node: Node) -> Tested:
-    saved = walk.narrowed
-    refuted: Facts = []
-    terms: list[Term] = []
-    for operand in _chain(node, "||"):
-        tested = test(walk, operand)
-        refuted += tested.no
-        learn(walk, tested.no)
-        if tested.term is not None:
-            terms.append(tested.term)
-    walk.narrowed = saved
+    with walk.scopes.branched():
+        refuted: Facts = []
+        terms: list[Term] = []
+        for operand in _chain(node, "||"):
+            tested = test(walk, operand)
+            refuted += tested.no
+            learn(walk, tested.no)
+            if tested.term is not None:
+                terms.append(tested.term)
     term = nodes.OneOf(tuple(terms)) if len(terms) > 1 else terms[0] if terms else None
     return Tested(term, [], refuted)
 
@@ -207,11 +205,10 @@ def ternary(walk: Walk, node: Node, expected: Term) -> Term:
         return None
     condition, yes_part, no_part = parts
     tested = test(walk, condition)
-    saved = walk.narrowed
-    learn(walk, tested.yes)
-    yes = walk.expression(yes_part, expected)
-    walk.narrowed = saved
-    learn(walk, tested.no)
-    no = walk.expression(no_part, expected)
-    walk.narrowed = saved
+    with walk.scopes.branched():
+        learn(walk, tested.yes)
+        yes = walk.expression(yes_part, expected)
+    with walk.scopes.branched():
+        learn(walk, tested.no)
+        no = walk.expression(no_part, expected)
     return nodes.OneOf((yes, no))

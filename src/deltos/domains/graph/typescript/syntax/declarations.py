@@ -74,9 +74,9 @@ def _variable(walk: Walk, node: Node, *, is_constant: bool) -> None:
 
 def _set_variable(walk: Walk, name: str, place: Node, term: Term) -> None:
     """Give a hoisted variable of a pattern its term."""
-    binding = walk.values.get(name)
+    binding = walk.scopes.values.get(name)
     if isinstance(binding, int):
-        walk.set_local(binding, term)
+        walk.scopes.set_local(binding, term)
     elif isinstance(binding, str):
         key = walk.add_symbol(name, "variable", place)
         walk.found.declare(binding, nodes.ValueDeclaration(key, term))
@@ -89,7 +89,7 @@ def _note_required(walk: Walk, binding: str, term: Term, place: Node) -> None:
         walk.found.imports[binding] = origin
         if origin.name == nodes.ANY_NAME:
             walk.found.links.append(
-                Link(walk.source.line(place), walk.symbol, origin.specifier, origin.name, is_alias=True)
+                Link(walk.source.line(place), walk.scopes.symbol, origin.specifier, origin.name, is_alias=True)
             )
 
 
@@ -97,27 +97,27 @@ def _plain_variable(
     walk: Walk, node: Node, target: Node, value: Node | None, annotation: Term, *, is_constant: bool
 ) -> None:
     name = walk.source.name(target)
-    binding = walk.values.get(name)
+    binding = walk.scopes.values.get(name)
     if binding is None:
-        binding = walk.bind_local(name)
+        binding = walk.scopes.bind_local(name)
     kind = value_kind(value)
     term: Term = None
     if isinstance(binding, str) or kind != "variable":
         body = value.children[-1] if value is not None and kind == "function" else value
         key = walk.add_symbol(name, kind, node, at=target, body=body if annotation is None else None)
         if isinstance(binding, int):
-            walk.local_keys[binding] = key
+            walk.scopes.local_keys[binding] = key
         declaration: nodes.ValueDeclaration | nodes.ClassDeclaration = nodes.ValueDeclaration(key)
         if value is not None:
             declaration = named_value(walk, value, key, binding, annotation)
         term = _declare_value(walk, binding, declaration, annotation, node)
     elif value is not None:
         term = walk.expression(value, annotation)
-        walk.set_local(binding, annotation if annotation is not None else term)
+        walk.scopes.set_local(binding, annotation if annotation is not None else term)
     elif annotation is not None:
-        walk.set_local(binding, annotation)
+        walk.scopes.set_local(binding, annotation)
     if not is_constant and annotation is None and term is None:
-        walk.untyped.add(binding)
+        walk.scopes.untyped.add(binding)
 
 
 def _declare_value(
@@ -132,7 +132,7 @@ def _declare_value(
         declaration = nodes.ValueDeclaration(declaration.key, annotation)
     term = value_term(declaration, binding)
     if isinstance(binding, int):
-        walk.set_local(
+        walk.scopes.set_local(
             binding, nodes.LocalType(declaration) if isinstance(declaration, nodes.ClassDeclaration) else term
         )
         return term
@@ -151,26 +151,21 @@ def function(walk: Walk, node: Node) -> None:
         walk.expression(node)
         return
     name = walk.source.name(place)
-    binding = walk.values.get(name)
+    binding = walk.scopes.values.get(name)
     if binding is None:
-        binding = walk.bind_local(name)
+        binding = walk.scopes.bind_local(name)
     documented = documented_term(walk)
     if node.type == "function_signature":
         _overload(walk, node, place, name, binding)
         return
     key = walk.add_symbol(name, "function", node, at=place, body=node.children[-1])
     if isinstance(binding, int):
-        walk.local_keys[binding] = key
-    saved, walk.symbol = walk.symbol, key
+        walk.scopes.local_keys[binding] = key
     frame = ClassFrame(binding, key, assigned={}) if walk.source.is_javascript else None
-    had_jsx, walk.routine.has_jsx = walk.routine.has_jsx, False
-    term = function_term(walk, node, documented, frame=frame)
-    if walk.routine.has_jsx and name[:1].isupper():
-        walk.found.mark_component(key)
-    walk.routine.has_jsx |= had_jsx
-    walk.symbol = saved
+    with walk.scopes.inside(key), walk.component(key, name):
+        term = function_term(walk, node, documented, frame=frame)
     if isinstance(binding, int):
-        walk.set_local(binding, term)
+        walk.scopes.set_local(binding, term)
         return
     walk.found.declare(binding, nodes.ValueDeclaration(key, term), place)
     if frame is not None and frame.assigned:
@@ -179,19 +174,18 @@ def function(walk: Walk, node: Node) -> None:
 
 def _overload(walk: Walk, node: Node, place: Node, name: str, binding: Binding) -> None:
     """A signature without a body: where an implementation follows, its line refers to that."""
-    key = qualified_name(walk.symbol, name)
+    key = qualified_name(walk.scopes.symbol, name)
     if _implemented_after(walk, node) == name or walk.found.has_key(key):
         walk.comment = None
         walk.found.merges.append(Merge(walk.source.line(place), key, key))
     else:
         key = walk.add_symbol(name, "function", node, at=place)
-    saved, walk.symbol = walk.symbol, key
-    term = function_type(walk, node)
-    walk.symbol = saved
+    with walk.scopes.inside(key):
+        term = function_type(walk, node)
     if isinstance(binding, str):
         walk.found.declare(binding, nodes.ValueDeclaration(key, term))
     else:
-        walk.set_local(binding, term)
+        walk.scopes.set_local(binding, term)
 
 
 def _implemented_after(walk: Walk, node: Node) -> str:
@@ -246,7 +240,7 @@ def class_(walk: Walk, node: Node) -> None:
     binding = _binding(walk, name)
     key = walk.add_symbol(name, "class", node, at=place, body=node.children[-1])
     if isinstance(binding, int):
-        walk.local_keys[binding] = key
+        walk.scopes.local_keys[binding] = key
     declaration = class_declaration(walk, node, binding, key)
     if is_component_class(declaration):
         walk.found.mark_component(key)
@@ -254,23 +248,23 @@ def class_(walk: Walk, node: Node) -> None:
 
 
 def _binding(walk: Walk, name: str) -> Binding:
-    found = walk.values.get(name)
-    return found if found is not None else walk.bind_local(name)
+    found = walk.scopes.values.get(name)
+    return found if found is not None else walk.scopes.bind_local(name)
 
 
 def _type_binding(walk: Walk, name: str) -> Binding:
-    found = walk.types.get(name)
+    found = walk.scopes.types.get(name)
     if isinstance(found, int | str):
         return found
-    local = walk.add_local()
-    walk.bind_type(name, local)
+    local = walk.scopes.add_local()
+    walk.scopes.bind_type(name, local)
     return local
 
 
 def _declare_type(walk: Walk, binding: Binding, declaration: nodes.Declaration, place: Node) -> None:
     if isinstance(binding, int):
-        walk.set_local(binding, nodes.LocalType(declaration))
-        walk.local_keys[binding] = declaration.key
+        walk.scopes.set_local(binding, nodes.LocalType(declaration))
+        walk.scopes.local_keys[binding] = declaration.key
     else:
         walk.found.declare(binding, declaration, place)
 
@@ -294,20 +288,17 @@ def alias(walk: Walk, node: Node) -> None:
     name = walk.source.name(place)
     binding = _type_binding(walk, name)
     key = walk.add_symbol(name, "type", node, at=place)
-    saved, walk.symbol = walk.symbol, key
-    walk.enter()
-    parameters: tuple[nodes.TypeParameter, ...] = ()
-    term: Term = None
-    after_equals = False
-    for child in node.children:
-        if child.type == "type_parameters":
-            parameters = type_parameters(walk, child)
-        elif child.type == "=":
-            after_equals = True
-        elif after_equals and child.is_named and child.type != "comment":
-            term = object_type(walk, child, owner=key) if child.type == "object_type" else walk.type(child)
-    walk.leave()
-    walk.symbol = saved
+    with walk.scopes.inside(key), walk.scopes.opened():
+        parameters: tuple[nodes.TypeParameter, ...] = ()
+        term: Term = None
+        after_equals = False
+        for child in node.children:
+            if child.type == "type_parameters":
+                parameters = type_parameters(walk, child)
+            elif child.type == "=":
+                after_equals = True
+            elif after_equals and child.is_named and child.type != "comment":
+                term = object_type(walk, child, owner=key) if child.type == "object_type" else walk.type(child)
     _declare_type(walk, binding, nodes.AliasDeclaration(key, parameters, term), place)
 
 
@@ -330,35 +321,34 @@ def namespace(walk: Walk, node: Node) -> None:
     if place.type == "string":
         _ambient_module(walk, place, text[1:-1], body)
         return
-    container, saved = walk.container, walk.symbol
-    key = ""
+    container = walk.scopes.container
+    with walk.scopes.inside(walk.scopes.symbol):
+        _namespace_parts(walk, node, place, body, container, text)
+
+
+def _namespace_parts(walk: Walk, node: Node, place: Node, body: Node | None, container: str, text: str) -> None:
     for part in text.split(".")[:_MAX_NAMESPACE_PARTS]:
         container = f"{container}.{part}" if container else part
         key = walk.add_symbol(part, "variable", node, at=place, body=body)
         walk.found.declare(container, nodes.NamespaceDeclaration(key), place)
-        walk.symbol = key.partition("#")[0]
-    walk_container(walk, body, container, walk.symbol)
-    walk.symbol = saved
+        walk.scopes.symbol = key.partition("#")[0]
+    walk_container(walk, body, container, walk.scopes.symbol)
 
 
 def walk_container(walk: Walk, body: Node | None, container: str, source: str) -> None:
     """Walk the statements of a namespace; names of its earlier parts are in scope."""
     if body is None:
         return
-    saved = (walk.container, walk.symbol)
-    walk.container, walk.symbol = container, source
-    walk.enter()
-    for name in walk.found.declared_before(container):
-        walk.bind_value(name.rpartition(".")[2], name)
-        walk.bind_type(name.rpartition(".")[2], name)
-    hoist_module(walk, body.children, container)
-    for child in body.children:
-        if child.type == "comment":
-            walk.comment = child
-        elif child.is_named:
-            walk.statement(child)
-    walk.leave()
-    walk.container, walk.symbol = saved
+    with walk.scopes.opened(), walk.scopes.inside(source), walk.scopes.contained(container):
+        for name in walk.found.declared_before(container):
+            walk.scopes.bind_value(name.rpartition(".")[2], name)
+            walk.scopes.bind_type(name.rpartition(".")[2], name)
+        hoist_module(walk, body.children, container)
+        for child in body.children:
+            if child.type == "comment":
+                walk.comment = child
+            elif child.is_named:
+                walk.statement(child)
 
 
 def _ambient_module(walk: Walk, place: Node, specifier: str, body: Node | None) -> None:

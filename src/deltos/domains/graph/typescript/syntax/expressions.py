@@ -56,7 +56,7 @@ def _call(walk: Walk, node: Node, _expected: Term) -> Term:
     kind = callee.type
     if kind == "import":
         return _dynamic_import(walk, given)
-    if kind == "identifier" and "require" not in walk.values and walk.source.name(callee) == "require":
+    if kind == "identifier" and "require" not in walk.scopes.values and walk.source.name(callee) == "require":
         specifier = _only_string(walk, given)
         if specifier is not None:
             return _require(walk, node, specifier)
@@ -96,7 +96,7 @@ def _arguments(walk: Walk, target: Term, node: Node, type_terms: tuple[Term, ...
             expected: Term = None
             if target is not None and kind in _CONTEXTUAL:
                 earlier = tuple(terms[:_MAX_TERM_ARGUMENTS])
-                expected = walk.reusable(nodes.ArgumentOf(target, len(terms), earlier, type_terms))
+                expected = walk.scopes.reusable(nodes.ArgumentOf(target, len(terms), earlier, type_terms))
             terms.append(walk.expression(child, expected))
     return tuple(terms[:_MAX_TERM_ARGUMENTS])
 
@@ -120,9 +120,9 @@ def _dynamic_import(walk: Walk, given: Node) -> Term:
 
 def _require(walk: Walk, node: Node, specifier: str) -> Term:
     walk.found.specifiers.append(
-        ImportSite(walk.source.line(node), specifier, "deferred" if walk.in_function else "runtime")
+        ImportSite(walk.source.line(node), specifier, "deferred" if walk.scopes.in_function else "runtime")
     )
-    walk.found.links.append(Link(walk.source.line(node), walk.symbol, specifier, nodes.ANY_NAME, is_alias=False))
+    walk.found.links.append(Link(walk.source.line(node), walk.scopes.symbol, specifier, nodes.ANY_NAME, is_alias=False))
     walk.found.is_module = True
     return nodes.Require(specifier)
 
@@ -186,28 +186,27 @@ def _function(walk: Walk, node: Node, expected: Term) -> Term:
 
 
 def _class(walk: Walk, node: Node, _expected: Term) -> Term:
-    local = walk.add_local()
-    walk.local_uses += 1
+    local = walk.scopes.add_local()
+    walk.scopes.local_uses += 1
     name = next((child for child in node.children if child.type in ("type_identifier", "identifier")), None)
-    walk.enter()
-    text = walk.source.name(name) if name is not None else ""
-    if text:
-        walk.bind_value(text, local)
-        walk.bind_type(text, local)
-    key = walk.add_symbol(text or "class", "class", node)
-    walk.local_keys[local] = key
-    walk.set_local(local, nodes.LocalType(class_declaration(walk, node, local, key)))
-    walk.leave()
+    with walk.scopes.opened():
+        text = walk.source.name(name) if name is not None else ""
+        if text:
+            walk.scopes.bind_value(text, local)
+            walk.scopes.bind_type(text, local)
+        key = walk.add_symbol(text or "class", "class", node)
+        walk.scopes.local_keys[local] = key
+        walk.scopes.set_local(local, nodes.LocalType(class_declaration(walk, node, local, key)))
     return local
 
 
 def _this(walk: Walk, _node: Node, _expected: Term) -> Term:
     term = this_term(walk)
-    return walk.narrowed.get(term, term) if walk.narrowed else term
+    return walk.scopes.narrowed.get(term, term) if walk.scopes.narrowed else term
 
 
 def _super(walk: Walk, _node: Node, _expected: Term) -> Term:
-    frame = walk.enclosing
+    frame = walk.scopes.enclosing
     return nodes.Super(frame.binding, frame.static) if frame is not None else None
 
 

@@ -41,10 +41,10 @@ def extract_module(path: str, data: bytes, root: Node) -> FileFacts:
         if node.type == "comment":
             walk.comment = node
         elif node.is_named:
-            uses, walk.found.recent = walk.local_uses, []
+            uses, walk.found.recent = walk.scopes.local_uses, []
             walk.statement(node)
             walk.comment = None
-            if walk.local_uses != uses:
+            if walk.scopes.local_uses != uses:
                 with_locals.update(walk.found.recent)
     note_comments(walk)
     with_locals.update(_declare_late_members(walk))
@@ -76,7 +76,7 @@ def _declare_late_members(walk: Walk) -> set[str]:
 
 def _interface(walk: Walk, with_locals: set[str]) -> ModuleInterface:
     """What other files may depend on."""
-    inliner = Inliner(walk.locals)
+    inliner = Inliner(walk.scopes.locals)
     return ModuleInterface(
         imports=walk.found.imports,
         exports=walk.found.exports,
@@ -103,4 +103,4 @@ def _body(walk: Walk) -> Body:
         augmented=walk.found.augmented,
         lines={symbol.key: symbol.line for symbol in walk.found.symbols},
     )
-    return Body(uses, walk.found.owners, walk.locals)
+    return Body(uses, walk.found.owners, walk.scopes.locals)

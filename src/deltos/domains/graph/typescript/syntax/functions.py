@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 from deltos.domains.graph.typescript import nodes
 from deltos.domains.graph.typescript.syntax.patterns import bind_pattern
-from deltos.domains.graph.typescript.syntax.walk import Routine
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -70,7 +69,7 @@ def type_parameters(walk: Walk, node: Node) -> tuple[nodes.TypeParameter, ...]:
     """Declare type parameters in the current scope."""
     nodes = [child for child in node.children if child.type == "type_parameter"]
     for child in nodes:
-        walk.bind_type_parameter(_type_parameter_name(walk, child), None)
+        walk.scopes.bind_type_parameter(_type_parameter_name(walk, child), None)
     return tuple([_type_parameter(walk, child) for child in nodes])
 
 
@@ -88,7 +87,7 @@ def _type_parameter(walk: Walk, node: Node) -> nodes.TypeParameter:
         elif child.type == "default_type":
             default = walk.type(child)
     if constraint is not None:
-        walk.bind_type_parameter(name, constraint)
+        walk.scopes.bind_type_parameter(name, constraint)
     return nodes.TypeParameter(name, constraint, default)
 
 
@@ -137,7 +136,7 @@ def _bare_parameter(walk: Walk, node: Node, context: Term) -> nodes.Parameter | 
     if node.type == "assignment_pattern":
         default = walk.expression(node.children[-1])
         term = context if default is None else default if context is None else nodes.OneOf((context, default))
-        term = walk.reusable(term)
+        term = walk.scopes.reusable(term)
         return _bind_parameter(walk, node.children[0], term, nodes.IS_OPTIONAL)
     return _bind_parameter(walk, node, context, 0)
 
@@ -150,9 +149,9 @@ def _bind_parameter(
         pattern = pattern.children[-1]
     name = walk.source.name(pattern) if pattern.type in ("identifier", "this") else ""
     if name:
-        walk.bind_local(name, term)
+        walk.scopes.bind_local(name, term)
     else:
-        bind_pattern(walk, pattern, term, lambda found, _node, found_term: walk.bind_local(found, found_term))
+        bind_pattern(walk, pattern, term, lambda found, _node, found_term: walk.scopes.bind_local(found, found_term))
     if is_property and name:
         walk.properties.append((name, term, pattern))
     return None if name == "this" else nodes.Parameter(name, term, flags)
@@ -160,17 +159,16 @@ def _bind_parameter(
 
 def function_type(walk: Walk, node: Node) -> nodes.FunctionTerm:
     """A signature without a body: a function type, an overload, a method of an interface."""
-    walk.enter()
-    signature = Signature()
-    after_arrow = False
-    for child in node.children:
-        if after_arrow:
-            signature.result = walk.type(child)
-        elif child.type == "=>":
-            after_arrow = True
-        else:
-            signature.take(walk, child, None)
-    walk.leave()
+    with walk.scopes.opened():
+        signature = Signature()
+        after_arrow = False
+        for child in node.children:
+            if after_arrow:
+                signature.result = walk.type(child)
+            elif child.type == "=>":
+                after_arrow = True
+            else:
+                signature.take(walk, child, None)
     return signature.term()
 
 
@@ -179,25 +177,18 @@ def function_term(
 ) -> nodes.FunctionTerm:
     """Walk a function with its body; `frame` is what `this` means inside, where the function is a method."""
     is_arrow = node.type == "arrow_function"
-    saved = (walk.routine, walk.enclosing, walk.in_function, walk.narrowed)
-    walk.routine, walk.in_function = Routine(), True
-    walk.enter()
-    if not is_arrow:
-        walk.enclosing = frame
-        if "this" in walk.values:
-            walk.bind_local("this")
+    scopes = walk.scopes
     signature = Signature(is_expression=node.type in FUNCTION_KINDS)
-    children = node.children
-    for child in children[:-1]:
-        if child.type == "identifier":
-            _take_identifier(walk, child, signature, expected, is_arrow=is_arrow)
-        else:
-            signature.take(walk, child, expected)
-    returned = _walk_body(walk, children[-1], signature, expected)
-    walk.leave()
-    has_jsx = walk.routine.has_jsx
-    walk.routine, walk.enclosing, walk.in_function, walk.narrowed = saved
-    walk.routine.has_jsx |= has_jsx
+    with scopes.function(scopes.enclosing if is_arrow else frame), scopes.opened():
+        if not is_arrow and "this" in scopes.values:
+            scopes.bind_local("this")
+        *head, body = node.children
+        for child in head:
+            if child.type == "identifier":
+                _take_identifier(walk, child, signature, expected, is_arrow=is_arrow)
+            else:
+                signature.take(walk, child, expected)
+        returned = _walk_body(walk, body, signature, expected)
     return signature.term(returned)
 
 
@@ -207,12 +198,12 @@ def _take_identifier(walk: Walk, node: Node, signature: Signature, expected: Ter
         parameter = _bind_parameter(walk, node, context, 0)
         signature.parameters = (parameter,) if parameter is not None else ()
     elif signature.is_expression:
-        walk.bind_local(walk.source.name(node))
+        walk.scopes.bind_local(walk.source.name(node))
 
 
 def _walk_body(walk: Walk, body: Node, signature: Signature, expected: Term) -> tuple[Term, ...]:
     """Walk a function's body; the terms it returns where its type is not declared."""
-    routine = walk.routine
+    routine = walk.scopes.routine
     if signature.result is None and isinstance(expected, nodes.FunctionTerm):  # written in a JSDoc comment
         signature.result = expected.result
     wanted = signature.result
@@ -241,7 +232,7 @@ def keyed_name(walk: Walk, node: Node) -> str:
     """The name of a member keyed by a well-known symbol or a constant of the module: `[Symbol.iterator]`."""
     text = walk.source.name(node)
     if node.type == "identifier":
-        return f"[{text}]" if type(walk.values.get(text)) is str else ""
+        return f"[{text}]" if type(walk.scopes.values.get(text)) is str else ""
     return f"[{text}]" if text.startswith("Symbol.") else ""
 
 
@@ -274,15 +265,14 @@ def signature_member(walk: Walk, node: Node, owner: str | None) -> nodes.ObjectM
     key = None
     if owner is not None and name:
         key = walk.add_symbol(name, "method" if is_method else "variable", node, at=place, owner=owner)
-    saved, walk.symbol = walk.symbol, key or walk.symbol
-    term: Term = None
-    if is_method:
-        term = function = function_type(walk, node)
-        if children[0].type == "get":
-            term = function.result
-        elif children[0].type == "set":
-            term = function.parameters[0].term if function.parameters else None
-    elif children[-1].type in ANNOTATIONS:
-        term = walk.type(children[-1])
-    walk.symbol = saved
+    with walk.scopes.inside(key or walk.scopes.symbol):
+        term: Term = None
+        if is_method:
+            term = function = function_type(walk, node)
+            if children[0].type == "get":
+                term = function.result
+            elif children[0].type == "set":
+                term = function.parameters[0].term if function.parameters else None
+        elif children[-1].type in ANNOTATIONS:
+            term = walk.type(children[-1])
     return nodes.ObjectMember(name, term, key, is_optional)

@@ -52,14 +52,14 @@ def hoist_module(walk: Walk, nodes: Iterable[Node], container: str = "") -> None
     prefix = f"{container}." if container else ""
 
     def value(name: str) -> None:
-        walk.bind_value(name, prefix + name)
+        walk.scopes.bind_value(name, prefix + name)
 
     def both(name: str) -> None:
-        walk.bind_value(name, prefix + name)
-        walk.bind_type(name, prefix + name)
+        walk.scopes.bind_value(name, prefix + name)
+        walk.scopes.bind_type(name, prefix + name)
 
     def only_type(name: str) -> None:
-        walk.bind_type(name, prefix + name)
+        walk.scopes.bind_type(name, prefix + name)
 
     for node in nodes:
         _hoist(walk, node, value, both, only_type)
@@ -71,13 +71,13 @@ def hoist_block(walk: Walk, nodes: Iterable[Node], *, is_function: bool) -> None
     """Make the names of a block known as locals."""
 
     def value(name: str) -> None:
-        walk.bind_local(name)
+        walk.scopes.bind_local(name)
 
     def both(name: str) -> None:
-        walk.bind_type(name, walk.bind_local(name))
+        walk.scopes.bind_type(name, walk.scopes.bind_local(name))
 
     def only_type(name: str) -> None:
-        walk.bind_type(name, walk.add_local())
+        walk.scopes.bind_type(name, walk.scopes.add_local())
 
     for node in nodes:
         _hoist(walk, node, value, both, only_type)
@@ -133,7 +133,7 @@ def _variable_names(walk: Walk, node: Node) -> Iterable[str]:
 
 def _hoist_vars(walk: Walk, nodes: Iterable[Node], value: Callable[[str], None]) -> None:
     """Declare the `var`s inside nested blocks, which belong to the function."""
-    known = walk.names_here()
+    known = walk.scopes.names_here()
     stack = [node for node in nodes if node.type in _NESTING]
     while stack:
         node = stack.pop()

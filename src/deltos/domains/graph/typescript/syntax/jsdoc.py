@@ -222,7 +222,7 @@ def _declare_imports(walk: Walk, clause: str, start: int, specifier: str) -> Non
         name, local = match[1], match[2] or match[1]
         named = 0 <= opening < match.start()
         imported = nodes.NAMESPACE if name == "*" else name if named else "default"
-        walk.bind_type(local, local)
+        walk.scopes.bind_type(local, local)
         walk.found.imports[local] = Origin(specifier, imported)
         walk.found.links.append(
             Link(walk.source.line_at(start + match.start()), "", specifier, imported, is_alias=True)
@@ -234,7 +234,7 @@ def _declare_typedefs(walk: Walk, text: str, start: int) -> None:
         name = _NAME.match(text, _after_blanks(text, type_end + 1))
         if name is None or name[1] in walk.found.declarations:
             continue
-        walk.bind_type(name[1], name[1])
+        walk.scopes.bind_type(name[1], name[1])
         term = _listed_properties(walk, text[match.end() : own_end])
         if term is None and match[1]:
             term = parse_type(walk, text[match.end() : type_end])
@@ -299,9 +299,9 @@ def _note_import(walk: Walk, offset: int, specifier: str, names: list[str]) -> N
 
 
 def _note_dotted(walk: Walk, offset: int, first: str, *rest: str, is_type: bool = False) -> None:
-    binding = walk.types.get(first)
+    binding = walk.scopes.types.get(first)
     if binding is None:
-        binding = walk.values.get(first)
+        binding = walk.scopes.values.get(first)
     if type(binding) is not str:
         return
     if not is_type or rest:

@@ -119,8 +119,8 @@ class _Parser:
         return entity if names <= _MAX_NAMES else None
 
     def _bound(self, name: str) -> Term:
-        binding = self._walk.types.get(name)
-        return binding if binding is not None else self._walk.values.get(name, name)
+        binding = self._walk.scopes.types.get(name)
+        return binding if binding is not None else self._walk.scopes.values.get(name, name)
 
     def _reference(self, depth: int) -> Term:
         name = self._peek()

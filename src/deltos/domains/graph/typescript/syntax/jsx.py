@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def _element(walk: Walk, node: Node, _expected: Term) -> Term:
-    walk.routine.has_jsx = True
+    walk.scopes.routine.has_jsx = True
     for child in node.children:
         if child.is_named and child.type != "jsx_text":
             walk.expression(child)
@@ -26,7 +26,7 @@ def _element(walk: Walk, node: Node, _expected: Term) -> Term:
 
 
 def _opening(walk: Walk, node: Node, _expected: Term) -> Term:
-    walk.routine.has_jsx = True
+    walk.scopes.routine.has_jsx = True
     properties: Term = None
     for position, child in enumerate(node.children):
         kind = child.type

@@ -37,7 +37,7 @@ def named_object(walk: Walk, node: Node, expected: Term, *, owner: str | None) -
         owner = None
     members: list[nodes.ObjectMember] = []
     spreads: list[Term] = []
-    saved_frame, local = walk.enclosing, walk.add_local()
+    local = walk.scopes.add_local()
     for child in node.children:
         kind = child.type
         if kind == "pair":
@@ -50,9 +50,8 @@ def named_object(walk: Walk, node: Node, expected: Term, *, owner: str | None) -
             spreads.append(walk.expression(child.children[-1]))
         elif kind == "comment":
             walk.comment = child
-    walk.enclosing = saved_frame
     term = nodes.ObjectTerm(tuple(members), tuple(spreads))
-    walk.set_local(local, term)
+    walk.scopes.set_local(local, term)
     return term
 
 
@@ -84,16 +83,12 @@ def _pair(
         return
     is_function = kind in FUNCTION_KINDS
     key = walk.add_symbol(name, "method" if is_function else "variable", node, at=place, owner=owner)
-    saved, walk.symbol = walk.symbol, key
-    if kind == "object":
-        term = named_object(walk, value, wanted, owner=key)
-    else:
-        had_jsx, walk.routine.has_jsx = walk.routine.has_jsx, False
-        term = walk.expression(value, wanted)
-        if is_function and walk.routine.has_jsx and name[0].isupper():
-            walk.found.mark_component(key)
-        walk.routine.has_jsx |= had_jsx
-    walk.symbol = saved
+    with walk.scopes.inside(key):
+        if kind == "object":
+            term = named_object(walk, value, wanted, owner=key)
+        else:
+            with walk.component(key, name if is_function else ""):
+                term = walk.expression(value, wanted)
     members.append(nodes.ObjectMember(name, term, key, is_optional=False))
 
 
@@ -129,9 +124,8 @@ def _method(
     key = None
     if owner is not None and name:
         key = walk.add_symbol(name, "method", node, at=place, owner=owner, body=children[-1])
-    saved, walk.symbol = walk.symbol, key or walk.symbol
-    function = function_term(walk, node, wanted, frame=ClassFrame(local, ""))
-    walk.symbol = saved
+    with walk.scopes.inside(key or walk.scopes.symbol):
+        function = function_term(walk, node, wanted, frame=ClassFrame(local, ""))
     term: Term = function
     if children[0].type in ("get", "set"):
         term = accessed(function, is_getter=children[0].type == "get")

@@ -85,12 +85,12 @@ def _import_specifier(walk: Walk, node: Node, specifier: str) -> bool:
 
 def _bind_import(walk: Walk, local: Node, place: Node, specifier: str, imported: str) -> None:
     name = walk.source.name(local)
-    walk.bind_value(name, name)
-    walk.bind_type(name, name)
+    walk.scopes.bind_value(name, name)
+    walk.scopes.bind_type(name, name)
     walk.found.imports[name] = Origin(specifier, imported)
-    walk.found.links.append(Link(walk.source.line(place), walk.symbol, specifier, imported, is_alias=True))
+    walk.found.links.append(Link(walk.source.line(place), walk.scopes.symbol, specifier, imported, is_alias=True))
     if local.start_byte != place.start_byte and walk.source.line(local) != walk.source.line(place):
-        walk.found.links.append(Link(walk.source.line(local), walk.symbol, specifier, imported, is_alias=True))
+        walk.found.links.append(Link(walk.source.line(local), walk.scopes.symbol, specifier, imported, is_alias=True))
 
 
 def import_alias(walk: Walk, node: Node) -> None:
@@ -99,7 +99,7 @@ def import_alias(walk: Walk, node: Node) -> None:
     if target.type == ";":
         target = node.children[-2]
     term = _dotted(walk, target)
-    binding = walk.values.get(walk.source.name(name))
+    binding = walk.scopes.values.get(walk.source.name(name))
     if type(binding) is str:
         key = walk.add_symbol(walk.source.name(name), "variable", node, at=name)
         walk.found.declare(binding, ValueDeclaration(key, term))
@@ -116,7 +116,7 @@ def _dotted(walk: Walk, node: Node) -> Term:
 
 def export_statement(walk: Walk, node: Node) -> None:
     """`export …`."""
-    walk.found.is_module = walk.found.is_module or not walk.container
+    walk.found.is_module = walk.found.is_module or not walk.scopes.container
     children = node.children
     source = node.child_by_field_name("source")
     if source is not None:
@@ -145,7 +145,9 @@ def _export_from(walk: Walk, node: Node, specifier: str) -> None:
         elif child.type == "namespace_export":
             name = walk.source.name(child.children[-1])
             walk.found.exports[name] = Origin(specifier, NAMESPACE)
-            walk.found.links.append(Link(walk.source.line(child), walk.symbol, specifier, NAMESPACE, is_alias=True))
+            walk.found.links.append(
+                Link(walk.source.line(child), walk.scopes.symbol, specifier, NAMESPACE, is_alias=True)
+            )
         elif child.type == "export_clause":
             for part in child.children:
                 if part.type == "export_specifier":
@@ -162,18 +164,18 @@ def _specifier_names(walk: Walk, node: Node) -> tuple[Node, str, str]:
 def _reexport(walk: Walk, node: Node, specifier: str) -> None:
     place, name, exported = _specifier_names(walk, node)
     walk.found.exports[exported] = Origin(specifier, name)
-    walk.found.links.append(Link(walk.source.line(place), walk.symbol, specifier, name, is_alias=True))
+    walk.found.links.append(Link(walk.source.line(place), walk.scopes.symbol, specifier, name, is_alias=True))
 
 
 def _export_local(walk: Walk, node: Node) -> None:
     place, name, exported = _specifier_names(walk, node)
-    value = walk.values.get(name)
-    binding = value if value is not None else walk.types.get(name)
+    value = walk.scopes.values.get(name)
+    binding = value if value is not None else walk.scopes.types.get(name)
     if isinstance(binding, str):
-        use = NameUse(walk.source.line(place), walk.symbol, "read", binding)
+        use = NameUse(walk.source.line(place), walk.scopes.symbol, "read", binding)
         walk.found.names.append(use)
         walk.found.type_names.append(use)
-        if not walk.container:
+        if not walk.scopes.container:
             walk.found.exports[exported] = binding
 
 
@@ -193,7 +195,7 @@ def _export_default(walk: Walk, node: Node) -> None:
     if value.type == "identifier":
         term = refer(walk, value, "read")
         if isinstance(term, str):
-            walk.found.type_names.append(NameUse(walk.source.line(value), walk.symbol, "read", term))
+            walk.found.type_names.append(NameUse(walk.source.line(value), walk.scopes.symbol, "read", term))
         walk.found.exports["default"] = term if isinstance(term, str) else "default"
         return
     documented = documented_term(walk)
@@ -214,7 +216,7 @@ def _export_declaration(walk: Walk, node: Node) -> None:
             walk.expression(child)
         elif child.is_named and child.type != "comment":
             walk.statement(child)
-            if not walk.container:
+            if not walk.scopes.container:
                 for name in _declared_names(walk, child):
                     walk.found.exports[name] = name
 

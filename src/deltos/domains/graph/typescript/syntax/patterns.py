@@ -70,7 +70,7 @@ def _or_default(walk: Walk, term: Term, default: Node) -> Term:
     value = walk.expression(default, term)
     if term is None or value is None:
         return value if term is None else term
-    return walk.reusable(OneOf((term, value)))
+    return walk.scopes.reusable(OneOf((term, value)))
 
 
 def _object_part(walk: Walk, node: Node, term: Term, receive: Receive) -> None:

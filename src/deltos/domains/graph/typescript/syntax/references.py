@@ -37,12 +37,12 @@ def member(walk: Walk, node: Node, kind: EdgeKind) -> Term:
     name = walk.source.text[start : place.end_byte]
     if not walk.source.is_ascii and not name.isascii():
         name = walk.source.name(place)
-    walk.found.members.append(MemberUse(bisect_left(walk.source.line_ends, start) + 1, walk.symbol, kind, name))
+    walk.found.members.append(MemberUse(bisect_left(walk.source.line_ends, start) + 1, walk.scopes.symbol, kind, name))
     walk.found.owners.append(owner)
     if owner is None:
         return None
     access = MemberAccess(owner, name)
     term = walk.shared.setdefault(access, access)
-    if walk.narrowed:
-        return walk.narrowed.get(term, term)
+    if walk.scopes.narrowed:
+        return walk.scopes.narrowed.get(term, term)
     return term

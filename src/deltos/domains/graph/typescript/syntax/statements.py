@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from typing import TYPE_CHECKING
 
 from deltos.domains.graph.typescript.nodes import (
@@ -27,20 +28,19 @@ _EXITS = frozenset(("return_statement", "throw_statement", "continue_statement",
 def _block(walk: Walk, node: Node) -> None:
     children = node.children
     kinds = [child.type for child in children]
-    saved = walk.narrowed
-    scoped = walk.source.has_var or not HOISTED.isdisjoint(kinds)
-    if scoped:
-        walk.enter()
-        hoist_block(walk, children, is_function=node.parent is not None and node.parent.type not in _BLOCK_OWNERS)
-    for child, kind in zip(children, kinds, strict=True):
-        if kind == "comment":
-            walk.comment = child
-        elif kind not in _PUNCTUATION:
-            walk.statement(child)
-            walk.comment = None
-    if scoped:
-        walk.leave()
-    walk.narrowed = saved
+    with walk.scopes.branched():
+        scoped = walk.source.has_var or not HOISTED.isdisjoint(kinds)
+        with walk.scopes.opened() if scoped else nullcontext():
+            if scoped:
+                hoist_block(
+                    walk, children, is_function=node.parent is not None and node.parent.type not in _BLOCK_OWNERS
+                )
+            for child, kind in zip(children, kinds, strict=True):
+                if kind == "comment":
+                    walk.comment = child
+                elif kind not in _PUNCTUATION:
+                    walk.statement(child)
+                    walk.comment = None
 
 
 _PUNCTUATION = frozenset("{};")
@@ -80,14 +80,13 @@ def _if(walk: Walk, node: Node) -> None:
             walk.statement(part)
         return
     tested = test(walk, parts[0])
-    saved = walk.narrowed
-    learn(walk, tested.yes)
-    walk.statement(parts[1])
-    walk.narrowed = saved
+    with walk.scopes.branched():
+        learn(walk, tested.yes)
+        walk.statement(parts[1])
     for part in parts[2:]:
-        learn(walk, tested.no)
-        walk.statement(part)
-        walk.narrowed = saved
+        with walk.scopes.branched():
+            learn(walk, tested.no)
+            walk.statement(part)
         if _exits(part.children[-1]):
             learn(walk, tested.yes)
     if _exits(parts[1]):
@@ -99,22 +98,18 @@ def _while(walk: Walk, node: Node) -> None:
     if not parts:
         return
     tested = test(walk, parts[0])
-    saved = walk.narrowed
-    learn(walk, tested.yes)
-    for part in parts[1:]:
-        walk.statement(part)
-    walk.narrowed = saved
+    with walk.scopes.branched():
+        learn(walk, tested.yes)
+        for part in parts[1:]:
+            walk.statement(part)
 
 
 def _for(walk: Walk, node: Node) -> None:
-    walk.enter()
-    saved = walk.narrowed
-    hoist_block(walk, node.children, is_function=False)
-    for child in node.children:
-        if child.is_named:
-            walk.statement(child)
-    walk.narrowed = saved
-    walk.leave()
+    with walk.scopes.opened(), walk.scopes.branched():
+        hoist_block(walk, node.children, is_function=False)
+        for child in node.children:
+            if child.is_named:
+                walk.statement(child)
 
 
 def _for_in(walk: Walk, node: Node) -> None:
@@ -127,22 +122,21 @@ def _for_in(walk: Walk, node: Node) -> None:
         return
     source = walk.expression(children[operator + 1])
     term = EachItem(source) if source is not None and children[operator].type == "of" else None
-    walk.enter()
-    target = children[operator - 1]
-    if any(child.type in ("const", "let", "var", "using") for child in children[: operator - 1]):
-        bind_pattern(walk, target, term, lambda name, _place, part: walk.bind_local(name, part))
-    else:
-        bind_pattern(walk, target, term, lambda _name, place, _part: walk.use(place, "write"))
-    for child in children[operator + 2 :]:
-        if child.is_named:
-            walk.statement(child)
-    walk.leave()
+    with walk.scopes.opened():
+        target = children[operator - 1]
+        if any(child.type in ("const", "let", "var", "using") for child in children[: operator - 1]):
+            bind_pattern(walk, target, term, lambda name, _place, part: walk.scopes.bind_local(name, part))
+        else:
+            bind_pattern(walk, target, term, lambda _name, place, _part: walk.use(place, "write"))
+        for child in children[operator + 2 :]:
+            if child.is_named:
+                walk.statement(child)
 
 
 def _return(walk: Walk, node: Node) -> None:
     for child in node.children:
         if child.is_named and child.type != "comment":
-            routine = walk.routine
+            routine = walk.scopes.routine
             term = walk.expression(child, routine.expected)
             if term is not None and len(routine.returns) < 8:
                 routine.returns.append(term)
@@ -153,39 +147,36 @@ def _switch(walk: Walk, node: Node) -> None:
     subject = walk.expression(parts[0]) if parts else None
     if len(parts) < 2:
         return
-    walk.enter()
-    cases = [child for child in parts[1].children if child.type in ("switch_case", "switch_default")]
-    hoist_block(walk, [child for case in cases for child in case.children], is_function=False)
-    fell_through = False
-    for case in cases:
-        fell_through = _case(walk, case, subject, fell_through=fell_through)
-    walk.leave()
+    with walk.scopes.opened():
+        cases = [child for child in parts[1].children if child.type in ("switch_case", "switch_default")]
+        hoist_block(walk, [child for case in cases for child in case.children], is_function=False)
+        fell_through = False
+        for case in cases:
+            fell_through = _case(walk, case, subject, fell_through=fell_through)
 
 
 def _case(walk: Walk, node: Node, subject: Term, *, fell_through: bool) -> bool:
     """Walk one case; whether control falls through to the next."""
-    saved = walk.narrowed
-    body = [child for child in node.children if child.is_named and child.type != "comment"]
-    if node.type == "switch_case" and body:
-        value = walk.expression(body.pop(0))
-        if not fell_through and isinstance(subject, MemberAccess) and value is not None:
-            learn(walk, [(subject.owner, HasValue(subject.name, value), True)])
-    for child in body:
-        walk.statement(child)
-    walk.narrowed = saved
+    with walk.scopes.branched():
+        body = [child for child in node.children if child.is_named and child.type != "comment"]
+        if node.type == "switch_case" and body:
+            value = walk.expression(body.pop(0))
+            if not fell_through and isinstance(subject, MemberAccess) and value is not None:
+                learn(walk, [(subject.owner, HasValue(subject.name, value), True)])
+        for child in body:
+            walk.statement(child)
     return not body or not _exits(body[-1])
 
 
 def _catch(walk: Walk, node: Node) -> None:
-    walk.enter()
-    for child in node.children:
-        if child.type in ("identifier", "object_pattern", "array_pattern"):
-            bind_pattern(walk, child, None, lambda name, _place, _part: walk.bind_local(name))
-        elif child.type == "type_annotation":
-            walk.type(child)
-        elif child.is_named:
-            walk.statement(child)
-    walk.leave()
+    with walk.scopes.opened():
+        for child in node.children:
+            if child.type in ("identifier", "object_pattern", "array_pattern"):
+                bind_pattern(walk, child, None, lambda name, _place, _part: walk.scopes.bind_local(name))
+            elif child.type == "type_annotation":
+                walk.type(child)
+            elif child.is_named:
+                walk.statement(child)
 
 
 def _each(walk: Walk, node: Node) -> None:

@@ -37,22 +37,17 @@ def named_value(
     frame: ClassFrame | None = None,
 ) -> ValueDeclaration | ClassDeclaration:
     """Walk a value on behalf of its symbol; the declaration it amounts to."""
-    saved, walk.symbol = walk.symbol, key
-    had_jsx, walk.routine.has_jsx = walk.routine.has_jsx, False
-    kind = node.type
-    declaration: ValueDeclaration | ClassDeclaration
-    if kind in FUNCTION_KINDS:
-        declaration = ValueDeclaration(key, function_term(walk, node, expected, frame=frame))
-    elif kind == "class":
-        declaration = class_declaration(walk, node, binding, key)
-    elif kind == "object":
-        declaration = ValueDeclaration(key, named_object(walk, node, expected, owner=key))
-    else:
-        declaration = ValueDeclaration(key, walk.expression(node, expected))
-    if walk.routine.has_jsx and _last_name(key)[:1].isupper():
-        walk.found.mark_component(key)
-    walk.routine.has_jsx |= had_jsx
-    walk.symbol = saved
+    with walk.scopes.inside(key), walk.component(key, _last_name(key)):
+        kind = node.type
+        declaration: ValueDeclaration | ClassDeclaration
+        if kind in FUNCTION_KINDS:
+            declaration = ValueDeclaration(key, function_term(walk, node, expected, frame=frame))
+        elif kind == "class":
+            declaration = class_declaration(walk, node, binding, key)
+        elif kind == "object":
+            declaration = ValueDeclaration(key, named_object(walk, node, expected, owner=key))
+        else:
+            declaration = ValueDeclaration(key, walk.expression(node, expected))
     return declaration
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
@@ -16,7 +17,7 @@ from deltos.domains.graph.typescript.syntax.globals import WELL_KNOWN
 from deltos.store.symbols import Symbol
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Iterator
 
     from tree_sitter import Node
 
@@ -183,16 +184,10 @@ class Findings:
         return known
 
 
-class Walk:
-    """One pass over one file."""
+class Scopes:
+    """What holds where the pass is: the names in scope, what is known about values, and what encloses the place."""
 
-    def __init__(self, path: str, data: bytes, grammar: Grammar) -> None:
-        self.source = Source(path, data)
-        self.found = Findings(self.source)
-        self._expressions = grammar.expressions
-        self._statements = grammar.statements
-        self._types = grammar.types
-        self.depth = 0
+    def __init__(self) -> None:
         self.values: dict[str, Binding] = {}
         self.types: dict[str, TypeBinding] = {}
         self._undo: list[tuple[_Shadowed[Binding], _Shadowed[TypeBinding]]] = []
@@ -201,12 +196,120 @@ class Walk:
         self.local_uses = 0  # counts, so that declarations without any need no inlining
         self.untyped: set[Binding] = set()  # variables whose type shows only where they are assigned
         self.narrowed: dict[Term, Term] = {}
-        self.shared: dict[Term, Term] = {}  # equal terms, one object: they are evaluated once
         self.symbol = ""  # the key of the enclosing symbol
         self.container = ""  # the dotted name of the enclosing namespace
-        self.routine = Routine()
         self.enclosing: ClassFrame | None = None
+        self.routine = Routine()
         self.in_function = False
+
+    @contextmanager
+    def opened(self) -> Iterator[None]:
+        """A scope: when it closes, names mean again what they meant before."""
+        self._undo.append(([], []))
+        yield
+        values, types = self._undo.pop()
+        _restore(self.values, values)
+        _restore(self.types, types)
+
+    @contextmanager
+    def branched(self) -> Iterator[None]:
+        """A branch: what is learnt about values in it does not hold after it."""
+        narrowed = self.narrowed
+        yield
+        self.narrowed = narrowed
+
+    @contextmanager
+    def inside(self, symbol: str) -> Iterator[None]:
+        """References are made by this symbol."""
+        outer, self.symbol = self.symbol, symbol
+        yield
+        self.symbol = outer
+
+    @contextmanager
+    def contained(self, container: str) -> Iterator[None]:
+        """Declarations belong to this namespace."""
+        outer, self.container = self.container, container
+        yield
+        self.container = outer
+
+    @contextmanager
+    def framed(self, frame: ClassFrame | None) -> Iterator[None]:
+        """`this` belongs to this class or object."""
+        outer, self.enclosing = self.enclosing, frame
+        yield
+        self.enclosing = outer
+
+    @contextmanager
+    def function(self, frame: ClassFrame | None) -> Iterator[None]:
+        """The body of a function; elements that it makes count for the function around it too."""
+        outer, self.routine = self.routine, Routine()
+        was_in_function, self.in_function = self.in_function, True
+        with self.framed(frame), self.branched():
+            yield
+        outer.has_jsx |= self.routine.has_jsx
+        self.routine, self.in_function = outer, was_in_function
+
+    def names_here(self) -> set[str]:
+        """The names that were declared in the current function's own scope or by its parameters."""
+        return {name for scope in self._undo[-2:] for shadowed in scope for name, _ in shadowed}
+
+    def bind_value(self, name: str, binding: Binding) -> None:
+        """Let a name stand for a value until the scope closes."""
+        if self._undo:
+            self._undo[-1][0].append((name, self.values.get(name)))
+        self.values[name] = binding
+
+    def bind_type(self, name: str, binding: TypeBinding) -> None:
+        """Let a name stand for a type until the scope closes."""
+        if self._undo:
+            self._undo[-1][1].append((name, self.types.get(name)))
+        self.types[name] = binding
+
+    def add_local(self, term: Term = None) -> int:
+        """A new local: a negative number, so that terms can tell it from flags and positions."""
+        self.locals.append(term)
+        return -len(self.locals)
+
+    def set_local(self, local: int, term: Term) -> None:
+        """Say what a local is."""
+        self.locals[~local] = term
+
+    def bind_local(self, name: str, term: Term = None) -> int:
+        """Declare a local variable."""
+        local = self.add_local(term)
+        self.bind_value(name, local)
+        return local
+
+    def bind_type_parameter(self, name: str, constraint: Term) -> None:
+        """Declare a type parameter; every use of it repeats its constraint."""
+        self.bind_type(name, nodes.TypeVariable(name, constraint if nodes.is_light(constraint) else None))
+
+    def reusable(self, term: Term) -> Term:
+        """A term that others may hold several times: a large one becomes a local, which stands for it."""
+        if nodes.is_light(term):
+            return term
+        self.local_uses += 1
+        return self.add_local(term)
+
+    def narrow(self, value: Term, guard: nodes.Guard, *, held: bool) -> None:
+        """From here on, know about a value what a guard tells; within `branched`."""
+        term = nodes.Narrowed(self.narrowed.get(value, value), guard, held)
+        if len(self.narrowed) < _MAX_NARROWED and nodes.is_light(term):
+            self.narrowed[value] = term
+
+
+class Walk:
+    """One pass over one file."""
+
+    def __init__(self, path: str, data: bytes, grammar: Grammar) -> None:
+        self.source = Source(path, data)
+        self.scopes = Scopes()
+        self.found = Findings(self.source)
+        self._expressions = grammar.expressions
+        self._statements = grammar.statements
+        self._types = grammar.types
+        self.depth = 0
+        self.shared: dict[Term, Term] = {}  # equal terms, one object: they are evaluated once
         self.properties: list[tuple[str, Term, Node]] = []  # parameters that are also members of their class
         self.comment: Node | None = None
         self.documented: tuple[int, Term] = (-1, None)  # where a comment starts, and the type that it states
@@ -263,66 +366,6 @@ class Walk:
             else:
                 stack.extend(node.children)
 
-    # Scopes
-
-    def enter(self) -> None:
-        """Open a scope."""
-        self._undo.append(([], []))
-
-    def leave(self) -> None:
-        """Close the innermost scope: names mean again what they meant before."""
-        values, types = self._undo.pop()
-        _restore(self.values, values)
-        _restore(self.types, types)
-
-    def names_here(self) -> set[str]:
-        """The names that were declared in the current function's own scope or by its parameters."""
-        return {name for scope in self._undo[-2:] for shadowed in scope for name, _ in shadowed}
-
-    def bind_value(self, name: str, binding: Binding) -> None:
-        """Let a name stand for a value until the scope closes."""
-        if self._undo:
-            self._undo[-1][0].append((name, self.values.get(name)))
-        self.values[name] = binding
-
-    def bind_type(self, name: str, binding: TypeBinding) -> None:
-        """Let a name stand for a type until the scope closes."""
-        if self._undo:
-            self._undo[-1][1].append((name, self.types.get(name)))
-        self.types[name] = binding
-
-    def add_local(self, term: Term = None) -> int:
-        """A new local: a negative number, so that terms can tell it from flags and positions."""
-        self.locals.append(term)
-        return -len(self.locals)
-
-    def set_local(self, local: int, term: Term) -> None:
-        """Say what a local is."""
-        self.locals[~local] = term
-
-    def bind_local(self, name: str, term: Term = None) -> int:
-        """Declare a local variable."""
-        local = self.add_local(term)
-        self.bind_value(name, local)
-        return local
-
-    def bind_type_parameter(self, name: str, constraint: Term) -> None:
-        """Declare a type parameter; every use of it repeats its constraint."""
-        self.bind_type(name, nodes.TypeVariable(name, constraint if nodes.is_light(constraint) else None))
-
-    def reusable(self, term: Term) -> Term:
-        """A term that others may hold several times: a large one becomes a local, which stands for it."""
-        if nodes.is_light(term):
-            return term
-        self.local_uses += 1
-        return self.add_local(term)
-
-    def narrow(self, value: Term, guard: nodes.Guard, *, held: bool) -> None:
-        """From here on, know about a value what a guard tells; the caller restores `narrowed`."""
-        term = nodes.Narrowed(self.narrowed.get(value, value), guard, held)
-        if len(self.narrowed) < _MAX_NARROWED and nodes.is_light(term):
-            self.narrowed[value] = term
-
     # References
 
     def use(self, node: Node, kind: EdgeKind) -> Term:
@@ -335,41 +378,42 @@ class Walk:
 
     def use_name(self, name: str, start: int, kind: EdgeKind) -> Term:
         """Note a reference to this name at this offset; its term."""
-        binding = self.values.get(name)
+        scopes = self.scopes
+        binding = scopes.values.get(name)
         if isinstance(binding, int):
-            self.local_uses += 1
-            if binding in self.local_keys:
-                key = self.local_keys[binding]
-                self.found.names.append(NameUse(self.source.line_at(start), self.symbol, kind, key, is_symbol=True))
+            scopes.local_uses += 1
+            if binding in scopes.local_keys:
+                self._note_name(start, kind, scopes.local_keys[binding], is_symbol=True)
         elif binding is not None:
-            self.found.names.append(NameUse(bisect_left(self.source.line_ends, start) + 1, self.symbol, kind, binding))
+            self._note_name(start, kind, binding)
         elif name in WELL_KNOWN:
             return name
         else:
-            self.found.names.append(NameUse(self.source.line_at(start), self.symbol, kind, name))
+            self._note_name(start, kind, name)
             binding = name
-        if self.narrowed:
-            return self.narrowed.get(binding, binding)
-        return binding
+        return scopes.narrowed.get(binding, binding) if scopes.narrowed else binding
+
+    def _note_name(self, start: int, kind: EdgeKind, name: str, *, is_symbol: bool = False) -> None:
+        self.found.names.append(NameUse(self.source.line_at(start), self.scopes.symbol, kind, name, is_symbol))
 
     def use_type(self, node: Node, kind: EdgeKind = "type") -> TypeBinding:
         """Note a reference to a type by plain name; what the name stands for."""
         name = self.source.name(node)
-        binding = self.types.get(name)
+        binding = self.scopes.types.get(name)
         if binding is None:
             if name not in WELL_KNOWN:
-                self.found.type_names.append(NameUse(self.source.line(node), self.symbol, kind, name))
+                self.found.type_names.append(NameUse(self.source.line(node), self.scopes.symbol, kind, name))
             return name
         if isinstance(binding, str):
-            self.found.type_names.append(NameUse(self.source.line(node), self.symbol, kind, binding))
-        elif isinstance(binding, int) and binding in self.local_keys:
-            key = self.local_keys[binding]
-            self.found.type_names.append(NameUse(self.source.line(node), self.symbol, kind, key, is_symbol=True))
+            self.found.type_names.append(NameUse(self.source.line(node), self.scopes.symbol, kind, binding))
+        elif isinstance(binding, int) and binding in self.scopes.local_keys:
+            key = self.scopes.local_keys[binding]
+            self.found.type_names.append(NameUse(self.source.line(node), self.scopes.symbol, kind, key, is_symbol=True))
         return binding
 
     def use_member(self, node: Node, kind: EdgeKind, owner: Term, name: str) -> None:
         """Note a reference to a member of a value."""
-        self.found.members.append(MemberUse(self.source.line(node), self.symbol, kind, name))
+        self.found.members.append(MemberUse(self.source.line(node), self.scopes.symbol, kind, name))
         self.found.owners.append(owner)
 
     # Definitions
@@ -390,8 +434,18 @@ class Walk:
         if body is not None:
             end = min(body.start_byte, start + _SIGNATURE_BYTES)
         signature = " ".join(self.source.slice(start, end).split()).rstrip(" {=")[:_SIGNATURE_CHARACTERS]
-        qualified = qualified_name(self.symbol if owner is None else owner, name)
+        qualified = qualified_name(self.scopes.symbol if owner is None else owner, name)
         return self.found.add_symbol(qualified, name, kind, node, at or node, signature, self._doc())
+
+    @contextmanager
+    def component(self, key: str, name: str) -> Iterator[None]:
+        """A symbol that is a component if it makes elements and its name is capitalised."""
+        routine = self.scopes.routine
+        had_jsx, routine.has_jsx = routine.has_jsx, False
+        yield
+        if routine.has_jsx and name[:1].isupper():
+            self.found.mark_component(key)
+        routine.has_jsx |= had_jsx
 
     def _doc(self) -> str:
         node, self.comment = self.comment, None
