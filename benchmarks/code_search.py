@@ -27,7 +27,7 @@ from deltos.budget import estimate_tokens
 from deltos.domains.code.render import render_hits
 from deltos.domains.code.search import CodeSearch
 from deltos.ranking import LinearRanker
-from deltos.store.code import Scope, any_of
+from deltos.store.code import FileScope, any_of
 from deltos.text import QUESTION_WORDS, STOP_WORDS
 
 if TYPE_CHECKING:
@@ -110,7 +110,7 @@ def plain_fts5(root: Path, group: Sequence[Query]) -> list[Outcome]:
     connection = sqlite3.connect(":memory:")
     connection.execute("CREATE VIRTUAL TABLE chunk USING fts5 (path UNINDEXED, body, tokenize = 'porter unicode61')")
     store, _ = index_of(root)
-    for file_id, path in store.paths(Scope()):
+    for file_id, path in store.paths(FileScope()):
         lines = (root / path).read_text("utf-8", "replace").split("\n")
         connection.executemany(
             "INSERT INTO chunk VALUES (?, ?)",

@@ -30,7 +30,7 @@ from deltos.budget import estimate_tokens
 from deltos.domains.docs.domain import Docs, open_docs
 from deltos.domains.docs.library import NewSource
 from deltos.domains.docs.render import render_passage
-from deltos.domains.docs.search import Question
+from deltos.domains.docs.search import DocsRequest
 from deltos.embed.static import shared_model
 from deltos.private_hosts import PrivateHosts
 from deltos.store.docs_index import MIGRATIONS
@@ -142,7 +142,7 @@ def search_table(docs: Docs, sites: Path) -> None:
     answers: Answers = {}
     for query in queries:
         before = time.process_time()
-        found = docs.search.search(Question(query["query"], MOST_RESULTS)).passages
+        found = docs.search.search(DocsRequest(query["query"], MOST_RESULTS)).passages
         spent.append(time.process_time() - before)
         answers[query["id"]] = [
             {

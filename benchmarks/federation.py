@@ -20,7 +20,7 @@ from tests.relevance.parcels import build_parcels, first_hits, goldens
 
 from deltos.app import App
 from deltos.config import Config
-from deltos.federation.model import Asked
+from deltos.federation.model import SearchRequest
 from deltos.progress import Silent
 
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ def main() -> None:
 
 
 def _apart(app: App, root: Path, question: str) -> list[list[Hit]]:
-    asked = Asked(question, root, Silent(), limit=SHOWN)
+    asked = SearchRequest(question, root, Silent(), limit=SHOWN)
     return [[placed.hit for placed in app.federation.search(asked, [shelf]).placed] for shelf in SHELVES]
 
 

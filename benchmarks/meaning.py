@@ -29,7 +29,7 @@ from deltos.embed.static import StaticModel, shared_model
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from deltos.embed.protocol import Passage, Vectors
+    from deltos.embed.protocol import TextToEmbed, Vectors
 
 WEIGHTS = (0.0, 0.25, 0.5, 1.0)
 NEAREST = 100
@@ -38,9 +38,9 @@ NEAREST = 100
 class Model(Protocol):
     """What is compared."""
 
-    def texts(self, passages: Sequence[Passage]) -> Vectors: ...
+    def texts(self, passages: Sequence[TextToEmbed]) -> Vectors: ...
 
-    def question(self, passage: Passage) -> Vectors: ...
+    def question(self, passage: TextToEmbed) -> Vectors: ...
 
 
 def ndcg(found: list[str], right: frozenset[str]) -> float:
@@ -70,12 +70,12 @@ class WordLlama:
         self._tokenizer.no_padding()
         self._tokenizer.enable_truncation(512)
 
-    def texts(self, passages: Sequence[Passage]) -> Vectors:
+    def texts(self, passages: Sequence[TextToEmbed]) -> Vectors:
         rows = self._tokenizer.encode_batch([p.text for p in passages], add_special_tokens=False)
         means = [self._table[row.ids].astype(np.float32).mean(0) if row.ids else np.zeros(256) for row in rows]
         return unit(np.array(means, np.float32))
 
-    def question(self, passage: Passage) -> Vectors:
+    def question(self, passage: TextToEmbed) -> Vectors:
         vector: Vectors = self.texts([passage])[0]
         return vector
 
@@ -89,11 +89,11 @@ class MiniLM:
 
         self._encoder = Teacher(folder, torch.device("cpu"))
 
-    def texts(self, passages: Sequence[Passage]) -> Vectors:
+    def texts(self, passages: Sequence[TextToEmbed]) -> Vectors:
         vectors: Vectors = self._encoder.encode([passage.text[:1_000] for passage in passages], 128).float().numpy()
         return vectors
 
-    def question(self, passage: Passage) -> Vectors:
+    def question(self, passage: TextToEmbed) -> Vectors:
         vector: Vectors = self.texts([passage])[0]
         return vector
 

@@ -21,12 +21,12 @@ from benchmarks.places import SHARED
 from deltos.domains.apis.apis import open_apis
 from deltos.domains.apis.search import search_units
 from deltos.domains.code.match import describe_candidates
-from deltos.domains.code.query import understand
+from deltos.domains.code.query import parse_query
 from deltos.domains.code.search import shared_ranker
 from deltos.domains.memory.memory import Memory
 from deltos.domains.memory.transfer import import_lines
-from deltos.embed.protocol import Passage
-from deltos.store.code import Scope
+from deltos.embed.protocol import TextToEmbed
+from deltos.store.code import FileScope
 from deltos.store.memory import MemoryStore
 from deltos.store.migrations import LIBRARY
 from deltos.store.sqlite import Database
@@ -43,7 +43,7 @@ SPECS = ("stripe", "slack", "gitlab", "jira", "bitbucket")
 class Asked:
     """A question over one corpus: which groups of passages are right, and what words alone say of passages."""
 
-    query: Passage
+    query: TextToEmbed
     right: frozenset[str]
     words: dict[int, float]
 
@@ -53,14 +53,14 @@ class Corpus:
     """Passages, the thing that each stands for (a page, a file, a turn), and questions about them."""
 
     name: str
-    passages: list[Passage] = field(default_factory=list)
+    passages: list[TextToEmbed] = field(default_factory=list)
     owners: list[str] = field(default_factory=list)
     asked: list[Asked] = field(default_factory=list)
 
 
-def passage(text: str) -> Passage:
+def passage(text: str) -> TextToEmbed:
     """A text with its index words."""
-    return Passage(text, WORDS.of(text))
+    return TextToEmbed(text, WORDS.of(text))
 
 
 def docs_corpus(home: Path) -> Corpus:
@@ -136,7 +136,7 @@ def code_corpora() -> Iterator[Corpus]:
         store, _ = index_of(root)
         corpus = Corpus(group[0].set)
         first: dict[str, list[int]] = {}
-        for file_id, path in store.paths(Scope()):
+        for file_id, path in store.paths(FileScope()):
             lines = (root / path).read_text("utf-8", "replace").split("\n")
             for chunk in store.chunks_of_file(file_id):
                 first.setdefault(path, []).append(len(corpus.passages))
@@ -144,7 +144,9 @@ def code_corpora() -> Iterator[Corpus]:
                 corpus.passages.append(passage(f"{'/'.join(path.split('/')[-3:])}\n{chunk.symbol}\n{body}"))
                 corpus.owners.append(path)
         for query in group:
-            candidates, rows = describe_candidates(store, understand(query.text, shared_words(), exact=False), Scope())
+            candidates, rows = describe_candidates(
+                store, parse_query(query.text, shared_words(), exact=False), FileScope()
+            )
             scored = zip(candidates, shared_ranker().scores(rows), strict=True)
             scores = {place: score for c, score in scored for place in first.get(c.file.path, ())}
             paths = {path for path in first if any(hits(path, target) for target in query.targets)}

@@ -27,7 +27,7 @@ from benchmarks import memory_durability
 from benchmarks.places import REPOSITORY, SHARED
 from benchmarks.startup import PEER, install_peer
 from deltos.domains.memory.memory import Memory
-from deltos.domains.memory.model import Draft, Place
+from deltos.domains.memory.model import Draft, ObservationOrigin
 from deltos.domains.memory.transfer import import_lines
 from deltos.domains.memory.words import STOP_WORDS
 from deltos.store.memory import MemoryStore
@@ -193,7 +193,7 @@ def latency(args: argparse.Namespace) -> None:
         memory.store.database.read().execute("PRAGMA wal_checkpoint(TRUNCATE)")
         ratio = path.stat().st_size / memory.store.counts().text_characters
         searches = [_timed(lambda: memory.search(prose.words(60), "bench", limit=10)) for _ in range(200)]
-        place = Place("bench", session_id="now")
+        place = ObservationOrigin("bench", session_id="now")
         writes = [_timed(lambda: memory.remember(Draft(prose.words(25)), place)) for _ in range(300)]
         flushes = [_timed(lambda: _flush(Path(folder) / "probe")) for _ in range(100)]
     table(

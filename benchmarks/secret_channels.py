@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from deltos.domains.memory.capture import capture
-from deltos.domains.memory.model import Draft, Place
+from deltos.domains.memory.model import Draft, ObservationOrigin
 from deltos.domains.memory.transfer import import_lines
 
 if TYPE_CHECKING:
@@ -40,13 +40,13 @@ def all_channels() -> tuple[Channel, ...]:
 
 def _own_channels() -> tuple[Channel, ...]:
     def remember(memory: Memory, root: Path, marker: str, text: str) -> None:
-        memory.remember(Draft(f"Note {marker}\n{text}"), Place("p", root, "s"))
+        memory.remember(Draft(f"Note {marker}\n{text}"), ObservationOrigin("p", root, "s"))
 
     def remember_source(memory: Memory, root: Path, marker: str, text: str) -> None:
-        memory.remember(Draft(f"Note {marker}", source=text), Place("p", root))
+        memory.remember(Draft(f"Note {marker}", source=text), ObservationOrigin("p", root))
 
     def remember_names(memory: Memory, root: Path, marker: str, text: str) -> None:
-        place = Place(f"host/{text}", root, f"session {text}", f"agent {text}")
+        place = ObservationOrigin(f"host/{text}", root, f"session {text}", f"agent {text}")
         memory.remember(Draft(f"Note {marker}", kind=text, files=(f"src/{text}/a.py",)), place)
 
     def imported(memory: Memory, _: Path, marker: str, text: str) -> None:

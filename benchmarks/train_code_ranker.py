@@ -19,9 +19,9 @@ import numpy as np
 from benchmarks.code_material import Query, hits, index_of, lay_out, ndcg, queries
 from deltos.domains.code.features import FEATURES
 from deltos.domains.code.match import describe_candidates
-from deltos.domains.code.query import understand
+from deltos.domains.code.query import parse_query
 from deltos.domains.code.search import WEIGHTS_FILE
-from deltos.store.code import Scope
+from deltos.store.code import FileScope
 from deltos.text import shared_words
 
 FOLDS = 6
@@ -50,7 +50,7 @@ def examples() -> list[Example]:
     found = []
     for query in queries():
         store, _ = index_of(query.root)
-        candidates, rows = describe_candidates(store, understand(query.text, shared_words(), exact=False), Scope())
+        candidates, rows = describe_candidates(store, parse_query(query.text, shared_words(), exact=False), FileScope())
         paths = [candidate.file.path for candidate in candidates]
         right = [any(hits(path, target) for target in query.targets) for path in paths]
         features = np.array(rows, float).reshape(len(paths), len(FEATURES))

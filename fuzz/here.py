@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from deltos.domains.docs.model import Origin
     from deltos.guarded import Task
-    from deltos.store.docs import Place
+    from deltos.store.docs import CrawlAddress
 
 _T = TypeVar("_T")
 
@@ -38,7 +38,7 @@ class Here:
         return [Reply(task.function(*task.arguments)) for task in tasks]
 
 
-def read_whole(origin: Origin, place: Place) -> None:
+def read_whole(origin: Origin, place: CrawlAddress) -> None:
     """Read a place and parse what is there."""
     fetched = origin.read(place, None)
     if isinstance(fetched, Unparsed):

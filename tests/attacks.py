@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Any
 
 from deltos.errors import DeltosError
 from deltos.isolated.process import Workers
-from deltos.isolated.wire import Limits
+from deltos.isolated.wire import TaskLimits
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-LIMITS = Limits(cpu_seconds=20.0, wall_seconds=600.0, memory_bytes=3 << 30)
+LIMITS = TaskLimits(cpu_seconds=20.0, wall_seconds=600.0, memory_bytes=3 << 30)
 
 
 class Attacked:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from deltos.guarded import GuardedParser, Task
-from deltos.isolated.wire import Limits
+from deltos.isolated.wire import TaskLimits
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -20,9 +20,9 @@ TESTS_ROOT = str(Path(__file__).parent.parent)
 MARKS = (b"poison-loop", b"poison-devour", b"poison-die", b"poison-raise")
 
 
-def short_limits(_size_bytes: int) -> Limits:
+def short_limits(_size_bytes: int) -> TaskLimits:
     """What a test has time for."""
-    return Limits(cpu_seconds=1.0, wall_seconds=60.0, memory_bytes=600 << 20)
+    return TaskLimits(cpu_seconds=1.0, wall_seconds=60.0, memory_bytes=600 << 20)
 
 
 def misbehave(mark: bytes, path_of_log: str, *_: object) -> None:

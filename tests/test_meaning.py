@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from deltos.embed.protocol import Passage, Vectors
+from deltos.embed.protocol import TextToEmbed, Vectors
 from deltos.embed.static import shared_model
 from deltos.errors import EmbedderUnavailable
 from deltos.meaning import Comparison, Meaning, standardised
@@ -28,12 +28,12 @@ class Letters:
         self.identity = identity
         self.is_down = False
 
-    def texts(self, passages: Sequence[Passage]) -> Vectors:
+    def texts(self, passages: Sequence[TextToEmbed]) -> Vectors:
         counts = np.array([[p.text.count(letter) for letter in "abc"] for p in passages], np.float32)
         vectors: Vectors = counts / (np.linalg.norm(counts, axis=1, keepdims=True) + np.float32(1e-9))
         return vectors
 
-    def question(self, passage: Passage) -> Vectors:
+    def question(self, passage: TextToEmbed) -> Vectors:
         if self.is_down:
             raise EmbedderUnavailable("letters are out")
         vector: Vectors = self.texts([passage])[0]
@@ -56,7 +56,7 @@ def add(database: Database, *texts: str) -> None:
 
 
 def nearest(meaning: Meaning, text: str, count: int = 10) -> list[int]:
-    likeness = meaning.likeness(Passage(text, text))
+    likeness = meaning.likeness(TextToEmbed(text, text))
     return likeness.nearest(count) if likeness else []
 
 
@@ -69,10 +69,10 @@ def test_the_nearest_things_come_first(database: Database, meaning: Meaning) -> 
 
 def test_what_has_no_vector_yet_is_not_found_and_does_no_harm(database: Database, meaning: Meaning) -> None:
     add(database, "a", "ab")
-    assert meaning.likeness(Passage("a", "a")) is None
+    assert meaning.likeness(TextToEmbed("a", "a")) is None
     meaning.catch_up()
     add(database, "aa")
-    likeness = meaning.likeness(Passage("a", "a"))
+    likeness = meaning.likeness(TextToEmbed("a", "a"))
     assert likeness is not None
     assert likeness.of([1, 2, 3]) == pytest.approx([1, -1, 0])
 
@@ -110,7 +110,7 @@ def test_a_model_that_is_down_is_said_and_forgotten_when_it_is_back(database: Da
     meaning.catch_up()
     letters.is_down = True
     with pytest.raises(EmbedderUnavailable, match="letters are out"):
-        meaning.likeness(Passage("a", "a"))
+        meaning.likeness(TextToEmbed("a", "a"))
     letters.is_down = False
     assert nearest(meaning, "a")
 
@@ -118,7 +118,7 @@ def test_a_model_that_is_down_is_said_and_forgotten_when_it_is_back(database: Da
 def test_a_question_that_says_nothing_is_like_nothing(database: Database, meaning: Meaning) -> None:
     add(database, "a")
     meaning.catch_up()
-    assert meaning.likeness(Passage("xyz", "xyz")) is None
+    assert meaning.likeness(TextToEmbed("xyz", "xyz")) is None
 
 
 def test_values_that_do_not_differ_say_nothing() -> None:

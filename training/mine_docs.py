@@ -14,7 +14,7 @@ from training.pairs import Pair, pair
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from deltos.domains.docs.chunk import Chunk
+    from deltos.domains.docs.chunk import DocsChunk
     from deltos.markup.model import Document
     from training.archives import Member
 
@@ -42,7 +42,7 @@ def docs_pairs(pages: Sequence[Document], paths: Sequence[str]) -> Iterator[Pair
     yield from _of_links(pages, paths, chunked)
 
 
-def _of_chunk(chunk: Chunk) -> Iterator[Pair]:
+def _of_chunk(chunk: DocsChunk) -> Iterator[Pair]:
     if not chunk.path:
         return
     *trail, heading = chunk.path
@@ -56,8 +56,8 @@ def _of_chunk(chunk: Chunk) -> Iterator[Pair]:
         yield found
 
 
-def _of_links(pages: Sequence[Document], paths: Sequence[str], chunked: list[list[Chunk]]) -> Iterator[Pair]:
-    places: dict[str, Chunk] = {}
+def _of_links(pages: Sequence[Document], paths: Sequence[str], chunked: list[list[DocsChunk]]) -> Iterator[Pair]:
+    places: dict[str, DocsChunk] = {}
     for path, chunks in zip(paths, chunked, strict=True):
         for chunk in reversed(chunks):
             places[_SITE + path] = chunk

@@ -145,11 +145,11 @@ def _import(memory: Memory, _root: Path) -> Run:
 
 
 def _remember(memory: Memory, root: Path) -> Run:
-    from deltos.domains.memory.model import Draft, Place
+    from deltos.domains.memory.model import Draft, ObservationOrigin
 
     def run(data: bytes) -> None:
         text = data.decode("utf-8", "replace")
-        memory.remember(Draft(text, "finding"), Place("p", root, "s"))
+        memory.remember(Draft(text, "finding"), ObservationOrigin("p", root, "s"))
         memory.search(text[:500], "p", limit=5)
 
     return run
@@ -158,13 +158,13 @@ def _remember(memory: Memory, root: Path) -> Run:
 def _command(_scratch: Path) -> Run:
     from deltos.domains.memory.admit import error_excerpt
     from deltos.domains.memory.commands import effect_of
-    from deltos.domains.memory.words import identifiers, understand
+    from deltos.domains.memory.words import identifiers, parse_query
 
     def run(data: bytes) -> None:
         text = data.decode("utf-8", "replace")
         effect_of(text)
         error_excerpt(text)
-        understand(text)
+        parse_query(text)
         identifiers(text)
 
     return run

@@ -80,7 +80,7 @@ def targets() -> Iterator[Target]:
 def _distribution(changed: str) -> Callable[[Path], Run]:
     def make(scratch: Path) -> Run:
         from deltos.domains.docs.packages import PythonPackage, find_definition
-        from deltos.store.docs import Place, SourceRow
+        from deltos.store.docs import CrawlAddress, SourceRow
         from fuzz.here import Here, read_whole
 
         site = scratch / ".venv" / "lib" / "python3.11" / "site-packages"
@@ -98,7 +98,7 @@ def _distribution(changed: str) -> Callable[[Path], Run]:
             (info / changed).write_bytes(data)
             package = PythonPackage(source, (), Here())
             for url in [url for url in package.begin() if isinstance(url, str)][:5]:
-                read_whole(package, Place(url, 0))
+                read_whole(package, CrawlAddress(url, 0))
             find_definition("a.f", scratch, parser=Here())
 
         return run
@@ -108,7 +108,7 @@ def _distribution(changed: str) -> Callable[[Path], Run]:
 
 def _node_package(scratch: Path) -> Run:
     from deltos.domains.docs.packages import NpmPackage
-    from deltos.store.docs import Place, SourceRow
+    from deltos.store.docs import CrawlAddress, SourceRow
     from fuzz.here import Here, read_whole
 
     folder = scratch / "node_modules" / "a"
@@ -125,7 +125,7 @@ def _node_package(scratch: Path) -> Run:
         direct_dependencies(scratch)
         package = NpmPackage(source, Here())
         for url in list(package.begin())[:5]:
-            read_whole(package, Place(url, 0))
+            read_whole(package, CrawlAddress(url, 0))
 
     return run
 

@@ -56,7 +56,7 @@ def targets() -> Iterator[Target]:
 
 def _reader(_scratch: Path) -> Run:
     from deltos.config import TOOLSETS
-    from deltos.server.greeter import Greeter
+    from deltos.server.handshake import Handshake
     from deltos.server.manifest import Manifest
     from deltos.server.messages import Refused, read_message, write_message
 
@@ -68,7 +68,7 @@ def _reader(_scratch: Path) -> Run:
         except (ValueError, RecursionError):
             parsed = None
         if isinstance(parsed, dict):
-            Greeter(manifest).answer(data, parsed)
+            Handshake(manifest).answer(data, parsed)
         try:
             write_message(read_message(data))
         except Refused as refused:

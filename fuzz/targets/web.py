@@ -66,10 +66,10 @@ def _llms(_scratch: Path) -> Run:
 
 
 def _url(_scratch: Path) -> Run:
-    from deltos.fetch.url import Scope, looks_endless, normalise
+    from deltos.fetch.url import SiteScope, looks_endless, normalise
     from deltos.markup.links import LinkCollector
 
-    scope = Scope("https://docs.example.org/guide/", include=("*guide*", "/a/**"), exclude=("*/private/*",))
+    scope = SiteScope("https://docs.example.org/guide/", include=("*guide*", "/a/**"), exclude=("*/private/*",))
 
     def run(data: bytes) -> None:
         text = data.decode("utf-8", "replace")

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar, cast
 
 from deltos import __version__
 from deltos.errors import ReadingStopped
-from deltos.isolated.wire import Limits, Reply
+from deltos.isolated.wire import Reply, TaskLimits
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -60,7 +60,7 @@ class GuardedParser:
         workers: Workers,
         stopped: StoppedStore,
         *,
-        limits: Callable[[int], Limits] | None = None,
+        limits: Callable[[int], TaskLimits] | None = None,
         turn: AbstractContextManager[object] | None = None,
     ) -> None:
         self._workers = workers
@@ -130,10 +130,10 @@ def _reply(function: Callable[..., Any], arguments: tuple[Any, ...]) -> Reply:
         return Reply(error=exc)
 
 
-def limits_for(size_bytes: int) -> Limits:
+def limits_for(size_bytes: int) -> TaskLimits:
     """What parsing content of a size may take."""
     cpu_seconds = CPU_SECONDS + CPU_SECONDS_PER_MB * size_bytes / 1_000_000
-    return Limits(
+    return TaskLimits(
         cpu_seconds=cpu_seconds,
         wall_seconds=cpu_seconds * WALL_PER_CPU_SECOND,
         memory_bytes=MEMORY_BYTES + MEMORY_PER_BYTE * size_bytes,

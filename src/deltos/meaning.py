@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from deltos.embed.protocol import Passage
+from deltos.embed.protocol import TextToEmbed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -23,10 +23,10 @@ if TYPE_CHECKING:
     from deltos.store.vectors import StoredVector, VectorStore
     from deltos.text import Words
 
-_AT_ONCE = 500
+EMBED_BATCH_TEXTS = 500
 _LARGEST = 127
 # So many rows at a time become floating-point numbers: the whole would be four times as large in memory.
-_ROWS_AT_ONCE = 1_024
+COMPARE_BATCH_ROWS = 1_024
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,15 +89,15 @@ class Meaning:
         """Give a vector to everything that has none of this model; returns how many. Stops when asked to."""
         written = last = 0
         model = self._embedder.identity
-        while not stopping() and (found := self._store.unembedded(model, after=last, limit=_AT_ONCE)):
-            vectors = self._embedder.texts([Passage(thing.text, thing.words) for thing in found])
+        while not stopping() and (found := self._store.unembedded(model, after=last, limit=EMBED_BATCH_TEXTS)):
+            vectors = self._embedder.texts([TextToEmbed(thing.text, thing.words) for thing in found])
             rows = zip((thing.key for thing in found), map(np.ndarray.tobytes, quantised(vectors)), strict=True)
             self._store.write(model, rows)
             written += len(found)
             last = found[-1].key
         return written
 
-    def likeness(self, question: Passage) -> Likeness | None:
+    def likeness(self, question: TextToEmbed) -> Likeness | None:
         """How alike everything is to a question; None when there is nothing to compare.
 
         Raises `EmbedderUnavailable` when the model cannot be asked.
@@ -110,8 +110,8 @@ class Meaning:
             return None
         values = np.concatenate(
             [
-                rows[start : start + _ROWS_AT_ONCE].astype(np.float32) @ vector
-                for start in range(0, len(rows), _ROWS_AT_ONCE)
+                rows[start : start + COMPARE_BATCH_ROWS].astype(np.float32) @ vector
+                for start in range(0, len(rows), COMPARE_BATCH_ROWS)
             ]
         )
         return Likeness(keys, (values / lengths).astype(np.float32))

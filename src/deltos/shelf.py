@@ -17,10 +17,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from deltos.domains.apis.apis import Apis
-    from deltos.domains.apis.index import Failure
+    from deltos.domains.apis.index import UnreadDocument
     from deltos.domains.apis.model import Api, ApiHit
     from deltos.domains.docs.model import FoundDescription
-    from deltos.fetch.http import HttpClient, Response
+    from deltos.fetch.http import HttpClient, HttpResponse
     from deltos.guarded import Parser
     from deltos.private_hosts import PrivateHosts
     from deltos.store.apis import UnreadRow
@@ -78,7 +78,7 @@ def _line(api: Api, unread: Sequence[UnreadRow]) -> str:
     return f"{line}; {render_unread(unread[0].document, unread[0].reason)}{more}" if unread else line
 
 
-def _not_read(failures: Iterable[Failure]) -> Iterator[str]:
+def _not_read(failures: Iterable[UnreadDocument]) -> Iterator[str]:
     return (render_unread(failure.document, failure.reason) for failure in failures)
 
 
@@ -124,5 +124,5 @@ class GuardedNetwork:
         return _fetched(self._client.post(url, body, content_type))
 
 
-def _fetched(response: Response) -> Fetched:
+def _fetched(response: HttpResponse) -> Fetched:
     return Fetched(response.body, response.url, response.media_type)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from deltos.embed.protocol import Passage
+from deltos.embed.protocol import TextToEmbed
 from deltos.embed.remote import BATCH_TEXTS, QUIET_SECONDS, Endpoint, Kind, RemoteModel
 from deltos.errors import EmbedderUnavailable
 from deltos.fetch.configured import ask
@@ -65,8 +65,8 @@ def model(server: Server, kind: Kind = "openai", clock: Callable[[], float] = la
     return RemoteModel(Endpoint(kind, server.url, "m", "secret"), ask, sleep=lambda _: None, clock=clock)
 
 
-def passages(*texts: str) -> list[Passage]:
-    return [Passage(text, "") for text in texts]
+def passages(*texts: str) -> list[TextToEmbed]:
+    return [TextToEmbed(text, "") for text in texts]
 
 
 @pytest.mark.parametrize("kind", ["openai", "ollama", "voyage"])
@@ -103,7 +103,7 @@ def test_a_refusal_is_not_repeated(server: Server) -> None:
 def test_an_answer_that_is_none_is_said_to_be(server: Server, reply: Any) -> None:
     server.replies = [(200, reply)]
     with pytest.raises(EmbedderUnavailable):
-        model(server).question(Passage("x", ""))
+        model(server).question(TextToEmbed("x", ""))
 
 
 def test_after_a_failed_question_nobody_is_asked_for_a_while(server: Server) -> None:
@@ -111,12 +111,12 @@ def test_after_a_failed_question_nobody_is_asked_for_a_while(server: Server) -> 
     remote = model(server, clock=lambda: now[0])
     server.replies = [(500, {})]
     with pytest.raises(EmbedderUnavailable):
-        remote.question(Passage("x", ""))
+        remote.question(TextToEmbed("x", ""))
     with pytest.raises(EmbedderUnavailable, match="a moment ago"):
-        remote.question(Passage("x", ""))
+        remote.question(TextToEmbed("x", ""))
     assert len(server.requests) == 1
     now[0] = QUIET_SECONDS
-    assert remote.question(Passage("x", "")).shape == (2,)
+    assert remote.question(TextToEmbed("x", "")).shape == (2,)
 
 
 def test_a_server_that_is_down_is_unavailable() -> None:

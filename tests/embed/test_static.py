@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from deltos.embed.protocol import Passage
+from deltos.embed.protocol import TextToEmbed
 from deltos.embed.static import MODEL_FOLDER, MOST_WORDS, StaticModel, shared_model
 from deltos.text import Words
 
@@ -15,7 +15,7 @@ def tiny() -> StaticModel:
 
 
 def test_a_text_is_the_direction_of_its_words(tiny: StaticModel) -> None:
-    (vector,) = tiny.texts([Passage("", "red green")])
+    (vector,) = tiny.texts([TextToEmbed("", "red green")])
     assert vector == pytest.approx([0.7071, 0.7071, 0], abs=1e-3)
 
 
@@ -49,9 +49,12 @@ def test_the_model_in_the_wheel_is_small_and_knows_what_is_alike() -> None:
     model, words = shared_model(), Words()
     assert sum(file.stat().st_size for file in MODEL_FOLDER.iterdir()) <= 20_000_000
     assert model.identity
-    question = model.question(Passage("", words.of("how do I delete a user account")))
+    question = model.question(TextToEmbed("", words.of("how do I delete a user account")))
     near, far = model.texts(
-        [Passage("", words.of("def remove_member(login)")), Passage("", words.of("draw a circle with antialiasing"))]
+        [
+            TextToEmbed("", words.of("def remove_member(login)")),
+            TextToEmbed("", words.of("draw a circle with antialiasing")),
+        ]
     )
     assert question @ near > question @ far
     assert question.shape == (model.dimensions,)

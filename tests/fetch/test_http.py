@@ -12,7 +12,7 @@ import pytest
 
 from deltos.errors import AddressRefused, FetchFailed
 from deltos.fetch.address import require_web_address
-from deltos.fetch.http import HttpClient, Limits, retry_after
+from deltos.fetch.http import HttpClient, RequestLimits, retry_after
 from tests.loopback import LOOPBACK, Page
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 @pytest.fixture
 def client() -> Iterator[HttpClient]:
     """A client that may ask this machine, with small limits."""
-    limits = Limits(max_bytes=50_000, max_redirects=3, connect_seconds=2.0, read_seconds=2.0, total_seconds=5.0)
+    limits = RequestLimits(max_bytes=50_000, max_redirects=3, connect_seconds=2.0, read_seconds=2.0, total_seconds=5.0)
     opened = HttpClient(private_hosts=LOOPBACK, limits=limits)
     yield opened
     opened.close()
@@ -177,14 +177,14 @@ def test_nobody_listening_is_a_failure_to_connect(client: HttpClient) -> None:
 
 
 def test_a_server_that_never_answers_is_not_waited_for_long() -> None:
-    impatient = HttpClient(private_hosts=LOOPBACK, limits=Limits(read_seconds=0.05))
+    impatient = HttpClient(private_hosts=LOOPBACK, limits=RequestLimits(read_seconds=0.05))
     with socket.create_server(("127.0.0.1", 0)) as silent, pytest.raises(FetchFailed, match="too long") as caught:
         impatient.get(f"http://127.0.0.1:{silent.getsockname()[1]}/")
     assert caught.value.retryable
 
 
 def test_a_page_that_trickles_in_forever_is_left() -> None:
-    impatient = HttpClient(private_hosts=LOOPBACK, limits=Limits(total_seconds=-1.0))
+    impatient = HttpClient(private_hosts=LOOPBACK, limits=RequestLimits(total_seconds=-1.0))
     with socket.create_server(("127.0.0.1", 0)) as server:
 
         def trickle() -> None:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from deltos.fetch.url import Scope, folder_of, looks_endless, normalise
+from deltos.fetch.url import SiteScope, folder_of, looks_endless, normalise
 
 
 @pytest.mark.parametrize(
@@ -40,7 +40,7 @@ def test_a_start_path_means_the_folder_it_lies_in() -> None:
 
 
 def test_a_source_stays_under_its_start_path() -> None:
-    scope = Scope("https://example.org/docs/start.html")
+    scope = SiteScope("https://example.org/docs/start.html")
     assert scope.admits("https://example.org/docs/start.html")
     assert scope.admits("https://example.org/docs/a/b")
     for outside in (
@@ -54,13 +54,13 @@ def test_a_source_stays_under_its_start_path() -> None:
 
 
 def test_a_start_without_slash_is_not_a_prefix_of_other_names() -> None:
-    scope = Scope("https://example.org/docs")
+    scope = SiteScope("https://example.org/docs")
     assert scope.admits("https://example.org/docs/a")
     assert not scope.admits("https://example.org/docs-old/a")
 
 
 def test_globs_say_otherwise() -> None:
-    scope = Scope("https://example.org/docs/", include=("/api/*", "https://cdn.org/d/*"), exclude=("*/old/*",))
+    scope = SiteScope("https://example.org/docs/", include=("/api/*", "https://cdn.org/d/*"), exclude=("*/old/*",))
     assert scope.admits("https://example.org/docs/")
     assert scope.admits("https://example.org/api/x")
     assert scope.admits("https://cdn.org/d/x")

@@ -16,7 +16,7 @@ from deltos.domains.docs.dependencies import direct_dependencies
 from deltos.domains.docs.installed import find_node, find_python, site_packages
 from deltos.domains.docs.library import NewSource
 from deltos.domains.docs.packages import find_definition
-from deltos.domains.docs.search import Question
+from deltos.domains.docs.search import DocsRequest
 from deltos.errors import DeltosError, NotFound, SourceError
 from tests.repositories import write_files
 
@@ -62,7 +62,7 @@ def add(app: App, root: Path, url: str) -> str:
     for source in added.sources:
         library.crawls.run(source.id)
     statuses = [library.status(source.id) for source in added.sources]
-    passages = [passage.text for passage in app.docs.search.search(Question(SECRET)).passages]
+    passages = [passage.text for passage in app.docs.search.search(DocsRequest(SECRET)).passages]
     return "\n".join([*added.failures, *map(str, statuses), *passages])
 
 

@@ -16,16 +16,16 @@ import pytest
 
 from deltos.errors import Cancelled, ParserCrashed, TookTooLong, TookTooMuchMemory
 from deltos.isolated.process import LONG_ITEMS, MOST_AT_ONCE, Workers
-from deltos.isolated.wire import Limits
+from deltos.isolated.wire import TaskLimits
 from tests.isolated import tasks
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
 REPOSITORY = str(Path(__file__).parents[2])
-BRIEF = Limits(cpu_seconds=0.5, wall_seconds=60.0)
-BRIEF_BY_THE_CLOCK = Limits(cpu_seconds=60.0, wall_seconds=0.5)
-PLENTY = Limits()
+BRIEF = TaskLimits(cpu_seconds=0.5, wall_seconds=60.0)
+BRIEF_BY_THE_CLOCK = TaskLimits(cpu_seconds=60.0, wall_seconds=0.5)
+PLENTY = TaskLimits()
 
 
 @pytest.fixture
@@ -109,7 +109,7 @@ def test_what_takes_too_long_by_the_clock_is_ended(workers: Workers, task: Calla
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux limits address space")
 def test_what_takes_too_much_memory_is_ended(workers: Workers) -> None:
     with pytest.raises(TookTooMuchMemory, match="more than 512 MB"):
-        workers.run(tasks.devour, None, limits=Limits(memory_bytes=512 << 20))
+        workers.run(tasks.devour, None, limits=TaskLimits(memory_bytes=512 << 20))
     assert workers.run(tasks.double, 1, limits=PLENTY) == 2
 
 
@@ -145,7 +145,7 @@ def test_a_function_that_the_child_cannot_import_is_an_error_not_a_bad_item() ->
 
 def test_of_many_items_those_that_end_their_child_are_named_and_the_others_are_answered(workers: Workers) -> None:
     batches = [list(range(start, start + 6)) for start in range(0, 24, 6)]
-    limits = Limits(cpu_seconds=1.0, memory_bytes=512 << 20)
+    limits = TaskLimits(cpu_seconds=1.0, memory_bytes=512 << 20)
     replies = dict(
         pair for batch in workers.run_batches(tasks.one_of_many, (100,), batches, lambda _: limits) for pair in batch
     )
@@ -167,7 +167,7 @@ def test_others_are_answered_while_a_child_loops(workers: Workers) -> None:
 
     def hang() -> None:
         try:
-            workers.run(tasks.loop_in_c, None, limits=Limits(cpu_seconds=3600, wall_seconds=3600))
+            workers.run(tasks.loop_in_c, None, limits=TaskLimits(cpu_seconds=3600, wall_seconds=3600))
         except Cancelled as exc:
             caught.append(exc)
 
@@ -228,7 +228,7 @@ def test_closing_ends_all_children_and_refuses_further_work(workers: Workers) ->
 
 
 def test_leaving_bulk_work_ends_the_children_that_are_at_it(workers: Workers) -> None:
-    limits = Limits(cpu_seconds=3600, wall_seconds=3600)
+    limits = TaskLimits(cpu_seconds=3600, wall_seconds=3600)
     replies = workers.run_batches(tasks.one_of_many, (0,), [[1], [13], [2]], lambda _: limits)
     next(replies)
     replies.close()  # type: ignore[attr-defined]

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from deltos.domains.docs.library import NewSource
-from deltos.domains.memory.model import Draft, Place
-from deltos.federation.model import Asked
+from deltos.domains.memory.model import Draft, ObservationOrigin
+from deltos.federation.model import SearchRequest
 from deltos.progress import Silent
 from deltos.workspace.identity import identify
 from tests.repositories import write_files
@@ -50,7 +50,7 @@ def build_parcels(app: App, root: Path) -> Path:
     app.projects.at(root).index()
     add_documentation(app, root, "docs", "parcels-docs")
     app.apis.indexer.add((root / "openapi.yaml").as_posix(), "parcels")
-    place = Place(identify(root).project_id, root)
+    place = ObservationOrigin(identify(root).project_id, root)
     for line in (HERE / "parcels_memories.txt").read_text("utf-8").splitlines():
         kind, text = line.split(" | ", 1)
         app.memory.remember(Draft(text, kind=kind), place)
@@ -66,5 +66,5 @@ def add_documentation(app: App, root: Path, folder: str, name: str) -> None:
 
 def first_hits(app: App, root: Path, question: str, limit: int = 10) -> list[Hit]:
     """What the search over everything finds."""
-    found = app.federation.search(Asked(question, root, Silent(), limit=limit))
+    found = app.federation.search(SearchRequest(question, root, Silent(), limit=limit))
     return [placed.hit for placed in found.placed]

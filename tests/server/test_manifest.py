@@ -1,4 +1,4 @@
-"""The greeter says exactly what the SDK would have said."""
+"""The handshake says exactly what the SDK would have said."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from hypothesis import strategies as st
 from mcp.shared.message import SessionMessage
 
 from deltos.config import TOOLSETS
+from deltos.server.caller import Caller
 from deltos.server.conversation import Conversation
 from deltos.server.describe import describe
-from deltos.server.greeter import Greeter
+from deltos.server.handshake import Handshake
 from deltos.server.manifest import Manifest
 from deltos.server.protocol import Surface, build_server, protocol_versions
-from deltos.server.visitor import Visitor
 from deltos.server.workbench import Workbench
 from deltos.tool import Toolbox
 from tests.server.raw import initialize_params
@@ -51,17 +51,17 @@ def requests(*pairs: tuple[str, JsonObject | None]) -> list[JsonObject]:
     return messages
 
 
-def greeter_answers(manifest: Manifest, messages: list[JsonObject]) -> list[JsonObject | None]:
-    greeter = Greeter(manifest)
+def handshake_answers(manifest: Manifest, messages: list[JsonObject]) -> list[JsonObject | None]:
+    handshake = Handshake(manifest)
     lines = [json.dumps(message).encode() for message in messages]
-    replies = [greeter.answer(line, message) for line, message in zip(lines, messages, strict=True)]
+    replies = [handshake.answer(line, message) for line, message in zip(lines, messages, strict=True)]
     return [None if reply is None else json.loads(reply) for reply in replies]
 
 
 def sdk_answers(manifest: Manifest, messages: list[JsonObject], start: Path) -> list[JsonObject]:
     async def talk() -> list[JsonObject]:
         workbench = Workbench(lambda: Toolbox(TOOLS, close=lambda: None))
-        server = build_server(manifest, Surface(manifest, workbench, lambda _: Visitor(Conversation(start))))
+        server = build_server(manifest, Surface(manifest, workbench, lambda _: Caller(Conversation(start))))
         to_server, from_client = anyio.create_memory_object_stream[SessionMessage | Exception]()
         to_client, from_server = anyio.create_memory_object_stream[SessionMessage]()
         answers: list[JsonObject] = []
@@ -86,7 +86,7 @@ def test_a_handshake_gets_the_answers_of_the_sdk(manifest: Manifest, version: st
         ("tools/list", {}),
         ("tools/list", {"_meta": {"progressToken": 3}}),
     )
-    assert greeter_answers(manifest, messages) == sdk_answers(manifest, messages, tmp_path)
+    assert handshake_answers(manifest, messages) == sdk_answers(manifest, messages, tmp_path)
 
 
 @pytest.mark.parametrize("version", MODERN_VERSIONS)
@@ -99,7 +99,7 @@ def test_stateless_requests_get_the_answers_of_the_sdk(manifest: Manifest, versi
         ("server/discover", {"_meta": named}),
         ("tools/list", {"_meta": named}),
     )
-    assert greeter_answers(manifest, messages) == sdk_answers(manifest, messages, tmp_path)
+    assert handshake_answers(manifest, messages) == sdk_answers(manifest, messages, tmp_path)
 
 
 @pytest.mark.parametrize(
@@ -112,14 +112,14 @@ def test_stateless_requests_get_the_answers_of_the_sdk(manifest: Manifest, versi
     ],
 )
 def test_what_only_the_sdk_understands_is_left_to_it(manifest: Manifest, odd: JsonObject) -> None:
-    assert greeter_answers(manifest, requests(("initialize", {**initialize_params(), **odd}))) == [None]
+    assert handshake_answers(manifest, requests(("initialize", {**initialize_params(), **odd}))) == [None]
 
 
 @pytest.mark.parametrize("toolsets", [("code",), ("unserved",), ("code", "unserved"), ()])
 def test_only_the_chosen_toolsets_are_listed(toolsets: tuple[str, ...], tmp_path: Path) -> None:
     chosen = Manifest(describe(TOOLS, version="1.2.3"), toolsets)
     messages = requests(("initialize", initialize_params()), ("tools/list", None))
-    answers = greeter_answers(chosen, messages)
+    answers = handshake_answers(chosen, messages)
     assert answers == sdk_answers(chosen, messages, tmp_path)
     assert answers[1]
     listed = [tool["name"] for tool in answers[1]["result"]["tools"]]
@@ -173,14 +173,14 @@ FOLLOWERS = st.tuples(
 
 @settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(opening=OPENINGS, follower=FOLLOWERS)
-def test_whatever_the_greeter_dares_to_answer_is_what_the_sdk_answers(
+def test_whatever_the_handshake_dares_to_answer_is_what_the_sdk_answers(
     manifest: Manifest,
     tmp_path: Path,
     opening: tuple[str, JsonObject],
     follower: tuple[str, JsonObject | None],
 ) -> None:
     messages = requests(opening, follower)
-    greeted = greeter_answers(manifest, messages)
+    greeted = handshake_answers(manifest, messages)
     if greeted[0] is None:  # the rest is left to the SDK as well
         return
     answers = sdk_answers(manifest, messages, tmp_path)

@@ -11,7 +11,7 @@ from training.blend import blend, unit_scale, weighted
 from training.export import export
 from training.table import Table
 
-from deltos.embed.protocol import Passage
+from deltos.embed.protocol import TextToEmbed
 from deltos.embed.static import StaticModel
 
 ROOT = Path(__file__).parents[2]
@@ -65,6 +65,6 @@ def test_blended_and_exported_tables_are_a_model_that_loads(tmp_path: Path) -> N
     model = StaticModel.load(tmp_path / "model")
     assert (model.identity, model.dimensions) == ("tiny-1", 256)
     assert json.loads((tmp_path / "model/model.json").read_text("utf-8"))["words"] == 3
-    red, green, mixed = model.texts([Passage("", words) for words in ("red", "green", "red green")])
+    red, green, mixed = model.texts([TextToEmbed("", words) for words in ("red", "green", "red green")])
     assert red @ green == pytest.approx(0, abs=0.01)
     assert red @ mixed == pytest.approx(0.7071, abs=0.01)

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from deltos.isolated.process import Workers
-    from deltos.workspace.indexer import Changes, Indexer, ParsedFile
+    from deltos.workspace.indexer import Indexer, ParsedFile, SyncChanges
 
 TEXTS = Migration(
     "text-001",
@@ -57,7 +57,7 @@ class TextIndexer:
         """Delete the text."""
         connection.execute("DELETE FROM text WHERE file_id = ?", (file_id,))
 
-    def finish(self, connection: sqlite3.Connection, changes: Changes, workers: Workers | None) -> None:
+    def finish(self, connection: sqlite3.Connection, changes: SyncChanges, workers: Workers | None) -> None:
         """Keep a list of what has been settled."""
         connection.executemany("DELETE FROM settled WHERE path = ?", [(path,) for path in changes.removed])
         connection.executemany("INSERT OR REPLACE INTO settled VALUES (?)", [(path,) for path in changes.written])
@@ -90,7 +90,7 @@ class PickyIndexer:
     def remove(self, connection: sqlite3.Connection, file_id: int) -> None:
         """Forget nothing."""
 
-    def finish(self, connection: sqlite3.Connection, changes: Changes, workers: Workers | None) -> None:
+    def finish(self, connection: sqlite3.Connection, changes: SyncChanges, workers: Workers | None) -> None:
         """Keep a list of what has been settled."""
         connection.executemany("DELETE FROM settled WHERE path = ?", [(path,) for path in changes.removed])
 

@@ -16,8 +16,8 @@ from deltos.workspace.ignores import (
     MAX_RULES,
     MAX_WILDCARD_RULES,
     NO_IGNORES,
+    IgnoreRules,
     Ignores,
-    Rules,
 )
 from deltos.workspace.walk import walk
 from tests.repositories import GIT_ENVIRONMENT, git, make_repository, write_files
@@ -33,7 +33,7 @@ PATHS = sorted(
 
 
 def rules_of(*lines: str) -> Ignores:
-    return NO_IGNORES.inside("", Rules("\n".join(lines).encode(), ignores_case=False))
+    return NO_IGNORES.inside("", IgnoreRules("\n".join(lines).encode(), ignores_case=False))
 
 
 def excluded(ignores: Ignores, path: str) -> bool:
@@ -105,7 +105,7 @@ def test_names_that_no_rule_is_expected_to_match_are_matched_by_none(lines: list
 )
 def test_odd_lines_mean_what_they_mean_for_git(tmp_path: Path, line: str) -> None:
     make_repository(tmp_path, {".gitignore": f"{line}\n"})
-    ignores = NO_IGNORES.inside("", Rules(f"{line}\n".encode(), ignores_case=False))
+    ignores = NO_IGNORES.inside("", IgnoreRules(f"{line}\n".encode(), ignores_case=False))
     assert {path for path in PATHS if excluded(ignores, path)} == excluded_by_git(tmp_path, PATHS)
 
 
@@ -128,16 +128,16 @@ def test_no_pattern_can_make_a_long_name_take_long(tmp_path: Path) -> None:
 
 
 def test_rules_beyond_the_bounds_are_left_out_and_counted() -> None:
-    many = Rules(b"\n".join(b"n%d" % n for n in range(MAX_RULES + 5)))
+    many = IgnoreRules(b"\n".join(b"n%d" % n for n in range(MAX_RULES + 5)))
     assert many.verdict(f"n{MAX_RULES - 1}", is_folder=False)
     assert many.notes == ("its last 5 patterns are left out because there are too many",)
-    assert Rules(b"\n".join(b"*%d" % n for n in range(MAX_WILDCARD_RULES + 7))).notes == (
+    assert IgnoreRules(b"\n".join(b"*%d" % n for n in range(MAX_WILDCARD_RULES + 7))).notes == (
         "its last 7 patterns are left out because there are too many",
     )
-    assert Rules(b"kept\n" + b"x" * (MAX_PATTERN_BYTES + 1)).notes == (
+    assert IgnoreRules(b"kept\n" + b"x" * (MAX_PATTERN_BYTES + 1)).notes == (
         f"1 patterns of more than {MAX_PATTERN_BYTES:,} bytes are left out",
     )
-    large = Rules(b"kept\n#" + b"x" * MAX_IGNORE_BYTES)
+    large = IgnoreRules(b"kept\n#" + b"x" * MAX_IGNORE_BYTES)
     assert large.notes == (f"only its first {MAX_IGNORE_BYTES:,} bytes count",)
     assert large.verdict("kept", is_folder=False)
 
@@ -150,7 +150,7 @@ def test_a_project_whose_ignore_file_is_too_large_says_so(tmp_path: Path) -> Non
 
 
 def test_where_case_does_not_matter_patterns_match_either() -> None:
-    rules = Rules(b"Build/\n*.LOG\n/Deep/[A-B]\n", ignores_case=True)
+    rules = IgnoreRules(b"Build/\n*.LOG\n/Deep/[A-B]\n", ignores_case=True)
     assert all(rules.verdict(path, is_folder=True) for path in ("bUILD", "x.log", "deep/b"))
     assert rules.may_match("", ["build", "a.log", "other"]) == {"build", "a.log"}
     assert rules.verdict("other", is_folder=True) is None

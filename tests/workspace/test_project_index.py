@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from deltos.isolated.process import Workers
-    from deltos.workspace.indexer import Changes, ParsedFile
+    from deltos.workspace.indexer import ParsedFile, SyncChanges
     from deltos.workspace.project_index import Freshness, ProjectIndex
 
 FILES = {"a.py": "a = 1\n", "b.py": "b = 1\n"}
@@ -51,7 +51,7 @@ class BrokenIndexer(TextIndexer):
         super().__init__()
         self._bug = bug
 
-    def finish(self, connection: sqlite3.Connection, changes: Changes, workers: Workers | None) -> None:
+    def finish(self, connection: sqlite3.Connection, changes: SyncChanges, workers: Workers | None) -> None:
         connection.execute("DELETE FROM text")
         raise self._bug
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
     from deltos.domains.apis.apis import Apis
-    from deltos.domains.apis.index import Failure
+    from deltos.domains.apis.index import UnreadDocument
     from deltos.domains.apis.model import Api, ApiChanges, ApiHit
     from deltos.store.apis import UnitRow
 
@@ -74,7 +74,7 @@ def _add(apis: Apis, args: argparse.Namespace) -> int:
     return 0
 
 
-def _tell_failures(failures: Iterable[Failure], *, as_json: bool) -> None:
+def _tell_failures(failures: Iterable[UnreadDocument], *, as_json: bool) -> None:
     for failure in failures:
         if as_json:
             print_json({"document": failure.document, "error": failure.reason})

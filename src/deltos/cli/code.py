@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from deltos.cli.command import Subparsers
     from deltos.domains.code.model import CodeHit
     from deltos.domains.code.search import CodeSearch
-    from deltos.store.code import Scope
+    from deltos.store.code import FileScope
 
 MAX_RESULTS = 50
 
@@ -54,14 +54,14 @@ def _search(arguments: argparse.Namespace) -> int:
         return _answer_one(search, scope, arguments, limit)
 
 
-def _answer_batch(search: CodeSearch, scope: Scope, source: str, limit: int) -> int:
+def _answer_batch(search: CodeSearch, scope: FileScope, source: str, limit: int) -> int:
     for item in batch_queries(source):
         hits = search.search(item.query, scope, limit=limit).hits if item.query.strip() else ()
         print_json({"id": item.id, "results": [_as_data(hit) for hit in hits]})
     return 0
 
 
-def _answer_one(search: CodeSearch, scope: Scope, arguments: argparse.Namespace, limit: int) -> int:
+def _answer_one(search: CodeSearch, scope: FileScope, arguments: argparse.Namespace, limit: int) -> int:
     answer = search.search(arguments.query, scope, limit=limit)
     if arguments.json:
         for hit in answer.hits:

@@ -16,7 +16,7 @@ from deltos.cli.terminal import redraw_line
 from deltos.config import Config
 from deltos.domains.docs.library import NewSource
 from deltos.domains.docs.render import render_added, render_nothing, render_passage, render_sources, render_status
-from deltos.domains.docs.search import Question
+from deltos.domains.docs.search import DocsRequest
 from deltos.errors import BadArgument
 from deltos.files import given_path
 from deltos.isolated.launch import start_detached
@@ -239,9 +239,9 @@ def _search(app: App, arguments: argparse.Namespace) -> int:
     return 0 if found.passages else 1
 
 
-def _question(arguments: argparse.Namespace, query: str) -> Question:
+def _question(arguments: argparse.Namespace, query: str) -> DocsRequest:
     limit = max(1, min(arguments.limit, _MOST_RESULTS))
-    return Question(query, limit, arguments.source, arguments.version)
+    return DocsRequest(query, limit, arguments.source, arguments.version)
 
 
 def _status(app: App, arguments: argparse.Namespace) -> int:

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from deltos.cli.command import Subparsers
-    from deltos.domains.graph.render import Page
-    from deltos.domains.graph.search import GraphSearch, References, Target
+    from deltos.domains.graph.render import BudgetedLines
+    from deltos.domains.graph.search import FoundReferences, GraphSearch, Target
     from deltos.federation.links import Links
     from deltos.store.symbols import Symbol
     from deltos.tool import JsonObject
@@ -178,16 +178,16 @@ def _stats(arguments: argparse.Namespace) -> int:
 
 
 @contextmanager
-def _opened(arguments: argparse.Namespace) -> Iterator[tuple[GraphSearch, Page, Links]]:
+def _opened(arguments: argparse.Namespace) -> Iterator[tuple[GraphSearch, BudgetedLines, Links]]:
     """The project's graph, brought up to date however long that takes, and what is linked to it."""
-    from deltos.domains.graph.render import Page
+    from deltos.domains.graph.render import BudgetedLines
 
     bar = ProgressBar()
     with opened_app() as app:
         index = app.projects.at(Path(arguments.project))
         freshness = index.freshen(progress=bar, wait_seconds=float("inf"))
         bar.clear()
-        page = Page(token_budget=app.config.token_budget, notes=freshness.notes_about("graph"))
+        page = BudgetedLines(token_budget=app.config.token_budget, notes=freshness.notes_about("graph"))
         yield app.graph_search(index), page, app.links
 
 
@@ -195,7 +195,7 @@ def _symbol(row: Symbol) -> JsonObject:
     return {"symbol": row.label, "file": row.path, "line": row.line, "kind": row.kind}
 
 
-def _references(references: References) -> JsonObject:
+def _references(references: FoundReferences) -> JsonObject:
     """`certain` are places that name the symbol itself; uses under an import alias, and possible ones, are not."""
     rows = [(row, True) for row in references.certain]
     rows += [(row, False) for row in (*references.aliased, *references.possible)]

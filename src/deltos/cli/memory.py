@@ -12,7 +12,7 @@ from deltos.cli.terminal import harmless_json
 from deltos.config import Config
 from deltos.domains.memory.check import check
 from deltos.domains.memory.memory import local_now
-from deltos.domains.memory.model import CAPTURED_KINDS, KINDS, Draft, Place
+from deltos.domains.memory.model import CAPTURED_KINDS, KINDS, Draft, ObservationOrigin
 from deltos.domains.memory.render import (
     forgotten_text,
     observations_answer,
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
     from deltos.cli.command import Run, Subparsers
     from deltos.domains.memory.memory import Memory
-    from deltos.domains.memory.search import Found, Hit
+    from deltos.domains.memory.search import MemoryHit, MemoryResults
     from deltos.model import Project
     from deltos.store.memory import Observation
 
@@ -98,7 +98,9 @@ def _verb(verbs: Subparsers, name: str, run: Run, what: str) -> argparse.Argumen
 def _add(args: argparse.Namespace) -> int:
     project = _project()
     here = args.project_id in ("", project.project_id)
-    place = Place(args.project_id or project.project_id, project.root if here else None, args.session_id, "cli")
+    place = ObservationOrigin(
+        args.project_id or project.project_id, project.root if here else None, args.session_id, "cli"
+    )
     text = sys.stdin.buffer.read().decode("utf-8", "replace") if args.text == "-" else args.text
     with _memory() as memory:
         done = memory.remember(Draft(text, args.kind, args.source, tuple(args.files)), place)
@@ -127,7 +129,7 @@ def _answer_batch(memory: Memory, source: str, project_id: str, limit: int) -> i
     return 0
 
 
-def _print_found(query: str, found: Found, *, as_json_lines: bool) -> None:
+def _print_found(query: str, found: MemoryResults, *, as_json_lines: bool) -> None:
     if as_json_lines:
         for hit in found.hits:
             print_json(_result(hit))
@@ -286,7 +288,7 @@ def _check(args: argparse.Namespace) -> int:
     return 0
 
 
-def _result(hit: Hit) -> dict[str, Any]:
+def _result(hit: MemoryHit) -> dict[str, Any]:
     row = hit.observation
     return {
         "id": row.id,

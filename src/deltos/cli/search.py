@@ -68,11 +68,11 @@ def _results(app: App, query: str, arguments: argparse.Namespace) -> list[JsonOb
 
 
 def _answer(app: App, query: str, arguments: argparse.Namespace) -> tuple[str, JsonObject]:
-    from deltos.federation.model import Asked  # deferred, as below: `--help` needs none of it
+    from deltos.federation.model import SearchRequest  # deferred, as below: `--help` needs none of it
     from deltos.federation.render import search_answer
 
     bar = ProgressBar()
-    asked = Asked(
+    asked = SearchRequest(
         query,
         Path(arguments.project).absolute(),
         bar,
@@ -88,11 +88,11 @@ def _answer(app: App, query: str, arguments: argparse.Namespace) -> tuple[str, J
 def _fetch(arguments: argparse.Namespace) -> int:
     from dataclasses import asdict
 
-    from deltos.federation.model import Asked
+    from deltos.federation.model import SearchRequest
 
     bar = ProgressBar()
     with opened_app() as app:
-        whole = app.federation.fetch(arguments.id, Asked("", Path(arguments.project).absolute(), bar))
+        whole = app.federation.fetch(arguments.id, SearchRequest("", Path(arguments.project).absolute(), bar))
         bar.clear()
         if arguments.json:
             print_json(asdict(whole))

@@ -56,7 +56,7 @@ Node: TypeAlias = Scalar | Container
 
 def parse(text: str) -> Node:
     """The one value in `text`; raises BadConfiguration with line and column when the text is not JSON."""
-    reader = _Reader(text)
+    reader = _JsoncReader(text)
     node = reader.value(reader.skip(0), depth=0)
     if (end := reader.skip(node.end)) != len(text):
         reader.fail(end, "something follows the end")
@@ -84,7 +84,7 @@ def data(node: Node) -> Json:
     return [data(item.value) for item in node.items]
 
 
-class _Reader:
+class _JsoncReader:
     def __init__(self, text: str) -> None:
         self._text = text
 

@@ -15,7 +15,7 @@ Vectors: TypeAlias = "npt.NDArray[np.float32]"
 
 
 @dataclass(frozen=True, slots=True)
-class Passage:
+class TextToEmbed:
     """A text as people read it, and as index words, which are at hand wherever something is indexed or asked."""
 
     text: str
@@ -29,8 +29,8 @@ class Embedder(Protocol):
     def identity(self) -> str:
         """Names the model and its version; vectors of different identities cannot be compared."""
 
-    def texts(self, passages: Sequence[Passage]) -> Vectors:
+    def texts(self, passages: Sequence[TextToEmbed]) -> Vectors:
         """One row for each text that is searched. Raises EmbedderUnavailable when there is nobody to ask."""
 
-    def question(self, passage: Passage) -> Vectors:
+    def question(self, passage: TextToEmbed) -> Vectors:
         """The vector of what somebody asks. Raises EmbedderUnavailable when there is nobody to ask."""

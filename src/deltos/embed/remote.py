@@ -14,7 +14,7 @@ from deltos.errors import AddressRefused, EmbedderUnavailable, FetchFailed
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from deltos.embed.protocol import Passage, Vectors
+    from deltos.embed.protocol import TextToEmbed, Vectors
 
     Ask = Callable[[str, bytes, Mapping[str, str], float], bytes]
     """Posts a body with headers to an address and gives the answer within some seconds."""
@@ -76,12 +76,12 @@ class RemoteModel:
         self._clock = clock
         self._quiet_until = float("-inf")
 
-    def texts(self, passages: Sequence[Passage]) -> Vectors:
+    def texts(self, passages: Sequence[TextToEmbed]) -> Vectors:
         """Unit vectors of texts."""
         rows = [row for batch in _batches(passages) for row in self._ask(batch, "document", TIMEOUT_SECONDS, ATTEMPTS)]
         return _unit(np.array(rows, np.float32))
 
-    def question(self, passage: Passage) -> Vectors:
+    def question(self, passage: TextToEmbed) -> Vectors:
         """The unit vector of a question; gives up soon, because somebody waits."""
         if self._clock() < self._quiet_until:
             raise EmbedderUnavailable(f"{self.identity} did not answer a moment ago")
@@ -133,7 +133,7 @@ def _unavailable(identity: str, reason: str, *, retryable: bool) -> EmbedderUnav
     return EmbedderUnavailable(f"{identity}: {reason}", hint="Search goes on by words alone.", retryable=retryable)
 
 
-def _batches(passages: Sequence[Passage]) -> list[list[str]]:
+def _batches(passages: Sequence[TextToEmbed]) -> list[list[str]]:
     """Texts in groups that a server takes at once; an empty one is sent as a blank, which servers accept."""
     groups: list[list[str]] = [[]]
     size = 0

@@ -16,13 +16,13 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
-    from deltos.embed.protocol import Passage, Vectors
+    from deltos.embed.protocol import TextToEmbed, Vectors
 
 MODEL_FOLDER = Path(__file__).with_name("model")
 # More different words than that say little new about a text, and cost time.
 MOST_WORDS = 160
 # So many texts at a time stay within the processor's cache.
-_TEXTS_AT_ONCE = 64
+BATCH_TEXTS = 64
 
 
 class StaticModel:
@@ -50,11 +50,11 @@ class StaticModel:
         """How long a vector is."""
         return int(self._rows.shape[1])
 
-    def texts(self, passages: Sequence[Passage]) -> Vectors:
+    def texts(self, passages: Sequence[TextToEmbed]) -> Vectors:
         """Unit vectors; zeros for a text without a known word."""
         return self.of_words([passage.words for passage in passages])
 
-    def question(self, passage: Passage) -> Vectors:
+    def question(self, passage: TextToEmbed) -> Vectors:
         """The vector of a question."""
         vector: Vectors = self.of_words([passage.words])[0]
         return vector
@@ -62,8 +62,8 @@ class StaticModel:
     def of_words(self, texts: Sequence[str]) -> Vectors:
         """Unit vectors of texts that are index words already, with spaces between them."""
         out = np.zeros((len(texts), self.dimensions), np.float32)
-        for start in range(0, len(texts), _TEXTS_AT_ONCE):
-            self._fill(out[start : start + _TEXTS_AT_ONCE], texts[start : start + _TEXTS_AT_ONCE])
+        for start in range(0, len(texts), BATCH_TEXTS):
+            self._fill(out[start : start + BATCH_TEXTS], texts[start : start + BATCH_TEXTS])
         return out
 
     def _fill(self, out: Vectors, texts: Sequence[str]) -> None:

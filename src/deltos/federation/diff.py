@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
     from deltos.domains.graph.search import GraphSearch, Impact
     from deltos.store.symbols import Symbol
-    from deltos.workspace.changes import ChangedFile, Changes
-    from deltos.workspace.walk import Walk
+    from deltos.workspace.changes import ChangedFile, ChangedFiles
+    from deltos.workspace.walk import WalkedFiles
 
 _REVISION = re.compile(r"[\w./@{}~^-]{1,200}")
 MOST_SYMBOLS = 25
@@ -34,7 +34,7 @@ class Touched:
     left_out: int = 0
 
 
-def changed_files(root: Path, base: str, found: Walk | None = None) -> Changes:
+def changed_files(root: Path, base: str, found: WalkedFiles | None = None) -> ChangedFiles:
     """The files that differ from `base`, untracked ones included; `found` are all files, if they were listed before."""
     revision = base.strip() or "HEAD"
     # Commits only: `HEAD:path` and `HEAD^{/text}` would tell what else there is in the repository.

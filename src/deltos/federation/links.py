@@ -8,10 +8,10 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from deltos.budget import cut
-from deltos.domains.code.scan import Literal, Pattern, ScanReport, scan
+from deltos.domains.code.scan import LinePattern, Literal, ScanReport, scan
 from deltos.domains.docs.packages import find_definition
 from deltos.domains.docs.render import shown_path
-from deltos.domains.docs.search import Question
+from deltos.domains.docs.search import DocsRequest
 from deltos.domains.memory.model import shown_id, title_of
 from deltos.domains.memory.render import CHANGED_MARK, fence
 from deltos.domains.memory.search import snippet
@@ -19,7 +19,7 @@ from deltos.domains.memory.times import day
 from deltos.errors import StoreError
 from deltos.federation.mentions import mentions
 from deltos.federation.shelves import docs as docs_shelf
-from deltos.store.code import CodeStore, Scope
+from deltos.store.code import CodeStore, FileScope
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -64,7 +64,7 @@ class Links:
         """Passages of documentation that mention a symbol, best first."""
         if self.open_docs is None:
             return []
-        found = self.open_docs().search.search(Question(name, limit=_ASKED_FOR, types=("guide",)))
+        found = self.open_docs().search.search(DocsRequest(name, limit=_ASKED_FOR, types=("guide",)))
         return [each for each in found.passages if mentions(each.text, name)][:_SHOWN]
 
     def observations(self, name: str, root: Path) -> list[Observation]:
@@ -114,16 +114,16 @@ class Links:
     def _package_passages(self, name: str) -> list[Passage]:
         if self.open_docs is None:
             return []
-        found = self.open_docs().search.search(Question(name, limit=_ASKED_FOR, types=("guide",)))
+        found = self.open_docs().search.search(DocsRequest(name, limit=_ASKED_FOR, types=("guide",)))
         return [each for each in found.passages if each.url.startswith(("pypi:", "npm:"))]
 
     def _uses(self, name: str, root: Path) -> list[str]:
         """Files that name both the package and the symbol: the graph follows no reference out of the project."""
         package, _, last = name.partition(".")[0], "", name.rpartition(".")[2]
         index = self.projects.at(root)
-        paths = [path for _, path in CodeStore(index.database).paths(Scope())]
+        paths = [path for _, path in CodeStore(index.database).paths(FileScope())]
         naming = [found.path for found in scan(index.project.root, paths, Literal(package), ScanReport())]
-        places = scan(index.project.root, naming, Pattern(rf"\b{re.escape(last)}\b"), ScanReport())
+        places = scan(index.project.root, naming, LinePattern(rf"\b{re.escape(last)}\b"), ScanReport())
         lines = [f"{found.path}: {','.join(map(str, found.lines[:12]))}" for found in islice(places, _FILES_SHOWN)]
         return ["\n".join(["--- possible uses, by name ---", *lines])] if lines else []
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class SearchRequest:
     """A question and where it is asked: the session's folder, and a project where another is meant."""
 
     query: str
@@ -72,8 +72,8 @@ class Shelf(Protocol):
     kind: str
     toolsets: tuple[str, ...]
 
-    def search(self, asked: Asked, scope: Sequence[str], /) -> Findings:
+    def search(self, asked: SearchRequest, scope: Sequence[str], /) -> Findings:
         """What answers a question, of the toolsets in `scope`."""
 
-    def fetch(self, identifier: str, asked: Asked) -> Whole:
+    def fetch(self, identifier: str, asked: SearchRequest) -> Whole:
         """The whole behind an id of this kind; NotFound when there is none."""

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from deltos.budget import characters_for, cut, fit
 from deltos.domains.docs.render import render_passages
-from deltos.domains.docs.search import Question
+from deltos.domains.docs.search import DocsRequest
 from deltos.domains.graph.search import GraphSearch
 from deltos.domains.memory.context import session_context
 from deltos.errors import BadArgument
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from deltos.federation.links import Links
     from deltos.store.symbols import Symbol
     from deltos.tool import Call
-    from deltos.workspace.changes import Changes
+    from deltos.workspace.changes import ChangedFiles
     from deltos.workspace.project_index import Freshness
     from deltos.workspace.projects import Projects
 
@@ -91,7 +91,7 @@ class Prompts:
         root = call.session.project_root()
         index = self.projects.at(root)
 
-        def review(_: Freshness) -> tuple[Changes, Touched]:
+        def review(_: Freshness) -> tuple[ChangedFiles, Touched]:
             changes = changed_files(index.project.root, call.text("base"), index.listing())
             if not changes.files:
                 raise BadArgument("There is no change to review", hint="Edit something, or name a revision as `base`.")
@@ -107,7 +107,7 @@ class Prompts:
         question = call.text("question").strip()
         if not question or self.open_docs is None:
             raise BadArgument("The question is empty", hint="Ask what you want to know.")
-        found = self.open_docs().search.search(Question(question, limit=8))
+        found = self.open_docs().search.search(DocsRequest(question, limit=8))
         if not found.passages:
             return f"{_ANSWER}\n\nQuestion: {question}\n\nNo passage matches. Add the documentation with add_source."
         passages = render_passages(

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from deltos.domains.memory.render import fence
-from deltos.federation.model import Asked
+from deltos.federation.model import SearchRequest
 from deltos.federation.overview import render_overview
 from deltos.store.graph_read import GraphReader
 from deltos.tool import Resource
@@ -66,6 +66,6 @@ class Resources:
 
     def _whole(self, prefix: str, call: Call) -> str:
         identifier = prefix + call.text("id").removeprefix(prefix)
-        found = self.federation.fetch(identifier, Asked("", call.session.project_root(), call.progress))
+        found = self.federation.fetch(identifier, SearchRequest("", call.session.project_root(), call.progress))
         facts = [f"{name}: {value}" for name, value in found.metadata.items() if value]
         return "\n".join([f"# {found.title}", f"Source: {found.url}", *facts, "", fence(found.text)])

@@ -13,7 +13,7 @@ from deltos.federation.rank import Placed, merge
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from deltos.federation.model import Asked, Hit, Shelf, Whole
+    from deltos.federation.model import Hit, SearchRequest, Shelf, Whole
 
 LONGEST_QUERY = 500
 LONGEST_ID = 1_000
@@ -22,7 +22,7 @@ _LEAST_ASKED_FOR = 10
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class FederatedResults:
     """The one list, among how many; what was searched, and what a reader should know about that."""
 
     placed: tuple[Placed, ...]
@@ -39,7 +39,7 @@ class Federation:
         self._shelves = tuple(shelf for shelf in shelves if not set(shelf.toolsets).isdisjoint(toolsets))
         self._toolsets = tuple(toolsets)
 
-    def search(self, asked: Asked, scope: Sequence[str] = ()) -> Found:
+    def search(self, asked: SearchRequest, scope: Sequence[str] = ()) -> FederatedResults:
         """The best answers of all shelves in scope; a shelf that fails is named, and stops the others only if alone."""
         toolsets = self._chosen(scope)
         shelves = [shelf for shelf in self._shelves if not set(shelf.toolsets).isdisjoint(toolsets)]
@@ -53,7 +53,7 @@ class Federation:
             placed = [Placed(hit, hit.own_score, 1.0) for hits in lists for hit in hits[: asked.limit]]
         else:
             placed = merge(lists, query, intent_of(query), limit=asked.limit)
-        return Found(
+        return FederatedResults(
             tuple(placed),
             total=max(len(placed), sum(each.total for each in findings)),
             kinds=tuple(shelf.kind for shelf in shelves),
@@ -61,7 +61,7 @@ class Federation:
             notes=tuple(note for each in findings for note in each.notes),
         )
 
-    def fetch(self, identifier: str, asked: Asked) -> Whole:
+    def fetch(self, identifier: str, asked: SearchRequest) -> Whole:
         """The whole behind an id; one without a kind is taken for an observation's."""
         given = identifier.replace("\0", "").strip()[:LONGEST_ID]
         kind = given.partition(":")[0]
@@ -80,7 +80,7 @@ class Federation:
         return tuple(scope) or self._toolsets
 
     @staticmethod
-    def _ask(shelves: Sequence[Shelf], asked: Asked, toolsets: Sequence[str]) -> list[Findings]:
+    def _ask(shelves: Sequence[Shelf], asked: SearchRequest, toolsets: Sequence[str]) -> list[Findings]:
         findings: list[Findings] = []
         problems: list[DeltosError] = []
         for shelf in shelves:

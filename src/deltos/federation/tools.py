@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from deltos.config import TOOLSETS
-from deltos.federation.model import Asked
+from deltos.federation.model import SearchRequest
 from deltos.federation.render import fetch_answer, search_answer
 from deltos.tool import Answer, Parameter, Tool
 
@@ -20,7 +20,7 @@ def federation_tools(federation: Federation, *, token_budget: int) -> tuple[Tool
     """Both tools over one federation."""
 
     def search(call: Call) -> Answer:
-        asked = Asked(
+        asked = SearchRequest(
             call.text("query"),
             call.session.project_root(),
             call.progress,
@@ -31,7 +31,7 @@ def federation_tools(federation: Federation, *, token_budget: int) -> tuple[Tool
         return search_answer(call.text("query"), found, token_budget=token_budget)
 
     def fetch(call: Call) -> Answer:
-        asked = Asked("", call.session.project_root(), call.progress)
+        asked = SearchRequest("", call.session.project_root(), call.progress)
         return fetch_answer(federation.fetch(call.text("id"), asked), token_budget=token_budget)
 
     return (_search_tool(search), _fetch_tool(fetch))

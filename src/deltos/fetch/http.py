@@ -31,7 +31,7 @@ _TRANSFER_ERRORS = (httpcore2.NetworkError, httpcore2.ProtocolError, httpcore2.T
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class RequestLimits:
     """How much one request may cost."""
 
     max_bytes: int = 20_000_000
@@ -41,7 +41,7 @@ class Limits:
     total_seconds: float = 60.0
 
 
-DESCRIPTION_LIMITS = Limits(max_bytes=MAX_DESCRIPTION_BYTES, total_seconds=300.0)
+DESCRIPTION_LIMITS = RequestLimits(max_bytes=MAX_DESCRIPTION_BYTES, total_seconds=300.0)
 """For an API description, which is one file however large the API is."""
 
 
@@ -52,12 +52,12 @@ class _Request:
     method: str
     headers: dict[str, str]
     body: bytes | None
-    limits: Limits
+    limits: RequestLimits
     deadline: float
 
 
 @dataclass(frozen=True, slots=True)
-class Response:
+class HttpResponse:
     """What a server answered. `url` is the address after redirects; the body is decompressed."""
 
     url: str
@@ -77,8 +77,8 @@ class Response:
 class HttpClient:
     """Fetches pages. Safe to use from several threads."""
 
-    def __init__(self, *, private_hosts: PrivateHosts = NO_PRIVATE_HOSTS, limits: Limits | None = None) -> None:
-        self._limits = limits or Limits()
+    def __init__(self, *, private_hosts: PrivateHosts = NO_PRIVATE_HOSTS, limits: RequestLimits | None = None) -> None:
+        self._limits = limits or RequestLimits()
         self._private_hosts = private_hosts
         self._pool = httpcore2.ConnectionPool(
             max_connections=16,
@@ -93,8 +93,8 @@ class HttpClient:
         accept: str = ACCEPT_PAGES,
         etag: str = "",
         last_modified: str = "",
-        limits: Limits | None = None,
-    ) -> Response:
+        limits: RequestLimits | None = None,
+    ) -> HttpResponse:
         """The answer to a GET, redirects followed; anything but success or 304 raises FetchFailed."""
         headers = {"Accept": accept}
         if etag:
@@ -103,12 +103,14 @@ class HttpClient:
             headers["If-Modified-Since"] = last_modified
         return self._request("GET", url, headers, None, limits or self._limits)
 
-    def post(self, url: str, body: bytes, content_type: str) -> Response:
+    def post(self, url: str, body: bytes, content_type: str) -> HttpResponse:
         """The answer to a POST; the body goes along with redirects."""
         headers = {"Accept": "application/json", "Content-Type": content_type}
         return self._request("POST", url, headers, body, self._limits)
 
-    def _request(self, method: str, url: str, headers: dict[str, str], body: bytes | None, limits: Limits) -> Response:
+    def _request(
+        self, method: str, url: str, headers: dict[str, str], body: bytes | None, limits: RequestLimits
+    ) -> HttpResponse:
         headers = {"User-Agent": USER_AGENT, "Accept-Encoding": "gzip, deflate", **headers}
         request = _Request(method, headers, body, limits, time.monotonic() + limits.total_seconds)
         seen = {url}
@@ -133,7 +135,7 @@ class HttpClient:
         """Close idle connections."""
         self._pool.close()
 
-    def _hop(self, url: str, request: _Request) -> tuple[str, Response | None]:
+    def _hop(self, url: str, request: _Request) -> tuple[str, HttpResponse | None]:
         """One request: either where it redirects to, or its answer."""
         require_web_address(url)
         try:
@@ -204,7 +206,7 @@ class _Headers:
         return self._values.get(name, "")
 
 
-def _timeouts(limits: Limits) -> dict[str, dict[str, float]]:
+def _timeouts(limits: RequestLimits) -> dict[str, dict[str, float]]:
     return {
         "timeout": {
             "connect": limits.connect_seconds,
@@ -300,10 +302,10 @@ def _decompressed(chunks: Iterable[bytes], encoding: str, max_bytes: int) -> Ite
         raise FetchFailed(f"The compressed page is damaged ({exc})", retryable=True) from exc
 
 
-def _response(url: str, status: int, headers: _Headers, body: bytes) -> Response:
+def _response(url: str, status: int, headers: _Headers, body: bytes) -> HttpResponse:
     media_type, _, parameters = headers.get("content-type").partition(";")
     _, _, charset = parameters.partition("charset=")
-    return Response(
+    return HttpResponse(
         url=url,
         status=status,
         media_type=media_type.strip().lower(),

@@ -21,7 +21,7 @@ _LARGEST_BYTES = 1_000_000  # twice what RFC 9309 asks for: every address is com
 
 
 @dataclass(frozen=True, slots=True)
-class Rules:
+class SiteRules:
     """One site's rules. Without a robots.txt everything is allowed; with a broken server nothing is."""
 
     parsed: RobotsRules | None
@@ -42,9 +42,9 @@ class Rules:
         return self.parsed.sitemaps if self.parsed else ()
 
 
-def parse_robots(data: bytes) -> Rules:
+def parse_robots(data: bytes) -> SiteRules:
     """What a robots.txt says."""
-    return Rules(rules_for(AGENT, data.decode("utf-8", "replace")))
+    return SiteRules(rules_for(AGENT, data.decode("utf-8", "replace")))
 
 
 @dataclass(slots=True)
@@ -52,11 +52,11 @@ class Robots:
     """The rules of every site asked so far."""
 
     client: HttpClient
-    parse: Callable[[bytes], Rules] = parse_robots
-    _by_site: dict[str, Rules] = field(default_factory=dict)
+    parse: Callable[[bytes], SiteRules] = parse_robots
+    _by_site: dict[str, SiteRules] = field(default_factory=dict)
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
-    def rules(self, url: str) -> Rules:
+    def rules(self, url: str) -> SiteRules:
         """The rules of the site that `url` belongs to."""
         parts = urlsplit(url)
         site = f"{parts.scheme}://{parts.netloc}"
@@ -65,20 +65,20 @@ class Robots:
                 self._by_site[site] = self._read(site)
             return self._by_site[site]
 
-    def known(self, url: str) -> Rules | None:
+    def known(self, url: str) -> SiteRules | None:
         """The rules of the site that `url` belongs to, if they were read already; asks nobody."""
         parts = urlsplit(url)
         return self._by_site.get(f"{parts.scheme}://{parts.netloc}")
 
-    def _read(self, site: str) -> Rules:
+    def _read(self, site: str) -> SiteRules:
         try:
             response = self.client.get(f"{site}/robots.txt", accept="text/plain")
         except FetchFailed as exc:
             # RFC 9309: a missing file allows all, a failing server allows nothing.
-            return Rules(None, unavailable="" if 400 <= exc.status < 500 and exc.status != 429 else exc.message)
+            return SiteRules(None, unavailable="" if 400 <= exc.status < 500 and exc.status != 429 else exc.message)
         if len(response.body) > _LARGEST_BYTES:
-            return Rules(None, unavailable=f"it is larger than {_LARGEST_BYTES // 1_000_000} MB")
+            return SiteRules(None, unavailable=f"it is larger than {_LARGEST_BYTES // 1_000_000} MB")
         try:
             return self.parse(response.body)
         except ReadingStopped as exc:
-            return Rules(None, unavailable=exc.message)
+            return SiteRules(None, unavailable=exc.message)

@@ -28,7 +28,7 @@ _KEPT_IN_PATTERN = re.compile(r"%(2[fF]|25|2[aA])")
 
 
 @dataclass(frozen=True, slots=True)
-class Pattern:
+class PathPattern:
     """Paths that a rule is about: texts in this order with anything between them, the last one perhaps at the end."""
 
     parts: tuple[str, ...]
@@ -63,7 +63,7 @@ class Pattern:
 class Group:
     """What is said to one agent."""
 
-    patterns: list[Pattern] = field(default_factory=list)
+    patterns: list[PathPattern] = field(default_factory=list)
     delay_seconds: float = 0.0
 
     def allows(self, path: str) -> bool:
@@ -145,7 +145,7 @@ def _add(group: Group, name: str, value: str) -> None:
         group.patterns += _patterns(value, is_allowed=name == "allow")
 
 
-def _patterns(value: str, *, is_allowed: bool) -> Iterator[Pattern]:
+def _patterns(value: str, *, is_allowed: bool) -> Iterator[PathPattern]:
     value = f"/{value}" if value.startswith(("http://", "https://")) else value
     at_end = value.endswith("$")
     text = _canonical(value[:-1] if at_end else value, _KEPT_IN_PATTERN, "/%=*")
@@ -156,10 +156,10 @@ def _patterns(value: str, *, is_allowed: bool) -> Iterator[Pattern]:
         yield _pattern(text.removesuffix(_INDEX_PAGE), at_end=True, is_allowed=True)
 
 
-def _pattern(text: str, *, at_end: bool, is_allowed: bool) -> Pattern:
+def _pattern(text: str, *, at_end: bool, is_allowed: bool) -> PathPattern:
     first, *rest = text.split("*")
     middle = tuple(part for part in rest[:-1] if part)
-    return Pattern((first, *middle, *rest[-1:]), at_end, is_allowed)
+    return PathPattern((first, *middle, *rest[-1:]), at_end, is_allowed)
 
 
 def _canonical(text: str, kept: re.Pattern[str], safe: str) -> str:

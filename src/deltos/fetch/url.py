@@ -47,7 +47,7 @@ def _clean_path(path: str) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Scope:
+class SiteScope:
     """Which addresses belong to a website source: under its start path, or what the globs say."""
 
     start: str

@@ -21,7 +21,7 @@ from deltos.isolated.wire import Reply, read_frame, write_frame
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from deltos.isolated.wire import Limits, Request
+    from deltos.isolated.wire import Request, TaskLimits
 
 
 def main() -> int:
@@ -60,7 +60,7 @@ def _answers(frame: bytes, lifeline: int) -> Iterator[bytes]:
         yield payload
 
 
-def _run(request: Request, item: object, limits: Limits) -> bytes:
+def _run(request: Request, item: object, limits: TaskLimits) -> bytes:
     """The encoded reply for one item. Encoding counts too: a result can be larger than what it was made of."""
     try:
         payload = pickle.dumps(Reply(request.function(*request.common, item)), pickle.HIGHEST_PROTOCOL)
@@ -75,7 +75,7 @@ def _run(request: Request, item: object, limits: Limits) -> bytes:
     return payload
 
 
-def _too_much_memory(limits: Limits) -> TookTooMuchMemory:
+def _too_much_memory(limits: TaskLimits) -> TookTooMuchMemory:
     return TookTooMuchMemory(f"reading it took more than {limits.memory_bytes >> 20} MB of memory")
 
 
@@ -92,7 +92,7 @@ def _encoded(reply: Reply) -> bytes:
 
 
 @contextmanager
-def _limited(limits: Limits) -> Iterator[None]:
+def _limited(limits: TaskLimits) -> Iterator[None]:
     """End this process when its task takes too much CPU time; let allocations beyond the limit fail."""
     _limit_memory(limits.memory_bytes)
     _start_timer(limits)
@@ -121,7 +121,7 @@ if sys.platform == "win32":
     def _limit_memory(limit_bytes: int) -> None:
         pass
 
-    def _start_timer(limits: Limits) -> None:
+    def _start_timer(limits: TaskLimits) -> None:
         # The parent ends a child that takes too long; this is for a parent that has gone.
         faulthandler.dump_traceback_later(limits.wall_seconds * 2, exit=True)
 
@@ -149,7 +149,7 @@ else:
         with suppress(OSError, ValueError):  # macOS refuses what is below the present use
             resource.setrlimit(resource.RLIMIT_AS, (soft, hard))
 
-    def _start_timer(limits: Limits) -> None:
+    def _start_timer(limits: TaskLimits) -> None:
         signal.setitimer(signal.ITIMER_PROF, limits.cpu_seconds)  # brings SIGPROF
 
     def _stop_timer() -> None:

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, TypeVar, cast
 
 from deltos.errors import Cancelled, ParserCrashed, ReadingStopped, TookTooLong
 from deltos.isolated.launch import command, environment, fixed_folder
-from deltos.isolated.wire import Limits, Reply, Request, read_frame, write_frame
+from deltos.isolated.wire import Reply, Request, TaskLimits, read_frame, write_frame
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterator, Sequence
@@ -77,7 +77,7 @@ class Worker:
         with suppress(OSError):  # it has died: reading will tell
             write_frame(self._requests, payload)
 
-    def reply(self, limits: Limits) -> Reply:
+    def reply(self, limits: TaskLimits) -> Reply:
         """What came of the next item. A child that dies over it, or is killed, is told as the error that it is."""
         frame = read_frame(self._replies)
         if frame is None:
@@ -106,7 +106,7 @@ class Worker:
             with suppress(OSError):
                 pipe.close()
 
-    def _cause_of_death(self, limits: Limits) -> ReadingStopped:
+    def _cause_of_death(self, limits: TaskLimits) -> ReadingStopped:
         code = self._process.wait()
         if self._timed_out:
             return TookTooLong(f"reading it took more than {limits.wall_seconds:.3g} s")
@@ -144,7 +144,7 @@ class Workers:
         self._keeper: threading.Thread | None = None
         self._keeper_wakes_at = math.inf
 
-    def run(self, function: Callable[..., _T], *arguments: Any, limits: Limits) -> _T:
+    def run(self, function: Callable[..., _T], *arguments: Any, limits: TaskLimits) -> _T:
         """What `function(*arguments)` returns or raises in a child; raises ReadingStopped when it had to be ended."""
         *common, item = arguments
         (reply,) = self.run_each(function, tuple(common), [item], lambda _: limits)
@@ -157,7 +157,7 @@ class Workers:
         function: Callable[..., Any],
         common: tuple[Any, ...],
         items: Sequence[_Item],
-        limits: Callable[[_Item], Limits],
+        limits: Callable[[_Item], TaskLimits],
     ) -> list[Reply]:
         """What came of `function(*common, item)` for each item, one after the other in a child."""
         with self._turn():
@@ -168,7 +168,7 @@ class Workers:
         function: Callable[..., Any],
         common: tuple[Any, ...],
         items: Sequence[_Item],
-        limits: Callable[[_Item], Limits],
+        limits: Callable[[_Item], TaskLimits],
     ) -> Generator[Reply]:
         """The same for long work, as the replies come; it takes nobody's turn.
 
@@ -192,7 +192,7 @@ class Workers:
         function: Callable[..., Any],
         common: tuple[Any, ...],
         batches: Sequence[Sequence[_Item]],
-        limits: Callable[[_Item], Limits],
+        limits: Callable[[_Item], TaskLimits],
     ) -> Iterator[list[tuple[_Item, Reply]]]:
         """`function(*common, item)` for all items in several children; batches come in any order, items in theirs."""
         from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait  # deferred: single tasks need none
@@ -244,7 +244,7 @@ class Workers:
         self,
         function: Callable[..., Any],
         common: tuple[Any, ...],
-        items: Sequence[tuple[Any, Limits]],
+        items: Sequence[tuple[Any, TaskLimits]],
         job: _Job,
         *,
         keep: bool = True,
@@ -259,7 +259,7 @@ class Workers:
                     done += 1
                     yield reply
 
-    def _collect(self, worker: Worker, items: Sequence[tuple[Any, Limits]], job: _Job) -> Iterator[Reply]:
+    def _collect(self, worker: Worker, items: Sequence[tuple[Any, TaskLimits]], job: _Job) -> Iterator[Reply]:
         """The replies of one child, up to an item that ends it; without that where a fresh one has to try it again."""
         for _, limits in items:
             was_fresh = worker.is_fresh
@@ -276,7 +276,7 @@ class Workers:
             if is_stopped:
                 return
 
-    def _await(self, worker: Worker, limits: Limits) -> Reply:
+    def _await(self, worker: Worker, limits: TaskLimits) -> Reply:
         with self._change:
             worker.deadline = time.monotonic() + limits.wall_seconds
             if worker.deadline < self._keeper_wakes_at:

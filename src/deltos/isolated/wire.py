@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 _LENGTH = struct.Struct("!Q")
 
 
-class Limits(NamedTuple):
+class TaskLimits(NamedTuple):
     """What one task may take. CPU time is what counts: the clock also runs while a machine is busy with others."""
 
     cpu_seconds: float = 10.0
@@ -25,7 +25,7 @@ class Request(NamedTuple):
 
     function: Callable[..., Any]
     common: tuple[Any, ...]
-    items: tuple[tuple[Any, Limits], ...]
+    items: tuple[tuple[Any, TaskLimits], ...]
 
 
 class Reply(NamedTuple):

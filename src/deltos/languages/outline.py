@@ -51,7 +51,7 @@ class _Finding(NamedTuple):
     body: tree_sitter.Node | None
 
 
-class _Scope(NamedTuple):
+class _OutlineScope(NamedTuple):
     """An enclosing definition while the file is read from top to bottom."""
 
     start: int
@@ -61,7 +61,7 @@ class _Scope(NamedTuple):
     position: int  # of the definition among all; -1 if the scope is none
 
 
-_FILE = _Scope(0, 0, "", "", -1)
+_FILE = _OutlineScope(0, 0, "", "", -1)
 
 
 def outline(language: Language, tree: tree_sitter.Tree, data: bytes) -> list[Definition]:
@@ -74,18 +74,18 @@ def outline(language: Language, tree: tree_sitter.Tree, data: bytes) -> list[Def
     cursor = QueryCursor(query)
     if language.top_level_only:
         cursor.set_max_start_depth(1)
-    definitions = _Reader(language, data).read(cursor.matches(tree.root_node))
+    definitions = _OutlineReader(language, data).read(cursor.matches(tree.root_node))
     return _join_clauses(definitions) if language.joins_clauses else definitions
 
 
-class _Reader:
+class _OutlineReader:
     """Reads one file's matches into definitions."""
 
     def __init__(self, language: Language, data: bytes) -> None:
         self._language = language
         self._data = data
         self._style = wording.style(language)
-        self._scopes: list[_Scope] = []
+        self._scopes: list[_OutlineScope] = []
         self._definitions: list[Definition] = []
         # by the row they end on: comments (True) and decorators
         self._leading: dict[int, tuple[tree_sitter.Node, bool]] = {}
@@ -154,7 +154,7 @@ class _Reader:
         is_definition = not finding.is_scope and name not in ("", "_")
         path = f"{container}.{name}" if container else name
         position = len(self._definitions) if is_definition else -1
-        self._scopes.append(_Scope(finding.start, -finding.negative_end, path, kind, position))
+        self._scopes.append(_OutlineScope(finding.start, -finding.negative_end, path, kind, position))
         return self._definition(finding, name, kind, container) if is_definition else None
 
     def _definition(self, finding: _Finding, name: str, kind: str, container: str) -> Definition:
@@ -197,7 +197,7 @@ class _Reader:
         parts += _name_parts(name)
         return parts[-1], ".".join(parts[:-1])
 
-    def _kind(self, finding: _Finding, name: str, container: str, outer: _Scope) -> str:
+    def _kind(self, finding: _Finding, name: str, container: str, outer: _OutlineScope) -> str:
         """A finding's kind in its place: a function in a class is a method, one with markup a component."""
         kind = finding.kind
         if kind == "method" and not container and outer.kind in _OPEN:
@@ -351,7 +351,7 @@ def _without_markup(text: str) -> str:
     return "".join(out)
 
 
-def _enclosing(outer: _Scope, kind: str) -> str:
+def _enclosing(outer: _OutlineScope, kind: str) -> str:
     """The path that encloses a definition: a property declared in a constructor belongs to its class."""
     return outer.path.rpartition(".")[0] if kind == "property" and outer.kind in _CALLABLE else outer.path
 

@@ -34,7 +34,7 @@ def parse_markdown(text: str, *, url: str, title: str = "") -> Document:
         found = _FRONT_TITLE.search(front.group(1))
         title = _unquoted(found.group(1).rstrip()) if found else title
         text = text[front.end() :]
-    reader = _Reader()
+    reader = _MarkdownReader()
     reader.read(_outside_code(text))
     sections = reader.outline.sections()
     return Document(title=title or first_heading(sections), sections=sections, links=_links(text, url).links())
@@ -109,7 +109,7 @@ def _explicit_id(heading: str) -> tuple[str, str]:
     return heading, ""
 
 
-class _Reader:
+class _MarkdownReader:
     """Feeds lines into an outline, keeping the block that is still open."""
 
     def __init__(self) -> None:

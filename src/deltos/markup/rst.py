@@ -34,13 +34,13 @@ _DEEPEST = 20  # every level reads its lines again
 
 def parse_rst(text: str, *, url: str, title: str = "") -> Document:
     """The reStructuredText page at `url` as sections; labels and definitions become anchors."""
-    reader = _Reader(url)
+    reader = _RstReader(url)
     reader.read(text.expandtabs(8).replace("\r\n", "\n").split("\n"), depth=0)
     sections = reader.outline.sections()
     return Document(title=title or first_heading(sections), sections=sections, links=reader.links.links())
 
 
-class _Reader:
+class _RstReader:
     """Reads one indentation level at a time; directive bodies are read again, dedented."""
 
     def __init__(self, url: str) -> None:

@@ -13,7 +13,7 @@ from deltos.config import TOOLSETS, Config
 from deltos.errors import BadArgument, DeltosError
 from deltos.files import given_path
 from deltos.server.deadline import END_SECONDS, end_within, leave, watch_over
-from deltos.server.greeter import Greeter
+from deltos.server.handshake import Handshake
 from deltos.server.inbox import Inbox
 from deltos.server.manifest import MANIFEST_PATH, Manifest
 from deltos.server.toolbox import open_toolbox
@@ -85,14 +85,14 @@ def parse_options(argv: Sequence[str]) -> Options:
 
 
 def serve(manifest: Manifest, start: Path, config: Config, open_toolbox: Callable[[Config], Toolbox]) -> NoReturn:
-    """Greet the client, then import the SDK and hand over to it. Ends the process."""
+    """Answer the handshake, then import the SDK and hand over to it. Ends the process."""
     watch_over(END_SECONDS)
     try:
         wire = claim()
     except OSError as error:
         sys.stderr.write(f"deltos mcp: stdin and stdout must be open: {error}\n")
         leave(2)
-    inbox = Inbox(wire, Greeter(manifest), on_idle_end=lambda: leave(0))
+    inbox = Inbox(wire, Handshake(manifest), on_idle_end=lambda: leave(0))
     _stop_on_signals(inbox)
     threading.Thread(target=inbox.read_all, name="deltos-reader", daemon=True).start()
     try:

@@ -1,4 +1,4 @@
-"""Where the client's lines wait: answered early by the greeter, or kept until the SDK takes over."""
+"""Where the client's lines wait: answered early by the handshake, or kept until the SDK takes over."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from deltos.server.greeter import Greeter
+    from deltos.server.handshake import Handshake
     from deltos.server.wire import Wire
 
 
 class Inbox:
     """Hands each line to exactly one side, in order: filled by a thread, emptied by whoever attaches."""
 
-    def __init__(self, wire: Wire, greeter: Greeter, *, on_idle_end: Callable[[], None]) -> None:
+    def __init__(self, wire: Wire, handshake: Handshake, *, on_idle_end: Callable[[], None]) -> None:
         self._wire = wire
-        self._greeter = greeter
+        self._handshake = handshake
         self._on_idle_end = on_idle_end
         self._lock = threading.Lock()
         self._kept: list[bytes] = []
@@ -51,7 +51,7 @@ class Inbox:
         Returns the opening request if it has been answered already: its second answer must not go out.
         """
         with self._lock:
-            opening = self._greeter.opening
+            opening = self._handshake.opening
             for line in [*([opening] if opening else []), *self._kept]:
                 sink(line)
             if self._ended:
@@ -74,7 +74,7 @@ class Inbox:
         if self._owes_answer:
             return False
         message = _parse(line)
-        reply = self._greeter.answer(line, message) if isinstance(message, dict) else None
+        reply = self._handshake.answer(line, message) if isinstance(message, dict) else None
         if reply is not None:
             self._wire.write(reply)
             return True

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from mcp.server.lowlevel import Server
 
     from deltos.progress import Progress
-    from deltos.server.visitor import Visitor
+    from deltos.server.caller import Caller
     from deltos.server.workbench import Outcome, Workbench
     from deltos.tool import Prompt, Session, Toolbox
 
@@ -38,7 +38,7 @@ class Offers:
     def __init__(
         self,
         workbench: Workbench,
-        receive: Callable[[Context], Visitor],
+        receive: Callable[[Context], Caller],
         settle: Callable[[Context], Awaitable[None]],
     ) -> None:
         self._workbench = workbench
@@ -108,13 +108,13 @@ class Offers:
     async def _run(self, context: Context, work: Callable[[Toolbox, Session, Progress], Answer]) -> Outcome:
         """Work in a thread; an error is refused as the protocol wants it, since only tools tell errors in words."""
         await self._settle(context)
-        visitor = self._receive(context)
+        caller = self._receive(context)
         progress = CallProgress(asyncio.get_running_loop())
         try:
             attempt = partial(
-                self._workbench.attempt, lambda toolbox: work(toolbox, visitor.conversation, progress), visitor
+                self._workbench.attempt, lambda toolbox: work(toolbox, caller.conversation, progress), caller
             )
-            outcome = await self._shares.run(visitor, attempt)
+            outcome = await self._shares.run(caller, attempt)
         finally:
             progress.close()
         if outcome.is_error:

@@ -19,12 +19,12 @@ from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS, MODERN_PROTOCOL_VERSI
 from pydantic import ValidationError
 
 from deltos.server.access import Level, level_needed
+from deltos.server.caller import Caller
 from deltos.server.conversation import Conversation
 from deltos.server.manifest import SERVER_NAME, SERVER_TITLE
 from deltos.server.offers import Offers, register_offers
 from deltos.server.reporting import CallProgress
 from deltos.server.shares import Shares
-from deltos.server.visitor import Visitor
 from deltos.server.workbench import Workbench
 from deltos.tool import Toolbox
 
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
     Context = ServerRequestContext[Any]
     PageParams = types.PaginatedRequestParams | None
-    Reception = Callable[[Context], Visitor]
+    CallerOf = Callable[[Context], Caller]
     Observer = Callable[[str, Outcome, float], None]
 
 logger = logging.getLogger(__name__)
@@ -59,7 +59,7 @@ class Surface:
         self,
         manifest: Manifest,
         workbench: Workbench,
-        receive: Reception,
+        receive: CallerOf,
         observe: Observer = lambda _name, _outcome, _seconds: None,
         *,
         follow_roots: bool = True,
@@ -85,20 +85,20 @@ class Surface:
 
     async def call_tool(self, context: Context, params: types.CallToolRequestParams) -> types.CallToolResult:
         """Run the tool in a thread; a cancelled call is abandoned at once and told to stop."""
-        visitor = self._receive(context)
-        await _wait_for_roots(visitor.conversation)
+        caller = self._receive(context)
+        await _wait_for_roots(caller.conversation)
         progress = CallProgress(asyncio.get_running_loop())
-        work = partial(self._workbench.run, params.name, params.arguments or {}, visitor, progress)
+        work = partial(self._workbench.run, params.name, params.arguments or {}, caller, progress)
         started = time.monotonic()
         async with anyio.create_task_group() as tasks:
             if "progress_token" in (context.meta or {}):
                 tasks.start_soon(progress.forward, context.session.report_progress)
             try:
-                outcome = await self._shares.run(visitor, work)
+                outcome = await self._shares.run(caller, work)
             finally:
                 progress.close()
         self._observe(params.name, outcome, time.monotonic() - started)
-        if outcome.truncated and visitor.conversation.hears("warning"):
+        if outcome.truncated and caller.conversation.hears("warning"):
             await _warn_of_cut(context, params.name, outcome)
         return _call_result(outcome)
 
@@ -170,7 +170,7 @@ def build_server(manifest: Manifest, surface: Surface) -> Server[Any]:
 
 def capabilities(manifest: Manifest) -> tuple[JsonObject, JsonObject]:
     """What a server of ours says that it can do: after a handshake, and without one."""
-    nobody = Visitor(Conversation(Path()))
+    nobody = Caller(Conversation(Path()))
     idle = Surface(manifest, Workbench(lambda: Toolbox((), close=lambda: None)), lambda _: nobody)
     server = build_server(manifest, idle)
     offered = (server.get_capabilities(), server.get_capabilities(protocol_version=MODERN_PROTOCOL_VERSIONS[-1]))

@@ -11,7 +11,7 @@ import anyio.to_thread
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from deltos.server.visitor import Visitor
+    from deltos.server.caller import Caller
 
 _T = TypeVar("_T")
 _SHARE = 0.75  # of the threads; the rest is for callers who have none yet
@@ -25,14 +25,14 @@ class Shares:
         self._limiter = anyio.CapacityLimiter(most)
         self._of_caller: WeakValueDictionary[str, anyio.CapacityLimiter] = WeakValueDictionary()
 
-    async def run(self, visitor: Visitor, work: Callable[[], _T]) -> _T:
+    async def run(self, caller: Caller, work: Callable[[], _T]) -> _T:
         """What `work` returns; when the caller gives up it is abandoned, and its place is free."""
-        async with self._share_of(visitor):
+        async with self._share_of(caller):
             return await anyio.to_thread.run_sync(work, abandon_on_cancel=True, limiter=self._limiter)
 
-    def _share_of(self, visitor: Visitor) -> anyio.CapacityLimiter:
-        share = self._of_caller.get(visitor.name)
+    def _share_of(self, caller: Caller) -> anyio.CapacityLimiter:
+        share = self._of_caller.get(caller.name)
         if share is None:
-            share = anyio.CapacityLimiter(int(self._most * _SHARE) if visitor.name else self._most)
-            self._of_caller[visitor.name] = share
+            share = anyio.CapacityLimiter(int(self._most * _SHARE) if caller.name else self._most)
+            self._of_caller[caller.name] = share
         return share

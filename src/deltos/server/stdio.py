@@ -14,11 +14,11 @@ import anyio.to_thread
 import mcp_types as types
 from mcp.shared.message import SessionMessage
 
+from deltos.server.caller import Caller
 from deltos.server.choice import Choice
 from deltos.server.conversation import Conversation
 from deltos.server.messages import Message, Refused, answered_id, read_message, write_message
 from deltos.server.protocol import Surface, build_server
-from deltos.server.visitor import Visitor
 from deltos.server.workbench import Workbench
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ def run(
     inbox: Inbox,
     wire: Wire,
 ) -> None:
-    """Take over from the greeter and serve until the client hangs up."""
+    """Take over from the handshake and serve until the client hangs up."""
     workbench = Workbench(lambda: open_toolbox(config))
     threading.Thread(target=workbench.warm_up, name="deltos-warm-up", daemon=True).start()
     choice = Choice(config, manifest, workbench, open_toolbox)
@@ -55,8 +55,8 @@ def run(
 
 
 async def _serve(choice: Choice, start: Path, inbox: Inbox, wire: Wire) -> None:
-    visitor = Visitor(Conversation(start))
-    surface = Surface(choice.manifest, choice.workbench, lambda _: visitor)
+    caller = Caller(Conversation(start))
+    surface = Surface(choice.manifest, choice.workbench, lambda _: caller)
     server = build_server(choice.manifest, surface)
     exchange = Exchange(inbox, wire)
     async with anyio.create_task_group() as tasks:
@@ -80,7 +80,7 @@ class Exchange:
         self.to_client, self._from_server = anyio.create_memory_object_stream[SessionMessage]()
         self._refusals = self.to_client.clone()
         self._unanswered = Unanswered()
-        self._greeted_id: types.RequestId | None = None
+        self._answered_id: types.RequestId | None = None
         self._ending = False
         self._grace = anyio.CancelScope()
         self.sent = anyio.Event()
@@ -94,7 +94,7 @@ class Exchange:
                 loop.call_soon_threadsafe(self._take, line)
 
         if opening := self._inbox.attach(arrive):
-            self._greeted_id = json.loads(opening)["id"]
+            self._answered_id = json.loads(opening)["id"]
         async with self._to_server, self._refusals:
             async for line in self._lines:
                 await self._pass_on(line)
@@ -105,8 +105,8 @@ class Exchange:
         """Write the server's messages to the wire, from a thread: a client may be slow to read."""
         async for item in self._from_server:
             message = item.message
-            if self._greeted_id is not None and answered_id(message) == self._greeted_id:
-                self._greeted_id = None  # the greeter has answered it
+            if self._answered_id is not None and answered_id(message) == self._answered_id:
+                self._answered_id = None  # the handshake has answered it
             else:
                 line = write_message(message)
                 try:

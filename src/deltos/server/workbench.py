@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from deltos.progress import Progress
-    from deltos.server.visitor import Visitor
+    from deltos.server.caller import Caller
     from deltos.tool import JsonObject, Tool, Toolbox
 
     OpenToolbox = Callable[[], Toolbox]
@@ -67,28 +67,28 @@ class Workbench:
         if old:
             threading.Thread(target=_close_after, args=(old, running), daemon=True).start()
 
-    def run(self, name: str, given: Mapping[str, Any], visitor: Visitor, progress: Progress) -> Outcome:
-        """Call the tool called `name` for `visitor`."""
+    def run(self, name: str, given: Mapping[str, Any], caller: Caller, progress: Progress) -> Outcome:
+        """Call the tool called `name` for `caller`."""
 
         def work(toolbox: Toolbox) -> Answer:
             tool = find_tool(toolbox.tools, name)
-            check_level(tool, visitor.level)
+            check_level(tool, caller.level)
             arguments = check_arguments(tool.parameters, given)
-            return tool.run(Call(arguments, visitor.conversation, progress, repeat=toolbox.repeat_excerpts))
+            return tool.run(Call(arguments, caller.conversation, progress, repeat=toolbox.repeat_excerpts))
 
-        return self.attempt(work, visitor)
+        return self.attempt(work, caller)
 
-    def attempt(self, work: Callable[[Toolbox], Answer], visitor: Visitor) -> Outcome:
-        """What comes of some work with the toolbox, held to what `visitor` may reach."""
-        if tuple(self._running.values()).count(visitor.name) >= MAX_RUNNING:
+    def attempt(self, work: Callable[[Toolbox], Answer], caller: Caller) -> Outcome:
+        """What comes of some work with the toolbox, held to what `caller` may reach."""
+        if tuple(self._running.values()).count(caller.name) >= MAX_RUNNING:
             return _failure("Too many calls that you gave up are still ending. Try again in a moment.")
         finished = threading.Event()
-        self._running[finished] = visitor.name
+        self._running[finished] = caller.name
         try:
-            with confined(visitor.confinement):
+            with confined(caller.confinement):
                 return _outcome(work(self.toolbox()))
         except DeltosError as error:
-            message = visitor.confinement.veiled(str(error)) if visitor.confinement else str(error)
+            message = caller.confinement.veiled(str(error)) if caller.confinement else str(error)
             return _failure(message, is_bad_request=isinstance(error, BadRequest))
         except (Exception, SystemExit) as error:  # noqa: BLE001 - a surface: tools never throw through the protocol
             traceback.print_exc()

@@ -93,7 +93,7 @@ class ChunkMatch:
 
 
 @dataclass(frozen=True, slots=True)
-class ChunkRow:
+class CodeChunkRow:
     """Where a chunk is and what it defines."""
 
     id: int
@@ -107,7 +107,7 @@ class ChunkRow:
 
 
 @dataclass(frozen=True, slots=True)
-class ChunkWords:
+class CodeChunkWords:
     """The words of a chunk, column by column."""
 
     symbol: str
@@ -126,7 +126,7 @@ class FileRow:
 
 
 @dataclass(frozen=True, slots=True)
-class Scope:
+class FileScope:
     """Which files count: a folder (relative, empty for all) and file suffixes (empty for all)."""
 
     folder: str = ""
@@ -230,7 +230,7 @@ class CodeStore:
         return highest or 0
 
     def match_chunks(
-        self, alone: Sequence[str], paired: Sequence[str], scope: Scope, *, limit: int
+        self, alone: Sequence[str], paired: Sequence[str], scope: FileScope, *, limit: int
     ) -> list[ChunkMatch]:
         """The chunks that best match the terms, among those with one of `alone` or two of `paired`."""
         condition, values = scope.condition()
@@ -246,7 +246,7 @@ class CodeStore:
         return [ChunkMatch(*row) for row in rows]
 
     def match_files(
-        self, terms: Sequence[str], alone: Sequence[str], paired: Sequence[str], scope: Scope, *, limit: int
+        self, terms: Sequence[str], alone: Sequence[str], paired: Sequence[str], scope: FileScope, *, limit: int
     ) -> list[tuple[int, float]]:
         """The files whose path or defined names best match the terms, among those named with one, or as for chunks."""
         if not terms:
@@ -280,41 +280,41 @@ class CodeStore:
         )
         return {row[0]: FileWords(*row[1:]) for row in rows}
 
-    def chunk_words(self, ids: Sequence[int]) -> dict[int, ChunkWords]:
+    def chunk_words(self, ids: Sequence[int]) -> dict[int, CodeChunkWords]:
         """The words of chunks."""
         rows = self.database.read().execute(
             f"SELECT rowid, symbol, doc, body FROM chunk_words WHERE rowid IN ({', '.join('?' * len(ids))})", tuple(ids)
         )
-        return {row[0]: ChunkWords(*row[1:]) for row in rows}
+        return {row[0]: CodeChunkWords(*row[1:]) for row in rows}
 
-    def chunks(self, ids: Sequence[int]) -> dict[int, ChunkRow]:
+    def chunks(self, ids: Sequence[int]) -> dict[int, CodeChunkRow]:
         """Chunks by id."""
         return {row.id: row for row in self._chunk_rows(f"chunk.id IN ({', '.join('?' * len(ids))})", ids)}
 
-    def chunks_at(self, file_id: int, lines: Sequence[int]) -> list[ChunkRow]:
+    def chunks_at(self, file_id: int, lines: Sequence[int]) -> list[CodeChunkRow]:
         """The chunks of a file that hold one of the lines."""
         holds = " OR ".join("? BETWEEN start_line AND end_line" for _ in lines)
         return self._chunk_rows(f"file_id = ? AND ({holds})", (file_id, *lines))
 
-    def chunks_of_file(self, file_id: int) -> list[ChunkRow]:
+    def chunks_of_file(self, file_id: int) -> list[CodeChunkRow]:
         """A file's chunks in order."""
         return self._chunk_rows("file_id = ?", (file_id,))
 
-    def first_chunk(self, file_id: int) -> list[ChunkRow]:
+    def first_chunk(self, file_id: int) -> list[CodeChunkRow]:
         """The chunk that a file begins with."""
         return self._chunk_rows("file_id = ?", (file_id,), limit=1)
 
-    def _chunk_rows(self, condition: str, values: Sequence[int], *, limit: int = -1) -> list[ChunkRow]:
+    def _chunk_rows(self, condition: str, values: Sequence[int], *, limit: int = -1) -> list[CodeChunkRow]:
         rows = self.database.read().execute(
             f"""SELECT chunk.id, file_id, path, start_line, end_line, symbol, kind, signature
                 FROM chunk JOIN file ON file.id = file_id WHERE {condition}
                 ORDER BY file_id, start_line LIMIT {limit}""",
             tuple(values),
         )
-        return [ChunkRow(*row) for row in rows]
+        return [CodeChunkRow(*row) for row in rows]
 
     def definitions_named(
-        self, names: Sequence[str], scope: Scope, *, limit: int
+        self, names: Sequence[str], scope: FileScope, *, limit: int
     ) -> list[tuple[int, DefinitionRecord]]:
         """Definitions with one of the names, in any case, with the file each stands in."""
         condition, values = scope.condition()
@@ -340,13 +340,13 @@ class CodeStore:
             found[number].append(DefinitionRecord(*definition))
         return found
 
-    def paths(self, scope: Scope) -> list[tuple[int, str]]:
+    def paths(self, scope: FileScope) -> list[tuple[int, str]]:
         """All files in scope, by id and path."""
         condition, values = scope.condition()
         where = f"WHERE {condition}" if condition else ""
         return list(self.database.read().execute(f"SELECT id, path FROM file {where} ORDER BY path", values))
 
-    def file_count(self, scope: Scope) -> int:
+    def file_count(self, scope: FileScope) -> int:
         """How many files are in scope."""
         condition, values = scope.condition()
         where = f"WHERE {condition}" if condition else ""

@@ -91,7 +91,7 @@ class CrawlRow:
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class CrawlAddress:
     """An address that a crawl goes to, and what became of it."""
 
     url: str
@@ -175,7 +175,7 @@ class DocsStore:
                 (is_full, now, source_id),
             )
 
-    def seed(self, source_id: str, places: Iterable[Place]) -> None:
+    def seed(self, source_id: str, places: Iterable[CrawlAddress]) -> None:
         """Record the first places of a crawl, queued or failed already, and that it has them."""
         with self.database.write() as connection:
             places = list(places)
@@ -190,12 +190,12 @@ class DocsStore:
 
     def fail_place(self, source_id: str, url: str, reason: str) -> None:
         """Record that a place is not to be read in this crawl, whether it was met already or not."""
-        place = Place(url, depth=1, state="failed", reason=reason)
+        place = CrawlAddress(url, depth=1, state="failed", reason=reason)
         with self.database.write() as connection:
             insert_places(connection, source_id, [place])
             settle_places(connection, source_id, [place])
 
-    def queued(self, source_id: str) -> list[Place]:
+    def queued(self, source_id: str) -> list[CrawlAddress]:
         """Places that still wait, nearest to the start first."""
         rows = (
             self.database.read()
@@ -206,7 +206,7 @@ class DocsStore:
             )
             .fetchall()
         )
-        return [Place(*row) for row in rows]
+        return [CrawlAddress(*row) for row in rows]
 
     def known_urls(self, source_id: str) -> set[str]:
         """Every address that the crawl has met; missing ones may be met again."""
@@ -222,14 +222,14 @@ class DocsStore:
         )
         return dict(rows.fetchall())
 
-    def failed_places(self, source_id: str) -> list[Place]:
+    def failed_places(self, source_id: str) -> list[CrawlAddress]:
         """The places that could not be read, with the reason for each."""
         rows = self.database.read().execute(
             "SELECT url, depth, state, attempts, reason FROM docs_place"
             " WHERE source_id = ? AND state IN ('failed', 'missing') ORDER BY url",
             (source_id,),
         )
-        return [Place(*row) for row in rows]
+        return [CrawlAddress(*row) for row in rows]
 
     def first_reason(self, source_id: str) -> str:
         """Why the first place, failures before others, gave no page; empty when no place says."""
@@ -245,7 +245,7 @@ class DocsStore:
         return str(row[0]).partition("\n")[0] if row else ""
 
 
-def insert_places(connection: sqlite3.Connection, source_id: str, places: Iterable[Place]) -> None:
+def insert_places(connection: sqlite3.Connection, source_id: str, places: Iterable[CrawlAddress]) -> None:
     """Add places that the crawl has not met; known ones stay as they are."""
     connection.executemany(
         "INSERT OR IGNORE INTO docs_place VALUES (?, ?, ?, ?, ?, ?)",
@@ -253,7 +253,7 @@ def insert_places(connection: sqlite3.Connection, source_id: str, places: Iterab
     )
 
 
-def settle_places(connection: sqlite3.Connection, source_id: str, places: Sequence[Place]) -> None:
+def settle_places(connection: sqlite3.Connection, source_id: str, places: Sequence[CrawlAddress]) -> None:
     """Record what became of places."""
     connection.executemany(
         "UPDATE docs_place SET state = ?, attempts = ?, reason = ? WHERE source_id = ? AND url = ?",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
-from deltos.store.docs import DOCS_001, Place, close_crawl, crawl_is_open, insert_places, settle_places
+from deltos.store.docs import DOCS_001, CrawlAddress, close_crawl, crawl_is_open, insert_places, settle_places
 from deltos.store.sqlite import Database, Migration
 from deltos.store.stopped import STOPPED_001
 from deltos.store.vectors import DOCS_VECTORS
@@ -57,7 +57,7 @@ MIGRATIONS = (DOCS_001, DOCS_002, DOCS_VECTORS, STOPPED_001)
 _VISIBLE = "p.added <= s.generation AND (p.dropped IS NULL OR p.dropped > s.generation)"
 
 
-class ChunkRow(NamedTuple):
+class DocsChunkRow(NamedTuple):
     """A chunk to be written. It comes from another process: named tuples are pickled several times faster."""
 
     section: str
@@ -79,7 +79,7 @@ class PageRow:
     etag: str
     last_modified: str
     hash: bytes
-    chunks: tuple[ChunkRow, ...]
+    chunks: tuple[DocsChunkRow, ...]
     links: tuple[tuple[str, str], ...] = ()
 
 
@@ -97,8 +97,8 @@ class Batch:
     """What a stretch of a crawl found out: written at once."""
 
     pages: tuple[PageRow, ...] = ()
-    settled: tuple[Place, ...] = ()
-    discovered: tuple[Place, ...] = ()
+    settled: tuple[CrawlAddress, ...] = ()
+    discovered: tuple[CrawlAddress, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +123,7 @@ class StoredPage:
 
 
 @dataclass(frozen=True, slots=True)
-class ChunkWords:
+class DocsChunkWords:
     """The index words of one chunk, field by field, and how many pages link to it."""
 
     chunk_id: int
@@ -240,7 +240,7 @@ class DocsIndex:
             StoredChunk(chunk_id, section, tuple(anchors.split()), text) for chunk_id, section, anchors, text in rows
         ]
 
-    def write_words(self, pages: Sequence[PageWords], chunks: Sequence[ChunkWords]) -> None:
+    def write_words(self, pages: Sequence[PageWords], chunks: Sequence[DocsChunkWords]) -> None:
         """Index the words of whole pages."""
         with self.database.write() as connection:
             connection.executemany(

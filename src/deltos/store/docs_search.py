@@ -24,7 +24,7 @@ _PAGE_WEIGHTS = "bm25(3.0, 2.0, 1.0)"
 
 
 @dataclass(frozen=True, slots=True)
-class Totals:
+class DocsTotals:
     """How much can be searched."""
 
     sources: int
@@ -33,7 +33,7 @@ class Totals:
 
 
 @dataclass(frozen=True, slots=True)
-class Candidate:
+class CandidateChunk:
     """A chunk that may answer: its words by field and the facts that ranking looks at."""
 
     chunk_id: int
@@ -75,7 +75,7 @@ class DocsSearchStore:
     def __init__(self, database: Database) -> None:
         self.database = database
 
-    def totals(self, source_ids: Collection[str]) -> Totals:
+    def totals(self, source_ids: Collection[str]) -> DocsTotals:
         """How many pages and chunks readers can see of some sources."""
         condition, values = visible_sources(source_ids)
         row = (
@@ -88,7 +88,7 @@ class DocsSearchStore:
             )
             .fetchone()
         )
-        return Totals(*row)
+        return DocsTotals(*row)
 
     def document_frequencies(self, words: Iterable[str]) -> dict[str, int]:
         """In how many chunks each word occurs; words that never do are left out."""
@@ -106,7 +106,7 @@ class DocsSearchStore:
         count: int = row[0]
         return count
 
-    def candidates(self, words: Sequence[str], source_ids: Collection[str], *, limit: int) -> list[Candidate]:
+    def candidates(self, words: Sequence[str], source_ids: Collection[str], *, limit: int) -> list[CandidateChunk]:
         """The chunks that share most with the words, in no order that matters; none for no words."""
         if not words:
             return []
@@ -116,16 +116,16 @@ class DocsSearchStore:
             " ORDER BY rank LIMIT ?",
             (_any_of(words), *values, limit),
         )
-        return [Candidate(*row) for row in rows]
+        return [CandidateChunk(*row) for row in rows]
 
-    def candidates_with(self, chunk_ids: Collection[int], source_ids: Collection[str]) -> list[Candidate]:
+    def candidates_with(self, chunk_ids: Collection[int], source_ids: Collection[str]) -> list[CandidateChunk]:
         """Those of the chunks that readers may see in the sources."""
         condition, values = visible_sources(source_ids)
         rows = self.database.read().execute(
             f"{_CANDIDATE} WHERE w.rowid IN ({', '.join('?' * len(chunk_ids))}) AND {condition}",
             (*chunk_ids, *values),
         )
-        return [Candidate(*row) for row in rows]
+        return [CandidateChunk(*row) for row in rows]
 
     def page_scores(self, words: Sequence[str], source_ids: Collection[str], *, limit: int) -> dict[int, float]:
         """The pages that share most with the words, each with its score; none for no words."""

@@ -42,7 +42,7 @@ class ImportRow:
 
 
 @dataclass(frozen=True, slots=True)
-class Counts:
+class GraphCounts:
     """How large the graph is and how much of it is resolved."""
 
     files_by_language: dict[str, tuple[int, int]]
@@ -192,7 +192,7 @@ class GraphReader:
                  ORDER BY source.path, import.line"""
         return [ImportRow(*row) for row in self._rows(sql)]
 
-    def counts(self) -> Counts:
+    def counts(self) -> GraphCounts:
         """The size of the graph."""
         with self.database.snapshot():
             languages = self._rows(
@@ -202,7 +202,7 @@ class GraphReader:
             external, unresolved = self._rows(
                 "SELECT coalesce(SUM(external_imports), 0), coalesce(SUM(unresolved_imports), 0) FROM fact"
             ).fetchone()
-            return Counts(
+            return GraphCounts(
                 files_by_language={row[0]: (row[1], row[2]) for row in languages},
                 symbols_by_kind=dict(
                     self._rows("SELECT kind, COUNT(*) FROM symbol GROUP BY kind ORDER BY 2 DESC").fetchall()

@@ -104,7 +104,7 @@ class SkippedFile:
 
 
 @dataclass(frozen=True, slots=True)
-class Failure:
+class FailedFile:
     """A file that an indexer could not read; none could where no indexer is named."""
 
     path: str
@@ -118,11 +118,11 @@ class Glance:
 
     facts: dict[str, str]
     files: int
-    failures: list[Failure]
+    failures: list[FailedFile]
 
 
 @dataclass(frozen=True, slots=True)
-class Totals:
+class ProjectTotals:
     """How much a project file holds."""
 
     files: int
@@ -167,7 +167,7 @@ class ProjectStore:
             ).fetchall()
         return {row[0]: SkippedFile(row[0], row[1], SeenStamp(*row[4:]), row[2], row[3]) for row in rows}
 
-    def failures(self) -> list[Failure]:
+    def failures(self) -> list[FailedFile]:
         """What could not be read, by path and indexer."""
         with self.database.snapshot() as connection:
             return _failures(connection)
@@ -192,7 +192,7 @@ class ProjectStore:
             count: int = connection.execute("SELECT COUNT(*) FROM file").fetchone()[0]
         return count
 
-    def totals(self) -> Totals:
+    def totals(self) -> ProjectTotals:
         """How much is indexed, by language, and how much was skipped, by reason."""
         with self.database.snapshot() as connection:
             rows = connection.execute(
@@ -200,7 +200,7 @@ class ProjectStore:
             ).fetchall()
             skipped = connection.execute("SELECT reason, COUNT(*) FROM skipped GROUP BY reason").fetchall()
         languages = Counter({language: count for language, count, _ in rows})
-        return Totals(
+        return ProjectTotals(
             files=sum(count for _, count, _ in rows),
             lines=sum(lines for _, _, lines in rows),
             languages=dict(languages.most_common()),
@@ -295,5 +295,5 @@ def glance(path: Path) -> Glance | None:
         return None
 
 
-def _failures(connection: sqlite3.Connection) -> list[Failure]:
-    return [Failure(*row) for row in connection.execute(_FAILURES)]
+def _failures(connection: sqlite3.Connection) -> list[FailedFile]:
+    return [FailedFile(*row) for row in connection.execute(_FAILURES)]

@@ -9,8 +9,8 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, TypeAlias
 
 from deltos.errors import ParserCrashed, ReadingStopped, TookTooLong, TookTooMuchMemory
-from deltos.isolated.wire import Limits
-from deltos.workspace.extract import Candidate, Extracted, extract_as_text, extract_file, look_at
+from deltos.isolated.wire import TaskLimits
+from deltos.workspace.extract import Extracted, FileToRead, extract_as_text, extract_file, look_at
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Sequence
@@ -37,17 +37,19 @@ SKIP_REASONS: dict[type[ReadingStopped], str] = {
     ParserCrashed: "parser crashed",
 }
 
-Batch: TypeAlias = "list[Candidate]"
+Batch: TypeAlias = "list[FileToRead]"
 
 
-def limits_of(size: int) -> Limits:
+def limits_of(size: int) -> TaskLimits:
     """What reading a file of so many bytes may take: many times what any real file does."""
     cpu_seconds = LEAST_CPU_SECONDS + CPU_SECONDS_PER_MB * size / 1_000_000
-    return Limits(cpu_seconds=cpu_seconds, wall_seconds=WALL_PER_CPU_SECOND * cpu_seconds, memory_bytes=MEMORY_BYTES)
+    return TaskLimits(
+        cpu_seconds=cpu_seconds, wall_seconds=WALL_PER_CPU_SECOND * cpu_seconds, memory_bytes=MEMORY_BYTES
+    )
 
 
 def extract_all(
-    root: Path, candidates: Sequence[Candidate], indexers: Sequence[Indexer], workers: Workers | None
+    root: Path, candidates: Sequence[FileToRead], indexers: Sequence[Indexer], workers: Workers | None
 ) -> Generator[list[Extracted]]:
     """Extract every candidate, batch by batch in any order; in several processes when there is much to do.
 
@@ -86,7 +88,7 @@ class _Reading:
         for replies in self.workers.run_batches(extract_file, (self.root, self.indexers), batches, _limits):
             yield [self._settle(candidate, reply) for candidate, reply in replies]
 
-    def _settle(self, candidate: Candidate, reply: Reply) -> Extracted:
+    def _settle(self, candidate: FileToRead, reply: Reply) -> Extracted:
         if isinstance(reply.error, ReadingStopped):
             return self._after_stop(candidate, reply.error)
         if reply.error is not None:
@@ -94,7 +96,7 @@ class _Reading:
         extracted: Extracted = reply.value
         return extracted
 
-    def _after_stop(self, candidate: Candidate, stopped: ReadingStopped) -> Extracted:
+    def _after_stop(self, candidate: FileToRead, stopped: ReadingStopped) -> Extracted:
         """What the indexers make of the file one by one, or of its plain text; skipped where that is nothing."""
         self.read_apart += 1
         reason = SKIP_REASONS.get(type(stopped), "stopped")
@@ -113,7 +115,7 @@ class _Reading:
             failures=tuple(failure for part in parts for failure in part.failures),
         )
 
-    def _alone(self, indexer: Indexer, candidate: Candidate, reason: str) -> Extracted:
+    def _alone(self, indexer: Indexer, candidate: FileToRead, reason: str) -> Extracted:
         """What one indexer makes of the file; if it has to be stopped, what it makes of plain text, if anything."""
         try:
             if len(self.indexers) > 1:  # else it was alone already
@@ -127,10 +129,10 @@ class _Reading:
             return Extracted(candidate.path, candidate.stamp, 0, failures=failures, failure=reason)
         return part if part.facts is None and not part.failure else replace(part, failures=failures)
 
-    def _run(self, function: Callable[..., Extracted], indexer: Indexer, candidate: Candidate) -> Extracted:
+    def _run(self, function: Callable[..., Extracted], indexer: Indexer, candidate: FileToRead) -> Extracted:
         return self.workers.run(function, self.root, (indexer,), candidate, limits=_limits(candidate))
 
-    def _skipped(self, candidate: Candidate, reason: str, failure: str) -> Extracted:
+    def _skipped(self, candidate: FileToRead, reason: str, failure: str) -> Extracted:
         """The file with its hash, so that it is tried again only when it has changed."""
         try:
             now = self.workers.run(look_at, self.root, candidate, limits=_limits(candidate))
@@ -141,11 +143,11 @@ class _Reading:
         return replace(now, skip_reason=reason, failure=failure)
 
 
-def _limits(candidate: Candidate) -> Limits:
+def _limits(candidate: FileToRead) -> TaskLimits:
     return limits_of(candidate.stamp.size)
 
 
-def _batches(candidates: Sequence[Candidate]) -> list[Batch]:
+def _batches(candidates: Sequence[FileToRead]) -> list[Batch]:
     """Groups of similar cost; neighbours stay together."""
     batches: list[Batch] = []
     size = BATCH_BYTES

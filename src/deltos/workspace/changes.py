@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from deltos.workspace.git import Git
     from deltos.workspace.git_index import TrackedFile
     from deltos.workspace.repository import Repository
-    from deltos.workspace.walk import Stamp, Walk
+    from deltos.workspace.walk import Stamp, WalkedFiles
 
 # A file beyond these counts as changed from end to end.
 MAX_FILE_BYTES = 4_000_000
@@ -43,7 +43,7 @@ class ChangedFile:
 
 
 @dataclass(frozen=True, slots=True)
-class Changes:
+class ChangedFiles:
     """All changed files that are still there; the notes say what could not be compared, to a person."""
 
     files: tuple[ChangedFile, ...]
@@ -100,7 +100,7 @@ def read_diff(lines: Iterable[str]) -> list[ChangedFile]:
     return [ChangedFile(path, frozenset(numbers)) for path, numbers in reader.found.items()]
 
 
-def changes_since(root: Path, revision: str, found: Walk | None = None) -> Changes:
+def changes_since(root: Path, revision: str, found: WalkedFiles | None = None) -> ChangedFiles:
     """The files below `root` that differ from `revision`, untracked ones included; raises GitFailed.
 
     `found` are all files as they are now; without it they are listed.
@@ -124,7 +124,7 @@ class _Comparison:
         self._deadline = time.monotonic() + MAX_SECONDS
         self._notes: list[str] = []
 
-    def run(self, revision: str, found: Walk | None) -> Changes:
+    def run(self, revision: str, found: WalkedFiles | None) -> ChangedFiles:
         """Compare everything."""
         before = self._blobs_of(revision)
         found = found or walk(self._root)
@@ -133,7 +133,7 @@ class _Comparison:
         now = {path: stamp for path, stamp in found.files.items() if not path.startswith(nested)}
         new = [ChangedFile(path, None) for path in now if path not in before]
         modified = self._modified({path: stamp for path, stamp in now.items() if path in before}, before)
-        return Changes((*self._lines_of(modified), *new), tuple(self._notes))
+        return ChangedFiles((*self._lines_of(modified), *new), tuple(self._notes))
 
     def _blobs_of(self, revision: str) -> dict[str, str]:
         """The ids of the files below the root that a revision holds."""

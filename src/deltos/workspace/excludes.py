@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from deltos.errors import FileRefused
 from deltos.files import read_below, read_own
-from deltos.workspace.ignores import MAX_IGNORE_BYTES, Rules, rules_in
+from deltos.workspace.ignores import MAX_IGNORE_BYTES, IgnoreRules, rules_in
 from deltos.workspace.repository import MAX_SETTINGS_BYTES, parse_settings
 
 if TYPE_CHECKING:
@@ -18,20 +18,20 @@ if TYPE_CHECKING:
 _MOST_INCLUDES = 10
 
 
-def repository_excludes(repository: Repository) -> Rules:
+def repository_excludes(repository: Repository) -> IgnoreRules:
     """What `info/exclude` of a repository says; nothing when it cannot be read."""
     try:
         return rules_in(read_below(repository.common, "info/exclude", MAX_IGNORE_BYTES))
     except FileRefused:
-        return Rules()
+        return IgnoreRules()
 
 
-def user_excludes() -> Rules:
+def user_excludes() -> IgnoreRules:
     """What the user wants excluded everywhere: `core.excludesFile`, or git's default place for it."""
     try:
         home = Path.home()
     except RuntimeError:  # nobody's home is known here
-        return Rules()
+        return IgnoreRules()
     settings_home = Path(os.environ.get("XDG_CONFIG_HOME") or home / ".config") / "git"
     chosen = str(settings_home / "ignore")
     for file in (Path("/etc/gitconfig"), settings_home / "config", home / ".gitconfig"):
@@ -39,7 +39,7 @@ def user_excludes() -> Rules:
     try:
         return rules_in(read_own(_expanded(chosen, home, home), MAX_IGNORE_BYTES))
     except FileRefused:
-        return Rules()
+        return IgnoreRules()
 
 
 def _chosen_in(file: Path, home: Path, depth: int) -> str:

@@ -24,7 +24,7 @@ _REASON_CHARACTERS = 200
 
 
 @dataclass(frozen=True, slots=True)
-class Candidate:
+class FileToRead:
     """A file that may have changed; `known_hash` is what was read of it before, empty when nothing was."""
 
     path: str
@@ -52,7 +52,7 @@ class Extracted:
     failure: str = ""
 
 
-def extract_file(root: Path, indexers: Sequence[Indexer], candidate: Candidate, *, as_text: bool = False) -> Extracted:
+def extract_file(root: Path, indexers: Sequence[Indexer], candidate: FileToRead, *, as_text: bool = False) -> Extracted:
     """Extract one candidate here and now; `as_text` without its language."""
     blank, admitted = _look(root, candidate)
     if admitted is None or blank.hash == candidate.known_hash:
@@ -78,12 +78,12 @@ def extract_file(root: Path, indexers: Sequence[Indexer], candidate: Candidate, 
     )
 
 
-def extract_as_text(root: Path, indexers: Sequence[Indexer], candidate: Candidate) -> Extracted:
+def extract_as_text(root: Path, indexers: Sequence[Indexer], candidate: FileToRead) -> Extracted:
     """Extract one candidate without its language."""
     return extract_file(root, indexers, candidate, as_text=True)
 
 
-def look_at(root: Path, candidate: Candidate) -> Extracted:
+def look_at(root: Path, candidate: FileToRead) -> Extracted:
     """A candidate's stamp and hash as they are now, without reading anything into it."""
     return _look(root, candidate)[0]
 
@@ -93,7 +93,7 @@ def parse_file(path: str, admitted: Admitted) -> ParsedFile:
     return ParsedFile(path, admitted.data, admitted.language, _tree(admitted.language, admitted.data))
 
 
-def _look(root: Path, candidate: Candidate) -> tuple[Extracted, Admitted | None]:
+def _look(root: Path, candidate: FileToRead) -> tuple[Extracted, Admitted | None]:
     """The candidate as it is now, with its content if that is worth indexing, else with the reason why not."""
     seen_at_ns = time.time_ns()
     with FileTree(root) as tree:

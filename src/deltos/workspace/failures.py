@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from deltos.store.project import Failure
+    from deltos.store.project import FailedFile
 
 _NAMED = 3
 _REASON_CHARACTERS = 80
@@ -20,26 +20,26 @@ _TROUBLES = {
 }
 
 
-def describe(failure: Failure) -> str:
+def describe(failure: FailedFile) -> str:
     """One failure in one line."""
     return f"{failure.path}: {f'{_trouble(failure.indexer)}: ' if failure.indexer else ''}{failure.reason}"
 
 
-def failure_notes(failures: Iterable[Failure], indexer: str = "") -> tuple[str, ...]:
+def failure_notes(failures: Iterable[FailedFile], indexer: str = "") -> tuple[str, ...]:
     """Short notes on what an indexer could not read, or nobody; on what any could not where none is named."""
     concerned = [failure for failure in failures if not indexer or failure.indexer.split("/")[0] in ("", indexer)]
     return tuple(f"Note: {summary}." for summary in summaries(concerned))
 
 
-def summaries(failures: Iterable[Failure]) -> list[str]:
+def summaries(failures: Iterable[FailedFile]) -> list[str]:
     """For each indexer that could not read some files, how many and a few by name."""
-    by_indexer: dict[str, list[Failure]] = {}
+    by_indexer: dict[str, list[FailedFile]] = {}
     for failure in failures:
         by_indexer.setdefault(failure.indexer, []).append(failure)
     return [_summary(indexer, group) for indexer, group in by_indexer.items()]
 
 
-def _summary(indexer: str, failures: Sequence[Failure]) -> str:
+def _summary(indexer: str, failures: Sequence[FailedFile]) -> str:
     named = ", ".join(f"{failure.path} ({_shortened(failure.reason)})" for failure in failures[:_NAMED])
     count = len(failures)
     more = f" and {count - _NAMED} more" if count > _NAMED else ""

@@ -88,7 +88,7 @@ class _Group:
         return bool(self.each[rule.number].fullmatch(text))
 
 
-class Rules:
+class IgnoreRules:
     """The rules of one ignore file, for paths relative to the folder that it stands in."""
 
     def __init__(self, data: bytes = b"", *, ignores_case: bool = IGNORES_CASE) -> None:
@@ -189,9 +189,9 @@ class Rules:
 
 
 @lru_cache(maxsize=16)
-def rules_in(data: bytes) -> Rules:
+def rules_in(data: bytes) -> IgnoreRules:
     """The rules of an ignore file with this content. Kept: a project is listed again after every change in it."""
-    return Rules(data)
+    return IgnoreRules(data)
 
 
 class _Level(NamedTuple):
@@ -199,7 +199,7 @@ class _Level(NamedTuple):
 
     folder: str
     above: str
-    rules: Rules
+    rules: IgnoreRules
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,7 +208,7 @@ class Ignores:
 
     levels: tuple[_Level, ...] = ()
 
-    def inside(self, folder: str, rules: Rules) -> Ignores:
+    def inside(self, folder: str, rules: IgnoreRules) -> Ignores:
         """The same and what the folder's own file says."""
         return Ignores((*self.levels, _Level(folder, "", rules))) if rules else self
 

@@ -26,7 +26,7 @@ class ParsedFile:
 
 
 @dataclass(frozen=True, slots=True)
-class Changes:
+class SyncChanges:
     """What one synchronisation did, by relative path. `pending` is what other connections do not see yet."""
 
     written: Collection[str]
@@ -49,7 +49,7 @@ class Indexer(Protocol):
     def remove(self, connection: sqlite3.Connection, file_id: int) -> None:
         """Forget a file that changed or vanished."""
 
-    def finish(self, connection: sqlite3.Connection, changes: Changes, workers: Workers | None) -> None:
+    def finish(self, connection: sqlite3.Connection, changes: SyncChanges, workers: Workers | None) -> None:
         """Bring what spans files (edges, counts) up to date, before the transaction commits.
 
         What may take long over facts of others happens in a child of `workers`; here where there are none.

@@ -19,7 +19,7 @@ from deltos.files import status_below
 from deltos.workspace.excludes import repository_excludes, user_excludes
 from deltos.workspace.ignores import GIT_IGNORE_FILE, IGNORE_FILE
 from deltos.workspace.repository import find_repository
-from deltos.workspace.walk import Stamp, Walk, folder_mtime_ns, is_racy, walk
+from deltos.workspace.walk import Stamp, WalkedFiles, folder_mtime_ns, is_racy, walk
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -30,14 +30,14 @@ if TYPE_CHECKING:
 _IGNORE_FILES = (f"/{GIT_IGNORE_FILE}", f"/{IGNORE_FILE}")
 
 
-def list_files(root: Path, store: ProjectStore, *, stamps_hold: bool = False) -> Walk:
+def list_files(root: Path, store: ProjectStore, *, stamps_hold: bool = False) -> WalkedFiles:
     """Every file of the project that may be indexed, as it is now; `stamps_hold` if they were just compared."""
     surroundings = _surroundings(root)
     before = _listed_before(root, store, surroundings, stamps_hold=stamps_hold)
     return before or replace(walk(root), surroundings=surroundings)
 
 
-def remembered(found: Walk) -> str:
+def remembered(found: WalkedFiles) -> str:
     """What has to be stored beside stamps and notes for the next listing; empty where that has to look for itself."""
     if not found.surroundings or found.repositories:
         return ""
@@ -61,7 +61,7 @@ def _surroundings(root: Path) -> str:
     return " ".join((*rules, str(index.st_mtime_ns), str(index.st_size)))
 
 
-def _listed_before(root: Path, store: ProjectStore, surroundings: str, *, stamps_hold: bool) -> Walk | None:
+def _listed_before(root: Path, store: ProjectStore, surroundings: str, *, stamps_hold: bool) -> WalkedFiles | None:
     """The last listing with the files' stamps as they are now; None where another one might find something else."""
     stored = store.meta("listing")
     known, refused = json.loads(stored) if stored else ("", {})
@@ -71,7 +71,7 @@ def _listed_before(root: Path, store: ProjectStore, surroundings: str, *, stamps
     files = {path: Stamp(seen.size, seen.mtime_ns) for path, seen in sorted(store.stamps().items())}
     if not stamps_hold and not _bring_up_to_date(files, folders, f"{root}/"):
         return None
-    return Walk(files, folders, Counter(refused), set(), store.meta("notes").splitlines(), surroundings)
+    return WalkedFiles(files, folders, Counter(refused), set(), store.meta("notes").splitlines(), surroundings)
 
 
 def _bring_up_to_date(files: dict[str, Stamp], folders: Mapping[str, int], prefix: str) -> bool:

@@ -25,10 +25,10 @@ if TYPE_CHECKING:
 
     from deltos.isolated.process import Workers
     from deltos.model import Project
-    from deltos.store.project import Failure
+    from deltos.store.project import FailedFile
     from deltos.store.sqlite import Database
     from deltos.workspace.indexer import Indexer
-    from deltos.workspace.walk import Walk
+    from deltos.workspace.walk import WalkedFiles
 
 # How long a call waits for a first index before it answers from what is ready.
 FIRST_INDEX_SECONDS = 20.0
@@ -49,7 +49,7 @@ class Freshness:
 
     complete: bool
     notes: tuple[str, ...] = ()
-    failures: tuple[Failure, ...] = ()
+    failures: tuple[FailedFile, ...] = ()
 
     def notes_about(self, indexer: str = "") -> tuple[str, ...]:
         """The notes, with those on files that the indexer (any, where none is named) could not read."""
@@ -121,7 +121,7 @@ class ProjectIndex:
                 self._turn.release()
         return Freshness(complete=True, notes=(*self._news(), *self._background_notes()))
 
-    def listing(self) -> Walk:
+    def listing(self) -> WalkedFiles:
         """All files of the project, as fresh as an answer is."""
         was_compared = not self._watch.is_due() and not self._is_reindexing()
         return list_files(self.project.root, self.store, stamps_hold=was_compared)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from deltos.confinement import may_read
 from deltos.errors import NotFound
-from deltos.store.project import Failure, glance
+from deltos.store.project import FailedFile, glance
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,7 +21,7 @@ class KnownIndex:
     project_id: str
     synced_at: float
     files: int
-    failures: list[Failure]
+    failures: list[FailedFile]
 
 
 def index_path(home: Path, root: Path) -> Path:

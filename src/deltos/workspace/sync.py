@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING, Any
 
 from deltos import __version__
 from deltos.errors import Cancelled, DeltosError, NothingToIndex
-from deltos.store.project import Failure, FileRecord, ProjectStore, SeenStamp, SkippedFile, StoredFile
+from deltos.store.project import FailedFile, FileRecord, ProjectStore, SeenStamp, SkippedFile, StoredFile
 from deltos.store.sqlite import undone_on_error
 from deltos.workspace.batches import extract_all
-from deltos.workspace.extract import Candidate, Extracted, reason_of
+from deltos.workspace.extract import Extracted, FileToRead, reason_of
 from deltos.workspace.failures import describe
-from deltos.workspace.indexer import Changes
+from deltos.workspace.indexer import SyncChanges
 from deltos.workspace.listing import list_files, remembered
-from deltos.workspace.walk import Stamp, Walk, is_racy, walk
+from deltos.workspace.walk import Stamp, WalkedFiles, is_racy, walk
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -40,7 +40,7 @@ class SyncReport:
     pieces_written: Counter[str] = field(default_factory=Counter)
     removed: set[str] = field(default_factory=set)
     skipped_by_reason: dict[str, int] = field(default_factory=dict)
-    failures: list[Failure] = field(default_factory=list)
+    failures: list[FailedFile] = field(default_factory=list)
     notes: tuple[str, ...] = ()
 
     @property
@@ -68,8 +68,8 @@ class SyncReport:
 class Plan:
     """What has to be done to make the index equal to the disk. Valid while the project's lock is held."""
 
-    found: Walk
-    candidates: list[Candidate]
+    found: WalkedFiles
+    candidates: list[FileToRead]
     known: dict[str, StoredFile]
     known_skipped: dict[str, SkippedFile]
     first_time: bool
@@ -96,7 +96,7 @@ def make_plan(project: Project, store: ProjectStore, indexers: Sequence[Indexer]
     # Another version may read what this one could not.
     again = {failure.path for failure in store.failures()} if store.meta("version") != __version__ else set()
     candidates = [
-        Candidate(path, stamp, b"" if reread_all or path in again else hashes.get(path, b""))
+        FileToRead(path, stamp, b"" if reread_all or path in again else hashes.get(path, b""))
         for path, stamp in found.files.items()
         if reread_all or path not in seen or path in again or is_stale(seen[path], stamp)
     ]
@@ -196,10 +196,10 @@ class _Run:
                 pending = set()
             for indexer in self._indexers:
                 unread = self._unread[indexer.name]
-                self._settle(connection, indexer, Changes(written - unread, self.report.removed | unread, pending))
+                self._settle(connection, indexer, SyncChanges(written - unread, self.report.removed | unread, pending))
         self._record(connection)
 
-    def _settle(self, connection: sqlite3.Connection, indexer: Indexer, changes: Changes) -> None:
+    def _settle(self, connection: sqlite3.Connection, indexer: Indexer, changes: SyncChanges) -> None:
         """Let one indexer settle what spans files; if it cannot, that is taken back, and the others go on."""
         reason = ""
         try:

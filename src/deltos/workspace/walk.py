@@ -20,8 +20,8 @@ from deltos.workspace.ignores import (
     IGNORE_FILE,
     MAX_IGNORE_BYTES,
     NO_IGNORES,
+    IgnoreRules,
     Ignores,
-    Rules,
     rules_in,
 )
 from deltos.workspace.repository import find_repository, open_repository
@@ -57,7 +57,7 @@ class Stamp(NamedTuple):
 
 
 @dataclass(slots=True)
-class Walk:
+class WalkedFiles:
     """The files found, relative to the root, the folders where more may appear, and what was refused and why.
 
     `repositories` are the folders of submodules and nested repositories; the notes say what is missing, to a person;
@@ -72,7 +72,7 @@ class Walk:
     surroundings: str = ""
 
 
-def walk(root: Path, *, max_seconds: float = MAX_WALK_SECONDS) -> Walk:
+def walk(root: Path, *, max_seconds: float = MAX_WALK_SECONDS) -> WalkedFiles:
     """Every file of the project that may be indexed. Links are never followed: nothing outside the root is read."""
     with FileTree(root) as tree:
         return _Walker(root, tree, time.monotonic() + max_seconds).walk()
@@ -153,11 +153,11 @@ class _Walker:
         self._root = root
         self._tree = tree
         self._deadline = deadline
-        self._found = Walk()
+        self._found = WalkedFiles()
         self._checkouts: list[_Checkout] = []
         self._notes: list[str] = []
 
-    def walk(self) -> Walk:
+    def walk(self) -> WalkedFiles:
         """List everything."""
         found = self._found
         pending = [self._start()]
@@ -264,14 +264,14 @@ class _Walker:
             place = place._replace(own_ignores=place.own_ignores.inside(folder, rules))
         return place
 
-    def _rules(self, tree: FileTree, path: str) -> Rules:
+    def _rules(self, tree: FileTree, path: str) -> IgnoreRules:
         """What an ignore file says; what it could not say is noted."""
         try:
             rules = rules_in(tree.read_head(path, MAX_IGNORE_BYTES + 1))
         except FileRefused as refused:
             if refused.reason != MISSING:
                 self._notes.append(f"Note: {_shown(path)} was not read: {refused.reason}.")
-            return Rules()
+            return IgnoreRules()
         self._notes += [f"Note: {_shown(path)} is too large: {note}." for note in rules.notes]
         return rules
 

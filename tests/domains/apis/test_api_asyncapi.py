@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from deltos.domains.apis.description import read_description
-from deltos.domains.apis.document import Document
+from deltos.domains.apis.document import ApiDocument
 from deltos.domains.apis.endpoints import Filter, show_endpoints
 from deltos.domains.apis.model import Api, ApiDescription
 
@@ -74,7 +74,7 @@ channels:
 
 
 def read(text: str) -> ApiDescription:
-    return read_description(Document(text.encode(), "async.yaml"))
+    return read_description(ApiDocument(text.encode(), "async.yaml"))
 
 
 def test_version_3_operations_know_their_channel_and_messages() -> None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from deltos.domains.apis.example import example_call, typed
-from deltos.domains.apis.model import Content, Operation, Overview, Parameter, SecurityScheme
+from deltos.domains.apis.model import ApiParameter, Content, Operation, Overview, SecurityScheme
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -42,11 +42,11 @@ def words(overview: Overview = OVERVIEW, folder: Path | None = None, **fields: A
 
 def test_parameters_are_filled_with_examples_or_variables() -> None:
     parameters = (
-        Parameter("id", "path", True, {"type": "string"}),
-        Parameter("kind", "path", True, {"example": "a b"}),
-        Parameter("limit", "query", True, {"default": 10}),
-        Parameter("optional", "query", False, {}),
-        Parameter("X-Trace", "header", True, {}),
+        ApiParameter("id", "path", True, {"type": "string"}),
+        ApiParameter("kind", "path", True, {"example": "a b"}),
+        ApiParameter("limit", "query", True, {"default": 10}),
+        ApiParameter("optional", "query", False, {}),
+        ApiParameter("X-Trace", "header", True, {}),
     )
     assert words(path="/things/{id}/{kind}", parameters=parameters) == [
         *("https://t.example/v1/things/<ID>/a%20b?limit=10", "-H", "X-Trace: <X_TRACE>")
@@ -103,7 +103,7 @@ def test_nothing_in_a_description_can_run_in_the_shell(tmp_path: Path) -> None:
         method=f"GET{evil}",
         path=f"/{evil}",
         server=f"https://{evil}",
-        parameters=(Parameter(evil, "query", True, {"example": evil}), Parameter(evil, "header", True, {})),
+        parameters=(ApiParameter(evil, "query", True, {"example": evil}), ApiParameter(evil, "header", True, {})),
         bodies=(Content("application/json", {"example": {evil: evil}}),),
     )
     assert list(tmp_path.iterdir()) == []

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from deltos.domains.apis.description import read_description
-from deltos.domains.apis.document import Document
+from deltos.domains.apis.document import ApiDocument
 from deltos.domains.apis.endpoints import Filter, show_endpoints
 from deltos.domains.apis.model import Api, ApiDescription
 from deltos.domains.apis.parse.graphql_sdl import parse_sdl
@@ -57,7 +57,7 @@ input Filter { a: Int }
 
 
 def read(text: str) -> ApiDescription:
-    return read_description(Document(text.encode(), "graph"))
+    return read_description(ApiDocument(text.encode(), "graph"))
 
 
 def test_root_fields_are_operations_and_everything_else_a_type() -> None:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from deltos.domains.apis.description import read_description
-from deltos.domains.apis.document import Document
+from deltos.domains.apis.document import ApiDocument
 from deltos.domains.apis.index import slug
 from deltos.domains.apis.model import Api
 from deltos.errors import BadArgument, NotFound, NothingToIndex, SourceError
@@ -153,7 +153,7 @@ def test_a_file_beyond_the_limit_is_refused_unread(apis: Apis, tmp_path: Path) -
     with pytest.raises(SourceError, match="100,000,001 bytes"):
         apis.indexer.add(str(path))
     with pytest.raises(SourceError, match="bytes"):
-        read_description(Document(b" " * 100_000_001, "x"))
+        read_description(ApiDocument(b" " * 100_000_001, "x"))
 
 
 def test_deep_but_bearable_nesting_is_indexed_and_shown(apis: Apis, add: Add) -> None:

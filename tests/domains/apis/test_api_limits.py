@@ -10,7 +10,7 @@ from fuzz.here import Here
 
 from deltos.domains.apis.apis import Apis, open_apis
 from deltos.domains.apis.index import MAX_UNREAD, MAX_WARNINGS, MOST_STOPPED
-from deltos.domains.apis.prepare import Prepared, RawDocument, StoredApi, changes_between, prepare
+from deltos.domains.apis.prepare import PreparedDocuments, RawDocument, StoredApi, changes_between, prepare
 from deltos.domains.apis.source import MAX_FILES
 from deltos.domains.apis.tools import render_list
 from deltos.errors import NothingToIndex, ReadingStopped, SourceError
@@ -328,7 +328,7 @@ def test_a_child_names_the_neighbours_that_it_needs() -> None:
     missing = prepare([document], {(0, "paths/a.yaml"): neighbour}, False)
     assert missing == ((((0, ("b.yaml",)),)),)
     prepared = prepare([document], {(0, "paths/a.yaml"): neighbour, (0, "b.yaml"): "refused"}, True)
-    assert isinstance(prepared, Prepared)
+    assert isinstance(prepared, PreparedDocuments)
     (api,) = prepared.apis
     assert (api.operations, api.warnings) == (1, ("1 outside references were not followed: b.yaml (refused).",))
 

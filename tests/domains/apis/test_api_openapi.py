@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from deltos.domains.apis.description import read_description
-from deltos.domains.apis.document import Document
+from deltos.domains.apis.document import ApiDocument
 from deltos.domains.apis.endpoints import Filter, show_endpoints
 from deltos.domains.apis.model import Api, ApiDescription, Operation
 
@@ -17,7 +17,7 @@ Add = Callable[..., Api]
 
 
 def read(text: str) -> ApiDescription:
-    return read_description(Document(text.encode(), "api.yaml"))
+    return read_description(ApiDocument(text.encode(), "api.yaml"))
 
 
 def only(text: str) -> Operation:

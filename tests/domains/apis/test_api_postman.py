@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from deltos.domains.apis.description import read_description
-from deltos.domains.apis.document import Document
+from deltos.domains.apis.document import ApiDocument
 from deltos.domains.apis.endpoints import Filter, show_endpoints
 from deltos.domains.apis.model import Api, ApiDescription
 
@@ -84,7 +84,7 @@ COLLECTION: dict[str, Any] = {
 
 
 def read(collection: dict[str, Any]) -> ApiDescription:
-    return read_description(Document(json.dumps(collection).encode(), "pets"))
+    return read_description(ApiDocument(json.dumps(collection).encode(), "pets"))
 
 
 def test_requests_are_operations_in_folders() -> None:

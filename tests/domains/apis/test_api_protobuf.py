@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from deltos.domains.apis.description import read_description
-from deltos.domains.apis.document import Document
+from deltos.domains.apis.document import ApiDocument
 from deltos.domains.apis.endpoints import Filter, show_endpoints
 from deltos.domains.apis.model import Api
 from deltos.domains.apis.parse.protobuf import parse_protobuf
@@ -151,7 +151,7 @@ def test_packages_without_services_are_kept_when_there_is_nothing_else(apis: Api
     ],
 )
 def test_broken_files_end(text: str) -> None:
-    assert read_description(Document(f'syntax = "proto3";\n{text}'.encode(), "x.proto")) is not None
+    assert read_description(ApiDocument(f'syntax = "proto3";\n{text}'.encode(), "x.proto")) is not None
 
 
 @given(st.text(alphabet='{}();=<>,[] \nmessage1enumrpc."/*', max_size=200))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from deltos.domains.apis.endpoints import Filter, show_endpoints
-from deltos.domains.apis.refs import References, find_references, reference_name, walk_pointer
+from deltos.domains.apis.refs import ReferenceFollower, find_references, reference_name, walk_pointer
 from deltos.errors import SourceError
 
 if TYPE_CHECKING:
@@ -31,12 +31,12 @@ def test_pointers_walk_mappings_lists_and_escapes() -> None:
 
 
 def test_a_circle_of_references_ends() -> None:
-    references = References({"a": {"$ref": "#/b"}, "b": {"$ref": "#/a"}})
+    references = ReferenceFollower({"a": {"$ref": "#/b"}, "b": {"$ref": "#/a"}})
     assert references.follow({"$ref": "#/a"}) == {}
 
 
 def test_a_reference_that_leads_nowhere_is_named_once() -> None:
-    references = References({})
+    references = ReferenceFollower({})
     assert references.resolve("#/gone") == references.resolve("#/gone") == {}
     assert references.warnings() == ["1 references lead nowhere: #/gone."]
 
@@ -51,7 +51,7 @@ def test_references_to_other_places_are_refused(target: str) -> None:
         read.append(path)
         return b"{}"
 
-    references = References({}, "root.yaml", reader)
+    references = ReferenceFollower({}, "root.yaml", reader)
     assert references.resolve(target) == {}
     assert read == []
     assert "not followed" in references.warnings()[0]
@@ -61,7 +61,7 @@ def test_an_unreadable_neighbour_is_named_with_the_reason() -> None:
     def reader(path: str) -> bytes:
         raise SourceError("no such file")
 
-    references = References({}, "root.yaml", reader)
+    references = ReferenceFollower({}, "root.yaml", reader)
     for name in ("a", "b", "c", "d"):
         references.resolve(f"{name}.yaml#/x")
     (warning,) = references.warnings()

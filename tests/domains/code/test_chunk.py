@@ -16,21 +16,21 @@ from deltos.workspace.admission import Admitted
 from deltos.workspace.extract import parse_file
 
 if TYPE_CHECKING:
-    from deltos.domains.code.model import Chunk
+    from deltos.domains.code.model import CodeChunk
 
 KINDS = ["function", "method", "class", "variable", "section", "constant"]
 
 
-def chunks_of(path: str, text: str) -> list[Chunk]:
+def chunks_of(path: str, text: str) -> list[CodeChunk]:
     data = text.encode()
     return chunk_lines(lines_of(data), definitions_of(parse_file(path, Admitted(data, detect(path, data)))))
 
 
-def places(chunks: list[Chunk]) -> list[tuple[int, int, str]]:
+def places(chunks: list[CodeChunk]) -> list[tuple[int, int, str]]:
     return [(chunk.start_line, chunk.end_line, chunk.symbol) for chunk in chunks]
 
 
-def assert_covered(lines: list[str], chunks: list[Chunk]) -> None:
+def assert_covered(lines: list[str], chunks: list[CodeChunk]) -> None:
     """Every line that says something is in exactly one chunk; the chunks are in order and within the file."""
     seen = [number for chunk in chunks for number in range(chunk.start_line, chunk.end_line + 1)]
     assert len(seen) == len(set(seen))

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from deltos.domains.code.query import MAX_QUERY_CHARACTERS, MAX_TERMS, CodeQuery, understand
+from deltos.domains.code.query import MAX_QUERY_CHARACTERS, MAX_TERMS, CodeQuery, parse_query
 from deltos.errors import BadArgument
 from deltos.text import Words
 
@@ -14,7 +14,7 @@ WORDS = Words()
 
 
 def ask(text: str) -> CodeQuery:
-    return understand(text, WORDS)
+    return parse_query(text, WORDS)
 
 
 @pytest.mark.parametrize(
@@ -136,4 +136,4 @@ def test_any_text_is_understood_or_refused_by_name(text: str) -> None:
 
 
 def test_everything_can_be_read_as_words() -> None:
-    assert understand('"raise .*Error"', WORDS, exact=False).kind == "words"
+    assert parse_query('"raise .*Error"', WORDS, exact=False).kind == "words"

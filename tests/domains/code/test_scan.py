@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from deltos.domains.code import scan as scanning
-from deltos.domains.code.scan import FileMatches, Literal, Pattern, ScanReport, scan
+from deltos.domains.code.scan import FileMatches, LinePattern, Literal, ScanReport, scan
 from deltos.errors import BadArgument
 from tests.repositories import write_files
 
@@ -43,20 +43,20 @@ def test_a_literal_is_found_on_its_lines(tmp_path: Path) -> None:
 )
 def test_a_pattern_is_found_on_its_lines(tmp_path: Path, pattern: str, lines: tuple[int, ...]) -> None:
     write_files(tmp_path, {"a.py": "one\ntwo\n\nthree two"})
-    found = matches(tmp_path, Pattern(pattern), "a.py")
+    found = matches(tmp_path, LinePattern(pattern), "a.py")
     assert [match.lines for match in found] == ([lines] if lines else [])
 
 
 def test_no_pattern_can_hang_the_search(tmp_path: Path) -> None:
     write_files(tmp_path, {"a.py": "a" * 100_000 + "!\n"})
     for pattern in ("(a+)+$", "(a|a)+$", "(a|aa)+$", "(.*a){12}$", "([a-z]*)*b"):
-        assert matches(tmp_path, Pattern(pattern), "a.py") == []
+        assert matches(tmp_path, LinePattern(pattern), "a.py") == []
 
 
 @pytest.mark.parametrize("pattern", ["(", "[a-", "a{2,1}", r"(?P<x", r"\1", "(?=ahead)", "((a{100}){100}){100}"])
 def test_an_invalid_pattern_is_a_named_error(pattern: str) -> None:
     with pytest.raises(BadArgument, match=r"Invalid regular expression: .*quotes"):
-        Pattern(pattern)
+        LinePattern(pattern)
 
 
 def test_files_that_are_gone_or_became_links_are_passed_over(tmp_path: Path) -> None:

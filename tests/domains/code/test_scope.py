@@ -8,7 +8,7 @@ import pytest
 
 from deltos.domains.code.scope import scope_of
 from deltos.errors import BadArgument, NotFound
-from deltos.store.code import Scope
+from deltos.store.code import FileScope
 from tests.repositories import write_files
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ def root(tmp_path: Path) -> Path:
 
 @pytest.mark.parametrize("directory", ["", ".", "./", "src/..", " "])
 def test_the_root_is_everything(root: Path, directory: str) -> None:
-    assert scope_of(root, directory, "") == Scope()
+    assert scope_of(root, directory, "") == FileScope()
 
 
 @pytest.mark.parametrize("directory", ["src/deep", "src/deep/", "./src/deep", "docs/../src/deep", " src/deep "])

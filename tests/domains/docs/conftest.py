@@ -11,7 +11,7 @@ from deltos.domains.docs.crawl import Clock
 from deltos.domains.docs.domain import Docs, open_docs
 from deltos.domains.docs.library import NewSource
 from deltos.domains.docs.model import FoundDescription, Passage
-from deltos.domains.docs.search import Question
+from deltos.domains.docs.search import DocsRequest
 from deltos.store.docs_index import MIGRATIONS
 from deltos.store.library import open_library
 from deltos.store.stopped import StoppedStore
@@ -104,7 +104,7 @@ class Desk:
         return self.crawl(self.docs.library.recrawl(name, full=full).source.id)
 
     def search(self, query: str, **options: object) -> list[Passage]:
-        return list(self.docs.search.search(Question(query, **options)).passages)  # type: ignore[arg-type]
+        return list(self.docs.search.search(DocsRequest(query, **options)).passages)  # type: ignore[arg-type]
 
     def cited(self, query: str, **options: object) -> list[str]:
         return [passage.citation for passage in self.search(query, **options)]

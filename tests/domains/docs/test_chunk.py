@@ -5,11 +5,11 @@ from __future__ import annotations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from deltos.domains.docs.chunk import Chunk, chunk_document
+from deltos.domains.docs.chunk import DocsChunk, chunk_document
 from deltos.markup.model import Block, BlockKind, Document, Section
 
 
-def chunks(*sections: Section, title: str = "Page", max_tokens: int = 100, small_tokens: int = 20) -> list[Chunk]:
+def chunks(*sections: Section, title: str = "Page", max_tokens: int = 100, small_tokens: int = 20) -> list[DocsChunk]:
     return chunk_document(Document(title, sections), max_tokens=max_tokens, small_tokens=small_tokens)
 
 

@@ -11,7 +11,7 @@ from deltos.domains.docs.background import Crawls
 from deltos.domains.docs.crawl import Frontier
 from deltos.domains.docs.domain import open_docs
 from deltos.errors import BadArgument, NotFound, StoreUnwritable
-from deltos.store.docs import Place
+from deltos.store.docs import CrawlAddress
 from deltos.store.docs_index import MIGRATIONS
 from deltos.store.library import open_library
 from deltos.store.lock import try_lock
@@ -278,12 +278,12 @@ def test_a_frontier_gives_places_when_their_time_has_come() -> None:
     assert frontier.empty()
     assert [place.url for place in frontier.discover(["a", "b", "a"], 1)] == ["a", "b"]
     assert frontier.discover(["deep"], 2) == []
-    assert frontier.discover(["c", "d"], 1) == [Place("c", 1)]
-    frontier.postpone(Place("late"), 10.0)
+    assert frontier.discover(["c", "d"], 1) == [CrawlAddress("c", 1)]
+    frontier.postpone(CrawlAddress("late"), 10.0)
     assert [frontier.take(0.0).url for _ in range(3)] == ["a", "b", "c"]  # type: ignore[union-attr]
     assert frontier.take(0.0) is None
     assert (frontier.seconds_to_wait(4.0), frontier.empty()) == (6.0, False)
-    assert frontier.take(10.0) == Place("late")
+    assert frontier.take(10.0) == CrawlAddress("late")
     assert frontier.seconds_to_wait(0.0) == 0.0
 
 

@@ -8,21 +8,21 @@ from typing import TYPE_CHECKING
 import pytest
 
 from deltos.domains.docs.domain import open_docs
-from deltos.domains.docs.rank import features, order, score, understand
+from deltos.domains.docs.rank import features, order, parse_query, score
 from deltos.domains.docs.render import render_passages
-from deltos.domains.docs.search import Question, choose_terms, merge, same_version
+from deltos.domains.docs.search import DocsRequest, choose_terms, merge, same_version
 from deltos.domains.docs.weights import WEIGHTS
 from deltos.embed.remote import Endpoint, RemoteModel
 from deltos.embed.static import shared_model
 from deltos.errors import NotFound
 from deltos.fetch.configured import ask
-from deltos.store.docs_search import Candidate
+from deltos.store.docs_search import CandidateChunk
 from deltos.text import Words
 
 if TYPE_CHECKING:
     from tests.domains.docs.conftest import Desk
 
-CANDIDATE = Candidate(
+CANDIDATE = CandidateChunk(
     chunk_id=1,
     page_id=1,
     source="manual",
@@ -121,10 +121,10 @@ def test_api_descriptions_answer_beside_documentation(desk: Desk) -> None:
 
 def test_what_was_searched_is_told_when_nothing_is_found(desk: Desk) -> None:
     write(desk, a="# A\n\nalpha")
-    found = desk.docs.search.search(Question("zzzz"))
+    found = desk.docs.search.search(DocsRequest("zzzz"))
     assert found.searched is not None
     assert (found.searched.sources, found.searched.pages, found.searched.chunks) == (1, 1, 1)
-    assert desk.docs.search.search(Question("alpha")).searched is None
+    assert desk.docs.search.search(DocsRequest("alpha")).searched is None
 
 
 def test_only_telling_words_are_looked_up() -> None:
@@ -148,7 +148,7 @@ def test_apis_take_turns_when_they_are_clearly_meant_and_come_last_otherwise(des
 
 def test_features_say_what_speaks_for_a_candidate() -> None:
     question = "how does os.open() open a file in the manual"
-    asked = understand(question, Words().of(question).split(), {"open": 5, "file": 50, "osopen": 1}, 100)
+    asked = parse_query(question, Words().of(question).split(), {"open": 5, "file": 50, "osopen": 1}, 100)
     found = features(asked, CANDIDATE, 0.5)
     assert set(found) == set(WEIGHTS)
     assert (found["exact_name"], found["source_named"], found["page"], found["secondary"]) == (1.0, 1.0, 0.5, 0.0)
@@ -160,7 +160,7 @@ def test_features_say_what_speaks_for_a_candidate() -> None:
 
 
 def test_a_question_without_neighbours_or_names_has_no_phrases() -> None:
-    asked = understand("file", ["file"], {"file": 1}, 10)
+    asked = parse_query("file", ["file"], {"file": 1}, 10)
     found = features(asked, CANDIDATE, 0.0)
     assert (found["phrases"], found["exact_name"]) == (0.0, 0.0)
 
@@ -174,12 +174,12 @@ def test_a_section_in_other_words_is_found_by_meaning(desk: Desk) -> None:
     docs = open_docs(desk.docs.library.crawls.store.database, embedder=shared_model)
     docs.library.crawls.resume()
     docs.library.crawls.wait("docs-meaning")
-    (first, *_) = docs.search.search(Question("erase users and all memberships")).passages
+    (first, *_) = docs.search.search(DocsRequest("erase users and all memberships")).passages
     assert first.citation.endswith("remove.md#deleting-a-user")
-    (alone, *_) = docs.search.search(Question("removal of somebody's login")).passages
+    (alone, *_) = docs.search.search(DocsRequest("removal of somebody's login")).passages
     assert alone.citation.endswith("remove.md#deleting-a-user"), "no word of this question is in the library"
-    assert docs.search.search(Question("xyzzy quux")).passages == ()
-    assert [p.section for p in docs.search.search(Question("colours")).passages] == ["Paint > Colours"]
+    assert docs.search.search(DocsRequest("xyzzy quux")).passages == ()
+    assert [p.section for p in docs.search.search(DocsRequest("colours")).passages] == ["Paint > Colours"]
 
 
 def test_a_model_that_is_down_leaves_words_and_is_said(desk: Desk) -> None:
@@ -189,7 +189,7 @@ def test_a_model_that_is_down_leaves_words_and_is_said(desk: Desk) -> None:
     docs = open_docs(database, embedder=lambda: down)
     docs.library.crawls.resume()
     docs.library.crawls.wait("docs-meaning")
-    found = docs.search.search(Question("quokka"))
+    found = docs.search.search(DocsRequest("quokka"))
     assert [passage.title for passage in found.passages] == ["Use"]
     assert "words alone" in found.note
     rendered = render_passages(found.passages, project_root=desk.root, token_budget=500, note=found.note)
@@ -199,5 +199,5 @@ def test_a_model_that_is_down_leaves_words_and_is_said(desk: Desk) -> None:
 def test_without_a_model_words_search_alone(desk: Desk) -> None:
     write(desk, use="# Use\n\nA quokka is fed twice.")
     docs = open_docs(desk.docs.library.crawls.store.database)
-    assert docs.search.search(Question("quokka")).note == ""
-    assert len(docs.search.search(Question("quokka")).passages) == 1
+    assert docs.search.search(DocsRequest("quokka")).note == ""
+    assert len(docs.search.search(DocsRequest("quokka")).passages) == 1

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from deltos.domains.docs.render import render_passages
-from deltos.domains.docs.search import Question
+from deltos.domains.docs.search import DocsRequest
 from deltos.domains.docs.tools import DocsTools, docs_tools
 from deltos.errors import BadArgument, NotFound
 from deltos.excerpts import Excerpts
@@ -201,7 +201,7 @@ def test_the_tools_describe_themselves_honestly() -> None:
 def test_a_passage_that_was_shown_is_afterwards_named_by_its_id(agent: Agent) -> None:
     write(agent.desk, guide="# Guide\n\n## Install\n\nUse pip to install the quokka.")
     agent.desk.add(".", name="manual")
-    found = agent.desk.docs.search.search(Question("install")).passages
+    found = agent.desk.docs.search.search(DocsRequest("install")).passages
     shown = Excerpts()
     first, again = (
         render_passages(found, project_root=agent.desk.root, token_budget=5_000, excerpts=shown).text for _ in range(2)
@@ -217,7 +217,7 @@ def test_a_passage_that_was_shown_is_afterwards_named_by_its_id(agent: Agent) ->
 def test_a_passage_that_was_cut_does_not_count_as_shown(agent: Agent) -> None:
     write(agent.desk, guide="# Guide\n\n" + "quokka words " * 300)
     agent.desk.add(".", name="manual")
-    found = agent.desk.docs.search.search(Question("quokka")).passages
+    found = agent.desk.docs.search.search(DocsRequest("quokka")).passages
     shown = Excerpts()
     for _ in range(2):
         text = render_passages(found, project_root=agent.desk.root, token_budget=200, excerpts=shown).text

@@ -11,7 +11,7 @@ from deltos.config import Config
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from deltos.domains.graph.search import GraphSearch, References
+    from deltos.domains.graph.search import FoundReferences, GraphSearch
     from deltos.workspace.project_index import ProjectIndex
 
 _MARK = re.compile(r"#\s*(def|ref|maybe)\b")
@@ -61,11 +61,11 @@ def marked(files: dict[str, str], mark: str) -> set[str]:
     }
 
 
-def places(references: References) -> set[str]:
+def places(references: FoundReferences) -> set[str]:
     """Where a target is certainly referred to."""
     return {f"{row.path}:{row.line}" for row in (*references.certain, *references.aliased)}
 
 
-def possible_places(references: References) -> set[str]:
+def possible_places(references: FoundReferences) -> set[str]:
     """Where it may be."""
     return {f"{row.path}:{row.line}" for row in references.possible}

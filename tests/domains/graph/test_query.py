@@ -12,10 +12,10 @@ from deltos.domains.graph.query import (
     is_of_kind,
     kinds_of,
     module_name,
+    parse_query,
     path_filter,
     pattern_matcher,
     qualified_name,
-    understand,
 )
 from deltos.errors import BadArgument
 from deltos.store.symbols import Symbol
@@ -38,14 +38,14 @@ ROOT = Path("/project")
     ],
 )
 def test_the_form_of_a_symbol_is_told_by_its_characters(text: str, form: str, normal: str) -> None:
-    query = understand(text)
+    query = parse_query(text)
     assert (query.form, query.text) == (form, normal)
 
 
 @pytest.mark.parametrize("text", ["", "   ", "()", "x" * 501])
 def test_empty_and_endless_symbols_are_refused(text: str) -> None:
     with pytest.raises(BadArgument):
-        understand(text)
+        parse_query(text)
 
 
 def test_patterns_are_searched_for_and_cannot_hang() -> None:

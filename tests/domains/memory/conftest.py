@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from deltos.domains.memory.memory import Memory
-from deltos.domains.memory.model import Draft, Place
+from deltos.domains.memory.model import Draft, ObservationOrigin
 from deltos.store.memory import Clean, MemoryStore
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ class Notes:
 
     def keep(self, text: str, *, kind: str = "finding", project: str = "p", session: str | None = None) -> str:
         """Remember a text; its id."""
-        return self.memory.remember(Draft(text, kind), Place(project, None, session)).id
+        return self.memory.remember(Draft(text, kind), ObservationOrigin(project, None, session)).id
 
     def ask(self, query: str, *, project: str = "p", limit: int = 10) -> list[str]:
         """The texts found for a question, best first."""

@@ -12,7 +12,7 @@ from deltos.domains.memory.admit import error_excerpt
 from deltos.domains.memory.capture import capture, project_root
 from deltos.domains.memory.commands import Effect, effect_of
 from deltos.domains.memory.context import CONTEXT_TOKENS
-from deltos.domains.memory.model import PERSONAL, Draft, Place
+from deltos.domains.memory.model import PERSONAL, Draft, ObservationOrigin
 from deltos.domains.memory.payload import LARGEST_INPUT
 from deltos.errors import BadArgument
 
@@ -389,7 +389,9 @@ class TestContext:
         assert "`search` finds more" in text
 
     def test_code_that_changed_since_is_marked(self, agent: Agent) -> None:
-        agent.memory.remember(Draft("Keep it small", "decision", files=("src/a.py",)), Place("id:app", agent.root))
+        agent.memory.remember(
+            Draft("Keep it small", "decision", files=("src/a.py",)), ObservationOrigin("id:app", agent.root)
+        )
         (agent.root / "src" / "a.py").write_text("changed")
         assert "Keep it small (code changed since)" in self.context(agent)
 

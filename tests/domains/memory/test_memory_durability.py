@@ -129,9 +129,9 @@ class TestCheck:
     def path(self, notes: Notes, memory: Memory) -> Path:
         for number in range(300):
             with memory.store.writing() as writer:
-                from deltos.domains.memory.model import Draft, Place
+                from deltos.domains.memory.model import Draft, ObservationOrigin
 
-                project, session = memory.place_keys(writer, Place("p", None, f"s{number // 20}"))
+                project, session = memory.place_keys(writer, ObservationOrigin("p", None, f"s{number // 20}"))
                 writer.insert(project, session, memory.prepare(Draft(f"note {number} " + f"w{number} " * 30), None).new)
         memory.store.close()
         return memory.store.database.path

@@ -7,7 +7,7 @@ import sqlite3
 from contextlib import closing
 from typing import TYPE_CHECKING
 
-from deltos.domains.memory.model import Draft, Place
+from deltos.domains.memory.model import Draft, ObservationOrigin
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -21,10 +21,10 @@ WORDS = ("quokkaroo", "wallabyish", "src/numbatlike.py", "bettongia", "potoroosi
 
 def remember_and_forget(memory: Memory, root: Path) -> None:
     """Keep a note with a telling word in every field, change it, and forget it."""
-    memory.remember(Draft("Kept for good: the parser is fast"), Place("p", root, "s"))
+    memory.remember(Draft("Kept for good: the parser is fast"), ObservationOrigin("p", root, "s"))
     text = f"{WORDS[0]} uses `{WORDS[3]}()` in {WORDS[2]}"
-    done = memory.remember(Draft(text, source=WORDS[1], files=(WORDS[2],)), Place("p", root, "s"))
-    memory.remember(Draft(f"{text} with {WORDS[4]} too", files=(WORDS[2],)), Place("p", root, "s"))
+    done = memory.remember(Draft(text, source=WORDS[1], files=(WORDS[2],)), ObservationOrigin("p", root, "s"))
+    memory.remember(Draft(f"{text} with {WORDS[4]} too", files=(WORDS[2],)), ObservationOrigin("p", root, "s"))
     ids = [row.id for row in memory.store.all() if WORDS[0] in row.text]
     assert done.id in ids
     memory.forget(ids)

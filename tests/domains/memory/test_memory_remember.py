@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from deltos.domains.memory.memory import random_id
-from deltos.domains.memory.model import MAX_TEXT_CHARACTERS, Draft, Place, possible_ids, title_of
+from deltos.domains.memory.model import MAX_TEXT_CHARACTERS, Draft, ObservationOrigin, possible_ids, title_of
 from deltos.errors import BadArgument
 from deltos.store.memory import Clean
 from deltos.store.sqlite import connect_read_only
@@ -122,7 +122,7 @@ def test_nothing_can_be_kept_in_all_projects_at_once(notes: Notes) -> None:
 
 
 def test_merging_joins_the_files(memory: Memory, notes: Notes) -> None:
-    place = Place("p")
+    place = ObservationOrigin("p")
     memory.remember(Draft("Retries are capped at five", files=("a.py",)), place)
     memory.remember(Draft("Retries are capped at five", files=("b.py",)), place)
     [row] = memory.store.all()
@@ -168,7 +168,7 @@ def test_unknown_ids_are_named_beside_the_good_ones(notes: Notes, memory: Memory
 def test_an_id_that_two_projects_use_means_the_one_at_hand(memory: Memory) -> None:
     memory.fresh_id = lambda: Clean("same")
     for project in ("p", "q"):
-        memory.remember(Draft(f"said in {project}"), Place(project))
+        memory.remember(Draft(f"said in {project}"), ObservationOrigin(project))
     [row] = memory.look_up(["same"], "q").found
     assert row.text == "said in q"
     memory.forget(["same"], project_id="p")
@@ -236,7 +236,7 @@ class TestAnchors:
         return bool(memory.changed_places(list(memory.store.all()), {"p": root}))
 
     def keep(self, memory: Memory, root: Path, text: str, *files: str) -> None:
-        memory.remember(Draft(text, files=files), Place("p", root))
+        memory.remember(Draft(text, files=files), ObservationOrigin("p", root))
 
     def test_a_named_file_that_changes_is_noticed(self, memory: Memory, root: Path) -> None:
         self.keep(memory, root, "The lexer is slow", "src/lexer.py")

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from deltos.domains.memory.model import ALL_PROJECTS, PERSONAL, Draft, Place
+from deltos.domains.memory.model import ALL_PROJECTS, PERSONAL, Draft, ObservationOrigin
 from deltos.domains.memory.search import SNIPPET_CHARACTERS, snippet
 from deltos.errors import BadArgument
 
@@ -66,14 +66,14 @@ def test_who_said_it_counts(notes: Notes) -> None:
 
 
 def test_the_file_that_a_question_names_counts(memory: Memory, notes: Notes) -> None:
-    memory.remember(Draft("Locks are taken in order", files=("src/b.py",)), Place("p"))
-    memory.remember(Draft("Locks were taken at random", files=("src/a.py",)), Place("p"))
+    memory.remember(Draft("Locks are taken in order", files=("src/b.py",)), ObservationOrigin("p"))
+    memory.remember(Draft("Locks were taken at random", files=("src/a.py",)), ObservationOrigin("p"))
     assert notes.ask("locks in src/a.py")[0] == "Locks were taken at random"
 
 
 def test_the_source_that_a_question_names_counts(memory: Memory, notes: Notes) -> None:
-    memory.remember(Draft("Locks are taken in order", source="Maria"), Place("p"))
-    memory.remember(Draft("Locks were taken at random", source="Omar"), Place("p"))
+    memory.remember(Draft("Locks are taken in order", source="Maria"), ObservationOrigin("p"))
+    memory.remember(Draft("Locks were taken at random", source="Omar"), ObservationOrigin("p"))
     assert notes.ask("what did omar say about locks")[0] == "Locks were taken at random"
 
 
@@ -185,7 +185,7 @@ def test_any_text_can_be_asked(notes: Notes, query: str) -> None:
 
 def test_questions_over_very_common_words_stay_within_bounds(notes: Notes, memory: Memory) -> None:
     with memory.store.writing() as writer:
-        project, session = memory.place_keys(writer, Place("p", None, "s"))
+        project, session = memory.place_keys(writer, ObservationOrigin("p", None, "s"))
         for number in range(4_200):
             prepared = memory.prepare(Draft(f"service {number} deployed"), None)
             writer.insert(project, session, prepared.new)

@@ -16,7 +16,7 @@ from benchmarks.secret_values import bip39_words, characters, jwt, mnemonic, sam
 
 from deltos.cli import hook
 from deltos.domains.memory.capture import capture
-from deltos.domains.memory.model import Draft, Place
+from deltos.domains.memory.model import Draft, ObservationOrigin
 from deltos.domains.memory.payload import MOST_OF_A_TEXT
 from deltos.domains.memory.redact import redact, redact_long
 from deltos.domains.memory.transfer import import_lines
@@ -122,7 +122,7 @@ def test_a_shape_never_reaches_the_disk_through_tools_imports_and_hooks(
     name: str, memory: Memory, tmp_path: Path
 ) -> None:
     text, secret = NAMED[name]
-    memory.remember(Draft(f"Note one\n{text}", source=text), Place("p", tmp_path))
+    memory.remember(Draft(f"Note one\n{text}", source=text), ObservationOrigin("p", tmp_path))
     import_lines(memory, [json.dumps({"text": f"Note two\n{text}", "source": text})], project_id="p")
     output = {"stdout": f"error: boom\n{text}\nerror: three", "exit_code": 1}
     tell(memory, tmp_path, "PostToolUse", tool_name="Bash", tool_input={"command": "make four"}, tool_response=output)
@@ -161,7 +161,7 @@ def test_no_way_into_memory_lets_a_secret_through_even_where_it_is_cut(channel: 
 
 
 def test_names_lose_what_is_certainly_a_secret_and_keep_the_rest(memory: Memory, tmp_path: Path) -> None:
-    place = Place(f"host/{TOKEN}", tmp_path, f"session {TOKEN}", f"agent {TOKEN}")
+    place = ObservationOrigin(f"host/{TOKEN}", tmp_path, f"session {TOKEN}", f"agent {TOKEN}")
     memory.remember(Draft("A note", kind=TOKEN, source=TOKEN, files=(f"src/{TOKEN}/a.py",)), place)
     [row] = memory.store.all()
     assert row.files == ("[redacted:github-pat]",)
@@ -172,7 +172,7 @@ def test_names_lose_what_is_certainly_a_secret_and_keep_the_rest(memory: Memory,
 def test_ids_of_sessions_and_paths_that_merely_look_random_stay(memory: Memory, tmp_path: Path) -> None:
     session = drawn("U", 26)
     path = f"cache/{drawn('A', 31)}/a.py"
-    memory.remember(Draft("A note", files=(path,)), Place("p", tmp_path, session))
+    memory.remember(Draft("A note", files=(path,)), ObservationOrigin("p", tmp_path, session))
     [row] = memory.store.all()
     assert (row.session_id, row.files) == (session, (path,))
 
@@ -258,7 +258,7 @@ def test_what_one_text_of_an_event_gives_away_is_nowhere_in_the_others(memory: M
 
 def test_a_secret_that_is_parted_by_nul_is_found(memory: Memory, tmp_path: Path) -> None:
     parted = f"{TOKEN[:12]}\0{TOKEN[12:]}"
-    memory.remember(Draft(f"Use {parted} here"), Place("p", tmp_path))
+    memory.remember(Draft(f"Use {parted} here"), ObservationOrigin("p", tmp_path))
     tell(memory, tmp_path, "UserPromptSubmit", prompt=f"Always use {parted}")
     assert [row.text for row in memory.store.all()] == [
         "Use [redacted:github-pat] here",

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from deltos.budget import estimate_tokens
-from deltos.domains.memory.model import Draft, Place
+from deltos.domains.memory.model import Draft, ObservationOrigin
 from deltos.domains.memory.tools import memory_tools
 from deltos.errors import BadArgument, NotFound
 from deltos.federation.search import Federation
@@ -223,7 +223,7 @@ def test_each_conversation_is_a_session_of_its_own(client: Client, memory: Memor
 
 def test_what_a_hook_kept_under_the_folders_name_is_found_and_taken_over(client: Client, memory: Memory) -> None:
     root = client.session.root
-    memory.remember(Draft("the hook saw a quokka"), Place("path:123", root, "hooked"))
+    memory.remember(Draft("the hook saw a quokka"), ObservationOrigin("path:123", root, "hooked"))
     assert "quokka" in client.call("timeline", around="2025-05-14T12:00:00+00:00").text
     client.remember("the tool saw a wombat")
     assert [project.project_id for project in memory.store.projects()] == ["id:app"]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from deltos.domains.memory.memory import Memory
-from deltos.domains.memory.model import Draft, Place
+from deltos.domains.memory.model import Draft, ObservationOrigin
 from deltos.domains.memory.transfer import export, import_lines
 from deltos.store.memory import Clean, MemoryStore, NewObservation
 
@@ -22,14 +22,14 @@ def test_a_round_trip_is_exact(memory: Memory, notes: Notes, clock: Clock, tmp_p
     (tmp_path / "a.py").write_text("def first(): ...")
     memory.remember(
         Draft("`first` in a.py is cheap\nand “quoted” 🙂", "decision", "Ada", ("a.py",)),
-        Place("p", tmp_path, "s", "claude"),
+        ObservationOrigin("p", tmp_path, "s", "claude"),
     )
     clock.pass_time(seconds=3.000001)
     forgotten = notes.keep("forgotten thing", session="s")
     memory.forget([forgotten])
     notes.keep("loose one", project="q")
     with memory.store.writing() as writer:
-        project, session = memory.place_keys(writer, Place("p", None, "s"))
+        project, session = memory.place_keys(writer, ObservationOrigin("p", None, "s"))
         writer.end_session(session, 7)
         writer.insert(
             project,

@@ -12,8 +12,8 @@ import uvicorn
 from starlette.responses import PlainTextResponse
 
 from deltos.server.http.connection import impatient
-from deltos.server.http.guard import Gate
-from deltos.server.http.options import Limits
+from deltos.server.http.guard import RequestGuard
+from deltos.server.http.options import ServerLimits
 from deltos.server.http.rate import RateLimit
 
 if TYPE_CHECKING:
@@ -25,8 +25,8 @@ PING = b'{"jsonrpc":"2.0","id":1,"method":"ping"}'
 REACHED = PlainTextResponse("reached")
 
 
-def gate(app: ASGIApp = REACHED, rate: float = 0.0, **limits: Any) -> Gate:
-    return Gate(app, Limits(**limits), RateLimit(rate, lambda: 0.0), lambda _scope, _body: None)
+def gate(app: ASGIApp = REACHED, rate: float = 0.0, **limits: Any) -> RequestGuard:
+    return RequestGuard(app, ServerLimits(**limits), RateLimit(rate, lambda: 0.0), lambda _scope, _body: None)
 
 
 async def ask(app: ASGIApp, *parts: bytes | None, more: bool = False, method: str = "POST") -> list[int]:

@@ -30,7 +30,7 @@ encode = msgspec.json.Encoder().encode
 def chunk_api(description: ApiDescription) -> Iterator[NewUnit]:
     """Every unit of an API, the overview first."""
     targets = {schema.pointer: schema.schema for schema in description.schemas} | description.fragments
-    words = _Words(targets, _shared_descriptions(description.operations))
+    words = _UnitWords(targets, _shared_descriptions(description.operations))
     groups = group_operations(description.operations)
     yield _overview_unit(description, groups)
     yield from _tag_units(description, groups)
@@ -102,7 +102,7 @@ def _tag_units(description: ApiDescription, groups: dict[str, list[Operation]]) 
         yield NewUnit(row, encode(described.get(name, "")), WordsRow(index_words(name), name, name, text, listed))
 
 
-def _operation_unit(key: str, operation: Operation, words: _Words) -> NewUnit:
+def _operation_unit(key: str, operation: Operation, words: _UnitWords) -> NewUnit:
     group = group_of(operation)
     row = UnitRow(
         kind="webhook" if operation.webhook else "operation",
@@ -125,7 +125,7 @@ def _operation_unit(key: str, operation: Operation, words: _Words) -> NewUnit:
     return NewUnit(row, encode(operation), found_by)
 
 
-def _schema_unit(schema: Schema, words: _Words) -> NewUnit:
+def _schema_unit(schema: Schema, words: _UnitWords) -> NewUnit:
     row = UnitRow("message" if schema.message else "schema", f"schema {schema.name}", schema.pointer, schema.name)
     title = schema.schema.get("title") if isinstance(schema.schema, dict) else None
     found_by = WordsRow(
@@ -138,7 +138,7 @@ def _schema_unit(schema: Schema, words: _Words) -> NewUnit:
 
 
 @dataclass(slots=True)
-class _Words:
+class _UnitWords:
     """The words inside bodies, one level deep; what many operations share is read once."""
 
     targets: dict[str, Json]

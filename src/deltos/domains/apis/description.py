@@ -14,7 +14,7 @@ from deltos.domains.apis.parse.openapi import parse_openapi
 from deltos.domains.apis.parse.postman import parse_postman
 from deltos.domains.apis.parse.protobuf import parse_protobuf
 from deltos.domains.apis.parse.swagger import parse_swagger
-from deltos.domains.apis.refs import References, find_references
+from deltos.domains.apis.refs import ReferenceFollower, find_references
 from deltos.domains.apis.tree import decode_text, load_tree
 from deltos.errors import SourceError
 from deltos.fetch.files import MAX_DESCRIPTION_BYTES
@@ -22,7 +22,7 @@ from deltos.fetch.files import MAX_DESCRIPTION_BYTES
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from deltos.domains.apis.document import Document
+    from deltos.domains.apis.document import ApiDocument
     from deltos.domains.apis.model import ApiDescription, Json
 
 MAX_IMPORT_LEVELS = 8
@@ -38,7 +38,7 @@ _NOT_SCHEMAS = (
 _KNOWN = "OpenAPI, Swagger 2.0, AsyncAPI, GraphQL, Protocol Buffers and Postman collections are understood."
 
 
-def read_description(document: Document, references: Iterable[str] | None = None) -> ApiDescription:
+def read_description(document: ApiDocument, references: Iterable[str] | None = None) -> ApiDescription:
     """Parse a document of any known kind; raises SourceError when it is none or cannot be read at all.
 
     `references` are those written in it, where somebody has looked for them already.
@@ -64,10 +64,10 @@ def read_description(document: Document, references: Iterable[str] | None = None
         raise SourceError("The description is nested too deeply to be read") from None
 
 
-def _read_tree(document: Document, targets: Iterable[str]) -> ApiDescription:
+def _read_tree(document: ApiDocument, targets: Iterable[str]) -> ApiDescription:
     tree = load_tree(document.data)
     root = tree.value
-    references = References(root, document.name, document.read)
+    references = ReferenceFollower(root, document.name, document.read)
     match kind_of_tree(root):
         case "openapi":
             found = parse_openapi(root, references)
@@ -85,7 +85,7 @@ def _read_tree(document: Document, targets: Iterable[str]) -> ApiDescription:
     return replace(found, fragments=fragments, warnings=(*tree.warnings, *found.warnings, *references.warnings()))
 
 
-def collect_fragments(found: ApiDescription, references: References, targets: Iterable[str]) -> dict[str, Json]:
+def collect_fragments(found: ApiDescription, references: ReferenceFollower, targets: Iterable[str]) -> dict[str, Json]:
     """The targets of references that are not stored as schemas: a stored API needs them too."""
     stored = {schema.pointer for schema in found.schemas}
     fragments: dict[str, Json] = {}
@@ -102,7 +102,7 @@ def collect_fragments(found: ApiDescription, references: References, targets: It
     return fragments
 
 
-def _read_import(document: Document, name: str) -> str | None:
+def _read_import(document: ApiDocument, name: str) -> str | None:
     """An imported file, looked for beside the document and in the folders above it."""
     if document.read is None:
         return None

@@ -19,7 +19,7 @@ MAX_DEPTH = 3
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class ApiState:
     """One state of an API: its operations and schemas as they were stored."""
 
     operations: Mapping[str, Operation]
@@ -28,7 +28,7 @@ class Reading:
     resolve: Resolve
 
 
-def compare(old: Reading, new: Reading) -> tuple[OperationChange, ...]:
+def compare(old: ApiState, new: ApiState) -> tuple[OperationChange, ...]:
     """Operations removed, changed and added, in that order."""
     touched = _touched_schemas(old.encoded_schemas, new.encoded_schemas)
     removed = [

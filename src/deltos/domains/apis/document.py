@@ -14,7 +14,7 @@ ReadDocument = Callable[[str], bytes]
 
 
 @dataclass(frozen=True, slots=True)
-class Document:
+class ApiDocument:
     """A root document: its bytes, what to cite it as, its file name and how to read its neighbours.
 
     `kind` is what its bytes look like, where somebody looked; `problem` is why nobody could.

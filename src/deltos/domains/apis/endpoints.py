@@ -41,7 +41,7 @@ class Filter:
 
 
 @dataclass(frozen=True, slots=True)
-class Page:
+class EndpointLines:
     """Lines of some groups that fit one answer."""
 
     lines: tuple[str, ...]
@@ -154,7 +154,7 @@ def _listed(api: Api, chosen: list[UnitRow], wanted: Filter, page: int, characte
     return Answer(cut(text, characters=characters), truncated=len(pages) > 1, original_characters=total)
 
 
-def _listing_head(api: Api, count: int, wanted: Filter, pages: Sequence[Page], number: int) -> str:
+def _listing_head(api: Api, count: int, wanted: Filter, pages: Sequence[EndpointLines], number: int) -> str:
     of = f" with {wanted}" if wanted else ""
     if len(pages) == 1:
         head = f"{_title(api)}: {_counted(count)}{of}."
@@ -169,9 +169,9 @@ def _listing_head(api: Api, count: int, wanted: Filter, pages: Sequence[Page], n
     return f"{head} Filter by path, method or tag down to {FEW} or fewer for full detail. {_QUOTED}"
 
 
-def paginate(groups: dict[str, list[UnitRow]], characters: int) -> list[Page]:
+def paginate(groups: dict[str, list[UnitRow]], characters: int) -> list[EndpointLines]:
     """Groups packed into pages; one that does not fit moves on whole if the page is full enough."""
-    pages: list[Page] = []
+    pages: list[EndpointLines] = []
     lines: list[str] = []
     used = operations = 0
     for name, units in groups.items():
@@ -181,13 +181,13 @@ def paginate(groups: dict[str, list[UnitRow]], characters: int) -> list[Page]:
         starts_new = bool(lines) and used + size > characters and used > characters * _FULL_ENOUGH
         for position, line in enumerate(block):
             if starts_new or (lines and used + len(line) + 1 > characters):
-                pages.append(Page(tuple(lines), operations))
+                pages.append(EndpointLines(tuple(lines), operations))
                 lines = [] if position == 0 else [f"{heading}, continued"]
                 used, operations, starts_new = sum(map(len, lines)), 0, False
             lines.append(line)
             used += len(line) + 1
             operations += position > 0
-    return [*pages, Page(tuple(lines), operations)] if lines else pages
+    return [*pages, EndpointLines(tuple(lines), operations)] if lines else pages
 
 
 def _tag_index(groups: dict[str, list[UnitRow]], characters: int) -> str:

@@ -12,7 +12,7 @@ from deltos.domains.apis.outline import follow, label, members_of
 from deltos.domains.apis.prose import is_true, text_of
 
 if TYPE_CHECKING:
-    from deltos.domains.apis.model import Content, Json, Operation, Overview, Parameter, SecurityScheme
+    from deltos.domains.apis.model import ApiParameter, Content, Json, Operation, Overview, SecurityScheme
     from deltos.domains.apis.outline import Resolve
 
 MAX_BODY_CHARACTERS = 700
@@ -135,7 +135,7 @@ def _server(operation: Operation, overview: Overview) -> str:
     return f"$BASE_URL{_double(server)}".rstrip("/")
 
 
-def _given_or_variable(parameter: Parameter | None, name: str) -> str:
+def _given_or_variable(parameter: ApiParameter | None, name: str) -> str:
     schema = parameter.schema if parameter and isinstance(parameter.schema, dict) else {}
     for key in ("example", "default"):
         given = schema.get(key)
@@ -217,7 +217,7 @@ def _selection(schema: Json, resolve: Resolve) -> str:
     return f" {{ {' '.join(plain[:5]) or '__typename'} }}"
 
 
-def _literal(parameter: Parameter, resolve: Resolve) -> str:
+def _literal(parameter: ApiParameter, resolve: Resolve) -> str:
     value = json.dumps(sample(parameter.schema, resolve))
     return re.sub(r'"(\w+)":', r"\1:", value)
 

@@ -14,7 +14,7 @@ from deltos.confinement import told
 from deltos.domains.apis.chunk import encode
 from deltos.domains.apis.library import ApiLibrary, api_of, is_shown
 from deltos.domains.apis.model import Api, ApiChanges
-from deltos.domains.apis.prepare import Prepared, RawDocument, StoredApi, changes_between, prepare
+from deltos.domains.apis.prepare import PreparedDocuments, RawDocument, StoredApi, changes_between, prepare
 from deltos.domains.apis.source import Fetched, fetched_document, find_documents, is_address
 from deltos.errors import BadArgument, DeltosError, ReadingStopped, SourceError
 from deltos.fetch.files import MAX_DESCRIPTION_BYTES
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
     from pathlib import Path
 
-    from deltos.domains.apis.document import Document, ReadDocument
+    from deltos.domains.apis.document import ApiDocument, ReadDocument
     from deltos.domains.apis.prepare import Neighbours, PreparedApi, Wanted
     from deltos.domains.apis.source import Network
     from deltos.guarded import Parser
@@ -60,7 +60,7 @@ _log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
-class Failure:
+class UnreadDocument:
     """A document that could not be read."""
 
     document: str
@@ -72,7 +72,7 @@ class AddReport:
     """What adding a source gave."""
 
     apis: tuple[Api, ...]
-    failures: tuple[Failure, ...] = ()
+    failures: tuple[UnreadDocument, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +80,7 @@ class RefreshReport:
     """What reading a source again gave."""
 
     changes: tuple[ApiChanges, ...]
-    failures: tuple[Failure, ...] = ()
+    failures: tuple[UnreadDocument, ...] = ()
 
 
 @dataclass(slots=True)
@@ -89,7 +89,7 @@ class _SourceReading:
 
     parser: Parser
     apis: list[PreparedApi] = field(default_factory=list)
-    failures: list[Failure] = field(default_factory=list)
+    failures: list[UnreadDocument] = field(default_factory=list)
     stopped: int = 0
 
     @property
@@ -97,29 +97,29 @@ class _SourceReading:
         """Whether so many documents exceeded their limits that no other is tried."""
         return self.stopped >= MOST_STOPPED
 
-    def take(self, documents: Sequence[Document]) -> None:
+    def take(self, documents: Sequence[ApiDocument]) -> None:
         """Read documents that belong together; where that fails, those that are to blame are left out."""
         if not documents or self.is_given_up:
             return
         result = self._try(documents)
-        if isinstance(result, Prepared):
+        if isinstance(result, PreparedDocuments):
             self.apis += result.apis
-            self.failures += [Failure(citation, reason) for citation, reason in result.failures]
+            self.failures += [UnreadDocument(citation, reason) for citation, reason in result.failures]
         elif len(documents) == 1:
             self.blame(documents[0], result)
         elif len(good := self._bearable(documents)) < len(documents):
             self.take(good)
         else:  # each is bearable, all together are not
-            self.failures += [Failure(document.citation, str(result)) for document in documents]
+            self.failures += [UnreadDocument(document.citation, str(result)) for document in documents]
 
-    def _bearable(self, documents: Sequence[Document]) -> list[Document]:
+    def _bearable(self, documents: Sequence[ApiDocument]) -> list[ApiDocument]:
         """Those that can be read alone, up to where the source is given up."""
-        good: list[Document] = []
+        good: list[ApiDocument] = []
         for document in documents:
             if self.is_given_up:
                 break
             result = self._try([document])
-            if isinstance(result, Prepared):
+            if isinstance(result, PreparedDocuments):
                 good.append(document)
             else:
                 self.blame(document, result)
@@ -134,12 +134,12 @@ class _SourceReading:
         kind = ReadingStopped if self.stopped else SourceError
         return kind(f"{self.failures[0].document}: {self.failures[0].reason}", hint=hint)
 
-    def blame(self, document: Document, error: SourceError) -> None:
+    def blame(self, document: ApiDocument, error: SourceError) -> None:
         """Name a document that could not be read."""
         self.stopped += isinstance(error, ReadingStopped)
-        self.failures.append(Failure(document.citation, str(error)))
+        self.failures.append(UnreadDocument(document.citation, str(error)))
 
-    def _try(self, documents: Sequence[Document]) -> Prepared | SourceError:
+    def _try(self, documents: Sequence[ApiDocument]) -> PreparedDocuments | SourceError:
         """What came of the documents, or the error that kept all of them from being read."""
         try:
             return self._prepare(documents)
@@ -151,7 +151,7 @@ class _SourceReading:
             _log.warning("Reading %s broke", documents[0].citation, exc_info=True)
             return SourceError(f"It could not be understood ({type(exc).__name__}: {exc})")
 
-    def _prepare(self, documents: Sequence[Document]) -> Prepared:
+    def _prepare(self, documents: Sequence[ApiDocument]) -> PreparedDocuments:
         """Parse and chunk documents in a child process, and read the neighbours that it asks for."""
         raw = [RawDocument(each.data, each.citation, each.name, each.read is not None) for each in documents]
         neighbours: Neighbours = {}
@@ -160,7 +160,7 @@ class _SourceReading:
             others = (text for text in neighbours.values() if isinstance(text, bytes))
             content = (*(each.data for each in documents), *others)
             result = self.parser.run(prepare, raw, neighbours, rounds >= MAX_ROUNDS, content=content)
-            if isinstance(result, Prepared):
+            if isinstance(result, PreparedDocuments):
                 return result
             is_more = _read_wanted(documents, result.wanted, neighbours)
             rounds = rounds + 1 if is_more else MAX_ROUNDS
@@ -191,7 +191,7 @@ class ApiIndexer:
         self._refuse_taken(source_name, url)
         return self._add_documents([fetched_document(Fetched(data, url), self._network)], url, source_name)
 
-    def _add_documents(self, documents: Iterable[Document], location: str, source_name: str) -> AddReport:
+    def _add_documents(self, documents: Iterable[ApiDocument], location: str, source_name: str) -> AddReport:
         reading = self._read(documents)
         readings = reading.useful()
         if not readings:
@@ -241,10 +241,10 @@ class ApiIndexer:
             return [exact]
         return [row for row in self._store.of_source(name.strip()) if is_shown(row)] or [library.row(name)]
 
-    def _read(self, documents: Iterable[Document]) -> _SourceReading:
+    def _read(self, documents: Iterable[ApiDocument]) -> _SourceReading:
         """Every document that can be read, and why the others cannot. Protobuf files may be parts of one API."""
         reading = _SourceReading(self._parser)
-        protobuf: list[Document] = []
+        protobuf: list[ApiDocument] = []
         for document in documents:
             if document.problem:
                 reading.blame(document, document.problem)
@@ -257,10 +257,10 @@ class ApiIndexer:
         reading.take(protobuf)
         if reading.is_given_up:
             reason = f"{MOST_STOPPED} documents could not be read within their limits; the rest was not tried."
-            reading.failures.append(Failure("further documents", reason))
+            reading.failures.append(UnreadDocument("further documents", reason))
         return reading
 
-    def _record_unread(self, source: str, failures: Sequence[Failure]) -> None:
+    def _record_unread(self, source: str, failures: Sequence[UnreadDocument]) -> None:
         """Remember what is missing, so that lists of APIs say it."""
         named = [UnreadRow(source, failure.document, failure.reason) for failure in failures[:MAX_UNREAD]]
         if (more := len(failures) - MAX_UNREAD) > 0:
@@ -331,7 +331,7 @@ class ApiIndexer:
         return ApiChanges(api.name, old_version, api.overview.version, *changes)
 
 
-def _read_wanted(documents: Sequence[Document], wanted: Iterable[Wanted], neighbours: Neighbours) -> bool:
+def _read_wanted(documents: Sequence[ApiDocument], wanted: Iterable[Wanted], neighbours: Neighbours) -> bool:
     """Read what a child asked for, as far as all of it is bearable; False when nothing new came of it."""
     before = len(neighbours)
     room = MAX_DESCRIPTION_BYTES - sum(len(text) for text in neighbours.values() if isinstance(text, bytes))

@@ -14,7 +14,7 @@ Json = Any
 """A JSON value exactly as the specification holds it; `$ref`s inside are not resolved."""
 
 
-class Parameter(Struct, frozen=True, omit_defaults=True):
+class ApiParameter(Struct, frozen=True, omit_defaults=True):
     """One named input of an operation."""
 
     name: str
@@ -50,7 +50,7 @@ class Operation(Struct, frozen=True, omit_defaults=True):
     summary: str = ""
     description: str = ""
     tags: tuple[str, ...] = ()
-    parameters: tuple[Parameter, ...] = ()
+    parameters: tuple[ApiParameter, ...] = ()
     bodies: tuple[Content, ...] = ()
     body_required: bool = False
     responses: tuple[Response, ...] = ()

@@ -29,7 +29,7 @@ class Detail:
 
 
 @dataclass(frozen=True, slots=True)
-class Member:
+class SchemaField:
     """One field of an object."""
 
     name: str
@@ -52,9 +52,9 @@ def outline(schema: Json, resolve: Resolve, detail: Detail) -> list[str]:
     return [*(_member_line(member, resolve, detail, 0) for member in shown), rest]
 
 
-def members_of(schema: Json, resolve: Resolve) -> list[Member]:
+def members_of(schema: Json, resolve: Resolve) -> list[SchemaField]:
     """The fields of an object, those of `allOf` parts and of an array's items included."""
-    found: dict[str, Member] = {}
+    found: dict[str, SchemaField] = {}
     _collect(schema, resolve, found, (), 0)
     return list(found.values())
 
@@ -120,7 +120,7 @@ def _lines(
 
 
 def _nested(
-    member: Member, resolve: Resolve, detail: Detail, depth: int, level: int, seen: tuple[str, ...]
+    member: SchemaField, resolve: Resolve, detail: Detail, depth: int, level: int, seen: tuple[str, ...]
 ) -> Iterator[str]:
     """The fields inside a field; a type that is already open above is only named."""
     name = _name(member.schema)
@@ -152,7 +152,7 @@ def _alternatives(schema: Json, resolve: Resolve) -> list[Json]:
     return []
 
 
-def _collect(schema: Json, resolve: Resolve, found: dict[str, Member], seen: tuple[str, ...], depth: int) -> None:
+def _collect(schema: Json, resolve: Resolve, found: dict[str, SchemaField], seen: tuple[str, ...], depth: int) -> None:
     if depth > MAX_HOPS or not isinstance(schema, dict):
         return
     if isinstance(target := schema.get("$ref"), str):
@@ -166,16 +166,16 @@ def _collect(schema: Json, resolve: Resolve, found: dict[str, Member], seen: tup
     required = {name for name in given if isinstance(name, str)} if isinstance(given, list) else set()
     if isinstance(properties := schema.get("properties"), dict):
         for name, value in properties.items():
-            found[name] = Member(name, value, name in required or (name in found and found[name].required))
+            found[name] = SchemaField(name, value, name in required or (name in found and found[name].required))
     for name in required & found.keys():
-        found[name] = Member(name, found[name].schema, required=True)
+        found[name] = SchemaField(name, found[name].schema, required=True)
     if "items" in schema:
         _collect(schema["items"], resolve, found, seen, depth + 1)
     if isinstance(extra := schema.get("additionalProperties"), dict) and not found:
         _collect(extra, resolve, found, seen, depth + 1)
 
 
-def _member_line(member: Member, resolve: Resolve, detail: Detail, level: int) -> str:
+def _member_line(member: SchemaField, resolve: Resolve, detail: Detail, level: int) -> str:
     schema = member.schema if isinstance(member.schema, dict) else {}
     arguments = schema.get("x-arguments")
     name = f"{member.name}({one_line(arguments, 80)})" if isinstance(arguments, str) else member.name

@@ -17,14 +17,14 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
-from deltos.domains.apis.document import Document
+from deltos.domains.apis.document import ApiDocument
 from deltos.domains.apis.model import ApiDescription, Operation
 from deltos.errors import SourceError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from deltos.domains.apis.diff import Reading
+    from deltos.domains.apis.diff import ApiState
     from deltos.domains.apis.document import ReadDocument
     from deltos.domains.apis.model import Json, OperationChange, Overview
 
@@ -85,7 +85,7 @@ class Failed(NamedTuple):
     reason: str
 
 
-class Prepared(NamedTuple):
+class PreparedDocuments(NamedTuple):
     """What came of some documents."""
 
     apis: tuple[PreparedApi, ...]
@@ -95,11 +95,11 @@ class Prepared(NamedTuple):
 class _ReadDescription(NamedTuple):
     """A description together with the document it was read from."""
 
-    document: Document
+    document: ApiDocument
     description: ApiDescription
 
 
-def prepare(documents: Sequence[RawDocument], neighbours: Neighbours, is_last: bool) -> Prepared | Missing:
+def prepare(documents: Sequence[RawDocument], neighbours: Neighbours, is_last: bool) -> PreparedDocuments | Missing:
     """Read documents that may be parts of one API; the last time nobody can be asked for neighbours any more."""
     from deltos.domains.apis.description import read_description
 
@@ -113,7 +113,7 @@ def prepare(documents: Sequence[RawDocument], neighbours: Neighbours, is_last: b
         failures: list[Failed] = []
         for position, raw in enumerate(documents):
             read = _reader(position, neighbours, missing) if raw.refers else None
-            document = Document(raw.data, raw.citation, raw.name, read)
+            document = ApiDocument(raw.data, raw.citation, raw.name, read)
             try:
                 description = read_description(document, references.get(position))
                 readings.append(_ReadDescription(replace(document, data=b""), description))
@@ -122,7 +122,7 @@ def prepare(documents: Sequence[RawDocument], neighbours: Neighbours, is_last: b
         if missing and not is_last:
             return Missing(tuple(dict.fromkeys(missing)))
         apis = [_prepared(reading, failures) for reading in _merge_packages(readings)]
-        return Prepared(tuple(api for api in apis if api), tuple(failures))
+        return PreparedDocuments(tuple(api for api in apis if api), tuple(failures))
 
 
 def _prepared(reading: _ReadDescription, failures: list[Failed]) -> PreparedApi | None:
@@ -266,9 +266,9 @@ class StoredApi(NamedTuple):
     operations: tuple[tuple[str, bytes], ...] = ()
     schemas: tuple[tuple[str, bytes], ...] = ()
 
-    def reading(self) -> Reading:
+    def reading(self) -> ApiState:
         """The same, decoded as far as comparing needs it."""
-        from deltos.domains.apis.diff import Reading
+        from deltos.domains.apis.diff import ApiState
 
         bodies = dict(self.operations)
         schemas: dict[str, bytes] = {}
@@ -282,10 +282,10 @@ class StoredApi(NamedTuple):
                 known[target] = None if body is None else msgspec.json.decode(body)
             return known[target]
 
-        return Reading({key: _decode_operation(body) for key, body in bodies.items()}, bodies, schemas, resolve)
+        return ApiState({key: _decode_operation(body) for key, body in bodies.items()}, bodies, schemas, resolve)
 
 
-class Changes(NamedTuple):
+class ApiChanges(NamedTuple):
     """What a new reading of an API changed."""
 
     operations: tuple[OperationChange, ...]
@@ -293,14 +293,14 @@ class Changes(NamedTuple):
     schemas_removed: tuple[str, ...]
 
 
-def changes_between(old: StoredApi, new: StoredApi) -> Changes:
+def changes_between(old: StoredApi, new: StoredApi) -> ApiChanges:
     """Compare two stored readings."""
     from deltos.domains.apis.diff import compare
 
     before, after = old.reading(), new.reading()
     gained = _without(after.encoded_schemas, before.encoded_schemas)
     lost = _without(before.encoded_schemas, after.encoded_schemas)
-    return Changes(compare(before, after), gained, lost)
+    return ApiChanges(compare(before, after), gained, lost)
 
 
 def _without(schemas: Mapping[str, bytes], others: Mapping[str, bytes]) -> tuple[str, ...]:

@@ -123,7 +123,7 @@ class Concept:
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class ApiQuery:
     """A question, analysed."""
 
     text: str
@@ -146,7 +146,7 @@ class Question:
         return " OR ".join(f'"{stem}"' for stem in stems)
 
 
-def analyse(text: str) -> Question:
+def analyse(text: str) -> ApiQuery:
     """Understand a question, an operation id, a path or `METHOD path`."""
     method, path = "", ""
     if match := _METHOD.match(text):
@@ -155,7 +155,7 @@ def analyse(text: str) -> Question:
         path = match[1]
     words = question_words(text)
     verb = next((verb for word in words[:3] if (verb := verb_of(word))), "")
-    return Question(text, tuple(map(_concept, dict.fromkeys(words))), verb, method, path, tuple(stems_of(text)))
+    return ApiQuery(text, tuple(map(_concept, dict.fromkeys(words))), verb, method, path, tuple(stems_of(text)))
 
 
 def question_words(text: str) -> list[str]:

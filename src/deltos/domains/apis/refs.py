@@ -31,7 +31,7 @@ def find_references(data: bytes) -> list[str]:
 
 
 @dataclass(slots=True)
-class References:
+class ReferenceFollower:
     """Follows references from a root document into itself and its neighbours.
 
     A reference is written `#/pointer` in the root document and `path/to/file.yaml#/pointer` in the others;

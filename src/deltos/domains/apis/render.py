@@ -17,11 +17,11 @@ if TYPE_CHECKING:
     from deltos.domains.apis.model import (
         Api,
         ApiChanges,
+        ApiParameter,
         Content,
         Json,
         Operation,
         Overview,
-        Parameter,
         Response,
     )
     from deltos.domains.apis.outline import Resolve
@@ -133,7 +133,7 @@ def _shortened(text: str, characters: int) -> str:
     return text[: characters - 1].rsplit(" ", 1)[0] + "…"
 
 
-def _parameters(parameters: Sequence[Parameter], resolve: Resolve, detail: Detail) -> str:
+def _parameters(parameters: Sequence[ApiParameter], resolve: Resolve, detail: Detail) -> str:
     """A table of parameters, the required first; `*` marks them."""
     ordered = sorted(parameters, key=lambda parameter: not parameter.required)
     shown = ordered if len(ordered) <= detail.lines else ordered[: detail.lines - 1]

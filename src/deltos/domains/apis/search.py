@@ -13,7 +13,7 @@ from deltos.domains.apis.query import analyse, stems_of, verb_of
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from deltos.domains.apis.query import Concept, Question
+    from deltos.domains.apis.query import ApiQuery, Concept
     from deltos.store.apis import ApiStore, FoundUnit, UnitRow
 
     Compare = Callable[[str, Sequence[str]], list[float]]
@@ -100,7 +100,7 @@ def _spoken(unit: FoundUnit) -> str:
 
 
 def _candidates(
-    store: ApiStore, question: Question, api_id: int | None, kinds: Sequence[str], limit: int, without: Sequence[int]
+    store: ApiStore, question: ApiQuery, api_id: int | None, kinds: Sequence[str], limit: int, without: Sequence[int]
 ) -> list[FoundUnit]:
     """Units that share words with the question: operations apart, or hundreds of schemas would crowd them out."""
     groups = [[kind for kind in group if not kinds or kind in kinds] for group in _SEARCHED_APART]
@@ -113,7 +113,7 @@ def _candidates(
     return found
 
 
-def _concept_weights(store: ApiStore, question: Question) -> dict[str, float]:
+def _concept_weights(store: ApiStore, question: ApiQuery) -> dict[str, float]:
     """How telling each word of the question is: rare ones weigh more."""
     stems = [next(iter(concept.stems)) for concept in question.concepts]
     frequencies = store.document_frequencies(stems)
@@ -124,7 +124,7 @@ def _concept_weights(store: ApiStore, question: Question) -> dict[str, float]:
     }
 
 
-def _score(unit: FoundUnit, question: Question, weights: Mapping[str, float], best: float) -> float:
+def _score(unit: FoundUnit, question: ApiQuery, weights: Mapping[str, float], best: float) -> float:
     spoken = stems_of(unit.words.title)
     title, names = set(spoken), set(stems_of(unit.words.names))
     near = title | names | set(stems_of(unit.words.tags))
@@ -190,7 +190,7 @@ def _verbs(row: UnitRow) -> set[str]:
     return by_method.get(row.method, set()) | spoken
 
 
-def _address_bonus(row: UnitRow, question: Question) -> float:
+def _address_bonus(row: UnitRow, question: ApiQuery) -> float:
     """A question that is an address means the operation that lives there."""
     if not question.path or _shape(row.path) != _shape(question.path):
         return 0.0

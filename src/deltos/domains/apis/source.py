@@ -11,7 +11,7 @@ from urllib.parse import urljoin, urlsplit
 
 from deltos.confinement import check_folder, told
 from deltos.domains.apis.detect import kind_of
-from deltos.domains.apis.document import Document
+from deltos.domains.apis.document import ApiDocument
 from deltos.domains.apis.parse.graphql_introspection import INTROSPECTION_QUERY
 from deltos.errors import FileRefused, NotFound, NothingToIndex, ReadingStopped, SourceError
 from deltos.fetch.address import require_web_address
@@ -64,7 +64,7 @@ def is_address(location: str) -> bool:
 
 def find_documents(
     location: str, *, network: Network | None, parser: Parser, root: Path | None = None
-) -> Iterator[Document]:
+) -> Iterator[ApiDocument]:
     """The root documents at a location. References may lead below `root`, by default its folder."""
     if is_address(location):
         if network is None:
@@ -97,13 +97,13 @@ def _real_path(location: str) -> Path:
     return path
 
 
-def _file_document(path: Path, root: Path) -> Document:
+def _file_document(path: Path, root: Path) -> ApiDocument:
     inside = root if path.is_relative_to(root) else path.parent
     data = read_below(path.parent, path.name, MAX_DESCRIPTION_BYTES)
-    return Document(data, path.name, path.name, _neighbours(path, inside))
+    return ApiDocument(data, path.name, path.name, _neighbours(path, inside))
 
 
-def _folder_documents(folder: Path, root: Path, parser: Parser) -> Iterator[Document]:
+def _folder_documents(folder: Path, root: Path, parser: Parser) -> Iterator[ApiDocument]:
     """Every description in a folder; files of one GraphQL schema count as one."""
     found = False
     schema_files: dict[Path, bytes] = {}
@@ -113,16 +113,16 @@ def _folder_documents(folder: Path, root: Path, parser: Parser) -> Iterator[Docu
             path = folder / relative
             if reply.error is not None:
                 found = True
-                yield Document(b"", _cite(path, folder), path.name, problem=_problem(reply.error))
+                yield ApiDocument(b"", _cite(path, folder), path.name, problem=_problem(reply.error))
             elif reply.value == "graphql":
                 schema_files[path] = data
             elif reply.value:
                 found = True
-                yield Document(data, _cite(path, folder), path.name, _neighbours(path, root), reply.value)
+                yield ApiDocument(data, _cite(path, folder), path.name, _neighbours(path, root), reply.value)
     if schema_files:
         found = True
         only = next(iter(schema_files)) if len(schema_files) == 1 else folder
-        yield Document(b"\n".join(schema_files.values()), _cite(only, folder), only.name)
+        yield ApiDocument(b"\n".join(schema_files.values()), _cite(only, folder), only.name)
     if not found:
         among = f"among the first {MAX_FILES:,} files and folders of" if walk.is_cut else "in"
         raise NothingToIndex(
@@ -131,7 +131,7 @@ def _folder_documents(folder: Path, root: Path, parser: Parser) -> Iterator[Docu
         )
     if walk.is_cut:
         problem = f"It holds more than {MAX_FILES:,} files and folders; what comes after those was not looked at."
-        yield Document(b"", folder.name, problem=SourceError(problem))
+        yield ApiDocument(b"", folder.name, problem=SourceError(problem))
 
 
 def _problem(error: Exception) -> SourceError:
@@ -216,7 +216,7 @@ def _neighbours(path: Path, root: Path) -> ReadDocument:
     return read
 
 
-def _fetch_document(url: str, network: Network, parser: Parser) -> Document:
+def _fetch_document(url: str, network: Network, parser: Parser) -> ApiDocument:
     require_web_address(url)
     try:
         fetched = network.get(url)
@@ -231,7 +231,7 @@ def _fetch_document(url: str, network: Network, parser: Parser) -> Document:
     answer = network.post(url, query, "application/json")
     if b'"__schema"' not in answer.body:
         raise SourceError(f"{url} did not answer an introspection query", hint="Give the schema as a file instead.")
-    return Document(answer.body, answer.url, urlsplit(url).hostname or "")
+    return ApiDocument(answer.body, answer.url, urlsplit(url).hostname or "")
 
 
 def _may_be_graphql(url: str) -> bool:
@@ -239,7 +239,7 @@ def _may_be_graphql(url: str) -> bool:
     return "graphql" in path.rsplit("/", 1)[-1] and not path.endswith((*_SDL_SUFFIXES, ".json", ".yaml", ".yml"))
 
 
-def fetched_document(fetched: Fetched, network: Network | None) -> Document:
+def fetched_document(fetched: Fetched, network: Network | None) -> ApiDocument:
     """A fetched description; its references may lead to the same host only."""
     origin = urlsplit(fetched.url)
 
@@ -252,4 +252,4 @@ def fetched_document(fetched: Fetched, network: Network | None) -> Document:
             raise SourceError("on another host")
         return answer.body
 
-    return Document(fetched.body, fetched.url, origin.path.rsplit("/", 1)[-1] or origin.hostname or "", read)
+    return ApiDocument(fetched.body, fetched.url, origin.path.rsplit("/", 1)[-1] or origin.hostname or "", read)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from operator import itemgetter
 from typing import TYPE_CHECKING
 
-from deltos.domains.code.model import Chunk
+from deltos.domains.code.model import CodeChunk
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -39,7 +39,7 @@ def lines_of(data: bytes) -> list[str]:
     return lines if lines[-1] else lines[:-1]
 
 
-def chunk_lines(lines: Sequence[str], definitions: Sequence[Definition]) -> list[Chunk]:
+def chunk_lines(lines: Sequence[str], definitions: Sequence[Definition]) -> list[CodeChunk]:
     """Chunks that together cover every non-blank line of the file exactly once."""
     root = _tree(definitions, len(lines))
     pieces = [piece for piece in _cut(root, lines) if any(line.strip() for line in lines[piece.start - 1 : piece.end])]
@@ -155,14 +155,14 @@ def _names_by_line(definitions: Sequence[Definition]) -> list[tuple[int, str]]:
     return sorted((definition.line, definition.name) for definition in definitions)
 
 
-def _chunk(group: list[_Node], lines: Sequence[str], names: list[tuple[int, str]]) -> Chunk:
+def _chunk(group: list[_Node], lines: Sequence[str], names: list[tuple[int, str]]) -> CodeChunk:
     start, end = _without_blank_ends(lines, group[0].start, group[-1].end)
     first, last = (bisect_left(names, line, key=itemgetter(0)) for line in (start, end + 1))
     inside = tuple(dict.fromkeys(name for _, name in names[first:last]))
     main = max(group, key=lambda node: (node.definition is not None, node.end - node.start)).definition
     if main is None:
-        return Chunk(start, end, names=inside)
-    return Chunk(start, end, main.qualified_name, main.kind, main.signature, main.doc, inside)
+        return CodeChunk(start, end, names=inside)
+    return CodeChunk(start, end, main.qualified_name, main.kind, main.signature, main.doc, inside)
 
 
 def _without_blank_ends(lines: Sequence[str], start: int, end: int) -> tuple[int, int]:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from deltos.domains.code.query import CodeQuery
-    from deltos.store.code import ChunkWords, DefinitionRecord, FileRow, FileWords
+    from deltos.store.code import CodeChunkWords, DefinitionRecord, FileRow, FileWords
 
 CONTENT_FEATURES = (
     "bm25_best",
@@ -78,7 +78,7 @@ _NAMES_PER_TERM = 100
 
 
 @dataclass(slots=True)
-class Candidate:
+class CandidateFile:
     """A file that may answer, and what the index said about it; its chunks come best first."""
 
     file: FileRow
@@ -93,7 +93,7 @@ class Texts:
     """The words of the candidates: of files and of their best chunks, by id."""
 
     files: Mapping[int, FileWords]
-    chunks: Mapping[int, ChunkWords]
+    chunks: Mapping[int, CodeChunkWords]
 
 
 class Weights:
@@ -155,7 +155,7 @@ class Weights:
                 at = text.find(needle, at + 1)
 
 
-def promise(candidate: Candidate, query: CodeQuery, weights: Weights) -> float:
+def promise(candidate: CandidateFile, query: CodeQuery, weights: Weights) -> float:
     """A first guess at how well a candidate answers, from what is known without reading its words."""
     path = _path_facts(candidate.file.path)
     guess = candidate.file_score + sum(candidate.chunk_scores[:1]) + math.log(1 + sum(candidate.chunk_scores))
@@ -165,7 +165,9 @@ def promise(candidate: Candidate, query: CodeQuery, weights: Weights) -> float:
     return guess - (path.is_test and not query.about_tests) * 0.4 - path.priors[0] * 0.3
 
 
-def describe(candidates: Sequence[Candidate], query: CodeQuery, weights: Weights, texts: Texts) -> list[list[float]]:
+def describe(
+    candidates: Sequence[CandidateFile], query: CodeQuery, weights: Weights, texts: Texts
+) -> list[list[float]]:
     """The features of all candidates of one query, in the order of FEATURES."""
     spoken = {_squash(word) for word in query.text.split()} | set(query.joined)
     rows = [_own(candidate, query, spoken, weights, texts) for candidate in candidates]
@@ -177,7 +179,7 @@ def describe(candidates: Sequence[Candidate], query: CodeQuery, weights: Weights
     return rows
 
 
-def _own(candidate: Candidate, query: CodeQuery, spoken: set[str], weights: Weights, texts: Texts) -> list[float]:
+def _own(candidate: CandidateFile, query: CodeQuery, spoken: set[str], weights: Weights, texts: Texts) -> list[float]:
     """What one candidate shows by itself, in the order of OWN_FEATURES."""
     file = candidate.file
     path = _path_facts(file.path)
@@ -207,7 +209,7 @@ def _own(candidate: Candidate, query: CodeQuery, spoken: set[str], weights: Weig
 
 
 def _content_features(
-    scores: Sequence[float], chunks: Sequence[ChunkWords], weights: Weights
+    scores: Sequence[float], chunks: Sequence[CodeChunkWords], weights: Weights
 ) -> tuple[list[float], int]:
     """What its best chunks show, in the order of CONTENT_FEATURES, and all query words in them."""
     coverage = symbol_coverage = doc_coverage = 0.0
@@ -256,7 +258,7 @@ def _best_name(names: str, in_names: int, weights: Weights) -> float:
     return best
 
 
-def _definition_features(candidate: Candidate, query: CodeQuery, subject: str) -> tuple[float, float, float, float]:
+def _definition_features(candidate: CandidateFile, query: CodeQuery, subject: str) -> tuple[float, float, float, float]:
     """Whether the file defines a name of the query: exactly, in another case, at the top level, as its own subject."""
     exact = loose = top = own = 0.0
     for definition in candidate.definitions:

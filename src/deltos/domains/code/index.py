@@ -15,12 +15,12 @@ if TYPE_CHECKING:
     import sqlite3
     from collections.abc import Sequence
 
-    from deltos.domains.code.model import Chunk
+    from deltos.domains.code.model import CodeChunk
     from deltos.isolated.process import Workers
     from deltos.languages.model import Definition
     from deltos.text import Words
     from deltos.workspace.admission import Admitted
-    from deltos.workspace.indexer import Changes, ParsedFile
+    from deltos.workspace.indexer import ParsedFile, SyncChanges
 
 # The word indexes are tidied when at least one in so many files was written.
 TIDY_SHARE = 5
@@ -63,13 +63,13 @@ class CodeIndexer:
         """Forget the file."""
         CodeStore.remove(connection, file_id)
 
-    def finish(self, connection: sqlite3.Connection, changes: Changes, workers: Workers | None) -> None:  # noqa: ARG002
+    def finish(self, connection: sqlite3.Connection, changes: SyncChanges, workers: Workers | None) -> None:  # noqa: ARG002
         """Tidy up when a good part of the project was written; nothing else spans files here."""
         if len(changes.written) * TIDY_SHARE >= CodeStore.indexed_files(connection):
             CodeStore.tidy(connection)
 
 
-def chunks_of(path: str, admitted: Admitted) -> list[Chunk]:
+def chunks_of(path: str, admitted: Admitted) -> list[CodeChunk]:
     """The chunks that a file's content has now."""
     return chunk_lines(lines_of(admitted.data), definitions_of(parse_file(path, admitted)))
 
@@ -88,7 +88,7 @@ def _name_words(definitions: Sequence[Definition], words: Words) -> str:
     return " | ".join(unique(words.of(definition.name) for definition in definitions))
 
 
-def _record(chunk: Chunk, lines: Sequence[str], words: Words) -> ChunkRecord:
+def _record(chunk: CodeChunk, lines: Sequence[str], words: Words) -> ChunkRecord:
     body = "\n".join(lines[chunk.start_line - 1 : chunk.end_line])
     return ChunkRecord(
         chunk.start_line,

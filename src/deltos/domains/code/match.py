@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from deltos.domains.code.features import BEST_CHUNKS, Candidate, Texts, Weights, describe, promise
+from deltos.domains.code.features import BEST_CHUNKS, CandidateFile, Texts, Weights, describe, promise
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from deltos.domains.code.query import CodeQuery
-    from deltos.store.code import ChunkMatch, CodeStore, DefinitionRecord, Scope
+    from deltos.store.code import ChunkMatch, CodeStore, DefinitionRecord, FileScope
 
 # Scoring a row costs twenty times as much as finding it. So a word alone makes a candidate only while such rows are few
 ALONE_ROWS = 300
@@ -28,8 +28,8 @@ KEPT_FILES_FOR_NAME = 28
 
 
 def describe_candidates(
-    store: CodeStore, query: CodeQuery, scope: Scope, *, at_least: int = 0
-) -> tuple[list[Candidate], list[list[float]]]:
+    store: CodeStore, query: CodeQuery, scope: FileScope, *, at_least: int = 0
+) -> tuple[list[CandidateFile], list[list[float]]]:
     """What may answer the query, with its features: what ranking and training both start from.
 
     `at_least` is how many files are wanted in the end, if there are so many.
@@ -44,14 +44,14 @@ def describe_candidates(
     return candidates, describe(candidates, query, weights, _read_words(store, candidates))
 
 
-def _read_words(store: CodeStore, candidates: Sequence[Candidate]) -> Texts:
+def _read_words(store: CodeStore, candidates: Sequence[CandidateFile]) -> Texts:
     best = [chunk_id for candidate in candidates for chunk_id in candidate.chunk_ids[:BEST_CHUNKS]]
     return Texts(store.file_words([candidate.file.id for candidate in candidates]), store.chunk_words(best))
 
 
 def _candidates(
-    store: CodeStore, query: CodeQuery, scope: Scope, frequencies: Mapping[str, int], chunk_count: int, scale: float
-) -> list[Candidate]:
+    store: CodeStore, query: CodeQuery, scope: FileScope, frequencies: Mapping[str, int], chunk_count: int, scale: float
+) -> list[CandidateFile]:
     terms = sorted(frequencies, key=lambda term: (frequencies[term], term))[:MATCH_TERMS]
     alone, paired = _divide(terms, frequencies, chunk_count)
     chunks = store.match_chunks(alone, paired, scope, limit=CHUNK_CANDIDATES) if terms else []
@@ -87,12 +87,12 @@ def _gather(
     files: Iterable[tuple[int, float]],
     definitions: Iterable[tuple[int, DefinitionRecord]],
     scale: float,
-) -> list[Candidate]:
+) -> list[CandidateFile]:
     """One candidate per file, with everything that was found in it; scores become shares of `scale`."""
     ids = dict.fromkeys(file_id for file_id, _ in definitions)
     ids |= dict.fromkeys(match.file_id for match in chunks)
     ids |= dict.fromkeys(file_id for file_id, _ in files)
-    found = {file.id: Candidate(file) for file in store.files(list(ids))}
+    found = {file.id: CandidateFile(file) for file in store.files(list(ids))}
     for match in chunks:
         found[match.file_id].chunk_scores.append(match.score / scale)
         found[match.file_id].chunk_ids.append(match.chunk_id)

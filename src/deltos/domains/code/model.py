@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 
 @dataclass(frozen=True, slots=True)
-class Chunk:
+class CodeChunk:
     """Consecutive lines of a file that belong together; `symbol` is the qualified name of what they define."""
 
     start_line: int

@@ -42,7 +42,7 @@ class CodeQuery:
         return self.kind == "symbol" and ("." in self.text or _MIXED_CASE.search(self.text) is not None)
 
 
-def understand(text: str, words: Words, *, exact: bool = True) -> CodeQuery:
+def parse_query(text: str, words: Words, *, exact: bool = True) -> CodeQuery:
     """Recognise what kind of query this is and take it apart; without `exact`, everything is read as words."""
     text = "".join(char if char.isprintable() or char in "\n\t" else " " for char in text).strip()
     if not text:

@@ -56,7 +56,7 @@ class Literal:
             at = data.find(self._needle, at + len(self._needle))
 
 
-class Pattern:
+class LinePattern:
     """Finds a regular expression in time linear in the file, whatever the pattern."""
 
     def __init__(self, pattern: str) -> None:

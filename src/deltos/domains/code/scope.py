@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from deltos.errors import BadArgument, NotFound
 from deltos.languages.table import LANGUAGES
-from deltos.store.code import Scope
+from deltos.store.code import FileScope
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -19,9 +19,9 @@ _SHOWN_CHARACTERS = 200
 _ALIASES = {"c++": "cpp", "c#": "csharp", "golang": "go", "shell": "bash", "objective-c": "objc"}
 
 
-def scope_of(root: Path, directory: str, file_type: str) -> Scope:
+def scope_of(root: Path, directory: str, file_type: str) -> FileScope:
     """The scope that `directory` and `file_type` mean."""
-    return Scope(_folder(root, directory.strip()), _suffixes(file_type))
+    return FileScope(_folder(root, directory.strip()), _suffixes(file_type))
 
 
 def _folder(root: Path, directory: str) -> str:

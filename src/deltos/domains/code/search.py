@@ -12,11 +12,11 @@ from deltos.domains.code.features import BEST_CHUNKS, FEATURES
 from deltos.domains.code.match import describe_candidates
 from deltos.domains.code.model import CodeAnswer, CodeHit
 from deltos.domains.code.paths import is_aside, is_prose
-from deltos.domains.code.query import CodeQuery, understand
-from deltos.domains.code.scan import Finder, Literal, Pattern, ScanReport, scan
+from deltos.domains.code.query import CodeQuery, parse_query
+from deltos.domains.code.scan import Finder, LinePattern, Literal, ScanReport, scan
 from deltos.domains.code.source import SourceReader
 from deltos.ranking import LinearRanker
-from deltos.store.code import Scope
+from deltos.store.code import FileScope
 from deltos.store.project import ProjectStore
 from deltos.text import shared_words
 from deltos.workspace.purpose import is_test
@@ -24,9 +24,9 @@ from deltos.workspace.purpose import is_test
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from deltos.domains.code.features import Candidate
+    from deltos.domains.code.features import CandidateFile
     from deltos.isolated.process import Workers
-    from deltos.store.code import ChunkRow, CodeStore, DefinitionRecord
+    from deltos.store.code import CodeChunkRow, CodeStore, DefinitionRecord
 
 WEIGHTS_FILE = Path(__file__).with_name("weights.json")
 # Beside the best answer, what convinces less than this share of it is noise; beside a name that was found, even more.
@@ -40,7 +40,7 @@ _SHOWN_CHARACTERS = 100
 class Ranked:
     """A chunk chosen for the answer and how much it convinced; `line` is the one asked for, if any."""
 
-    chunk: ChunkRow
+    chunk: CodeChunkRow
     confidence: float
     line: int = 0
 
@@ -56,19 +56,21 @@ class CodeSearch:
         self._workers = workers
         self._ranker = ranker or shared_ranker()
 
-    def search(self, text: str, scope: Scope | None = None, *, limit: int = 10, concise: bool = False) -> CodeAnswer:
+    def search(
+        self, text: str, scope: FileScope | None = None, *, limit: int = 10, concise: bool = False
+    ) -> CodeAnswer:
         """The best chunks for a query, one per file first; when concise, only the telling part of each."""
-        query = understand(text, shared_words())
+        query = parse_query(text, shared_words())
         with self._store.database.snapshot():
             exactly = query.kind in ("literal", "pattern")
             search = self._search_exactly if exactly else self._search_by_words
-            answer = search(query, scope or Scope(), limit=limit)
+            answer = search(query, scope or FileScope(), limit=limit)
         if not concise:
             return answer
         return replace(answer, hits=tuple(excerpted(hit, query, shared_words()) for hit in answer.hits))
 
     def _search_by_words(
-        self, query: CodeQuery, scope: Scope, *, limit: int, notes: tuple[str, ...] = ()
+        self, query: CodeQuery, scope: FileScope, *, limit: int, notes: tuple[str, ...] = ()
     ) -> CodeAnswer:
         ranked = _worthwhile(rank_files(self._store, query, scope, self._ranker, at_least=limit), query)
         chosen = _chosen_chunks(self._store, ranked, query, at_once=limit)
@@ -80,8 +82,8 @@ class CodeSearch:
             return CodeAnswer(tuple(hits), len(ranked), notes=notes)
         return CodeAnswer((), 0, self._store.file_count(scope), notes, self._suggest(query))
 
-    def _search_exactly(self, query: CodeQuery, scope: Scope, *, limit: int) -> CodeAnswer:
-        finder: Finder = Literal(query.text) if query.kind == "literal" else Pattern(query.text)
+    def _search_exactly(self, query: CodeQuery, scope: FileScope, *, limit: int) -> CodeAnswer:
+        finder: Finder = Literal(query.text) if query.kind == "literal" else LinePattern(query.text)
         report = ScanReport()
         ids = {path: file_id for file_id, path in self._store.paths(scope)}
         order = sorted(ids, key=lambda path: (is_prose(path), is_test(path), is_aside(path), path))
@@ -93,7 +95,7 @@ class CodeSearch:
         if not found:
             shown = repr(query.text[:_SHOWN_CHARACTERS])
             missing = (f"No exact match for {query.kind} {shown} in {report.files} files; closest by words:",)
-            words = understand(" ".join(query.text.split()) + " ", shared_words(), exact=False)
+            words = parse_query(" ".join(query.text.split()) + " ", shared_words(), exact=False)
             return self._search_by_words(words, scope, limit=limit, notes=note + missing)
         hits = self._read(_one_per_file_first(found), query, limit=limit)
         return CodeAnswer(tuple(hits), len(found), len(ids), note)
@@ -144,8 +146,8 @@ def _called(hit: CodeHit, definition: DefinitionRecord) -> CodeHit:
 
 
 def rank_files(
-    store: CodeStore, query: CodeQuery, scope: Scope, ranker: LinearRanker, *, at_least: int
-) -> list[tuple[Candidate, float]]:
+    store: CodeStore, query: CodeQuery, scope: FileScope, ranker: LinearRanker, *, at_least: int
+) -> list[tuple[CandidateFile, float]]:
     """Files that may answer the query, best first, each with its confidence."""
     candidates, rows = describe_candidates(store, query, scope, at_least=at_least)
     scored = zip(candidates, ranker.scores(rows), strict=True)
@@ -153,7 +155,7 @@ def rank_files(
     return [(candidate, ranker.confidence(score)) for candidate, score in ordered]
 
 
-def _worthwhile(ranked: list[tuple[Candidate, float]], query: CodeQuery) -> list[tuple[Candidate, float]]:
+def _worthwhile(ranked: list[tuple[CandidateFile, float]], query: CodeQuery) -> list[tuple[CandidateFile, float]]:
     """The files that are worth their tokens."""
     share = _LEAST_SHARE_BESIDE_NAME if query.kind == "symbol" else _LEAST_SHARE
     best = max((confidence for _, confidence in ranked), default=0.0)
@@ -161,7 +163,7 @@ def _worthwhile(ranked: list[tuple[Candidate, float]], query: CodeQuery) -> list
 
 
 def _chosen_chunks(
-    store: CodeStore, ranked: Sequence[tuple[Candidate, float]], query: CodeQuery, *, at_once: int
+    store: CodeStore, ranked: Sequence[tuple[CandidateFile, float]], query: CodeQuery, *, at_once: int
 ) -> Iterator[Ranked]:
     """One chunk of each file in order of rank; then the next best ones of the same files."""
     others: list[Ranked] = []
@@ -176,7 +178,7 @@ def _chosen_chunks(
 
 
 def _chunks_of(
-    store: CodeStore, candidate: Candidate, query: CodeQuery, matching: Mapping[int, ChunkRow]
+    store: CodeStore, candidate: CandidateFile, query: CodeQuery, matching: Mapping[int, CodeChunkRow]
 ) -> list[Ranked]:
     """The chunks of a file worth showing, best first: the definition asked for, then what matches by words.
 
@@ -192,13 +194,13 @@ def _chunks_of(
     return list(shown.values()) or [Ranked(chunk, 1.0) for chunk in store.first_chunk(file_id)]
 
 
-def _best_chunks(candidate: Candidate) -> list[int]:
+def _best_chunks(candidate: CandidateFile) -> list[int]:
     """The chunks that match about as well as the best one of the file."""
     scored = zip(candidate.chunk_ids[:BEST_CHUNKS], candidate.chunk_scores, strict=False)
     return [chunk_id for chunk_id, score in scored if score >= candidate.chunk_scores[0] * _LEAST_SHARE_OF_BEST_CHUNK]
 
 
-def _covering(chunks: Sequence[ChunkRow], lines: Iterable[int]) -> list[Ranked]:
+def _covering(chunks: Sequence[CodeChunkRow], lines: Iterable[int]) -> list[Ranked]:
     """The chunks that hold the lines, in order of the lines, each with the first that it holds."""
     found: dict[int, Ranked] = {}
     for line in lines:

@@ -19,9 +19,9 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from deltos.domains.code.model import Chunk
+    from deltos.domains.code.model import CodeChunk
     from deltos.isolated.process import Workers
-    from deltos.store.code import ChunkRow
+    from deltos.store.code import CodeChunkRow
     from deltos.store.project import ProjectStore
     from deltos.workspace.admission import Admitted
 
@@ -37,7 +37,7 @@ class _Unchanged:
     def __init__(self, data: bytes) -> None:
         self._data = data
 
-    def successor(self, chunk: ChunkRow) -> ChunkRow:
+    def successor(self, chunk: CodeChunkRow) -> CodeChunkRow:
         """The chunk itself."""
         return chunk
 
@@ -52,11 +52,11 @@ class _Unchanged:
 class _Changed:
     """A file that changed after it was indexed, or may have: chunks are looked for anew."""
 
-    def __init__(self, lines: list[str], chunks: list[Chunk]) -> None:
+    def __init__(self, lines: list[str], chunks: list[CodeChunk]) -> None:
         self._lines = lines
         self._chunks = chunks
 
-    def successor(self, chunk: ChunkRow) -> Chunk | None:
+    def successor(self, chunk: CodeChunkRow) -> CodeChunk | None:
         """What the chunk is now: the chunk of the same symbol nearest to where it was; None when that is gone."""
         same = [now for now in self._chunks if now.symbol == chunk.symbol]
         return min(same, key=lambda now: abs(now.start_line - chunk.start_line), default=None)
@@ -81,7 +81,7 @@ class SourceReader:
     def __exit__(self, *_: object) -> None:
         self._tree.close()
 
-    def hit(self, chunk: ChunkRow, confidence: float) -> CodeHit | None:
+    def hit(self, chunk: CodeChunkRow, confidence: float) -> CodeHit | None:
         """The chunk with its current lines; None when neither it nor its successor is on disk any more."""
         source = self._source(chunk.path)
         now = source.successor(chunk) if source else None
@@ -127,7 +127,7 @@ class SourceReader:
             return _Unchanged(admitted.data)
         return _Changed(lines_of(admitted.data), self._chunks(path, admitted))
 
-    def _chunks(self, path: str, admitted: Admitted) -> list[Chunk]:
+    def _chunks(self, path: str, admitted: Admitted) -> list[CodeChunk]:
         """The chunks of a changed file: parsed where that can be stopped, and by lines alone if it has to be."""
         if self._workers is None:
             return chunks_of(path, admitted)

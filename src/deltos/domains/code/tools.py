@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from deltos.domains.code.model import CodeAnswer
-    from deltos.store.code import Scope
-    from deltos.store.project import Totals
+    from deltos.store.code import FileScope
+    from deltos.store.project import ProjectTotals
     from deltos.workspace.project_index import Freshness, ProjectIndex
     from deltos.workspace.projects import Projects
     from deltos.workspace.sync import SyncReport
@@ -144,7 +144,7 @@ def _folder(text: str, base: Path) -> Path:
     return base / given_path(text)
 
 
-def _index_data(index: ProjectIndex, report: SyncReport, totals: Totals, *, duration_ms: int) -> JsonObject:
+def _index_data(index: ProjectIndex, report: SyncReport, totals: ProjectTotals, *, duration_ms: int) -> JsonObject:
     return {
         "repository_id": index.database.path.stem,
         "project_id": index.project.project_id,
@@ -159,7 +159,7 @@ def _index_data(index: ProjectIndex, report: SyncReport, totals: Totals, *, dura
     }
 
 
-def _index_text(data: JsonObject, totals: Totals, report: SyncReport, chunks: int, *, concise: bool) -> str:
+def _index_text(data: JsonObject, totals: ProjectTotals, report: SyncReport, chunks: int, *, concise: bool) -> str:
     first = (
         f"{data['status']}: {data['files_indexed']} files parsed in {data['duration_ms']} ms; "
         f"the index has {totals.files} files, {chunks} chunks"
@@ -177,7 +177,7 @@ def _index_text(data: JsonObject, totals: Totals, report: SyncReport, chunks: in
     return "\n".join(lines)
 
 
-def _why_empty(totals: Totals, scope: Scope) -> str:
+def _why_empty(totals: ProjectTotals, scope: FileScope) -> str:
     """What a search with no files to look into should have known."""
     if scope.folder or scope.suffixes:
         where = f" below {scope.folder}" if scope.folder else ""

@@ -24,7 +24,7 @@ _SENTENCE_END = re.compile(r"(?<=[.!?;:])\s+|\n")
 
 
 @dataclass(frozen=True, slots=True)
-class Chunk:
+class DocsChunk:
     """What one search result shows. `anchors` are all places inside it; the first one opens it."""
 
     path: tuple[str, ...]
@@ -40,21 +40,21 @@ class Chunk:
 
 def chunk_document(
     document: Document, *, max_tokens: int = MAX_TOKENS, small_tokens: int = SMALL_TOKENS
-) -> list[Chunk]:
+) -> list[DocsChunk]:
     """The chunks of a page in reading order; every anchor of the page is in at least one of them."""
     pieces = [piece for section in document.sections for piece in _split(document.title, section, max_tokens)]
     return list(_merge(pieces, max_tokens=max_tokens, small_tokens=small_tokens))
 
 
-def _split(title: str, section: Section, max_tokens: int) -> Iterator[Chunk]:
+def _split(title: str, section: Section, max_tokens: int) -> Iterator[DocsChunk]:
     path = section.path if not title or section.path[:1] == (title,) else (title, *section.path)
     anchors = section.anchors
     for group in _groups(section.blocks, max_tokens):
         inside = dict.fromkeys((*anchors, *(name for block in group for name in block.anchors)))
-        yield Chunk(path, tuple(inside) or section.anchors[:1], join_blocks(group), section.is_definition)
+        yield DocsChunk(path, tuple(inside) or section.anchors[:1], join_blocks(group), section.is_definition)
         anchors = section.anchors[:1]
     if not section.blocks:
-        yield Chunk(path, anchors, "", section.is_definition)
+        yield DocsChunk(path, anchors, "", section.is_definition)
 
 
 def _groups(blocks: Iterable[Block], max_tokens: int) -> Iterator[list[Block]]:
@@ -126,8 +126,8 @@ def _fill(parts: Iterable[str], most_characters: int, separator: str) -> Iterato
         yield held
 
 
-def _merge(pieces: list[Chunk], *, max_tokens: int, small_tokens: int) -> Iterator[Chunk]:
-    held: Chunk | None = None
+def _merge(pieces: list[DocsChunk], *, max_tokens: int, small_tokens: int) -> Iterator[DocsChunk]:
+    held: DocsChunk | None = None
     anchors: deque[tuple[str, ...]] = deque()  # put together at the end: thousands of empty sections may be joined
     for piece in pieces:
         if held is not None and _belong_together(held, piece, max_tokens, small_tokens):
@@ -141,7 +141,7 @@ def _merge(pieces: list[Chunk], *, max_tokens: int, small_tokens: int) -> Iterat
         yield replace(held, anchors=tuple(dict.fromkeys(chain.from_iterable(anchors))))
 
 
-def _belong_together(held: Chunk, piece: Chunk, max_tokens: int, small_tokens: int) -> bool:
+def _belong_together(held: DocsChunk, piece: DocsChunk, max_tokens: int, small_tokens: int) -> bool:
     if held.tokens + piece.tokens > max_tokens:
         return False
     if not held.text:
@@ -152,9 +152,9 @@ def _belong_together(held: Chunk, piece: Chunk, max_tokens: int, small_tokens: i
     return siblings and min(held.tokens, piece.tokens) < small_tokens
 
 
-def _joined(held: Chunk, piece: Chunk) -> Chunk:
+def _joined(held: DocsChunk, piece: DocsChunk) -> DocsChunk:
     """Path and text of two chunks as one; headings that the first one's breadcrumb does not show stand in the text."""
     heading = "" if piece.path == held.path else f"### {piece.path[-1]}\n\n"
     text = f"{held.text}\n\n{heading}{piece.text}" if held.text else piece.text
     path = held.path if held.text else piece.path
-    return Chunk(path, (), text, held.is_definition or piece.is_definition)
+    return DocsChunk(path, (), text, held.is_definition or piece.is_definition)

@@ -9,11 +9,11 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from deltos.domains.docs.index import index_words
-from deltos.domains.docs.model import Reading, Skipped, Unchanged
+from deltos.domains.docs.model import PageReading, Skipped, Unchanged
 from deltos.domains.docs.readers import Readers, run_aside
 from deltos.domains.docs.website import GONE
 from deltos.errors import BadRequest, Cancelled, DeltosError, FetchFailed, ReadingStopped, SourceError, StoreError
-from deltos.store.docs import Place
+from deltos.store.docs import CrawlAddress
 from deltos.store.docs_index import Batch
 
 if TYPE_CHECKING:
@@ -55,15 +55,15 @@ class Frontier:
     deepest: int
     met: set[str]
     suspects: tuple[str, ...] = ()
-    _ready: deque[Place] = field(default_factory=deque)
-    _later: list[tuple[float, str, Place]] = field(default_factory=list)
-    _suspected: deque[Place] = field(default_factory=deque)
+    _ready: deque[CrawlAddress] = field(default_factory=deque)
+    _later: list[tuple[float, str, CrawlAddress]] = field(default_factory=list)
+    _suspected: deque[CrawlAddress] = field(default_factory=deque)
 
-    def add(self, place: Place) -> None:
+    def add(self, place: CrawlAddress) -> None:
         """Queue a place that was met before."""
         (self._suspected if place.url in self.suspects else self._ready).append(place)
 
-    def discover(self, urls: Iterable[str], depth: int) -> list[Place]:
+    def discover(self, urls: Iterable[str], depth: int) -> list[CrawlAddress]:
         """Queue addresses not met before, within the limits; returns them as places."""
         if self.deepest and depth > self.deepest:
             return []
@@ -71,21 +71,21 @@ class Frontier:
         for url in urls:
             if url not in self.met and len(self.met) < self.most_places:
                 self.met.add(url)
-                found.append(Place(url, depth))
+                found.append(CrawlAddress(url, depth))
                 self.add(found[-1])
         return found
 
-    def postpone(self, place: Place, until: float) -> None:
+    def postpone(self, place: CrawlAddress, until: float) -> None:
         """Queue a place again, not before `until`."""
         heapq.heappush(self._later, (until, place.url, place))
 
-    def take(self, now: float) -> Place | None:
+    def take(self, now: float) -> CrawlAddress | None:
         """The next place that can be read now."""
         if self._later and self._later[0][0] <= now:
             return heapq.heappop(self._later)[2]
         return self._ready.popleft() if self._ready else None
 
-    def take_suspect(self) -> Place | None:
+    def take_suspect(self) -> CrawlAddress | None:
         """The next place to be read alone; None as long as others wait."""
         return self._suspected.popleft() if self._suspected and not self._ready and not self._later else None
 
@@ -129,8 +129,8 @@ class Crawl:
         self._known: dict[str, KnownPage] = {}
         self._stopped = 0
         self._pages: list[PageRow] = []
-        self._settled: list[Place] = []
-        self._discovered: list[Place] = []
+        self._settled: list[CrawlAddress] = []
+        self._discovered: list[CrawlAddress] = []
         self._saved_at = clock.monotonic()
 
     def run(self) -> None:
@@ -160,7 +160,7 @@ class Crawl:
         if begun is None:
             return False
         frontier = Frontier(self._source.max_pages, 0, set())
-        places = [place for place in begun if isinstance(place, Place)]
+        places = [place for place in begun if isinstance(place, CrawlAddress)]
         places += frontier.discover((url for url in begun if isinstance(url, str)), 0)
         if self._origin.keeps_unlisted and not self._crawl.is_full:
             # Known pages are asked again even where nothing leads to them any more.
@@ -198,9 +198,9 @@ class Crawl:
         if not readers.busy:  # all that waits has to wait
             self._clock.sleep(min(_LONGEST_NAP_SECONDS, self._frontier.seconds_to_wait(self._clock.monotonic())))
 
-    def _take_in(self, place: Place, outcome: Outcome) -> None:
+    def _take_in(self, place: CrawlAddress, outcome: Outcome) -> None:
         match outcome:
-            case Reading():
+            case PageReading():
                 pages = [page for page in outcome.pages if page.chunks]
                 self._pages.extend(pages)
                 self._settle(place, "done" if pages else "skipped", "" if pages else _NO_TEXT, outcome.leads_to)
@@ -222,7 +222,7 @@ class Crawl:
                 self._take_in_failure(place, outcome)
         self._report()
 
-    def _take_in_failure(self, place: Place, exc: DeltosError) -> None:
+    def _take_in_failure(self, place: CrawlAddress, exc: DeltosError) -> None:
         place = replace(place, attempts=place.attempts + 1)
         if isinstance(exc, FetchFailed) and exc.retryable and place.attempts < MOST_ATTEMPTS:
             pause = self._clock.retry_pause_seconds * 2 ** (place.attempts - 1)
@@ -231,7 +231,7 @@ class Crawl:
             is_missing = isinstance(exc, FetchFailed) and exc.status in GONE
             self._settle(place, "missing" if is_missing else "failed", str(exc))
 
-    def _settle(self, place: Place, state: PlaceState, reason: str, leads_to: Iterable[str] = ()) -> None:
+    def _settle(self, place: CrawlAddress, state: PlaceState, reason: str, leads_to: Iterable[str] = ()) -> None:
         self._settled.append(replace(place, state=state, reason=reason))
         self._discovered.extend(self._frontier.discover(leads_to, place.depth + 1))
 

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from deltos.domains.docs.model import ApiShelf
+    from deltos.domains.docs.model import DescriptionShelf
     from deltos.embed.protocol import Embedder
     from deltos.fetch.http import HttpClient
     from deltos.meaning import Meaning
@@ -42,7 +42,7 @@ class Docs:
 
     library: Library
     search: DocsSearch
-    apis: ApiShelf
+    apis: DescriptionShelf
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +66,7 @@ def open_docs(
     *,
     private_hosts: PrivateHosts = NO_PRIVATE_HOSTS,
     environments: tuple[Path, ...] = (),
-    apis: ApiShelf | None = None,
+    apis: DescriptionShelf | None = None,
     parser: GuardedParser | None = None,
     clock: Clock | None = None,
     embedder: Callable[[], Embedder | None] = lambda: None,

@@ -7,7 +7,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from deltos.domains.docs.model import ApiShelf, FoundDescription, Reading, Skipped, Unchanged, Unparsed
+from deltos.domains.docs.model import DescriptionShelf, FoundDescription, PageReading, Skipped, Unchanged, Unparsed
 from deltos.domains.docs.pages import RawPage, read_page
 from deltos.errors import FileRefused, NotFound
 from deltos.fetch.files import MAX_DESCRIPTION_BYTES, MAX_FILE_BYTES, check_unmoved, walk_files
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from deltos.domains.docs.pages import PageText
-    from deltos.store.docs import Place, SourceRow
+    from deltos.store.docs import CrawlAddress, SourceRow
     from deltos.store.docs_index import KnownPage
 
 _API_SUFFIXES = frozenset((".json", ".yaml", ".yml", ".graphql", ".graphqls", ".gql", ".proto"))
@@ -33,7 +33,7 @@ class Folder:
     together = 16
     keeps_unlisted = False
 
-    def __init__(self, source: SourceRow, apis: ApiShelf) -> None:
+    def __init__(self, source: SourceRow, apis: DescriptionShelf) -> None:
         self._root = Path(source.url)
         self._source = source
         self._apis = apis
@@ -59,7 +59,7 @@ class Folder:
             if self._wants(relative):
                 yield (self._base / relative).as_posix()
 
-    def read(self, place: Place, known: KnownPage | None) -> Unparsed | Unchanged | Skipped:
+    def read(self, place: CrawlAddress, known: KnownPage | None) -> Unparsed | Unchanged | Skipped:
         """Read one file, unless its time and size are as they were."""
         path = Path(place.url)
         form = format_of(place.url)
@@ -83,7 +83,7 @@ class Folder:
         task = Task(read_page, (RawPage(data, form, place.url, title=title),), (data,))
         return Unparsed(task, partial(_reading, place.url, stamp, digest))
 
-    def take_turn(self, _place: Place) -> float:
+    def take_turn(self, _place: CrawlAddress) -> float:
         """A disk need not be spared."""
         return 0.0
 
@@ -102,8 +102,8 @@ class Folder:
         return Skipped("not documentation")
 
 
-def _reading(url: str, stamp: str, digest: bytes, text: PageText) -> Reading:
-    return Reading((text.row(url, url, etag=stamp, digest=digest),))
+def _reading(url: str, stamp: str, digest: bytes, text: PageText) -> PageReading:
+    return PageReading((text.row(url, url, etag=stamp, digest=digest),))
 
 
 def _matches(relative: str, globs: tuple[str, ...]) -> bool:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from deltos.domains.docs.pages import SECTION_SEPARATOR
-from deltos.store.docs_index import ChunkWords, PageWords
+from deltos.store.docs_index import DocsChunkWords, PageWords
 from deltos.text import shared_words
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ def index_words(index: DocsIndex, source_id: str, *, stopping: Callable[[], bool
     _correct_links(index, source_id, pages, by_chunk, by_page)
     words = shared_words()
     page_batch: list[PageWords] = []
-    chunk_batch: list[ChunkWords] = []
+    chunk_batch: list[DocsChunkWords] = []
     for page in pages:
         if page.is_indexed:
             continue
@@ -100,9 +100,9 @@ def _correct_links(
         index.update_links(chunks, counts)
 
 
-def _chunk_words(chunk: StoredChunk, links: _InboundLinks | None, words: Words) -> ChunkWords:
+def _chunk_words(chunk: StoredChunk, links: _InboundLinks | None, words: Words) -> DocsChunkWords:
     trail, _, heading = chunk.section.rpartition(SECTION_SEPARATOR)
-    return ChunkWords(
+    return DocsChunkWords(
         chunk_id=chunk.id,
         heading=words.of(heading),
         trail=words.of(trail),
@@ -117,7 +117,7 @@ def _link_words(links: _InboundLinks | None, words: Words) -> str:
     return words.of(" ".join(sorted(links.texts)[:_MOST_LINK_TEXTS])) if links else ""
 
 
-def _page_words(page: StoredPage, chunks: list[ChunkWords], links_in: int, words: Words) -> PageWords:
+def _page_words(page: StoredPage, chunks: list[DocsChunkWords], links_in: int, words: Words) -> PageWords:
     path = page.url.partition("://")[2].partition("/")[2] or page.url
     return PageWords(
         page_id=page.id,

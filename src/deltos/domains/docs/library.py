@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from deltos.confinement import may_show, told
 from deltos.domains.docs.dependencies import direct_dependencies
 from deltos.domains.docs.model import FoundDescription, SourceStatus
-from deltos.domains.docs.source import understand
+from deltos.domains.docs.source import parse_address
 from deltos.errors import BadArgument, DeltosError, NotFound, ReadingStopped, SourceError
 from deltos.fetch.files import MAX_DESCRIPTION_BYTES, MAX_FILE_BYTES, read_file
 from deltos.globs import check_globs
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from deltos.domains.docs.background import Crawls
-    from deltos.domains.docs.model import ApiShelf
+    from deltos.domains.docs.model import DescriptionShelf
     from deltos.domains.docs.running import Run
     from deltos.domains.docs.source import Address, Opener
     from deltos.store.docs import CrawlRow, DocsStore
@@ -80,7 +80,7 @@ class Library:
         crawls: Crawls,
         opener: Opener,
         *,
-        apis: ApiShelf,
+        apis: DescriptionShelf,
         now: Callable[[], float],
     ) -> None:
         self._store = store
@@ -98,7 +98,7 @@ class Library:
         if request.url.strip() == DEPENDENCIES:
             return self._add_dependencies(request)
         check_globs((*request.include, *request.exclude))
-        address = understand(request.url, project_root=request.project_root, roots=request.roots)
+        address = parse_address(request.url, project_root=request.project_root, roots=request.roots)
         name = request.name.strip() or default_name(address.url)
         self._refuse_duplicate(name, address.url)
         if api_line := self._as_api(replace(request, name=name), address):

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
     from deltos.guarded import Task
-    from deltos.store.docs import Place, SourceRow
+    from deltos.store.docs import CrawlAddress, SourceRow
     from deltos.store.docs_index import KnownPage, PageRow
 
 
@@ -38,7 +38,7 @@ class Passage:
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class PageReading:
     """What came of reading one place: usually one page, and further places that it leads to."""
 
     pages: tuple[PageRow, ...] = ()
@@ -63,7 +63,7 @@ class Unparsed:
     """The place was read: what is to be parsed in a child process, and how the result becomes an outcome."""
 
     task: Task
-    finish: Callable[[Any], Reading | Skipped]
+    finish: Callable[[Any], PageReading | Skipped]
 
 
 class Origin(Protocol):
@@ -73,16 +73,16 @@ class Origin(Protocol):
     together: int  # so many places are read by one thread before they are parsed
     keeps_unlisted: bool  # whether pages stay when nothing leads to them any more
 
-    def begin(self) -> Iterable[str | Place]:
+    def begin(self) -> Iterable[str | CrawlAddress]:
         """The places that a crawl starts from; a list of places that could not be read comes as a failed place.
 
         Raises when the source cannot be read at all.
         """
 
-    def read(self, place: Place, known: KnownPage | None) -> Unparsed | Unchanged | Skipped:
+    def read(self, place: CrawlAddress, known: KnownPage | None) -> Unparsed | Unchanged | Skipped:
         """What lies at `place`; `known` is what the index has of it. Called from several threads."""
 
-    def take_turn(self, place: Place) -> float:
+    def take_turn(self, place: CrawlAddress) -> float:
         """How long to wait before `place` may be read; 0 means now, and that it will be."""
 
     def close(self) -> None:
@@ -99,7 +99,7 @@ class FoundDescription:
     data: bytes = b""
 
 
-class ApiShelf(Protocol):
+class DescriptionShelf(Protocol):
     """What the documentation domain asks of whoever keeps API descriptions."""
 
     def recognises(self, data: bytes, /) -> bool:
@@ -162,7 +162,7 @@ class SourceStatus:
     pages_skipped: int
     pages: int
     chunks: int
-    failures: tuple[Place, ...]
+    failures: tuple[CrawlAddress, ...]
     started_at: float
     finished_at: float
     rate: float

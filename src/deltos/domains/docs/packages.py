@@ -12,7 +12,7 @@ from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
 from deltos.domains.docs.installed import distribution_of, find_node, find_python
-from deltos.domains.docs.model import Reading, Skipped, Unchanged, Unparsed
+from deltos.domains.docs.model import PageReading, Skipped, Unchanged, Unparsed
 from deltos.domains.docs.node_api import describe_declarations, imported_files
 from deltos.domains.docs.pages import RawPage, read_page, text_of
 from deltos.domains.docs.python_api import describe_module, module_name, public_modules, reexports
@@ -22,14 +22,14 @@ from deltos.files import LINK, NOT_A_PATH, NOT_REGULAR, FileTree, read_below
 from deltos.guarded import Task
 from deltos.markup.formats import SUFFIXES, format_of
 from deltos.markup.model import join_blocks
-from deltos.store.docs import Place, SourceRow
+from deltos.store.docs import CrawlAddress, SourceRow
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from deltos.domains.docs.installed import NodePackage, PythonDistribution
     from deltos.domains.docs.pages import PageText
-    from deltos.domains.docs.python_api import Module
+    from deltos.domains.docs.python_api import DocumentedModule
     from deltos.guarded import Parser
     from deltos.isolated.wire import Reply
     from deltos.markup.formats import Format
@@ -43,7 +43,7 @@ _NOT_DOCUMENTS = re.compile(
 
 
 @dataclass(frozen=True, slots=True)
-class Definition:
+class DocumentedName:
     """Signature and docstring of a name, and the file of the package that they stand in."""
 
     origin: str
@@ -52,7 +52,7 @@ class Definition:
 
 def find_definition(
     name: str, project_root: Path, environments: Sequence[Path] = (), *, parser: Parser
-) -> Definition | None:
+) -> DocumentedName | None:
     """A public name of a Python package that is installed for the project; None when there is no such thing."""
     if "." not in name:
         return None
@@ -66,7 +66,7 @@ def find_definition(
         return None
 
 
-def _may_define(module: Module, name: str) -> bool:
+def _may_define(module: DocumentedModule, name: str) -> bool:
     """Whether a module is where a public name comes from, told by what it exports."""
     if module.is_public and name.startswith(f"{module.name}."):
         return True
@@ -81,7 +81,7 @@ class PackageFiles:
     together = 16
     keeps_unlisted = False
 
-    def take_turn(self, _place: Place) -> float:
+    def take_turn(self, _place: CrawlAddress) -> float:
         """A disk need not be spared."""
         return 0.0
 
@@ -103,7 +103,7 @@ class PythonPackage(PackageFiles):
         return find_python(self._name, self._root, self._environments)
 
     @cached_property
-    def _modules(self) -> dict[str, Module]:
+    def _modules(self) -> dict[str, DocumentedModule]:
         files = _sources_first(self._distribution.files)
         taken = {package: reply.value for package, _, reply in self._reexports if reply.error is None}
         content = ("\n".join(files).encode("utf-8", "replace"), repr(taken).encode())
@@ -132,11 +132,11 @@ class PythonPackage(PackageFiles):
     def _prefix(self) -> str:
         return f"pypi:{self._distribution.name}@{self._distribution.version}/"
 
-    def begin(self) -> Iterator[str | Place]:
+    def begin(self) -> Iterator[str | CrawlAddress]:
         """README, public modules, bundled documents."""
         for _, path, reply in self._reexports:
             if reply.error is not None:
-                yield Place(self._prefix + path, state="failed", reason=str(reply.error))
+                yield CrawlAddress(self._prefix + path, state="failed", reason=str(reply.error))
         if self._distribution.readme.strip():
             yield self._prefix + _README
         for path in self._modules:
@@ -145,7 +145,7 @@ class PythonPackage(PackageFiles):
             if PurePosixPath(path).suffix.lower() in SUFFIXES and not _NOT_DOCUMENTS.search(path):
                 yield self._prefix + path
 
-    def read(self, place: Place, known: KnownPage | None) -> Unparsed | Unchanged | Skipped:
+    def read(self, place: CrawlAddress, known: KnownPage | None) -> Unparsed | Unchanged | Skipped:
         """One file of the package; a version that is indexed already never changes."""
         path = place.url.removeprefix(self._prefix)
         try:
@@ -158,7 +158,7 @@ class PythonPackage(PackageFiles):
             return Unchanged()
         return Unparsed(self._task(path, text, data, place.url), partial(_reading, place.url, digest))
 
-    def definition(self, name: str) -> Definition | None:
+    def definition(self, name: str) -> DocumentedName | None:
         """What is documented of a public name such as `httpx.Client.get`; None when it is not there."""
         for path, module in self._modules.items():
             if not _may_define(module, name):
@@ -167,7 +167,7 @@ class PythonPackage(PackageFiles):
             content = (source.encode("utf-8", "replace"),)
             found = self._parser.run(definition_in, name, module, source, content=content)
             if found is not None:
-                return Definition(self._prefix + path, found)
+                return DocumentedName(self._prefix + path, found)
         return None
 
     def _task(self, path: str, text: str, data: bytes, url: str) -> Task:
@@ -213,7 +213,7 @@ class NpmPackage(PackageFiles):
         for declaration in self._declarations():
             yield self._prefix + declaration
 
-    def read(self, place: Place, known: KnownPage | None) -> Unparsed | Unchanged | Skipped:
+    def read(self, place: CrawlAddress, known: KnownPage | None) -> Unparsed | Unchanged | Skipped:
         """One file of the package."""
         path = place.url.removeprefix(self._prefix)
         try:
@@ -256,10 +256,10 @@ def _skipped(refused: FileRefused) -> Skipped:
     return Skipped(refused.reason)
 
 
-def _reading(url: str, digest: bytes, text: PageText) -> Reading | Skipped:
+def _reading(url: str, digest: bytes, text: PageText) -> PageReading | Skipped:
     if not text.chunks:
         return Skipped("nothing documented in it")
-    return Reading((text.row(url, url, digest=digest),))
+    return PageReading((text.row(url, url, digest=digest),))
 
 
 def _bundled(path: str, data: bytes, url: str) -> RawPage:
@@ -278,7 +278,7 @@ def _sources_first(files: Sequence[str]) -> list[str]:
 # ---------------------------------------------------------------------- what runs in a child process
 
 
-def read_module(module: Module, source: str) -> PageText:
+def read_module(module: DocumentedModule, source: str) -> PageText:
     """The public API of a Python module."""
     return text_of(describe_module(module, source))
 
@@ -288,7 +288,7 @@ def read_declarations(name: str, data: bytes) -> PageText:
     return text_of(describe_declarations(name, data))
 
 
-def definition_in(name: str, module: Module, source: str) -> str | None:
+def definition_in(name: str, module: DocumentedModule, source: str) -> str | None:
     """Signature and docstring of a public name; None when the module does not define it."""
     for section in describe_module(module, source).sections:
         if section.is_definition and name in section.anchors:

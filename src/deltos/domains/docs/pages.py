@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from deltos.domains.docs.chunk import chunk_document
 from deltos.markup.formats import parse
-from deltos.store.docs_index import ChunkRow, PageRow
+from deltos.store.docs_index import DocsChunkRow, PageRow
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -38,7 +38,7 @@ class PageText(NamedTuple):
     """What a page says, in chunks, and the links that have words."""
 
     title: str
-    chunks: tuple[ChunkRow, ...]
+    chunks: tuple[DocsChunkRow, ...]
     links: tuple[tuple[str, str], ...] = ()
 
     def row(self, url: str, place: str, *, etag: str = "", last_modified: str = "", digest: bytes = b"") -> PageRow:
@@ -57,7 +57,7 @@ def text_of(document: Document, links: Iterable[Link] = ()) -> PageText:
     return PageText(
         document.title,
         tuple(
-            ChunkRow(SECTION_SEPARATOR.join(chunk.path), chunk.anchors, chunk.is_definition, chunk.text)
+            DocsChunkRow(SECTION_SEPARATOR.join(chunk.path), chunk.anchors, chunk.is_definition, chunk.text)
             for chunk in chunk_document(document)
             if chunk.text or chunk.path
         ),

@@ -30,7 +30,7 @@ Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 
 
 @dataclass(frozen=True, slots=True)
-class Module:
+class DocumentedModule:
     """One module file of a package. `exports` maps names in it to the public names they are known by."""
 
     path: str
@@ -44,7 +44,7 @@ class Module:
         return self.name if self.is_public else next(iter(self.exports.values())).rpartition(".")[0]
 
 
-def public_modules(files: Iterable[str], taken: Mapping[str, Sequence[Reexport]]) -> list[Module]:
+def public_modules(files: Iterable[str], taken: Mapping[str, Sequence[Reexport]]) -> list[DocumentedModule]:
     """The modules among `files` that have public names: public ones, and private ones that are re-exported from.
 
     `taken` has, for each package, the names that it takes from other modules.
@@ -60,7 +60,7 @@ def public_modules(files: Iterable[str], taken: Mapping[str, Sequence[Reexport]]
     for name, path in sorted(modules.items()):
         known_as = exports.get(name, {})
         if _is_public(name) or known_as:
-            found.append(Module(path, name, _is_public(name), known_as))
+            found.append(DocumentedModule(path, name, _is_public(name), known_as))
     return found
 
 
@@ -128,7 +128,7 @@ def _statements(body: list[ast.stmt]) -> Iterable[ast.stmt]:
             yield node
 
 
-def describe_module(module: Module, source: str) -> Document:
+def describe_module(module: DocumentedModule, source: str) -> Document:
     """The module's docstring and every public function, class and method with its signature."""
     try:
         tree = ast.parse(source)
@@ -142,7 +142,7 @@ def describe_module(module: Module, source: str) -> Document:
 class _Writer:
     """Writes definitions into an outline, outermost first."""
 
-    def __init__(self, module: Module, lines: list[str]) -> None:
+    def __init__(self, module: DocumentedModule, lines: list[str]) -> None:
         self.outline = Outline()
         self._module = module
         self._lines = lines

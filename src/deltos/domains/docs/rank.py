@@ -17,7 +17,7 @@ from deltos.domains.docs.weights import WEIGHTS
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from deltos.store.docs_search import Candidate
+    from deltos.store.docs_search import CandidateChunk
 
 _K1 = 1.2
 _IDENTIFIER = re.compile(r"[A-Za-z_]\w*(?:(?:\.|::)\w+)*(?:\(\)?)?")
@@ -47,7 +47,7 @@ _LINKS, _BODY = _Field(5, 0.5), _Field(110, 0.6)
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class WeightedQuery:
     """A question as ranking sees it: weighted words, neighbours among them, names of code."""
 
     weights: Mapping[str, float]
@@ -57,14 +57,14 @@ class Asked:
     total: float  # the weight of all words together
 
 
-def understand(query: str, terms: Sequence[str], frequencies: Mapping[str, int], chunks: int) -> Asked:
+def parse_query(query: str, terms: Sequence[str], frequencies: Mapping[str, int], chunks: int) -> WeightedQuery:
     """Weigh the words of a question, its `terms`, by how rare they are among `chunks`."""
     weights = {
         term: math.log(1 + (chunks - frequencies[term] + 0.5) / (frequencies[term] + 0.5))
         for term in terms
         if term in frequencies
     }
-    return Asked(
+    return WeightedQuery(
         weights=weights,
         neighbours=tuple(pairwise(terms)),
         identifiers=_identifiers(query),
@@ -84,8 +84,11 @@ def _identifiers(query: str) -> frozenset[str]:
 
 
 def order(
-    asked: Asked, candidates: Sequence[Candidate], page_scores: Mapping[int, float], meanings: Sequence[float] = ()
-) -> list[tuple[float, Candidate]]:
+    asked: WeightedQuery,
+    candidates: Sequence[CandidateChunk],
+    page_scores: Mapping[int, float],
+    meanings: Sequence[float] = (),
+) -> list[tuple[float, CandidateChunk]]:
     """The candidates with their scores, best first; `meanings` says how alike each is to the question, if anything."""
     best_page = max(page_scores.values(), default=1.0)
     scored = [
@@ -101,11 +104,13 @@ def score(values: Mapping[str, float]) -> float:
     return sum(WEIGHTS[name] * value for name, value in values.items())
 
 
-def features(asked: Asked, candidate: Candidate, page_score: float, meaning: float = 0.0) -> dict[str, float]:
+def features(
+    asked: WeightedQuery, candidate: CandidateChunk, page_score: float, meaning: float = 0.0
+) -> dict[str, float]:
     """Everything that speaks for or against a candidate; words count by their share of the question's weight."""
-    heading, trail = _Words.of(asked, candidate.heading_words), _Words.of(asked, candidate.trail_words)
-    anchors, links = _Words.of(asked, candidate.anchor_words), _Words.of(asked, candidate.link_words)
-    body = _Words.of(asked, candidate.body_words)
+    heading, trail = _WeightedWords.of(asked, candidate.heading_words), _WeightedWords.of(asked, candidate.trail_words)
+    anchors, links = _WeightedWords.of(asked, candidate.anchor_words), _WeightedWords.of(asked, candidate.link_words)
+    body = _WeightedWords.of(asked, candidate.body_words)
     found = {*heading.counts, *body.counts}
     return {
         "heading": _bm25(asked, heading, _HEADING),
@@ -133,28 +138,28 @@ def features(asked: Asked, candidate: Candidate, page_score: float, meaning: flo
 
 
 @dataclass(frozen=True, slots=True)
-class _Words:
+class _WeightedWords:
     """How often the question's words occur in a field, and how many words that has."""
 
     counts: dict[str, int]
     length: int
 
     @classmethod
-    def of(cls, asked: Asked, text: str) -> _Words:
+    def of(cls, asked: WeightedQuery, text: str) -> _WeightedWords:
         words = text.split()
         return cls({word: count for word in asked.weights if (count := words.count(word))}, len(words))
 
 
-def _bm25(asked: Asked, words: _Words, field: _Field) -> float:
+def _bm25(asked: WeightedQuery, words: _WeightedWords, field: _Field) -> float:
     total = sum(asked.weights[word] * field.saturated(count, words.length) for word, count in words.counts.items())
     return total / asked.total
 
 
-def _covered(asked: Asked, words: Iterable[str]) -> float:
+def _covered(asked: WeightedQuery, words: Iterable[str]) -> float:
     return sum(asked.weights[word] for word in words) / asked.total
 
 
-def _phrases(asked: Asked, body_words: str) -> float:
+def _phrases(asked: WeightedQuery, body_words: str) -> float:
     """The share of the question's neighbouring words that are neighbours in the text as well."""
     if not asked.neighbours:
         return 0.0
@@ -162,7 +167,7 @@ def _phrases(asked: Asked, body_words: str) -> float:
     return sum(f" {first} {second} " in body for first, second in asked.neighbours) / len(asked.neighbours)
 
 
-def _names_exactly(asked: Asked, anchors: str) -> bool:
+def _names_exactly(asked: WeightedQuery, anchors: str) -> bool:
     if not asked.identifiers:
         return False
     names = anchors.lower().split()

@@ -12,7 +12,7 @@ from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, TypeVar
 
 from deltos.confinement import held_alike
-from deltos.domains.docs.model import Reading, Skipped, Unchanged, Unparsed
+from deltos.domains.docs.model import PageReading, Skipped, Unchanged, Unparsed
 from deltos.errors import DeltosError, SourceError
 from deltos.isolated.wire import Reply
 
@@ -21,15 +21,15 @@ if TYPE_CHECKING:
 
     from deltos.domains.docs.model import Origin
     from deltos.guarded import Parser
-    from deltos.store.docs import Place
+    from deltos.store.docs import CrawlAddress
     from deltos.store.docs_index import KnownPage
 
-    _Task = tuple[Place, KnownPage | None]
+    _Task = tuple[CrawlAddress, KnownPage | None]
 
 _T = TypeVar("_T")
 _log = logging.getLogger(__name__)
 
-Outcome = Reading | Unchanged | Skipped | DeltosError
+Outcome = PageReading | Unchanged | Skipped | DeltosError
 
 
 def run_aside(task: Callable[[], _T], stopping: Callable[[], bool], nap_seconds: float) -> _T | None:
@@ -60,14 +60,14 @@ class Readers:
     parser: Parser
     busy: int = 0
     _tasks: SimpleQueue[_Task | None] = field(default_factory=SimpleQueue)
-    _outcomes: SimpleQueue[tuple[Place, Outcome]] = field(default_factory=SimpleQueue)
+    _outcomes: SimpleQueue[tuple[CrawlAddress, Outcome]] = field(default_factory=SimpleQueue)
     _started: int = 0
 
     def free(self) -> bool:
         """Whether another place can be read now."""
         return self.busy < self.origin.parallel * self.origin.together
 
-    def read(self, place: Place, known: KnownPage | None) -> None:
+    def read(self, place: CrawlAddress, known: KnownPage | None) -> None:
         """Begin to read a place."""
         if self._started < self.origin.parallel and self._started <= self.busy:
             threading.Thread(target=held_alike(self._serve), name="deltos-reader", daemon=True).start()
@@ -75,7 +75,7 @@ class Readers:
         self.busy += 1
         self._tasks.put((place, known))
 
-    def next_outcome(self, timeout_seconds: float) -> tuple[Place, Outcome] | None:
+    def next_outcome(self, timeout_seconds: float) -> tuple[CrawlAddress, Outcome] | None:
         """The next place that was read; None when none is within the time."""
         try:
             outcome = self._outcomes.get(timeout=timeout_seconds)
@@ -91,7 +91,7 @@ class Readers:
 
     def _serve(self) -> None:
         while tasks := self._next_tasks():
-            unparsed: list[tuple[Place, Unparsed]] = []
+            unparsed: list[tuple[CrawlAddress, Unparsed]] = []
             for place, known in tasks:
                 fetched = _told(place, partial(self.origin.read, place, known))
                 if isinstance(fetched, Unparsed):
@@ -114,7 +114,7 @@ class Readers:
                 tasks.append(task)
         return tasks
 
-    def _parse(self, unparsed: list[tuple[Place, Unparsed]]) -> None:
+    def _parse(self, unparsed: list[tuple[CrawlAddress, Unparsed]]) -> None:
         try:
             replies = self.parser.run_all([fetched.task for _, fetched in unparsed])
         except DeltosError as exc:  # the store is full or gone
@@ -123,13 +123,13 @@ class Readers:
             self._outcomes.put((place, _told(place, partial(_finished, fetched, reply))))
 
 
-def _finished(fetched: Unparsed, reply: Reply) -> Reading | Skipped:
+def _finished(fetched: Unparsed, reply: Reply) -> PageReading | Skipped:
     if reply.error is not None:
         raise reply.error
     return fetched.finish(reply.value)
 
 
-def _told(place: Place, work: Callable[[], _T]) -> _T | DeltosError:
+def _told(place: CrawlAddress, work: Callable[[], _T]) -> _T | DeltosError:
     """What comes of the work on one place, an error included: a thread is a surface, and other places wait."""
     try:
         return work()

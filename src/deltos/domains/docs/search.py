@@ -8,8 +8,8 @@ from itertools import chain, zip_longest
 from typing import TYPE_CHECKING
 
 from deltos.domains.docs.model import Passage
-from deltos.domains.docs.rank import order, understand
-from deltos.embed.protocol import Passage as Spoken
+from deltos.domains.docs.rank import order, parse_query
+from deltos.embed.protocol import TextToEmbed as Spoken
 from deltos.errors import EmbedderUnavailable
 from deltos.text import INTERROGATIVES, shared_words
 
@@ -17,11 +17,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from deltos.domains.docs.library import Library
-    from deltos.domains.docs.model import ApiShelf
-    from deltos.domains.docs.rank import Asked
+    from deltos.domains.docs.model import DescriptionShelf
+    from deltos.domains.docs.rank import WeightedQuery
     from deltos.meaning import Likeness, Meaning
     from deltos.store.docs import SourceRow
-    from deltos.store.docs_search import Candidate, DocsSearchStore, ShownChunk, Totals
+    from deltos.store.docs_search import CandidateChunk, DocsSearchStore, DocsTotals, ShownChunk
 
 MOST_CANDIDATES = 300
 MOST_TERMS = 12
@@ -34,7 +34,7 @@ _DOCUMENTATION_TYPES = frozenset(("overview", "guide", "glossary", "use-case", "
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class DocsRequest:
     """What is asked, and of what."""
 
     query: str
@@ -46,11 +46,11 @@ class Question:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class DocsResults:
     """The passages, best first; when there are none, how much was searched; what went wrong, if anything."""
 
     passages: tuple[Passage, ...]
-    searched: Totals | None = None
+    searched: DocsTotals | None = None
     note: str = ""
 
 
@@ -58,8 +58,8 @@ class Found:
 class Candidates:
     """What ranking needs: the question, the chunks that may answer it, how well their pages fit."""
 
-    asked: Asked
-    candidates: list[Candidate]
+    asked: WeightedQuery
+    candidates: list[CandidateChunk]
     page_scores: dict[int, float]
     meanings: list[float]  # how alike each candidate is to the question; empty when that is not known
     note: str = ""  # why it is not known, where the model could not be asked
@@ -72,7 +72,7 @@ class DocsSearch:
         self,
         library: Library,
         store: DocsSearchStore,
-        apis: ApiShelf,
+        apis: DescriptionShelf,
         meaning: Callable[[], Meaning | None] = lambda: None,
     ) -> None:
         self._library = library
@@ -81,16 +81,16 @@ class DocsSearch:
         self._apis = apis
         self._words = shared_words()
 
-    def search(self, question: Question) -> Found:
+    def search(self, question: DocsRequest) -> DocsResults:
         """Passages that answer, best first, no text twice."""
         self._meaning()  # reads its vectors before the snapshot begins, not inside it
         with self._store.database.snapshot():
             ids = [source.id for source in self._sources(question)]
             found = self.candidates(question.query, ids)
             passages = merge(self._documentation(question, found), self._descriptions(question))[: question.limit]
-            return Found(tuple(passages), None if passages else self._store.totals(ids), found.note)
+            return DocsResults(tuple(passages), None if passages else self._store.totals(ids), found.note)
 
-    def _sources(self, question: Question) -> list[SourceRow]:
+    def _sources(self, question: DocsRequest) -> list[SourceRow]:
         """The sources that the question is about; a name that does not exist is an error that says so."""
         if question.api_name or (question.types and _DOCUMENTATION_TYPES.isdisjoint(question.types)):
             return []
@@ -101,7 +101,7 @@ class DocsSearch:
             return sources
         return [source for source in sources if same_version(source.version, question.version)]
 
-    def _documentation(self, question: Question, found: Candidates) -> list[Passage]:
+    def _documentation(self, question: DocsRequest, found: Candidates) -> list[Passage]:
         ranked = _ordered(found)
         shown = self._store.chunks([candidate.chunk_id for _, candidate in ranked[: question.limit * 2]])
         scores = {candidate.chunk_id: value for value, candidate in ranked}
@@ -124,7 +124,7 @@ class DocsSearch:
         shown = self._store.chunks([chunk_id])
         return _passage(shown[0], shown[0].anchors, 1.0) if shown and self._library.knows(shown[0].source) else None
 
-    def rank(self, query: str, source_ids: list[str]) -> list[tuple[float, Candidate]]:
+    def rank(self, query: str, source_ids: list[str]) -> list[tuple[float, CandidateChunk]]:
         """Candidates for a query, best first."""
         return _ordered(self.candidates(query, source_ids))
 
@@ -134,7 +134,7 @@ class DocsSearch:
         terms = asked_terms(words)
         frequencies = self._store.document_frequencies(terms)
         total = self._store.chunk_count()
-        asked = understand(query, terms, frequencies, total)
+        asked = parse_query(query, terms, frequencies, total)
         rarest = choose_terms(frequencies, total)
         candidates = self._store.candidates(rarest, source_ids, limit=MOST_CANDIDATES)
         likeness, note = self._likeness(Spoken(query, words)) if source_ids else (None, "")
@@ -158,19 +158,19 @@ class DocsSearch:
         except EmbedderUnavailable as exc:
             return None, f"Searched by words alone ({exc.message})."
 
-    def apis_of(self, question: Question) -> list[str]:
+    def apis_of(self, question: DocsRequest) -> list[str]:
         """The names of the API descriptions that a question is asked of."""
         if question.source or question.version:
             return []
         return [question.api_name] if question.api_name else list(self._apis.names())
 
-    def _descriptions(self, question: Question) -> list[Passage]:
+    def _descriptions(self, question: DocsRequest) -> list[Passage]:
         if question.source or question.version:
             return []
         return self._apis.search(question.query, api_name=question.api_name, types=question.types, limit=question.limit)
 
 
-def _ordered(found: Candidates) -> list[tuple[float, Candidate]]:
+def _ordered(found: Candidates) -> list[tuple[float, CandidateChunk]]:
     if not found.candidates:
         return []
     return order(found.asked, found.candidates, found.page_scores, found.meanings)

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from pathlib import Path
 
-    from deltos.domains.docs.model import ApiShelf, Origin
+    from deltos.domains.docs.model import DescriptionShelf, Origin
     from deltos.fetch.http import HttpClient
     from deltos.guarded import Parser
     from deltos.store.docs import SourceRow
@@ -40,7 +40,7 @@ class Address:
     url: str
 
 
-def understand(text: str, *, project_root: Path, roots: Sequence[Path]) -> Address:
+def parse_address(text: str, *, project_root: Path, roots: Sequence[Path]) -> Address:
     """What `text` points at; refuses what cannot be a source, and local paths outside of `roots`."""
     text = text.strip()
     if package := _PACKAGE.match(text):
@@ -66,7 +66,7 @@ class Opener:
     """Opens sources of every kind."""
 
     client: Callable[[], HttpClient]
-    apis: ApiShelf
+    apis: DescriptionShelf
     parser: Callable[[], Parser]  # one for each crawl
     environments: tuple[Path, ...] = ()
     monotonic: Callable[[], float] = time.monotonic

@@ -14,7 +14,7 @@ from deltos.domains.docs.render import (
     render_sources,
     render_status,
 )
-from deltos.domains.docs.search import Question
+from deltos.domains.docs.search import DocsRequest
 from deltos.errors import BadArgument
 from deltos.tool import Answer, Parameter, Tool
 
@@ -47,7 +47,7 @@ class DocsTools:
         query = call.text("query").strip()
         if not query:
             raise BadArgument("The query is empty", hint="Ask a question or name what you look for.")
-        question = Question(
+        question = DocsRequest(
             query=query,
             limit=call.number("max_results"),
             source=call.text("source"),

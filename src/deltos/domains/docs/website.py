@@ -11,25 +11,25 @@ from functools import partial
 from typing import TYPE_CHECKING
 from urllib.parse import urljoin, urlsplit
 
-from deltos.domains.docs.model import ApiShelf, FoundDescription, Reading, Skipped, Unchanged, Unparsed
+from deltos.domains.docs.model import DescriptionShelf, FoundDescription, PageReading, Skipped, Unchanged, Unparsed
 from deltos.domains.docs.pages import RawPage, text_of
 from deltos.errors import AddressRefused, FetchFailed, ReadingStopped, SourceError
 from deltos.fetch.pace import Pace
 from deltos.fetch.robots import Robots, parse_robots
 from deltos.fetch.sitemap import UnreadSitemap, parse_sitemap, sitemap_addresses
-from deltos.fetch.url import Scope, folder_of, normalise
+from deltos.fetch.url import SiteScope, folder_of, normalise
 from deltos.guarded import Task
 from deltos.markup.formats import format_of
 from deltos.markup.markdown import parse_markdown
 from deltos.markup.model import Link
-from deltos.store.docs import Place
+from deltos.store.docs import CrawlAddress
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
     from deltos.domains.docs.pages import PageText
-    from deltos.fetch.http import HttpClient, Response
-    from deltos.fetch.robots import Rules
+    from deltos.fetch.http import HttpClient, HttpResponse
+    from deltos.fetch.robots import SiteRules
     from deltos.fetch.sitemap import Sitemap
     from deltos.guarded import Parser
     from deltos.markup.model import Document
@@ -55,7 +55,13 @@ class Website:
     keeps_unlisted = True
 
     def __init__(
-        self, source: SourceRow, client: HttpClient, apis: ApiShelf, *, parser: Parser, clock: Callable[[], float]
+        self,
+        source: SourceRow,
+        client: HttpClient,
+        apis: DescriptionShelf,
+        *,
+        parser: Parser,
+        clock: Callable[[], float],
     ) -> None:
         self._source = source
         self._client = client
@@ -65,28 +71,28 @@ class Website:
         self._pace = Pace(clock)
         self._asking: set[str] = set()
         self._queries: Counter[str] = Counter()
-        self._resolved: Scope | None = None
+        self._resolved: SiteScope | None = None
         self._resolving = threading.Lock()
 
     @property
-    def _scope(self) -> Scope:
+    def _scope(self) -> SiteScope:
         """Which addresses belong to the site. A start page that redirects elsewhere takes the source along."""
         with self._resolving:
             if self._resolved is None:
                 self._resolved = self._resolve_scope()
             return self._resolved
 
-    def _resolve_scope(self) -> Scope:
-        scope = Scope(normalise(self._source.url), self._source.include, self._source.exclude)
+    def _resolve_scope(self) -> SiteScope:
+        scope = SiteScope(normalise(self._source.url), self._source.include, self._source.exclude)
         if not self._robots.rules(scope.start).allow(scope.start):
             return scope
         try:
             final = normalise(self._client.get(scope.start).url)
         except FetchFailed:
             return scope  # reading the start page will say why
-        return scope if scope.admits(final) else Scope(final, scope.include, scope.exclude)
+        return scope if scope.admits(final) else SiteScope(final, scope.include, scope.exclude)
 
-    def begin(self) -> Iterator[str | Place]:
+    def begin(self) -> Iterator[str | CrawlAddress]:
         """The start page, unless the whole site is one text; then what llms.txt and the sitemaps list."""
         start = self._scope.start
         full_text = self._full_text()
@@ -98,7 +104,7 @@ class Website:
         yield from self._listed_in_llms()
         yield from self._listed_in_sitemaps()
 
-    def read(self, place: Place, known: KnownPage | None) -> Unparsed | Unchanged | Skipped:
+    def read(self, place: CrawlAddress, known: KnownPage | None) -> Unparsed | Unchanged | Skipped:
         """Fetch one page if robots.txt allows it; unchanged ones cost no body."""
         rules = self._rules_of(place)
         if rules.unavailable:
@@ -118,7 +124,7 @@ class Website:
             return Unchanged()
         return self._understood(place, response, digest)
 
-    def take_turn(self, place: Place) -> float:
+    def take_turn(self, place: CrawlAddress) -> float:
         """How long the page's host wants us to wait. Its first reader asks for its rules, the others wait for them."""
         host = urlsplit(place.url).netloc
         if rules := self._robots.known(place.url):
@@ -134,7 +140,7 @@ class Website:
 
     # ------------------------------------------------------------------ one page
 
-    def _rules_of(self, place: Place) -> Rules:
+    def _rules_of(self, place: CrawlAddress) -> SiteRules:
         host = urlsplit(place.url).netloc
         try:
             rules = self._robots.rules(place.url)
@@ -144,7 +150,7 @@ class Website:
         finally:
             self._asking.discard(host)
 
-    def _forbidden(self, place: Place) -> Skipped:
+    def _forbidden(self, place: CrawlAddress) -> Skipped:
         if place.depth == 0:
             raise SourceError("robots.txt forbids this address", hint="Ask the site's owner, or add a local copy.")
         return Skipped("robots.txt forbids it")
@@ -156,7 +162,7 @@ class Website:
             self._pace.complained(host, exc.retry_after_seconds)
         raise exc
 
-    def _understood(self, place: Place, response: Response, digest: bytes) -> Unparsed | Skipped:
+    def _understood(self, place: CrawlAddress, response: HttpResponse, digest: bytes) -> Unparsed | Skipped:
         url = normalise(response.url)
         if url != place.url:
             inside = self._scope.admits(url)
@@ -170,7 +176,7 @@ class Website:
         task = Task(read_web_page, (self._scope, place.url, raw), (raw.data,))
         return Unparsed(task, partial(self._page, place, response, digest))
 
-    def _page(self, place: Place, response: Response, digest: bytes, page: WebPage) -> Reading | Skipped:
+    def _page(self, place: CrawlAddress, response: HttpResponse, digest: bytes, page: WebPage) -> PageReading | Skipped:
         if page.wants_login:
             raise SourceError("The page asks for a login", hint="Only pages that anybody can read are indexed.")
         leads_to = tuple(filter(self._few_queries, page.leads_to))
@@ -184,9 +190,9 @@ class Website:
             text.row(url, place.url, etag=response.etag, last_modified=response.last_modified, digest=digest)
             for url, text in page.texts
         )
-        return Reading(tuple(rows), leads_to)
+        return PageReading(tuple(rows), leads_to)
 
-    def _not_a_page(self, url: str, response: Response) -> Skipped:
+    def _not_a_page(self, url: str, response: HttpResponse) -> Skipped:
         if self._apis.recognises(response.body):
             name = urlsplit(url).path.rpartition("/")[2].rpartition(".")[0] or self._source.name
             return Skipped(self._apis.add(FoundDescription(name, url, self._source.version, response.body)))
@@ -202,7 +208,7 @@ class Website:
 
     # ------------------------------------------------------------------ where pages are listed
 
-    def _full_text(self) -> str | Place:
+    def _full_text(self) -> str | CrawlAddress:
         """The address of the text that holds the whole site, if it has one and that names its pages."""
         for url in self._beside_start("llms-full.txt"):
             response = self._text_at(url)
@@ -211,12 +217,12 @@ class Website:
                 try:
                     names_pages = self._parser.run(names_its_pages, data, content=(data,))
                 except ReadingStopped as exc:
-                    return Place(url, state="failed", reason=str(exc))
+                    return CrawlAddress(url, state="failed", reason=str(exc))
                 if names_pages or url == urljoin(self._scope.start, "llms-full.txt"):
                     return url
         return ""
 
-    def _listed_in_llms(self) -> Iterator[str | Place]:
+    def _listed_in_llms(self) -> Iterator[str | CrawlAddress]:
         for url in self._beside_start("llms.txt"):
             response = self._text_at(url)
             if response is not None:
@@ -224,21 +230,21 @@ class Website:
                 try:
                     listed = self._parser.run(listed_links, self._scope, url, data, content=(data,))
                 except ReadingStopped as exc:
-                    yield Place(url, state="failed", reason=str(exc))
+                    yield CrawlAddress(url, state="failed", reason=str(exc))
                 else:
                     yield from filter(self._few_queries, listed)
                 return
 
-    def _listed_in_sitemaps(self) -> Iterator[str | Place]:
+    def _listed_in_sitemaps(self) -> Iterator[str | CrawlAddress]:
         named = self._robots.rules(self._scope.start).sitemaps()
         if len(named) > _MOST_SITEMAPS:
             reason = f"it names {len(named)} sitemaps; {_MOST_SITEMAPS} were read"
-            yield Place(urljoin(self._scope.start, "/robots.txt"), state="failed", reason=reason)
+            yield CrawlAddress(urljoin(self._scope.start, "/robots.txt"), state="failed", reason=reason)
         for url in named[:_MOST_SITEMAPS] or self._beside_start("sitemap.xml"):
             try:
                 for found in sitemap_addresses(self._client, url, self._parse_sitemap):
                     if isinstance(found, UnreadSitemap):
-                        yield Place(found.url, state="failed", reason=found.reason)
+                        yield CrawlAddress(found.url, state="failed", reason=found.reason)
                     elif self._few_queries(found):
                         yield found
             except SourceError:
@@ -252,7 +258,7 @@ class Website:
         site = f"{parts.scheme}://{parts.netloc}"
         return list(dict.fromkeys((f"{site}{folder_of(parts.path)}{name}", f"{site}/{name}")))
 
-    def _text_at(self, url: str) -> Response | None:
+    def _text_at(self, url: str) -> HttpResponse | None:
         try:
             if not self._robots.rules(url).allow(url):
                 return None
@@ -283,7 +289,7 @@ class WebPage:
     asks_not_to_index: bool = False
 
 
-def read_web_page(scope: Scope, url: str, raw: RawPage) -> WebPage:
+def read_web_page(scope: SiteScope, url: str, raw: RawPage) -> WebPage:
     """Parse a page that was asked for at `url`."""
     document = raw.document()
     canonical = _canonical(scope, url, document)
@@ -302,19 +308,19 @@ def names_its_pages(data: bytes) -> bool:
     return _LLMS_PAGE.search(data.decode("utf-8", "replace")) is not None
 
 
-def listed_links(scope: Scope, url: str, data: bytes) -> tuple[str, ...]:
+def listed_links(scope: SiteScope, url: str, data: bytes) -> tuple[str, ...]:
     """The pages of the source that an llms.txt names."""
     document = parse_markdown(data.decode("utf-8", "replace"), url=url)
     return _admitted(scope, (link.url for link in document.links))
 
 
-def read_sitemap(scope: Scope, data: bytes) -> Sitemap:
+def read_sitemap(scope: SiteScope, data: bytes) -> Sitemap:
     """A sitemap with the pages of the source only."""
     sitemap = parse_sitemap(data)
     return sitemap if sitemap.is_index else replace(sitemap, addresses=_admitted(scope, sitemap.addresses))
 
 
-def _canonical(scope: Scope, url: str, document: Document) -> str:
+def _canonical(scope: SiteScope, url: str, document: Document) -> str:
     """The address the page prefers, when that is plainly the same page; many sites get theirs wrong."""
     if not document.canonical_url:
         return url
@@ -326,7 +332,7 @@ def _canonical(scope: Scope, url: str, document: Document) -> str:
     return canonical if same and scope.admits(canonical) else url
 
 
-def _links(scope: Scope, document: Document) -> tuple[Link, ...]:
+def _links(scope: SiteScope, document: Document) -> tuple[Link, ...]:
     """The page's links to pages of this source, in their one form; fragments are kept."""
     bases = dict.fromkeys(link.url.partition("#")[0] for link in document.links)
     forms = {base: form for base in bases for form in _admitted(scope, [base])}
@@ -338,7 +344,7 @@ def _links(scope: Scope, document: Document) -> tuple[Link, ...]:
     return tuple(found)
 
 
-def _admitted(scope: Scope, addresses: Iterable[str]) -> tuple[str, ...]:
+def _admitted(scope: SiteScope, addresses: Iterable[str]) -> tuple[str, ...]:
     """Normalised addresses of this source, each once."""
     found: dict[str, None] = {}
     for address in addresses:

@@ -10,7 +10,7 @@ from deltos.domains.graph.facts import StoredFacts, encode
 from deltos.domains.graph.languages import DEFINITIONS_ONLY, FAMILIES, LOOKED_UP_BY_NAME, resolver_of
 from deltos.domains.graph.resolving import (
     OTHER_UNRESOLVED,
-    Session,
+    ResolvingSession,
     Unresolved,
     garbage_collection_off,
     resolve_in_child,
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from deltos.domains.graph.model import Resolution
     from deltos.isolated.process import Workers
     from deltos.store.symbols import Symbol
-    from deltos.workspace.indexer import Changes, ParsedFile
+    from deltos.workspace.indexer import ParsedFile, SyncChanges
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +69,7 @@ class GraphIndexer:
     def remove(self, connection: sqlite3.Connection, file_id: int) -> None:
         """Nothing yet: a changed file is compared when it is written, a vanished one is dropped in `finish`."""
 
-    def finish(self, connection: sqlite3.Connection, changes: Changes, workers: Workers | None) -> None:
+    def finish(self, connection: sqlite3.Connection, changes: SyncChanges, workers: Workers | None) -> None:
         """Resolve changed files, and every file that depended on an interface which changed, came or went."""
         writer = GraphWriter(connection)
         writer.load_places()
@@ -87,7 +87,7 @@ class GraphIndexer:
                 found = _resolve_here(StoredFacts(connection, languages), family, paths)
             else:
                 pending = read_pending(connection, changes.pending)
-                session = Session(file_of(connection), languages, pending, number, sorted(paths))
+                session = ResolvingSession(file_of(connection), languages, pending, number, sorted(paths))
                 found = resolve_in_child(workers, session)
             with garbage_collection_off():
                 for each in found:

@@ -40,7 +40,7 @@ class SymbolQuery:
         return self.text.rpartition(".")[2]
 
 
-def understand(symbol: str) -> SymbolQuery:
+def parse_query(symbol: str) -> SymbolQuery:
     """Tell the three forms apart."""
     text = symbol.strip().removesuffix("()")
     if not text:

@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from deltos.domains.graph.cycles import Component
-    from deltos.domains.graph.search import Context, Impact, References, Target
-    from deltos.store.graph_read import Counts, ReferenceRow
+    from deltos.domains.graph.search import Context, FoundReferences, Impact, Target
+    from deltos.store.graph_read import GraphCounts, ReferenceRow
     from deltos.store.symbols import Symbol
 
 _HEADER_CHARACTERS = 400
@@ -24,7 +24,7 @@ _FILES_SHOWN = 12
 _MODE_NAMES = {"runtime": "at run time", "type": "type-only", "deferred": "deferred (function-local)"}
 
 
-class Page:
+class BudgetedLines:
     """Lines of an answer on their way into the budget."""
 
     def __init__(self, *, token_budget: int, notes: Sequence[str] = ()) -> None:
@@ -38,7 +38,7 @@ class Page:
         return Answer(text, truncated=fitted.truncated, original_characters=fitted.original_characters)
 
 
-def render_symbols(rows: Sequence[Symbol], symbol: str, *, limit: int, page: Page) -> Answer:
+def render_symbols(rows: Sequence[Symbol], symbol: str, *, limit: int, page: BudgetedLines) -> Answer:
     """`def name file:line kind`, one line each."""
     lines = [f"def {row.label} {row.path}:{row.line} {row.kind}" for row in rows[:limit]]
 
@@ -50,7 +50,7 @@ def render_symbols(rows: Sequence[Symbol], symbol: str, *, limit: int, page: Pag
     return page.answer(header, lines)
 
 
-def render_references(references: References, *, limit: int, page: Page) -> Answer:
+def render_references(references: FoundReferences, *, limit: int, page: BudgetedLines) -> Answer:
     """References by file, certain ones first, possible ones apart."""
     sections = (
         ("", references.certain),
@@ -75,7 +75,7 @@ def render_references(references: References, *, limit: int, page: Page) -> Answ
     return page.answer(header, lines)
 
 
-def _summary(references: References) -> str:
+def _summary(references: FoundReferences) -> str:
     certain = [*references.certain, *references.aliased]
     files = len({row.path for row in certain})
     text = f"{_count(len(certain), 'reference')} in {_count(files, 'file')}"
@@ -86,7 +86,7 @@ def _namesakes(count: int) -> str:
     return "any of this name" if count <= 1 else f"{count} definitions share the name"
 
 
-def render_candidates(targets: Sequence[Target], counts: dict[int, int], symbol: str, *, page: Page) -> Answer:
+def render_candidates(targets: Sequence[Target], counts: dict[int, int], symbol: str, *, page: BudgetedLines) -> Answer:
     """An ambiguous name: what it may mean, most referred to first."""
 
     def weight(target: Target) -> int:
@@ -105,7 +105,7 @@ def render_candidates(targets: Sequence[Target], counts: dict[int, int], symbol:
     return page.answer(header, lines)
 
 
-def render_impact(impact: Impact, *, limit: int, page: Page) -> Answer:
+def render_impact(impact: Impact, *, limit: int, page: BudgetedLines) -> Answer:
     """Dependants by distance, then the tests among them."""
     sections = [(f"--- distance {number} ---", rows) for number, rows in enumerate(impact.levels, 1)]
     sections.append(("--- tests ---", impact.tests))
@@ -133,13 +133,13 @@ def render_impact(impact: Impact, *, limit: int, page: Page) -> Answer:
     return page.answer(header, lines)
 
 
-def render_outside(symbol: str, sections: Sequence[str], *, page: Page) -> Answer:
+def render_outside(symbol: str, sections: Sequence[str], *, page: BudgetedLines) -> Answer:
     """A symbol of an installed package: what its documentation says, and where its name is used."""
     head = f"'{symbol}' is not defined in this project but in an installed package:"
     return page.answer(lambda _shown: head, sections)
 
 
-def render_cycles(found: Sequence[Component], files: int, *, page: Page) -> Answer:
+def render_cycles(found: Sequence[Component], files: int, *, page: BudgetedLines) -> Answer:
     """Components with one shortest cycle each, by when they take effect."""
     lines = [_component(component) for component in found]
     by_mode = [f"{sum(component.mode == mode for component in found)} {name}" for mode, name in _MODE_NAMES.items()]
@@ -163,7 +163,7 @@ def _component(component: Component) -> str:
     return "\n".join(lines)
 
 
-def render_context(context: Context, extras: Sequence[str], *, page: Page) -> Answer:
+def render_context(context: Context, extras: Sequence[str], *, page: BudgetedLines) -> Answer:
     """Definition first, then each kind of neighbour under its own heading."""
     first = context.target.first
     definition = [line for line in (first.signature, f'"{first.doc}"' if first.doc else "") if line]
@@ -210,7 +210,7 @@ def _title(title: str, total: int, shown: int) -> str:
     return f"--- {title} ({total}{f', showing {shown}' if shown < total else ''}) ---"
 
 
-def render_stats(counts: Counts, freshness: str, *, page: Page) -> Answer:
+def render_stats(counts: GraphCounts, freshness: str, *, page: BudgetedLines) -> Answer:
     """Sizes, and how much of what code refers to is resolved."""
     files = sum(number for number, _ in counts.files_by_language.values())
     lines = sum(number for _, number in counts.files_by_language.values())
@@ -227,7 +227,7 @@ def render_stats(counts: Counts, freshness: str, *, page: Page) -> Answer:
     return page.answer(lambda _shown: f"{files:,} files, {lines:,} lines", results)
 
 
-def _imports(counts: Counts) -> str:
+def _imports(counts: GraphCounts) -> str:
     outside = f"{counts.external_imports:,} external, {counts.unresolved_imports:,} unresolved"
     return f"imports: {counts.imports:,} of project files, {outside}"
 

@@ -17,7 +17,7 @@ from deltos.domains.graph.facts import StoredFacts
 from deltos.domains.graph.languages import FAMILIES
 from deltos.domains.graph.model import Resolution
 from deltos.errors import ReadingStopped
-from deltos.isolated.wire import Limits
+from deltos.isolated.wire import TaskLimits
 from deltos.store.graph import PendingFacts, ResolutionRecord
 from deltos.store.sqlite import connect_read_only
 
@@ -66,7 +66,7 @@ class Unresolved(NamedTuple):
 
 
 @dataclass(slots=True)
-class Session:
+class ResolvingSession:
     """The files that one child resolves; what it learns on the way stays with it."""
 
     database: str
@@ -93,7 +93,7 @@ class Session:
         return resolution
 
 
-def resolve_next(session: Session, path: str) -> tuple[Any, ...]:
+def resolve_next(session: ResolvingSession, path: str) -> tuple[Any, ...]:
     """In the child: the resolution of one path, as plain tuples, which are cheap to send."""
     started = time.process_time()
     with garbage_collection_off():
@@ -109,10 +109,10 @@ def resolve_next(session: Session, path: str) -> tuple[Any, ...]:
     )
 
 
-def resolve_in_child(workers: Workers, session: Session) -> Iterator[ResolutionRecord | Unresolved]:
+def resolve_in_child(workers: Workers, session: ResolvingSession) -> Iterator[ResolutionRecord | Unresolved]:
     """The resolutions of all files of a session, and those that there are none of."""
     cpu_seconds = CPU_SECONDS + CPU_SECONDS_PER_FILE * len(session.languages)
-    limits = Limits(cpu_seconds, WALL_PER_CPU_SECOND * cpu_seconds, MEMORY_BYTES)
+    limits = TaskLimits(cpu_seconds, WALL_PER_CPU_SECOND * cpu_seconds, MEMORY_BYTES)
     spent = _Spent(ALL_CPU_SECONDS + ALL_CPU_SECONDS_PER_FILE * len(session.paths))
     with closing(workers.stream(resolve_next, (session,), session.paths, lambda _: limits)) as replies:
         for number, (path, reply) in enumerate(zip(session.paths, replies, strict=True), 1):

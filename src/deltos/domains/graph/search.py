@@ -12,10 +12,10 @@ from deltos.domains.graph.query import (
     ends_with,
     is_of_kind,
     module_name,
+    parse_query,
     path_filter,
     pattern_matcher,
     qualified_name,
-    understand,
 )  # fmt: skip
 from deltos.errors import BadArgument, NotFound
 from deltos.store.graph_read import ReferenceRow
@@ -48,7 +48,7 @@ class Target:
 
 
 @dataclass(frozen=True, slots=True)
-class References:
+class FoundReferences:
     """Places that refer to a target: surely, surely but under another name, and perhaps."""
 
     target: Target
@@ -91,7 +91,7 @@ class GraphSearch:
 
     def find(self, symbol: str, *, path: str = "", kinds: frozenset[str] = frozenset()) -> list[Symbol]:
         """Definitions of a name or matching a pattern, best first; NotFound with suggestions when there are none."""
-        query = understand(symbol)
+        query = parse_query(symbol)
         in_path = path_filter(self.root, path)
         found = self._matching(query)
         if not found:
@@ -137,7 +137,7 @@ class GraphSearch:
         try:
             return _grouped(self.find(symbol))
         except NotFound:
-            modules = self._modules(understand(symbol))
+            modules = self._modules(parse_query(symbol))
             if not modules:
                 raise
             return modules
@@ -167,13 +167,13 @@ class GraphSearch:
 
     # --- references
 
-    def references(self, target: Target) -> References:
+    def references(self, target: Target) -> FoundReferences:
         """All places that refer to a target; its own definition is none."""
         family = self._family(target)
         every = [*self.reader.references(family), *self._definitions(family)]
         rows = [row for row in _once_per_line(every) if (row.path, row.line) not in target.places]
         namesakes = len({qualified_name(row) for row in self.reader.symbols_named(target.first.name)})
-        return References(
+        return FoundReferences(
             target,
             tuple(row for row in rows if row.certain and row.origin != "alias"),
             tuple(row for row in rows if row.certain and row.origin == "alias"),

@@ -9,7 +9,7 @@ from deltos.domains.graph.cycles import find_cycles
 from deltos.domains.graph.model import NoSurroundings
 from deltos.domains.graph.query import KINDS, kinds_of
 from deltos.domains.graph.render import (
-    Page,
+    BudgetedLines,
     render_candidates,
     render_context,
     render_cycles,
@@ -107,7 +107,7 @@ class _Opened:
     """A project's graph, brought up to date for one call."""
 
     search: GraphSearch
-    page: Page
+    page: BudgetedLines
     freshness: str
 
 
@@ -179,7 +179,7 @@ class _GraphTools:
         return render_candidates(targets, counts, symbol, page=graph.page)
 
     def _opened(self, index: ProjectIndex, freshness: Freshness) -> _Opened:
-        page = Page(token_budget=self._token_budget, notes=freshness.notes_about("graph"))
+        page = BudgetedLines(token_budget=self._token_budget, notes=freshness.notes_about("graph"))
         state = (
             "index complete and up to date" if freshness.complete and not freshness.notes else "index not complete yet"
         )

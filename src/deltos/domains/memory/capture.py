@@ -10,7 +10,7 @@ from deltos.domains.memory.admit import admit, fix_of, may_fix
 from deltos.domains.memory.agents import read_event
 from deltos.domains.memory.anchors import relative_files
 from deltos.domains.memory.events import Happening
-from deltos.domains.memory.model import Place
+from deltos.domains.memory.model import ObservationOrigin
 from deltos.domains.memory.payload import Payload
 from deltos.domains.memory.times import micros
 from deltos.errors import BadArgument
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from deltos.domains.memory.events import Event
-    from deltos.domains.memory.memory import Memory, Prepared
+    from deltos.domains.memory.memory import Memory, PreparedDraft
     from deltos.domains.memory.model import Draft
 
 _EARLIER = 60
@@ -41,7 +41,7 @@ def capture_into(
         return ""
     folder = (event.folder if event.folder and _is_folder(event.folder) else folder).resolve()
     root = project_root(folder)
-    place = Place(identify(root), root, event.session_id or None, event.agent, folder_in_checkout(folder))
+    place = ObservationOrigin(identify(root), root, event.session_id or None, event.agent, folder_in_checkout(folder))
     if event.happening is Happening.SESSION_STARTED:
         memory = open_memory()
         with memory.store.writing() as writer:
@@ -73,7 +73,7 @@ def _relative_to(root: Path, event: Event) -> Event:
     return event._replace(tool=event.tool._replace(files=relative_files(event.tool.files, root)))
 
 
-def _keep(open_memory: Callable[[], Memory], event: Event, place: Place) -> None:
+def _keep(open_memory: Callable[[], Memory], event: Event, place: ObservationOrigin) -> None:
     """One write: the observation if there is one, or the end of the session."""
     draft = admit(event)
     if draft is None and not may_fix(event) and event.happening is not Happening.SESSION_ENDED:
@@ -90,7 +90,7 @@ def _keep(open_memory: Callable[[], Memory], event: Event, place: Place) -> None
             writer.end_session(session, micros(memory.clock()))
 
 
-def _prepared(memory: Memory, draft: Draft, place: Place) -> Prepared | None:
+def _prepared(memory: Memory, draft: Draft, place: ObservationOrigin) -> PreparedDraft | None:
     try:
         return memory.prepare(draft, place.root)
     except BadArgument:

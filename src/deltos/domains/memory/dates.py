@@ -47,14 +47,14 @@ _YEARS_BACK = 10
 
 
 @dataclass(frozen=True, slots=True)
-class Span:
+class TimeSpan:
     """A stretch of time: from `start` up to, not including, `end`, in microseconds."""
 
     start: int
     end: int
 
 
-def spoken_spans(question: str, now: datetime) -> tuple[Span, ...]:
+def spoken_spans(question: str, now: datetime) -> tuple[TimeSpan, ...]:
     """The times that a question speaks of, likeliest first; a month without a year means any year."""
     for rule in (_calendar_days, _relative, _weekday, _months, _years):
         spans = tuple(rule(question, now))
@@ -63,7 +63,7 @@ def spoken_spans(question: str, now: datetime) -> tuple[Span, ...]:
     return ()
 
 
-def _calendar_days(question: str, now: datetime) -> Iterator[Span]:
+def _calendar_days(question: str, now: datetime) -> Iterator[TimeSpan]:
     for match in _patterns()["iso"].finditer(question):
         yield from _day_span(now, int(match[1]), int(match[2]), int(match[3]))
     for match in _patterns()["day"].finditer(question):
@@ -73,7 +73,7 @@ def _calendar_days(question: str, now: datetime) -> Iterator[Span]:
             yield from _day_span(now, candidate, month, number)
 
 
-def _relative(question: str, now: datetime) -> Iterator[Span]:
+def _relative(question: str, now: datetime) -> Iterator[TimeSpan]:
     text = question.lower()
     today = now.replace(hour=0, minute=0, second=0, microsecond=0)
     if "day before yesterday" in text:
@@ -88,10 +88,10 @@ def _relative(question: str, now: datetime) -> Iterator[Span]:
         yield _unit(today, back=match[1] in ("last", "previous"), unit=match[2])
     elif match := _patterns()["past"].search(text):
         days = _count(match[1]) * {"day": 1, "week": 7, "month": 30, "year": 365}[match[2]]
-        yield Span(micros(today - timedelta(days=days)), micros(today + timedelta(days=1)))
+        yield TimeSpan(micros(today - timedelta(days=days)), micros(today + timedelta(days=1)))
 
 
-def _weekday(question: str, now: datetime) -> Iterator[Span]:
+def _weekday(question: str, now: datetime) -> Iterator[TimeSpan]:
     match = _patterns()["weekday"].search(question.lower())
     if match:
         today = now.replace(hour=0, minute=0, second=0, microsecond=0)
@@ -99,45 +99,45 @@ def _weekday(question: str, now: datetime) -> Iterator[Span]:
         yield _days(today - timedelta(days=back))
 
 
-def _months(question: str, now: datetime) -> Iterator[Span]:
+def _months(question: str, now: datetime) -> Iterator[TimeSpan]:
     for match in _patterns()["month"].finditer(question):
         if not match["before"] and not match["year"]:
             continue
         month = _month_number(match["month"])
         for year in [int(match["year"])] if match["year"] else _recent_years(now):
             start = datetime(year, month, 1, tzinfo=now.tzinfo)
-            yield Span(micros(start), micros(start + timedelta(days=monthrange(year, month)[1])))
+            yield TimeSpan(micros(start), micros(start + timedelta(days=monthrange(year, month)[1])))
 
 
-def _years(question: str, now: datetime) -> Iterator[Span]:
+def _years(question: str, now: datetime) -> Iterator[TimeSpan]:
     for match in _patterns()["year"].finditer(question):
         start = datetime(int(match[1]), 1, 1, tzinfo=now.tzinfo)
-        yield Span(micros(start), micros(start.replace(year=start.year + 1)))
+        yield TimeSpan(micros(start), micros(start.replace(year=start.year + 1)))
 
 
 def _recent_years(now: datetime) -> range:
     return range(now.year, now.year - _YEARS_BACK, -1)
 
 
-def _day_span(now: datetime, year: int, month: int, number: int) -> Iterator[Span]:
+def _day_span(now: datetime, year: int, month: int, number: int) -> Iterator[TimeSpan]:
     try:
         yield _days(datetime(year, month, number, tzinfo=now.tzinfo))
     except ValueError:
         return  # 30 February is no day: the question then has no date
 
 
-def _days(start: datetime, count: int = 1) -> Span:
-    return Span(micros(start), micros(start + timedelta(days=count)))
+def _days(start: datetime, count: int = 1) -> TimeSpan:
+    return TimeSpan(micros(start), micros(start + timedelta(days=count)))
 
 
-def _ago(today: datetime, count: int, unit: str) -> Span:
+def _ago(today: datetime, count: int, unit: str) -> TimeSpan:
     """Around that many units ago, as loosely as people mean it."""
     days, slack = {"day": (1, 0), "week": (7, 3), "month": (30, 10), "year": (365, 60)}[unit]
     middle = today - timedelta(days=min(count, 100) * days)
     return _days(middle - timedelta(days=slack), 1 + 2 * slack)
 
 
-def _unit(today: datetime, *, back: bool, unit: str) -> Span:
+def _unit(today: datetime, *, back: bool, unit: str) -> TimeSpan:
     if unit == "weekend":
         saturday = today - timedelta(days=(today.weekday() - 5) % 7 or 7)
         return _days(saturday, 2)
@@ -149,7 +149,7 @@ def _unit(today: datetime, *, back: bool, unit: str) -> Span:
         start = (first - timedelta(days=1)).replace(day=1) if back else first
         return _days(start, monthrange(start.year, start.month)[1])
     start = today.replace(month=1, day=1, year=today.year - (1 if back else 0))
-    return Span(micros(start), micros(start.replace(year=start.year + 1)))
+    return TimeSpan(micros(start), micros(start.replace(year=start.year + 1)))
 
 
 def _count(text: str) -> int:

@@ -15,7 +15,7 @@ from deltos.domains.memory.model import (
     MAX_TEXT_CHARACTERS,
     PERSONAL,
     Draft,
-    Place,
+    ObservationOrigin,
     Remembered,
     possible_ids,
 )
@@ -31,10 +31,10 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from deltos.domains.memory.model import Clock
-    from deltos.domains.memory.search import Found
+    from deltos.domains.memory.search import MemoryResults
     from deltos.model import Project
     from deltos.store.memory import MemoryStore, Observation, Writer
-    from deltos.store.memory.rows import Project as KnownProject
+    from deltos.store.memory.rows import ProjectRow as KnownProject
 
 _RECENT = 40
 _ID_LETTERS = "0123456789abcdefghjkmnpqrstvwxyz"
@@ -42,7 +42,7 @@ _ID_LENGTH = 10
 LONGEST_QUERY = 500
 
 
-class Lookup(NamedTuple):
+class ObservationLookup(NamedTuple):
     """The observations behind some ids, and the ids that mean nothing."""
 
     found: tuple[Observation, ...]
@@ -57,7 +57,7 @@ class Purged(NamedTuple):
     copies: tuple[str, ...]
 
 
-class Prepared(NamedTuple):
+class PreparedDraft(NamedTuple):
     """A draft that is safe to keep, not yet placed."""
 
     new: NewObservation
@@ -84,7 +84,7 @@ class Memory:
         self.clock = clock
         self.fresh_id = new_id
 
-    def remember(self, draft: Draft, place: Place) -> Remembered:
+    def remember(self, draft: Draft, place: ObservationOrigin) -> Remembered:
         """Keep a draft; on disk when this returns. One that says what is known joins the older observation."""
         if not may_recall(place.project_id, folder_of(place)):
             raise Forbidden("Memories of that project are not yours to keep", hint="Leave out project_id.")
@@ -93,7 +93,7 @@ class Memory:
             project, session = self.place_keys(writer, place)
             return self.add(writer, project, session, prepared)
 
-    def prepare(self, draft: Draft, root: Path | None) -> Prepared:
+    def prepare(self, draft: Draft, root: Path | None) -> PreparedDraft:
         """Clean and redact a draft and tie it to the code it names; refuse what cannot be kept."""
         text = storable(draft.text)
         if len(text) > MAX_TEXT_CHARACTERS:
@@ -122,9 +122,9 @@ class Memory:
             symbols=symbols,
             anchors=anchors.anchor(files, symbols, root),
         )
-        return Prepared(new, safe.kinds)
+        return PreparedDraft(new, safe.kinds)
 
-    def place_keys(self, writer: Writer, place: Place) -> tuple[int, int]:
+    def place_keys(self, writer: Writer, place: ObservationOrigin) -> tuple[int, int]:
         """The keys of a place's project and session, made when they are new."""
         place = as_stored(place)
         if place.project_id == ALL_PROJECTS:
@@ -148,7 +148,7 @@ class Memory:
         known = self.store.known_identity(project_id, redact_name(storable(str(project.root))))
         return project._replace(project_id=project_id if known is None else known)
 
-    def add(self, writer: Writer, project: int, session: int, prepared: Prepared) -> Remembered:
+    def add(self, writer: Writer, project: int, session: int, prepared: PreparedDraft) -> Remembered:
         """Insert a prepared draft, or merge it into the recent observation that says the same."""
         new = prepared.new
         duplicate = find_duplicate(new.text, new.kind, writer.recent(project, limit=_RECENT))
@@ -182,11 +182,11 @@ class Memory:
             ),
         )
 
-    def search(self, query: str, project_id: str, *, limit: int) -> Found:
+    def search(self, query: str, project_id: str, *, limit: int) -> MemoryResults:
         """The best observations for a question, of one project and the personal ones, or of all."""
         from dataclasses import replace  # deferred: hooks never search
 
-        from deltos.domains.memory.search import Scope, search
+        from deltos.domains.memory.search import MemoryScope, search
 
         query = storable(query)[:LONGEST_QUERY].strip()
         if not query:
@@ -196,7 +196,7 @@ class Memory:
             found = search(
                 self.store,
                 query,
-                Scope(keys, project_id == ALL_PROJECTS and may_recall_all()),
+                MemoryScope(keys, project_id == ALL_PROJECTS and may_recall_all()),
                 limit=limit,
                 now=self.clock(),
             )
@@ -204,7 +204,7 @@ class Memory:
             elsewhere = self.store.count(others) if not found.hits else 0
         return replace(found, elsewhere=elsewhere)
 
-    def look_up(self, ids: Sequence[str], project_id: str = "") -> Lookup:
+    def look_up(self, ids: Sequence[str], project_id: str = "") -> ObservationLookup:
         """The live observations behind ids, in that order; an id that several projects use means this project's."""
         found: dict[int, Observation] = {}
         unknown: list[str] = []
@@ -215,7 +215,7 @@ class Memory:
                 found.setdefault(chosen.place, chosen)
             else:
                 unknown.append(given)
-        return Lookup(tuple(found.values()), tuple(unknown))
+        return ObservationLookup(tuple(found.values()), tuple(unknown))
 
     def around(self, observation: Observation, *, before: int, after: int) -> list[Observation]:
         """What came before and after an observation in its project, with itself, in order."""
@@ -232,7 +232,7 @@ class Memory:
             earlier = self.store.before(keys, moment, 0, limit=before)
             return [*earlier, *self.store.after(keys, moment, 0, limit=after)]
 
-    def forget(self, ids: Sequence[str], *, restore: bool = False, project_id: str = "") -> Lookup:
+    def forget(self, ids: Sequence[str], *, restore: bool = False, project_id: str = "") -> ObservationLookup:
         """Hide observations from every answer, or show them again."""
         found: list[Observation] = []
         unknown: list[str] = []
@@ -248,7 +248,7 @@ class Memory:
                 found.append(chosen)
                 if (chosen.deleted_at is None) != restore:
                     writer.mark_deleted(chosen.place, now)
-        return Lookup(tuple(found), tuple(unknown))
+        return ObservationLookup(tuple(found), tuple(unknown))
 
     def purge(self, *, older_than_days: int = 0) -> Purged:
         """Remove for good what was forgotten that long ago."""
@@ -285,7 +285,7 @@ class Memory:
         }
 
 
-def folder_of(place: Place) -> str:
+def folder_of(place: ObservationOrigin) -> str:
     """The folder of its repository that a place is in; the top where nothing tells."""
     if place.folder is not None:
         return place.folder
@@ -296,7 +296,7 @@ def _may_recall(row: Observation) -> bool:
     return may_recall(row.project_id, row.folder)
 
 
-def as_stored(place: Place) -> Place:
+def as_stored(place: ObservationOrigin) -> ObservationOrigin:
     """A place with its names as they are kept: without what is certainly a secret."""
     session_id = None if place.session_id is None else redact_name(storable(place.session_id))
     return place._replace(

@@ -36,7 +36,7 @@ class Draft(NamedTuple):
     files: tuple[str, ...] = ()
 
 
-class Place(NamedTuple):
+class ObservationOrigin(NamedTuple):
     """Where an observation belongs: the project, the folder that its paths are relative to, and the session if there
     is one; `folder` is where in the repository it was made, unless `root` tells."""
 

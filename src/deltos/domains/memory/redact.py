@@ -12,7 +12,7 @@ from deltos.store.memory.rows import Clean
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from deltos.domains.memory.secrets import Span
+    from deltos.domains.memory.secrets import SecretSpan
 
 LONGEST_NAME = 4_000
 _MOST_KNOWN = 500  # each is looked for in every text of an event
@@ -75,7 +75,7 @@ class KnownSecrets:
         self._values: dict[str, str] = {}
         self._lines: dict[str, str] = {}
 
-    def learn(self, text: str, spans: Sequence[Span]) -> None:
+    def learn(self, text: str, spans: Sequence[SecretSpan]) -> None:
         """Note the secrets of a text: as a whole those of one line, line by line the others."""
         for start, end, kind in spans:
             value = text[start:end]
@@ -155,7 +155,7 @@ def is_secret_file(path: str) -> bool:
     return plain.translate(_NAME_PARTS).rpartition(".")[2] in _LIST_NAMES
 
 
-def _marked(text: str, spans: Sequence[Span]) -> Clean:
+def _marked(text: str, spans: Sequence[SecretSpan]) -> Clean:
     kept: list[str] = []
     last = 0
     for start, end, kind in spans:

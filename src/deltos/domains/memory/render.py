@@ -14,7 +14,7 @@ from deltos.tool import Answer
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
-    from deltos.domains.memory.memory import Lookup, Purged
+    from deltos.domains.memory.memory import ObservationLookup, Purged
     from deltos.domains.memory.model import Remembered
     from deltos.store.memory import Observation
     from deltos.tool import JsonObject
@@ -28,7 +28,7 @@ def url_of(observation: Observation) -> str:
     return f"deltos://observation/{observation.id}"
 
 
-def observations_answer(lookup: Lookup, changed: Collection[int], *, token_budget: int) -> Answer:
+def observations_answer(lookup: ObservationLookup, changed: Collection[int], *, token_budget: int) -> Answer:
     """Full observations, each fenced, within the budget."""
     room = characters_for(token_budget) // 2 if len(lookup.found) > 1 else characters_for(token_budget) - 600
     pieces = [
@@ -67,7 +67,7 @@ def remembered_text(done: Remembered) -> str:
     return text + (f" (redacted: {', '.join(done.redacted)})" if done.redacted else "")
 
 
-def forgotten_text(lookup: Lookup, *, restored: bool) -> str:
+def forgotten_text(lookup: ObservationLookup, *, restored: bool) -> str:
     """What was forgotten or restored."""
     verb = "Restored" if restored else "Forgot"
     text = f"{verb} {len(lookup.found)}: {', '.join(shown_id(row.id) for row in lookup.found)}."

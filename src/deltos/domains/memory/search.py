@@ -10,11 +10,11 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from deltos.domains.memory.dates import Span, spoken_spans
+from deltos.domains.memory.dates import TimeSpan, spoken_spans
 from deltos.domains.memory.secrets.spans import lower
 from deltos.domains.memory.secrets.spans import places as places_of
 from deltos.domains.memory.times import micros
-from deltos.domains.memory.words import STOP_WORDS, WORD, Question, label_of, understand
+from deltos.domains.memory.words import STOP_WORDS, WORD, MemoryQuery, label_of, parse_query
 from deltos.store.memory import session_of
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ SNIPPET_CHARACTERS = 100
 
 
 @dataclass(frozen=True, slots=True)
-class Hit:
+class MemoryHit:
     """One observation that answers a question. Scores compare within one answer; the best is 1."""
 
     observation: Observation
@@ -58,17 +58,17 @@ class Hit:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class MemoryResults:
     """The best hits, and among how many they were found."""
 
-    hits: tuple[Hit, ...]
+    hits: tuple[MemoryHit, ...]
     matching: int
     searched: int
     elsewhere: int
 
 
 @dataclass(frozen=True, slots=True)
-class Scope:
+class MemoryScope:
     """Where to search: the keys of the projects, or None for all of them."""
 
     project_keys: tuple[int, ...]
@@ -102,9 +102,9 @@ class _Matches:
         return places
 
 
-def search(store: MemoryStore, text: str, scope: Scope, *, limit: int, now: datetime) -> Found:
+def search(store: MemoryStore, text: str, scope: MemoryScope, *, limit: int, now: datetime) -> MemoryResults:
     """The best `limit` observations for a question, best first."""
-    question = understand(text)
+    question = parse_query(text)
     searched = store.count(scope.project_keys)
     matches = _match(store, question, scope, searched)
     spans = spoken_spans(text, now)
@@ -119,7 +119,7 @@ def search(store: MemoryStore, text: str, scope: Scope, *, limit: int, now: date
     )
     top = [(score, place) for score, place in ranked if score > 0][:limit]
     hits = _hits(store, top, question)
-    return Found(hits, matching=max(len(matches.bits), len(hits)), searched=searched, elsewhere=0)
+    return MemoryResults(hits, matching=max(len(matches.bits), len(hits)), searched=searched, elsewhere=0)
 
 
 def snippet(text: str, terms: Iterable[Collection[str]], *, characters: int = SNIPPET_CHARACTERS) -> str:
@@ -137,7 +137,7 @@ def snippet(text: str, terms: Iterable[Collection[str]], *, characters: int = SN
     return ("…" if start else "") + piece + ("…" if start + room < len(flat) else "")
 
 
-def _match(store: MemoryStore, question: Question, scope: Scope, searched: int) -> _Matches:
+def _match(store: MemoryStore, question: MemoryQuery, scope: MemoryScope, searched: int) -> _Matches:
     """Read the places of the rarest terms, as many as can be afforded."""
     allowed = None if scope.everything else store.session_keys(scope.project_keys)
     bits: dict[int, int] = {}
@@ -177,7 +177,7 @@ def _with_neighbours(places: Iterable[int]) -> set[int]:
     return beside.union(places)
 
 
-def _dated(store: MemoryStore, scope: Scope, spans: Sequence[Span]) -> list[int]:
+def _dated(store: MemoryStore, scope: MemoryScope, spans: Sequence[TimeSpan]) -> list[int]:
     """Places from the times that the question speaks of, whatever their words."""
     places: list[int] = []
     for span in spans:
@@ -218,7 +218,7 @@ def _session_worth(matches: _Matches, best: Sequence[int]) -> dict[int, float]:
     return {session: sum(values) / _SESSION_BEST for session, values in by_session.items()}
 
 
-def _bonus(sketch: Sketch, question: Question, spans: Sequence[Span], now: int) -> float:
+def _bonus(sketch: Sketch, question: MemoryQuery, spans: Sequence[TimeSpan], now: int) -> float:
     """What speaks for an observation beside its words: names, dates, freshness, brevity."""
     age = max(0, now - sketch.created_at)
     bonus = _RECENCY_WEIGHT * math.exp(-age / _RECENCY_MICROS)
@@ -232,7 +232,7 @@ def _bonus(sketch: Sketch, question: Question, spans: Sequence[Span], now: int) 
     return bonus
 
 
-def _is_named(sketch: Sketch, question: Question) -> bool:
+def _is_named(sketch: Sketch, question: MemoryQuery) -> bool:
     """Whether the question names who said it, where it came from, or the code it is about."""
     label = label_of(sketch.head) - STOP_WORDS
     if label and label <= question.words:
@@ -244,11 +244,11 @@ def _is_named(sketch: Sketch, question: Question) -> bool:
     return not subjects.isdisjoint(question.names | question.words)
 
 
-def _hits(store: MemoryStore, top: Sequence[tuple[float, int]], question: Question) -> tuple[Hit, ...]:
+def _hits(store: MemoryStore, top: Sequence[tuple[float, int]], question: MemoryQuery) -> tuple[MemoryHit, ...]:
     by_place = {row.place: row for row in store.at_places([place for _, place in top])}
     best = top[0][0] if top else 1.0
     found: list[tuple[float, Observation]] = [(score, by_place[place]) for score, place in top if place in by_place]
-    return tuple(Hit(row, round(score / best, 4), snippet(row.text, question.terms)) for score, row in found)
+    return tuple(MemoryHit(row, round(score / best, 4), snippet(row.text, question.terms)) for score, row in found)
 
 
 def _term_positions(text: str, terms: Iterable[Collection[str]]) -> list[int]:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
 from deltos.domains.memory.memory import random_id
-from deltos.domains.memory.model import KINDS, Draft, Place, shown_id
+from deltos.domains.memory.model import KINDS, Draft, ObservationOrigin, shown_id
 from deltos.domains.memory.render import (
     forgotten_text,
     observations_answer,
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
     from pathlib import Path
 
-    from deltos.domains.memory.memory import Lookup, Memory
+    from deltos.domains.memory.memory import Memory, ObservationLookup
     from deltos.model import Project
     from deltos.store.memory import Observation
     from deltos.tool import Call, Session
@@ -100,7 +100,7 @@ class _MemoryTools:
         given = call.text("project_id")
         here = given in ("", project.project_id)
         session_id = self._session_ids.of(call.session) if here else None
-        place = Place(given or project.project_id, project.root if here else None, session_id)
+        place = ObservationOrigin(given or project.project_id, project.root if here else None, session_id)
         draft = Draft(
             call.text("text"),
             kind=call.text("kind"),
@@ -133,7 +133,7 @@ class _MemoryTools:
         observation = self._look_up(call, [around]).found[0]
         return observation.place, self._memory.around(observation, before=before, after=after)
 
-    def _look_up(self, call: Call, ids: Sequence[str]) -> Lookup:
+    def _look_up(self, call: Call, ids: Sequence[str]) -> ObservationLookup:
         lookup = self._memory.look_up(ids, self._project(call).project_id)
         if not lookup.found:
             raise _unknown(ids)

@@ -50,7 +50,7 @@ _IRREGULAR = """
 _ENDINGS = ("ing", "es", "ed", "s")
 
 
-class Question(NamedTuple):
+class MemoryQuery(NamedTuple):
     """What a question asks for: groups of words that mean the same, all its words, and the names in it."""
 
     terms: tuple[tuple[str, ...], ...]
@@ -58,13 +58,13 @@ class Question(NamedTuple):
     names: frozenset[str]
 
 
-def understand(text: str) -> Question:
+def parse_query(text: str) -> MemoryQuery:
     """The words of a question that can tell one observation from another."""
     words = [word.lower() for word in WORD.findall(text) if _is_one_token(word)]
     useful = [word for word in dict.fromkeys(words) if word not in STOP_WORDS]
     forms = _forms()
     groups = dict.fromkeys(_group(word, forms) for word in useful or words)
-    return Question(tuple(groups), frozenset(words), frozenset(name.lower() for name in identifiers(text)))
+    return MemoryQuery(tuple(groups), frozenset(words), frozenset(name.lower() for name in identifiers(text)))
 
 
 def identifiers(text: str) -> list[str]:

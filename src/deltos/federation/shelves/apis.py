@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from deltos.domains.apis.apis import Apis
     from deltos.domains.apis.model import ApiHit
-    from deltos.federation.model import Asked
+    from deltos.federation.model import SearchRequest
 
 
 class ApiShelf:
@@ -25,13 +25,13 @@ class ApiShelf:
     def __init__(self, open_apis: Callable[[], Apis]) -> None:
         self._open_apis = open_apis
 
-    def search(self, asked: Asked, _scope: Sequence[str]) -> Findings:
+    def search(self, asked: SearchRequest, _scope: Sequence[str]) -> Findings:
         """Operations, schemas and overviews, best first."""
         searcher = self._open_apis().searcher
         hits = tuple(_hit(hit, asked.root) for hit in searcher.search(asked.query, limit=asked.limit))
         return Findings(hits, len(hits), f"{searcher.count_searchable()} parts of API descriptions")
 
-    def fetch(self, identifier: str, asked: Asked) -> Whole:
+    def fetch(self, identifier: str, asked: SearchRequest) -> Whole:
         """One operation or schema in full."""
         hit = self._open_apis().searcher.fetch(identifier)
         return Whole(

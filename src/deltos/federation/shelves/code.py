@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from deltos.domains.code.model import CodeHit
-    from deltos.federation.model import Asked
+    from deltos.federation.model import SearchRequest
     from deltos.store.symbols import Symbol
     from deltos.workspace.project_index import Freshness, ProjectIndex
     from deltos.workspace.projects import Projects
@@ -36,7 +36,7 @@ class CodeShelf:
     def __init__(self, projects: Projects) -> None:
         self._projects = projects
 
-    def search(self, asked: Asked, scope: Sequence[str]) -> Findings:
+    def search(self, asked: SearchRequest, scope: Sequence[str]) -> Findings:
         """Definitions of the name that is asked for, then chunks by meaning."""
         try:
             index = self._index(asked)
@@ -54,17 +54,17 @@ class CodeShelf:
 
         return index.answer(work, progress=asked.progress)
 
-    def fetch(self, identifier: str, asked: Asked) -> Whole:
+    def fetch(self, identifier: str, asked: SearchRequest) -> Whole:
         """The definition or the lines behind an id, as they are now."""
         spot = Spot.read(identifier)
         index = self._projects.find(spot.project_id, asked.root)
         return index.answer(lambda _freshness: _whole(index, spot), progress=asked.progress)
 
-    def _index(self, asked: Asked) -> ProjectIndex:
+    def _index(self, asked: SearchRequest) -> ProjectIndex:
         project_id = "" if asked.project_id in _EVERYTHING else asked.project_id
         return self._projects.find(project_id, asked.root)
 
-    def _definitions(self, index: ProjectIndex, asked: Asked, foreign: str) -> list[Hit]:
+    def _definitions(self, index: ProjectIndex, asked: SearchRequest, foreign: str) -> list[Hit]:
         name = intent_of(asked.query).name
         if not name:
             return []
@@ -75,7 +75,7 @@ class CodeShelf:
         rows.sort(key=lambda row: row.key != name)  # a method `A.b` comes before a function `b` of a module `a`
         return [_defined(row, foreign) for row in rows[:_MOST_DEFINITIONS]]
 
-    def _chunks(self, index: ProjectIndex, asked: Asked, foreign: str) -> tuple[list[Hit], int, int]:
+    def _chunks(self, index: ProjectIndex, asked: SearchRequest, foreign: str) -> tuple[list[Hit], int, int]:
         search = CodeSearch(CodeStore(index.database), index.project.root, workers=index.workers)
         answer = search.search(asked.query, limit=asked.limit)
         return [_found(hit, foreign) for hit in answer.hits], answer.total, answer.files_searched

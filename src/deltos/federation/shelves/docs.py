@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from deltos.domains.docs.render import shown_path
-from deltos.domains.docs.search import Question
+from deltos.domains.docs.search import DocsRequest
 from deltos.errors import NotFound
 from deltos.federation.model import Findings, Hit, Whole
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from deltos.domains.docs.domain import Docs
     from deltos.domains.docs.model import Passage
-    from deltos.federation.model import Asked
+    from deltos.federation.model import SearchRequest
 
 PREFIX = "doc:"
 # A type that only documentation has: API descriptions are a shelf of their own.
@@ -31,15 +31,15 @@ class DocsShelf:
     def __init__(self, open_docs: Callable[[], Docs]) -> None:
         self._open_docs = open_docs
 
-    def search(self, asked: Asked, _scope: Sequence[str]) -> Findings:
+    def search(self, asked: SearchRequest, _scope: Sequence[str]) -> Findings:
         """Passages, best first."""
         docs = self._open_docs()
-        found = docs.search.search(Question(asked.query, limit=asked.limit, types=_PROSE_ONLY))
+        found = docs.search.search(DocsRequest(asked.query, limit=asked.limit, types=_PROSE_ONLY))
         searched = "" if found.searched is None else _count(found.searched.chunks, "section")
         hits = tuple(_hit(passage, asked.root) for passage in found.passages)
         return Findings(hits, len(hits), f"{searched or 'sections'} of documentation")
 
-    def fetch(self, identifier: str, asked: Asked) -> Whole:
+    def fetch(self, identifier: str, asked: SearchRequest) -> Whole:
         """One passage in full."""
         number = identifier.removeprefix(PREFIX)
         passage = self._open_docs().search.passage(int(number)) if number.isdecimal() and len(number) < 19 else None

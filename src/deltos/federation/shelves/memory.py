@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from deltos.domains.memory.memory import Memory
-    from deltos.federation.model import Asked
+    from deltos.federation.model import SearchRequest
     from deltos.model import Project
     from deltos.store.memory import Observation
 
@@ -32,7 +32,7 @@ class MemoryShelf:
         self._open_memory = open_memory
         self._identify = identify
 
-    def search(self, asked: Asked, _scope: Sequence[str]) -> Findings:
+    def search(self, asked: SearchRequest, _scope: Sequence[str]) -> Findings:
         """Observations, best first."""
         memory, project = self._open_memory(), self._identify(asked.root)
         found = memory.search(asked.query, asked.project_id or project.project_id, limit=asked.limit)
@@ -45,7 +45,7 @@ class MemoryShelf:
         notes = (set_aside_text(aside.name),) if aside and not hits else ()
         return Findings(hits, found.matching, searched, notes)
 
-    def fetch(self, identifier: str, asked: Asked) -> Whole:
+    def fetch(self, identifier: str, asked: SearchRequest) -> Whole:
         """One observation in full."""
         memory, project = self._open_memory(), self._identify(asked.root)
         lookup = memory.look_up([identifier], project.project_id)

@@ -22,12 +22,12 @@ from starlette.routing import Route
 
 from deltos.server.access import SCOPES, Level, level_needed
 from deltos.server.http import metrics as prometheus
-from deltos.server.http.guard import Doorkeeper, Gate
+from deltos.server.http.conversations import Conversations, VerifiedToken
+from deltos.server.http.guard import HostGuard, RequestGuard
 from deltos.server.http.metrics import Metrics
 from deltos.server.http.options import MCP_PATH
 from deltos.server.http.origin import OriginPolicy
 from deltos.server.http.rate import RateLimit
-from deltos.server.http.reception import Pass, Reception
 from deltos.server.http.refusal import refusal
 from deltos.server.http.sessions import Sessions
 from deltos.server.protocol import Surface, build_server
@@ -55,20 +55,20 @@ class HttpApp:
     """The application, and its gate, which whoever runs it closes at the end."""
 
     asgi: ASGIApp
-    gate: Gate
+    gate: RequestGuard
 
 
 def build_app(options: HttpOptions, choice: Choice, verifier: Verifier | None, build: Build = build_server) -> HttpApp:
     """The application for `options`; without a verifier anyone who reaches it may call."""
     limits, metrics, manifest = options.limits, Metrics(), choice.manifest
-    reception = Reception(options.start, options.roots)
+    conversations = Conversations(options.start, options.roots)
 
     def observe(name: str, outcome: Outcome, seconds: float) -> None:
         tool = snake_case(name) if snake_case(name) in _levels(manifest) else "unknown"
         metrics.count("deltos_tool_calls_total", tool=tool, outcome="error" if outcome.is_error else "ok")
         metrics.observe("deltos_tool_seconds", seconds, tool=tool)
 
-    surface = Surface(manifest, choice.workbench, reception.receive, observe, follow_roots=False)
+    surface = Surface(manifest, choice.workbench, conversations.receive, observe, follow_roots=False)
     manager = StreamableHTTPSessionManager(
         build(manifest, surface),
         session_idle_timeout=limits.session_idle_seconds,
@@ -77,14 +77,14 @@ def build_app(options: HttpOptions, choice: Choice, verifier: Verifier | None, b
     )
     rate = RateLimit(limits.calls_per_second, time.monotonic)
     sessions = Sessions(manager.handle_request, limits.sessions, limits.session_idle_seconds, time.monotonic)
-    gate = Gate(sessions, limits, rate, lambda scope, body: _scope_refusal(scope, body, manifest))
+    gate = RequestGuard(sessions, limits, rate, lambda scope, body: _scope_refusal(scope, body, manifest))
     _describe(metrics, gate, sessions)
     app = Starlette(
         routes=_routes(options, gate, metrics, guarded=verifier is not None),
         middleware=_authentication(verifier),
         lifespan=lambda _app: _running(manager, choice, surface),
     )
-    return HttpApp(Doorkeeper(app, OriginPolicy.of(options), metrics), gate)
+    return HttpApp(HostGuard(app, OriginPolicy.of(options), metrics), gate)
 
 
 @asynccontextmanager
@@ -96,7 +96,7 @@ async def _running(manager: StreamableHTTPSessionManager, choice: Choice, surfac
         tasks.cancel_scope.cancel()
 
 
-def _routes(options: HttpOptions, gate: Gate, metrics: Metrics, *, guarded: bool) -> list[Route]:
+def _routes(options: HttpOptions, gate: RequestGuard, metrics: Metrics, *, guarded: bool) -> list[Route]:
     async def health(_: Request) -> Response:
         status = "shutting down" if gate.closed else "ok"
         return JSONResponse({"status": status}, status_code=503 if gate.closed else 200)
@@ -150,7 +150,7 @@ def _scope_refusal(scope: Scope, body: bytes, manifest: Manifest) -> Response | 
     """
     user = scope.get("user")
     shown = user.access_token if isinstance(user, AuthenticatedUser) else None
-    if not isinstance(shown, Pass) or b"tools/call" not in body:
+    if not isinstance(shown, VerifiedToken) or b"tools/call" not in body:
         return None
     needed = _levels(manifest).get(snake_case(_called_tool(json.loads(body))), Level.READ)
     if shown.level >= needed:
@@ -164,7 +164,7 @@ def _called_tool(message: dict[str, Any]) -> str:
     return name if isinstance(name, str) else ""
 
 
-def _describe(metrics: Metrics, gate: Gate, sessions: Sessions) -> None:
+def _describe(metrics: Metrics, gate: RequestGuard, sessions: Sessions) -> None:
     metrics.describe("deltos_http_requests_total", "HTTP requests by path, method and status.")
     metrics.describe("deltos_http_first_byte_seconds", "Time until a response began.")
     metrics.describe("deltos_tool_calls_total", "Tool calls by tool and outcome.")

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
     from deltos.server.http.metrics import Metrics
-    from deltos.server.http.options import Limits
+    from deltos.server.http.options import ServerLimits
     from deltos.server.http.origin import OriginPolicy
     from deltos.server.http.rate import RateLimit
 
@@ -32,7 +32,7 @@ _SHARED_OUT = 0.75  # of the requests at once; the rest is for callers who have 
 _PATHS = frozenset({"/mcp", "/healthz", "/metrics"})
 
 
-class Doorkeeper:
+class HostGuard:
     """The outermost layer: counts every request and turns away those for other hosts and from foreign pages."""
 
     def __init__(self, app: ASGIApp, policy: OriginPolicy, metrics: Metrics) -> None:
@@ -69,10 +69,10 @@ class Doorkeeper:
         self._metrics.observe("deltos_http_first_byte_seconds", seconds, path=path, method=method)
 
 
-class Gate:
+class RequestGuard:
     """The layer before the protocol: how often, how many at once, how large; none once the server is to end."""
 
-    def __init__(self, app: ASGIApp, limits: Limits, rate: RateLimit, check_scope: ScopeCheck) -> None:
+    def __init__(self, app: ASGIApp, limits: ServerLimits, rate: RateLimit, check_scope: ScopeCheck) -> None:
         self._app = app
         self._limits = limits
         self._rate = rate

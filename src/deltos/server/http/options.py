@@ -29,7 +29,7 @@ bearer token of each caller: `deltos token create`, or tokens of an OAuth issuer
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class ServerLimits:
     """How much one server takes on."""
 
     body_bytes: int = 4 * 1024 * 1024
@@ -67,7 +67,7 @@ class HttpOptions:
     tls_key: Path | None = None
     oauth: OAuthSettings | None = None
     require_token: bool = False
-    limits: Limits = Limits()
+    limits: ServerLimits = ServerLimits()
 
     @property
     def demands_token(self) -> bool:
@@ -141,9 +141,9 @@ def _oauth(given: argparse.Namespace) -> OAuthSettings | None:
     return OAuthSettings(given.oauth_issuer, given.oauth_resource, jwks_url)
 
 
-def _limits(given: argparse.Namespace, *, local: bool) -> Limits:
+def _limits(given: argparse.Namespace, *, local: bool) -> ServerLimits:
     rate = given.rate if given.rate is not None else 0.0 if local else 50.0
-    return Limits(
+    return ServerLimits(
         body_bytes=int(given.max_body_mb * 1024 * 1024),
         calls_per_second=rate,
         concurrent_requests=given.max_concurrent,

@@ -12,7 +12,7 @@ import jwt
 from deltos.errors import DeltosError
 from deltos.fetch.configured import ask
 from deltos.server.access import TOKEN_PREFIX, Level
-from deltos.server.http.reception import Pass
+from deltos.server.http.conversations import VerifiedToken
 
 if TYPE_CHECKING:
     from deltos.server.access import Tokens
@@ -36,7 +36,7 @@ class Verifier:
         self._own_limiter = anyio.CapacityLimiter(_CHECKS_AT_ONCE)
         self._issued_limiter = anyio.CapacityLimiter(_CHECKS_AT_ONCE)
 
-    async def verify_token(self, token: str) -> Pass | None:
+    async def verify_token(self, token: str) -> VerifiedToken | None:
         """What a bearer token stands for; None when it is not valid."""
         if token.startswith(f"{TOKEN_PREFIX}_"):
             return await anyio.to_thread.run_sync(self._verify_own, token, limiter=self._own_limiter)
@@ -44,11 +44,11 @@ class Verifier:
             return None
         return await anyio.to_thread.run_sync(self._issued.verify, token, limiter=self._issued_limiter)
 
-    def _verify_own(self, token: str) -> Pass | None:
+    def _verify_own(self, token: str) -> VerifiedToken | None:
         grant = self._tokens.verify(token)
         if grant is None:
             return None
-        return Pass(
+        return VerifiedToken(
             token="",  # not kept: nothing needs it from here on
             client_id=grant.token_id,
             scopes=scopes_of(grant.level),
@@ -65,7 +65,7 @@ class IssuedTokens:
         self._settings = settings
         self._keys = _Keys(settings.jwks_url, cache_keys=True)
 
-    def verify(self, token: str) -> Pass | None:
+    def verify(self, token: str) -> VerifiedToken | None:
         """What a token stands for; None when it is not valid or its keys cannot be had."""
         try:
             key = self._keys.get_signing_key_from_jwt(token)
@@ -80,7 +80,7 @@ class IssuedTokens:
             )
         except (jwt.PyJWTError, ValueError, TypeError, RecursionError):
             return None
-        return _as_pass(claims)
+        return _verified(claims)
 
 
 class _Keys(jwt.PyJWKClient):
@@ -106,14 +106,14 @@ def scopes_of(level: Level) -> list[str]:
     return [other.scope for other in Level if other <= level]
 
 
-def _as_pass(claims: dict[str, Any]) -> Pass | None:
+def _verified(claims: dict[str, Any]) -> VerifiedToken | None:
     words = claims.get("scope") or claims.get("scp") or ()
     given = set(words.split() if isinstance(words, str) else map(str, words) if isinstance(words, list) else ())
     levels = [level for level in Level if {level.scope, f"deltos:{level.scope}"} & given]
     if not levels:
         return None
     subject = str(claims.get("sub") or "")
-    return Pass(
+    return VerifiedToken(
         token="",
         client_id=str(claims.get("client_id") or claims.get("azp") or subject or "oauth"),
         subject=subject or None,

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 from deltos.store.memory.rows import (
     Anchor,
-    Counts,
+    MemoryCounts,
     Observation,
-    Project,
-    Session,
+    ProjectRow,
+    SessionRow,
     Sketch,
     marks,
     newest,
@@ -89,11 +89,11 @@ class MemoryStore:
                 sketches += [Sketch(r[0], r[1], r[2], texts_of(r[3]), texts_of(r[4]), r[5], r[6]) for r in rows]
         return sketches
 
-    def projects(self) -> list[Project]:
+    def projects(self) -> list[ProjectRow]:
         """Every project that memory knows."""
         with self.database.snapshot() as connection:
             rows = connection.execute("SELECT key, project_id, folder, root, created_at FROM project ORDER BY key")
-            return [Project(*row) for row in rows]
+            return [ProjectRow(*row) for row in rows]
 
     def keys_beside(self, key: int) -> tuple[int, ...]:
         """The keys of all folders of a project, of which one is given."""
@@ -110,14 +110,14 @@ class MemoryStore:
             row = connection.execute(sql, (project_id, root, project_id)).fetchone()
         return None if row is None else str(row[0])
 
-    def sessions(self) -> list[Session]:
+    def sessions(self) -> list[SessionRow]:
         """Every session, in the order of their first write."""
         with self.database.snapshot() as connection:
             rows = connection.execute(
                 """SELECT s.key, p.project_id, p.folder, s.session_id, s.agent, s.started_at, s.ended_at
                    FROM session s JOIN project p ON p.key = s.project ORDER BY s.key"""
             )
-            return [Session(*row) for row in rows]
+            return [SessionRow(*row) for row in rows]
 
     def session_keys(self, project_keys: Sequence[int]) -> set[int]:
         """The keys of all sessions of these projects."""
@@ -204,7 +204,7 @@ class MemoryStore:
             yield from rows
             place = rows[-1].place
 
-    def counts(self) -> Counts:
+    def counts(self) -> MemoryCounts:
         """How much is kept in all."""
         with self.database.snapshot() as connection:
             live, forgotten, characters = connection.execute(
@@ -213,7 +213,7 @@ class MemoryStore:
             ).fetchone()
             sessions = connection.execute("SELECT count(*) FROM session WHERE session_id IS NOT NULL").fetchone()[0]
             projects = connection.execute("SELECT count(*) FROM project").fetchone()[0]
-        return Counts(live, forgotten, sessions, projects, characters)
+        return MemoryCounts(live, forgotten, sessions, projects, characters)
 
 
 def match_any(words: Sequence[str]) -> str:

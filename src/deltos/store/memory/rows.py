@@ -74,7 +74,7 @@ class NewObservation(NamedTuple):
     anchors: tuple[Anchor, ...] = ()
 
 
-class Project(NamedTuple):
+class ProjectRow(NamedTuple):
     """A folder of a project as memory knows it: the project's identity, the folder in its repository, and where that
     was last seen. What was kept before folders were told apart is the top's."""
 
@@ -85,7 +85,7 @@ class Project(NamedTuple):
     created_at: int
 
 
-class Session(NamedTuple):
+class SessionRow(NamedTuple):
     """One conversation with an agent. `session_id` is None for the observations outside any session."""
 
     key: int
@@ -109,7 +109,7 @@ class Sketch(NamedTuple):
     length: int
 
 
-class Counts(NamedTuple):
+class MemoryCounts(NamedTuple):
     """How much is kept."""
 
     observations: int

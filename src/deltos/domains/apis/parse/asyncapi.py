@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 from deltos.domains.apis.model import (
     ApiDescription,
+    ApiParameter,
     Content,
     Operation,
     Overview,
-    Parameter,
     Response,
     Schema,
     SecurityScheme,
@@ -22,13 +22,13 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from deltos.domains.apis.model import Json
-    from deltos.domains.apis.refs import References
+    from deltos.domains.apis.refs import ReferenceFollower
 
 
-def parse_asyncapi(root: dict[str, Json], references: References) -> ApiDescription:
+def parse_asyncapi(root: dict[str, Json], references: ReferenceFollower) -> ApiDescription:
     """Read an AsyncAPI document."""
     version = text_of(root.get("asyncapi"))
-    reader = _Reader(references, text_of(root.get("defaultContentType")) or "application/json")
+    reader = _AsyncApiReader(references, text_of(root.get("defaultContentType")) or "application/json")
     operations = tuple(reader.operations_2(root) if version.startswith("2") else reader.operations_3(root))
     components = mapping(root.get("components"))
     info = mapping(root.get("info"))
@@ -55,10 +55,10 @@ def _warnings(version: str, operations: tuple[Operation, ...]) -> list[str]:
     return warnings if operations else [*warnings, "The description has no operations."]
 
 
-class _Reader:
+class _AsyncApiReader:
     """Reads channels, operations and messages of either version."""
 
-    def __init__(self, references: References, content_type: str) -> None:
+    def __init__(self, references: ReferenceFollower, content_type: str) -> None:
         self._references = references
         self._content_type = content_type
 
@@ -151,14 +151,14 @@ class _Reader:
         media_type = text_of(message.get("contentType")) or self._content_type
         return Content(f"{name}: {media_type}" if name else media_type, _payload(message))
 
-    def _parameters(self, channel: dict[str, Json]) -> Iterator[Parameter]:
+    def _parameters(self, channel: dict[str, Json]) -> Iterator[ApiParameter]:
         for name, given in mapping(channel.get("parameters")).items():
             raw = mapping(self._references.follow(given))
             schema = raw.get("schema") or {
                 "type": "string",
                 **{k: raw[k] for k in ("enum", "default") if k in raw},
             }
-            yield Parameter(name, "channel", True, schema, text_of(raw.get("description")))
+            yield ApiParameter(name, "channel", True, schema, text_of(raw.get("description")))
 
 
 def _payload(message: dict[str, Json]) -> Json:

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 from deltos.domains.apis.model import (
     ApiDescription,
+    ApiParameter,
     Content,
     Operation,
     Overview,
-    Parameter,
     Response,
     Schema,
 )
@@ -106,10 +106,10 @@ def _operation(kind: str, root: str, member: Field) -> Operation:
     )
 
 
-def _argument(argument: Field) -> Parameter:
+def _argument(argument: Field) -> ApiParameter:
     schema = {**type_reference(argument.type), **({"default": argument.default} if argument.default else {})}
     required = argument.type.endswith("!") and not argument.default
-    return Parameter(argument.name, "argument", required, schema, argument.description)
+    return ApiParameter(argument.name, "argument", required, schema, argument.description)
 
 
 def _type_schema(definition: TypeDefinition) -> Json:

@@ -23,10 +23,10 @@ _DEFINITIONS = frozenset(("type", "interface", "input", "enum", "union", "scalar
 
 def parse_sdl(text: str) -> ApiDescription:
     """Read a schema in GraphQL's own language."""
-    return describe(_Parser(text).parse())
+    return describe(_SdlParser(text).parse())
 
 
-class _Parser:
+class _SdlParser:
     """A cursor over tokens; every step consumes at least one, so that no input can hold it."""
 
     def __init__(self, text: str) -> None:

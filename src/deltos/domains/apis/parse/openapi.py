@@ -21,13 +21,13 @@ from deltos.domains.apis.prose import is_true, text_of
 
 if TYPE_CHECKING:
     from deltos.domains.apis.model import Json
-    from deltos.domains.apis.refs import References
+    from deltos.domains.apis.refs import ReferenceFollower
 
 KNOWN_VERSIONS = ("3.0", "3.1", "3.2")
 MAX_EXAMPLE_CHARACTERS = 2_000
 
 
-def parse_openapi(root: dict[str, Json], references: References) -> ApiDescription:
+def parse_openapi(root: dict[str, Json], references: ReferenceFollower) -> ApiDescription:
     """Read an OpenAPI 3 document."""
     version = text_of(root.get("openapi"))
     warnings = version_warnings(version)

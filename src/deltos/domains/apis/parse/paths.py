@@ -6,9 +6,9 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from deltos.domains.apis.model import Operation, Parameter, Schema, Tag
+from deltos.domains.apis.model import ApiParameter, Operation, Schema, Tag
 from deltos.domains.apis.prose import first_sentence, is_true, name_from_path, summary_from_path, text_of
-from deltos.domains.apis.refs import References, escape_token
+from deltos.domains.apis.refs import ReferenceFollower, escape_token
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -34,12 +34,12 @@ class Dialect:
 class PathReader:
     """Reads every operation below a mapping of paths; what several of them share is read once."""
 
-    references: References
+    references: ReferenceFollower
     dialect: Dialect
     security: tuple[tuple[str, ...], ...] = ()
     warnings: list[str] = field(default_factory=list)
     # by identity: the document outlives the reader
-    _parameters: dict[int, Parameter] = field(default_factory=dict)
+    _parameters: dict[int, ApiParameter] = field(default_factory=dict)
     _shared_responses: dict[tuple[int, str], Response] = field(default_factory=dict)
 
     def operations(self, paths: Json, section: str, *, webhook: bool = False) -> Iterator[Operation]:
@@ -92,18 +92,18 @@ class PathReader:
                 merged[str(parameter.get("name")), str(parameter.get("in"))] = parameter
         return list(merged.values())
 
-    def _parameter(self, raw: dict[str, Json]) -> Parameter:
+    def _parameter(self, raw: dict[str, Json]) -> ApiParameter:
         known = self._parameters.get(id(raw))
         if known is None:
             known = self._parameters[id(raw)] = self._read_parameter(raw)
         return known
 
-    def _read_parameter(self, raw: dict[str, Json]) -> Parameter:
+    def _read_parameter(self, raw: dict[str, Json]) -> ApiParameter:
         schema = self.dialect.parameter_schema(raw)
         described = text_of(raw.get("description"))
         if not described and isinstance(schema, dict):  # some say there what the parameter is
             described = text_of(schema.get("description"))
-        return Parameter(
+        return ApiParameter(
             name=text_of(raw.get("name")),
             location=text_of(raw.get("in")),
             required=is_true(raw.get("required")) or raw.get("in") == "path",

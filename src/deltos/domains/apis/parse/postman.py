@@ -9,10 +9,10 @@ import msgspec
 
 from deltos.domains.apis.model import (
     ApiDescription,
+    ApiParameter,
     Content,
     Operation,
     Overview,
-    Parameter,
     Response,
     SecurityScheme,
 )
@@ -118,14 +118,14 @@ def _address(url: dict[str, Json]) -> tuple[str, str]:
     return server, path if path.startswith("/") else f"/{path}"
 
 
-def _parameters(url: dict[str, Json], request: dict[str, Json]) -> Iterator[Parameter]:
+def _parameters(url: dict[str, Json], request: dict[str, Json]) -> Iterator[ApiParameter]:
     places = (("path", url.get("variable")), ("query", url.get("query")), ("header", request.get("header")))
     for location, given in places:
         for raw in map(mapping, sequence(given)):
             if not is_true(raw.get("disabled")) or location == "query":
                 schema = {"type": "string", "example": text_of(raw.get("value"))}
                 name = text_of(raw.get("key"))
-                yield Parameter(name, location, location == "path", schema, _description(raw.get("description")))
+                yield ApiParameter(name, location, location == "path", schema, _description(raw.get("description")))
 
 
 def _bodies(body: dict[str, Json]) -> tuple[Content, ...]:

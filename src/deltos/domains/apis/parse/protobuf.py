@@ -51,7 +51,7 @@ class _File:
 
 def parse_protobuf(text: str, read_import: Callable[[str], str | None]) -> ApiDescription:
     """Read one `.proto` file; the types of its imports, where they can be read, become fragments."""
-    file = _Parser(text).parse()
+    file = _ProtoParser(text).parse()
     borrowed = _imported_types(file.imports, read_import)
     known = {*file.schemas, *borrowed}
     schemas = tuple(_resolved(schema, known) for schema in file.schemas.values())
@@ -80,7 +80,7 @@ def _imported_types(imports: list[str], read_import: Callable[[str], str | None]
         seen.add(name)
         text = read_import(name)
         if text is not None:
-            file = _Parser(text).parse()
+            file = _ProtoParser(text).parse()
             types.update(file.schemas)
             pending.extend(file.imports)
     return types
@@ -91,7 +91,7 @@ def _version(package: str) -> str:
     return last if re.match(r"v\d", last) else ""
 
 
-class _Parser:
+class _ProtoParser:
     """A cursor over tokens; every step consumes at least one, so that no input can hold it."""
 
     def __init__(self, text: str) -> None:

@@ -19,14 +19,14 @@ from deltos.domains.apis.prose import is_true, text_of
 
 if TYPE_CHECKING:
     from deltos.domains.apis.model import Json
-    from deltos.domains.apis.refs import References
+    from deltos.domains.apis.refs import ReferenceFollower
 
 _NOT_SCHEMA = frozenset(("name", "in", "required", "description", "allowEmptyValue", "collectionFormat"))
 _FILE = "multipart/form-data"
 _FORM = "application/x-www-form-urlencoded"
 
 
-def parse_swagger(root: dict[str, Json], references: References) -> ApiDescription:
+def parse_swagger(root: dict[str, Json], references: ReferenceFollower) -> ApiDescription:
     """Read a Swagger 2.0 document."""
     version = text_of(root.get("swagger"))
     warnings = [] if version == "2.0" else [f"Swagger {version} is not a known version; it was read as 2.0."]

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from deltos.domains.graph.declared.imports import ImportedName, read_import, read_package
-from deltos.domains.graph.declared.shapes import SHAPES, Shape
+from deltos.domains.graph.declared.shapes import SHAPES, GrammarShape
 from deltos.domains.graph.definitions import as_symbols
 from deltos.domains.graph.model import FileFacts
 
@@ -37,7 +37,7 @@ class _Use:
 
 
 @dataclass(slots=True)
-class _Scope:
+class _DeclaredScope:
     """What the declarations inside one definition say."""
 
     types: dict[str, Path] = field(default_factory=dict)
@@ -53,14 +53,19 @@ def extract(file: ParsedFile) -> FileFacts:
         return FileFacts((), None, None)
     definitions = outline(file.language, file.tree, file.data)
     symbols = tuple(as_symbols(definitions))
-    reader = _Reader(file.data, SHAPES[file.language.name], file.language.name, definitions, symbols)
+    reader = _SourceReader(file.data, SHAPES[file.language.name], file.language.name, definitions, symbols)
     reader.read(file.tree.root_node)
     return reader.facts()
 
 
-class _Reader:
+class _SourceReader:
     def __init__(
-        self, data: bytes, shape: Shape, language: str, definitions: Sequence[Definition], symbols: Sequence[Symbol]
+        self,
+        data: bytes,
+        shape: GrammarShape,
+        language: str,
+        definitions: Sequence[Definition],
+        symbols: Sequence[Symbol],
     ) -> None:
         self._data = data
         self._shape = shape
@@ -71,7 +76,7 @@ class _Reader:
         self._uses: list[_Use] = []
         self._imports: list[ImportedName] = []
         self._package = ""
-        self._scopes: dict[str, _Scope] = {}
+        self._scopes: dict[str, _DeclaredScope] = {}
 
     def read(self, root: tree_sitter.Node) -> None:
         """Visit every node once, outermost first; without recursion, for source may nest without end."""
@@ -300,8 +305,8 @@ class _Reader:
         for leaf in leaves:
             yield self._text(leaf), value if len(leaves) == 1 else None
 
-    def _scope(self, key: str) -> _Scope:
-        return self._scopes.setdefault(key, _Scope())
+    def _scope(self, key: str) -> _DeclaredScope:
+        return self._scopes.setdefault(key, _DeclaredScope())
 
     def _text(self, node: tree_sitter.Node) -> str:
         return self._data[node.start_byte : node.end_byte].decode("utf-8", "replace")
@@ -350,7 +355,7 @@ def _first(node: tree_sitter.Node) -> tree_sitter.Node | None:
     return node.named_children[0] if node.named_child_count else None
 
 
-def _keyword(node: tree_sitter.Node, shape: Shape) -> tree_sitter.Node | None:
+def _keyword(node: tree_sitter.Node, shape: GrammarShape) -> tree_sitter.Node | None:
     """An object that is a bare keyword: `this` is no named node in some grammars."""
     first = node.children[0] if node.child_count else None
     return first if first is not None and first.type in shape.receivers else None

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 
 @dataclass(frozen=True, slots=True)
-class Shape:
+class GrammarShape:
     """Node kinds of one grammar. Members are `kind: (field of the object, field of the name)`; an empty field means
     the first and the last named child."""
 
@@ -34,7 +34,7 @@ def _kinds(text: str) -> frozenset[str]:
 
 _TEXTS = "comment line_comment block_comment multiline_comment string_literal string raw_string_literal char_literal"
 
-GO = Shape(
+GO = GrammarShape(
     names=_kinds("identifier type_identifier"),
     members={"selector_expression": ("operand", "field"), "qualified_type": ("package", "name")},
     calls={"call_expression": "function"},
@@ -49,7 +49,7 @@ GO = Shape(
     receivers=frozenset(),
     implicit_receiver=False,
 )
-JAVA = Shape(
+JAVA = GrammarShape(
     names=_kinds("identifier type_identifier"),
     members={
         "method_invocation": ("object", "name"),
@@ -72,7 +72,7 @@ JAVA = Shape(
     packages=_kinds("package_declaration"),
     skipped=_kinds(_TEXTS),
 )
-KOTLIN = Shape(
+KOTLIN = GrammarShape(
     names=_kinds("identifier simple_identifier type_identifier"),
     members={"navigation_expression": ("", "")},
     calls={"call_expression": ""},
@@ -87,7 +87,7 @@ KOTLIN = Shape(
     skipped=_kinds(_TEXTS),
     receivers=frozenset({"this", "super", "this_expression", "super_expression"}),
 )
-CSHARP = Shape(
+CSHARP = GrammarShape(
     names=_kinds("identifier"),
     members={
         "member_access_expression": ("expression", "name"),
@@ -108,7 +108,7 @@ CSHARP = Shape(
     skipped=_kinds(_TEXTS + " interpolated_string_text verbatim_string_literal"),
     receivers=frozenset({"this", "base"}),
 )
-RUST = Shape(
+RUST = GrammarShape(
     names=_kinds("identifier type_identifier"),
     members={
         "field_expression": ("value", "field"),
@@ -126,7 +126,7 @@ RUST = Shape(
     receivers=frozenset({"self", "Self"}),
     implicit_receiver=False,
 )
-C = Shape(
+C = GrammarShape(
     names=_kinds("identifier type_identifier"),
     members={"field_expression": ("argument", "field")},
     calls={"call_expression": "function"},
@@ -139,7 +139,7 @@ C = Shape(
     receivers=frozenset(),
     implicit_receiver=False,
 )
-CPP = Shape(
+CPP = GrammarShape(
     names=_kinds("identifier type_identifier namespace_identifier"),
     members={"field_expression": ("argument", "field"), "qualified_identifier": ("scope", "name")},
     calls={"call_expression": "function"},
@@ -153,7 +153,7 @@ CPP = Shape(
     skipped=_kinds(_TEXTS + " system_lib_string"),
     receivers=frozenset({"this"}),
 )
-PHP = Shape(
+PHP = GrammarShape(
     names=_kinds("name"),
     members={
         "member_call_expression": ("object", "name"),
@@ -182,7 +182,7 @@ PHP = Shape(
     receivers=frozenset({"$this", "this", "self", "static", "parent"}),
     implicit_receiver=False,
 )
-RUBY = Shape(
+RUBY = GrammarShape(
     names=_kinds("identifier constant"),
     members={"call": ("receiver", "method"), "scope_resolution": ("scope", "name")},
     calls={"call": "method"},
@@ -194,7 +194,7 @@ RUBY = Shape(
     receivers=frozenset({"self", "super"}),
 )
 
-SHAPES: dict[str, Shape] = {
+SHAPES: dict[str, GrammarShape] = {
     "go": GO,
     "java": JAVA,
     "kotlin": KOTLIN,

@@ -12,10 +12,10 @@ from deltos.domains.memory.secrets.arguments import find_arguments
 from deltos.domains.memory.secrets.blocks import find_blocks, public_blocks
 from deltos.domains.memory.secrets.names import find_named
 from deltos.domains.memory.secrets.shapes import find_shapes
-from deltos.domains.memory.secrets.spans import Span, lower, merged
+from deltos.domains.memory.secrets.spans import SecretSpan, lower, merged
 from deltos.domains.memory.secrets.tokens import find_tokens, long_words
 
-__all__ = ["MARK", "Span", "find_secrets"]
+__all__ = ["MARK", "SecretSpan", "find_secrets"]
 
 MARK = "[redacted:"
 _MARKED = r"\[redacted:[0-9]?[a-z-]{2,40}\]"
@@ -23,7 +23,7 @@ _ESCAPE = r"\\{1,8}(?:u00([0-7][0-9a-fA-F])|([\"'/nrt])|(\r?\n))"
 _ESCAPED = {"n": "\n", "r": "\n", "t": "\t"}
 
 
-def find_secrets(text: str) -> list[Span]:
+def find_secrets(text: str) -> list[SecretSpan]:
     """Where secrets stand in a text, in order and apart from each other. Marks of those taken out earlier are none."""
     if MARK in text:
         text = re.sub(_MARKED, lambda mark: "*" * len(mark[0]), text)
@@ -33,7 +33,7 @@ def find_secrets(text: str) -> list[Span]:
     return merged(spans)
 
 
-def _found(text: str) -> list[Span]:
+def _found(text: str) -> list[SecretSpan]:
     lowered = lower(text)
     words = long_words(text)
     spans = [
@@ -47,7 +47,7 @@ def _found(text: str) -> list[Span]:
     return [span for span in spans if not any(start <= span.start < end for start, end in public)]
 
 
-def _found_unescaped(text: str) -> list[Span]:
+def _found_unescaped(text: str) -> list[SecretSpan]:
     """Secrets that only show once JSON's and the shell's escapes are undone, at their places in the text itself."""
     plain: list[str] = []
     starts: list[tuple[int, int]] = [(0, 0)]  # places in the plain text, and the same in the text
@@ -64,7 +64,7 @@ def _found_unescaped(text: str) -> list[Span]:
     if not plain:
         return []
     plain.append(text[last:])
-    return [Span(_original(starts, s), _original(starts, e), kind) for s, e, kind in _found("".join(plain))]
+    return [SecretSpan(_original(starts, s), _original(starts, e), kind) for s, e, kind in _found("".join(plain))]
 
 
 def _undone(escape: re.Match[str]) -> str:

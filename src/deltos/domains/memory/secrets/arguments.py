@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from deltos.domains.memory.secrets.looks import is_number, is_placeholder, is_secretive, is_type_name
-from deltos.domains.memory.secrets.spans import Span, past_blanks, places, run_end
+from deltos.domains.memory.secrets.spans import SecretSpan, past_blanks, places, run_end
 
 # Programs, and the options whose value is a password: `-p` with the value after it, `-p*` with the value attached,
 # `-u:` a user and a password after that sign, `@login` what follows that word. A bare word must stand in the command.
@@ -56,7 +56,7 @@ class Word(NamedTuple):
     glued: bool
 
 
-def find_arguments(text: str, lowered: str) -> Iterator[Span]:
+def find_arguments(text: str, lowered: str) -> Iterator[SecretSpan]:
     """Passwords among the arguments of programs that are known to take them."""
     for program in _PROGRAM_NAMES.intersection(lowered.translate(_APART).split()):
         options = _PROGRAMS[program]
@@ -101,7 +101,7 @@ def _word_at(text: str, at: int, limit: int) -> tuple[int, int]:
     return at + 1, end if end >= 0 else limit
 
 
-def _passwords(words: list[Word], options: list[str]) -> Iterator[Span]:
+def _passwords(words: list[Word], options: list[str]) -> Iterator[SecretSpan]:
     given = {word.text for word in words}
     if any(option.isalpha() and option not in given for option in options):
         return
@@ -112,7 +112,7 @@ def _passwords(words: list[Word], options: list[str]) -> Iterator[Span]:
                 yield found
 
 
-def _argument(word: Word, following: Word | None, rest: list[Word], option: str) -> Span | None:
+def _argument(word: Word, following: Word | None, rest: list[Word], option: str) -> SecretSpan | None:
     if option == "@user+":
         return _judged(rest[0], "") if word.text == "user" and rest else None
     if option.endswith("*"):
@@ -128,14 +128,14 @@ def _argument(word: Word, following: Word | None, rest: list[Word], option: str)
     return None
 
 
-def _attached(word: Word, following: Word | None, flag: str) -> Span | None:
+def _attached(word: Word, following: Word | None, flag: str) -> SecretSpan | None:
     """`-pVALUE`, or `-p'VALUE'`, which is two of our words that touch."""
     if word.text == flag:
         return _judged(following, "") if following and following.glued else None
     return _judged(word, "", skip=len(flag)) if word.text.startswith(flag) else None
 
 
-def _judged(word: Word, sign: str, skip: int = 0) -> Span | None:
+def _judged(word: Word, sign: str, skip: int = 0) -> SecretSpan | None:
     start, value = word.start + skip, word.text[skip:]
     if sign:
         user, found, rest = value.partition(sign)
@@ -154,10 +154,10 @@ def _judged(word: Word, sign: str, skip: int = 0) -> Span | None:
         or is_type_name(value)
     ):
         return None
-    return Span(start, start + len(value), "password")
+    return SecretSpan(start, start + len(value), "password")
 
 
-def _piped(text: str, lowered: str, at: int) -> Iterator[Span]:
+def _piped(text: str, lowered: str, at: int) -> Iterator[SecretSpan]:
     """`echo … | docker login --password-stdin`."""
     words = [word for word in command_words(text, at) if not word.text.startswith("-")]
     if len(words) != 1:
@@ -168,4 +168,4 @@ def _piped(text: str, lowered: str, at: int) -> Iterator[Span]:
     if is_number(words[0].text) or is_placeholder(words[0].text):
         return
     if any(mark in reader for mark in _READS_PASSWORDS):
-        yield Span(words[0].start, end, "password")
+        yield SecretSpan(words[0].start, end, "password")

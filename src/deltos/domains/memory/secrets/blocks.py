@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from deltos.domains.memory.secrets.looks import is_random
-from deltos.domains.memory.secrets.spans import Span, places
+from deltos.domains.memory.secrets.spans import SecretSpan, places
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -31,11 +31,11 @@ _SHORTEST_PHRASE = 12
 _TWELVE = b"\1" * _SHORTEST_PHRASE
 
 
-def find_blocks(text: str, lowered: str, words: list[tuple[int, str]]) -> Iterator[Span]:
+def find_blocks(text: str, lowered: str, words: list[tuple[int, str]]) -> Iterator[SecretSpan]:
     """Private keys and seed phrases."""
     for at, end, label in _armoured(text, lowered):
         if "private" in label:
-            yield Span(at, end, "private-key")
+            yield SecretSpan(at, end, "private-key")
     yield from _putty(text, lowered)
     if any(len(word) >= min(_KEY_WIDTHS) and _body(word)[0] in _KEY_WIDTHS for _, word in words):
         yield from _bodies(text)
@@ -86,25 +86,25 @@ def _is_header(line: str) -> bool:
     return line.startswith(_HEADERS, lead.end() if lead else 0)
 
 
-def _putty(text: str, lowered: str) -> Iterator[Span]:
+def _putty(text: str, lowered: str) -> Iterator[SecretSpan]:
     done = 0
     for begin in places(lowered, "private-lines:"):
         if begin >= done:
             mac = lowered.find("private-mac:", begin)
             end = lowered.find("\n", mac) if mac >= 0 else -1
             done = end if end >= 0 else len(text)
-            yield Span(begin, done, "private-key")
+            yield SecretSpan(begin, done, "private-key")
 
 
-def _bodies(text: str) -> Iterator[Span]:
+def _bodies(text: str) -> Iterator[SecretSpan]:
     """Lines of a key whose first line is not there: a tail of it, or the changed lines of a diff."""
     place = 0
-    run: list[tuple[Span, bool]] = []  # consecutive lines of base64, and whether each is a whole line of a key
+    run: list[tuple[SecretSpan, bool]] = []  # consecutive lines of base64, and whether each is a whole line of a key
     for line in text.split("\n"):
         width, start = _body(line)
         if width:
             whole = width in _KEY_WIDTHS and is_random(line[start : start + width])
-            run.append((Span(place + start, place + start + width, "private-key"), whole))
+            run.append((SecretSpan(place + start, place + start + width, "private-key"), whole))
         else:
             yield from _key_lines(run)
             run = []
@@ -112,7 +112,7 @@ def _bodies(text: str) -> Iterator[Span]:
     yield from _key_lines(run)
 
 
-def _key_lines(run: list[tuple[Span, bool]]) -> Iterator[Span]:
+def _key_lines(run: list[tuple[SecretSpan, bool]]) -> Iterator[SecretSpan]:
     """What belongs to a key in a run of lines that look like base64: from its first long line to the one after its
     last whole line, which is the rest of it."""
     last = max((number for number, (_, whole) in enumerate(run) if whole), default=-1)
@@ -123,7 +123,7 @@ def _key_lines(run: list[tuple[Span, bool]]) -> Iterator[Span]:
         yield span
 
 
-def _seed_phrases(text: str, lowered: str) -> Iterator[Span]:
+def _seed_phrases(text: str, lowered: str) -> Iterator[SecretSpan]:
     """Twelve or more words of the list in a row, numbered or not."""
     known = seed_words()
     if _TWELVE not in bytes(map(known.__contains__, lowered.translate(_LETTERS_ONLY).split())):
@@ -139,10 +139,10 @@ def _seed_phrases(text: str, lowered: str) -> Iterator[Span]:
     yield from _phrase(run)
 
 
-def _phrase(run: list[re.Match[str]]) -> Iterator[Span]:
+def _phrase(run: list[re.Match[str]]) -> Iterator[SecretSpan]:
     """A run of twelve or more, unless it repeats itself as lists of fields do."""
     if len(run) >= _SHORTEST_PHRASE and len({word[0] for word in run}) >= 0.7 * len(run):
-        yield Span(run[0].start(), run[-1].end(), "seed-phrase")
+        yield SecretSpan(run[0].start(), run[-1].end(), "seed-phrase")
 
 
 @cache

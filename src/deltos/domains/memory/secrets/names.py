@@ -20,7 +20,7 @@ from deltos.domains.memory.secrets.looks import (
     is_type_name,
     is_word_like,
 )
-from deltos.domains.memory.secrets.spans import WORD_END, Span, line_around, past_blanks, places, run_end
+from deltos.domains.memory.secrets.spans import WORD_END, SecretSpan, line_around, past_blanks, places, run_end
 from deltos.domains.memory.words import PART
 
 
@@ -86,7 +86,7 @@ _LINE_LEADS = frozenset(["", "+", "-", ">", "#", "*", "|", "//", "export", "set"
 _CLOSERS = frozenset("\\\"'`])")
 
 
-def find_named(text: str, lowered: str) -> Iterator[Span]:
+def find_named(text: str, lowered: str) -> Iterator[SecretSpan]:
     """Values beside names that tell of a secret."""
     seen: set[int] = set()
     for stem in (*_STEMS, *_SHORT_STEMS):
@@ -104,7 +104,7 @@ def find_named(text: str, lowered: str) -> Iterator[Span]:
                 continue
             done = 0 if value.quoted else value.end
             if _is_secret(text, start, value, strength):
-                yield Span(value.start, value.end, "password" if strength is Strength.PASSWORD else "secret")
+                yield SecretSpan(value.start, value.end, "password" if strength is Strength.PASSWORD else "secret")
 
 
 def _is_inside_a_word(text: str, at: int, size: int) -> bool:

@@ -17,12 +17,12 @@ from deltos.domains.memory.secrets.looks import (
     is_type_name,
     is_word_like,
 )
-from deltos.domains.memory.secrets.spans import BLANK, TOKEN_END, Span, line_around, past_blanks, places, run_end
+from deltos.domains.memory.secrets.spans import BLANK, TOKEN_END, SecretSpan, line_around, past_blanks, places, run_end
 
-Finder = Callable[["Source", int], Iterator[Span]]
+Finder = Callable[["FoldedText", int], Iterator[SecretSpan]]
 
 
-class Source(NamedTuple):
+class FoldedText(NamedTuple):
     """A text, and the same in lower case."""
 
     text: str
@@ -68,9 +68,9 @@ _CREDENTIAL_WORDS = ("log in", "login", "credential", "creds", "sign in")
 _SQL_LEADS = ("identified by", "with password", "encrypted password", "identified with mysql_native_password by")
 
 
-def find_shapes(text: str, lowered: str) -> Iterator[Span]:
+def find_shapes(text: str, lowered: str) -> Iterator[SecretSpan]:
     """Everything that this module knows, in no order."""
-    source = Source(text, lowered)
+    source = FoldedText(text, lowered)
     for finder, marks in _FINDERS:
         for mark in marks:
             for at in places(lowered, mark):
@@ -82,7 +82,7 @@ def find_shapes(text: str, lowered: str) -> Iterator[Span]:
     yield from _credentials(text, lowered)
 
 
-def _addresses(text: str) -> Iterator[Span]:
+def _addresses(text: str) -> Iterator[SecretSpan]:
     """The passwords of addresses, whatever signs they have; or a user name that is a token."""
     done = 0
     for at in places(text, "://"):
@@ -96,9 +96,9 @@ def _addresses(text: str) -> Iterator[Span]:
             continue
         user, colon, secret = rest[:last].partition(":")
         if colon and not is_placeholder(secret):
-            yield Span(begin + len(user) + 1, begin + last, "connection-string")
+            yield SecretSpan(begin + len(user) + 1, begin + last, "connection-string")
         elif not colon and (is_random_beside_a_name(user) or is_random(user)):
-            yield Span(begin, begin + last, "connection-string")
+            yield SecretSpan(begin, begin + last, "connection-string")
 
 
 def _host_sign(rest: str) -> int:
@@ -112,25 +112,25 @@ def _host_sign(rest: str) -> int:
     return rest.find("@", authority, authority + 80)
 
 
-def _netrc(source: Source, at: int) -> Iterator[Span]:
+def _netrc(source: FoldedText, at: int) -> Iterator[SecretSpan]:
     """`machine … login … password …`, on one line or on three."""
     words = source.text[at : at + 400].split(maxsplit=6)
     if len(words) > 5 and (words[2].lower(), words[4].lower()) == ("login", "password"):
         start = source.text.find(words[5], source.lowered.find("password", at) + len("password"))
         if not words[5].startswith(("<", "$", "{", "[")):
-            yield Span(start, start + len(words[5]), "netrc-password")
+            yield SecretSpan(start, start + len(words[5]), "netrc-password")
 
 
-def _oracle(source: Source, at: int) -> Iterator[Span]:
+def _oracle(source: FoldedText, at: int) -> Iterator[SecretSpan]:
     """`jdbc:oracle:thin:user/password@host`."""
     text = source.text
     rest = text[at : run_end(text, at, _ADDRESS_END, most=300)]
     slash, sign = rest.find("/"), rest.rfind("@")
     if 0 < slash < sign and slash + 1 < sign:
-        yield Span(at + slash + 1, at + sign, "connection-string")
+        yield SecretSpan(at + slash + 1, at + sign, "connection-string")
 
 
-def _authorization(source: Source, at: int) -> Iterator[Span]:
+def _authorization(source: FoldedText, at: int) -> Iterator[SecretSpan]:
     """What follows `Authorization:`, whatever scheme it names."""
     text = source.text
     at += len("authorization")
@@ -146,7 +146,7 @@ def _authorization(source: Source, at: int) -> Iterator[Span]:
     yield from _scheme_and_credential(text, at, end)
 
 
-def _scheme_and_credential(text: str, at: int, end: int) -> Iterator[Span]:
+def _scheme_and_credential(text: str, at: int, end: int) -> Iterator[SecretSpan]:
     scheme = _SCHEME.match(text, at, end)
     if scheme and text[scheme.end() : scheme.end() + 1] in (" ", "\t", "="):
         if scheme[0].lower() in ("digest", "aws4-hmac-sha256", "hawk", "oauth"):
@@ -156,29 +156,29 @@ def _scheme_and_credential(text: str, at: int, end: int) -> Iterator[Span]:
         at += 6
     value = text[at : min(end, run_end(text, at, _CREDENTIAL_END))]
     if len(value) > 5 and not is_placeholder(value) and not is_code(value) and not is_word_like(value):
-        yield Span(at, at + len(value), "authorization")
+        yield SecretSpan(at, at + len(value), "authorization")
 
 
-def _bearer(source: Source, at: int) -> Iterator[Span]:
+def _bearer(source: FoldedText, at: int) -> Iterator[SecretSpan]:
     """`Bearer …` without its header's name."""
     text = source.text
     at = past_blanks(text, run_end(text, at, BLANK))
     value = text[at : run_end(text, at, _CREDENTIAL_END)]
     if len(value) > 11 and is_secretive(value):
-        yield Span(at, at + len(value), "authorization")
+        yield SecretSpan(at, at + len(value), "authorization")
 
 
-def _digest_response(source: Source, at: int) -> Iterator[Span]:
+def _digest_response(source: FoldedText, at: int) -> Iterator[SecretSpan]:
     """The answer to a challenge: `response="…"`, `mac="…"`."""
     text = source.text
     start = run_end(text, at, _EQUALS) + 1
     start += text[start : start + 1] == '"'
     value = text[start : run_end(text, start, TOKEN_END)]
     if len(value) > 15 and has_digit_and_letter(value):
-        yield Span(start, start + len(value), "authorization")
+        yield SecretSpan(start, start + len(value), "authorization")
 
 
-def _cookies(source: Source, at: int) -> Iterator[Span]:
+def _cookies(source: FoldedText, at: int) -> Iterator[SecretSpan]:
     """The values of a cookie header; those that are long or random, or that belong to a session."""
     text = source.text
     sign = past_blanks(text, at + len("cookie"))
@@ -191,7 +191,7 @@ def _cookies(source: Source, at: int) -> Iterator[Span]:
         value = value[: run_end(value, 0, _ADDRESS_END)].rstrip(",")
         if equals and _is_cookie_secret(name.strip("\"' ").lower(), value):
             start = place + len(name) + 1
-            yield Span(start, start + len(value), "cookie")
+            yield SecretSpan(start, start + len(value), "cookie")
         place += len(pair) + 1
 
 
@@ -201,7 +201,7 @@ def _is_cookie_secret(name: str, value: str) -> bool:
     return len(value) >= (8 if any(word in name for word in _SESSION_NAMES) else 16) and is_secretive(value)
 
 
-def _after_marks(text: str, lowered: str) -> Iterator[Span]:
+def _after_marks(text: str, lowered: str) -> Iterator[SecretSpan]:
     """What follows a mark that only secrets follow."""
     for kind, mark, least in _BEFORE_SECRETS:
         done = 0
@@ -212,19 +212,19 @@ def _after_marks(text: str, lowered: str) -> Iterator[Span]:
             done = run_end(text, start, _SECRET_END)
             value = text[start:done].rstrip(".:")
             if len(value) >= least and has_digit_and_letter(value) and not is_placeholder(value):
-                yield Span(start, start + len(value), kind)
+                yield SecretSpan(start, start + len(value), kind)
 
 
-def _docker_auth(source: Source, at: int) -> Iterator[Span]:
+def _docker_auth(source: FoldedText, at: int) -> Iterator[SecretSpan]:
     """`"auth": "dXNlcjpwYXNz"`."""
     text = source.text
     opening = text.find('"', at + len('"auth"'), at + 16)
     value = text[opening + 1 : run_end(text, opening + 1, TOKEN_END)] if opening >= 0 else ""
     if len(value) > 7 and ":" in text[at + 6 : opening] and not is_word_like(value):
-        yield Span(opening + 1, opening + 1 + len(value), "docker-auth")
+        yield SecretSpan(opening + 1, opening + 1 + len(value), "docker-auth")
 
 
-def _hashes(text: str, lowered: str) -> Iterator[Span]:
+def _hashes(text: str, lowered: str) -> Iterator[SecretSpan]:
     """Hashes of passwords, as crypt(3), Django, Werkzeug, passlib and LDAP write them."""
     done = 0
     for at in places(text, "$"):
@@ -235,13 +235,13 @@ def _hashes(text: str, lowered: str) -> Iterator[Span]:
         value = text[start:end].rstrip(".:,")
         if len(value) >= _SHORTEST_HASH and value.count("$") > 1 and has_digit_and_letter(text[at + 3 : end]):
             done = end
-            yield Span(start, start + len(value), "password-hash")
+            yield SecretSpan(start, start + len(value), "password-hash")
     for mark in _LDAP_HASHES:
         for at in places(lowered, mark):
             end = run_end(text, at + len(mark), _HASH_END)
             end = run_end(text, end + 1, _HASH_END) if text[end : end + 1] == "}" else end
             if end - at > 20:
-                yield Span(at, end, "password-hash")
+                yield SecretSpan(at, end, "password-hash")
 
 
 def _start_of_name(lowered: str, at: int) -> int:
@@ -254,7 +254,7 @@ def _start_of_name(lowered: str, at: int) -> int:
     return at - len(before) + found if found >= 0 and " " not in before[found:] else -1
 
 
-def _manifests(text: str, lowered: str) -> Iterator[Span]:
+def _manifests(text: str, lowered: str) -> Iterator[SecretSpan]:
     """The values of a Kubernetes Secret, whatever their names."""
     if not any(lowered[at + 5 : at + 17].strip(" \t\"'").startswith("secret") for at in places(lowered, "kind:")):
         return
@@ -268,22 +268,22 @@ def _manifests(text: str, lowered: str) -> Iterator[Span]:
         elif indent >= 0 and colon and depth > indent:
             if len(plain) > 3 and " " not in plain and not is_placeholder(plain) and not is_type_name(plain):
                 start = place + len(name) + 1 + value.find(plain)
-                yield Span(start, start + len(plain), "kubernetes-secret")
+                yield SecretSpan(start, start + len(plain), "kubernetes-secret")
         elif line.strip() and depth <= indent:
             indent = -1
         place += len(line) + 1
 
 
-def _dump(source: Source, at: int) -> Iterator[Span]:
+def _dump(source: FoldedText, at: int) -> Iterator[SecretSpan]:
     """`user:500:LM hash:NT hash:::`, as Windows' accounts are dumped."""
     text = source.text
     start = line_around(text, at)[0]
     fields = text[start:at].rsplit(":", 3)
     if len(fields) == 4 and all(re.fullmatch(_HEX32, field) for field in fields[-2:]):
-        yield Span(at - 65, at, "password-hash")
+        yield SecretSpan(at - 65, at, "password-hash")
 
 
-def _pgpass(source: Source, at: int) -> Iterator[Span]:
+def _pgpass(source: FoldedText, at: int) -> Iterator[SecretSpan]:
     """`host:port:database:user:password`, as psql keeps them."""
     text = source.text
     low = max(0, at - _LONGEST_PGPASS_FIELD)
@@ -293,10 +293,10 @@ def _pgpass(source: Source, at: int) -> Iterator[Span]:
         return
     if not is_placeholder(fields[4]) and not is_number(fields[4]):
         begin = start + sum(map(len, fields[:4])) + 4
-        yield Span(begin, begin + len(fields[4]), "pgpass")
+        yield SecretSpan(begin, begin + len(fields[4]), "pgpass")
 
 
-def _credentials(text: str, lowered: str) -> Iterator[Span]:
+def _credentials(text: str, lowered: str) -> Iterator[SecretSpan]:
     """`log in as admin / …`, `credentials are admin:…`; the pair may stand before the word too."""
     done = 0
     for at in sorted(at for word in _CREDENTIAL_WORDS for at in places(lowered, word)):
@@ -306,7 +306,7 @@ def _credentials(text: str, lowered: str) -> Iterator[Span]:
         yield from _pairs(text, start, done)
 
 
-def _pairs(text: str, start: int, end: int) -> Iterator[Span]:
+def _pairs(text: str, start: int, end: int) -> Iterator[SecretSpan]:
     """The passwords of `admin / …` and `admin:…` between two places."""
     for sign in ("/", ":"):
         for place in places(text[start:end], sign):
@@ -315,7 +315,7 @@ def _pairs(text: str, start: int, end: int) -> Iterator[Span]:
             value_start = past_blanks(text, found + 1, most=2)
             value = text[value_start : min(end, run_end(text, value_start, _CREDENTIAL_END))].rstrip(".!?:")
             if before[-1:].isalnum() and _is_paired(value):
-                yield Span(value_start, value_start + len(value), "password")
+                yield SecretSpan(value_start, value_start + len(value), "password")
 
 
 def _is_paired(value: str) -> bool:
@@ -324,15 +324,15 @@ def _is_paired(value: str) -> bool:
     return is_secretive(value) or is_chosen(value)
 
 
-def _login_call(source: Source, at: int) -> Iterator[Span]:
+def _login_call(source: FoldedText, at: int) -> Iterator[SecretSpan]:
     """`smtp.login('user', '…')`."""
     text = source.text
     words = re.match(_TWO_TEXTS, text[at + len("login(") : at + 300])
     if words and not is_placeholder(words[1]) and not is_type_name(words[1]):
-        yield Span(at + len("login(") + words.start(1), at + len("login(") + words.end(1), "password")
+        yield SecretSpan(at + len("login(") + words.start(1), at + len("login(") + words.end(1), "password")
 
 
-def _variable(source: Source, at: int) -> Iterator[Span]:
+def _variable(source: FoldedText, at: int) -> Iterator[SecretSpan]:
     """The default of a Terraform variable that is named or marked as secret."""
     text = source.text
     opening = text.find("{", at, at + 120)
@@ -349,10 +349,10 @@ def _variable(source: Source, at: int) -> Iterator[Span]:
     first = text.find('"', default, line_around(text, default)[1]) if default >= 0 else -1
     last = text.find('"', first + 1, line_around(text, default)[1]) if first >= 0 else -1
     if last > first + 1 and not is_placeholder(text[first + 1 : last]):
-        yield Span(first + 1, last, "terraform-default")
+        yield SecretSpan(first + 1, last, "terraform-default")
 
 
-def _sql(source: Source, at: int) -> Iterator[Span]:
+def _sql(source: FoldedText, at: int) -> Iterator[SecretSpan]:
     """`IDENTIFIED BY '…'`, `WITH PASSWORD '…'`."""
     text = source.text
     lead = next((lead for lead in _SQL_LEADS if source.lowered.startswith(lead, at)), "")
@@ -361,7 +361,7 @@ def _sql(source: Source, at: int) -> Iterator[Span]:
         end = text.find("'", opening + 1, opening + 300)
         value = text[opening + 1 : end] if end >= 0 else ""
         if len(value) > 3 and " " not in value and not is_placeholder(value) and not is_type_name(value):
-            yield Span(opening + 1, end, "password")
+            yield SecretSpan(opening + 1, end, "password")
 
 
 _FINDERS: tuple[tuple[Finder, tuple[str, ...]], ...] = (

@@ -17,7 +17,7 @@ WORD_END = re.compile(r"[^A-Za-z0-9_-]")
 _NOT_BLANK = re.compile(r"[^ \t]")
 
 
-class Span(NamedTuple):
+class SecretSpan(NamedTuple):
     """A stretch of text that nobody may read later, and the kind of secret it is."""
 
     start: int
@@ -31,14 +31,14 @@ def lower(text: str) -> str:
     return lowered if len(lowered) == len(text) else text.replace("\u0130", "I").lower()
 
 
-def merged(spans: Iterable[Span]) -> list[Span]:
+def merged(spans: Iterable[SecretSpan]) -> list[SecretSpan]:
     """The spans in order, overlapping ones as one; it has the kind of the first that tells most."""
-    joined: list[Span] = []
+    joined: list[SecretSpan] = []
     for span in sorted(spans):
         if joined and span.start < joined[-1].end:
             last = joined[-1]
             kind = min(last.kind, span.kind, key=_vagueness)
-            joined[-1] = Span(last.start, max(last.end, span.end), kind)
+            joined[-1] = SecretSpan(last.start, max(last.end, span.end), kind)
         elif span.start < span.end:
             joined.append(span)
     return joined

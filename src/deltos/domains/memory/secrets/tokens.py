@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from deltos.domains.memory.secrets.gitleaks import SERVICES, TOKENS
 from deltos.domains.memory.secrets.looks import is_hexadecimal, is_random, is_random_beside_a_name
-from deltos.domains.memory.secrets.spans import TOKEN_END, Span, line_around, places, run_end
+from deltos.domains.memory.secrets.spans import TOKEN_END, SecretSpan, line_around, places, run_end
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -179,7 +179,7 @@ def long_words(text: str) -> list[tuple[int, str]]:
     return found
 
 
-def find_tokens(text: str, lowered: str, words: list[tuple[int, str]]) -> Iterator[Span]:
+def find_tokens(text: str, lowered: str, words: list[tuple[int, str]]) -> Iterator[SecretSpan]:
     """Tokens with a known beginning, and long random values."""
     joined = "\n".join(word for _, word in words if not (word.isalpha() and word.islower()))
     known = [row for row in _table() if row[1] in joined]
@@ -191,7 +191,7 @@ def find_tokens(text: str, lowered: str, words: list[tuple[int, str]]) -> Iterat
             yield from _random(text, lowered, start, word)
 
 
-def _beginning_with(start: int, word: str, kind: str, literal: str, least: int) -> Iterator[Span]:
+def _beginning_with(start: int, word: str, kind: str, literal: str, least: int) -> Iterator[SecretSpan]:
     done = 0
     for at in places(word, literal):
         if at < done or (at > 0 and word[at - 1].isalnum()):
@@ -200,7 +200,7 @@ def _beginning_with(start: int, word: str, kind: str, literal: str, least: int) 
         tail = word[at + len(literal) : done].rstrip(".$%")
         first = tail.partition("/")[0]
         if len(tail) >= least and _is_drawn(first if len(first) >= least else tail) and (kind != "jwt" or "." in tail):
-            yield Span(start + at, start + at + len(literal) + len(tail), kind)
+            yield SecretSpan(start + at, start + at + len(literal) + len(tail), kind)
 
 
 def _is_drawn(tail: str) -> bool:
@@ -210,15 +210,15 @@ def _is_drawn(tail: str) -> bool:
     return digits >= 2 or (digits == 1 and len(tail) < 12) or changes >= max(2, len(tail) // 8)
 
 
-def _marked(start: int, word: str) -> Iterator[Span]:
+def _marked(start: int, word: str) -> Iterator[SecretSpan]:
     """Tokens without a beginning of their own, told by the signs inside."""
     for kind, sign, least, pattern in _MARKED:
         if len(word) >= least and sign in word:
             for found in pattern().finditer(word):
-                yield Span(start + found.start(), start + found.end(), kind)
+                yield SecretSpan(start + found.start(), start + found.end(), kind)
 
 
-def _random(text: str, lowered: str, start: int, word: str) -> Iterator[Span]:
+def _random(text: str, lowered: str, start: int, word: str) -> Iterator[SecretSpan]:
     """The random values in a word. In an address or a path each part is judged by itself."""
     stop = _SEGMENT_END if "://" in word or _is_path(word) else _VALUE_END
     at = 0
@@ -227,7 +227,7 @@ def _random(text: str, lowered: str, start: int, word: str) -> Iterator[Span]:
         value = word[at:end].strip("=") if end - at >= SHORTEST_TOKEN else ""
         place = start + at + word[at:end].find(value)
         if value and _is_found(text, lowered, place, value):
-            yield Span(place, start + end, "high-entropy")
+            yield SecretSpan(place, start + end, "high-entropy")
         at = end + 1
 
 

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Visitor:
+class Caller:
     """The caller of a tool. A client on our own pipes may do everything."""
 
     conversation: Conversation

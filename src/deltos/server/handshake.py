@@ -16,7 +16,7 @@ _FREE_FORM = {"experimental", "extensions"}
 _ENVELOPE_KEYS = {_VERSION_KEY, _CLIENT_KEY, _CAPABILITIES_KEY, "progressToken"}
 
 
-class Greeter:
+class Handshake:
     """Knows what was agreed so far: nothing, a handshake, or that each request names its protocol version."""
 
     def __init__(self, manifest: Manifest) -> None:

@@ -12,9 +12,9 @@ from mcp.server.auth.provider import AccessToken
 
 from deltos.confinement import Confinement
 from deltos.server.access import Level  # noqa: TC001 - pydantic reads the annotation
+from deltos.server.caller import Caller
 from deltos.server.conversation import Conversation
 from deltos.server.http.callers import caller_of
-from deltos.server.visitor import Visitor
 from deltos.workspace.identity import memories_of
 
 if TYPE_CHECKING:
@@ -24,14 +24,14 @@ if TYPE_CHECKING:
 _NOWHERE = Path(os.devnull)  # the project of a token whose projects are not served
 
 
-class Pass(AccessToken):
+class VerifiedToken(AccessToken):
     """A verified token in the SDK's form, with what it stands for in ours; no projects means all that are served."""
 
     level: Level
     projects: tuple[str, ...] = ()
 
 
-class Reception:
+class Conversations:
     """Keeps a conversation for as long as its session lives."""
 
     def __init__(self, start: Path, roots: tuple[Path, ...]) -> None:
@@ -40,15 +40,15 @@ class Reception:
         self._conversations: dict[int, Conversation] = {}
         self._narrower: dict[tuple[str, ...], Confinement] = {}
 
-    def receive(self, context: ServerRequestContext[Any, Any]) -> Visitor:
-        """The visitor behind a request."""
-        shown = _pass_of(context)
+    def receive(self, context: ServerRequestContext[Any, Any]) -> Caller:
+        """The caller behind a request."""
+        shown = _token_of(context)
         name = caller_of(context.request.scope) if context.request else ""
         if shown is None:
-            return Visitor(self._conversation(context, self._start), confinement=self._confinement, name=name)
+            return Caller(self._conversation(context, self._start), confinement=self._confinement, name=name)
         confinement = self._confinement_of(shown.projects)
         start = self._start if confinement.admits(self._start) else next(iter(confinement.roots), _NOWHERE)
-        return Visitor(self._conversation(context, start), shown.level, confinement, name)
+        return Caller(self._conversation(context, start), shown.level, confinement, name)
 
     def _conversation(self, context: ServerRequestContext[Any, Any], start: Path) -> Conversation:
         # What the client said at its handshake is one object that lives exactly as long as its session. Requests
@@ -71,7 +71,7 @@ class Reception:
         return self._narrower[projects]
 
 
-def _pass_of(context: ServerRequestContext[Any, Any]) -> Pass | None:
+def _token_of(context: ServerRequestContext[Any, Any]) -> VerifiedToken | None:
     user = context.request.scope.get("user") if context.request else None
     token = user.access_token if isinstance(user, AuthenticatedUser) else None
-    return token if isinstance(token, Pass) else None
+    return token if isinstance(token, VerifiedToken) else None
