@@ -285,7 +285,7 @@ class StoredApi(NamedTuple):
         return ApiState({key: _decode_operation(body) for key, body in bodies.items()}, bodies, schemas, resolve)
 
 
-class ApiChanges(NamedTuple):
+class ReadingChanges(NamedTuple):
     """What a new reading of an API changed."""
 
     operations: tuple[OperationChange, ...]
@@ -293,14 +293,14 @@ class ApiChanges(NamedTuple):
     schemas_removed: tuple[str, ...]
 
 
-def changes_between(old: StoredApi, new: StoredApi) -> ApiChanges:
+def changes_between(old: StoredApi, new: StoredApi) -> ReadingChanges:
     """Compare two stored readings."""
     from deltos.domains.apis.diff import compare
 
     before, after = old.reading(), new.reading()
     gained = _without(after.encoded_schemas, before.encoded_schemas)
     lost = _without(before.encoded_schemas, after.encoded_schemas)
-    return ApiChanges(compare(before, after), gained, lost)
+    return ReadingChanges(compare(before, after), gained, lost)
 
 
 def _without(schemas: Mapping[str, bytes], others: Mapping[str, bytes]) -> tuple[str, ...]:
