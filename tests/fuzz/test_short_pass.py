@@ -17,14 +17,7 @@ EXECUTIONS = 40
 MAX_BYTES = 2_000
 
 
-# Known to break still: being mended.
-PENDING = frozenset(("graph-python",))
-
-
-@pytest.mark.parametrize(
-    "name",
-    [pytest.param(name, marks=[pytest.mark.xfail] if name in PENDING else []) for name in all_targets()],
-)
+@pytest.mark.parametrize("name", all_targets())
 def test_no_mutated_input_breaks_it(runner: Runner, name: str) -> None:
     broken = runner.findings(do="fuzz", target=name, seed=1, executions=EXECUTIONS, max_bytes=MAX_BYTES)
     assert not broken, "\n\n".join(broken)
