@@ -19,6 +19,7 @@ MARKDOWN = {
     "an opening tag with a blank": "<a " * 75_000,
     "a link that never ends": "[a](" * 62_000,
     "a link whose title never ends": "[a](b 'c" * 37_000,
+    "links without a blank between them": "[a](b)" * 40_000,
     "links in one another": "[" * 25_000 + "](" * 25_000,
     "opening brackets": "[" * 1_000_000,
     "opening and closing brackets": "[" * 100_000 + "]" * 100_000,
@@ -68,14 +69,21 @@ ASCIIDOC = {
     "a source line": "[source" + " " * 1_000_000,
     "delimiters": "----\n....\n" * 25_000,
 }
+HTML = {
+    "lists in one another": "<ul>" * 60_000,
+    "lists and entries in one another": "<ul><li>" * 30_000,
+    "elements in one another, closed": "<div>" * 200_000 + "x" + "</div>" * 200_000,
+    "paragraphs deep inside": "<span>" * 40_000 + "<p></p>" * 40_000,
+}
 TEXT = {"blank lines": "\n" * 1_000_000, "lines of blanks": ("\n" + " " * 50) * 20_000}
+FORMATS = {"markdown": MARKDOWN, "rst": RST, "asciidoc": ASCIIDOC, "html": HTML, "text": TEXT}
 
 
 @pytest.mark.parametrize(
     ("form", "text"),
     [
         pytest.param(form, text, id=f"{form}-{name}")
-        for form, attacks in (("markdown", MARKDOWN), ("rst", RST), ("asciidoc", ASCIIDOC), ("text", TEXT))
+        for form, attacks in FORMATS.items()
         for name, text in attacks.items()
     ],
 )
@@ -109,3 +117,19 @@ def test_what_is_hidden_is_left_out() -> None:
 
 def test_the_first_identifier_of_each_tag_is_an_anchor() -> None:
     assert identifiers("<a id='b' name='c'> id='d' <e f><g\tname = \"h\"><i id='j") == ["b", "h"]
+
+
+def test_a_page_that_is_nested_beyond_reason_keeps_its_text_and_what_comes_after() -> None:
+    data = (
+        b"<h1>Title</h1>"
+        + b"<div>" * 5_000
+        + b"<p>deep <a href='/b'>link</a></p>"
+        + b"</div>" * 5_000
+        + b"<p>after</p>"
+    )
+    page = parse(data, "html", url="https://example.org/page")
+    (section,) = page.sections
+    assert section.path == ("Title",)
+    text = " ".join(block.text for block in section.blocks)
+    assert "deep" in text
+    assert "after" in text

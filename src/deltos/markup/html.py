@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import codecs
 import re
+from itertools import accumulate
 from typing import TYPE_CHECKING
 
 from deltos.markup.html_chrome import main_part, strip_structure
@@ -22,6 +23,15 @@ _CHARSET = re.compile(rb"charset\s*+=\s*+[\"']?+\s*+([\w-]+)", re.IGNORECASE)
 _TITLE_SEPARATORS = re.compile(r" [|·»—–] | - (?=\S+$)")  # in a title whose white space is single blanks
 _REFRESH_URL = re.compile(r"^\s*[0-2]\s*;\s*url\s*=\s*['\"]?([^'\"]+)", re.IGNORECASE)
 _FEW_CHARACTERS = 1_500
+# The parser looks through all open elements at many a tag, so its time grows with the square of the depth. Browsers
+# nest no deeper than 512 elements, either.
+_DEEPEST = 1_000
+_TAG = re.compile(r"<(/?)([A-Za-z][^<>\s/]*+)[^<>]*+>")
+# Elements that have no end tag, or may go without: they nest only where others do.
+_UNCLOSED = frozenset(
+    """area base br col embed hr img input link meta param source track wbr html head body p li dt dd option optgroup
+    tr td th thead tbody tfoot colgroup caption rt rp""".split()
+)
 # Python calls these encodings too; a page that claims one wants escapes read that make no text, or much time.
 _NOT_FOR_PAGES = frozenset(("punycode", "idna", "unicode-escape", "unicode_escape", "raw-unicode-escape", "utf-7"))
 
@@ -30,7 +40,7 @@ def parse_html(data: bytes, *, url: str, charset: str = "") -> Document:
     """The page at `url` as sections with anchors. Never fails: broken markup is read as browsers read it."""
     from selectolax.lexbor import LexborHTMLParser  # deferred: commands that parse no page need not load it
 
-    tree = LexborHTMLParser(decode(data, charset))
+    tree = LexborHTMLParser(_flattened(decode(data, charset)))
     base_url = _base_url(tree, url)
     canonical, robots, moved_to = _head_facts(tree, base_url)
     links = LinkCollector(base_url)
@@ -70,6 +80,24 @@ def decode(data: bytes, charset: str = "") -> str:
         except (LookupError, ValueError):
             continue  # a wrong declaration: try the next
     return data.decode("cp1252", "replace")
+
+
+def _flattened(text: str) -> str:
+    """The text without the tags of elements that are nested beyond reason."""
+    steps = (-1 if piece.startswith("/") else 1 for piece in text.split("<")[1:])
+    if max(accumulate(steps), default=0) <= _DEEPEST:  # at once: every tag counts here
+        return text
+    depth = 0
+
+    def kept(tag: re.Match[str]) -> str:
+        nonlocal depth
+        if tag[2].lower() in _UNCLOSED:
+            return tag[0]
+        is_kept = depth <= _DEEPEST - (not tag[1])
+        depth = max(0, depth - 1) if tag[1] else depth + 1
+        return tag[0] if is_kept else ""
+
+    return _TAG.sub(kept, text)
 
 
 def _declared_charset(data: bytes) -> str:

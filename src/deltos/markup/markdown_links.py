@@ -14,6 +14,7 @@ _TARGET = re.compile(r"\s*+<?+")  # what stands before an address
 _TARGET_END = re.compile(r"[\s)>]")
 _DEFINITION = re.compile(r"^ {0,3}\[", re.MULTILINE)
 _WORD = re.compile(r"\S+")
+_NO_BLANK = re.compile(r"\S")
 _AUTOLINK = re.compile(r"<(https?://[^\s<>]+)>")
 
 
@@ -83,8 +84,8 @@ class _Targets:
         """Where the parenthesis after an address ends, its title included; 0 if it does not."""
         if end not in self._after:
             at = end + self._text.startswith(">", end)
-            title = _WORD.search(self._text, at)
-            if title and title.start() > at and title.group()[0] in "\"'(":
+            title = _NO_BLANK.search(self._text, at)  # alone: a word can be as long as the text, and links many
+            if title and title.start() > at and title.group() in "\"'(":
                 at = self._parenthesis(title.start() + 1)
             self._after[end] = at + 1 if at >= 0 and self._text.startswith(")", at) else 0
         return self._after[end]
