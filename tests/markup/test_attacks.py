@@ -73,6 +73,7 @@ HTML = {
     "lists in one another": "<ul>" * 60_000,
     "lists and entries in one another": "<ul><li>" * 30_000,
     "elements in one another, closed": "<div>" * 200_000 + "x" + "</div>" * 200_000,
+    "terms of one definition": "<dl>" + "<dt id=x>" * 60_000 + "<dl>",
     "paragraphs deep inside": "<span>" * 40_000 + "<p></p>" * 40_000,
 }
 TEXT = {"blank lines": "\n" * 1_000_000, "lines of blanks": ("\n" + " " * 50) * 20_000}

@@ -17,7 +17,8 @@ class Outline:
     def __init__(self) -> None:
         self._sections: list[Section] = []
         self._trail: list[tuple[int, str]] = []
-        self._anchors: tuple[str, ...] = ()
+        self._more_names: list[str] = []  # of the last heading; there can be as many as a page is long
+        self._anchors: list[str] = []
         self._blocks: list[Block] = []
         self._is_definition = False
         self._is_new = False
@@ -28,7 +29,7 @@ class Outline:
         self._close()
         self._pop(rank)
         self._trail.append((rank, visible(text)))
-        self._anchors = (*anchors, *reversed(self._pending))  # the nearest to the heading first
+        self._anchors = [*anchors, *reversed(self._pending)]  # the nearest to the heading first
         self._pending = []
         self._is_definition = is_definition
         self._is_new = True
@@ -37,8 +38,8 @@ class Outline:
         """Add a second heading to a definition that has no text yet; False when none of that rank is open."""
         if self._blocks or not self._is_definition or not self._trail or self._trail[-1][0] != rank:
             return False
-        self._trail[-1] = (rank, f"{self._trail[-1][1]} / {visible(text)}")
-        self._anchors = (*self._anchors, *anchors, *self._pending)
+        self._more_names.append(visible(text))
+        self._anchors += (*anchors, *self._pending)
         self._pending = []
         return True
 
@@ -80,10 +81,14 @@ class Outline:
             self._trail.pop()
 
     def _close(self) -> None:
+        if self._more_names:
+            rank, name = self._trail[-1]
+            self._trail[-1] = (rank, " / ".join((name, *self._more_names)))
+            self._more_names = []
         if self._blocks or self._anchors or self._is_new:
             path = tuple(text for _, text in self._trail)
-            self._sections.append(Section(path, self._anchors, tuple(self._blocks), self._is_definition))
-        self._blocks, self._anchors, self._is_new = [], (), False
+            self._sections.append(Section(path, tuple(self._anchors), tuple(self._blocks), self._is_definition))
+        self._blocks, self._anchors, self._is_new = [], [], False
 
 
 def first_heading(sections: Iterable[Section], otherwise: str = "") -> str:
