@@ -21,10 +21,10 @@ PROBE = """
 import json
 from deltos.isolated.launch import find_module_command
 from deltos.isolated.process import Workers
-from deltos.isolated.wire import Limits
+from deltos.isolated.wire import TaskLimits
 from deltos.languages.table import detect
 workers = Workers()
-language = workers.run(detect, "a.py", b"", limits=Limits())
+language = workers.run(detect, "a.py", b"", limits=TaskLimits())
 workers.close()
 print(json.dumps([language.name, find_module_command()]))
 """

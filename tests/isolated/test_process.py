@@ -241,11 +241,11 @@ def test_a_child_ends_with_its_parent_whatever_it_does(task: str) -> None:
     code = f"""
 import os, sys, threading
 from deltos.isolated.process import Workers
-from deltos.isolated.wire import Limits
+from deltos.isolated.wire import TaskLimits
 from tests.isolated import tasks
 workers = Workers(importable_from=({REPOSITORY!r},))
-print(workers.run(tasks.surroundings, None, limits=Limits())[3], flush=True)
-workers.run(tasks.{task}, None, limits=Limits(cpu_seconds=3600, wall_seconds=3600))
+print(workers.run(tasks.surroundings, None, limits=TaskLimits())[3], flush=True)
+workers.run(tasks.{task}, None, limits=TaskLimits(cpu_seconds=3600, wall_seconds=3600))
 """
     parent = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True, cwd=REPOSITORY)
     assert parent.stdout is not None

@@ -28,12 +28,12 @@ WRITER = """
 import sys
 from pathlib import Path
 from deltos.domains.memory.memory import Memory
-from deltos.domains.memory.model import Draft, Place
+from deltos.domains.memory.model import Draft, ObservationOrigin
 from deltos.store.memory import MemoryStore
 from deltos.store.sqlite import check_file
 memory = Memory(MemoryStore(Path(sys.argv[1])))
 for number in range(int(sys.argv[3]), int(sys.argv[4])):
-    memory.remember(Draft(f"writer {sys.argv[2]} note {number}"), Place("p", None, sys.argv[2]))
+    memory.remember(Draft(f"writer {sys.argv[2]} note {number}"), ObservationOrigin("p", None, sys.argv[2]))
     print(number, flush=True)
 """
 
@@ -102,15 +102,15 @@ from pathlib import Path
 from deltos.errors import StoreUnwritable
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 from deltos.domains.memory.memory import Memory
-from deltos.domains.memory.model import Draft, Place
+from deltos.domains.memory.model import Draft, ObservationOrigin
 from deltos.store.memory import MemoryStore
 from deltos.store.sqlite import check_file
 memory = Memory(MemoryStore(Path({str(path)!r})))
-memory.remember(Draft("before the disk was full"), Place("p"))
+memory.remember(Draft("before the disk was full"), ObservationOrigin("p"))
 resource.setrlimit(resource.RLIMIT_FSIZE, (200_000, 200_000))
 try:
     for number in range(200):
-        memory.remember(Draft(f"note {{number}} " + "x{{number}} " * 400), Place("p"))
+        memory.remember(Draft(f"note {{number}} " + "x{{number}} " * 400), ObservationOrigin("p"))
 except StoreUnwritable as exc:
     print(exc)
 """
