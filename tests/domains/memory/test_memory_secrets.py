@@ -71,6 +71,11 @@ NAMED = {
         "\n".join(f"{n}. {w}" for n, w in enumerate(SEED.split(), 1)),
         max(SEED.split(), key=len),
     ),
+    "a numbered seed phrase in a patch": (
+        "\n".join(f"+{n}. {w}" for n, w in enumerate(SEED.split(), 1)),
+        max(SEED.split(), key=len),
+    ),
+    "a seed phrase twice": (f"{SEED}\n{SEED}", " ".join(SEED.split()[3:6])),
     "a word": ("username: admin\npassword: marigold", "marigold"),
     "an at sign": ("postgres://app:p@ss@w0rd@db.internal:5432/shop", "ss@w0rd"),
     "basic": (f"Authorization: Basic {BASIC}", BASIC),

@@ -25,8 +25,8 @@ _LONGEST_BODY_LINE = 100
 _KEY_WIDTHS = (64, 70)  # PEM and PuTTY, OpenSSH
 _SHORTEST_REST = 20  # of a line that `tail -c` cut
 _WORD = r"[A-Za-z]++"
-_BETWEEN = r"[\s,\"']{1,12}(?:\d{1,2}[.):]?\s{1,4})?"
-_LETTERS_ONLY = {ord(sign): " " for sign in "0123456789\"'`.,:;()[]{}=<>|/\\-_*#"}
+_BETWEEN = r"[\s,\"'+>|*-]{1,12}(?:\d{1,2}[.):]?\s{1,4})?"
+_LETTERS_ONLY = {ord(sign): " " for sign in "0123456789\"'`.,:;()[]{}=<>|/\\+-_*#"}
 _SHORTEST_PHRASE = 12
 _TWELVE = b"\1" * _SHORTEST_PHRASE
 
@@ -140,8 +140,9 @@ def _seed_phrases(text: str, lowered: str) -> Iterator[SecretSpan]:
 
 
 def _phrase(run: list[re.Match[str]]) -> Iterator[SecretSpan]:
-    """A run of twelve or more, unless it repeats itself as lists of fields do."""
-    if len(run) >= _SHORTEST_PHRASE and len({word[0] for word in run}) >= 0.7 * len(run):
+    """A run of twelve or more that begins with few words twice: lists of fields repeat themselves sooner."""
+    first = {word[0] for word in run[:_SHORTEST_PHRASE]}
+    if len(run) >= _SHORTEST_PHRASE and len(first) >= 0.7 * _SHORTEST_PHRASE:
         yield SecretSpan(run[0].start(), run[-1].end(), "seed-phrase")
 
 
