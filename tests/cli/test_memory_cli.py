@@ -173,13 +173,14 @@ class TestHook:
     ) -> subprocess.CompletedProcess[str]:
         code = "import sys; from deltos.cli.hook import main; code = main(sys.argv[1:])\n"
         code += f"print([name for name in {heavy!r} if name in sys.modules], file=sys.stderr)\nsys.exit(code)"
-        environment = {**os.environ, "DELTOS_HOME": str(home)}
+        # Coverage would measure the child, and import what the child must not.
+        environment = {name: value for name, value in os.environ.items() if not name.startswith("COVERAGE_")}
         return subprocess.run(
             [sys.executable, "-c", code, event],
             input=payload,
             capture_output=True,
             text=True,
-            env=environment,
+            env={**environment, "DELTOS_HOME": str(home)},
             cwd=folder,
         )
 
