@@ -28,8 +28,8 @@ from deltos.domains.apis.apis import Apis, open_apis
 from deltos.domains.apis.endpoints import Filter, show_endpoints
 from deltos.embed.static import shared_model
 from deltos.meaning import Comparison
-from deltos.store.migrations import LIBRARY
-from deltos.store.sqlite import Database
+from deltos.store.sqlite.database import Database
+from deltos.store.sqlite.migrations import LIBRARY
 from deltos.text import shared_words
 
 if TYPE_CHECKING:

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 from benchmarks.places import MIRRORS, SCRATCH, SHARED
 from deltos.domains.code.index import CodeIndexer
 from deltos.domains.code.search import CodeSearch
-from deltos.store.code import CodeStore
-from deltos.store.migrations import PROJECT
+from deltos.store.sqlite.code import CodeStore
+from deltos.store.sqlite.migrations import PROJECT
 from deltos.workspace.projects import Projects
 
 if TYPE_CHECKING:

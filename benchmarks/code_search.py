@@ -27,7 +27,8 @@ from deltos.budget import estimate_tokens
 from deltos.domains.code.render import render_hits
 from deltos.domains.code.search import CodeSearch
 from deltos.ranking import LinearRanker
-from deltos.store.code import FileScope, any_of
+from deltos.store.code import FileScope
+from deltos.store.sqlite.code import any_of
 from deltos.text import QUESTION_WORDS, STOP_WORDS
 
 if TYPE_CHECKING:

@@ -33,8 +33,8 @@ from deltos.domains.docs.render import render_passage
 from deltos.domains.docs.search import DocsRequest
 from deltos.embed.static import shared_model
 from deltos.private_hosts import PrivateHosts
-from deltos.store.docs_index import MIGRATIONS
-from deltos.store.library import open_library
+from deltos.store.sqlite.docs_index import MIGRATIONS
+from deltos.store.sqlite.library import open_library
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

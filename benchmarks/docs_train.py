@@ -29,8 +29,8 @@ from deltos.domains.docs.library import NewSource
 from deltos.domains.docs.rank import features
 from deltos.domains.docs.weights import WEIGHTS
 from deltos.embed.static import shared_model
-from deltos.store.docs_index import MIGRATIONS
-from deltos.store.library import open_library
+from deltos.store.sqlite.docs_index import MIGRATIONS
+from deltos.store.sqlite.library import open_library
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

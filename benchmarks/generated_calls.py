@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from benchmarks.http_load import Session, serving
 from deltos.server.access import Level, Tokens
-from deltos.store.tokens import TokenStore
+from deltos.store.sqlite.tokens import TokenStore
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -32,7 +32,7 @@ from deltos.config import Config
 from deltos.domains.code.index import CodeIndexer
 from deltos.domains.graph.cycles import find_cycles
 from deltos.domains.graph.index import GraphIndexer
-from deltos.store.migrations import PROJECT
+from deltos.store.sqlite.migrations import PROJECT
 from deltos.workspace.projects import Projects
 
 if TYPE_CHECKING:

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING
 from benchmarks.packages import unpacked, unpacked_npm
 from benchmarks.places import CORPORA
 from deltos.domains.graph.index import GraphIndexer
-from deltos.store.migrations import PROJECT
+from deltos.store.sqlite.migrations import PROJECT
 from deltos.workspace.projects import Projects
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from tempfile import TemporaryDirectory
 
 from benchmarks.http_load import QUERIES, Session, ask_ps, serving
 from deltos.server.access import Level, Tokens
-from deltos.store.tokens import TokenStore
+from deltos.store.sqlite.tokens import TokenStore
 
 CONNECTIONS_OF_GREEDY = 32
 CALLERS = 20

@@ -13,7 +13,7 @@ import time
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from deltos.store.sqlite import check_file
+from deltos.store.sqlite.database import check_file
 
 # How SQLite lays out a word index depends on how it was written, not on what is in it.
 _LAYOUT = ("_data", "_idx", "_config", "_docsize")

@@ -22,7 +22,7 @@ from benchmarks.processes import Cost, environment_with, measure
 from deltos.app import App
 from deltos.config import Config
 from deltos.domains.code.index import CodeIndexer
-from deltos.store.migrations import PROJECT
+from deltos.store.sqlite.migrations import PROJECT
 from deltos.workspace.projects import Projects
 
 if TYPE_CHECKING:

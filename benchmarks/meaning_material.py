@@ -27,9 +27,9 @@ from deltos.domains.memory.memory import Memory
 from deltos.domains.memory.transfer import import_lines
 from deltos.embed.protocol import TextToEmbed
 from deltos.store.code import FileScope
-from deltos.store.memory import MemoryStore
-from deltos.store.migrations import LIBRARY
-from deltos.store.sqlite import Database
+from deltos.store.sqlite.database import Database
+from deltos.store.sqlite.memory.reader import MemoryStore
+from deltos.store.sqlite.migrations import LIBRARY
 from deltos.text import shared_words
 
 if TYPE_CHECKING:

@@ -30,8 +30,8 @@ from deltos.domains.memory.memory import Memory
 from deltos.domains.memory.model import Draft, ObservationOrigin
 from deltos.domains.memory.transfer import import_lines
 from deltos.domains.memory.words import STOP_WORDS
-from deltos.store.memory import MemoryStore
-from deltos.store.sqlite import check_file
+from deltos.store.sqlite.database import check_file
+from deltos.store.sqlite.memory.reader import MemoryStore
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -257,10 +257,11 @@ HOOK_RUNS = 20
 
 def _hook_payloads() -> dict[str, dict[str, Any]]:
     """What agents send: a prompt, an edit, a command that only looks, a whole file, a command with a long output."""
-    source = (REPOSITORY / "src/deltos/store/sqlite.py").read_text("utf-8")
+    edited = "src/deltos/store/sqlite/database.py"
+    source = (REPOSITORY / edited).read_text("utf-8")
     guide = (REPOSITORY / "docs/memory.md").read_text("utf-8")
     output = f"{guide}\nE   assert token == 'x'\nFAILED tests/test_a.py::test_b - assert 1 == 2\nExit code 1\n"
-    edit = {"file_path": "src/deltos/store/sqlite.py", "old_string": source[:1_500], "new_string": source[200:1_800]}
+    edit = {"file_path": edited, "old_string": source[:1_500], "new_string": source[200:1_800]}
     return {
         "SessionStart": {"source": "startup"},
         "UserPromptSubmit": {"prompt": "From now on always run the linter before you commit, please."},
@@ -272,7 +273,7 @@ def _hook_payloads() -> dict[str, dict[str, Any]]:
         "PostToolUse (edit)": {"tool_name": "Edit", "tool_input": edit, "tool_response": {"success": True}},
         "PostToolUse (write, 13 kB)": {
             "tool_name": "Write",
-            "tool_input": {"file_path": "src/deltos/store/sqlite.py", "content": source},
+            "tool_input": {"file_path": edited, "content": source},
             "tool_response": {"success": True},
         },
         "PostToolUseFailure (8 kB)": {"tool_name": "Bash", "tool_input": {"command": "pytest -q"}, "error": output},

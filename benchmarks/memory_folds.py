@@ -17,7 +17,7 @@ from benchmarks.memory import asked, locomo, recall_of, table, turn_line
 from deltos.domains.memory import search
 from deltos.domains.memory.memory import Memory
 from deltos.domains.memory.transfer import import_lines
-from deltos.store.memory import MemoryStore
+from deltos.store.sqlite.memory.reader import MemoryStore
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

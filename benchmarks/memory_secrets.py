@@ -27,7 +27,7 @@ from benchmarks.secret_kinds import all_kinds, unseen_names, written
 from deltos.domains.memory.memory import Memory
 from deltos.domains.memory.payload import MOST_OF_A_TEXT
 from deltos.domains.memory.secrets import find_secrets
-from deltos.store.memory import MemoryStore
+from deltos.store.sqlite.memory.reader import MemoryStore
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

@@ -20,7 +20,7 @@ from benchmarks.code_material import Query, lay_out, projects, queries
 from benchmarks.packages import unpacked
 from benchmarks.places import SCRATCH
 from deltos.domains.code.search import CodeSearch
-from deltos.store.code import CodeStore
+from deltos.store.sqlite.code import CodeStore
 from deltos.workspace.watch import Watch
 
 if TYPE_CHECKING:

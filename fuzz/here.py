@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from deltos.domains.docs.model import Origin
     from deltos.guarded import Task
-    from deltos.store.docs import CrawlAddress
+    from deltos.store.documents import CrawlAddress
 
 _T = TypeVar("_T")
 

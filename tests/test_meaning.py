@@ -9,8 +9,8 @@ from deltos.embed.protocol import TextToEmbed, Vectors
 from deltos.embed.static import shared_model
 from deltos.errors import EmbedderUnavailable
 from deltos.meaning import Comparison, Meaning, standardised
-from deltos.store.sqlite import Database, Migration
-from deltos.store.vectors import Owner, VectorStore, migration
+from deltos.store.sqlite.database import Database, Migration
+from deltos.store.sqlite.vectors import Owner, VectorStore, migration
 from deltos.text import Words
 
 if TYPE_CHECKING:

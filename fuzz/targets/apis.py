@@ -116,8 +116,8 @@ def _tree(_scratch: Path) -> Run:
 def _open_library(scratch: Path) -> Iterator[Opened]:
     from deltos.domains.apis.apis import open_apis
     from deltos.domains.apis.tools import api_tools
-    from deltos.store.migrations import LIBRARY
-    from deltos.store.sqlite import Database
+    from deltos.store.sqlite.database import Database
+    from deltos.store.sqlite.migrations import LIBRARY
     from fuzz.here import Here
     from fuzz.targets.desk import Desk
 

@@ -80,7 +80,7 @@ def _with_memory(make: Callable[[Memory, Path], Run]) -> Callable[[Path], Abstra
     @contextmanager
     def open_target(scratch: Path) -> Iterator[Opened]:
         from deltos.domains.memory.memory import Memory
-        from deltos.store.memory import MemoryStore
+        from deltos.store.sqlite.memory.reader import MemoryStore
 
         root = scratch / "project"
         (root / ".git").mkdir(parents=True, exist_ok=True)

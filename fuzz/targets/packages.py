@@ -80,7 +80,7 @@ def targets() -> Iterator[Target]:
 def _distribution(changed: str) -> Callable[[Path], Run]:
     def make(scratch: Path) -> Run:
         from deltos.domains.docs.packages import PythonPackage, find_definition
-        from deltos.store.docs import CrawlAddress, SourceRow
+        from deltos.store.documents import CrawlAddress, SourceRow
         from fuzz.here import Here, read_whole
 
         site = scratch / ".venv" / "lib" / "python3.11" / "site-packages"
@@ -108,7 +108,7 @@ def _distribution(changed: str) -> Callable[[Path], Run]:
 
 def _node_package(scratch: Path) -> Run:
     from deltos.domains.docs.packages import NpmPackage
-    from deltos.store.docs import CrawlAddress, SourceRow
+    from deltos.store.documents import CrawlAddress, SourceRow
     from fuzz.here import Here, read_whole
 
     folder = scratch / "node_modules" / "a"

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, cast
 from deltos.domains.code.index import CodeIndexer
 from deltos.domains.graph.index import GraphIndexer
 from deltos.isolated.process import Workers
-from deltos.store.migrations import LIBRARY, PROJECT
 from deltos.store.private import mend_folder
+from deltos.store.sqlite.migrations import LIBRARY, PROJECT
 from deltos.workspace.projects import Projects
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from deltos.guarded import GuardedParser
     from deltos.meaning import Comparison
     from deltos.model import Project
-    from deltos.store.sqlite import Database
+    from deltos.store.sqlite.database import Database
     from deltos.tool import Prompt, Resource, Tool
     from deltos.workspace.project_index import ProjectIndex
 
@@ -99,14 +99,14 @@ class App:
     def code_search(self, index: ProjectIndex) -> CodeSearch:
         """Search over one project's code."""
         from deltos.domains.code.search import CodeSearch
-        from deltos.store.code import CodeStore
+        from deltos.store.sqlite.code import CodeStore
 
         return CodeSearch(CodeStore(index.database), index.project.root, workers=index.workers)
 
     def graph_search(self, index: ProjectIndex) -> GraphSearch:
         """Questions about one project's graph."""
         from deltos.domains.graph.search import GraphSearch
-        from deltos.store.graph_read import GraphReader
+        from deltos.store.sqlite.graph_read import GraphReader
 
         return GraphSearch(GraphReader(index.database), index.project.root)
 
@@ -151,7 +151,7 @@ class App:
     def memory(self) -> Memory:
         """What was learned; its file is opened when first asked for."""
         from deltos.domains.memory.memory import Memory
-        from deltos.store.memory import MemoryStore
+        from deltos.store.sqlite.memory.reader import MemoryStore
 
         store = MemoryStore(self.config.home / "memory.db")
         self._closing.callback(store.close)
@@ -160,7 +160,7 @@ class App:
     @cached_property
     def library(self) -> Database:
         """The file of documentation and API descriptions."""
-        from deltos.store.library import open_library
+        from deltos.store.sqlite.library import open_library
 
         library = open_library(self.config.home, LIBRARY)
         self._closing.callback(library.close)
@@ -170,7 +170,7 @@ class App:
     def parser(self) -> GuardedParser:
         """Parses what comes from outside, in child processes."""
         from deltos.guarded import GuardedParser
-        from deltos.store.stopped import StoppedStore
+        from deltos.store.sqlite.stopped import StoppedStore
 
         return GuardedParser(self.workers, StoppedStore(self.library, time.time))
 
@@ -237,7 +237,7 @@ class App:
 
     def resume(self) -> None:
         """Go on with background work that an earlier process left unfinished."""
-        from deltos.store.library import FILE_NAME
+        from deltos.store.sqlite.library import FILE_NAME
 
         if "docs" in self.config.toolsets and (self.config.home / FILE_NAME).exists():
             self.docs.library.crawls.resume()

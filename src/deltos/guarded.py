@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
     from deltos.isolated.process import Workers
-    from deltos.store.stopped import StoppedStore
+    from deltos.store.sqlite.stopped import StoppedStore
 
 CPU_SECONDS = 10.0
 CPU_SECONDS_PER_MB = 1.0

@@ -20,7 +20,8 @@ if TYPE_CHECKING:
 
     from deltos.embed.protocol import Embedder, Vectors
     from deltos.embed.static import StaticModel
-    from deltos.store.vectors import StoredVector, VectorStore
+    from deltos.store.sqlite.vectors import VectorStore
+    from deltos.store.vectors import StoredVector
     from deltos.text import Words
 
 EMBED_BATCH_TEXTS = 500

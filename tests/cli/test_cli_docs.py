@@ -120,7 +120,7 @@ def test_following_waits_for_a_crawl_of_another_process(
 ) -> None:
     run(capsys, "add", "manual", "--name", "m", "--wait")
     holder = (
-        "import sys\nfrom pathlib import Path\nfrom deltos.store.lock import try_lock\n"
+        "import sys\nfrom pathlib import Path\nfrom deltos.store.sqlite.lock import try_lock\n"
         "with try_lock(Path(sys.argv[1])) as held:\n    print(held, flush=True)\n    sys.stdin.read()\n"
     )
     source_id = run_json(capsys, "list")[0]["id"]

@@ -53,13 +53,13 @@ def ask(desk: Desk, query: str, **arguments: Any) -> tuple[Answer, list[JsonObje
 @pytest.mark.parametrize(
     ("query", "path", "shown"),
     [
-        ("how is a damaged database moved aside", "src/deltos/store/sqlite.py", "def move_aside"),
-        ("one transaction that takes the write lock at once", "src/deltos/store/sqlite.py", "BEGIN IMMEDIATE"),
-        ("apply database migrations", "src/deltos/store/sqlite.py", "igrat"),
-        ("split_statements", "src/deltos/store/sqlite.py", "def split_statements"),
-        ("store the chunks of a file in the database", "src/deltos/store/code.py", "chunk"),
-        ("set_skipped", "src/deltos/store/project.py", "skipped"),
-        ("Database.snapshot", "src/deltos/store/sqlite.py", "def snapshot"),
+        ("how is a damaged database moved aside", "src/deltos/store/sqlite/database.py", "def move_aside"),
+        ("one transaction that takes the write lock at once", "src/deltos/store/sqlite/database.py", "BEGIN IMMEDIATE"),
+        ("apply database migrations", "src/deltos/store/sqlite/database.py", "igrat"),
+        ("split_statements", "src/deltos/store/sqlite/database.py", "def split_statements"),
+        ("store the chunks of a file in the database", "src/deltos/store/sqlite/code.py", "chunk"),
+        ("set_skipped", "src/deltos/store/sqlite/project.py", "skipped"),
+        ("Database.snapshot", "src/deltos/store/sqlite/database.py", "def snapshot"),
     ],
 )
 def test_database_functions_are_found(desk: Desk, query: str, path: str, shown: str) -> None:

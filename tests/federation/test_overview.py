@@ -11,7 +11,8 @@ from deltos.app import App
 from deltos.budget import estimate_tokens
 from deltos.config import Config
 from deltos.federation.overview import page_rank, render_overview
-from deltos.store.graph_read import GraphReader, ImportRow
+from deltos.store.graph import ImportRow
+from deltos.store.sqlite.graph_read import GraphReader
 from tests.repositories import write_files
 
 if TYPE_CHECKING:

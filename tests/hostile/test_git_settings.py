@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from deltos.server.access import Level, Tokens
-from deltos.store.tokens import TokenStore
+from deltos.store.sqlite.tokens import TokenStore
 from deltos.workspace.changes import changes_since
 from deltos.workspace.identity import identify
 from deltos.workspace.walk import walk

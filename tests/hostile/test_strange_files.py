@@ -22,8 +22,8 @@ from deltos.domains.apis.source import find_documents
 from deltos.domains.memory.anchors import anchor, files_in
 from deltos.errors import SourceError
 from deltos.server.access import Level, Tokens
-from deltos.store.memory.rows import Clean
-from deltos.store.tokens import TokenStore
+from deltos.store.observations import Clean
+from deltos.store.sqlite.tokens import TokenStore
 from deltos.workspace.identity import identify
 from deltos.workspace.walk import walk
 from tests.calling import Desk

@@ -12,7 +12,7 @@ from deltos.domains.code.index import CodeIndexer
 from deltos.domains.graph.index import GraphIndexer
 from deltos.isolated.process import Workers
 from deltos.server import front
-from deltos.store.migrations import PROJECT
+from deltos.store.sqlite.migrations import PROJECT
 from deltos.tool import Toolbox
 from deltos.workspace import batches
 from deltos.workspace.projects import Projects

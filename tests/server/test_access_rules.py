@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from deltos.server.access import Level, Tokens
-from deltos.store.tokens import FILE_NAME, TokenStore
+from deltos.store.sqlite.tokens import FILE_NAME, TokenStore
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

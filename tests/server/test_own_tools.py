@@ -16,8 +16,8 @@ from deltos.server import describe
 from deltos.server.instructions import instructions
 from deltos.server.manifest import MANIFEST_PATH, Manifest
 from deltos.server.toolbox import open_toolbox
-from deltos.store.migrations import LIBRARY
-from deltos.store.sqlite import Database, Migration
+from deltos.store.sqlite.database import Database, Migration
+from deltos.store.sqlite.migrations import LIBRARY
 from tests.calling import Desk
 from tests.server.raw import RawClient
 

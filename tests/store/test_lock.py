@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING
 import pytest
 
 from deltos.errors import StoreUnwritable
-from deltos.store.lock import hold_lock, try_lock, try_noted_lock
+from deltos.store.sqlite.lock import hold_lock, try_lock, try_noted_lock
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 HOLDER = """
 import sys, pathlib
-from deltos.store.lock import hold_lock
+from deltos.store.sqlite.lock import hold_lock
 with hold_lock(pathlib.Path(sys.argv[1])):
     print("held", flush=True)
     sys.stdin.read()

@@ -12,8 +12,10 @@ from typing import TYPE_CHECKING
 import pytest
 
 from deltos.errors import StoreBusy, StoreTooNew
-from deltos.store.memory import MIGRATIONS, Clean, MemoryStore, NewObservation, session_of
-from deltos.store.sqlite import Database, Migration
+from deltos.store.observations import Clean, NewObservation, session_of
+from deltos.store.sqlite.database import Database, Migration
+from deltos.store.sqlite.memory.reader import MemoryStore
+from deltos.store.sqlite.memory.schema import MIGRATIONS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

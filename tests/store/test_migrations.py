@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from deltos.store.memory import MIGRATIONS as MEMORY
-from deltos.store.migrations import LIBRARY, PROJECT
+from deltos.store.sqlite.memory.schema import MIGRATIONS as MEMORY
+from deltos.store.sqlite.migrations import LIBRARY, PROJECT
 
 
 def test_the_steps_of_each_kind_of_file_keep_their_order() -> None:

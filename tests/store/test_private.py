@@ -32,7 +32,7 @@ os.umask(int(sys.argv[1], 8))
 from pathlib import Path
 from deltos.app import App
 from deltos.config import Config
-from deltos.store.tokens import TokenStore
+from deltos.store.sqlite.tokens import TokenStore
 app = App(Config(Path(sys.argv[2])))
 index = app.projects.at(Path(sys.argv[3]))
 index.freshen()

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from deltos.errors import StoreBusy, StoreCorrupt, StoreError, StoreTooNew, StoreUnwritable
-from deltos.store.sqlite import Database, Migration, check_file, move_aside, split_statements
+from deltos.store.sqlite.database import Database, Migration, check_file, move_aside, split_statements
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -272,7 +272,7 @@ def test_each_thread_has_a_connection_of_its_own_and_can_give_it_back(database: 
 
 OPENER = """
 import pathlib, sys
-from deltos.store.sqlite import Database, Migration
+from deltos.store.sqlite.database import Database, Migration
 sys.stdin.readline()
 notes = Migration("001-notes", "CREATE TABLE note (id INTEGER PRIMARY KEY, text TEXT);")
 database = Database(pathlib.Path(sys.argv[1]), [notes])

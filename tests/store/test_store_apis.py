@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from deltos.store.apis import ApiRow, ApiStore, NewUnit, UnitRow, WordsRow
-from deltos.store.migrations import LIBRARY
-from deltos.store.sqlite import Database
+from deltos.store.apis import ApiRow, NewUnit, UnitRow, WordsRow
+from deltos.store.sqlite.apis import ApiStore
+from deltos.store.sqlite.database import Database
+from deltos.store.sqlite.migrations import LIBRARY
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -8,8 +8,8 @@ import signal
 from typing import TYPE_CHECKING
 
 from deltos.model import Project
-from deltos.store.project import PROJECT_001, PROJECT_002
-from deltos.store.sqlite import Database, Migration
+from deltos.store.sqlite.database import Database, Migration
+from deltos.store.sqlite.project import PROJECT_001, PROJECT_002
 from deltos.workspace.project_index import ProjectIndex
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from pathlib import Path
 from deltos.domains.code.index import CodeIndexer
 from deltos.domains.graph.index import GraphIndexer
 from deltos.progress import Silent
-from deltos.store.migrations import PROJECT
+from deltos.store.sqlite.migrations import PROJECT
 from deltos.workspace import sync
 from deltos.workspace.projects import Projects
 

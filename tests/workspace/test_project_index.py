@@ -12,7 +12,7 @@ import pytest
 
 from deltos.errors import Cancelled, DeltosError, NothingToIndex, StoreCorrupt
 from deltos.progress import Silent
-from deltos.store.lock import try_lock
+from deltos.store.sqlite.lock import try_lock
 from deltos.workspace import watch
 from deltos.workspace.project_index import SMALL_CHANGE_FILES
 from tests.repositories import git, make_repository, write_files

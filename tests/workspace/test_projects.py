@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from deltos.errors import BadArgument, NotFound
-from deltos.store.project import PROJECT_001, PROJECT_002
+from deltos.store.sqlite.project import PROJECT_001, PROJECT_002
 from deltos.workspace.projects import Projects
 from deltos.workspace.registry import index_path, known_indexes
 from tests.repositories import git, make_repository, write_files

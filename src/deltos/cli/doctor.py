@@ -106,9 +106,9 @@ def _grammars() -> Finding:
 
 def _unread(path: Path) -> list[str]:
     """What an index knows to be missing from it."""
-    from deltos.store.apis import glance_unread
-    from deltos.store.library import FILE_NAME
-    from deltos.store.project import glance
+    from deltos.store.sqlite.apis import glance_unread
+    from deltos.store.sqlite.library import FILE_NAME
+    from deltos.store.sqlite.project import glance
     from deltos.workspace.failures import summaries
 
     if path.name == FILE_NAME:
@@ -119,7 +119,7 @@ def _unread(path: Path) -> list[str]:
 
 def _indexes(home: Path) -> Iterator[Finding]:
     from deltos.errors import DeltosError
-    from deltos.store.sqlite import check_file
+    from deltos.store.sqlite.database import check_file
 
     files = [(path, _REBUILT) for path in sorted((home / "projects").glob("*.db"))]
     files += [(home / name, advice) for name, advice in _ADVICE.items() if (home / name).exists()]

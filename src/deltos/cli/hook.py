@@ -82,7 +82,7 @@ def _handle(event_name: str, stdin: BinaryIO, environ: Mapping[str, str]) -> str
 @contextmanager
 def _memory(path: Path) -> Iterator[Memory]:
     from deltos.domains.memory.memory import Memory
-    from deltos.store.memory import MemoryStore
+    from deltos.store.sqlite.memory.reader import MemoryStore
 
     store = MemoryStore(path, busy_timeout_seconds=_LONGEST_WAIT_SECONDS)
     try:

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from deltos.domains.memory.memory import Memory
     from deltos.domains.memory.search import MemoryHit, MemoryResults
     from deltos.model import Project
-    from deltos.store.memory import Observation
+    from deltos.store.observations import Observation
 
 _MOST_RESULTS = 20
 _SHOWN_TOKENS = 25_000

@@ -13,7 +13,7 @@ from deltos.config import Config
 from deltos.errors import BadArgument, NotFound
 from deltos.files import given_path
 from deltos.server.access import SCOPES, Level, Tokens, is_valid
-from deltos.store.tokens import TokenStore
+from deltos.store.sqlite.tokens import TokenStore
 
 if TYPE_CHECKING:
     import argparse

@@ -19,7 +19,8 @@ from deltos.domains.memory.times import day
 from deltos.errors import StoreError
 from deltos.federation.mentions import mentions
 from deltos.federation.shelves import docs as docs_shelf
-from deltos.store.code import CodeStore, FileScope
+from deltos.store.code import FileScope
+from deltos.store.sqlite.code import CodeStore
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
     from deltos.domains.memory.memory import Memory
     from deltos.guarded import Parser
     from deltos.model import Project
-    from deltos.store.memory import Observation
+    from deltos.store.observations import Observation
     from deltos.workspace.projects import Projects
 
 _ASKED_FOR = 20

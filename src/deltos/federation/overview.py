@@ -12,7 +12,8 @@ from deltos.workspace.purpose import is_test
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from deltos.store.graph_read import GraphReader, ImportRow
+    from deltos.store.graph import ImportRow
+    from deltos.store.sqlite.graph_read import GraphReader
     from deltos.store.symbols import Symbol
     from deltos.workspace.project_index import ProjectIndex
 

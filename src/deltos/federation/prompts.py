@@ -14,7 +14,7 @@ from deltos.errors import BadArgument
 from deltos.federation.diff import changed_files, touched_by
 from deltos.federation.links import passage_lines
 from deltos.federation.overview import render_overview
-from deltos.store.graph_read import GraphReader
+from deltos.store.sqlite.graph_read import GraphReader
 from deltos.tool import Parameter, Prompt
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from deltos.domains.memory.render import fence
 from deltos.federation.model import SearchRequest
 from deltos.federation.overview import render_overview
-from deltos.store.graph_read import GraphReader
+from deltos.store.sqlite.graph_read import GraphReader
 from deltos.tool import Resource
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from deltos.store.tokens import StoredToken
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from deltos.store.tokens import TokenStore
+    from deltos.store.sqlite.tokens import TokenStore
     from deltos.tool import Tool
 
 TOKEN_PREFIX = "dlt"  # noqa: S105 - the beginning that all tokens share, so that scanners recognise them

@@ -1,1 +1,1 @@
-"""SQLite files: opening, migrating and querying them. The only package that writes SQL."""
+"""What is kept, in the words of those who keep it: rows and protocols. `store.sqlite` fulfils them."""

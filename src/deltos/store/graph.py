@@ -1,82 +1,12 @@
-"""The tables of the code graph: symbols, edges, imports, and the facts behind them. Writes; `graph_read` reads.
-
-Paths and symbols have ids of their own that outlive re-indexing, so that an edge into a file survives an edit of it.
-"""
+"""What the code graph keeps: facts of files, and the edges and imports that resolving them gave."""
 
 from __future__ import annotations
 
-import zlib
-from array import array
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
-from deltos.store.sqlite import Migration
-
 if TYPE_CHECKING:
-    import sqlite3
-    from collections.abc import Collection, Iterable, Mapping, Sequence
-
-    from deltos.store.symbols import Symbol
-
-GRAPH_001 = Migration(
-    "graph-001-symbols-and-edges",
-    """
-    CREATE TABLE place (id INTEGER PRIMARY KEY, path TEXT NOT NULL UNIQUE);
-    CREATE TABLE node (id INTEGER PRIMARY KEY, place_id INTEGER NOT NULL, key TEXT NOT NULL, UNIQUE (place_id, key));
-    CREATE TABLE symbol (
-        node_id INTEGER PRIMARY KEY,
-        place_id INTEGER NOT NULL,
-        name TEXT NOT NULL,
-        kind TEXT NOT NULL,
-        line INTEGER NOT NULL,
-        end_line INTEGER NOT NULL,
-        signature TEXT NOT NULL,
-        doc TEXT NOT NULL
-    );
-    CREATE INDEX symbol_by_name ON symbol (name COLLATE NOCASE);
-    CREATE INDEX symbol_by_place ON symbol (place_id, line);
-    CREATE TABLE edge (
-        place_id INTEGER NOT NULL,
-        line INTEGER NOT NULL,
-        source_id INTEGER NOT NULL,
-        target_id INTEGER NOT NULL,
-        kind TEXT NOT NULL,
-        origin TEXT NOT NULL,
-        certain INTEGER NOT NULL
-    );
-    CREATE INDEX edge_by_target ON edge (target_id);
-    CREATE INDEX edge_by_place ON edge (place_id, source_id);
-    CREATE TABLE mention (
-        name TEXT NOT NULL,
-        place_id INTEGER NOT NULL,
-        line INTEGER NOT NULL,
-        source_id INTEGER NOT NULL,
-        kind TEXT NOT NULL
-    );
-    CREATE INDEX mention_by_name ON mention (name);
-    CREATE INDEX mention_by_place ON mention (place_id);
-    CREATE TABLE import (
-        place_id INTEGER NOT NULL,
-        line INTEGER NOT NULL,
-        target_place_id INTEGER NOT NULL,
-        mode TEXT NOT NULL
-    );
-    CREATE INDEX import_by_place ON import (place_id);
-    CREATE TABLE fact (
-        place_id INTEGER PRIMARY KEY,
-        language TEXT NOT NULL,
-        state INTEGER NOT NULL,
-        interface_hash BLOB NOT NULL,
-        interface BLOB NOT NULL,
-        body BLOB NOT NULL,
-        parts BLOB NOT NULL,
-        dependencies BLOB NOT NULL,
-        external_imports INTEGER NOT NULL,
-        unresolved_imports INTEGER NOT NULL
-    );
-    CREATE TABLE stale (name TEXT PRIMARY KEY) WITHOUT ROWID;
-    """,
-)
+    from collections.abc import Collection, Mapping, Sequence
 
 # What has to be settled about a file's facts; higher includes lower.
 SETTLED, BODY_CHANGED, INTERFACE_CHANGED, APPEARED = range(4)
@@ -134,199 +64,6 @@ class Unsettled:
     state: int
 
 
-class GraphWriter:
-    """Writes the graph inside one transaction; remembers ids so that each is looked up once."""
-
-    def __init__(self, connection: sqlite3.Connection) -> None:
-        self._connection = connection
-        self._places: dict[str, int] = {}
-        self._nodes: dict[int, dict[str, int]] = {}
-
-    # --- ids
-
-    def load_places(self) -> None:
-        """Look all paths up at once: cheaper than one by one when most of them are needed."""
-        self._places = dict(self._connection.execute("SELECT path, id FROM place"))
-
-    def place(self, path: str) -> int:
-        """The id of a path, new if need be."""
-        found = self._places.get(path)
-        if found is None:
-            row = self._connection.execute("SELECT id FROM place WHERE path = ?", (path,)).fetchone()
-            found = self._places[path] = row[0] if row else self._insert("INSERT INTO place (path) VALUES (?)", (path,))
-        return found
-
-    def _insert(self, sql: str, values: tuple[str | int, ...]) -> int:
-        return self._connection.execute(sql, values).lastrowid or 0
-
-    def node(self, path: str, key: str) -> int:
-        """The id of a symbol, defined or merely referred to, new if need be."""
-        place_id = self.place(path)
-        nodes = self._nodes.get(place_id)
-        if nodes is None:
-            rows = self._connection.execute("SELECT key, id FROM node WHERE place_id = ?", (place_id,))
-            nodes = self._nodes[place_id] = dict(rows)
-        found = nodes.get(key)
-        if found is None:
-            found = nodes[key] = self._insert("INSERT INTO node (place_id, key) VALUES (?, ?)", (place_id, key))
-        return found
-
-    # --- facts
-
-    def write_facts(self, path: str, symbols: Sequence[Symbol], facts: FactRecord) -> None:
-        """Replace a file's symbols and facts, noting what about them has to be settled."""
-        place_id = self.place(path)
-        known = self._connection.execute(
-            "SELECT interface_hash, state, parts FROM fact WHERE place_id = ?", (place_id,)
-        ).fetchone()
-        added = _only_added(known[2], facts.parts) if known is not None else None
-        state = _new_state(known, facts.interface_hash, only_added=added is not None)
-        for name in added or ():
-            self._mark_stale([f"{path}?{name}", f"{path}*"])
-        self._connection.execute(
-            """INSERT INTO fact VALUES (?, ?, ?, ?, ?, ?, ?, x'', 0, 0)
-               ON CONFLICT (place_id) DO UPDATE SET language = excluded.language, state = excluded.state,
-               interface_hash = excluded.interface_hash, interface = excluded.interface, body = excluded.body,
-               parts = excluded.parts""",
-            (
-                place_id,
-                facts.language,
-                state,
-                facts.interface_hash,
-                facts.interface,
-                facts.body,
-                _encoded_parts(facts.parts),
-            ),
-        )
-        if facts.announces_names and state >= INTERFACE_CHANGED:
-            self._announce(place_id, [symbol.name for symbol in symbols])
-        self._connection.execute("DELETE FROM symbol WHERE place_id = ?", (place_id,))
-        self._connection.executemany(
-            "INSERT INTO symbol VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-            [
-                (self.node(path, s.key), place_id, s.name, s.kind, s.line, s.end_line, s.signature, s.doc)
-                for s in symbols
-            ],
-        )
-
-    def remove_file(self, path: str) -> None:
-        """Forget all that a vanished file said. Edges into it stay until those files are resolved again."""
-        place_id = self.place(path)
-        self._announce(place_id, ())
-        for table in ("symbol", "edge", "mention", "import", "fact"):
-            self._connection.execute(f"DELETE FROM {table} WHERE place_id = ?", (place_id,))
-
-    def _announce(self, place_id: int, names: Iterable[str]) -> None:
-        """Note the names that a file defined before and defines now: whoever looked them up has to look again."""
-        before = self._connection.execute("SELECT name FROM symbol WHERE place_id = ?", (place_id,))
-        self._mark_stale([f"@{name}" for name in {*names, *(row[0] for row in before)}])
-
-    def _mark_stale(self, dependencies: Iterable[str]) -> None:
-        self._connection.executemany("INSERT OR IGNORE INTO stale VALUES (?)", [(name,) for name in dependencies])
-
-    def stale_names(self) -> list[str]:
-        """The dependencies that went stale since the last resolution."""
-        return [row[0] for row in self._connection.execute("SELECT name FROM stale")]
-
-    def unsettled(self) -> list[Unsettled]:
-        """The files whose facts changed since the last resolution."""
-        rows = self._connection.execute(
-            "SELECT path, language, state FROM fact JOIN place ON place.id = place_id WHERE state > 0 ORDER BY path"
-        )
-        return [Unsettled(*row) for row in rows]
-
-    def languages(self) -> dict[str, str]:
-        """Every file of the graph and its language."""
-        return dict(self._connection.execute("SELECT path, language FROM fact JOIN place ON place.id = place_id"))
-
-    def dependants(self, dependencies: Iterable[str]) -> set[str]:
-        """The files whose resolution depended on any of the given files or names, and a few more by chance."""
-        wanted = set(map(_checksum, dependencies))
-        if not wanted:
-            return set()
-        found: set[str] = set()
-        for path, blob in self._connection.execute(
-            "SELECT path, dependencies FROM fact JOIN place ON place.id = place_id"
-        ):
-            if not wanted.isdisjoint(array("I", blob)):
-                found.add(path)
-        return found
-
-    def depends(self, path: str, dependency: str) -> bool:
-        """Whether the resolution of one file depended on a name; perhaps also where it did not."""
-        row = self._connection.execute(
-            "SELECT dependencies FROM fact WHERE place_id = ?", (self.place(path),)
-        ).fetchone()
-        return row is not None and _checksum(dependency) in array("I", row[0])
-
-    # --- resolutions
-
-    def write_resolution(self, resolution: ResolutionRecord) -> None:
-        """Replace the edges and imports of one file."""
-        place_id = self.place(resolution.path)
-        for table in ("edge", "mention", "import"):
-            self._connection.execute(f"DELETE FROM {table} WHERE place_id = ?", (place_id,))
-        self._write_edges(place_id, resolution)
-        self._connection.executemany(
-            "INSERT INTO import VALUES (?, ?, ?, ?)",
-            [(place_id, line, self.place(target), mode) for line, target, mode in resolution.imports],
-        )
-        dependencies = array("I", sorted(map(_checksum, resolution.dependencies)))
-        self._connection.execute(
-            """UPDATE fact SET state = 0, dependencies = ?, external_imports = ?, unresolved_imports = ?
-               WHERE place_id = ?""",
-            (dependencies.tobytes(), resolution.external_imports, resolution.unresolved_imports, place_id),
-        )
-
-    def _write_edges(self, place_id: int, resolution: ResolutionRecord) -> None:
-        edges, mentions = [], []
-        for edge in resolution.edges:
-            source_id = self.node(resolution.path, edge.source_key)
-            if edge.target_path:
-                target_id = self.node(edge.target_path, edge.target_key)
-                edges.append((place_id, edge.line, source_id, target_id, edge.kind, edge.origin, edge.certain))
-            else:
-                mentions.append((edge.target_key, place_id, edge.line, source_id, edge.kind))
-        self._connection.executemany("INSERT INTO edge VALUES (?, ?, ?, ?, ?, ?, ?)", edges)
-        self._connection.executemany("INSERT INTO mention VALUES (?, ?, ?, ?, ?)", mentions)
-
-    def settle(self) -> None:
-        """Mark every file as resolved: those without a resolver have nothing to settle."""
-        self._connection.execute("UPDATE fact SET state = 0 WHERE state > 0")
-        self._connection.execute("DELETE FROM stale")
-
-
-def _checksum(dependency: str) -> int:
-    """Dependencies are compared by checksum: a collision costs a needless look, a table of names would cost more."""
-    return zlib.crc32(dependency.encode("utf-8", "surrogateescape"))
-
-
-def read_interface(connection: sqlite3.Connection, path: str) -> bytes | None:
-    """The encoded interface of a file; None when the file is unknown."""
-    row = connection.execute(
-        "SELECT interface FROM fact JOIN place ON place.id = place_id WHERE path = ?", (path,)
-    ).fetchone()
-    return None if row is None else row[0]
-
-
-def symbols_named(connection: sqlite3.Connection, name: str) -> list[tuple[str, str, str]]:
-    """Path, key and kind of every symbol of a name."""
-    return connection.execute(
-        """SELECT place.path, node.key, symbol.kind FROM symbol JOIN node ON node.id = symbol.node_id
-           JOIN place ON place.id = symbol.place_id WHERE symbol.name = ? COLLATE NOCASE AND symbol.name = ?
-           ORDER BY place.path, symbol.line""",
-        (name, name),
-    ).fetchall()
-
-
-def read_body(connection: sqlite3.Connection, path: str) -> bytes | None:
-    """The encoded body of a file; None when the file is unknown."""
-    row = connection.execute(
-        "SELECT body FROM fact JOIN place ON place.id = place_id WHERE path = ?", (path,)
-    ).fetchone()
-    return None if row is None else row[0]
-
-
 @dataclass(frozen=True, slots=True)
 class PendingFacts:
     """What a transaction changed and others do not see yet: interface and body of files (None of those that went), and
@@ -336,44 +73,38 @@ class PendingFacts:
     symbols: dict[str, list[tuple[str, str, str]]]
 
 
-def read_pending(connection: sqlite3.Connection, paths: Iterable[str]) -> PendingFacts:
-    """The facts of some files as this transaction has them."""
-    pending = PendingFacts({}, {})
-    for path in paths:
-        pending.facts[path] = (read_interface(connection, path), read_body(connection, path))
-        for name, key, kind in connection.execute(
-            """SELECT symbol.name, node.key, symbol.kind FROM symbol JOIN node ON node.id = symbol.node_id
-               JOIN place ON place.id = symbol.place_id WHERE place.path = ? ORDER BY symbol.line""",
-            (path,),
-        ):
-            pending.symbols.setdefault(name, []).append((path, key, kind))
-    return pending
+@dataclass(frozen=True, slots=True)
+class ReferenceRow:
+    """One place that refers to a symbol; `source_key` is the definition around it, empty at the top of a file."""
+
+    path: str
+    line: int
+    source_key: str
+    kind: str
+    origin: str
+    certain: bool
+    source_id: int
+    target_id: int
 
 
-def _new_state(known: tuple[bytes, int, bytes] | None, interface_hash: bytes, *, only_added: bool) -> int:
-    if known is None:
-        return APPEARED
-    changed = BODY_CHANGED if known[0] == interface_hash or only_added else INTERFACE_CHANGED
-    return max(changed, known[1])
+@dataclass(frozen=True, slots=True)
+class ImportRow:
+    """That one file imports another, and when it takes effect."""
+
+    path: str
+    target: str
+    line: int
+    mode: str
 
 
-_DIGEST_BYTES = 8
+@dataclass(frozen=True, slots=True)
+class GraphCounts:
+    """How large the graph is and how much of it is resolved."""
 
-
-def _encoded_parts(parts: Mapping[str, bytes]) -> bytes:
-    """Names and digests as one value: a list of names, then the digests in the same order."""
-    return "\n".join(parts).encode() + b"\0" + b"".join(parts.values())
-
-
-def _only_added(stored: bytes, parts: Mapping[str, bytes]) -> list[str] | None:
-    """The names that are new where nothing else changed; None when something else did, or parts are not known."""
-    names, _, digests = stored.partition(b"\0")
-    if not names or not parts:
-        return None
-    before = {
-        name: digests[position * _DIGEST_BYTES : (position + 1) * _DIGEST_BYTES]
-        for position, name in enumerate(names.decode().split("\n"))
-    }
-    if any(parts.get(name) != digest for name, digest in before.items()):
-        return None
-    return [name for name in parts if name not in before]
+    files_by_language: dict[str, tuple[int, int]]
+    symbols_by_kind: dict[str, int]
+    edges_by_kind: dict[str, int]
+    possible: int
+    imports: int
+    external_imports: int
+    unresolved_imports: int

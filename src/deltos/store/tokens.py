@@ -1,31 +1,8 @@
-"""Access tokens on disk: the schema of `access.db` and every statement that touches it. Only hashes are kept."""
+"""What is kept of access tokens: never the secret, only its hash."""
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
-
-from deltos.store.sqlite import Database, Migration
-
-if TYPE_CHECKING:
-    import sqlite3
-    from pathlib import Path
-
-FILE_NAME = "access.db"
-_COLUMNS = "id, name, secret_hash, level, projects, created_at, expires_at, revoked_at"
-_SCHEMA = """
-CREATE TABLE token (
-    id TEXT PRIMARY KEY,
-    name TEXT NOT NULL,
-    secret_hash BLOB NOT NULL,
-    level TEXT NOT NULL,
-    projects TEXT NOT NULL,
-    created_at INTEGER NOT NULL,
-    expires_at INTEGER,
-    revoked_at INTEGER
-) WITHOUT ROWID;
-"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,49 +17,3 @@ class StoredToken:
     created_at: int
     expires_at: int | None = None
     revoked_at: int | None = None
-
-
-class TokenStore:
-    """The tokens of one data folder."""
-
-    def __init__(self, home: Path) -> None:
-        self._database = Database(home / FILE_NAME, (Migration("access_001", _SCHEMA),))
-
-    def add(self, token: StoredToken) -> None:
-        """Keep a new token."""
-        row = (
-            token.id, token.name, token.secret_hash, token.level, json.dumps(token.projects),
-            token.created_at, token.expires_at, token.revoked_at,
-        )  # fmt: skip
-        with self._database.write() as connection:
-            connection.execute(f"INSERT INTO token ({_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?)", row)
-
-    def get(self, token_id: str) -> StoredToken | None:
-        """The token with this id, revoked or not."""
-        with self._database.snapshot() as connection:
-            row = connection.execute(f"SELECT {_COLUMNS} FROM token WHERE id = ?", (token_id,)).fetchone()
-        return _token(row) if row else None
-
-    def all(self) -> list[StoredToken]:
-        """Every token, oldest first."""
-        with self._database.snapshot() as connection:
-            rows = connection.execute(f"SELECT {_COLUMNS} FROM token ORDER BY created_at, id").fetchall()
-        return [_token(row) for row in rows]
-
-    def revoke(self, id_or_name: str, moment: int) -> list[str]:
-        """Revoke the tokens with this id or name; the ids of those that were valid until now."""
-        with self._database.write() as connection:
-            rows = connection.execute(
-                "UPDATE token SET revoked_at = ? WHERE (id = ? OR name = ?) AND revoked_at IS NULL RETURNING id",
-                (moment, id_or_name, id_or_name),
-            ).fetchall()
-        return [token_id for (token_id,) in rows]
-
-    def close(self) -> None:
-        """Close the file."""
-        self._database.close()
-
-
-def _token(row: sqlite3.Row) -> StoredToken:
-    token_id, name, secret_hash, level, projects, *times = row
-    return StoredToken(token_id, name, secret_hash, level, tuple(json.loads(projects)), *times)

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-    from deltos.store.project import ProjectStore
+    from deltos.store.sqlite.project import ProjectStore
 
 _IGNORE_FILES = (f"/{GIT_IGNORE_FILE}", f"/{IGNORE_FILE}")
 

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, TypeVar
 
 from deltos.errors import Cancelled, StoreCorrupt
 from deltos.progress import Progress, Silent
-from deltos.store.lock import try_lock
-from deltos.store.project import ProjectStore
+from deltos.store.sqlite.lock import try_lock
+from deltos.store.sqlite.project import ProjectStore
 from deltos.workspace.background import POLL_SECONDS, BackgroundRun
 from deltos.workspace.batches import warm_up
 from deltos.workspace.failures import failure_notes
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from deltos.isolated.process import Workers
     from deltos.model import Project
     from deltos.store.project import FailedFile
-    from deltos.store.sqlite import Database
+    from deltos.store.sqlite.database import Database
     from deltos.workspace.indexer import Indexer
     from deltos.workspace.walk import WalkedFiles
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from deltos.confinement import check_folder, told
 from deltos.errors import BadArgument, BadRequest
-from deltos.store.sqlite import Database
+from deltos.store.sqlite.database import Database
 from deltos.workspace.identity import find_root, identify
 from deltos.workspace.project_index import FIRST_INDEX_SECONDS, ProjectIndex
 from deltos.workspace.registry import index_path, root_of_project
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from deltos.isolated.process import Workers
-    from deltos.store.sqlite import Migration
+    from deltos.store.sqlite.database import Migration
     from deltos.workspace.indexer import Indexer
 
 

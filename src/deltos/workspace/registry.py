@@ -6,10 +6,14 @@ import hashlib
 import re
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from deltos.confinement import may_read
 from deltos.errors import NotFound
-from deltos.store.project import FailedFile, glance
+from deltos.store.sqlite.project import glance
+
+if TYPE_CHECKING:
+    from deltos.store.project import FailedFile
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 from deltos import __version__
 from deltos.errors import Cancelled, DeltosError, NothingToIndex
-from deltos.store.project import FailedFile, FileRecord, ProjectStore, SeenStamp, SkippedFile, StoredFile
-from deltos.store.sqlite import undone_on_error
+from deltos.store.project import FailedFile, FileRecord, SeenStamp, SkippedFile, StoredFile
+from deltos.store.sqlite.database import undone_on_error
 from deltos.workspace.batches import extract_all
 from deltos.workspace.extract import Extracted, FileToRead, reason_of
 from deltos.workspace.failures import describe
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from deltos.isolated.process import Workers
     from deltos.model import Project
     from deltos.progress import Progress
+    from deltos.store.sqlite.project import ProjectStore
     from deltos.workspace.indexer import Indexer
 
 # While an index is built for the first time, readers see it grow in steps of about this long.

@@ -12,7 +12,7 @@ from deltos.workspace.walk import folder_mtime_ns, is_racy
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from deltos.store.project import ProjectStore
+    from deltos.store.sqlite.project import ProjectStore
 
 # A look that costs no more than this is taken before every answer;
 FREE_SECONDS = 0.002

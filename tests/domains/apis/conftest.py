@@ -11,8 +11,8 @@ from fuzz.here import Here
 
 from deltos.domains.apis.apis import Apis, open_apis
 from deltos.domains.apis.model import Api
-from deltos.store.migrations import LIBRARY
-from deltos.store.sqlite import Database
+from deltos.store.sqlite.database import Database
+from deltos.store.sqlite.migrations import LIBRARY
 
 if TYPE_CHECKING:
     from pathlib import Path

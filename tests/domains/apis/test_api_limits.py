@@ -15,10 +15,11 @@ from deltos.domains.apis.source import MAX_FILES
 from deltos.domains.apis.tools import render_list
 from deltos.errors import NothingToIndex, ReadingStopped, SourceError
 from deltos.guarded import GuardedParser
-from deltos.store.apis import ApiStore, UnreadRow, glance_unread
-from deltos.store.migrations import LIBRARY
-from deltos.store.sqlite import Database
-from deltos.store.stopped import StoppedStore
+from deltos.store.apis import UnreadRow
+from deltos.store.sqlite.apis import ApiStore, glance_unread
+from deltos.store.sqlite.database import Database
+from deltos.store.sqlite.migrations import LIBRARY
+from deltos.store.sqlite.stopped import StoppedStore
 from tests.poison import PoisonedParser, short_limits
 
 if TYPE_CHECKING:

@@ -15,9 +15,9 @@ from deltos.domains.apis.apis import Apis, open_apis
 from deltos.domains.apis.source import Fetched
 from deltos.errors import SourceError
 from deltos.guarded import GuardedParser
-from deltos.store.migrations import LIBRARY
-from deltos.store.sqlite import Database
-from deltos.store.stopped import StoppedStore
+from deltos.store.sqlite.database import Database
+from deltos.store.sqlite.migrations import LIBRARY
+from deltos.store.sqlite.stopped import StoppedStore
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -11,7 +11,7 @@ import pytest
 from deltos.domains.code.index import CodeIndexer
 from deltos.domains.code.tools import code_tools
 from deltos.errors import BadArgument, NotFound, NothingToIndex
-from deltos.store.migrations import PROJECT
+from deltos.store.sqlite.migrations import PROJECT
 from deltos.workspace.projects import Projects
 from tests.calling import Desk
 from tests.domains.code.conftest import FILES

@@ -14,7 +14,7 @@ from deltos.config import Config
 from deltos.domains.code.index import CodeFacts, CodeIndexer
 from deltos.domains.code.tools import code_tools
 from deltos.errors import BadArgument, NotFound
-from deltos.store.migrations import PROJECT
+from deltos.store.sqlite.migrations import PROJECT
 from deltos.workspace.project_index import SMALL_CHANGE_FILES
 from deltos.workspace.projects import Projects
 from tests.calling import Desk

@@ -12,9 +12,9 @@ from deltos.domains.docs.domain import Docs, open_docs
 from deltos.domains.docs.library import NewSource
 from deltos.domains.docs.model import FoundDescription, Passage
 from deltos.domains.docs.search import DocsRequest
-from deltos.store.docs_index import MIGRATIONS
-from deltos.store.library import open_library
-from deltos.store.stopped import StoppedStore
+from deltos.store.sqlite.docs_index import MIGRATIONS
+from deltos.store.sqlite.library import open_library
+from deltos.store.sqlite.stopped import StoppedStore
 from tests.loopback import LOOPBACK
 from tests.poison import PoisonedParser, short_limits
 

@@ -11,10 +11,10 @@ from deltos.domains.docs.background import Crawls
 from deltos.domains.docs.crawl import Frontier
 from deltos.domains.docs.domain import open_docs
 from deltos.errors import BadArgument, NotFound, StoreUnwritable
-from deltos.store.docs import CrawlAddress
-from deltos.store.docs_index import MIGRATIONS
-from deltos.store.library import open_library
-from deltos.store.lock import try_lock
+from deltos.store.documents import CrawlAddress
+from deltos.store.sqlite.docs_index import MIGRATIONS
+from deltos.store.sqlite.library import open_library
+from deltos.store.sqlite.lock import try_lock
 from tests.domains.docs.test_website import page
 from tests.loopback import LOOPBACK, Page
 

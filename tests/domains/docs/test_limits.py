@@ -9,7 +9,7 @@ import pytest
 from deltos.domains.docs.crawl import MOST_STOPPED
 from deltos.errors import ReadingStopped
 from deltos.guarded import GuardedParser, limits_for
-from deltos.store.stopped import StoppedStore
+from deltos.store.sqlite.stopped import StoppedStore
 from tests.domains.docs.test_website import page
 from tests.pdfs import repeated_pdf
 

@@ -16,7 +16,7 @@ from deltos.embed.remote import Endpoint, RemoteModel
 from deltos.embed.static import shared_model
 from deltos.errors import NotFound
 from deltos.fetch.configured import ask
-from deltos.store.docs_search import CandidateChunk
+from deltos.store.documents import CandidateChunk
 from deltos.text import Words
 
 if TYPE_CHECKING:

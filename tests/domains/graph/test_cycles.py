@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from deltos.domains.graph.cycles import components, find_cycles
-from deltos.store.graph_read import ImportRow
+from deltos.store.graph import ImportRow
 
 
 def imports(*arrows: str) -> list[ImportRow]:

@@ -11,7 +11,7 @@ import pytest
 from deltos.domains.code.index import CodeIndexer
 from deltos.domains.graph import resolving
 from deltos.domains.graph.index import GraphIndexer
-from deltos.store.migrations import PROJECT
+from deltos.store.sqlite.migrations import PROJECT
 from deltos.workspace.projects import Projects
 from tests.repositories import write_files
 

@@ -10,7 +10,8 @@ import pytest
 
 from deltos.domains.memory.memory import Memory
 from deltos.domains.memory.model import Draft, ObservationOrigin
-from deltos.store.memory import Clean, MemoryStore
+from deltos.store.observations import Clean
+from deltos.store.sqlite.memory.reader import MemoryStore
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -16,8 +16,8 @@ import pytest
 
 from deltos.domains.memory.check import check
 from deltos.domains.memory.memory import Memory
-from deltos.store.memory import MemoryStore
-from deltos.store.sqlite import check_file
+from deltos.store.sqlite.database import check_file
+from deltos.store.sqlite.memory.reader import MemoryStore
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -29,8 +29,8 @@ import sys
 from pathlib import Path
 from deltos.domains.memory.memory import Memory
 from deltos.domains.memory.model import Draft, ObservationOrigin
-from deltos.store.memory import MemoryStore
-from deltos.store.sqlite import check_file
+from deltos.store.sqlite.memory.reader import MemoryStore
+from deltos.store.sqlite.database import check_file
 memory = Memory(MemoryStore(Path(sys.argv[1])))
 for number in range(int(sys.argv[3]), int(sys.argv[4])):
     memory.remember(Draft(f"writer {sys.argv[2]} note {number}"), ObservationOrigin("p", None, sys.argv[2]))
@@ -103,8 +103,8 @@ from deltos.errors import StoreUnwritable
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 from deltos.domains.memory.memory import Memory
 from deltos.domains.memory.model import Draft, ObservationOrigin
-from deltos.store.memory import MemoryStore
-from deltos.store.sqlite import check_file
+from deltos.store.sqlite.memory.reader import MemoryStore
+from deltos.store.sqlite.database import check_file
 memory = Memory(MemoryStore(Path({str(path)!r})))
 memory.remember(Draft("before the disk was full"), ObservationOrigin("p"))
 resource.setrlimit(resource.RLIMIT_FSIZE, (200_000, 200_000))

@@ -18,8 +18,9 @@ from deltos.domains.memory.memory import Memory
 from deltos.domains.memory.transfer import export, import_lines
 from deltos.errors import Forbidden, NotFound
 from deltos.progress import Silent
-from deltos.store.memory import MIGRATIONS, MemoryStore
-from deltos.store.sqlite import split_statements
+from deltos.store.sqlite.database import split_statements
+from deltos.store.sqlite.memory.reader import MemoryStore
+from deltos.store.sqlite.memory.schema import MIGRATIONS
 from deltos.tool import Call
 from deltos.workspace.identity import folder_in_checkout, identify, memories_of
 from tests.calling import Desk

@@ -12,8 +12,8 @@ import pytest
 from deltos.domains.memory.memory import random_id
 from deltos.domains.memory.model import MAX_TEXT_CHARACTERS, Draft, ObservationOrigin, possible_ids, title_of
 from deltos.errors import BadArgument
-from deltos.store.memory import Clean
-from deltos.store.sqlite import connect_read_only
+from deltos.store.observations import Clean
+from deltos.store.sqlite.database import connect_read_only
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 def test_what_is_remembered_is_found_by_another_process(notes: Notes, memory: Memory) -> None:
     notes.keep("The deploy needs Node 22")
     code = (
-        "import sys; from pathlib import Path; from deltos.store.memory import MemoryStore;"
+        "import sys; from pathlib import Path; from deltos.store.sqlite.memory.reader import MemoryStore;"
         "print([row.text for row in MemoryStore(Path(sys.argv[1])).all()])"
     )
     done = subprocess.run(

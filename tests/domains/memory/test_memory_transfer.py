@@ -10,7 +10,8 @@ import pytest
 from deltos.domains.memory.memory import Memory
 from deltos.domains.memory.model import Draft, ObservationOrigin
 from deltos.domains.memory.transfer import export, import_lines
-from deltos.store.memory import Clean, MemoryStore, NewObservation
+from deltos.store.observations import Clean, NewObservation
+from deltos.store.sqlite.memory.reader import MemoryStore
 
 if TYPE_CHECKING:
     from pathlib import Path

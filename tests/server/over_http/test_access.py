@@ -19,7 +19,7 @@ from cryptography.hazmat.primitives.asymmetric import rsa
 from cryptography.x509.oid import NameOID
 
 from deltos.server.access import Level, Tokens
-from deltos.store.tokens import TokenStore
+from deltos.store.sqlite.tokens import TokenStore
 from tests.server.over_http.served import Served, rpc, tool_call
 from tests.server.raw import environment, initialize_params, toy_command
 

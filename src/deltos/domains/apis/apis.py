@@ -10,8 +10,8 @@ from deltos.domains.apis.index import ApiIndexer
 from deltos.domains.apis.library import ApiLibrary
 from deltos.guarded import GuardedParser
 from deltos.isolated.process import Workers
-from deltos.store.apis import ApiStore
-from deltos.store.stopped import StoppedStore
+from deltos.store.sqlite.apis import ApiStore
+from deltos.store.sqlite.stopped import StoppedStore
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from deltos.domains.apis.search import Compare
     from deltos.domains.apis.source import Network
     from deltos.guarded import Parser
-    from deltos.store.sqlite import Database
+    from deltos.store.sqlite.database import Database
 
 MOST_READING = 3  # descriptions at once; other work finds children all the same
 

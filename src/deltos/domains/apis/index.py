@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from deltos.domains.apis.prepare import Neighbours, PreparedApi, Wanted
     from deltos.domains.apis.source import Network
     from deltos.guarded import Parser
-    from deltos.store.apis import ApiStore
+    from deltos.store.sqlite.apis import ApiStore
 
 _SAYS_NOTHING = frozenset(
     [

@@ -14,7 +14,8 @@ from deltos.errors import NotFound
 
 if TYPE_CHECKING:
     from deltos.domains.apis.outline import Resolve
-    from deltos.store.apis import ApiRow, ApiStore, UnitRow, UnreadRow
+    from deltos.store.apis import ApiRow, UnitRow, UnreadRow
+    from deltos.store.sqlite.apis import ApiStore
 
 NEAR_NAMES = 3
 

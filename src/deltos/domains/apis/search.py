@@ -14,7 +14,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from deltos.domains.apis.query import ApiQuery, Concept
-    from deltos.store.apis import ApiStore, FoundUnit, UnitRow
+    from deltos.store.apis import FoundUnit, UnitRow
+    from deltos.store.sqlite.apis import ApiStore
 
     Compare = Callable[[str, Sequence[str]], list[float]]
 

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 from deltos.domains.code.chunk import chunk_lines, lines_of
 from deltos.domains.code.paths import path_words
-from deltos.store.code import ChunkRecord, CodeStore, DefinitionRecord, FileWords
+from deltos.store.code import ChunkRecord, DefinitionRecord, FileWords
+from deltos.store.sqlite.code import CodeStore
 from deltos.text import shared_words, unique
 from deltos.workspace.extract import parse_file
 

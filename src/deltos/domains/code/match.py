@@ -10,7 +10,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from deltos.domains.code.query import CodeQuery
-    from deltos.store.code import ChunkMatch, CodeStore, DefinitionRecord, FileScope
+    from deltos.store.code import ChunkMatch, DefinitionRecord, FileScope
+    from deltos.store.sqlite.code import CodeStore
 
 # Scoring a row costs twenty times as much as finding it. So a word alone makes a candidate only while such rows are few
 ALONE_ROWS = 300

@@ -17,7 +17,7 @@ from deltos.domains.code.scan import Finder, LinePattern, Literal, ScanReport, s
 from deltos.domains.code.source import SourceReader
 from deltos.ranking import LinearRanker
 from deltos.store.code import FileScope
-from deltos.store.project import ProjectStore
+from deltos.store.sqlite.project import ProjectStore
 from deltos.text import shared_words
 from deltos.workspace.purpose import is_test
 
@@ -26,7 +26,8 @@ if TYPE_CHECKING:
 
     from deltos.domains.code.features import CandidateFile
     from deltos.isolated.process import Workers
-    from deltos.store.code import CodeChunkRow, CodeStore, DefinitionRecord
+    from deltos.store.code import CodeChunkRow, DefinitionRecord
+    from deltos.store.sqlite.code import CodeStore
 
 WEIGHTS_FILE = Path(__file__).with_name("weights.json")
 # Beside the best answer, what convinces less than this share of it is noise; beside a name that was found, even more.

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from deltos.domains.code.model import CodeChunk
     from deltos.isolated.process import Workers
     from deltos.store.code import CodeChunkRow
-    from deltos.store.project import ProjectStore
+    from deltos.store.sqlite.project import ProjectStore
     from deltos.workspace.admission import Admitted
 
 CONTEXT_LINES = 3

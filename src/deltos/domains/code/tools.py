@@ -10,7 +10,7 @@ from deltos.domains.code.render import render_hits
 from deltos.domains.code.scope import scope_of
 from deltos.domains.code.search import CodeSearch
 from deltos.files import given_path
-from deltos.store.code import CodeStore
+from deltos.store.sqlite.code import CodeStore
 from deltos.tool import Answer, Call, JsonObject, Parameter, Tool
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from deltos.confinement import held_alike
 from deltos.domains.docs.crawl import Clock, Crawl
 from deltos.domains.docs.running import Logbook, read_run, write_run
 from deltos.errors import DeltosError
-from deltos.store.lock import try_lock, try_noted_lock
+from deltos.store.sqlite.lock import try_lock, try_noted_lock
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -21,9 +21,10 @@ if TYPE_CHECKING:
     from deltos.domains.docs.running import Run
     from deltos.domains.docs.source import Opener
     from deltos.meaning import Meaning
-    from deltos.store.docs import CrawlRow, DocsStore
-    from deltos.store.docs_index import DocsIndex
-    from deltos.store.lock import HeldLock
+    from deltos.store.documents import CrawlRow
+    from deltos.store.sqlite.docs import DocsStore
+    from deltos.store.sqlite.docs_index import DocsIndex
+    from deltos.store.sqlite.lock import HeldLock
 
 _ATTEMPTS = 3
 _ATTEMPT_PAUSE_SECONDS = 0.05

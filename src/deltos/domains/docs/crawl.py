@@ -13,8 +13,7 @@ from deltos.domains.docs.model import PageReading, Skipped, Unchanged
 from deltos.domains.docs.readers import Readers, run_aside
 from deltos.domains.docs.website import GONE
 from deltos.errors import BadRequest, Cancelled, DeltosError, FetchFailed, ReadingStopped, SourceError, StoreError
-from deltos.store.docs import CrawlAddress
-from deltos.store.docs_index import Batch
+from deltos.store.documents import Batch, CrawlAddress
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -23,8 +22,9 @@ if TYPE_CHECKING:
     from deltos.domains.docs.readers import Outcome
     from deltos.domains.docs.running import Logbook
     from deltos.guarded import Parser
-    from deltos.store.docs import CrawlRow, DocsStore, PlaceState, SourceRow
-    from deltos.store.docs_index import DocsIndex, KnownPage, PageRow
+    from deltos.store.documents import CrawlRow, KnownPage, PageRow, PlaceState, SourceRow
+    from deltos.store.sqlite.docs import DocsStore
+    from deltos.store.sqlite.docs_index import DocsIndex
 
 MOST_ATTEMPTS = 3
 MOST_STOPPED = 20  # pages that exceed their limits, each at the cost of many others: the source is hostile or broken

@@ -16,11 +16,11 @@ from deltos.domains.docs.source import Opener
 from deltos.guarded import GuardedParser
 from deltos.isolated.process import Workers
 from deltos.private_hosts import NO_PRIVATE_HOSTS, PrivateHosts
-from deltos.store.docs import DocsStore
-from deltos.store.docs_index import DocsIndex
-from deltos.store.docs_search import DocsSearchStore
-from deltos.store.stopped import StoppedStore
-from deltos.store.vectors import DOCS_CHUNKS, VectorStore
+from deltos.store.sqlite.docs import DocsStore
+from deltos.store.sqlite.docs_index import DocsIndex
+from deltos.store.sqlite.docs_search import DocsSearchStore
+from deltos.store.sqlite.stopped import StoppedStore
+from deltos.store.sqlite.vectors import DOCS_CHUNKS, VectorStore
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from deltos.embed.protocol import Embedder
     from deltos.fetch.http import HttpClient
     from deltos.meaning import Meaning
-    from deltos.store.sqlite import Database
+    from deltos.store.sqlite.database import Database
 
 
 MOST_PARSING_CRAWLS = 2

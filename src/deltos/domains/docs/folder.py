@@ -20,8 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from deltos.domains.docs.pages import PageText
-    from deltos.store.docs import CrawlAddress, SourceRow
-    from deltos.store.docs_index import KnownPage
+    from deltos.store.documents import CrawlAddress, KnownPage, SourceRow
 
 _API_SUFFIXES = frozenset((".json", ".yaml", ".yml", ".graphql", ".graphqls", ".gql", ".proto"))
 

@@ -7,13 +7,14 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from deltos.domains.docs.pages import SECTION_SEPARATOR
-from deltos.store.docs_index import DocsChunkWords, PageWords
+from deltos.store.documents import DocsChunkWords, PageWords
 from deltos.text import shared_words
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from deltos.store.docs_index import DocsIndex, StoredChunk, StoredPage
+    from deltos.store.documents import StoredChunk, StoredPage
+    from deltos.store.sqlite.docs_index import DocsIndex
     from deltos.text import Words
 
 _CHUNKS_PER_WRITE = 500

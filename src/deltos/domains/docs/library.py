@@ -16,7 +16,7 @@ from deltos.domains.docs.source import parse_address
 from deltos.errors import BadArgument, DeltosError, NotFound, ReadingStopped, SourceError
 from deltos.fetch.files import MAX_DESCRIPTION_BYTES, MAX_FILE_BYTES, read_file
 from deltos.globs import check_globs
-from deltos.store.docs import SourceRow
+from deltos.store.documents import SourceRow
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -25,9 +25,10 @@ if TYPE_CHECKING:
     from deltos.domains.docs.model import DescriptionShelf
     from deltos.domains.docs.running import Run
     from deltos.domains.docs.source import Address, Opener
-    from deltos.store.docs import CrawlRow, DocsStore
-    from deltos.store.docs_index import DocsIndex
-    from deltos.store.docs_search import DocsSearchStore
+    from deltos.store.documents import CrawlRow
+    from deltos.store.sqlite.docs import DocsStore
+    from deltos.store.sqlite.docs_index import DocsIndex
+    from deltos.store.sqlite.docs_search import DocsSearchStore
 
 DEPENDENCIES = "deps:"
 _API_FILE = re.compile(

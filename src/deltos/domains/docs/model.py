@@ -9,8 +9,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
     from deltos.guarded import Task
-    from deltos.store.docs import CrawlAddress, SourceRow
-    from deltos.store.docs_index import KnownPage, PageRow
+    from deltos.store.documents import CrawlAddress, KnownPage, PageRow, SourceRow
 
 
 @dataclass(frozen=True, slots=True)

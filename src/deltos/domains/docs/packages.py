@@ -22,7 +22,7 @@ from deltos.files import LINK, NOT_A_PATH, NOT_REGULAR, FileTree, read_below
 from deltos.guarded import Task
 from deltos.markup.formats import SUFFIXES, format_of
 from deltos.markup.model import join_blocks
-from deltos.store.docs import CrawlAddress, SourceRow
+from deltos.store.documents import CrawlAddress, SourceRow
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from deltos.guarded import Parser
     from deltos.isolated.wire import Reply
     from deltos.markup.formats import Format
-    from deltos.store.docs_index import KnownPage
+    from deltos.store.documents import KnownPage
 
 _README = "README"
 _MOST_FILES = 400

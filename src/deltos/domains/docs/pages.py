@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from deltos.domains.docs.chunk import chunk_document
 from deltos.markup.formats import parse
-from deltos.store.docs_index import DocsChunkRow, PageRow
+from deltos.store.documents import DocsChunkRow, PageRow
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -17,7 +17,7 @@ from deltos.domains.docs.weights import WEIGHTS
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from deltos.store.docs_search import CandidateChunk
+    from deltos.store.documents import CandidateChunk
 
 _K1 = 1.2
 _IDENTIFIER = re.compile(r"[A-Za-z_]\w*(?:(?:\.|::)\w+)*(?:\(\)?)?")

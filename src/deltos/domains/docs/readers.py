@@ -21,8 +21,7 @@ if TYPE_CHECKING:
 
     from deltos.domains.docs.model import Origin
     from deltos.guarded import Parser
-    from deltos.store.docs import CrawlAddress
-    from deltos.store.docs_index import KnownPage
+    from deltos.store.documents import CrawlAddress, KnownPage
 
     _Task = tuple[CrawlAddress, KnownPage | None]
 

@@ -10,8 +10,8 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from deltos.store.docs import CrawlRow
-    from deltos.store.lock import HeldLock
+    from deltos.store.documents import CrawlRow
+    from deltos.store.sqlite.lock import HeldLock
 
 
 @dataclass(frozen=True, slots=True)

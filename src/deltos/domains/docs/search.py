@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from deltos.domains.docs.model import DescriptionShelf
     from deltos.domains.docs.rank import WeightedQuery
     from deltos.meaning import Likeness, Meaning
-    from deltos.store.docs import SourceRow
-    from deltos.store.docs_search import CandidateChunk, DocsSearchStore, DocsTotals, ShownChunk
+    from deltos.store.documents import CandidateChunk, DocsTotals, ShownChunk, SourceRow
+    from deltos.store.sqlite.docs_search import DocsSearchStore
 
 MOST_CANDIDATES = 300
 MOST_TERMS = 12

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from deltos.domains.docs.model import DescriptionShelf, Origin
     from deltos.fetch.http import HttpClient
     from deltos.guarded import Parser
-    from deltos.store.docs import SourceRow
+    from deltos.store.documents import SourceRow
 
 Kind = Literal["website", "folder", "pypi", "npm"]
 

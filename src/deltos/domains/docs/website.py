@@ -22,7 +22,7 @@ from deltos.guarded import Task
 from deltos.markup.formats import format_of
 from deltos.markup.markdown import parse_markdown
 from deltos.markup.model import Link
-from deltos.store.docs import CrawlAddress
+from deltos.store.documents import CrawlAddress
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -33,8 +33,7 @@ if TYPE_CHECKING:
     from deltos.fetch.sitemap import Sitemap
     from deltos.guarded import Parser
     from deltos.markup.model import Document
-    from deltos.store.docs import SourceRow
-    from deltos.store.docs_index import KnownPage
+    from deltos.store.documents import KnownPage, SourceRow
 
 PARALLEL_REQUESTS = 4
 _MOST_QUERIES_PER_PATH = 30

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from deltos.store.graph_read import ImportRow
+    from deltos.store.graph import ImportRow
 
 Graph = dict[str, list[str]]
 MODES = (("runtime", ("runtime",)), ("type", ("runtime", "type")), ("deferred", ("runtime", "type", "deferred")))

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from deltos.domains.graph.languages import codec_of
 from deltos.domains.graph.model import FileFacts, NamedSymbol
-from deltos.store.graph import FactRecord, PendingFacts, read_body, read_interface, symbols_named
+from deltos.store.graph import FactRecord, PendingFacts
+from deltos.store.sqlite.graph import read_body, read_interface, symbols_named
 
 if TYPE_CHECKING:
     import sqlite3

@@ -15,17 +15,10 @@ from deltos.domains.graph.resolving import (
     garbage_collection_off,
     resolve_in_child,
 )
-from deltos.store.graph import (
-    APPEARED,
-    INTERFACE_CHANGED,
-    FactRecord,
-    GraphWriter,
-    ResolutionRecord,
-    Unsettled,
-    read_pending,
-)  # fmt: skip
-from deltos.store.project import record_unresolved
-from deltos.store.sqlite import file_of
+from deltos.store.graph import APPEARED, INTERFACE_CHANGED, FactRecord, ResolutionRecord, Unsettled
+from deltos.store.sqlite.database import file_of
+from deltos.store.sqlite.graph import GraphWriter, read_pending  # fmt: skip
+from deltos.store.sqlite.project import record_unresolved
 
 if TYPE_CHECKING:
     import sqlite3

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from deltos.domains.graph.cycles import Component
     from deltos.domains.graph.search import Context, FoundReferences, Impact, Target
-    from deltos.store.graph_read import GraphCounts, ReferenceRow
+    from deltos.store.graph import GraphCounts, ReferenceRow
     from deltos.store.symbols import Symbol
 
 _HEADER_CHARACTERS = 400

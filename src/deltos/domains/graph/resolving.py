@@ -19,7 +19,7 @@ from deltos.domains.graph.model import Resolution
 from deltos.errors import ReadingStopped
 from deltos.isolated.wire import TaskLimits
 from deltos.store.graph import PendingFacts, ResolutionRecord
-from deltos.store.sqlite import connect_read_only
+from deltos.store.sqlite.database import connect_read_only
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

@@ -18,7 +18,7 @@ from deltos.domains.graph.query import (
     qualified_name,
 )  # fmt: skip
 from deltos.errors import BadArgument, NotFound
-from deltos.store.graph_read import ReferenceRow
+from deltos.store.graph import ReferenceRow
 from deltos.store.symbols import Symbol
 from deltos.workspace.purpose import is_test
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
     from pathlib import Path
 
-    from deltos.store.graph_read import GraphReader
+    from deltos.store.sqlite.graph_read import GraphReader
 
 _SUGGESTIONS = 3
 _LEAST_SIMILAR = 60

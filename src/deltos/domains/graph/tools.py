@@ -22,7 +22,7 @@ from deltos.domains.graph.render import (
 from deltos.domains.graph.search import GraphSearch
 from deltos.errors import NotFound
 from deltos.files import given_path
-from deltos.store.graph_read import GraphReader
+from deltos.store.sqlite.graph_read import GraphReader
 from deltos.tool import Answer, Call, Parameter, Tool
 
 if TYPE_CHECKING:

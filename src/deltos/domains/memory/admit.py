@@ -14,7 +14,7 @@ from deltos.domains.memory.redact import is_secret_file
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from deltos.store.memory import Observation
+    from deltos.store.observations import Observation
 
 _COMMAND_CHARACTERS = 300
 _OUTPUT_CHARACTERS = 1_200

@@ -7,7 +7,7 @@ import re
 from typing import TYPE_CHECKING
 
 from deltos.domains.memory.events import Action, Event, Happening, ToolUse
-from deltos.store.memory.rows import Clean
+from deltos.store.observations import Clean
 
 if TYPE_CHECKING:
     from deltos.domains.memory.payload import Payload

@@ -12,7 +12,7 @@ from deltos.domains.memory.redact import is_secret_file
 from deltos.domains.memory.words import identifiers
 from deltos.errors import FileRefused
 from deltos.files import FileTree, read_below
-from deltos.store.memory.rows import Anchor, Clean
+from deltos.store.observations import Anchor, Clean
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

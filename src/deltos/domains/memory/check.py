@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 from deltos.domains.memory.memory import Memory
 from deltos.domains.memory.transfer import import_lines, observation_line
-from deltos.store.memory import MemoryStore
-from deltos.store.memory.repair import problems_of, readable, set_aside_files, words_agree
-from deltos.store.sqlite import move_aside
+from deltos.store.sqlite.database import move_aside
+from deltos.store.sqlite.memory.reader import MemoryStore
+from deltos.store.sqlite.memory.repair import problems_of, readable, set_aside_files, words_agree
 
 if TYPE_CHECKING:
     from pathlib import Path

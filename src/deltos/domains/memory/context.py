@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from deltos.domains.memory.memory import Memory
-    from deltos.store.memory import Observation
+    from deltos.store.observations import Observation
 
 CONTEXT_TOKENS = 1_500
 _LINE_CHARACTERS = 150

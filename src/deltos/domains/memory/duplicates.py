@@ -10,7 +10,7 @@ from deltos.domains.memory.words import STOP_WORDS, WORD
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from deltos.store.memory import Observation
+    from deltos.store.observations import Observation
 
 _ALIKE = 0.8
 # Stop words that turn a statement round: without them "do not use X" would equal "use X".

@@ -8,7 +8,7 @@ from enum import Enum
 from pathlib import Path
 from typing import NamedTuple
 
-from deltos.store.memory.rows import Clean
+from deltos.store.observations import Clean
 
 
 class Happening(Enum):

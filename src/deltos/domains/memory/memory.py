@@ -23,7 +23,7 @@ from deltos.domains.memory.redact import redact, redact_name, storable
 from deltos.domains.memory.times import micros
 from deltos.domains.memory.words import identifiers, words_inside
 from deltos.errors import BadArgument, Forbidden
-from deltos.store.memory import Clean, NewObservation
+from deltos.store.observations import Clean, NewObservation
 from deltos.workspace.identity import folder_in_checkout
 
 if TYPE_CHECKING:
@@ -33,8 +33,10 @@ if TYPE_CHECKING:
     from deltos.domains.memory.model import Clock
     from deltos.domains.memory.search import MemoryResults
     from deltos.model import Project
-    from deltos.store.memory import MemoryStore, Observation, Writer
-    from deltos.store.memory.rows import ProjectRow as KnownProject
+    from deltos.store.observations import Observation
+    from deltos.store.observations import ProjectRow as KnownProject
+    from deltos.store.sqlite.memory.reader import MemoryStore
+    from deltos.store.sqlite.memory.writer import Writer
 
 _RECENT = 40
 _ID_LETTERS = "0123456789abcdefghjkmnpqrstvwxyz"

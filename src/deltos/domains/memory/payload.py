@@ -13,7 +13,7 @@ from deltos.errors import BadArgument
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from deltos.store.memory.rows import Clean
+    from deltos.store.observations import Clean
 
 # More than an agent's largest tool answer; what is longer is not worth the time of the agent that waits.
 LARGEST_INPUT = 8_000_000

@@ -7,7 +7,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from deltos.domains.memory.secrets import MARK, find_secrets
-from deltos.store.memory.rows import Clean
+from deltos.store.observations import Clean
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

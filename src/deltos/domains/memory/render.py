@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from deltos.domains.memory.memory import ObservationLookup, Purged
     from deltos.domains.memory.model import Remembered
-    from deltos.store.memory import Observation
+    from deltos.store.observations import Observation
     from deltos.tool import JsonObject
 
 CHANGED_MARK = "(code changed since)"

@@ -15,13 +15,14 @@ from deltos.domains.memory.secrets.spans import lower
 from deltos.domains.memory.secrets.spans import places as places_of
 from deltos.domains.memory.times import micros
 from deltos.domains.memory.words import STOP_WORDS, WORD, MemoryQuery, label_of, parse_query
-from deltos.store.memory import session_of
+from deltos.store.observations import session_of
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
     from datetime import datetime
 
-    from deltos.store.memory import MemoryStore, Observation, Sketch
+    from deltos.store.observations import Observation, Sketch
+    from deltos.store.sqlite.memory.reader import MemoryStore
 
 # Long questions over many observations: the rarest words decide, the rest would only cost time.
 _MOST_TERMS = 12

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from deltos.domains.memory.memory import Memory, ObservationLookup
     from deltos.model import Project
-    from deltos.store.memory import Observation
+    from deltos.store.observations import Observation
     from deltos.tool import Call, Session
 
 _SESSION_ROWS = 200

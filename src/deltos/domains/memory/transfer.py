@@ -14,13 +14,13 @@ from deltos.domains.memory.model import MAX_TEXT_CHARACTERS
 from deltos.domains.memory.redact import redact, redact_name, storable
 from deltos.domains.memory.times import iso, micros, parse_iso
 from deltos.errors import SourceError
-from deltos.store.memory import Anchor, Clean, NewObservation, Observation
+from deltos.store.observations import Anchor, Clean, NewObservation, Observation
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from deltos.domains.memory.memory import Memory
-    from deltos.store.memory import Writer
+    from deltos.store.sqlite.memory.writer import Writer
 
 _BATCH = 200
 _MOST_PROBLEMS = 20

@@ -11,8 +11,8 @@ from deltos.domains.graph.search import GraphSearch
 from deltos.errors import BadRequest, NotFound
 from deltos.federation.intent import intent_of
 from deltos.federation.model import Findings, Hit, Whole
-from deltos.store.code import CodeStore
-from deltos.store.graph_read import GraphReader
+from deltos.store.sqlite.code import CodeStore
+from deltos.store.sqlite.graph_read import GraphReader
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

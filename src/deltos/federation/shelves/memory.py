@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from deltos.domains.memory.memory import Memory
     from deltos.federation.model import SearchRequest
     from deltos.model import Project
-    from deltos.store.memory import Observation
+    from deltos.store.observations import Observation
 
     Identify = Callable[[Path], Project]
 

@@ -24,7 +24,7 @@ from deltos.server.http.verify import IssuedTokens, Verifier
 from deltos.server.manifest import Manifest
 from deltos.server.protocol import build_server
 from deltos.server.workbench import Workbench
-from deltos.store.tokens import TokenStore
+from deltos.store.sqlite.tokens import TokenStore
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -7,14 +7,15 @@ from contextlib import closing
 from typing import TYPE_CHECKING
 
 from deltos.errors import StoreError
-from deltos.store.memory.rows import POSITION_BITS, Observation, select, session_of, session_range
-from deltos.store.sqlite import check_file
+from deltos.store.observations import POSITION_BITS, Observation, session_of, session_range
+from deltos.store.sqlite.database import check_file
+from deltos.store.sqlite.memory.rows import select
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from deltos.store.memory.reader import MemoryStore
+    from deltos.store.sqlite.memory.reader import MemoryStore
 
 
 def problems_of(path: Path) -> list[str]:

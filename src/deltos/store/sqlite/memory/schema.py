@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from deltos.store.sqlite import Migration
+from deltos.store.sqlite.database import Migration
 
 MIGRATIONS = (
     Migration(

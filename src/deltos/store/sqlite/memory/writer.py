@@ -5,14 +5,8 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
-from deltos.store.memory.rows import (
-    Anchor,
-    NewObservation,
-    Observation,
-    select,
-    select_session,
-    session_range,
-)
+from deltos.store.observations import Anchor, NewObservation, Observation, session_range
+from deltos.store.sqlite.memory.rows import select, select_session
 
 if TYPE_CHECKING:
     import sqlite3

@@ -10,8 +10,8 @@ from contextlib import closing, contextmanager
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from deltos.errors import StoreBusy, StoreCorrupt, StoreError, StoreTooNew, StoreUnwritable
-from deltos.store.lock import hold_lock
 from deltos.store.private import mend_file, open_private
+from deltos.store.sqlite.lock import hold_lock
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

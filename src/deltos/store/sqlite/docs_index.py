@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
-from deltos.store.docs import DOCS_001, CrawlAddress, close_crawl, crawl_is_open, insert_places, settle_places
-from deltos.store.sqlite import Database, Migration
-from deltos.store.stopped import STOPPED_001
-from deltos.store.vectors import DOCS_VECTORS
+from deltos.store.documents import Batch, DocsChunkWords, KnownPage, PageRow, PageWords, StoredChunk, StoredPage
+from deltos.store.sqlite.database import Database, Migration
+from deltos.store.sqlite.docs import DOCS_001, close_crawl, crawl_is_open, insert_places, settle_places
+from deltos.store.sqlite.stopped import STOPPED_001
+from deltos.store.sqlite.vectors import DOCS_VECTORS
 
 if TYPE_CHECKING:
     import sqlite3
@@ -55,95 +55,6 @@ MIGRATIONS = (DOCS_001, DOCS_002, DOCS_VECTORS, STOPPED_001)
 
 # A page is seen by readers from the generation that added it until the one that dropped it.
 _VISIBLE = "p.added <= s.generation AND (p.dropped IS NULL OR p.dropped > s.generation)"
-
-
-class DocsChunkRow(NamedTuple):
-    """A chunk to be written. It comes from another process: named tuples are pickled several times faster."""
-
-    section: str
-    anchors: tuple[str, ...]
-    is_definition: bool
-    text: str
-
-
-@dataclass(frozen=True, slots=True)
-class PageRow:
-    """A page to be written. `place` is the address it was asked at, `url` the one it is cited by.
-
-    `links` are (address with fragment, words) of the pages of the same source that it mentions.
-    """
-
-    url: str
-    place: str
-    title: str
-    etag: str
-    last_modified: str
-    hash: bytes
-    chunks: tuple[DocsChunkRow, ...]
-    links: tuple[tuple[str, str], ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class KnownPage:
-    """What is needed to ask whether a page changed."""
-
-    etag: str
-    last_modified: str
-    hash: bytes
-
-
-@dataclass(frozen=True, slots=True)
-class Batch:
-    """What a stretch of a crawl found out: written at once."""
-
-    pages: tuple[PageRow, ...] = ()
-    settled: tuple[CrawlAddress, ...] = ()
-    discovered: tuple[CrawlAddress, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class StoredChunk:
-    """A chunk of a page that the coming generation shows."""
-
-    id: int
-    section: str
-    anchors: tuple[str, ...]
-    text: str
-
-
-@dataclass(frozen=True, slots=True)
-class StoredPage:
-    """A page that the coming generation shows."""
-
-    id: int
-    url: str
-    title: str
-    is_indexed: bool
-    links_in: int
-
-
-@dataclass(frozen=True, slots=True)
-class DocsChunkWords:
-    """The index words of one chunk, field by field, and how many pages link to it."""
-
-    chunk_id: int
-    heading: str
-    trail: str
-    anchors: str
-    links: str
-    body: str
-    links_in: int
-
-
-@dataclass(frozen=True, slots=True)
-class PageWords:
-    """The index words of one page."""
-
-    page_id: int
-    title: str
-    headings: str
-    body: str
-    links_in: int
 
 
 class DocsIndex:

@@ -5,22 +5,11 @@ from __future__ import annotations
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from deltos.store.memory.rows import (
-    Anchor,
-    MemoryCounts,
-    Observation,
-    ProjectRow,
-    SessionRow,
-    Sketch,
-    marks,
-    newest,
-    select,
-    select_session,
-    texts_of,
-)
-from deltos.store.memory.schema import MIGRATIONS
-from deltos.store.memory.writer import Writer
-from deltos.store.sqlite import BUSY_TIMEOUT_SECONDS, Database
+from deltos.store.observations import Anchor, MemoryCounts, Observation, ProjectRow, SessionRow, Sketch
+from deltos.store.sqlite.database import BUSY_TIMEOUT_SECONDS, Database
+from deltos.store.sqlite.memory.rows import marks, newest, select, select_session, texts_of
+from deltos.store.sqlite.memory.schema import MIGRATIONS
+from deltos.store.sqlite.memory.writer import Writer
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

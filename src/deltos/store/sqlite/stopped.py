@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from deltos.store.sqlite import Database, Migration
+from deltos.store.sqlite.database import Database, Migration
 
 if TYPE_CHECKING:
     from collections.abc import Callable

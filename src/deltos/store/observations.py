@@ -1,28 +1,16 @@
-"""The nouns of `memory.db`, how observations are selected, and how their places are numbered.
+"""What memory keeps: observations, and how their places are numbered.
 
 Rows are named tuples, not dataclasses: hooks start on every tool call of an agent, and these are made five
 times as fast.
 """
 
 # Annotations are evaluated here: as texts, each field of a named tuple would be compiled whenever a hook starts.
-import json
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple, NewType
+from typing import NamedTuple, NewType
 
-if TYPE_CHECKING:
-    import sqlite3
-
-# An observation's row number is its place: the session's key and the position inside that session.
-# Neighbours are
-# therefore found by arithmetic on the row numbers that the word index returns, without reading a single row.
+# An observation's place is one number: the session's key and the position inside that session. Neighbours are
+# therefore found by arithmetic on the places that the word index returns, without reading a single row.
 POSITION_BITS = 24
 _LAST_POSITION = (1 << POSITION_BITS) - 1
-
-_COLUMNS = """o.place, o.id, o.text, o.kind, o.source, p.project_id, s.session_id, o.files, o.symbols,
-    o.created_at, coalesce(o.updated_at, o.created_at), o.deleted_at, o.embedding, o.embedding_model"""
-_JOINED = f"""FROM observation o JOIN project p ON p.key = o.project
-    JOIN session s ON s.key = o.place >> {POSITION_BITS}"""
-
 
 # A text without secrets. Only what takes them out makes one (domains/memory/redact.py), and only such texts are stored.
 Clean = NewType("Clean", str)
@@ -127,46 +115,3 @@ def session_of(place: int) -> int:
 def session_range(session: int) -> tuple[int, int]:
     """The first and the last place that a session can have."""
     return session << POSITION_BITS, (session << POSITION_BITS) + _LAST_POSITION
-
-
-def select(
-    connection: "sqlite3.Connection", where: str, values: Sequence[object], *, has_folders: bool = True
-) -> list[Observation]:
-    """The observations that a condition over `o`, `p` and `s` picks; files of the first version have no folders."""
-    columns = f"{_COLUMNS}, p.folder" if has_folders else _COLUMNS
-    rows = connection.execute(f"SELECT {columns} {_JOINED} WHERE {where}", tuple(values))
-    return [_observation(row) for row in rows]
-
-
-def select_session(connection: "sqlite3.Connection", session: int, limit: int) -> list[Observation]:
-    """The last live observations of one session, newest first."""
-    where = "o.place BETWEEN ? AND ? AND o.deleted_at IS NULL ORDER BY o.place DESC LIMIT ?"
-    return select(connection, where, (*session_range(session), limit))
-
-
-def newest(
-    connection: "sqlite3.Connection", project_keys: Sequence[int], where: str, values: Sequence[object], limit: int
-) -> list[tuple[int, int]]:
-    """Creation time and place of the newest live observations of some projects, newest first.
-
-    Asked project by project, so that an index gives the order and nothing has to be sorted.
-    """
-    sql = f"""SELECT created_at, place FROM observation WHERE project = ? AND {where} AND deleted_at IS NULL
-              ORDER BY created_at DESC, place DESC LIMIT ?"""
-    found = [row for key in project_keys for row in connection.execute(sql, (key, *values, limit))]
-    return sorted(found, reverse=True)[:limit]
-
-
-def texts_of(joined: str) -> tuple[Clean, ...]:
-    """The texts in a cell that holds several."""
-    return tuple(json.loads(joined)) if joined else ()
-
-
-def marks(values: Sequence[object]) -> str:
-    """As many question marks as there are values."""
-    return ",".join("?" * len(values))
-
-
-def _observation(row: Sequence[Any]) -> Observation:
-    cells = [*row[:7], texts_of(row[7]), texts_of(row[8]), *row[9:]]
-    return Observation(*cells)

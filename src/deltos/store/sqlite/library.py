@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from deltos.store.sqlite import Database
+from deltos.store.sqlite.database import Database
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from deltos.store.sqlite import Migration
+    from deltos.store.sqlite.database import Migration
 
 FILE_NAME = "library.db"
 

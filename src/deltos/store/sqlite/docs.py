@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING, Any, Literal
+from dataclasses import fields
+from typing import TYPE_CHECKING, Any
 
-from deltos.store.sqlite import Database, Migration
+from deltos.store.documents import CrawlAddress, CrawlRow, CrawlState, SourceRow
+from deltos.store.sqlite.database import Database, Migration
 
 if TYPE_CHECKING:
     import sqlite3
@@ -52,53 +53,6 @@ DOCS_001 = Migration(
     CREATE INDEX docs_place_by_state ON docs_place (source_id, state);
     """,
 )
-
-CrawlState = Literal["open", "done", "failed", "cancelled"]
-PlaceState = Literal["queued", "done", "unchanged", "failed", "missing", "skipped"]
-
-
-@dataclass(frozen=True, slots=True)
-class SourceRow:
-    """A documentation source as the user added it. Readers see the pages of its `generation`; 0 is none yet."""
-
-    id: str
-    name: str
-    kind: str
-    url: str
-    version: str = ""
-    include: tuple[str, ...] = ()
-    exclude: tuple[str, ...] = ()
-    max_pages: int = 500
-    max_depth: int = 0
-    project_root: str = ""
-    generation: int = 0
-    added_at: float = 0.0
-    crawled_at: float = 0.0
-
-
-@dataclass(frozen=True, slots=True)
-class CrawlRow:
-    """The crawl under way, or the last one. It builds `generation`."""
-
-    source_id: str
-    generation: int
-    state: CrawlState
-    reason: str
-    is_full: bool
-    is_seeded: bool
-    started_at: float
-    finished_at: float
-
-
-@dataclass(frozen=True, slots=True)
-class CrawlAddress:
-    """An address that a crawl goes to, and what became of it."""
-
-    url: str
-    depth: int = 0
-    state: PlaceState = "queued"
-    attempts: int = 0
-    reason: str = ""
 
 
 _SOURCE_COLUMNS = tuple(field.name for field in fields(SourceRow))

@@ -2,56 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from deltos.store.graph import GraphCounts, ImportRow, ReferenceRow
 from deltos.store.symbols import Symbol
 
 if TYPE_CHECKING:
     import sqlite3
     from collections.abc import Iterable, Iterator, Sequence
 
-    from deltos.store.sqlite import Database
+    from deltos.store.sqlite.database import Database
 
 _VARIABLES = 500
 """SQLite allows a limited number of bound values; longer lists are asked for in parts."""
-
-
-@dataclass(frozen=True, slots=True)
-class ReferenceRow:
-    """One place that refers to a symbol; `source_key` is the definition around it, empty at the top of a file."""
-
-    path: str
-    line: int
-    source_key: str
-    kind: str
-    origin: str
-    certain: bool
-    source_id: int
-    target_id: int
-
-
-@dataclass(frozen=True, slots=True)
-class ImportRow:
-    """That one file imports another, and when it takes effect."""
-
-    path: str
-    target: str
-    line: int
-    mode: str
-
-
-@dataclass(frozen=True, slots=True)
-class GraphCounts:
-    """How large the graph is and how much of it is resolved."""
-
-    files_by_language: dict[str, tuple[int, int]]
-    symbols_by_kind: dict[str, int]
-    edges_by_kind: dict[str, int]
-    possible: int
-    imports: int
-    external_imports: int
-    unresolved_imports: int
 
 
 _SYMBOL = """SELECT node.key, symbol.name, symbol.kind, symbol.line, symbol.end_line, symbol.signature, symbol.doc,

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from deltos.store.docs_index import visible_sources
+from deltos.store.documents import CandidateChunk, DocsTotals, ShownChunk
+from deltos.store.sqlite.docs_index import visible_sources
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence
 
-    from deltos.store.sqlite import Database
+    from deltos.store.sqlite.database import Database
 
 _CANDIDATE = (
     "SELECT c.id, p.id, s.name, p.url, p.title, c.section, c.position, c.is_definition, c.anchors, w.links_in,"
@@ -21,52 +21,6 @@ _CANDIDATE = (
 # Only to choose candidates: heading, trail, anchors, links, body.
 _CHUNK_WEIGHTS = "bm25(2.0, 1.0, 1.0, 1.0, 1.0)"
 _PAGE_WEIGHTS = "bm25(3.0, 2.0, 1.0)"
-
-
-@dataclass(frozen=True, slots=True)
-class DocsTotals:
-    """How much can be searched."""
-
-    sources: int
-    pages: int
-    chunks: int
-
-
-@dataclass(frozen=True, slots=True)
-class CandidateChunk:
-    """A chunk that may answer: its words by field and the facts that ranking looks at."""
-
-    chunk_id: int
-    page_id: int
-    source: str
-    url: str
-    title: str
-    section: str
-    position: int
-    is_definition: bool
-    anchors: str
-    links_in: int
-    page_links_in: int
-    heading_words: str
-    trail_words: str
-    anchor_words: str
-    link_words: str
-    body_words: str
-    text_length: int
-
-
-@dataclass(frozen=True, slots=True)
-class ShownChunk:
-    """A chunk with all that a result shows."""
-
-    id: int
-    source: str
-    version: str
-    url: str
-    title: str
-    section: str
-    anchors: tuple[str, ...]
-    text: str
 
 
 class DocsSearchStore:

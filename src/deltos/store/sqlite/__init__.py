@@ -1,0 +1,1 @@
+"""SQLite files: opening, migrating and querying them. The only package that writes SQL."""

@@ -1,0 +1,242 @@
+"""The tables of API descriptions in the library file, and every query on them. Bodies are opaque bytes."""
+
+from __future__ import annotations
+
+import sqlite3
+from contextlib import closing, contextmanager
+from dataclasses import fields
+from typing import TYPE_CHECKING
+
+from deltos.store.apis import ApiRow, FoundUnit, NewUnit, UnitRow, UnreadRow, WordsRow
+from deltos.store.sqlite.database import Migration, connect_read_only
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+    from pathlib import Path
+
+    from deltos.store.sqlite.database import Database
+
+MIGRATIONS = (
+    Migration(
+        "apis-1",
+        """
+        CREATE TABLE api (
+            id INTEGER PRIMARY KEY,
+            name TEXT NOT NULL UNIQUE COLLATE NOCASE,
+            source_name TEXT NOT NULL COLLATE NOCASE,
+            source TEXT NOT NULL,
+            citation TEXT NOT NULL,
+            overview BLOB NOT NULL,
+            operations INTEGER NOT NULL,
+            schemas INTEGER NOT NULL,
+            webhooks INTEGER NOT NULL,
+            warnings BLOB NOT NULL,
+            indexed_at REAL NOT NULL
+        );
+        CREATE INDEX api_by_source ON api (source_name);
+        CREATE TABLE api_unit (
+            id INTEGER PRIMARY KEY,
+            api_id INTEGER NOT NULL REFERENCES api (id) ON DELETE CASCADE,
+            kind TEXT NOT NULL,
+            key TEXT NOT NULL,
+            pointer TEXT NOT NULL,
+            title TEXT NOT NULL,
+            grouping TEXT NOT NULL,
+            method TEXT NOT NULL,
+            path TEXT NOT NULL,
+            tags BLOB NOT NULL,
+            deprecated INTEGER NOT NULL,
+            body BLOB NOT NULL
+        );
+        CREATE INDEX api_unit_by_pointer ON api_unit (api_id, pointer);
+        CREATE VIRTUAL TABLE api_words USING fts5 (
+            names, title, tags, description, details, tokenize = 'porter unicode61 remove_diacritics 2'
+        );
+        CREATE VIRTUAL TABLE api_vocabulary USING fts5vocab (api_words, 'row');
+        """,
+    ),
+)
+APIS_002 = Migration(
+    "apis-2",
+    """
+    CREATE TABLE api_unread (
+        source TEXT NOT NULL,
+        document TEXT NOT NULL,
+        reason TEXT NOT NULL,
+        PRIMARY KEY (source, document)
+    ) WITHOUT ROWID;
+    """,
+)
+
+_UNIT_COLUMNS = "kind, key, pointer, title, grouping, method, path, tags, deprecated, id"
+_CALLABLE = "('operation', 'webhook')"
+_UNREAD = "SELECT source, document, reason FROM api_unread ORDER BY source, document"
+
+
+_API_FIELDS = tuple(field.name for field in fields(ApiRow) if field.name != "id")
+_API_COLUMNS = ", ".join(_API_FIELDS)
+
+
+class ApiStore:
+    """Reads and writes API descriptions in one library file."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    @contextmanager
+    def snapshot(self) -> Iterator[None]:
+        """Several reads that see one state, whatever is replaced meanwhile."""
+        with self._database.snapshot():
+            yield
+
+    def replace(self, api: ApiRow, units: Iterable[NewUnit]) -> None:
+        """Put an API in place of the one of the same name, all at once."""
+        with self._database.write() as connection:
+            _delete(connection, api.name)
+            marks = ", ".join("?" * len(_API_FIELDS))
+            cursor = connection.execute(
+                f"INSERT INTO api ({_API_COLUMNS}) VALUES ({marks})",
+                [getattr(api, name) for name in _API_FIELDS],
+            )
+            _insert_units(connection, cursor.lastrowid or 0, units)
+
+    def remove(self, name: str) -> bool:
+        """Forget an API; tells whether there was one."""
+        with self._database.write() as connection:
+            removed = _delete(connection, name)
+            connection.execute("DELETE FROM api_unread WHERE source NOT IN (SELECT source FROM api)")
+            return removed
+
+    def replace_unread(self, source: str, rows: Iterable[UnreadRow]) -> None:
+        """Record which documents of a source could not be read, in place of those recorded before."""
+        with self._database.write() as connection:
+            connection.execute("DELETE FROM api_unread WHERE source = ?", (source,))
+            connection.executemany("INSERT OR REPLACE INTO api_unread VALUES (?, ?, ?)", rows)
+
+    def unread(self) -> list[UnreadRow]:
+        """Every document that could not be read, by source."""
+        return list(map(UnreadRow._make, self._database.read().execute(_UNREAD)))
+
+    def apis(self) -> list[ApiRow]:
+        """All APIs by name."""
+        rows = self._database.read().execute(f"SELECT {_API_COLUMNS}, id FROM api ORDER BY name")
+        return [ApiRow(*row) for row in rows]
+
+    def api(self, name: str) -> ApiRow | None:
+        """The API of that name, whatever its case."""
+        rows = self._database.read().execute(f"SELECT {_API_COLUMNS}, id FROM api WHERE name = ?", (name,))
+        row = rows.fetchone()
+        return ApiRow(*row) if row else None
+
+    def of_source(self, source_name: str) -> list[ApiRow]:
+        """The APIs that came from one source."""
+        query = f"SELECT {_API_COLUMNS}, id FROM api WHERE source_name = ? ORDER BY name"
+        return [ApiRow(*row) for row in self._database.read().execute(query, (source_name,))]
+
+    def units(self, api_id: int, kinds: Sequence[str]) -> list[UnitRow]:
+        """The units of some kinds, in the order of the document."""
+        marks = ", ".join("?" * len(kinds))
+        query = f"SELECT {_UNIT_COLUMNS} FROM api_unit WHERE api_id = ? AND kind IN ({marks}) ORDER BY id"
+        return [UnitRow(*row) for row in self._database.read().execute(query, (api_id, *kinds))]
+
+    def unit(self, api_id: int, key: str) -> UnitRow | None:
+        """The unit of that key."""
+        query = f"SELECT {_UNIT_COLUMNS} FROM api_unit WHERE api_id = ? AND key = ? AND kind <> 'fragment'"
+        row = self._database.read().execute(query, (api_id, key)).fetchone()
+        return UnitRow(*row) if row else None
+
+    def body(self, unit_id: int) -> bytes:
+        """What the domain stored with a unit."""
+        row = self._database.read().execute("SELECT body FROM api_unit WHERE id = ?", (unit_id,)).fetchone()
+        return bytes(row[0]) if row else b""
+
+    def bodies(self, api_id: int) -> list[tuple[str, bytes]]:
+        """Key and body of everything that can be called, in the order of the document."""
+        query = f"SELECT key, body FROM api_unit WHERE api_id = ? AND kind IN {_CALLABLE} ORDER BY id"
+        return list(self._database.read().execute(query, (api_id,)))
+
+    def target(self, api_id: int, pointer: str) -> bytes | None:
+        """The body at the target of a reference: a schema or a fragment."""
+        kinds = "('schema', 'message', 'fragment')"
+        query = f"SELECT body FROM api_unit WHERE api_id = ? AND pointer = ? AND kind IN {kinds}"
+        row = self._database.read().execute(query, (api_id, pointer)).fetchone()
+        return bytes(row[0]) if row else None
+
+    def search(
+        self,
+        match: str,
+        weights: Sequence[float],
+        *,
+        api_id: int | None,
+        kinds: Sequence[str],
+        limit: int,
+        without: Sequence[int] = (),
+    ) -> list[FoundUnit]:
+        """The units that match best, in the weighted order of their columns, `without` those of some APIs."""
+        where = ["api_words MATCH ?"]
+        values: list[object] = [match]
+        if api_id is not None:
+            where.append("unit.api_id = ?")
+            values.append(api_id)
+        if without:
+            where.append(f"unit.api_id NOT IN ({', '.join('?' * len(without))})")
+            values.extend(without)
+        if kinds:
+            where.append(f"unit.kind IN ({', '.join('?' * len(kinds))})")
+            values.extend(kinds)
+        ranking = ", ".join(str(float(weight)) for weight in weights)
+        columns = ", ".join(f"unit.{name}" for name in _UNIT_COLUMNS.split(", "))
+        query = (
+            f"SELECT {columns}, api.name, names, api_words.title, api_words.tags, description, "
+            f"bm25(api_words, {ranking}) AS rank "
+            "FROM api_words JOIN api_unit AS unit ON unit.id = api_words.rowid "
+            f"JOIN api ON api.id = unit.api_id WHERE {' AND '.join(where)} ORDER BY rank, unit.id LIMIT ?"
+        )
+        rows = self._database.read().execute(query, (*values, limit))
+        return [FoundUnit(UnitRow(*row[:10]), row[10], WordsRow(*row[11:15]), -row[15]) for row in rows]
+
+    def document_frequencies(self, stems: Sequence[str]) -> dict[str, int]:
+        """In how many units each stem occurs."""
+        marks = ", ".join("?" * len(stems))
+        query = f"SELECT term, doc FROM api_vocabulary WHERE term IN ({marks})"
+        return dict(self._database.read().execute(query, tuple(stems)).fetchall())
+
+    def count_searchable(self, api_id: int | None = None) -> int:
+        """How many units can be found by words."""
+        if api_id is None:  # the index's own table of sizes: counting units would read their bodies
+            query, values = "SELECT count(*) FROM api_words_docsize", tuple[int, ...]()
+        else:
+            query, values = "SELECT count(*) FROM api_unit WHERE kind <> 'fragment' AND api_id = ?", (api_id,)
+        return int(self._database.read().execute(query, values).fetchone()[0])
+
+
+def glance_unread(path: Path) -> list[UnreadRow]:
+    """What a library file says could not be read; nothing when it cannot be asked."""
+    try:
+        with closing(connect_read_only(path)) as connection:
+            return list(map(UnreadRow._make, connection.execute(_UNREAD)))
+    except sqlite3.Error:  # written before there was such a table, or damaged
+        return []
+
+
+def _delete(connection: sqlite3.Connection, name: str) -> bool:
+    row = connection.execute("SELECT id FROM api WHERE name = ?", (name,)).fetchone()
+    if row is None:
+        return False
+    connection.execute("DELETE FROM api_words WHERE rowid IN (SELECT id FROM api_unit WHERE api_id = ?)", row)
+    connection.execute("DELETE FROM api_unit WHERE api_id = ?", row)
+    connection.execute("DELETE FROM api WHERE id = ?", row)
+    return True
+
+
+def _insert_units(connection: sqlite3.Connection, api_id: int, units: Iterable[NewUnit]) -> None:
+    next_id = connection.execute("SELECT coalesce(max(id), 0) + 1 FROM api_unit").fetchone()[0]
+    numbered = list(enumerate(units, start=next_id))
+    connection.executemany(
+        f"INSERT INTO api_unit ({_UNIT_COLUMNS}, api_id, body) VALUES ({', '.join('?' * 12)})",
+        ((*unit.row[:-1], unit_id, api_id, unit.body) for unit_id, unit in numbered),
+    )
+    connection.executemany(
+        "INSERT INTO api_words (rowid, names, title, tags, description, details) VALUES (?, ?, ?, ?, ?, ?)",
+        ((unit_id, *unit.words) for unit_id, unit in numbered if unit.words is not None),
+    )

@@ -1,0 +1,1 @@
+"""Observations on disk: the schema of `memory.db` and every statement that touches it."""

@@ -1,0 +1,113 @@
+"""Vectors beside what they stand for: one table per kind of thing, each row with the model that made it.
+
+A thing that goes takes its vector along; what has none yet, or one of another model, can be asked for.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from deltos.store.sqlite.database import Migration
+from deltos.store.vectors import StoredVector, Unembedded
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from deltos.store.sqlite.database import Database
+
+
+@dataclass(frozen=True, slots=True)
+class Owner:
+    """The table whose rows have vectors, and how their texts are read: SQL of key, text and index words."""
+
+    table: str
+    key: str
+    texts: str
+
+    @property
+    def vectors(self) -> str:
+        """The name of the table of vectors."""
+        return f"{self.table}_vector"
+
+
+DOCS_CHUNKS = Owner(
+    "docs_chunk",
+    "id",
+    "SELECT c.id, c.section || char(10) || c.text, w.trail || ' ' || w.heading || ' ' || w.body"
+    " FROM docs_chunk c CROSS JOIN docs_words w ON w.rowid = c.id",  # CROSS: in the order of chunks, nothing to sort
+)
+
+
+def migration(owner: Owner) -> Migration:
+    """The table of vectors of one owner."""
+    return Migration(
+        f"{owner.table}-vectors-001",
+        f"""
+        CREATE TABLE {owner.vectors} (
+            number INTEGER PRIMARY KEY AUTOINCREMENT,
+            key INTEGER NOT NULL UNIQUE,
+            model TEXT NOT NULL,
+            data BLOB NOT NULL
+        );
+        CREATE INDEX {owner.vectors}_by_model ON {owner.vectors} (model, number);
+        CREATE TRIGGER {owner.vectors}_leaves AFTER DELETE ON {owner.table} BEGIN
+            DELETE FROM {owner.vectors} WHERE key = old.{owner.key};
+        END;
+        """,
+    )
+
+
+DOCS_VECTORS = migration(DOCS_CHUNKS)
+
+
+class VectorStore:
+    """Reads and writes the vectors of one owner."""
+
+    def __init__(self, database: Database, owner: Owner) -> None:
+        self.database = database
+        self._owner = owner
+
+    def unembedded(self, model: str, *, after: int, limit: int) -> list[Unembedded]:
+        """Things that have no vector of this model, by key, from the first one after that key."""
+        owner = self._owner
+        rows = self.database.read().execute(
+            f"SELECT * FROM ({owner.texts}) t WHERE t.{owner.key} > ? AND NOT EXISTS"
+            f" (SELECT 1 FROM {owner.vectors} v WHERE v.key = t.{owner.key} AND v.model = ?)"
+            f" ORDER BY t.{owner.key} LIMIT ?",
+            (after, model, limit),
+        )
+        return [Unembedded(*row) for row in rows]
+
+    def write(self, model: str, vectors: Iterable[tuple[int, bytes]]) -> None:
+        """Put vectors beside their things; older ones of the same things go, things that are gone get none."""
+        owner = self._owner
+        with self.database.write() as connection:
+            connection.executemany(
+                f"INSERT OR REPLACE INTO {owner.vectors} (key, model, data)"
+                f" SELECT {owner.key}, ?2, ?3 FROM {owner.table} WHERE {owner.key} = ?1",
+                [(key, model, data) for key, data in vectors],
+            )
+
+    def since(self, model: str, number: int) -> list[StoredVector]:
+        """The vectors of a model that were written after the one with that number."""
+        rows = self.database.read().execute(
+            f"SELECT number, key, data FROM {self._owner.vectors} WHERE number > ? AND model = ? ORDER BY number",
+            (number, model),
+        )
+        return [StoredVector(*row) for row in rows]
+
+    def count(self, model: str) -> int:
+        """How many vectors of a model there are."""
+        row = (
+            self.database.read()
+            .execute(f"SELECT COUNT(*) FROM {self._owner.vectors} WHERE model = ?", (model,))
+            .fetchone()
+        )
+        found: int = row[0]
+        return found
+
+    def numbers(self, model: str) -> set[int]:
+        """The numbers of all vectors of a model."""
+        rows = self.database.read().execute(f"SELECT number FROM {self._owner.vectors} WHERE model = ?", (model,))
+        return {row[0] for row in rows}
