@@ -240,7 +240,7 @@ def words_of(pattern: str) -> list[bytes]:
     words = re.findall(r"(?:[^\\\[\](){}?*+|^$.]|\\[^A-Za-z0-9])+", pattern)
     literal = [re.sub(r"\\(.)", r"\1", word) for word in words]
     halves = [f"{first}{second}" for first, second in pairwise(literal)]
-    return [word.encode() for word in dict.fromkeys((*literal, *halves)) if word.strip("\n") or word]
+    return [word.encode("utf-8", "replace") for word in dict.fromkeys((*literal, *halves)) if word]
 
 
 def pattern_result(use: PatternUse, *, smallest: int, limit: float) -> Worst:
