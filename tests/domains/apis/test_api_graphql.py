@@ -197,3 +197,9 @@ def test_an_introspection_answer_is_read_like_a_schema(answer: dict[str, Any]) -
     assert user.parameters[0].required
     assert [schema.name for schema in description.schemas] == ["Root", "User", "Role", "Any", "In"]
     assert description.schemas[3].schema["oneOf"] == [{"$ref": "#/User"}]
+
+
+def test_a_schema_has_no_roots_but_those_of_operations() -> None:
+    description = read("schema { query: Q " + "".join(f"r{n}: Q " for n in range(50)) + "} type Q { a: Int }")
+    assert [operation.key for operation in description.operations] == ["QUERY a"]
+    assert "50 entries of `schema` name no kind of operation." in description.warnings

@@ -157,3 +157,21 @@ def test_broken_files_end(text: str) -> None:
 @given(st.text(alphabet='{}();=<>,[] \nmessage1enumrpc."/*', max_size=200))
 def test_no_text_can_hold_the_parser(text: str) -> None:
     assert read(f"message A {{ {text}") is not None
+
+
+@pytest.mark.parametrize(
+    ("text", "warning"),
+    [
+        (f"package {'a.' * 5_000}a;", "The package's name, of 10,001 characters, was left out."),
+        ("message A {" * 70, "Declarations nested more than 64 deep were left out."),
+    ],
+)
+def test_what_a_limit_left_out_is_named(text: str, warning: str) -> None:
+    assert warning in read(text).warnings
+
+
+def test_imports_beyond_the_limit_are_named() -> None:
+    def read_next(name: str) -> str:
+        return f'import "{int(name) + 1}";'
+
+    assert "Imports beyond 200 files were not read." in parse_protobuf('import "1";', read_next).warnings

@@ -6,7 +6,7 @@ import re
 import textwrap
 from typing import TYPE_CHECKING
 
-from deltos.domains.apis.parse.graphql import Field, GraphqlSchema, TypeDefinition, describe
+from deltos.domains.apis.parse.graphql import ROOT_KINDS, Field, GraphqlSchema, TypeDefinition, describe
 
 if TYPE_CHECKING:
     from deltos.domains.apis.model import ApiDescription
@@ -164,8 +164,10 @@ class _SdlParser:
         self._schema.description = self._schema.description or description
         self._directives()
         if self._take("{"):
-            for member in self._fields("}"):
-                self._schema.roots[member.name] = member.type
+            members = self._fields("}")
+            self._schema.roots |= {each.name: each.type for each in members if each.name in ROOT_KINDS}
+            if others := sum(each.name not in ROOT_KINDS for each in members):
+                self._schema.warnings.append(f"{others} entries of `schema` name no kind of operation.")
 
     def _skip_directive_definition(self) -> None:
         while self._peek() and not self._peek().startswith('"') and self._peek() not in _DEFINITIONS:

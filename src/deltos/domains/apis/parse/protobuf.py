@@ -29,6 +29,7 @@ _SCALARS = {
 _HTTP_METHODS = ("get", "put", "post", "delete", "patch")
 MAX_IMPORTS = 200
 MAX_NESTING = 64
+MAX_PACKAGE_CHARACTERS = 500  # it stands before the name of every type: n types would take n times its length
 
 
 @dataclass(slots=True)
@@ -52,7 +53,7 @@ class _File:
 def parse_protobuf(text: str, read_import: Callable[[str], str | None]) -> ApiDescription:
     """Read one `.proto` file; the types of its imports, where they can be read, become fragments."""
     file = _ProtoParser(text).parse()
-    borrowed = _imported_types(file.imports, read_import)
+    borrowed = _imported_types(file, read_import)
     known = {*file.schemas, *borrowed}
     schemas = tuple(_resolved(schema, known) for schema in file.schemas.values())
     fragments = {schema.pointer: _resolved(schema, known).schema for schema in borrowed.values()}
@@ -68,11 +69,11 @@ def parse_protobuf(text: str, read_import: Callable[[str], str | None]) -> ApiDe
     return ApiDescription(overview, operations, schemas, fragments, tuple(file.warnings))
 
 
-def _imported_types(imports: list[str], read_import: Callable[[str], str | None]) -> dict[str, Schema]:
+def _imported_types(importing: _File, read_import: Callable[[str], str | None]) -> dict[str, Schema]:
     """The types of all files that can be reached by imports."""
     types: dict[str, Schema] = {}
     seen: set[str] = set()
-    pending = list(imports)
+    pending = list(importing.imports)
     while pending and len(seen) < MAX_IMPORTS:
         name = pending.pop()
         if name in seen:
@@ -83,6 +84,8 @@ def _imported_types(imports: list[str], read_import: Callable[[str], str | None]
             file = _ProtoParser(text).parse()
             types.update(file.schemas)
             pending.extend(file.imports)
+    if pending:
+        importing.warnings.append(f"Imports beyond {MAX_IMPORTS} files were not read.")
     return types
 
 
@@ -105,7 +108,7 @@ class _ProtoParser:
             token = self._next()
             match token.text:
                 case "package":
-                    self._file.package = self._next().text
+                    self._package(self._next().text)
                 case "syntax" | "edition":
                     self._syntax()
                 case "import":
@@ -209,6 +212,12 @@ class _ProtoParser:
             texts.append(text)
         return texts
 
+    def _package(self, name: str) -> None:
+        if len(name) > MAX_PACKAGE_CHARACTERS:
+            self._file.warnings.append(f"The package's name, of {len(name):,} characters, was left out.")
+        else:
+            self._file.package = name
+
     def _message(self, comment: str, scope: str, depth: int) -> None:
         name = self._next().text
         full = f"{scope}.{name}" if scope else name
@@ -218,12 +227,18 @@ class _ProtoParser:
         self._take("{")
         self._members(properties, full, depth)
 
+    def _too_deep(self) -> None:
+        warning = f"Declarations nested more than {MAX_NESTING} deep were left out."
+        if warning not in self._file.warnings:
+            self._file.warnings.append(warning)
+
     def _members(self, properties: dict[str, Json], scope: str, depth: int, oneof: str = "") -> None:
         while self._peek() not in ("}", ""):
             token = self._next()
             match token.text:
                 case "message" if self._declares_type():
                     if depth >= MAX_NESTING:
+                        self._too_deep()
                         self._skip_statement("message")
                     else:
                         self._message(token.comment, scope, depth + 1)
@@ -234,6 +249,8 @@ class _ProtoParser:
                     self._take("{")
                     if depth < MAX_NESTING:
                         self._members(properties, scope, depth + 1, name)
+                    else:
+                        self._too_deep()
                 case "option" | "reserved" | "extensions" | "extend" | ";":
                     self._skip_statement(token.text)
                 case _:
