@@ -28,8 +28,7 @@ from deltos.domains.apis.apis import Apis, open_apis
 from deltos.domains.apis.endpoints import Filter, show_endpoints
 from deltos.embed.static import shared_model
 from deltos.meaning import Comparison
-from deltos.store.sqlite.database import Database
-from deltos.store.sqlite.migrations import LIBRARY
+from deltos.store.sqlite.library import SqliteLibrary
 from deltos.text import shared_words
 
 if TYPE_CHECKING:
@@ -89,7 +88,7 @@ def main() -> None:
     files += [path for path in (args.github, *args.spec) if path]
     wanted = args.what or ["counts", "cost", "search", "sizes"]
     with tempfile.TemporaryDirectory() as folder:
-        apis = open_apis(Database(Path(folder, "library.db"), LIBRARY), network=None, clock=time.time)
+        apis = open_apis(SqliteLibrary(Path(folder, "library.db")), network=None, clock=time.time)
         names = {path: apis.indexer.add(str(path), api_name(path, args.github)).apis[0].name for path in files}
         if "counts" in wanted:
             print_counts(apis, names)
@@ -142,7 +141,7 @@ def measured(what: str, path: Path) -> tuple[float, float]:
 def measure(what: str, path: Path) -> tuple[float, float]:
     """Index or parse one file here; the imports and a first small file are not counted."""
     with tempfile.TemporaryDirectory() as folder:
-        apis = open_apis(Database(Path(folder, "library.db"), LIBRARY), network=None, clock=time.time)
+        apis = open_apis(SqliteLibrary(Path(folder, "library.db")), network=None, clock=time.time)
         warm_up(apis, Path(folder), path.suffix)
         before, started = peak_memory(), cpu_seconds_with_children()
         if what == "index":

@@ -21,7 +21,7 @@ import tempfile
 import time
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 from urllib.request import urlopen
 
 from benchmarks.places import SCRATCH, SHARED
@@ -33,11 +33,12 @@ from deltos.domains.docs.render import render_passage
 from deltos.domains.docs.search import DocsRequest
 from deltos.embed.static import shared_model
 from deltos.private_hosts import PrivateHosts
-from deltos.store.sqlite.docs_index import MIGRATIONS
 from deltos.store.sqlite.library import open_library
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+
+    from deltos.store.sqlite.docs import SqliteSources
 
 SITES = ("python", "postgresql", "django", "sqlite", "git", "nodejs")
 PORT = 8917
@@ -65,7 +66,7 @@ def main() -> None:
 def opened(home: Path) -> Docs:
     is_off = os.environ.get("DELTOS_EMBED") == "off"
     embedder = (lambda: None) if is_off else shared_model
-    docs = open_docs(open_library(home, MIGRATIONS), private_hosts=PrivateHosts.parse("127.0.0.1"), embedder=embedder)
+    docs = open_docs(open_library(home), private_hosts=PrivateHosts.parse("127.0.0.1"), embedder=embedder)
     if meaning := docs.library.crawls.meaning():
         meaning.catch_up()
     return docs
@@ -166,8 +167,12 @@ def search_table(docs: Docs, sites: Path) -> None:
 
 def plain_answers(docs: Docs, queries: list[dict[str, str]]) -> Answers:
     """The same chunks in one FTS5 table: porter stemming, weighted columns, words OR-ed."""
-    rows = docs.library.crawls.store.database.read().execute(
-        "SELECT c.id, p.url, c.section, c.anchors, c.text FROM docs_chunk c JOIN docs_page p ON p.id = c.page_id"
+    rows = (
+        cast("SqliteSources", docs.library.crawls.store)
+        .database.read()
+        .execute(
+            "SELECT c.id, p.url, c.section, c.anchors, c.text FROM docs_chunk c JOIN docs_page p ON p.id = c.page_id"
+        )
     )
     chunks = {chunk_id: (url, section, anchors, text) for chunk_id, url, section, anchors, text in rows}
     table = sqlite3.connect(":memory:")

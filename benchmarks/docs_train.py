@@ -29,7 +29,6 @@ from deltos.domains.docs.library import NewSource
 from deltos.domains.docs.rank import features
 from deltos.domains.docs.weights import WEIGHTS
 from deltos.embed.static import shared_model
-from deltos.store.sqlite.docs_index import MIGRATIONS
 from deltos.store.sqlite.library import open_library
 
 if TYPE_CHECKING:
@@ -183,7 +182,7 @@ def examples_of_group(number: int, sites: tuple[Site, ...], work: Path) -> list[
         if not (group / site.name).exists():
             lay_out(site, work, group)
     home = work / f"home{number}"
-    docs = open_docs(open_library(home, MIGRATIONS), embedder=shared_model)
+    docs = open_docs(open_library(home), embedder=shared_model)
     if meaning := docs.library.crawls.meaning():
         meaning.catch_up()
     for site in sites:

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from benchmarks.http_load import Session, serving
 from deltos.server.access import Level, Tokens
-from deltos.store.sqlite.tokens import TokenStore
+from deltos.store.sqlite.tokens import SqliteTokens
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -224,7 +224,7 @@ def write_repository(root: Path, files: dict[str, str]) -> None:
 
 def tokens(home: Path, project: Path) -> tuple[str, str]:
     """A token for everything, and one for a single project."""
-    store = TokenStore(home)
+    store = SqliteTokens(home)
     made = Tokens(store, time.time)
     wide, narrow = (made.create("bench", Level.ADMIN, projects, 36_000)[1] for projects in ([], [str(project)]))
     store.close()

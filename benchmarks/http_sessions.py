@@ -14,7 +14,7 @@ from tempfile import TemporaryDirectory
 
 from benchmarks.http_load import QUERIES, Session, ask_ps, serving
 from deltos.server.access import Level, Tokens
-from deltos.store.sqlite.tokens import TokenStore
+from deltos.store.sqlite.tokens import SqliteTokens
 
 CONNECTIONS_OF_GREEDY = 32
 CALLERS = 20
@@ -129,7 +129,7 @@ async def take_all(host: str, port: int, token: str, taken: Taken) -> None:
 
 def create_tokens(home: Path, count: int) -> list[str]:
     """Tokens of so many callers."""
-    store = TokenStore(home)
+    store = SqliteTokens(home)
     tokens = Tokens(store, time.time)
     made = [tokens.create(f"caller {number}", Level.READ, [], 3_600)[1] for number in range(count)]
     store.close()

@@ -11,7 +11,7 @@ import tempfile
 import time
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from benchmarks import apis as apis_benchmark
 from benchmarks import docs as docs_benchmark
@@ -27,13 +27,14 @@ from deltos.domains.memory.memory import Memory
 from deltos.domains.memory.transfer import import_lines
 from deltos.embed.protocol import TextToEmbed
 from deltos.store.code import FileScope
-from deltos.store.sqlite.database import Database
-from deltos.store.sqlite.memory.reader import MemoryStore
-from deltos.store.sqlite.migrations import LIBRARY
+from deltos.store.sqlite.library import SqliteLibrary
+from deltos.store.sqlite.memory.reader import SqliteObservations
 from deltos.text import shared_words
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from deltos.store.sqlite.docs import SqliteSources
 
 WORDS = shared_words()
 SPECS = ("stripe", "slack", "gitlab", "jira", "bitbucket")
@@ -68,8 +69,10 @@ def docs_corpus(home: Path) -> Corpus:
     docs = docs_benchmark.opened(home)
     corpus = Corpus("docs")
     places: dict[int, int] = {}
-    rows = docs.library.crawls.store.database.read().execute(
-        "SELECT c.id, p.url, c.section, c.text FROM docs_chunk c JOIN docs_page p ON p.id = c.page_id"
+    rows = (
+        cast("SqliteSources", docs.library.crawls.store)
+        .database.read()
+        .execute("SELECT c.id, p.url, c.section, c.text FROM docs_chunk c JOIN docs_page p ON p.id = c.page_id")
     )
     for chunk_id, url, section, text in rows:
         places[chunk_id] = len(corpus.passages)
@@ -89,7 +92,7 @@ def memory_corpora() -> Iterator[Corpus]:
     conversations = memory_benchmark.locomo()
     for turns, questions in conversations:
         with tempfile.TemporaryDirectory() as folder:
-            memory = Memory(MemoryStore(Path(folder) / "memory.db"))
+            memory = Memory(SqliteObservations(Path(folder) / "memory.db"))
             import_lines(memory, map(memory_benchmark.turn_line, turns), project_id="")
             corpus = Corpus("memory", [passage(turn["text"]) for turn in turns], [turn["turn"] for turn in turns])
             places = {turn["turn"]: place for place, turn in enumerate(turns)}
@@ -106,7 +109,7 @@ def apis_corpora() -> Iterator[Corpus]:
     files = sorted(path for path in (SHARED / "specs/openapi").iterdir() if path.name.startswith(SPECS))
     for path in files:
         with tempfile.TemporaryDirectory() as folder:
-            database = Database(Path(folder, "library.db"), LIBRARY)
+            database = SqliteLibrary(Path(folder, "library.db"))
             apis = open_apis(database, network=None, clock=time.time)
             name = apis.indexer.add(str(path), apis_benchmark.api_name(path, None)).apis[0].name
             row = apis.library.row(name)

@@ -31,7 +31,7 @@ from deltos.domains.memory.model import Draft, ObservationOrigin
 from deltos.domains.memory.transfer import import_lines
 from deltos.domains.memory.words import STOP_WORDS
 from deltos.store.sqlite.database import check_file
-from deltos.store.sqlite.memory.reader import MemoryStore
+from deltos.store.sqlite.memory.reader import SqliteObservations
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -50,7 +50,7 @@ def recall(_: argparse.Namespace) -> None:
     """R@5 and R@10, fractional by turn, of our search and of porter-stemmed OR search with BM25."""
     conversations = locomo()
     with tempfile.TemporaryDirectory() as folder:
-        memory = Memory(MemoryStore(Path(folder) / "memory.db"))
+        memory = Memory(SqliteObservations(Path(folder) / "memory.db"))
         for turns, _ in conversations:
             import_lines(memory, map(turn_line, turns), project_id="")
         ours = recall_of(conversations, lambda _, question: asked(memory, question))
@@ -153,7 +153,7 @@ def durability(_: argparse.Namespace) -> None:
 
 def _deltos(folder: Path) -> memory_durability.Contender:
     def kept() -> set[str]:
-        return {observation.text for observation in MemoryStore(folder / "memory.db").all()}
+        return {observation.text for observation in SqliteObservations(folder / "memory.db").all()}
 
     return memory_durability.Contender(
         "deltos",
@@ -188,9 +188,10 @@ def latency(args: argparse.Namespace) -> None:
     prose = _Prose(seed=5)
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "memory.db"
-        memory = Memory(MemoryStore(path))
+        store = SqliteObservations(path)
+        memory = Memory(store)
         import_lines(memory, (prose.line(number) for number in range(args.observations)), project_id="bench")
-        memory.store.database.read().execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        store.database.read().execute("PRAGMA wal_checkpoint(TRUNCATE)")
         ratio = path.stat().st_size / memory.store.counts().text_characters
         searches = [_timed(lambda: memory.search(prose.words(60), "bench", limit=10)) for _ in range(200)]
         place = ObservationOrigin("bench", session_id="now")

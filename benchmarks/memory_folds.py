@@ -17,7 +17,7 @@ from benchmarks.memory import asked, locomo, recall_of, table, turn_line
 from deltos.domains.memory import search
 from deltos.domains.memory.memory import Memory
 from deltos.domains.memory.transfer import import_lines
-from deltos.store.sqlite.memory.reader import MemoryStore
+from deltos.store.sqlite.memory.reader import SqliteObservations
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -39,7 +39,7 @@ def main() -> None:
     conversations = locomo()
     settings = ["as shipped", *(f"{name.strip('_').lower()} × {factor:g}" for name in WEIGHTS for factor in FACTORS)]
     with tempfile.TemporaryDirectory() as folder:
-        memory = Memory(MemoryStore(Path(folder) / "memory.db"))
+        memory = Memory(SqliteObservations(Path(folder) / "memory.db"))
         for turns, _ in conversations:
             import_lines(memory, map(turn_line, turns), project_id="")
         figures = [recall_by_conversation(memory, conversations) for _ in each_setting()]

@@ -27,7 +27,7 @@ from benchmarks.secret_kinds import all_kinds, unseen_names, written
 from deltos.domains.memory.memory import Memory
 from deltos.domains.memory.payload import MOST_OF_A_TEXT
 from deltos.domains.memory.secrets import find_secrets
-from deltos.store.sqlite.memory.reader import MemoryStore
+from deltos.store.sqlite.memory.reader import SqliteObservations
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -100,7 +100,7 @@ def measure(channel: Channel, samples: Sequence[Written]) -> Result:
     with tempfile.TemporaryDirectory() as folder:
         root = Path(folder) / "project"
         root.mkdir()
-        memory = Memory(MemoryStore(Path(folder) / "home" / "memory.db"))
+        memory = Memory(SqliteObservations(Path(folder) / "home" / "memory.db"))
         for number, sample in enumerate(samples):
             # One in so many is short; the others are so long that a cut falls into the secret.
             cut = Random(f"{channel.name} {number}").choice((0, *channel.cuts))

@@ -10,7 +10,7 @@ from deltos.embed.static import shared_model
 from deltos.errors import EmbedderUnavailable
 from deltos.meaning import Comparison, Meaning, standardised
 from deltos.store.sqlite.database import Database, Migration
-from deltos.store.sqlite.vectors import Owner, VectorStore, migration
+from deltos.store.sqlite.vectors import Owner, SqliteVectors, migration
 from deltos.text import Words
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ def database(tmp_path: Path) -> Database:
 
 @pytest.fixture
 def meaning(database: Database) -> Meaning:
-    return Meaning(Letters(), VectorStore(database, NOTES))
+    return Meaning(Letters(), SqliteVectors(database, NOTES))
 
 
 def add(database: Database, *texts: str) -> None:
@@ -91,7 +91,7 @@ def test_a_thing_that_goes_takes_its_vector_along(database: Database, meaning: M
 def test_another_model_makes_all_vectors_anew(database: Database, meaning: Meaning) -> None:
     add(database, "a", "b")
     meaning.catch_up()
-    other = Meaning(Letters("other"), VectorStore(database, NOTES))
+    other = Meaning(Letters("other"), SqliteVectors(database, NOTES))
     assert nearest(other, "a") == []
     assert other.catch_up() == 2
     assert nearest(other, "a")[0] == 1
@@ -105,7 +105,7 @@ def test_it_stops_when_asked_to(database: Database, meaning: Meaning) -> None:
 
 def test_a_model_that_is_down_is_said_and_forgotten_when_it_is_back(database: Database) -> None:
     letters = Letters()
-    meaning = Meaning(letters, VectorStore(database, NOTES))
+    meaning = Meaning(letters, SqliteVectors(database, NOTES))
     add(database, "a", "b")
     meaning.catch_up()
     letters.is_down = True

@@ -116,13 +116,12 @@ def _tree(_scratch: Path) -> Run:
 def _open_library(scratch: Path) -> Iterator[Opened]:
     from deltos.domains.apis.apis import open_apis
     from deltos.domains.apis.tools import api_tools
-    from deltos.store.sqlite.database import Database
-    from deltos.store.sqlite.migrations import LIBRARY
+    from deltos.store.sqlite.library import SqliteLibrary
     from fuzz.here import Here
     from fuzz.targets.desk import Desk
 
     runs = 0
-    database: Database | None = None
+    database: SqliteLibrary | None = None
     desk: Desk
 
     def run(data: bytes) -> None:
@@ -130,7 +129,7 @@ def _open_library(scratch: Path) -> Iterator[Opened]:
         if database is None or runs % _RUNS_PER_LIBRARY == 0:
             if database is not None:
                 database.close()
-            database = Database(scratch / f"library-{runs}.db", LIBRARY)
+            database = SqliteLibrary(scratch / f"library-{runs}.db")
         here = Here()
         apis = open_apis(database, network=None, parser=here, clock=lambda: 0.0)
         runs += 1

@@ -80,14 +80,14 @@ def _with_memory(make: Callable[[Memory, Path], Run]) -> Callable[[Path], Abstra
     @contextmanager
     def open_target(scratch: Path) -> Iterator[Opened]:
         from deltos.domains.memory.memory import Memory
-        from deltos.store.sqlite.memory.reader import MemoryStore
+        from deltos.store.sqlite.memory.reader import SqliteObservations
 
         root = scratch / "project"
         (root / ".git").mkdir(parents=True, exist_ok=True)
         (root / "src").mkdir(exist_ok=True)
         (root / "src" / "a.py").write_text("def f():\n    return 1\n")
         runs = 0
-        store: MemoryStore | None = None
+        store: SqliteObservations | None = None
         inner: Run
 
         def run(data: bytes) -> None:
@@ -95,7 +95,7 @@ def _with_memory(make: Callable[[Memory, Path], Run]) -> Callable[[Path], Abstra
             if store is None or runs % _RUNS_PER_STORE == 0:
                 if store is not None:
                     store.close()
-                store = MemoryStore(scratch / f"memory-{runs}.db")
+                store = SqliteObservations(scratch / f"memory-{runs}.db")
                 inner = make(Memory(store), root)
             runs += 1
             inner(data)

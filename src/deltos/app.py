@@ -16,7 +16,7 @@ from deltos.domains.code.index import CodeIndexer
 from deltos.domains.graph.index import GraphIndexer
 from deltos.isolated.process import Workers
 from deltos.store.private import mend_folder
-from deltos.store.sqlite.migrations import LIBRARY, PROJECT
+from deltos.store.sqlite.migrations import PROJECT
 from deltos.workspace.projects import Projects
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from deltos.guarded import GuardedParser
     from deltos.meaning import Comparison
     from deltos.model import Project
-    from deltos.store.sqlite.database import Database
+    from deltos.store.library import LibraryStore
     from deltos.tool import Prompt, Resource, Tool
     from deltos.workspace.project_index import ProjectIndex
 
@@ -151,18 +151,18 @@ class App:
     def memory(self) -> Memory:
         """What was learned; its file is opened when first asked for."""
         from deltos.domains.memory.memory import Memory
-        from deltos.store.sqlite.memory.reader import MemoryStore
+        from deltos.store.sqlite.memory.reader import SqliteObservations
 
-        store = MemoryStore(self.config.home / "memory.db")
+        store = SqliteObservations(self.config.home / "memory.db")
         self._closing.callback(store.close)
         return Memory(store)
 
     @cached_property
-    def library(self) -> Database:
-        """The file of documentation and API descriptions."""
+    def library(self) -> LibraryStore:
+        """The store of documentation and API descriptions."""
         from deltos.store.sqlite.library import open_library
 
-        library = open_library(self.config.home, LIBRARY)
+        library = open_library(self.config.home)
         self._closing.callback(library.close)
         return library
 
@@ -170,9 +170,8 @@ class App:
     def parser(self) -> GuardedParser:
         """Parses what comes from outside, in child processes."""
         from deltos.guarded import GuardedParser
-        from deltos.store.sqlite.stopped import StoppedStore
 
-        return GuardedParser(self.workers, StoppedStore(self.library, time.time))
+        return GuardedParser(self.workers, self.library.stopped)
 
     @cached_property
     def api_parser(self) -> GuardedParser:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
     from deltos.isolated.process import Workers
-    from deltos.store.sqlite.stopped import StoppedStore
+    from deltos.store.stopped import StoppedReadings
 
 CPU_SECONDS = 10.0
 CPU_SECONDS_PER_MB = 1.0
@@ -58,7 +58,7 @@ class GuardedParser:
     def __init__(
         self,
         workers: Workers,
-        stopped: StoppedStore,
+        stopped: StoppedReadings,
         *,
         limits: Callable[[int], TaskLimits] | None = None,
         turn: AbstractContextManager[object] | None = None,

@@ -20,8 +20,7 @@ if TYPE_CHECKING:
 
     from deltos.embed.protocol import Embedder, Vectors
     from deltos.embed.static import StaticModel
-    from deltos.store.sqlite.vectors import VectorStore
-    from deltos.store.vectors import StoredVector
+    from deltos.store.vectors import StoredVector, VectorRecords
     from deltos.text import Words
 
 EMBED_BATCH_TEXTS = 500
@@ -77,7 +76,7 @@ class Comparison:
 class Meaning:
     """The vectors of one kind of thing, in memory as whole numbers, and the model that makes them."""
 
-    def __init__(self, embedder: Embedder, store: VectorStore) -> None:
+    def __init__(self, embedder: Embedder, store: VectorRecords) -> None:
         self._embedder = embedder
         self._store = store
         self._guard = threading.Lock()

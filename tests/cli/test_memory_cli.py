@@ -202,9 +202,9 @@ class TestHook:
         log.write_text(f"{'0' * 40} {commit} Ada <a@b> 1700000000 +0000\tcommit (initial): Begin\n")
         (tmp_path / "sub").mkdir()
         self.run("UserPromptSubmit", '{"prompt": "Always test the parser"}', tmp_path / "home", tmp_path / "sub")
-        from deltos.store.sqlite.memory.reader import MemoryStore
+        from deltos.store.sqlite.memory.reader import SqliteObservations
 
-        [project] = MemoryStore(tmp_path / "home" / "memory.db").projects()
+        [project] = SqliteObservations(tmp_path / "home" / "memory.db").projects()
         assert project.project_id == f"git:{commit}"
         assert project.root == str(tmp_path)
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from deltos.server.access import Level, Tokens
-from deltos.store.sqlite.tokens import TokenStore
+from deltos.store.sqlite.tokens import SqliteTokens
 from deltos.workspace.changes import changes_since
 from deltos.workspace.identity import identify
 from deltos.workspace.walk import walk
@@ -81,7 +81,7 @@ def every_setting(value: str) -> str:
 
 def review(root: Path, home: Path, **environ: str) -> str:
     """Index, search and have the change reviewed over HTTP, with a token for this project alone; what comes of it."""
-    store = TokenStore(home)
+    store = SqliteTokens(home)
     token = Tokens(store, time.time).create("t", Level.WRITE, [str(root)], 3_600)[1]
     store.close()
     command = [sys.executable, "-P", "-m", "deltos", "mcp", str(root), "--http", "127.0.0.1:0"]

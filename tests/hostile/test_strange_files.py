@@ -23,7 +23,7 @@ from deltos.domains.memory.anchors import anchor, files_in
 from deltos.errors import SourceError
 from deltos.server.access import Level, Tokens
 from deltos.store.observations import Clean
-from deltos.store.sqlite.tokens import TokenStore
+from deltos.store.sqlite.tokens import SqliteTokens
 from deltos.workspace.identity import identify
 from deltos.workspace.walk import walk
 from tests.calling import Desk
@@ -50,7 +50,7 @@ NAMES = ".gitignore .deltosignore README.md package.json pyproject.toml requirem
 
 def serve(tmp_path: Path, root: Path) -> tuple[Served, dict[str, str], dict[str, str]]:
     """A real server and two sessions with tokens of their own."""
-    store = TokenStore(tmp_path / "home")
+    store = SqliteTokens(tmp_path / "home")
     tokens = [Tokens(store, time.time).create(name, Level.WRITE, [str(root)], 3_600)[1] for name in ("one", "other")]
     store.close()
     command = [sys.executable, "-P", "-m", "deltos", "mcp", str(root), "--http", "127.0.0.1:0", "--require-token"]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from deltos.server.access import Level, Tokens
-from deltos.store.sqlite.tokens import FILE_NAME, TokenStore
+from deltos.store.sqlite.tokens import FILE_NAME, SqliteTokens
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -17,14 +17,14 @@ if TYPE_CHECKING:
 
 
 @pytest.fixture
-def store(tmp_path: Path) -> Iterator[TokenStore]:
+def store(tmp_path: Path) -> Iterator[SqliteTokens]:
     """Tokens on disk."""
-    opened = TokenStore(tmp_path)
+    opened = SqliteTokens(tmp_path)
     yield opened
     opened.close()
 
 
-def test_a_token_stands_for_what_it_was_made_for(store: TokenStore) -> None:
+def test_a_token_stands_for_what_it_was_made_for(store: SqliteTokens) -> None:
     tokens = Tokens(store, lambda: 100.0)
     token_id, text = tokens.create("ci", Level.WRITE, ["/srv/app"], 50)
     grant = tokens.verify(text)
@@ -37,7 +37,7 @@ def test_a_token_stands_for_what_it_was_made_for(store: TokenStore) -> None:
     )
 
 
-def test_the_secret_is_kept_nowhere(store: TokenStore, tmp_path: Path) -> None:
+def test_the_secret_is_kept_nowhere(store: SqliteTokens, tmp_path: Path) -> None:
     _, text = Tokens(store, lambda: 0.0).create("ci", Level.READ, [], None)
     secret = text.split("_", 2)[2].encode()
     assert not any(secret in path.read_bytes() for path in tmp_path.iterdir())
@@ -46,7 +46,7 @@ def test_the_secret_is_kept_nowhere(store: TokenStore, tmp_path: Path) -> None:
         assert len(connection.execute("SELECT secret_hash FROM token").fetchone()[0]) == 32
 
 
-def test_a_token_ends_when_it_expires_or_is_revoked(store: TokenStore) -> None:
+def test_a_token_ends_when_it_expires_or_is_revoked(store: SqliteTokens) -> None:
     now = [100.0]
     tokens = Tokens(store, lambda: now[0])
     token_id, text = tokens.create("ci", Level.READ, [], 50)
@@ -61,5 +61,5 @@ def test_a_token_ends_when_it_expires_or_is_revoked(store: TokenStore) -> None:
 
 
 @pytest.mark.parametrize("text", ["", "_", "dlt", "dlt__", "dlt_nobody_x", "dlt_\xff_\xff", "x" * 10_000])
-def test_what_is_no_token_is_none(store: TokenStore, text: str) -> None:
+def test_what_is_no_token_is_none(store: SqliteTokens, text: str) -> None:
     assert Tokens(store, lambda: 0.0).verify(text) is None

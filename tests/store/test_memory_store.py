@@ -14,7 +14,7 @@ import pytest
 from deltos.errors import StoreBusy, StoreTooNew
 from deltos.store.observations import Clean, NewObservation, session_of
 from deltos.store.sqlite.database import Database, Migration
-from deltos.store.sqlite.memory.reader import MemoryStore
+from deltos.store.sqlite.memory.reader import SqliteObservations
 from deltos.store.sqlite.memory.schema import MIGRATIONS
 
 if TYPE_CHECKING:
@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 
 
 @pytest.fixture
-def store(tmp_path: Path) -> Iterator[MemoryStore]:
-    store = MemoryStore(tmp_path / "memory.db")
+def store(tmp_path: Path) -> Iterator[SqliteObservations]:
+    store = SqliteObservations(tmp_path / "memory.db")
     yield store
     store.close()
 
@@ -33,7 +33,9 @@ def new(observation_id: str, text: str, at: int) -> NewObservation:
     return NewObservation(Clean(observation_id), Clean(text), Clean("finding"), Clean(""), at)
 
 
-def add(store: MemoryStore, text: str, *, session_id: str | None = "s", project_id: str = "p", at: int = 1) -> int:
+def add(
+    store: SqliteObservations, text: str, *, session_id: str | None = "s", project_id: str = "p", at: int = 1
+) -> int:
     with store.writing() as writer:
         project = writer.project(project_id, root="", now=at)
         session = writer.session(project, session_id, agent="", now=at)
@@ -41,33 +43,33 @@ def add(store: MemoryStore, text: str, *, session_id: str | None = "s", project_
         return writer.insert(project, session, new(f"{text[:8]}{count}", text, at))
 
 
-def test_the_file_is_readable_by_its_owner_only(store: MemoryStore) -> None:
+def test_the_file_is_readable_by_its_owner_only(store: SqliteObservations) -> None:
     if os.name == "posix":
         assert stat.S_IMODE(store.database.path.stat().st_mode) == 0o600
 
 
-def test_writes_are_flushed_before_they_are_acknowledged(store: MemoryStore) -> None:
+def test_writes_are_flushed_before_they_are_acknowledged(store: SqliteObservations) -> None:
     full = 2
     assert store.database.read().execute("PRAGMA synchronous").fetchone()[0] == full
     assert store.database.read().execute("PRAGMA journal_mode").fetchone()[0] == "wal"
 
 
-def test_observations_of_one_session_lie_side_by_side(store: MemoryStore) -> None:
+def test_observations_of_one_session_lie_side_by_side(store: SqliteObservations) -> None:
     first, second = add(store, "one"), add(store, "two")
     assert second == first + 1
     assert session_of(first) == session_of(second)
 
 
-def test_observations_outside_any_session_are_no_neighbours(store: MemoryStore) -> None:
+def test_observations_outside_any_session_are_no_neighbours(store: SqliteObservations) -> None:
     first, second = add(store, "one", session_id=None), add(store, "two", session_id=None)
     assert second - first > 2
 
 
-def test_sessions_with_the_same_id_in_two_projects_stay_apart(store: MemoryStore) -> None:
+def test_sessions_with_the_same_id_in_two_projects_stay_apart(store: SqliteObservations) -> None:
     assert session_of(add(store, "one", project_id="p")) != session_of(add(store, "two", project_id="q"))
 
 
-def test_a_deleted_observation_is_not_found_by_its_words_until_it_is_restored(store: MemoryStore) -> None:
+def test_a_deleted_observation_is_not_found_by_its_words_until_it_is_restored(store: SqliteObservations) -> None:
     place = add(store, "the parser hangs")
     with store.writing() as writer:
         writer.mark_deleted(place, 5)
@@ -77,7 +79,7 @@ def test_a_deleted_observation_is_not_found_by_its_words_until_it_is_restored(st
     assert store.places_with(["parsers"], at_most=9) == [place]
 
 
-def test_a_purged_observation_is_gone_with_its_words(store: MemoryStore) -> None:
+def test_a_purged_observation_is_gone_with_its_words(store: SqliteObservations) -> None:
     place = add(store, "the parser hangs")
     with store.writing() as writer:
         writer.mark_deleted(place, 5)
@@ -85,12 +87,12 @@ def test_a_purged_observation_is_gone_with_its_words(store: MemoryStore) -> None
     assert list(store.all()) == []
 
 
-def test_words_cannot_become_query_syntax(store: MemoryStore) -> None:
+def test_words_cannot_become_query_syntax(store: SqliteObservations) -> None:
     place = add(store, 'say "hello" AND near')
     assert store.places_with(['"', "NEAR", "*", "NOT"], at_most=9) == [place]
 
 
-def test_rebuilding_brings_a_broken_word_index_back(store: MemoryStore) -> None:
+def test_rebuilding_brings_a_broken_word_index_back(store: SqliteObservations) -> None:
     place = add(store, "the parser hangs")
     with store.writing() as writer:
         writer._connection.execute("INSERT INTO word (word) VALUES ('delete-all')")
@@ -100,7 +102,7 @@ def test_rebuilding_brings_a_broken_word_index_back(store: MemoryStore) -> None:
     assert store.places_with(["parser"], at_most=9) == [place]
 
 
-def test_a_folder_that_got_a_remote_keeps_its_memory(store: MemoryStore) -> None:
+def test_a_folder_that_got_a_remote_keeps_its_memory(store: SqliteObservations) -> None:
     with store.writing() as writer:
         before = writer.project("path:abc", root="/home/ada/app", now=1)
         after = writer.project("host/app", root="/home/ada/app", now=2)
@@ -108,14 +110,14 @@ def test_a_folder_that_got_a_remote_keeps_its_memory(store: MemoryStore) -> None
     assert [project.project_id for project in store.projects()] == ["host/app"]
 
 
-def test_a_project_known_by_its_commit_is_found_by_its_folder(store: MemoryStore) -> None:
+def test_a_project_known_by_its_commit_is_found_by_its_folder(store: SqliteObservations) -> None:
     with store.writing() as writer:
         known = writer.project("git:123", root="/home/ada/app", now=1)
         assert writer.project("path:abc", root="/home/ada/app", now=2) == known
     assert [project.project_id for project in store.projects()] == ["git:123"]
 
 
-def test_what_a_clone_kept_under_its_folders_name_moves_to_the_project_it_belongs_to(store: MemoryStore) -> None:
+def test_what_a_clone_kept_under_its_folders_name_moves_to_the_project_it_belongs_to(store: SqliteObservations) -> None:
     with store.writing() as writer:
         shared = writer.project("git:123", root="/home/ada/first", now=1)
         writer.session(shared, "s", agent="", now=1)
@@ -128,7 +130,7 @@ def test_what_a_clone_kept_under_its_folders_name_moves_to_the_project_it_belong
     assert store.session_keys([shared]) == {session_of(store.places_with(["quokka"], at_most=9)[0]), 1}
 
 
-def test_another_repository_in_the_same_folder_is_another_project(store: MemoryStore) -> None:
+def test_another_repository_in_the_same_folder_is_another_project(store: SqliteObservations) -> None:
     with store.writing() as writer:
         first = writer.project("host/one", root="/home/ada/app", now=1)
         assert writer.project("host/two", root="/home/ada/app", now=2) != first
@@ -136,7 +138,7 @@ def test_another_repository_in_the_same_folder_is_another_project(store: MemoryS
 
 def test_the_file_is_copied_before_it_is_migrated(tmp_path: Path) -> None:
     path = tmp_path / "memory.db"
-    store = MemoryStore(path)
+    store = SqliteObservations(path)
     add(store, "kept from before")
     store.close()
     later = (*MIGRATIONS, Migration("002-later", "ALTER TABLE session ADD COLUMN note TEXT;"))
@@ -144,15 +146,15 @@ def test_the_file_is_copied_before_it_is_migrated(tmp_path: Path) -> None:
     with closing(sqlite3.connect(tmp_path / "memory.db.before-002-later")) as copy:
         assert copy.execute("SELECT text FROM observation").fetchall() == [("kept from before",)]
     with pytest.raises(StoreTooNew):
-        MemoryStore(path)
+        SqliteObservations(path)
 
 
 def test_a_new_file_is_not_copied(tmp_path: Path) -> None:
-    MemoryStore(tmp_path / "memory.db").close()
+    SqliteObservations(tmp_path / "memory.db").close()
     assert list(tmp_path.glob("*.before-*")) == []
 
 
-def test_a_locked_file_is_an_error_that_says_so(store: MemoryStore) -> None:
+def test_a_locked_file_is_an_error_that_says_so(store: SqliteObservations) -> None:
     store.database.read().execute("PRAGMA busy_timeout = 1")
     with closing(sqlite3.connect(store.database.path, isolation_level=None)) as other:
         other.execute("BEGIN IMMEDIATE")

@@ -32,13 +32,13 @@ os.umask(int(sys.argv[1], 8))
 from pathlib import Path
 from deltos.app import App
 from deltos.config import Config
-from deltos.store.sqlite.tokens import TokenStore
+from deltos.store.sqlite.tokens import SqliteTokens
 app = App(Config(Path(sys.argv[2])))
 index = app.projects.at(Path(sys.argv[3]))
 index.freshen()
 app.memory.store.database.read().execute("SELECT 1")
 app.docs.library.statuses()
-TokenStore(Path(sys.argv[2]))
+SqliteTokens(Path(sys.argv[2]))
 os._exit(0)  # as a crash would: the side files of SQLite stay
 """
 

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 import pytest
 
 from deltos.store.apis import ApiRow, NewUnit, UnitRow, WordsRow
-from deltos.store.sqlite.apis import ApiStore
-from deltos.store.sqlite.database import Database
-from deltos.store.sqlite.migrations import LIBRARY
+from deltos.store.sqlite.library import SqliteLibrary
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
+
+    from deltos.store.sqlite.apis import SqliteApis
 
 WEIGHTS = (1.0, 1.0, 1.0, 1.0, 1.0)
 
@@ -29,13 +29,13 @@ def unit(key: str, words: str = "", kind: str = "operation", pointer: str = "#/p
 
 
 @pytest.fixture
-def store(tmp_path: Path) -> Iterator[ApiStore]:
-    database = Database(tmp_path / "library.db", LIBRARY)
-    yield ApiStore(database)
+def store(tmp_path: Path) -> Iterator[SqliteApis]:
+    database = SqliteLibrary(tmp_path / "library.db")
+    yield database.apis
     database.close()
 
 
-def test_an_api_is_read_back_as_it_was_written(store: ApiStore) -> None:
+def test_an_api_is_read_back_as_it_was_written(store: SqliteApis) -> None:
     store.replace(api("one"), [unit("GET /a", "alpha"), unit("x", kind="fragment", pointer="#/x")])
     row = store.api("ONE")
     assert row is not None
@@ -49,28 +49,28 @@ def test_an_api_is_read_back_as_it_was_written(store: ApiStore) -> None:
     assert store.count_searchable() == store.count_searchable(row.id) == 1
 
 
-def test_replacing_leaves_nothing_of_the_old(store: ApiStore) -> None:
+def test_replacing_leaves_nothing_of_the_old(store: SqliteApis) -> None:
     store.replace(api("one"), [unit("GET /a", "alpha")])
     store.replace(api("one"), [unit("GET /b", "beta")])
     assert [row.name for row in store.apis()] == ["one"]
-    assert store.search('"alpha"', WEIGHTS, api_id=None, kinds=(), limit=9) == []
-    (found,) = store.search('"beta"', WEIGHTS, api_id=None, kinds=(), limit=9)
+    assert store.search(("alpha",), WEIGHTS, api_id=None, kinds=(), limit=9) == []
+    (found,) = store.search(("beta",), WEIGHTS, api_id=None, kinds=(), limit=9)
     assert (found.row.key, found.api_name, found.words.names) == ("GET /b", "one", "beta")
 
 
-def test_search_is_narrowed_by_api_and_kind(store: ApiStore) -> None:
+def test_search_is_narrowed_by_api_and_kind(store: SqliteApis) -> None:
     store.replace(api("one"), [unit("GET /a", "alpha"), unit("schema A", "alpha", "schema")])
     store.replace(api("two"), [unit("GET /c", "alphas")])
     one = store.api("one")
     assert one is not None
-    assert len(store.search('"alpha"', WEIGHTS, api_id=None, kinds=(), limit=9)) == 3
-    assert [hit.row.key for hit in store.search('"alpha"', WEIGHTS, api_id=one.id, kinds=("schema",), limit=9)] == [
+    assert len(store.search(("alpha",), WEIGHTS, api_id=None, kinds=(), limit=9)) == 3
+    assert [hit.row.key for hit in store.search(("alpha",), WEIGHTS, api_id=one.id, kinds=("schema",), limit=9)] == [
         "schema A"
     ]
     assert store.document_frequencies(["alpha", "none"]) == {"alpha": 3}
 
 
-def test_a_failing_replacement_keeps_the_old(store: ApiStore) -> None:
+def test_a_failing_replacement_keeps_the_old(store: SqliteApis) -> None:
     def broken() -> Iterator[NewUnit]:
         yield unit("GET /b", "beta")
         raise RuntimeError
@@ -78,17 +78,17 @@ def test_a_failing_replacement_keeps_the_old(store: ApiStore) -> None:
     store.replace(api("one"), [unit("GET /a", "alpha")])
     with pytest.raises(RuntimeError):
         store.replace(api("one"), broken())
-    assert len(store.search('"alpha"', WEIGHTS, api_id=None, kinds=(), limit=9)) == 1
+    assert len(store.search(("alpha",), WEIGHTS, api_id=None, kinds=(), limit=9)) == 1
 
 
-def test_removing_tells_whether_there_was_something(store: ApiStore) -> None:
+def test_removing_tells_whether_there_was_something(store: SqliteApis) -> None:
     store.replace(api("one"), [unit("GET /a", "alpha")])
     assert store.remove("one")
     assert not store.remove("one")
     assert store.body(1) == b""
 
 
-def test_the_apis_of_a_source_are_found_together(store: ApiStore) -> None:
+def test_the_apis_of_a_source_are_found_together(store: SqliteApis) -> None:
     store.replace(api("b", "Both"), [])
     store.replace(api("a", "both"), [])
     store.replace(api("c", "other"), [])

@@ -82,9 +82,9 @@ def _handle(event_name: str, stdin: BinaryIO, environ: Mapping[str, str]) -> str
 @contextmanager
 def _memory(path: Path) -> Iterator[Memory]:
     from deltos.domains.memory.memory import Memory
-    from deltos.store.sqlite.memory.reader import MemoryStore
+    from deltos.store.sqlite.memory.reader import SqliteObservations
 
-    store = MemoryStore(path, busy_timeout_seconds=_LONGEST_WAIT_SECONDS)
+    store = SqliteObservations(path, busy_timeout_seconds=_LONGEST_WAIT_SECONDS)
     try:
         yield Memory(store)
     finally:

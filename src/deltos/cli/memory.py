@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 from deltos.cli.command import add_verb, batch_queries, opened_app, print_json
 from deltos.cli.terminal import harmless_json
-from deltos.config import Config
 from deltos.domains.memory.check import check
 from deltos.domains.memory.memory import local_now
 from deltos.domains.memory.model import CAPTURED_KINDS, KINDS, Draft, ObservationOrigin
@@ -257,21 +256,22 @@ def _import(args: argparse.Namespace) -> int:
 def _stats(args: argparse.Namespace) -> int:
     with _memory() as memory:
         counts = memory.store.counts()
-        path = memory.store.database.path
+        size_bytes = memory.store.size_bytes
     facts = {
         "observations": counts.observations,
         "forgotten": counts.forgotten,
         "sessions": counts.sessions,
         "projects": counts.projects,
         "text_characters": counts.text_characters,
-        "file_bytes": path.stat().st_size,
+        "file_bytes": size_bytes,
     }
     _report(args, facts, "\n".join(f"{name.replace('_', ' ')}: {value:,}" for name, value in facts.items()))
     return 0
 
 
 def _check(args: argparse.Namespace) -> int:
-    done = check(_path(), local_now)
+    with opened_app() as app:
+        done = check(app.memory)
     facts = {
         "observations": done.observations,
         "problems": list(done.problems),
@@ -320,13 +320,9 @@ def _project() -> Project:
     return identify(Path.cwd())
 
 
-def _path() -> Path:
-    return Config.from_environment().home / "memory.db"
-
-
 @contextmanager
 def _memory() -> Iterator[Memory]:
     with opened_app() as app:
-        if (aside := app.memory.store.database.set_aside) is not None:
-            print(set_aside_text(aside.name), file=sys.stderr)
+        if aside := app.memory.store.set_aside:
+            print(set_aside_text(aside), file=sys.stderr)
         yield app.memory

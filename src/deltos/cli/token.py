@@ -13,7 +13,7 @@ from deltos.config import Config
 from deltos.errors import BadArgument, NotFound
 from deltos.files import given_path
 from deltos.server.access import SCOPES, Level, Tokens, is_valid
-from deltos.store.sqlite.tokens import TokenStore
+from deltos.store.sqlite.tokens import SqliteTokens
 
 if TYPE_CHECKING:
     import argparse
@@ -99,8 +99,8 @@ def lifetime_seconds(text: str) -> int | None:
 
 
 @contextmanager
-def _opened() -> Iterator[TokenStore]:
-    store = TokenStore(Config.from_environment().home)
+def _opened() -> Iterator[SqliteTokens]:
+    store = SqliteTokens(Config.from_environment().home)
     try:
         yield store
     finally:

@@ -15,7 +15,7 @@ from deltos.store.tokens import StoredToken
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from deltos.store.sqlite.tokens import TokenStore
+    from deltos.store.tokens import TokenRecords
     from deltos.tool import Tool
 
 TOKEN_PREFIX = "dlt"  # noqa: S105 - the beginning that all tokens share, so that scanners recognise them
@@ -73,7 +73,7 @@ class Grant:
 class Tokens:
     """Makes tokens and tells valid ones from others."""
 
-    def __init__(self, store: TokenStore, clock: Callable[[], float]) -> None:
+    def __init__(self, store: TokenRecords, clock: Callable[[], float]) -> None:
         self._store = store
         self._clock = clock
 

@@ -3,7 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Iterator, Sequence
+    from contextlib import AbstractContextManager
+
+    from deltos.store.vectors import VectorRecords
 
 CrawlState = Literal["open", "done", "failed", "cancelled"]
 PlaceState = Literal["queued", "done", "unchanged", "failed", "missing", "skipped"]
@@ -186,3 +192,159 @@ class ShownChunk:
     section: str
     anchors: tuple[str, ...]
     text: str
+
+
+class CrawlClaim(Protocol):
+    """The right to crawl a source, with a note that outlives whoever has it."""
+
+    def read_note(self) -> str:
+        """What this or an earlier holder noted last; empty when it noted nothing."""
+
+    def write_note(self, line: str) -> None:
+        """Replace the note. A holder that dies meanwhile leaves the old one or the new one."""
+
+
+class Sources(Protocol):
+    """Documentation sources and the crawl of each."""
+
+    def sources(self) -> list[SourceRow]:
+        """All sources by name."""
+
+    def source(self, id_or_name: str) -> SourceRow | None:
+        """The source with that id or, in any case of letters, that name."""
+
+    def add_source(self, source: SourceRow) -> None:
+        """Record a new source."""
+
+    def set_version(self, source_id: str, version: str) -> None:
+        """Record which version the source turned out to have."""
+
+    def claim(self, source_id: str) -> AbstractContextManager[CrawlClaim | None]:
+        """The right to crawl a source, until the block ends or the process dies; None while another has it."""
+
+    def crawl(self, source_id: str) -> CrawlRow | None:
+        """The crawl under way or the last one; None before the first."""
+
+    def open_crawls(self) -> list[str]:
+        """Ids of the sources whose crawl is not finished."""
+
+    def begin_crawl(self, source_id: str, *, is_full: bool, now: float) -> None:
+        """Open a crawl of the next generation; unless it is a full one, it tries again what failed in the last."""
+
+    def seed(self, source_id: str, places: Iterable[CrawlAddress]) -> None:
+        """Record the first places of a crawl, queued or failed already, and that it has them."""
+
+    def end_crawl(self, source_id: str, state: CrawlState, reason: str, now: float) -> bool:
+        """Close an open crawl without publishing it; False when it was closed already."""
+
+    def fail_place(self, source_id: str, url: str, reason: str) -> None:
+        """Record that a place is not to be read in this crawl, whether it was met already or not."""
+
+    def queued(self, source_id: str) -> list[CrawlAddress]:
+        """Places that still wait, nearest to the start first."""
+
+    def known_urls(self, source_id: str) -> set[str]:
+        """Every address that the crawl has met; missing ones may be met again."""
+
+    def place_counts(self, source_id: str) -> dict[str, int]:
+        """How many places are in each state."""
+
+    def failed_places(self, source_id: str) -> list[CrawlAddress]:
+        """The places that could not be read, with the reason for each."""
+
+    def first_reason(self, source_id: str) -> str:
+        """Why the first place, failures before others, gave no page; empty when no place says."""
+
+
+class Pages(Protocol):
+    """The write path: pages of a crawl, their words, and the moment when readers see them."""
+
+    def known_pages(self, source_id: str) -> dict[str, KnownPage]:
+        """By address: the page that readers see now, or that the open crawl has already written."""
+
+    def live_places(self, source_id: str) -> list[str]:
+        """The addresses of all pages that readers see now."""
+
+    def write(self, source_id: str, generation: int, batch: Batch) -> bool:
+        """Write a stretch of a crawl; False, and nothing written, when that crawl is no longer wanted."""
+
+    def drop_unmet(self, source_id: str, generation: int) -> int:
+        """Mark the pages that the crawl did not meet again; how many pages the new generation drops in all."""
+
+    def coming_pages(self, source_id: str) -> list[StoredPage]:
+        """The pages that the coming generation shows."""
+
+    def coming_anchors(self, source_id: str) -> Iterator[tuple[int, int, str]]:
+        """(page, chunk, its anchors) of the coming generation, in reading order."""
+
+    def coming_links(self, source_id: str) -> Iterator[tuple[int, str, str]]:
+        """(page, target, words) of every link of the coming generation."""
+
+    def indexed_links(self, source_id: str) -> dict[int, tuple[str, int]]:
+        """By chunk that is indexed already: the words of links to it and how many there are."""
+
+    def chunks_of(self, page_id: int) -> list[StoredChunk]:
+        """The chunks of a page in reading order."""
+
+    def write_words(self, pages: Sequence[PageWords], chunks: Sequence[DocsChunkWords]) -> None:
+        """Index the words of whole pages."""
+
+    def update_links(self, chunks: Sequence[tuple[int, str, int]], pages: Sequence[tuple[int, int]]) -> None:
+        """Correct the link words of indexed chunks (chunk, words, count) and the link counts of pages (page, count)."""
+
+    def publish(self, source_id: str, generation: int, *, now: float) -> bool:
+        """Show the new generation to readers, all of it at once; False when nobody wants it any more."""
+
+    def discard(self, source_id: str) -> None:
+        """Remove what an abandoned crawl wrote; readers keep what they see."""
+
+    def remove_source(self, source_id: str) -> int:
+        """Remove a source with all it has; returns how many pages that were."""
+
+
+class Passages(Protocol):
+    """The read path: candidates for a question with all that ranking looks at, and chunks to show."""
+
+    def snapshot(self) -> AbstractContextManager[object]:
+        """Several reads that see one state, whatever is published meanwhile."""
+
+    def totals(self, source_ids: Collection[str]) -> DocsTotals:
+        """How many pages and chunks readers can see of some sources."""
+
+    def document_frequencies(self, words: Iterable[str]) -> dict[str, int]:
+        """In how many chunks each word occurs; words that never do are left out."""
+
+    def chunk_count(self) -> int:
+        """How many chunks the word index holds."""
+
+    def candidates(self, words: Sequence[str], source_ids: Collection[str], *, limit: int) -> list[CandidateChunk]:
+        """The chunks that share most with the words, in no order that matters; none for no words."""
+
+    def candidates_with(self, chunk_ids: Collection[int], source_ids: Collection[str]) -> list[CandidateChunk]:
+        """Those of the chunks that readers may see in the sources."""
+
+    def page_scores(self, words: Sequence[str], source_ids: Collection[str], *, limit: int) -> dict[int, float]:
+        """The pages that share most with the words, each with its score; none for no words."""
+
+    def chunks(self, chunk_ids: Sequence[int]) -> list[ShownChunk]:
+        """Chunks by id, in the order asked for; ids that are gone are left out."""
+
+
+class Documents(Protocol):
+    """All that documentation keeps."""
+
+    @property
+    def sources(self) -> Sources:
+        """Sources and crawls."""
+
+    @property
+    def pages(self) -> Pages:
+        """The write path."""
+
+    @property
+    def passages(self) -> Passages:
+        """The read path."""
+
+    @property
+    def vectors(self) -> VectorRecords:
+        """The vectors of chunks."""

@@ -1,11 +1,13 @@
-"""What memory keeps: observations, and how their places are numbered.
+"""What memory keeps: observations, how their places are numbered, and what is asked of whoever keeps them.
 
 Rows are named tuples, not dataclasses: hooks start on every tool call of an agent, and these are made five
 times as fast.
 """
 
 # Annotations are evaluated here: as texts, each field of a named tuple would be compiled whenever a hook starts.
-from typing import NamedTuple, NewType
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager
+from typing import NamedTuple, NewType, Protocol
 
 # An observation's place is one number: the session's key and the position inside that session. Neighbours are
 # therefore found by arithmetic on the places that the word index returns, without reading a single row.
@@ -115,3 +117,148 @@ def session_of(place: int) -> int:
 def session_range(session: int) -> tuple[int, int]:
     """The first and the last place that a session can have."""
     return session << POSITION_BITS, (session << POSITION_BITS) + _LAST_POSITION
+
+
+class Mended(NamedTuple):
+    """What was wrong and is mended; `readable` is what damaged copies still tell, which is not taken over yet."""
+
+    problems: tuple[str, ...]
+    set_aside: tuple[str, ...]
+    readable: Iterator[Observation]
+
+
+class ObservationsWriter(Protocol):
+    """Writes inside one transaction. Projects and sessions are known by keys, observations by their places."""
+
+    def project(self, project_id: str, *, root: str, now: int, folder: str = "") -> int:
+        """The key of a folder of a project, created when it is new; a place that got a better identity keeps its
+        memory."""
+
+    def folder_of_session(self, project_id: str, session_id: str) -> str | None:
+        """The folder of a project in which a session was last kept; None for a new session."""
+
+    def session(self, project: int, session_id: str | None, *, agent: str, now: int) -> int:
+        """The key of a session, created when it is new."""
+
+    def describe_session(self, key: int, *, agent: str, started_at: int, ended_at: int | None) -> None:
+        """Set what is known about a session."""
+
+    def end_session(self, key: int, now: int) -> None:
+        """Note when a session ended; one that goes on later simply ends again."""
+
+    def last_created_at(self, session: int) -> int | None:
+        """When the last observation of a session was created; None outside any session."""
+
+    def recent(self, project: int, *, limit: int) -> list[Observation]:
+        """The newest live observations of a project, newest first."""
+
+    def in_session(self, session: int, *, limit: int) -> list[Observation]:
+        """The last live observations of a session, newest first."""
+
+    def find(self, project: int, observation_id: str) -> Observation | None:
+        """The observation of that id in a project, forgotten or not."""
+
+    def insert(self, project: int, session: int, new: NewObservation) -> int:
+        """Store an observation at the end of its session and return its place."""
+
+    def replace(self, place: int, new: NewObservation) -> None:
+        """Give the observation at `place` new content; its id and place stay."""
+
+    def touch(self, place: int, now: int) -> None:
+        """Note that the observation was made again."""
+
+    def mark_deleted(self, place: int, now: int | None) -> None:
+        """Hide an observation from every answer, or with None show it again."""
+
+    def with_id(self, observation_id: str) -> list[Observation]:
+        """All observations of that id, forgotten or not."""
+
+    def purge(self, before: int) -> int:
+        """Remove what was forgotten before a moment, its words too; how many went. `scrub` removes the traces."""
+
+
+class Observations(Protocol):
+    """All observations, and the one way to write to them. Leaves judgement to the memory domain."""
+
+    @property
+    def set_aside(self) -> str:
+        """The name of a damaged copy in whose place this one was begun; empty when there was none."""
+
+    @property
+    def size_bytes(self) -> int:
+        """How much room it takes."""
+
+    def close(self) -> None:
+        """Let go of it."""
+
+    def scrub(self) -> bool:
+        """Leave no trace of what was purged; False while another process reads."""
+
+    def copies(self) -> list[str]:
+        """Names of older or damaged copies, from which nothing is purged."""
+
+    def mend(self) -> Mended:
+        """Compare the word index with the observations, and rebuild what can be rebuilt. Nothing is deleted."""
+
+    def snapshot(self) -> AbstractContextManager[object]:
+        """Several reads that see one state, whatever is written meanwhile."""
+
+    def writing(self) -> AbstractContextManager[ObservationsWriter]:
+        """One transaction: on disk when the block ends, or not at all."""
+
+    def by_ids(self, ids: Sequence[str]) -> list[Observation]:
+        """All live observations with these ids, of any project."""
+
+    def at_places(self, places: Sequence[int]) -> list[Observation]:
+        """The live observations at these places, in the order asked for."""
+
+    def sketches(self, places: Sequence[int], *, head_characters: int) -> list[Sketch]:
+        """What ranking needs to know about the live observations at these places."""
+
+    def projects(self) -> list[ProjectRow]:
+        """Every project that memory knows."""
+
+    def keys_beside(self, key: int) -> tuple[int, ...]:
+        """The keys of all folders of a project, of which one is given."""
+
+    def known_identity(self, project_id: str, root: str) -> str | None:
+        """The identity under which a project is kept: its own, or an older one that its folder had."""
+
+    def sessions(self) -> list[SessionRow]:
+        """Every session, in the order of their first write."""
+
+    def session_keys(self, project_keys: Sequence[int]) -> set[int]:
+        """The keys of all sessions of these projects."""
+
+    def count(self, project_keys: Sequence[int]) -> int:
+        """How many observations these projects have; forgotten ones count too, which ranking does not mind."""
+
+    def frequency(self, words: Sequence[str], *, at_most: int) -> int:
+        """How many observations have any of `words`; counting stops at `at_most`."""
+
+    def places_with(self, words: Sequence[str], *, at_most: int) -> list[int]:
+        """The places of observations that have any of `words`, newest sessions first."""
+
+    def places_between(self, project_keys: Sequence[int], start: int, end: int, *, at_most: int) -> list[int]:
+        """The places of live observations created in [start, end), newest first."""
+
+    def before(self, project_keys: Sequence[int], created_at: int, place: int, *, limit: int) -> list[Observation]:
+        """Up to `limit` live observations before that moment, oldest first."""
+
+    def after(self, project_keys: Sequence[int], created_at: int, place: int, *, limit: int) -> list[Observation]:
+        """Up to `limit` live observations from that moment on, oldest first."""
+
+    def in_session(self, session_id: str, *, limit: int) -> list[Observation]:
+        """The last `limit` live observations of the sessions with this id, oldest first."""
+
+    def recent(self, project_keys: Sequence[int], *, limit: int, kinds: Sequence[str] = ()) -> list[Observation]:
+        """The newest live observations, newest first; only of `kinds` where given."""
+
+    def anchors(self, places: Sequence[int]) -> dict[int, list[Anchor]]:
+        """What the observations at these places were written about."""
+
+    def all(self) -> Iterator[Observation]:
+        """Every observation, forgotten ones too, in the order of their places."""
+
+    def counts(self) -> MemoryCounts:
+        """How much is kept in all."""

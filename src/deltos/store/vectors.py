@@ -1,8 +1,12 @@
-"""Vectors beside what they stand for, each with the model that made it."""
+"""VectorRecords beside what they stand for, each with the model that made it."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,3 +25,22 @@ class StoredVector:
     number: int
     key: int
     data: bytes
+
+
+class VectorRecords(Protocol):
+    """The vectors of one kind of thing. A thing that goes takes its vector along."""
+
+    def unembedded(self, model: str, *, after: int, limit: int) -> list[Unembedded]:
+        """Things that have no vector of this model, by key, from the first one after that key."""
+
+    def write(self, model: str, vectors: Iterable[tuple[int, bytes]]) -> None:
+        """Put vectors beside their things; older ones of the same things go, things that are gone get none."""
+
+    def since(self, model: str, number: int) -> list[StoredVector]:
+        """The vectors of a model that were written after the one with that number."""
+
+    def count(self, model: str) -> int:
+        """How many vectors of a model there are."""
+
+    def numbers(self, model: str) -> set[int]:
+        """The numbers of all vectors of a model."""

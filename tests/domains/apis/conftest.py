@@ -11,8 +11,7 @@ from fuzz.here import Here
 
 from deltos.domains.apis.apis import Apis, open_apis
 from deltos.domains.apis.model import Api
-from deltos.store.sqlite.database import Database
-from deltos.store.sqlite.migrations import LIBRARY
+from deltos.store.sqlite.library import SqliteLibrary
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -23,7 +22,7 @@ Add = Callable[..., Api]
 @pytest.fixture
 def apis(tmp_path: Path) -> Iterator[Apis]:
     """Parses in this process, so that coverage is measured; `test_api_limits` and `test_api_source` use children."""
-    database = Database(tmp_path / "home" / "library.db", LIBRARY)
+    database = SqliteLibrary(tmp_path / "home" / "library.db")
     yield open_apis(database, network=None, parser=Here(), clock=lambda: 1_700_000_000.0)
     database.close()
 

@@ -16,10 +16,8 @@ from deltos.domains.apis.tools import render_list
 from deltos.errors import NothingToIndex, ReadingStopped, SourceError
 from deltos.guarded import GuardedParser
 from deltos.store.apis import UnreadRow
-from deltos.store.sqlite.apis import ApiStore, glance_unread
-from deltos.store.sqlite.database import Database
-from deltos.store.sqlite.migrations import LIBRARY
-from deltos.store.sqlite.stopped import StoppedStore
+from deltos.store.sqlite.apis import glance_unread
+from deltos.store.sqlite.library import SqliteLibrary
 from tests.poison import PoisonedParser, short_limits
 
 if TYPE_CHECKING:
@@ -61,15 +59,15 @@ def long_package(parts: int) -> str:
 
 @pytest.fixture
 def parser(tmp_path: Path, workers: Workers) -> Iterator[PoisonedParser]:
-    with closing(Database(tmp_path / "home" / "library.db", LIBRARY)) as database:
-        parser = PoisonedParser(workers, StoppedStore(database, lambda: 0.0), limits=short_limits)
+    with closing(SqliteLibrary(tmp_path / "home" / "library.db")) as database:
+        parser = PoisonedParser(workers, database.stopped, limits=short_limits)
         parser.log = tmp_path / "hostile.log"
         yield parser
 
 
 @pytest.fixture
 def guarded(tmp_path: Path, parser: PoisonedParser) -> Iterator[Apis]:
-    with closing(Database(tmp_path / "home" / "library.db", LIBRARY)) as database:
+    with closing(SqliteLibrary(tmp_path / "home" / "library.db")) as database:
         yield open_apis(database, network=None, parser=parser, clock=lambda: 0.0)
 
 
@@ -158,7 +156,7 @@ def test_files_that_are_only_together_too_much_are_all_named(shop: Path, tmp_pat
 
     for name in ("a", "b"):
         (shop / f"{name}.proto").write_text(proto(f"shop.{name}"))
-    with closing(Database(tmp_path / "library.db", LIBRARY)) as database:
+    with closing(SqliteLibrary(tmp_path / "library.db")) as database:
         apis = open_apis(database, network=None, parser=AloneOnly(), clock=lambda: 0.0)
         with pytest.raises(SourceError, match=r"a\.proto: too much"):
             apis.indexer.add(str(shop))
@@ -235,15 +233,15 @@ READ = {
 
 @pytest.fixture
 def short(tmp_path: Path, workers: Workers) -> Iterator[Apis]:
-    with closing(Database(tmp_path / "short.db", LIBRARY)) as database:
-        parser = GuardedParser(workers, StoppedStore(database, lambda: 0.0), limits=short_limits)
+    with closing(SqliteLibrary(tmp_path / "short.db")) as database:
+        parser = GuardedParser(workers, database.stopped, limits=short_limits)
         yield open_apis(database, network=None, parser=parser, clock=lambda: 0.0)
 
 
 @pytest.fixture
 def roomy(tmp_path: Path, workers: Workers) -> Iterator[Apis]:
-    with closing(Database(tmp_path / "roomy.db", LIBRARY)) as database:
-        parser = GuardedParser(workers, StoppedStore(database, lambda: 0.0))
+    with closing(SqliteLibrary(tmp_path / "roomy.db")) as database:
+        parser = GuardedParser(workers, database.stopped)
         yield open_apis(database, network=None, parser=parser, clock=lambda: 0.0)
 
 
@@ -312,7 +310,7 @@ def test_a_folder_whose_files_cannot_be_looked_at_names_them(shop: Path, tmp_pat
             return [reply._replace(error=ValueError("odd")) for reply in super().run_all(tasks)]
 
     (shop / "a.yaml").write_text(openapi("A"))
-    with closing(Database(tmp_path / "library.db", LIBRARY)) as database:
+    with closing(SqliteLibrary(tmp_path / "library.db")) as database:
         apis = open_apis(database, network=None, parser=Broken(), clock=lambda: 0.0)
         with pytest.raises(SourceError, match=r"a\.yaml: It could not be understood \(ValueError: odd\)"):
             apis.indexer.add(str(shop))
@@ -369,8 +367,8 @@ def test_two_stored_readings_are_compared() -> None:
 
 
 def test_what_could_not_be_read_is_stored_by_source(tmp_path: Path) -> None:
-    with closing(Database(tmp_path / "library.db", LIBRARY)) as database:
-        store = ApiStore(database)
+    with closing(SqliteLibrary(tmp_path / "library.db")) as database:
+        store = database.apis
         store.replace_unread("/a", [UnreadRow("/a", "x", "1"), UnreadRow("/a", "y", "2")])
         store.replace_unread("/b", [UnreadRow("/b", "x", "3")])
         store.replace_unread("/a", [UnreadRow("/a", "y", "4")])

@@ -15,9 +15,7 @@ from deltos.domains.apis.apis import Apis, open_apis
 from deltos.domains.apis.source import Fetched
 from deltos.errors import SourceError
 from deltos.guarded import GuardedParser
-from deltos.store.sqlite.database import Database
-from deltos.store.sqlite.migrations import LIBRARY
-from deltos.store.sqlite.stopped import StoppedStore
+from deltos.store.sqlite.library import SqliteLibrary
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -95,8 +93,8 @@ def server() -> Iterator[str]:
 
 @pytest.fixture
 def online(tmp_path: Path, workers: Workers) -> Iterator[Apis]:
-    database = Database(tmp_path / "library.db", LIBRARY)
-    parser = GuardedParser(workers, StoppedStore(database, lambda: 0.0))
+    database = SqliteLibrary(tmp_path / "library.db")
+    parser = GuardedParser(workers, database.stopped)
     yield open_apis(database, network=_Loopback(), parser=parser, clock=lambda: 0.0)
     database.close()
 

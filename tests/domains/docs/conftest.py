@@ -12,9 +12,7 @@ from deltos.domains.docs.domain import Docs, open_docs
 from deltos.domains.docs.library import NewSource
 from deltos.domains.docs.model import FoundDescription, Passage
 from deltos.domains.docs.search import DocsRequest
-from deltos.store.sqlite.docs_index import MIGRATIONS
-from deltos.store.sqlite.library import open_library
-from deltos.store.sqlite.stopped import StoppedStore
+from deltos.store.sqlite.library import SqliteLibrary
 from tests.loopback import LOOPBACK
 from tests.poison import PoisonedParser, short_limits
 
@@ -83,6 +81,8 @@ class Desk:
     root: Path
     parser: PoisonedParser
 
+    store: SqliteLibrary
+
     def attempts(self) -> list[str]:
         """What was tried of marked pages."""
         return self.parser.log.read_text().split() if self.parser.log.exists() else []
@@ -114,16 +114,16 @@ class Desk:
 def desk(tmp_path: Path, workers: Workers) -> Iterator[Desk]:
     """An empty library that may ask this machine."""
     time, shelf = Time(), Shelf()
-    database = open_library(tmp_path / "home", MIGRATIONS)
+    store = SqliteLibrary(tmp_path / "home" / "library.db", now=time.now)
     clock = Clock(now=time.now, monotonic=time.now, sleep=time.sleep)
-    parser = PoisonedParser(workers, StoppedStore(database, time.now), limits=short_limits)
+    parser = PoisonedParser(workers, store.stopped, limits=short_limits)
     parser.log = tmp_path / "hostile.log"
-    docs = open_docs(database, private_hosts=LOOPBACK, apis=shelf, parser=parser, clock=clock)
+    docs = open_docs(store, private_hosts=LOOPBACK, apis=shelf, parser=parser, clock=clock)
     root = tmp_path / "project"
     root.mkdir()
-    yield Desk(docs, time, shelf, root, parser)
+    yield Desk(docs, time, shelf, root, parser, store)
     docs.library.crawls.stop()
-    database.close()
+    store.close()
 
 
 @pytest.fixture

@@ -12,9 +12,7 @@ from deltos.domains.docs.crawl import Frontier
 from deltos.domains.docs.domain import open_docs
 from deltos.errors import BadArgument, NotFound, StoreUnwritable
 from deltos.store.documents import CrawlAddress
-from deltos.store.sqlite.docs_index import MIGRATIONS
 from deltos.store.sqlite.library import open_library
-from deltos.store.sqlite.lock import try_lock
 from tests.domains.docs.test_website import page
 from tests.loopback import LOOPBACK, Page
 
@@ -65,7 +63,7 @@ def test_a_crawl_never_runs_twice_at_once(desk: Desk, site: Site) -> None:
     chain(site, 1)
     source_id = desk.begin(f"{site.url}/0.html")
     crawls = desk.docs.library.crawls
-    with try_lock(crawls.lock_folder / f"docs-{source_id}.lock") as held:
+    with crawls.store.claim(source_id) as held:
         assert held
         assert not crawls.run(source_id)
         assert desk.docs.library.status(source_id).state == "CRAWLING"
@@ -193,7 +191,7 @@ def test_recrawling_while_crawling_is_refused(desk: Desk, site: Site) -> None:
     chain(site, 1)
     source_id = desk.begin(f"{site.url}/0.html")
     with (
-        try_lock(desk.docs.library.crawls.lock_folder / f"docs-{source_id}.lock"),
+        desk.docs.library.crawls.store.claim(source_id),
         pytest.raises(BadArgument, match="being crawled already"),
     ):
         desk.docs.library.recrawl("site", full=False)
@@ -223,7 +221,7 @@ def test_a_page_that_breaks_its_reader_is_a_failure_of_that_page(desk: Desk, sit
 def test_a_full_disk_stops_the_crawl_and_leaves_it_to_be_resumed(desk: Desk, site: Site) -> None:
     site.html("/0.html", page("Long", "Many words of text. " * 5_000))
     source_id = desk.begin(f"{site.url}/0.html")
-    connection = desk.docs.library.crawls.store.database.read()
+    connection = desk.store.database.read()
     (pages,) = connection.execute("PRAGMA page_count").fetchone()
     connection.execute(f"PRAGMA max_page_count = {pages}")
     with pytest.raises(StoreUnwritable, match="full"):
@@ -239,7 +237,6 @@ def test_a_crawl_thread_that_meets_a_full_disk_says_so_in_the_log(
     chain(site, 1)
     source_id = desk.begin(f"{site.url}/0.html")
     crawls = desk.docs.library.crawls
-    crawls.lock_folder.parent.joinpath("locks").rmdir() if crawls.lock_folder.exists() else None
     crawls.opener = _Broken(StoreUnwritable("Cannot write library.db"))  # type: ignore[assignment]
     crawls.start(source_id)
     crawls.wait(source_id)
@@ -264,13 +261,14 @@ class _Broken:
 
 def test_another_process_sees_the_crawl_and_what_it_found(desk: Desk, site: Site, tmp_path: Path) -> None:
     chain(site, 2)
-    other = open_docs(open_library(tmp_path / "home", MIGRATIONS), private_hosts=LOOPBACK)
+    library = open_library(tmp_path / "home")
+    other = open_docs(library, private_hosts=LOOPBACK)
     source_id = desk.begin(f"{site.url}/0.html", max_pages=2)
     states: list[str] = []
     desk.docs.library.crawls.run(source_id, lambda: states.append(other.library.status(source_id).state))
     assert set(states) == {"CRAWLING"}
     assert other.library.status(source_id).state == "READY"
-    other.library.crawls.store.database.close()
+    library.close()
 
 
 def test_a_frontier_gives_places_when_their_time_has_come() -> None:
@@ -291,5 +289,5 @@ def test_the_store_refuses_what_belongs_to_no_source(desk: Desk) -> None:
     index = desk.docs.library.crawls.index
     index.discard("nothing")
     with pytest.raises(sqlite3.Error):
-        index.database.read().execute("INSERT INTO docs_place VALUES ('nothing', 'u', 0, 'queued', 0, '')")
+        desk.store.database.read().execute("INSERT INTO docs_place VALUES ('nothing', 'u', 0, 'queued', 0, '')")
     assert isinstance(desk.docs.library.crawls, Crawls)

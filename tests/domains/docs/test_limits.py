@@ -9,7 +9,6 @@ import pytest
 from deltos.domains.docs.crawl import MOST_STOPPED
 from deltos.errors import ReadingStopped
 from deltos.guarded import GuardedParser, limits_for
-from deltos.store.sqlite.stopped import StoppedStore
 from tests.domains.docs.test_website import page
 from tests.pdfs import repeated_pdf
 
@@ -146,7 +145,7 @@ def test_a_module_of_a_package_that_exceeds_its_limits_is_named(desk: Desk, file
 def test_what_another_version_could_not_read_is_tried_again(
     desk: Desk, workers: Workers, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    stopped = StoppedStore(desk.docs.library.crawls.store.database, desk.time.now)
+    stopped = desk.store.stopped
     data = b"poison-die"
     with pytest.raises(ReadingStopped):
         desk.parser.run(len, data, content=(data,))

@@ -171,7 +171,7 @@ def test_a_section_in_other_words_is_found_by_meaning(desk: Desk) -> None:
         remove="# Accounts\n\n## Deleting a user\n\nDeletes the user and all memberships of it.",
         paint="# Paint\n\n## Colours\n\nHow to fill an account of shapes with colours.",
     )
-    docs = open_docs(desk.docs.library.crawls.store.database, embedder=shared_model)
+    docs = open_docs(desk.store, embedder=shared_model)
     docs.library.crawls.resume()
     docs.library.crawls.wait("docs-meaning")
     (first, *_) = docs.search.search(DocsRequest("erase users and all memberships")).passages
@@ -184,9 +184,8 @@ def test_a_section_in_other_words_is_found_by_meaning(desk: Desk) -> None:
 
 def test_a_model_that_is_down_leaves_words_and_is_said(desk: Desk) -> None:
     write(desk, use="# Use\n\nA quokka is fed twice.")
-    database = desk.docs.library.crawls.store.database
     down = RemoteModel(Endpoint("ollama", "http://127.0.0.1:1"), ask, sleep=lambda _: None)
-    docs = open_docs(database, embedder=lambda: down)
+    docs = open_docs(desk.store, embedder=lambda: down)
     docs.library.crawls.resume()
     docs.library.crawls.wait("docs-meaning")
     found = docs.search.search(DocsRequest("quokka"))
@@ -198,6 +197,6 @@ def test_a_model_that_is_down_leaves_words_and_is_said(desk: Desk) -> None:
 
 def test_without_a_model_words_search_alone(desk: Desk) -> None:
     write(desk, use="# Use\n\nA quokka is fed twice.")
-    docs = open_docs(desk.docs.library.crawls.store.database)
+    docs = open_docs(desk.store)
     assert docs.search.search(DocsRequest("quokka")).note == ""
     assert len(docs.search.search(DocsRequest("quokka")).passages) == 1

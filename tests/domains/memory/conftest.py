@@ -11,7 +11,7 @@ import pytest
 from deltos.domains.memory.memory import Memory
 from deltos.domains.memory.model import Draft, ObservationOrigin
 from deltos.store.observations import Clean
-from deltos.store.sqlite.memory.reader import MemoryStore
+from deltos.store.sqlite.memory.reader import SqliteObservations
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -59,7 +59,7 @@ def clock() -> Clock:
 @pytest.fixture
 def memory(tmp_path: Path, clock: Clock) -> Iterator[Memory]:
     numbers = count(1)
-    store = MemoryStore(tmp_path / "home" / "memory.db")
+    store = SqliteObservations(tmp_path / "home" / "memory.db")
     yield Memory(store, clock=clock, new_id=lambda: Clean(f"n{next(numbers)}"))
     store.close()
 

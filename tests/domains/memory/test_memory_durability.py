@@ -14,10 +14,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from deltos.domains.memory.check import check
+from deltos.domains.memory.check import Checked, check
 from deltos.domains.memory.memory import Memory
 from deltos.store.sqlite.database import check_file
-from deltos.store.sqlite.memory.reader import MemoryStore
+from deltos.store.sqlite.memory.reader import SqliteObservations
+from tests.files_of import memory_file
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -29,9 +30,9 @@ import sys
 from pathlib import Path
 from deltos.domains.memory.memory import Memory
 from deltos.domains.memory.model import Draft, ObservationOrigin
-from deltos.store.sqlite.memory.reader import MemoryStore
+from deltos.store.sqlite.memory.reader import SqliteObservations
 from deltos.store.sqlite.database import check_file
-memory = Memory(MemoryStore(Path(sys.argv[1])))
+memory = Memory(SqliteObservations(Path(sys.argv[1])))
 for number in range(int(sys.argv[3]), int(sys.argv[4])):
     memory.remember(Draft(f"writer {sys.argv[2]} note {number}"), ObservationOrigin("p", None, sys.argv[2]))
     print(number, flush=True)
@@ -70,14 +71,14 @@ def write_all(path: Path, name: str, count: int, kills: int, acknowledged: list[
 
 def test_nothing_acknowledged_is_lost_when_writers_are_killed(tmp_path: Path) -> None:
     path = tmp_path / "memory.db"
-    MemoryStore(path).close()
+    SqliteObservations(path).close()
     acknowledged: list[str] = []
     threads = [threading.Thread(target=write_all, args=(path, f"w{n}", 25, 2, acknowledged)) for n in range(4)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    store = MemoryStore(path)
+    store = SqliteObservations(path)
     kept = {row.text for row in store.all()}
     assert set(acknowledged) <= kept
     assert len(acknowledged) == 100
@@ -103,9 +104,9 @@ from deltos.errors import StoreUnwritable
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 from deltos.domains.memory.memory import Memory
 from deltos.domains.memory.model import Draft, ObservationOrigin
-from deltos.store.sqlite.memory.reader import MemoryStore
+from deltos.store.sqlite.memory.reader import SqliteObservations
 from deltos.store.sqlite.database import check_file
-memory = Memory(MemoryStore(Path({str(path)!r})))
+memory = Memory(SqliteObservations(Path({str(path)!r})))
 memory.remember(Draft("before the disk was full"), ObservationOrigin("p"))
 resource.setrlimit(resource.RLIMIT_FSIZE, (200_000, 200_000))
 try:
@@ -116,10 +117,15 @@ except StoreUnwritable as exc:
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert "Free disk space" in done.stdout
-    store = MemoryStore(path)
+    store = SqliteObservations(path)
     assert next(store.all()).text == "before the disk was full"
     assert check_file(path) == []
     store.close()
+
+
+def checked(path: Path) -> Checked:
+    with closing(SqliteObservations(path)) as store:
+        return check(Memory(store, clock=now))
 
 
 class TestCheck:
@@ -134,22 +140,22 @@ class TestCheck:
                 project, session = memory.place_keys(writer, ObservationOrigin("p", None, f"s{number // 20}"))
                 writer.insert(project, session, memory.prepare(Draft(f"note {number} " + f"w{number} " * 30), None).new)
         memory.store.close()
-        return memory.store.database.path
+        return memory_file(memory)
 
     def test_a_sound_file_is_all_well(self, path: Path) -> None:
-        done = check(path, now)
+        done = checked(path)
         assert (done.observations, done.problems, done.repaired, done.set_aside) == (300, (), False, ())
 
     def test_a_word_index_out_of_step_is_rebuilt(self, path: Path) -> None:
-        store = MemoryStore(path)
+        store = SqliteObservations(path)
         with store.writing() as writer:
             writer._connection.execute("INSERT INTO word (word) VALUES ('delete-all')")
         store.close()
-        done = check(path, now)
+        done = checked(path)
         assert done.repaired
         assert "word index" in done.problems[0]
-        assert len(Memory(MemoryStore(path), clock=now).search("w77", "p", limit=5).hits) > 0
-        assert not check(path, now).repaired
+        assert len(Memory(SqliteObservations(path), clock=now).search("w77", "p", limit=5).hits) > 0
+        assert not checked(path).repaired
 
     def test_a_damaged_page_costs_only_what_was_on_it(self, path: Path) -> None:
         with closing(sqlite3.connect(path)) as connection:
@@ -159,17 +165,17 @@ class TestCheck:
         page = data.index(b"note 150 ") // page_size
         data[page * page_size : (page + 1) * page_size] = b"\xff" * page_size
         path.write_bytes(data)
-        done = check(path, now)
+        done = checked(path)
         assert done.repaired
         assert 100 < done.observations < 300
         assert done.saved == done.observations
         assert (path.parent / done.set_aside[0]).exists()
-        again = check(path, now)
+        again = checked(path)
         assert (again.problems, again.saved) == ((), 0)
 
     def test_a_file_that_is_no_database_is_set_aside(self, path: Path) -> None:
         path.write_bytes(b"nonsense" * 1000)
-        done = check(path, now)
+        done = checked(path)
         assert done.observations == 0
         assert len(done.set_aside) == 1
         assert (path.parent / done.set_aside[0]).read_bytes().startswith(b"nonsense")

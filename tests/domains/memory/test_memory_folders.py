@@ -19,7 +19,7 @@ from deltos.domains.memory.transfer import export, import_lines
 from deltos.errors import Forbidden, NotFound
 from deltos.progress import Silent
 from deltos.store.sqlite.database import split_statements
-from deltos.store.sqlite.memory.reader import MemoryStore
+from deltos.store.sqlite.memory.reader import SqliteObservations
 from deltos.store.sqlite.memory.schema import MIGRATIONS
 from deltos.tool import Call
 from deltos.workspace.identity import folder_in_checkout, identify, memories_of
@@ -188,7 +188,7 @@ def test_memories_from_before_folders_were_told_apart_are_the_whole_repositorys(
             " VALUES (16777216, 'old1', 1, 'finding', '', 5, '', '', '', 'Kept before: PostgreSQL of folder b')"
         )
         old.commit()
-    memory = Memory(MemoryStore(path))
+    memory = Memory(SqliteObservations(path))
     assert [hit.observation.id for hit in memory.search("PostgreSQL", identity, limit=5).hits] == ["old1"]
     with confined(mono.only("a")):
         assert memory.search("PostgreSQL", identity, limit=5).hits == ()
@@ -198,7 +198,7 @@ def test_memories_from_before_folders_were_told_apart_are_the_whole_repositorys(
 
 def test_folders_go_out_and_in_again(tmp_path: Path, mono: Mono) -> None:
     kept = mono.keep("a", "Folder a uses PostgreSQL").removeprefix("obs:")
-    copy = Memory(MemoryStore(tmp_path / "copy.db"))
+    copy = Memory(SqliteObservations(tmp_path / "copy.db"))
     lines = list(export(mono.app.memory))
     import_lines(copy, lines, project_id="")
     with confined(mono.only("a")):

@@ -8,6 +8,7 @@ from contextlib import closing
 from typing import TYPE_CHECKING
 
 from deltos.domains.memory.model import Draft, ObservationOrigin
+from tests.files_of import memory_file
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -42,7 +43,7 @@ def test_no_trace_of_a_purged_observation_is_left_in_any_file(memory: Memory, tm
     (tmp_path / "src").mkdir()
     (tmp_path / WORDS[2]).write_text(f"def {WORDS[3]}():\n    pass\n")
     remember_and_forget(memory, tmp_path)
-    home = memory.store.database.path.parent
+    home = memory_file(memory).parent
     assert len(traces(home)) == len(WORDS) + 1
     done = memory.purge()
     assert done == (1, True, ())
@@ -53,7 +54,7 @@ def test_no_trace_of_a_purged_observation_is_left_in_any_file(memory: Memory, tm
 
 def test_purging_is_as_thorough_while_another_process_has_the_file_open(memory: Memory, tmp_path: Path) -> None:
     remember_and_forget(memory, tmp_path)
-    path = memory.store.database.path
+    path = memory_file(memory)
     with closing(sqlite3.connect(path)) as other:
         assert other.execute("SELECT count(*) FROM observation").fetchone() == (2,)
         other.commit()
@@ -63,7 +64,7 @@ def test_purging_is_as_thorough_while_another_process_has_the_file_open(memory: 
 
 def test_copies_that_still_hold_what_is_purged_are_named(memory: Memory, notes: Notes) -> None:
     notes.keep("something")
-    path = memory.store.database.path
+    path = memory_file(memory)
     for name in ("memory.db.corrupt-20250101-000000", "memory.db.before-002-folders"):
         shutil.copy(path, path.with_name(name))
     assert memory.purge().copies == ("memory.db.before-002-folders", "memory.db.corrupt-20250101-000000")

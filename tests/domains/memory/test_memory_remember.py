@@ -14,6 +14,7 @@ from deltos.domains.memory.model import MAX_TEXT_CHARACTERS, Draft, ObservationO
 from deltos.errors import BadArgument
 from deltos.store.observations import Clean
 from deltos.store.sqlite.database import connect_read_only
+from tests.files_of import memory_database, memory_file
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -25,11 +26,11 @@ if TYPE_CHECKING:
 def test_what_is_remembered_is_found_by_another_process(notes: Notes, memory: Memory) -> None:
     notes.keep("The deploy needs Node 22")
     code = (
-        "import sys; from pathlib import Path; from deltos.store.sqlite.memory.reader import MemoryStore;"
-        "print([row.text for row in MemoryStore(Path(sys.argv[1])).all()])"
+        "import sys; from pathlib import Path; from deltos.store.sqlite.memory.reader import SqliteObservations;"
+        "print([row.text for row in SqliteObservations(Path(sys.argv[1])).all()])"
     )
     done = subprocess.run(
-        [sys.executable, "-c", code, str(memory.store.database.path)],
+        [sys.executable, "-c", code, str(memory_file(memory))],
         capture_output=True,
         text=True,
         check=True,
@@ -42,7 +43,7 @@ def test_secrets_never_reach_the_disk(notes: Notes, memory: Memory) -> None:
     notes.keep(f"Push with {token} until Friday")
     assert notes.texts() == ["Push with [redacted:github-pat] until Friday"]
     memory.store.close()
-    folder = memory.store.database.path.parent
+    folder = memory_file(memory).parent
     assert not any(token.encode() in file.read_bytes() for file in folder.iterdir())
 
 
@@ -191,7 +192,7 @@ def test_purge_leaves_no_trace_in_any_file(notes: Notes, memory: Memory) -> None
     gone = notes.keep("the zanzibarian quetzalcoatlus nests in Ouagadougou " * 20)
     memory.forget([gone])
     assert memory.purge() == (1, True, ())
-    files = [path for path in memory.store.database.path.parent.iterdir() if path.is_file()]
+    files = [path for path in memory_file(memory).parent.iterdir() if path.is_file()]
     left = b"".join(path.read_bytes() for path in files).lower()
     assert b"filler 199" in left
     assert not [word for word in (b"zanzibari", b"quetzalcoat", b"ouagadoug") if word in left]
@@ -200,8 +201,8 @@ def test_purge_leaves_no_trace_in_any_file(notes: Notes, memory: Memory) -> None
 def test_purge_says_when_another_reader_keeps_it_from_removing_every_trace(notes: Notes, memory: Memory) -> None:
     gone = notes.keep("the zanzibarian quetzalcoatlus")
     memory.forget([gone])
-    memory.store.database.read().execute("PRAGMA busy_timeout=100")
-    with closing(connect_read_only(memory.store.database.path)) as reader:
+    memory_database(memory).read().execute("PRAGMA busy_timeout=100")
+    with closing(connect_read_only(memory_file(memory))) as reader:
         reader.execute("BEGIN")
         reader.execute("SELECT count(*) FROM observation").fetchone()
         assert memory.purge() == (1, False, ())

@@ -20,6 +20,7 @@ from deltos.domains.memory.model import Draft, ObservationOrigin
 from deltos.domains.memory.payload import MOST_OF_A_TEXT
 from deltos.domains.memory.redact import redact, redact_long
 from deltos.domains.memory.transfer import import_lines
+from tests.files_of import memory_file
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -135,7 +136,7 @@ def test_a_shape_never_reaches_the_disk_through_tools_imports_and_hooks(
     content = {"file_path": "six.txt", "content": text}
     tell(memory, tmp_path, "PostToolUse", tool_name="Write", tool_input=content, tool_response={})
     assert len(list(memory.store.all())) == 5
-    assert not is_left(secret, memory.store.database.path.parent)
+    assert not is_left(secret, memory_file(memory).parent)
 
 
 def tell(memory: Memory, root: Path, event: str, **payload: object) -> None:
@@ -171,7 +172,7 @@ def test_names_lose_what_is_certainly_a_secret_and_keep_the_rest(memory: Memory,
     [row] = memory.store.all()
     assert row.files == ("[redacted:github-pat]",)
     assert (row.project_id, row.session_id) == ("host/[redacted:github-pat]", "session [redacted:github-pat]")
-    assert not is_left(TOKEN, memory.store.database.path.parent)
+    assert not is_left(TOKEN, memory_file(memory).parent)
 
 
 def test_ids_of_sessions_and_paths_that_merely_look_random_stay(memory: Memory, tmp_path: Path) -> None:
@@ -187,7 +188,7 @@ def test_a_project_folder_that_has_a_token_in_its_name_is_kept_without_it(memory
     (folder / ".git").mkdir(parents=True)
     tell(memory, folder, "UserPromptSubmit", prompt="Always use tabs here")
     assert [row.text for row in memory.store.all()] == ["Always use tabs here"]
-    assert not is_left(TOKEN, memory.store.database.path.parent)
+    assert not is_left(TOKEN, memory_file(memory).parent)
 
 
 def test_an_imported_vector_that_spells_a_secret_is_refused(memory: Memory) -> None:
@@ -258,7 +259,7 @@ def test_what_one_text_of_an_event_gives_away_is_nowhere_in_the_others(memory: M
     tell(memory, tmp_path, "PostToolUse", tool_name="Bash", tool_input=command, tool_response=output)
     assert len(list(memory.store.all())) >= 3
     for secret in ("marigold-swordfish", "lantern-harbor-89", max(SEED.split(), key=len)):
-        assert not is_left(secret, memory.store.database.path.parent)
+        assert not is_left(secret, memory_file(memory).parent)
 
 
 def test_a_secret_that_is_parted_by_nul_is_found(memory: Memory, tmp_path: Path) -> None:
@@ -277,7 +278,7 @@ def test_what_is_too_long_to_be_a_name_is_left_out_rather_than_cut(memory: Memor
         import_lines(memory, [json.dumps({"text": f"Note {length}", "files": [path]})], project_id="p")
         tell(memory, tmp_path, "UserPromptSubmit", prompt=f"Always use {length}", session_id=path)
     assert len(list(memory.store.all())) == 6
-    assert not is_left(TOKEN, memory.store.database.path.parent)
+    assert not is_left(TOKEN, memory_file(memory).parent)
 
 
 def test_a_hook_that_fails_does_not_repeat_secrets() -> None:

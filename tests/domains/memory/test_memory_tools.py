@@ -16,6 +16,7 @@ from deltos.federation.shelves.memory import MemoryShelf
 from deltos.federation.tools import federation_tools
 from deltos.model import Project
 from tests.calling import Desk
+from tests.files_of import memory_database
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -106,7 +107,7 @@ def test_an_empty_search_says_what_was_searched_and_where_more_is(client: Client
 
 
 def test_an_empty_search_of_a_replaced_file_says_so(client: Client, memory: Memory, root: Path) -> None:
-    memory.store.database.set_aside = root / "memory.db.corrupt-1"
+    memory_database(memory).set_aside = root / "memory.db.corrupt-1"
     assert "set aside as memory.db.corrupt-1" in client.call("search", query="anything").text
 
 

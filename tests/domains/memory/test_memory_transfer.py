@@ -11,7 +11,7 @@ from deltos.domains.memory.memory import Memory
 from deltos.domains.memory.model import Draft, ObservationOrigin
 from deltos.domains.memory.transfer import export, import_lines
 from deltos.store.observations import Clean, NewObservation
-from deltos.store.sqlite.memory.reader import MemoryStore
+from deltos.store.sqlite.memory.reader import SqliteObservations
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -47,7 +47,7 @@ def test_a_round_trip_is_exact(memory: Memory, notes: Notes, clock: Clock, tmp_p
         )
     lines = list(export(memory))
 
-    other = Memory(MemoryStore(tmp_path / "other" / "memory.db"), clock=clock)
+    other = Memory(SqliteObservations(tmp_path / "other" / "memory.db"), clock=clock)
     done = import_lines(other, lines, project_id="unused")
     assert (done.added, done.failed) == (4, 0)
     assert list(export(other)) == lines

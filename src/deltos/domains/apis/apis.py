@@ -10,8 +10,6 @@ from deltos.domains.apis.index import ApiIndexer
 from deltos.domains.apis.library import ApiLibrary
 from deltos.guarded import GuardedParser
 from deltos.isolated.process import Workers
-from deltos.store.sqlite.apis import ApiStore
-from deltos.store.sqlite.stopped import StoppedStore
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -19,14 +17,14 @@ if TYPE_CHECKING:
     from deltos.domains.apis.search import Compare
     from deltos.domains.apis.source import Network
     from deltos.guarded import Parser
-    from deltos.store.sqlite.database import Database
+    from deltos.store.library import LibraryStore
 
 MOST_READING = 3  # descriptions at once; other work finds children all the same
 
 
 @dataclass(frozen=True, slots=True)
 class Apis:
-    """Indexes, lists and searches API descriptions of one library file."""
+    """Indexes, lists and searches API descriptions of one library."""
 
     indexer: ApiIndexer
     library: ApiLibrary
@@ -34,16 +32,15 @@ class Apis:
 
 
 def open_apis(
-    database: Database,
+    store: LibraryStore,
     *,
     network: Network | None,
     clock: Callable[[], float],
     parser: Parser | None = None,
     compare: Compare | None = None,
 ) -> Apis:
-    """The domain over a library file; without a network only local descriptions can be added."""
-    store = ApiStore(database)
-    library = ApiLibrary(store)
-    parser = parser or GuardedParser(Workers(), StoppedStore(database, clock))
-    indexer = ApiIndexer(store, network=network, parser=parser, clock=clock)
+    """The domain over a library; without a network only local descriptions can be added."""
+    library = ApiLibrary(store.apis)
+    parser = parser or GuardedParser(Workers(), store.stopped)
+    indexer = ApiIndexer(store.apis, network=network, parser=parser, clock=clock)
     return Apis(indexer, library, ApiSearcher(library, compare))

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from deltos.domains.apis.prepare import Neighbours, PreparedApi, Wanted
     from deltos.domains.apis.source import Network
     from deltos.guarded import Parser
-    from deltos.store.sqlite.apis import ApiStore
+    from deltos.store.apis import ApiDescriptions
 
 _SAYS_NOTHING = frozenset(
     [
@@ -169,7 +169,9 @@ class _SourceReading:
 class ApiIndexer:
     """Adds, refreshes and removes APIs."""
 
-    def __init__(self, store: ApiStore, *, network: Network | None, parser: Parser, clock: Callable[[], float]) -> None:
+    def __init__(
+        self, store: ApiDescriptions, *, network: Network | None, parser: Parser, clock: Callable[[], float]
+    ) -> None:
         self._store = store
         self._parser = parser
         self._network = network

@@ -14,8 +14,7 @@ from deltos.errors import NotFound
 
 if TYPE_CHECKING:
     from deltos.domains.apis.outline import Resolve
-    from deltos.store.apis import ApiRow, UnitRow, UnreadRow
-    from deltos.store.sqlite.apis import ApiStore
+    from deltos.store.apis import ApiDescriptions, ApiRow, UnitRow, UnreadRow
 
 NEAR_NAMES = 3
 
@@ -27,7 +26,7 @@ _decode_texts = msgspec.json.Decoder(tuple[str, ...]).decode
 class ApiLibrary:
     """Reads the store for the other stages."""
 
-    def __init__(self, store: ApiStore) -> None:
+    def __init__(self, store: ApiDescriptions) -> None:
         self.store = store
 
     def apis(self) -> list[Api]:

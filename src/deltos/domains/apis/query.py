@@ -133,8 +133,8 @@ class ApiQuery:
     path: str = ""
     stems: tuple[str, ...] = ()
 
-    def match_expression(self) -> str:
-        """Every word quoted, any may match: no text can become query syntax.
+    def match_words(self) -> tuple[str, ...]:
+        """The stems of which any may match.
 
         Other words for a verb are left to the ranking: they occur everywhere and would crowd out the nouns.
         """
@@ -143,7 +143,7 @@ class ApiQuery:
         for concept in self.concepts:
             known = list(concept.stems)
             stems.update(dict.fromkeys(known if only_verbs or not concept.verb else known[:1]))
-        return " OR ".join(f'"{stem}"' for stem in stems)
+        return tuple(stems)
 
 
 def analyse(text: str) -> ApiQuery:

@@ -14,8 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from deltos.domains.apis.query import ApiQuery, Concept
-    from deltos.store.apis import FoundUnit, UnitRow
-    from deltos.store.sqlite.apis import ApiStore
+    from deltos.store.apis import ApiDescriptions, FoundUnit, UnitRow
 
     Compare = Callable[[str, Sequence[str]], list[float]]
 
@@ -67,7 +66,7 @@ def kinds_of(types: Iterable[str]) -> tuple[str, ...]:
 
 
 def search_units(
-    store: ApiStore,
+    store: ApiDescriptions,
     query: str,
     *,
     api_id: int | None,
@@ -101,7 +100,12 @@ def _spoken(unit: FoundUnit) -> str:
 
 
 def _candidates(
-    store: ApiStore, question: ApiQuery, api_id: int | None, kinds: Sequence[str], limit: int, without: Sequence[int]
+    store: ApiDescriptions,
+    question: ApiQuery,
+    api_id: int | None,
+    kinds: Sequence[str],
+    limit: int,
+    without: Sequence[int],
 ) -> list[FoundUnit]:
     """Units that share words with the question: operations apart, or hundreds of schemas would crowd them out."""
     groups = [[kind for kind in group if not kinds or kind in kinds] for group in _SEARCHED_APART]
@@ -109,12 +113,12 @@ def _candidates(
     for position, wanted in enumerate(filter(None, groups)):
         most = limit // 3 if position else limit
         found += store.search(
-            question.match_expression(), COLUMN_WEIGHTS, api_id=api_id, kinds=wanted, limit=most, without=without
+            question.match_words(), COLUMN_WEIGHTS, api_id=api_id, kinds=wanted, limit=most, without=without
         )
     return found
 
 
-def _concept_weights(store: ApiStore, question: ApiQuery) -> dict[str, float]:
+def _concept_weights(store: ApiDescriptions, question: ApiQuery) -> dict[str, float]:
     """How telling each word of the question is: rare ones weigh more."""
     stems = [next(iter(concept.stems)) for concept in question.concepts]
     frequencies = store.document_frequencies(stems)

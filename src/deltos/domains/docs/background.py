@@ -1,4 +1,4 @@
-"""Crawls that go on while the server answers. What they know is in the store; a lock keeps each from running twice."""
+"""Crawls that go on while the server answers. What they know is in the store; a claim keeps each from running twice."""
 
 from __future__ import annotations
 
@@ -12,19 +12,14 @@ from deltos.confinement import held_alike
 from deltos.domains.docs.crawl import Clock, Crawl
 from deltos.domains.docs.running import Logbook, read_run, write_run
 from deltos.errors import DeltosError
-from deltos.store.sqlite.lock import try_lock, try_noted_lock
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from pathlib import Path
 
     from deltos.domains.docs.running import Run
     from deltos.domains.docs.source import Opener
     from deltos.meaning import Meaning
-    from deltos.store.documents import CrawlRow
-    from deltos.store.sqlite.docs import DocsStore
-    from deltos.store.sqlite.docs_index import DocsIndex
-    from deltos.store.sqlite.lock import HeldLock
+    from deltos.store.documents import CrawlClaim, CrawlRow, Pages, Sources
 
 _ATTEMPTS = 3
 _ATTEMPT_PAUSE_SECONDS = 0.05
@@ -37,10 +32,9 @@ _log = logging.getLogger(__name__)
 class Crawls:
     """Starts, resumes and stops the crawls of this process; can tell whether another process has one."""
 
-    store: DocsStore
-    index: DocsIndex
+    store: Sources
+    index: Pages
     opener: Opener
-    lock_folder: Path
     clock: Clock = field(default_factory=Clock)
     meaning: Callable[[], Meaning | None] = lambda: None
     _threads: dict[str, threading.Thread] = field(default_factory=dict)
@@ -72,26 +66,26 @@ class Crawls:
 
     def run(self, source_id: str, report: Callable[[], None] = lambda: None) -> bool:
         """Crawl here and now until done; False when another process is at it, or died over it."""
-        with try_noted_lock(self._lock_path(source_id)) as lock:
-            if lock is None:
+        with self.store.claim(source_id) as claim:
+            if claim is None:
                 return False
             while (crawl := self.store.crawl(source_id)) and crawl.state == "open" and not self._stop.is_set():
-                run = read_run(lock, crawl)
+                run = read_run(claim, crawl)
                 if run.is_running:
                     return False
-                if not self._run_one(crawl, lock, run, report):
+                if not self._run_one(crawl, claim, run, report):
                     break
             self._catch_up()
             return True
 
-    def _run_one(self, crawl: CrawlRow, lock: HeldLock, run: Run, report: Callable[[], None]) -> bool:
+    def _run_one(self, crawl: CrawlRow, claim: CrawlClaim, run: Run, report: Callable[[], None]) -> bool:
         """One crawl until it ends or is stopped; False when its source is gone."""
         source = self.store.source(crawl.source_id)
         if source is None:
             return False
         parser = self.opener.parser()
         origin = self.opener.open(source, parser)
-        logbook = Logbook(lock, run)
+        logbook = Logbook(claim, run)
         try:
             Crawl(
                 source, crawl, origin, parser=parser, store=self.store, index=self.index, logbook=logbook,
@@ -107,8 +101,8 @@ class Crawls:
         crawl = self.store.crawl(source_id)
         if crawl is None or crawl.state != "open":
             return None
-        with try_noted_lock(self._lock_path(source_id)) as lock:
-            run = read_run(lock, crawl) if lock else None
+        with self.store.claim(source_id) as claim:
+            run = read_run(claim, crawl) if claim else None
         return run if run and run.is_running else None
 
     def allow_again(self, crawl: CrawlRow, successor: CrawlRow) -> bool:
@@ -116,21 +110,21 @@ class Crawls:
 
         A place that it died over twice is not read again. False when some process is at it.
         """
-        with try_noted_lock(self._lock_path(crawl.source_id)) as lock:
-            if lock is None:
+        with self.store.claim(crawl.source_id) as claim:
+            if claim is None:
                 return False
-            run = read_run(lock, crawl)
+            run = read_run(claim, crawl)
             if run.culprit:
                 self.store.fail_place(crawl.source_id, run.culprit, _DIED_TWICE)
             write_run(
-                lock, replace(run.allowed_again(), generation=successor.generation, started_at=successor.started_at)
+                claim, replace(run.allowed_again(), generation=successor.generation, started_at=successor.started_at)
             )
         return True
 
     def is_running(self, source_id: str) -> bool:
         """Whether any process crawls the source at this moment."""
-        with try_lock(self._lock_path(source_id)) as held:
-            return not held
+        with self.store.claim(source_id) as claim:
+            return claim is None
 
     def wait(self, source_id: str) -> None:
         """Wait for this process's crawl of the source, if there is one."""
@@ -161,12 +155,9 @@ class Crawls:
             for _ in range(_ATTEMPTS):
                 if self.run(source_id):
                     break
-                self.clock.sleep(_ATTEMPT_PAUSE_SECONDS)  # somebody who only looked may have held the lock
+                self.clock.sleep(_ATTEMPT_PAUSE_SECONDS)  # somebody who only looked may have claimed it
         except DeltosError as exc:  # the store is full or gone: the crawl stays open and is resumed later
             _log.warning("The crawl of %s stopped: %s", source_id, exc)
         except Exception as exc:  # noqa: BLE001 - a thread is a surface: nobody else would hear of it
             _log.exception("The crawl of %s broke", source_id)
             self.store.end_crawl(source_id, "failed", f"internal error ({exc!r})", self.clock.now())
-
-    def _lock_path(self, source_id: str) -> Path:
-        return self.lock_folder / f"docs-{source_id}.lock"

@@ -22,9 +22,7 @@ if TYPE_CHECKING:
     from deltos.domains.docs.readers import Outcome
     from deltos.domains.docs.running import Logbook
     from deltos.guarded import Parser
-    from deltos.store.documents import CrawlRow, KnownPage, PageRow, PlaceState, SourceRow
-    from deltos.store.sqlite.docs import DocsStore
-    from deltos.store.sqlite.docs_index import DocsIndex
+    from deltos.store.documents import CrawlRow, KnownPage, PageRow, Pages, PlaceState, SourceRow, Sources
 
 MOST_ATTEMPTS = 3
 MOST_STOPPED = 20  # pages that exceed their limits, each at the cost of many others: the source is hostile or broken
@@ -108,8 +106,8 @@ class Crawl:
         origin: Origin,
         *,
         parser: Parser,
-        store: DocsStore,
-        index: DocsIndex,
+        store: Sources,
+        index: Pages,
         logbook: Logbook,
         stopping: Callable[[], bool],
         clock: Clock,

@@ -1,4 +1,4 @@
-"""The documentation domain, put together: give it a database and what the user allows, get its objects."""
+"""The documentation domain, put together: give it a library and what the user allows, get its objects."""
 
 from __future__ import annotations
 
@@ -16,11 +16,6 @@ from deltos.domains.docs.source import Opener
 from deltos.guarded import GuardedParser
 from deltos.isolated.process import Workers
 from deltos.private_hosts import NO_PRIVATE_HOSTS, PrivateHosts
-from deltos.store.sqlite.docs import DocsStore
-from deltos.store.sqlite.docs_index import DocsIndex
-from deltos.store.sqlite.docs_search import DocsSearchStore
-from deltos.store.sqlite.stopped import StoppedStore
-from deltos.store.sqlite.vectors import DOCS_CHUNKS, VectorStore
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -30,7 +25,7 @@ if TYPE_CHECKING:
     from deltos.embed.protocol import Embedder
     from deltos.fetch.http import HttpClient
     from deltos.meaning import Meaning
-    from deltos.store.sqlite.database import Database
+    from deltos.store.library import LibraryStore
 
 
 MOST_PARSING_CRAWLS = 2
@@ -62,7 +57,7 @@ class _Turn:
 
 
 def open_docs(
-    database: Database,
+    store: LibraryStore,
     *,
     private_hosts: PrivateHosts = NO_PRIVATE_HOSTS,
     environments: tuple[Path, ...] = (),
@@ -71,7 +66,7 @@ def open_docs(
     clock: Clock | None = None,
     embedder: Callable[[], Embedder | None] = lambda: None,
 ) -> Docs:
-    """The domain over one library file; locks of running crawls lie beside that file."""
+    """The domain over one library."""
     shelf = apis or NoApis()
     clock = clock or Clock()
 
@@ -80,10 +75,9 @@ def open_docs(
 
         return HttpClient(private_hosts=private_hosts)
 
-    guarded = parser or GuardedParser(Workers(), StoppedStore(database, clock.now))
+    guarded = parser or GuardedParser(Workers(), store.stopped)
     parsing = threading.BoundedSemaphore(MOST_PARSING_CRAWLS)
     opener = Opener(client, shelf, lambda: guarded.taking_turns(_Turn(parsing)), environments, clock.monotonic)
-    store, index, search_store = DocsStore(database), DocsIndex(database), DocsSearchStore(database)
 
     @cache
     def meaning() -> Meaning | None:
@@ -92,8 +86,8 @@ def open_docs(
             return None
         from deltos.meaning import Meaning  # deferred: numpy takes a while to import
 
-        return Meaning(model, VectorStore(database, DOCS_CHUNKS))
+        return Meaning(model, store.vectors)
 
-    crawls = Crawls(store, index, opener, database.path.parent / "locks", clock, meaning)
-    library = Library(store, index, search_store, crawls, opener, apis=shelf, now=clock.now)
-    return Docs(library, DocsSearch(library, search_store, shelf, meaning), shelf)
+    crawls = Crawls(store.sources, store.pages, opener, clock, meaning)
+    library = Library(store.sources, store.pages, store.passages, crawls, opener, apis=shelf, now=clock.now)
+    return Docs(library, DocsSearch(library, store.passages, shelf, meaning), shelf)

@@ -13,8 +13,7 @@ from deltos.text import shared_words
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from deltos.store.documents import StoredChunk, StoredPage
-    from deltos.store.sqlite.docs_index import DocsIndex
+    from deltos.store.documents import Pages, StoredChunk, StoredPage
     from deltos.text import Words
 
 _CHUNKS_PER_WRITE = 500
@@ -29,7 +28,7 @@ class _InboundLinks:
     texts: dict[str, None] = field(default_factory=dict)
 
 
-def index_words(index: DocsIndex, source_id: str, *, stopping: Callable[[], bool]) -> bool:
+def index_words(index: Pages, source_id: str, *, stopping: Callable[[], bool]) -> bool:
     """Index the words of every page of the coming generation that has none yet; False when asked to stop."""
     pages = index.coming_pages(source_id)
     by_chunk, by_page = _inbound(index, source_id, pages)
@@ -53,7 +52,7 @@ def index_words(index: DocsIndex, source_id: str, *, stopping: Callable[[], bool
 
 
 def _inbound(
-    index: DocsIndex, source_id: str, pages: list[StoredPage]
+    index: Pages, source_id: str, pages: list[StoredPage]
 ) -> tuple[dict[int, _InboundLinks], dict[int, set[int]]]:
     """Links by the chunk they lead to, and linking pages by page; links within a page do not count."""
     page_ids = {page.url: page.id for page in pages}
@@ -79,7 +78,7 @@ def _inbound(
 
 
 def _correct_links(
-    index: DocsIndex,
+    index: Pages,
     source_id: str,
     pages: list[StoredPage],
     by_chunk: dict[int, _InboundLinks],

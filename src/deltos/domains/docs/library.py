@@ -25,10 +25,7 @@ if TYPE_CHECKING:
     from deltos.domains.docs.model import DescriptionShelf
     from deltos.domains.docs.running import Run
     from deltos.domains.docs.source import Address, Opener
-    from deltos.store.documents import CrawlRow
-    from deltos.store.sqlite.docs import DocsStore
-    from deltos.store.sqlite.docs_index import DocsIndex
-    from deltos.store.sqlite.docs_search import DocsSearchStore
+    from deltos.store.documents import CrawlRow, Pages, Passages, Sources
 
 DEPENDENCIES = "deps:"
 _API_FILE = re.compile(
@@ -75,9 +72,9 @@ class Library:
 
     def __init__(
         self,
-        store: DocsStore,
-        index: DocsIndex,
-        search_store: DocsSearchStore,
+        store: Sources,
+        index: Pages,
+        search_store: Passages,
         crawls: Crawls,
         opener: Opener,
         *,

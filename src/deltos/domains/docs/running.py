@@ -1,6 +1,6 @@
-"""What a crawl is doing, noted in its lock file: tells a crawl that died from one that was stopped in order.
+"""What a crawl is doing, noted with its claim: tells a crawl that died from one that was stopped in order.
 
-The lock goes with its process and the note stays: a crawl whose lock is free, but whose note says that it runs, died.
+The claim goes with its process and the note stays: a crawl that nobody claims, but whose note says that it runs, died.
 """
 
 from __future__ import annotations
@@ -10,8 +10,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from deltos.store.documents import CrawlRow
-    from deltos.store.sqlite.lock import HeldLock
+    from deltos.store.documents import CrawlClaim, CrawlRow
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,10 +35,10 @@ class Run:
         return alone if alone in self.suspects else ""
 
 
-def read_run(lock: HeldLock, crawl: CrawlRow) -> Run:
+def read_run(claim: CrawlClaim, crawl: CrawlRow) -> Run:
     """What is noted of that crawl; a note about an earlier one is nothing to go by."""
     try:
-        noted = json.loads(lock.read_note() or "{}")
+        noted = json.loads(claim.read_note() or "{}")
         run = Run(**{**noted, "reading": tuple(noted["reading"]), "suspects": tuple(noted["suspects"])})
     except (ValueError, TypeError, KeyError):
         run = Run(0, 0.0)
@@ -47,18 +46,18 @@ def read_run(lock: HeldLock, crawl: CrawlRow) -> Run:
     return run if is_same else Run(crawl.generation, crawl.started_at)
 
 
-def write_run(lock: HeldLock, run: Run) -> None:
+def write_run(claim: CrawlClaim, run: Run) -> None:
     """Replace the note."""
-    lock.write_note(json.dumps({name: getattr(run, name) for name in Run.__slots__}))
+    claim.write_note(json.dumps({name: getattr(run, name) for name in Run.__slots__}))
 
 
 class Logbook:
     """Notes which places a running crawl reads. Not flushed to disk: it is for processes that die, not machines."""
 
-    def __init__(self, lock: HeldLock, run: Run) -> None:
-        self._lock = lock
+    def __init__(self, claim: CrawlClaim, run: Run) -> None:
+        self._claim = claim
         self._run = replace(run, is_running=True, reading=())
-        write_run(lock, self._run)
+        write_run(claim, self._run)
 
     @property
     def suspects(self) -> tuple[str, ...]:
@@ -80,7 +79,7 @@ class Logbook:
 
     def _note(self, run: Run) -> None:
         self._run = run
-        write_run(self._lock, run)
+        write_run(self._claim, run)
 
 
 def _without(url: str, urls: tuple[str, ...]) -> tuple[str, ...]:

@@ -20,8 +20,7 @@ if TYPE_CHECKING:
     from deltos.domains.docs.model import DescriptionShelf
     from deltos.domains.docs.rank import WeightedQuery
     from deltos.meaning import Likeness, Meaning
-    from deltos.store.documents import CandidateChunk, DocsTotals, ShownChunk, SourceRow
-    from deltos.store.sqlite.docs_search import DocsSearchStore
+    from deltos.store.documents import CandidateChunk, DocsTotals, Passages, ShownChunk, SourceRow
 
 MOST_CANDIDATES = 300
 MOST_TERMS = 12
@@ -71,7 +70,7 @@ class DocsSearch:
     def __init__(
         self,
         library: Library,
-        store: DocsSearchStore,
+        store: Passages,
         apis: DescriptionShelf,
         meaning: Callable[[], Meaning | None] = lambda: None,
     ) -> None:
@@ -84,7 +83,7 @@ class DocsSearch:
     def search(self, question: DocsRequest) -> DocsResults:
         """Passages that answer, best first, no text twice."""
         self._meaning()  # reads its vectors before the snapshot begins, not inside it
-        with self._store.database.snapshot():
+        with self._store.snapshot():
             ids = [source.id for source in self._sources(question)]
             found = self.candidates(question.query, ids)
             passages = merge(self._documentation(question, found), self._descriptions(question))[: question.limit]

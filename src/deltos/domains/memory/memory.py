@@ -33,10 +33,8 @@ if TYPE_CHECKING:
     from deltos.domains.memory.model import Clock
     from deltos.domains.memory.search import MemoryResults
     from deltos.model import Project
-    from deltos.store.observations import Observation
+    from deltos.store.observations import Observation, Observations, ObservationsWriter
     from deltos.store.observations import ProjectRow as KnownProject
-    from deltos.store.sqlite.memory.reader import MemoryStore
-    from deltos.store.sqlite.memory.writer import Writer
 
 _RECENT = 40
 _ID_LETTERS = "0123456789abcdefghjkmnpqrstvwxyz"
@@ -80,7 +78,7 @@ class Memory:
     """What was learned, kept between sessions, in one file."""
 
     def __init__(
-        self, store: MemoryStore, *, clock: Clock = local_now, new_id: Callable[[], Clean] = random_id
+        self, store: Observations, *, clock: Clock = local_now, new_id: Callable[[], Clean] = random_id
     ) -> None:
         self.store = store
         self.clock = clock
@@ -126,7 +124,7 @@ class Memory:
         )
         return PreparedDraft(new, safe.kinds)
 
-    def place_keys(self, writer: Writer, place: ObservationOrigin) -> tuple[int, int]:
+    def place_keys(self, writer: ObservationsWriter, place: ObservationOrigin) -> tuple[int, int]:
         """The keys of a place's project and session, made when they are new."""
         place = as_stored(place)
         if place.project_id == ALL_PROJECTS:
@@ -150,7 +148,7 @@ class Memory:
         known = self.store.known_identity(project_id, redact_name(storable(str(project.root))))
         return project._replace(project_id=project_id if known is None else known)
 
-    def add(self, writer: Writer, project: int, session: int, prepared: PreparedDraft) -> Remembered:
+    def add(self, writer: ObservationsWriter, project: int, session: int, prepared: PreparedDraft) -> Remembered:
         """Insert a prepared draft, or merge it into the recent observation that says the same."""
         new = prepared.new
         duplicate = find_duplicate(new.text, new.kind, writer.recent(project, limit=_RECENT))
@@ -163,7 +161,7 @@ class Memory:
         writer.insert(project, session, new._replace(created_at=created_at))
         return Remembered(new.id, redacted=prepared.redacted)
 
-    def _merge(self, writer: Writer, older: Observation, new: NewObservation, *, takes_text: bool) -> None:
+    def _merge(self, writer: ObservationsWriter, older: Observation, new: NewObservation, *, takes_text: bool) -> None:
         now = max(new.created_at, older.updated_at)
         if not takes_text and set(new.files) <= set(older.files):
             writer.touch(older.place, now)
@@ -193,7 +191,7 @@ class Memory:
         query = storable(query)[:LONGEST_QUERY].strip()
         if not query:
             raise BadArgument("The query is empty", hint="Ask in a few words what you want to know.")
-        with self.store.database.snapshot():
+        with self.store.snapshot():
             keys = self.project_keys(project_id)
             found = search(
                 self.store,
@@ -223,14 +221,14 @@ class Memory:
         """What came before and after an observation in its project, with itself, in order."""
         keys = self.project_keys(observation.project_id)
         moment = (observation.created_at, observation.place)
-        with self.store.database.snapshot():
+        with self.store.snapshot():
             earlier = self.store.before(keys, *moment, limit=before)
             return [*earlier, observation, *self.store.after(keys, *moment, limit=after)]
 
     def around_time(self, moment: int, project_id: str, *, before: int, after: int) -> list[Observation]:
         """What came before and after a moment in a project, in order."""
         keys = self.project_keys(project_id)
-        with self.store.database.snapshot():
+        with self.store.snapshot():
             earlier = self.store.before(keys, moment, 0, limit=before)
             return [*earlier, *self.store.after(keys, moment, 0, limit=after)]
 

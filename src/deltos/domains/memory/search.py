@@ -21,8 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
     from datetime import datetime
 
-    from deltos.store.observations import Observation, Sketch
-    from deltos.store.sqlite.memory.reader import MemoryStore
+    from deltos.store.observations import Observation, Observations, Sketch
 
 # Long questions over many observations: the rarest words decide, the rest would only cost time.
 _MOST_TERMS = 12
@@ -103,7 +102,7 @@ class _Matches:
         return places
 
 
-def search(store: MemoryStore, text: str, scope: MemoryScope, *, limit: int, now: datetime) -> MemoryResults:
+def search(store: Observations, text: str, scope: MemoryScope, *, limit: int, now: datetime) -> MemoryResults:
     """The best `limit` observations for a question, best first."""
     question = parse_query(text)
     searched = store.count(scope.project_keys)
@@ -138,7 +137,7 @@ def snippet(text: str, terms: Iterable[Collection[str]], *, characters: int = SN
     return ("…" if start else "") + piece + ("…" if start + room < len(flat) else "")
 
 
-def _match(store: MemoryStore, question: MemoryQuery, scope: MemoryScope, searched: int) -> _Matches:
+def _match(store: Observations, question: MemoryQuery, scope: MemoryScope, searched: int) -> _Matches:
     """Read the places of the rarest terms, as many as can be afforded."""
     allowed = None if scope.everything else store.session_keys(scope.project_keys)
     bits: dict[int, int] = {}
@@ -159,7 +158,7 @@ def _match(store: MemoryStore, question: MemoryQuery, scope: MemoryScope, search
     return _Matches(bits, worth)
 
 
-def _rarest(store: MemoryStore, terms: Iterable[tuple[str, ...]]) -> list[tuple[int, tuple[str, ...]]]:
+def _rarest(store: Observations, terms: Iterable[tuple[str, ...]]) -> list[tuple[int, tuple[str, ...]]]:
     """The terms that fewest observations have, with how many, rarest first; terms that none has are left out."""
     found: list[tuple[int, tuple[str, ...]]] = []
     for term in terms:
@@ -178,7 +177,7 @@ def _with_neighbours(places: Iterable[int]) -> set[int]:
     return beside.union(places)
 
 
-def _dated(store: MemoryStore, scope: MemoryScope, spans: Sequence[TimeSpan]) -> list[int]:
+def _dated(store: Observations, scope: MemoryScope, spans: Sequence[TimeSpan]) -> list[int]:
     """Places from the times that the question speaks of, whatever their words."""
     places: list[int] = []
     for span in spans:
@@ -245,7 +244,7 @@ def _is_named(sketch: Sketch, question: MemoryQuery) -> bool:
     return not subjects.isdisjoint(question.names | question.words)
 
 
-def _hits(store: MemoryStore, top: Sequence[tuple[float, int]], question: MemoryQuery) -> tuple[MemoryHit, ...]:
+def _hits(store: Observations, top: Sequence[tuple[float, int]], question: MemoryQuery) -> tuple[MemoryHit, ...]:
     by_place = {row.place: row for row in store.at_places([place for _, place in top])}
     best = top[0][0] if top else 1.0
     found: list[tuple[float, Observation]] = [(score, by_place[place]) for score, place in top if place in by_place]

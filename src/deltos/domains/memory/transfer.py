@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from deltos.domains.memory.memory import Memory
-    from deltos.store.sqlite.memory.writer import Writer
+    from deltos.store.observations import ObservationsWriter
 
 _BATCH = 200
 _MOST_PROBLEMS = 20
@@ -116,7 +116,9 @@ def import_lines(memory: Memory, lines: Iterable[str], *, project_id: str, overw
 class _Importer:
     """Takes lines inside one transaction."""
 
-    def __init__(self, memory: Memory, writer: Writer, project_id: str, report: Imported, *, overwrite: bool) -> None:
+    def __init__(
+        self, memory: Memory, writer: ObservationsWriter, project_id: str, report: Imported, *, overwrite: bool
+    ) -> None:
         self._memory = memory
         self._writer = writer
         self._project_id = project_id

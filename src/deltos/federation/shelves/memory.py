@@ -41,8 +41,8 @@ class MemoryShelf:
         searched = f"{found.searched} observations"
         if found.elsewhere:
             searched += f" ({found.elsewhere} more belong to other projects: project_id='all' searches them too)"
-        aside = memory.store.database.set_aside
-        notes = (set_aside_text(aside.name),) if aside and not hits else ()
+        aside = memory.store.set_aside
+        notes = (set_aside_text(aside),) if aside and not hits else ()
         return Findings(hits, found.matching, searched, notes)
 
     def fetch(self, identifier: str, asked: SearchRequest) -> Whole:

@@ -24,7 +24,7 @@ from deltos.server.http.verify import IssuedTokens, Verifier
 from deltos.server.manifest import Manifest
 from deltos.server.protocol import build_server
 from deltos.server.workbench import Workbench
-from deltos.store.sqlite.tokens import TokenStore
+from deltos.store.sqlite.tokens import SqliteTokens
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -125,7 +125,7 @@ def _verifier(options: HttpOptions, home: Path) -> Verifier | None:
     """What tells valid tokens from others; None where none are needed."""
     if not options.demands_token:
         return None
-    store = TokenStore(home)
+    store = SqliteTokens(home)
     now = time.time()
     if options.oauth is None and not any(is_valid(token, now) for token in store.all()):
         raise BadArgument(

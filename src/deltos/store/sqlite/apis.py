@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import sqlite3
-from contextlib import closing, contextmanager
+from contextlib import closing
 from dataclasses import fields
 from typing import TYPE_CHECKING
 
 from deltos.store.apis import ApiRow, FoundUnit, NewUnit, UnitRow, UnreadRow, WordsRow
 from deltos.store.sqlite.database import Migration, connect_read_only
+from deltos.store.sqlite.words import any_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Sequence
+    from contextlib import AbstractContextManager
     from pathlib import Path
 
     from deltos.store.sqlite.database import Database
@@ -77,20 +79,16 @@ _API_FIELDS = tuple(field.name for field in fields(ApiRow) if field.name != "id"
 _API_COLUMNS = ", ".join(_API_FIELDS)
 
 
-class ApiStore:
-    """Reads and writes API descriptions in one library file."""
+class SqliteApis:
+    """Implements `store.apis.ApiDescriptions` in one library file."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    @contextmanager
-    def snapshot(self) -> Iterator[None]:
-        """Several reads that see one state, whatever is replaced meanwhile."""
-        with self._database.snapshot():
-            yield
+    def snapshot(self) -> AbstractContextManager[object]:
+        return self._database.snapshot()
 
     def replace(self, api: ApiRow, units: Iterable[NewUnit]) -> None:
-        """Put an API in place of the one of the same name, all at once."""
         with self._database.write() as connection:
             _delete(connection, api.name)
             marks = ", ".join("?" * len(_API_FIELDS))
@@ -101,62 +99,51 @@ class ApiStore:
             _insert_units(connection, cursor.lastrowid or 0, units)
 
     def remove(self, name: str) -> bool:
-        """Forget an API; tells whether there was one."""
         with self._database.write() as connection:
             removed = _delete(connection, name)
             connection.execute("DELETE FROM api_unread WHERE source NOT IN (SELECT source FROM api)")
             return removed
 
     def replace_unread(self, source: str, rows: Iterable[UnreadRow]) -> None:
-        """Record which documents of a source could not be read, in place of those recorded before."""
         with self._database.write() as connection:
             connection.execute("DELETE FROM api_unread WHERE source = ?", (source,))
             connection.executemany("INSERT OR REPLACE INTO api_unread VALUES (?, ?, ?)", rows)
 
     def unread(self) -> list[UnreadRow]:
-        """Every document that could not be read, by source."""
         return list(map(UnreadRow._make, self._database.read().execute(_UNREAD)))
 
     def apis(self) -> list[ApiRow]:
-        """All APIs by name."""
         rows = self._database.read().execute(f"SELECT {_API_COLUMNS}, id FROM api ORDER BY name")
         return [ApiRow(*row) for row in rows]
 
     def api(self, name: str) -> ApiRow | None:
-        """The API of that name, whatever its case."""
         rows = self._database.read().execute(f"SELECT {_API_COLUMNS}, id FROM api WHERE name = ?", (name,))
         row = rows.fetchone()
         return ApiRow(*row) if row else None
 
     def of_source(self, source_name: str) -> list[ApiRow]:
-        """The APIs that came from one source."""
         query = f"SELECT {_API_COLUMNS}, id FROM api WHERE source_name = ? ORDER BY name"
         return [ApiRow(*row) for row in self._database.read().execute(query, (source_name,))]
 
     def units(self, api_id: int, kinds: Sequence[str]) -> list[UnitRow]:
-        """The units of some kinds, in the order of the document."""
         marks = ", ".join("?" * len(kinds))
         query = f"SELECT {_UNIT_COLUMNS} FROM api_unit WHERE api_id = ? AND kind IN ({marks}) ORDER BY id"
         return [UnitRow(*row) for row in self._database.read().execute(query, (api_id, *kinds))]
 
     def unit(self, api_id: int, key: str) -> UnitRow | None:
-        """The unit of that key."""
         query = f"SELECT {_UNIT_COLUMNS} FROM api_unit WHERE api_id = ? AND key = ? AND kind <> 'fragment'"
         row = self._database.read().execute(query, (api_id, key)).fetchone()
         return UnitRow(*row) if row else None
 
     def body(self, unit_id: int) -> bytes:
-        """What the domain stored with a unit."""
         row = self._database.read().execute("SELECT body FROM api_unit WHERE id = ?", (unit_id,)).fetchone()
         return bytes(row[0]) if row else b""
 
     def bodies(self, api_id: int) -> list[tuple[str, bytes]]:
-        """Key and body of everything that can be called, in the order of the document."""
         query = f"SELECT key, body FROM api_unit WHERE api_id = ? AND kind IN {_CALLABLE} ORDER BY id"
         return list(self._database.read().execute(query, (api_id,)))
 
     def target(self, api_id: int, pointer: str) -> bytes | None:
-        """The body at the target of a reference: a schema or a fragment."""
         kinds = "('schema', 'message', 'fragment')"
         query = f"SELECT body FROM api_unit WHERE api_id = ? AND pointer = ? AND kind IN {kinds}"
         row = self._database.read().execute(query, (api_id, pointer)).fetchone()
@@ -164,7 +151,7 @@ class ApiStore:
 
     def search(
         self,
-        match: str,
+        words: tuple[str, ...],
         weights: Sequence[float],
         *,
         api_id: int | None,
@@ -172,9 +159,8 @@ class ApiStore:
         limit: int,
         without: Sequence[int] = (),
     ) -> list[FoundUnit]:
-        """The units that match best, in the weighted order of their columns, `without` those of some APIs."""
         where = ["api_words MATCH ?"]
-        values: list[object] = [match]
+        values: list[object] = [any_of(words)]
         if api_id is not None:
             where.append("unit.api_id = ?")
             values.append(api_id)
@@ -196,13 +182,11 @@ class ApiStore:
         return [FoundUnit(UnitRow(*row[:10]), row[10], WordsRow(*row[11:15]), -row[15]) for row in rows]
 
     def document_frequencies(self, stems: Sequence[str]) -> dict[str, int]:
-        """In how many units each stem occurs."""
         marks = ", ".join("?" * len(stems))
         query = f"SELECT term, doc FROM api_vocabulary WHERE term IN ({marks})"
         return dict(self._database.read().execute(query, tuple(stems)).fetchall())
 
     def count_searchable(self, api_id: int | None = None) -> int:
-        """How many units can be found by words."""
         if api_id is None:  # the index's own table of sizes: counting units would read their bodies
             query, values = "SELECT count(*) FROM api_words_docsize", tuple[int, ...]()
         else:

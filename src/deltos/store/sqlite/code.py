@@ -15,6 +15,7 @@ from deltos.store.code import (
     FileWords,
 )
 from deltos.store.sqlite.database import Database, Migration
+from deltos.store.sqlite.words import any_of, one_or_two_of
 
 if TYPE_CHECKING:
     import sqlite3
@@ -269,17 +270,6 @@ class CodeStore:
         """Names that the project defines."""
         rows = self.database.read().execute("SELECT DISTINCT name FROM definition LIMIT ?", (limit,))
         return [row[0] for row in rows]
-
-
-def any_of(terms: Sequence[str]) -> str:
-    """An FTS5 expression that matches any of the terms; each is quoted, so none can become syntax."""
-    return " OR ".join('"' + term.replace('"', '""') + '"' for term in terms)
-
-
-def one_or_two_of(alone: Sequence[str], paired: Sequence[str]) -> str:
-    """An FTS5 expression that matches any of `alone`, or two of `paired` together."""
-    meetings = [f"({any_of([term])} AND ({any_of(paired[n:])}))" for n, term in enumerate(paired[:-1], start=1)]
-    return " OR ".join([*([any_of(alone)] if alone else []), *meetings])
 
 
 def _condition(scope: FileScope) -> tuple[str, list[str]]:

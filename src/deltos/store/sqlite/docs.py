@@ -8,10 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 from deltos.store.documents import CrawlAddress, CrawlRow, CrawlState, SourceRow
 from deltos.store.sqlite.database import Database, Migration
+from deltos.store.sqlite.lock import try_noted_lock
 
 if TYPE_CHECKING:
     import sqlite3
     from collections.abc import Iterable, Sequence
+    from contextlib import AbstractContextManager
+
+    from deltos.store.sqlite.lock import HeldLock
 
 DOCS_001 = Migration(
     "docs-001-sources",
@@ -58,8 +62,8 @@ DOCS_001 = Migration(
 _SOURCE_COLUMNS = tuple(field.name for field in fields(SourceRow))
 
 
-class DocsStore:
-    """Sources and their crawls."""
+class SqliteSources:
+    """Implements `store.documents.Sources`."""
 
     def __init__(self, database: Database) -> None:
         self.database = database
@@ -67,12 +71,10 @@ class DocsStore:
     # ------------------------------------------------------------------ sources
 
     def sources(self) -> list[SourceRow]:
-        """All sources by name."""
         rows = self.database.read().execute("SELECT * FROM docs_source ORDER BY name").fetchall()
         return [_source(row) for row in rows]
 
     def source(self, id_or_name: str) -> SourceRow | None:
-        """The source with that id or, in any case of letters, that name."""
         row = (
             self.database.read()
             .execute(
@@ -83,7 +85,6 @@ class DocsStore:
         return _source(row) if row else None
 
     def add_source(self, source: SourceRow) -> None:
-        """Record a new source."""
         with self.database.write() as connection:
             connection.execute(
                 "INSERT INTO docs_source VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
@@ -95,24 +96,23 @@ class DocsStore:
             )  # fmt: skip
 
     def set_version(self, source_id: str, version: str) -> None:
-        """Record which version the source turned out to have."""
         with self.database.write() as connection:
             connection.execute("UPDATE docs_source SET version = ? WHERE id = ?", (version, source_id))
 
     # ------------------------------------------------------------------ crawls
 
+    def claim(self, source_id: str) -> AbstractContextManager[HeldLock | None]:
+        return try_noted_lock(self.database.path.parent / "locks" / f"docs-{source_id}.lock")
+
     def crawl(self, source_id: str) -> CrawlRow | None:
-        """The crawl under way or the last one; None before the first."""
         row = self.database.read().execute("SELECT * FROM docs_crawl WHERE source_id = ?", (source_id,)).fetchone()
         return _crawl(row) if row else None
 
     def open_crawls(self) -> list[str]:
-        """Ids of the sources whose crawl is not finished."""
         rows = self.database.read().execute("SELECT source_id FROM docs_crawl WHERE state = 'open'").fetchall()
         return [row[0] for row in rows]
 
     def begin_crawl(self, source_id: str, *, is_full: bool, now: float) -> None:
-        """Open a crawl of the next generation; unless it is a full one, it tries again what failed in the last."""
         with self.database.write() as connection:
             connection.execute(
                 "DELETE FROM docs_place WHERE source_id = ? AND (state NOT IN ('failed', 'missing') OR ?)",
@@ -130,7 +130,6 @@ class DocsStore:
             )
 
     def seed(self, source_id: str, places: Iterable[CrawlAddress]) -> None:
-        """Record the first places of a crawl, queued or failed already, and that it has them."""
         with self.database.write() as connection:
             places = list(places)
             insert_places(connection, source_id, places)
@@ -138,19 +137,16 @@ class DocsStore:
             connection.execute("UPDATE docs_crawl SET is_seeded = 1 WHERE source_id = ?", (source_id,))
 
     def end_crawl(self, source_id: str, state: CrawlState, reason: str, now: float) -> bool:
-        """Close an open crawl without publishing it; False when it was closed already."""
         with self.database.write() as connection:
             return close_crawl(connection, source_id, state, reason, now)
 
     def fail_place(self, source_id: str, url: str, reason: str) -> None:
-        """Record that a place is not to be read in this crawl, whether it was met already or not."""
         place = CrawlAddress(url, depth=1, state="failed", reason=reason)
         with self.database.write() as connection:
             insert_places(connection, source_id, [place])
             settle_places(connection, source_id, [place])
 
     def queued(self, source_id: str) -> list[CrawlAddress]:
-        """Places that still wait, nearest to the start first."""
         rows = (
             self.database.read()
             .execute(
@@ -163,21 +159,18 @@ class DocsStore:
         return [CrawlAddress(*row) for row in rows]
 
     def known_urls(self, source_id: str) -> set[str]:
-        """Every address that the crawl has met; missing ones may be met again."""
         rows = self.database.read().execute(
             "SELECT url FROM docs_place WHERE source_id = ? AND state != 'missing'", (source_id,)
         )
         return {row[0] for row in rows}
 
     def place_counts(self, source_id: str) -> dict[str, int]:
-        """How many places are in each state."""
         rows = self.database.read().execute(
             "SELECT state, COUNT(*) FROM docs_place WHERE source_id = ? GROUP BY state", (source_id,)
         )
         return dict(rows.fetchall())
 
     def failed_places(self, source_id: str) -> list[CrawlAddress]:
-        """The places that could not be read, with the reason for each."""
         rows = self.database.read().execute(
             "SELECT url, depth, state, attempts, reason FROM docs_place"
             " WHERE source_id = ? AND state IN ('failed', 'missing') ORDER BY url",
@@ -186,7 +179,6 @@ class DocsStore:
         return [CrawlAddress(*row) for row in rows]
 
     def first_reason(self, source_id: str) -> str:
-        """Why the first place, failures before others, gave no page; empty when no place says."""
         row = (
             self.database.read()
             .execute(

@@ -6,9 +6,7 @@ from typing import TYPE_CHECKING
 
 from deltos.store.documents import Batch, DocsChunkWords, KnownPage, PageRow, PageWords, StoredChunk, StoredPage
 from deltos.store.sqlite.database import Database, Migration
-from deltos.store.sqlite.docs import DOCS_001, close_crawl, crawl_is_open, insert_places, settle_places
-from deltos.store.sqlite.stopped import STOPPED_001
-from deltos.store.sqlite.vectors import DOCS_VECTORS
+from deltos.store.sqlite.docs import close_crawl, crawl_is_open, insert_places, settle_places
 
 if TYPE_CHECKING:
     import sqlite3
@@ -51,20 +49,18 @@ DOCS_002 = Migration(
     CREATE VIRTUAL TABLE docs_vocabulary USING fts5vocab (docs_words, row);
     """,
 )
-MIGRATIONS = (DOCS_001, DOCS_002, DOCS_VECTORS, STOPPED_001)
 
 # A page is seen by readers from the generation that added it until the one that dropped it.
 _VISIBLE = "p.added <= s.generation AND (p.dropped IS NULL OR p.dropped > s.generation)"
 
 
-class DocsIndex:
-    """The write path: pages of a crawl, their words, and the moment when readers see them."""
+class SqlitePages:
+    """Implements `store.documents.Pages`."""
 
     def __init__(self, database: Database) -> None:
         self.database = database
 
     def known_pages(self, source_id: str) -> dict[str, KnownPage]:
-        """By address: the page that readers see now, or that the open crawl has already written."""
         rows = self.database.read().execute(
             "SELECT place, etag, last_modified, hash FROM docs_page WHERE source_id = ? AND dropped IS NULL"
             " ORDER BY added",
@@ -73,7 +69,6 @@ class DocsIndex:
         return {place: KnownPage(etag, last_modified, digest) for place, etag, last_modified, digest in rows}
 
     def live_places(self, source_id: str) -> list[str]:
-        """The addresses of all pages that readers see now."""
         rows = self.database.read().execute(
             "SELECT DISTINCT p.place FROM docs_page p JOIN docs_source s ON s.id = p.source_id"
             f" WHERE s.id = ? AND {_VISIBLE}",
@@ -82,7 +77,6 @@ class DocsIndex:
         return [row[0] for row in rows]
 
     def write(self, source_id: str, generation: int, batch: Batch) -> bool:
-        """Write a stretch of a crawl; False, and nothing written, when that crawl is no longer wanted."""
         with self.database.write() as connection:
             if not crawl_is_open(connection, source_id, generation):
                 return False
@@ -97,7 +91,6 @@ class DocsIndex:
     # ------------------------------------------------------------------ words
 
     def drop_unmet(self, source_id: str, generation: int) -> int:
-        """Mark the pages that the crawl did not meet again; how many pages the new generation drops in all."""
         with self.database.write() as connection:
             connection.execute(
                 "UPDATE docs_page SET dropped = ?2 WHERE source_id = ?1 AND dropped IS NULL AND added < ?2"
@@ -110,7 +103,6 @@ class DocsIndex:
             return dropped
 
     def coming_pages(self, source_id: str) -> list[StoredPage]:
-        """The pages that the coming generation shows."""
         rows = self.database.read().execute(
             "SELECT id, url, title, is_indexed, links_in FROM docs_page WHERE source_id = ? AND dropped IS NULL",
             (source_id,),
@@ -118,7 +110,6 @@ class DocsIndex:
         return [StoredPage(page_id, url, title, bool(done), count) for page_id, url, title, done, count in rows]
 
     def coming_anchors(self, source_id: str) -> Iterator[tuple[int, int, str]]:
-        """(page, chunk, its anchors) of the coming generation, in reading order."""
         yield from self.database.read().execute(
             "SELECT c.page_id, c.id, c.anchors FROM docs_page p JOIN docs_chunk c ON c.page_id = p.id"
             " WHERE p.source_id = ? AND p.dropped IS NULL ORDER BY c.page_id, c.position",
@@ -126,7 +117,6 @@ class DocsIndex:
         )
 
     def coming_links(self, source_id: str) -> Iterator[tuple[int, str, str]]:
-        """(page, target, words) of every link of the coming generation."""
         yield from self.database.read().execute(
             "SELECT l.page_id, l.target, l.text FROM docs_page p JOIN docs_link l ON l.page_id = p.id"
             " WHERE p.source_id = ? AND p.dropped IS NULL",
@@ -134,7 +124,6 @@ class DocsIndex:
         )
 
     def indexed_links(self, source_id: str) -> dict[int, tuple[str, int]]:
-        """By chunk that is indexed already: the words of links to it and how many there are."""
         rows = self.database.read().execute(
             "SELECT w.rowid, w.links, w.links_in FROM docs_page p JOIN docs_chunk c ON c.page_id = p.id"
             " JOIN docs_words w ON w.rowid = c.id WHERE p.source_id = ? AND p.dropped IS NULL AND p.is_indexed",
@@ -143,7 +132,6 @@ class DocsIndex:
         return {chunk_id: (links, links_in) for chunk_id, links, links_in in rows}
 
     def chunks_of(self, page_id: int) -> list[StoredChunk]:
-        """The chunks of a page in reading order."""
         rows = self.database.read().execute(
             "SELECT id, section, anchors, text FROM docs_chunk WHERE page_id = ? ORDER BY position", (page_id,)
         )
@@ -152,7 +140,6 @@ class DocsIndex:
         ]
 
     def write_words(self, pages: Sequence[PageWords], chunks: Sequence[DocsChunkWords]) -> None:
-        """Index the words of whole pages."""
         with self.database.write() as connection:
             connection.executemany(
                 "INSERT INTO docs_words (rowid, heading, trail, anchors, links, body, links_in)"
@@ -169,7 +156,6 @@ class DocsIndex:
             )
 
     def update_links(self, chunks: Sequence[tuple[int, str, int]], pages: Sequence[tuple[int, int]]) -> None:
-        """Correct the link words of indexed chunks (chunk, words, count) and the link counts of pages (page, count)."""
         with self.database.write() as connection:
             connection.executemany("UPDATE docs_words SET links = ?2, links_in = ?3 WHERE rowid = ?1", chunks)
             connection.executemany("UPDATE docs_page SET links_in = ?2 WHERE id = ?1", pages)
@@ -177,7 +163,6 @@ class DocsIndex:
     # ------------------------------------------------------------------ generations
 
     def publish(self, source_id: str, generation: int, *, now: float) -> bool:
-        """Show the new generation to readers, all of it at once; False when nobody wants it any more."""
         with self.database.write() as connection:
             if not crawl_is_open(connection, source_id, generation):
                 return False
@@ -188,7 +173,6 @@ class DocsIndex:
             return close_crawl(connection, source_id, "done", "", now)
 
     def discard(self, source_id: str) -> None:
-        """Remove what an abandoned crawl wrote; readers keep what they see."""
         with self.database.write() as connection:
             row = connection.execute("SELECT generation FROM docs_source WHERE id = ?", (source_id,)).fetchone()
             if row is not None:
@@ -196,7 +180,6 @@ class DocsIndex:
                 connection.execute("UPDATE docs_page SET dropped = NULL WHERE source_id = ?", (source_id,))
 
     def remove_source(self, source_id: str) -> int:
-        """Remove a source with all it has; returns how many pages that were."""
         with self.database.write() as connection:
             pages = _delete_pages(connection, "source_id = ?", (source_id,))
             connection.execute("DELETE FROM docs_source WHERE id = ?", (source_id,))

@@ -6,9 +6,11 @@ from typing import TYPE_CHECKING
 
 from deltos.store.documents import CandidateChunk, DocsTotals, ShownChunk
 from deltos.store.sqlite.docs_index import visible_sources
+from deltos.store.sqlite.words import any_of
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence
+    from contextlib import AbstractContextManager
 
     from deltos.store.sqlite.database import Database
 
@@ -23,14 +25,16 @@ _CHUNK_WEIGHTS = "bm25(2.0, 1.0, 1.0, 1.0, 1.0)"
 _PAGE_WEIGHTS = "bm25(3.0, 2.0, 1.0)"
 
 
-class DocsSearchStore:
-    """Reads what readers may see."""
+class SqlitePassages:
+    """Implements `store.documents.Passages`: only what readers may see."""
 
     def __init__(self, database: Database) -> None:
         self.database = database
 
+    def snapshot(self) -> AbstractContextManager[object]:
+        return self.database.snapshot()
+
     def totals(self, source_ids: Collection[str]) -> DocsTotals:
-        """How many pages and chunks readers can see of some sources."""
         condition, values = visible_sources(source_ids)
         row = (
             self.database.read()
@@ -45,7 +49,6 @@ class DocsSearchStore:
         return DocsTotals(*row)
 
     def document_frequencies(self, words: Iterable[str]) -> dict[str, int]:
-        """In how many chunks each word occurs; words that never do are left out."""
         connection = self.database.read()
         found = {}
         for word in words:
@@ -55,25 +58,22 @@ class DocsSearchStore:
         return found
 
     def chunk_count(self) -> int:
-        """How many chunks the word index holds."""
         row = self.database.read().execute("SELECT COUNT(*) FROM docs_words_docsize").fetchone()
         count: int = row[0]
         return count
 
     def candidates(self, words: Sequence[str], source_ids: Collection[str], *, limit: int) -> list[CandidateChunk]:
-        """The chunks that share most with the words, in no order that matters; none for no words."""
         if not words:
             return []
         condition, values = visible_sources(source_ids)
         rows = self.database.read().execute(
             f"{_CANDIDATE} WHERE docs_words MATCH ? AND rank MATCH '{_CHUNK_WEIGHTS}' AND {condition}"
             " ORDER BY rank LIMIT ?",
-            (_any_of(words), *values, limit),
+            (any_of(words), *values, limit),
         )
         return [CandidateChunk(*row) for row in rows]
 
     def candidates_with(self, chunk_ids: Collection[int], source_ids: Collection[str]) -> list[CandidateChunk]:
-        """Those of the chunks that readers may see in the sources."""
         condition, values = visible_sources(source_ids)
         rows = self.database.read().execute(
             f"{_CANDIDATE} WHERE w.rowid IN ({', '.join('?' * len(chunk_ids))}) AND {condition}",
@@ -82,7 +82,6 @@ class DocsSearchStore:
         return [CandidateChunk(*row) for row in rows]
 
     def page_scores(self, words: Sequence[str], source_ids: Collection[str], *, limit: int) -> dict[int, float]:
-        """The pages that share most with the words, each with its score; none for no words."""
         if not words:
             return {}
         condition, values = visible_sources(source_ids)
@@ -90,12 +89,11 @@ class DocsSearchStore:
             "SELECT p.id, -rank FROM docs_page_words w JOIN docs_page p ON p.id = w.rowid"
             " JOIN docs_source s ON s.id = p.source_id"
             f" WHERE docs_page_words MATCH ? AND rank MATCH '{_PAGE_WEIGHTS}' AND {condition} ORDER BY rank LIMIT ?",
-            (_any_of(words), *values, limit),
+            (any_of(words), *values, limit),
         )
         return dict(rows.fetchall())
 
     def chunks(self, chunk_ids: Sequence[int]) -> list[ShownChunk]:
-        """Chunks by id, in the order asked for; ids that are gone are left out."""
         rows = self.database.read().execute(
             "SELECT c.id, s.name, s.version, p.url, p.title, c.section, c.anchors, c.text FROM docs_chunk c"
             " JOIN docs_page p ON p.id = c.page_id JOIN docs_source s ON s.id = p.source_id"
@@ -107,8 +105,3 @@ class DocsSearchStore:
             for chunk_id, source, version, url, title, section, anchors, text in rows
         }
         return [found[chunk_id] for chunk_id in chunk_ids if chunk_id in found]
-
-
-def _any_of(words: Sequence[str]) -> str:
-    """An FTS5 expression that matches any of the words; quoted, so that none can be syntax."""
-    return " OR ".join(f'"{word}"' for word in words)

@@ -22,21 +22,19 @@ STOPPED_001 = Migration(
 _MOST_ROWS = 10_000
 
 
-class StoppedStore:
-    """Digests and reasons in the library file. The oldest of very many are forgotten."""
+class SqliteStopped:
+    """Implements `store.stopped.StoppedReadings` in the library file."""
 
     def __init__(self, database: Database, now: Callable[[], float]) -> None:
         self._database = database
         self._now = now
 
     def reason(self, digest: bytes) -> str:
-        """Why content with this digest could not be read; empty when nothing is known against it."""
         query = "SELECT reason FROM stopped_reading WHERE digest = ?"
         row = self._database.read().execute(query, (digest,)).fetchone()
         return str(row[0]) if row else ""
 
     def remember(self, digest: bytes, reason: str) -> None:
-        """Record that content with this digest could not be read."""
         with self._database.write() as connection:
             connection.execute("INSERT OR REPLACE INTO stopped_reading VALUES (?, ?, ?)", (digest, reason, self._now()))
             connection.execute(

@@ -28,14 +28,13 @@ CREATE TABLE token (
 """
 
 
-class TokenStore:
-    """The tokens of one data folder."""
+class SqliteTokens:
+    """Implements `store.tokens.TokenRecords`."""
 
     def __init__(self, home: Path) -> None:
         self._database = Database(home / FILE_NAME, (Migration("access_001", _SCHEMA),))
 
     def add(self, token: StoredToken) -> None:
-        """Keep a new token."""
         row = (
             token.id, token.name, token.secret_hash, token.level, json.dumps(token.projects),
             token.created_at, token.expires_at, token.revoked_at,
@@ -44,19 +43,16 @@ class TokenStore:
             connection.execute(f"INSERT INTO token ({_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?)", row)
 
     def get(self, token_id: str) -> StoredToken | None:
-        """The token with this id, revoked or not."""
         with self._database.snapshot() as connection:
             row = connection.execute(f"SELECT {_COLUMNS} FROM token WHERE id = ?", (token_id,)).fetchone()
         return _token(row) if row else None
 
     def all(self) -> list[StoredToken]:
-        """Every token, oldest first."""
         with self._database.snapshot() as connection:
             rows = connection.execute(f"SELECT {_COLUMNS} FROM token ORDER BY created_at, id").fetchall()
         return [_token(row) for row in rows]
 
     def revoke(self, id_or_name: str, moment: int) -> list[str]:
-        """Revoke the tokens with this id or name; the ids of those that were valid until now."""
         with self._database.write() as connection:
             rows = connection.execute(
                 "UPDATE token SET revoked_at = ? WHERE (id = ? OR name = ?) AND revoked_at IS NULL RETURNING id",
@@ -65,7 +61,6 @@ class TokenStore:
         return [token_id for (token_id,) in rows]
 
     def close(self) -> None:
-        """Close the file."""
         self._database.close()
 
 

@@ -1,4 +1,4 @@
-"""Vectors beside what they stand for: one table per kind of thing, each row with the model that made it.
+"""VectorRecords beside what they stand for: one table per kind of thing, each row with the model that made it.
 
 A thing that goes takes its vector along; what has none yet, or one of another model, can be asked for.
 """
@@ -61,17 +61,16 @@ def migration(owner: Owner) -> Migration:
 DOCS_VECTORS = migration(DOCS_CHUNKS)
 
 
-class VectorStore:
-    """Reads and writes the vectors of one owner."""
+class SqliteVectors:
+    """Implements `store.vectors.VectorRecords` for one owner."""
 
     def __init__(self, database: Database, owner: Owner) -> None:
-        self.database = database
+        self._database = database
         self._owner = owner
 
     def unembedded(self, model: str, *, after: int, limit: int) -> list[Unembedded]:
-        """Things that have no vector of this model, by key, from the first one after that key."""
         owner = self._owner
-        rows = self.database.read().execute(
+        rows = self._database.read().execute(
             f"SELECT * FROM ({owner.texts}) t WHERE t.{owner.key} > ? AND NOT EXISTS"
             f" (SELECT 1 FROM {owner.vectors} v WHERE v.key = t.{owner.key} AND v.model = ?)"
             f" ORDER BY t.{owner.key} LIMIT ?",
@@ -80,9 +79,8 @@ class VectorStore:
         return [Unembedded(*row) for row in rows]
 
     def write(self, model: str, vectors: Iterable[tuple[int, bytes]]) -> None:
-        """Put vectors beside their things; older ones of the same things go, things that are gone get none."""
         owner = self._owner
-        with self.database.write() as connection:
+        with self._database.write() as connection:
             connection.executemany(
                 f"INSERT OR REPLACE INTO {owner.vectors} (key, model, data)"
                 f" SELECT {owner.key}, ?2, ?3 FROM {owner.table} WHERE {owner.key} = ?1",
@@ -90,17 +88,15 @@ class VectorStore:
             )
 
     def since(self, model: str, number: int) -> list[StoredVector]:
-        """The vectors of a model that were written after the one with that number."""
-        rows = self.database.read().execute(
+        rows = self._database.read().execute(
             f"SELECT number, key, data FROM {self._owner.vectors} WHERE number > ? AND model = ? ORDER BY number",
             (number, model),
         )
         return [StoredVector(*row) for row in rows]
 
     def count(self, model: str) -> int:
-        """How many vectors of a model there are."""
         row = (
-            self.database.read()
+            self._database.read()
             .execute(f"SELECT COUNT(*) FROM {self._owner.vectors} WHERE model = ?", (model,))
             .fetchone()
         )
@@ -108,6 +104,5 @@ class VectorStore:
         return found
 
     def numbers(self, model: str) -> set[int]:
-        """The numbers of all vectors of a model."""
-        rows = self.database.read().execute(f"SELECT number FROM {self._owner.vectors} WHERE model = ?", (model,))
+        rows = self._database.read().execute(f"SELECT number FROM {self._owner.vectors} WHERE model = ?", (model,))
         return {row[0] for row in rows}

@@ -1,62 +1,101 @@
-"""Reads of `memory.db`, and the door to writing to it. Leaves judgement to the memory domain."""
+"""Reads of `memory.db`, and the door to writing to it."""
 
 from __future__ import annotations
 
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from deltos.store.observations import Anchor, MemoryCounts, Observation, ProjectRow, SessionRow, Sketch
-from deltos.store.sqlite.database import BUSY_TIMEOUT_SECONDS, Database
+from deltos.errors import StoreError
+from deltos.store.observations import Anchor, MemoryCounts, Mended, Observation, ProjectRow, SessionRow, Sketch
+from deltos.store.sqlite.database import BUSY_TIMEOUT_SECONDS, Database, move_aside
 from deltos.store.sqlite.memory.rows import marks, newest, select, select_session, texts_of
 from deltos.store.sqlite.memory.schema import MIGRATIONS
-from deltos.store.sqlite.memory.writer import Writer
+from deltos.store.sqlite.memory.writer import SqliteObservationsWriter
+from deltos.store.sqlite.words import any_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
+    from contextlib import AbstractContextManager
     from pathlib import Path
 
 _WHEN_DAMAGED = "Run `deltos memory check`: it brings back what can still be read."
 
 
-class MemoryStore:
-    """Reads of `memory.db`, and the one way to write to it."""
+class SqliteObservations:
+    """Implements `store.observations.Observations`."""
 
     def __init__(self, path: Path, *, busy_timeout_seconds: float = BUSY_TIMEOUT_SECONDS) -> None:
-        self.database = Database(
-            path,
+        self._path = path
+        self._busy_timeout_seconds = busy_timeout_seconds
+        self.database = self._opened()
+
+    def _opened(self) -> Database:
+        return Database(
+            self._path,
             MIGRATIONS,
             durability="FULL",
-            busy_timeout_seconds=busy_timeout_seconds,
+            busy_timeout_seconds=self._busy_timeout_seconds,
             backup_before_migration=True,
             when_damaged=_WHEN_DAMAGED,
         )
 
+    @property
+    def set_aside(self) -> str:
+        aside = self.database.set_aside
+        return aside.name if aside else ""
+
+    @property
+    def size_bytes(self) -> int:
+        return self._path.stat().st_size
+
     def close(self) -> None:
-        """Close the file."""
         self.database.close()
 
     def scrub(self) -> bool:
-        """Leave no trace of what was purged in the file; False while another process reads it."""
         return self.database.scrub()
 
     def copies(self) -> list[str]:
-        """Names of the copies beside the file, made before a migration or of a damaged file: they are not purged."""
-        path = self.database.path
+        path = self._path
         return sorted(copy.name for mark in ("before", "corrupt") for copy in path.parent.glob(f"{path.name}.{mark}-*"))
 
+    def mend(self) -> Mended:
+        from deltos.store.sqlite.memory.repair import problems_of, readable, set_aside_files  # deferred: hooks never do
+
+        problems = problems_of(self._path)
+        if problems:
+            self.close()
+            move_aside(self._path)
+            self.database = self._opened()
+        elif not self._words_agree():
+            problems = ["the word index did not match the observations"]
+            with self.database.write() as connection:
+                SqliteObservationsWriter(connection).rebuild_words()
+        aside = set_aside_files(self._path)
+        rows = (row for damaged in aside for row in readable(damaged))
+        return Mended(tuple(problems), tuple(damaged.name for damaged in aside), rows)
+
+    def _words_agree(self) -> bool:
+        """Whether the word index tells the same as the rows."""
+        try:
+            with self.database.write() as connection:
+                SqliteObservationsWriter(connection).check_words()
+        except StoreError:
+            return False
+        return True
+
+    def snapshot(self) -> AbstractContextManager[object]:
+        return self.database.snapshot()
+
     @contextmanager
-    def writing(self) -> Iterator[Writer]:
-        """One transaction: on disk when the block ends, or not at all."""
+    def writing(self) -> Iterator[SqliteObservationsWriter]:
         with self.database.write() as connection:
-            yield Writer(connection)
+            yield SqliteObservationsWriter(connection)
 
     def by_ids(self, ids: Sequence[str]) -> list[Observation]:
-        """All live observations with these ids, of any project."""
         with self.database.snapshot() as connection:
             return [row for chosen in ids for row in select(connection, "o.id = ? AND o.deleted_at IS NULL", (chosen,))]
 
     def at_places(self, places: Sequence[int]) -> list[Observation]:
-        """The live observations at these places, in the order asked for."""
         found: dict[int, Observation] = {}
         with self.database.snapshot() as connection:
             for some in _batches(places):
@@ -65,7 +104,6 @@ class MemoryStore:
         return [found[place] for place in places if place in found]
 
     def sketches(self, places: Sequence[int], *, head_characters: int) -> list[Sketch]:
-        """What ranking needs to know about the live observations at these places."""
         sketches: list[Sketch] = []
         with self.database.snapshot() as connection:
             for some in _batches(places):
@@ -79,19 +117,16 @@ class MemoryStore:
         return sketches
 
     def projects(self) -> list[ProjectRow]:
-        """Every project that memory knows."""
         with self.database.snapshot() as connection:
             rows = connection.execute("SELECT key, project_id, folder, root, created_at FROM project ORDER BY key")
             return [ProjectRow(*row) for row in rows]
 
     def keys_beside(self, key: int) -> tuple[int, ...]:
-        """The keys of all folders of a project, of which one is given."""
         sql = "SELECT key FROM project WHERE project_id = (SELECT project_id FROM project WHERE key = ?) ORDER BY key"
         with self.database.snapshot() as connection:
             return tuple(row[0] for row in connection.execute(sql, (key,)))
 
     def known_identity(self, project_id: str, root: str) -> str | None:
-        """The identity under which a project is kept: its own, or an older one that its folder had."""
         sql = """SELECT project_id FROM project
                  WHERE project_id = ? OR (root = ? AND (project_id LIKE 'path:%' OR project_id LIKE 'git:%'))
                  ORDER BY project_id = ? DESC LIMIT 1"""
@@ -100,7 +135,6 @@ class MemoryStore:
         return None if row is None else str(row[0])
 
     def sessions(self) -> list[SessionRow]:
-        """Every session, in the order of their first write."""
         with self.database.snapshot() as connection:
             rows = connection.execute(
                 """SELECT s.key, p.project_id, p.folder, s.session_id, s.agent, s.started_at, s.ended_at
@@ -109,7 +143,6 @@ class MemoryStore:
             return [SessionRow(*row) for row in rows]
 
     def session_keys(self, project_keys: Sequence[int]) -> set[int]:
-        """The keys of all sessions of these projects."""
         with self.database.snapshot() as connection:
             rows = connection.execute(
                 f"SELECT key FROM session WHERE project IN ({marks(project_keys)})", tuple(project_keys)
@@ -117,37 +150,31 @@ class MemoryStore:
             return {row[0] for row in rows}
 
     def count(self, project_keys: Sequence[int]) -> int:
-        """How many observations these projects have; forgotten ones count too, which ranking does not mind."""
         with self.database.snapshot() as connection:
             sql = f"SELECT count(*) FROM observation WHERE project IN ({marks(project_keys)})"
             return int(connection.execute(sql, tuple(project_keys)).fetchone()[0])
 
     def frequency(self, words: Sequence[str], *, at_most: int) -> int:
-        """How many observations have any of `words`; counting stops at `at_most`."""
         sql = "SELECT count(*) FROM (SELECT 1 FROM word WHERE word MATCH ? LIMIT ?)"
         with self.database.snapshot() as connection:
-            return int(connection.execute(sql, (match_any(words), at_most)).fetchone()[0])
+            return int(connection.execute(sql, (any_of(words), at_most)).fetchone()[0])
 
     def places_with(self, words: Sequence[str], *, at_most: int) -> list[int]:
-        """The places of observations that have any of `words`, newest sessions first."""
         sql = "SELECT rowid FROM word WHERE word MATCH ? ORDER BY rowid DESC LIMIT ?"
         with self.database.snapshot() as connection:
-            return [row[0] for row in connection.execute(sql, (match_any(words), at_most))]
+            return [row[0] for row in connection.execute(sql, (any_of(words), at_most))]
 
     def places_between(self, project_keys: Sequence[int], start: int, end: int, *, at_most: int) -> list[int]:
-        """The places of live observations created in [start, end), newest first."""
         with self.database.snapshot() as connection:
             found = newest(connection, project_keys, "created_at >= ? AND created_at < ?", (start, end), at_most)
         return [place for _, place in found]
 
     def before(self, project_keys: Sequence[int], created_at: int, place: int, *, limit: int) -> list[Observation]:
-        """Up to `limit` live observations before that moment, oldest first."""
         with self.database.snapshot() as connection:
             found = newest(connection, project_keys, "(created_at, place) < (?, ?)", (created_at, place), limit)
             return self.at_places([place for _, place in reversed(found)])
 
     def after(self, project_keys: Sequence[int], created_at: int, place: int, *, limit: int) -> list[Observation]:
-        """Up to `limit` live observations from that moment on, oldest first."""
         sql = """SELECT created_at, place FROM observation WHERE project = ? AND (created_at, place) > (?, ?)
                  AND deleted_at IS NULL ORDER BY created_at, place LIMIT ?"""
         with self.database.snapshot() as connection:
@@ -155,14 +182,12 @@ class MemoryStore:
             return self.at_places([place for _, place in sorted(found)[:limit]])
 
     def in_session(self, session_id: str, *, limit: int) -> list[Observation]:
-        """The last `limit` live observations of the sessions with this id, oldest first."""
         with self.database.snapshot() as connection:
             keys = connection.execute("SELECT key FROM session WHERE session_id = ?", (session_id,)).fetchall()
             found = [row for (key,) in keys for row in select_session(connection, key, limit)]
         return sorted(found, key=lambda row: (row.created_at, row.place))[-limit:]
 
     def recent(self, project_keys: Sequence[int], *, limit: int, kinds: Sequence[str] = ()) -> list[Observation]:
-        """The newest live observations, newest first; only of `kinds` where given."""
         with self.database.snapshot() as connection:
             if kinds:
                 each = (newest(connection, project_keys, "kind = ?", (kind,), limit) for kind in kinds)
@@ -172,7 +197,6 @@ class MemoryStore:
             return self.at_places([place for _, place in found])
 
     def anchors(self, places: Sequence[int]) -> dict[int, list[Anchor]]:
-        """What the observations at these places were written about."""
         anchors: dict[int, list[Anchor]] = {}
         with self.database.snapshot() as connection:
             for some in _batches(places):
@@ -183,7 +207,6 @@ class MemoryStore:
         return anchors
 
     def all(self) -> Iterator[Observation]:
-        """Every observation, forgotten ones too, in the order of their places."""
         place = -1
         while True:
             with self.database.snapshot() as connection:
@@ -194,7 +217,6 @@ class MemoryStore:
             place = rows[-1].place
 
     def counts(self) -> MemoryCounts:
-        """How much is kept in all."""
         with self.database.snapshot() as connection:
             live, forgotten, characters = connection.execute(
                 """SELECT count(*) - count(deleted_at), count(deleted_at), coalesce(sum(length(text)), 0)
@@ -203,11 +225,6 @@ class MemoryStore:
             sessions = connection.execute("SELECT count(*) FROM session WHERE session_id IS NOT NULL").fetchone()[0]
             projects = connection.execute("SELECT count(*) FROM project").fetchone()[0]
         return MemoryCounts(live, forgotten, sessions, projects, characters)
-
-
-def match_any(words: Sequence[str]) -> str:
-    """An FTS5 query for any of `words`, each quoted: no word can become query syntax."""
-    return " OR ".join('"' + word.replace('"', '""') + '"' for word in words)
 
 
 def _batches(places: Sequence[int], size: int = 500) -> Iterator[Sequence[int]]:

@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from deltos.store.sqlite.memory.reader import MemoryStore
-
 
 def problems_of(path: Path) -> list[str]:
     """What SQLite finds wrong with the file itself; nothing is good."""
@@ -24,16 +22,6 @@ def problems_of(path: Path) -> list[str]:
         return check_file(path)
     except StoreError as exc:
         return [exc.message]
-
-
-def words_agree(store: MemoryStore) -> bool:
-    """Whether the word index tells the same as the rows."""
-    try:
-        with store.writing() as writer:
-            writer.check_words()
-    except StoreError:
-        return False
-    return True
 
 
 def set_aside_files(path: Path) -> list[Path]:

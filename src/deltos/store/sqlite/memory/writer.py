@@ -17,15 +17,13 @@ if TYPE_CHECKING:
 _LOOSE_STRIDE = 8
 
 
-class Writer:
-    """Writes inside one transaction."""
+class SqliteObservationsWriter:
+    """Implements `store.observations.ObservationsWriter`."""
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._connection = connection
 
     def project(self, project_id: str, *, root: str, now: int, folder: str = "") -> int:
-        """The key of a folder of a project, created when it is new; a place that got a better identity keeps its
-        memory."""
         row = self._project_row(project_id, folder)
         if row is None and root:
             project_id = self._adopt(project_id, root)
@@ -40,7 +38,6 @@ class Writer:
         return key
 
     def folder_of_session(self, project_id: str, session_id: str) -> str | None:
-        """The folder of a project in which a session was last kept; None for a new session."""
         sql = """SELECT p.folder FROM session s JOIN project p ON p.key = s.project
                  WHERE p.project_id = ? AND s.session_id = ? ORDER BY s.key DESC LIMIT 1"""
         row = self._connection.execute(sql, (project_id, session_id)).fetchone()
@@ -86,7 +83,6 @@ class Writer:
         self._connection.execute(f"DELETE FROM project WHERE key = ? AND {empty}", (other, other))
 
     def session(self, project: int, session_id: str | None, *, agent: str, now: int) -> int:
-        """The key of a session, created when it is new."""
         sql = "SELECT key FROM session WHERE project = ? AND session_id IS ?"
         row = self._connection.execute(sql, (project, session_id)).fetchone()
         if row is None:
@@ -98,16 +94,13 @@ class Writer:
         return int(row[0])
 
     def describe_session(self, key: int, *, agent: str, started_at: int, ended_at: int | None) -> None:
-        """Set what is known about a session."""
         sql = "UPDATE session SET agent = ?, started_at = ?, ended_at = ? WHERE key = ?"
         self._connection.execute(sql, (agent, started_at, ended_at, key))
 
     def end_session(self, key: int, now: int) -> None:
-        """Note when a session ended; one that goes on later simply ends again."""
         self._connection.execute("UPDATE session SET ended_at = ? WHERE key = ?", (now, key))
 
     def last_created_at(self, session: int) -> int | None:
-        """When the last observation of a session was created; None outside any session."""
         if self._is_loose(session):
             return None
         sql = "SELECT created_at FROM observation WHERE place BETWEEN ? AND ? ORDER BY place DESC LIMIT 1"
@@ -115,21 +108,17 @@ class Writer:
         return None if row is None else int(row[0])
 
     def recent(self, project: int, *, limit: int) -> list[Observation]:
-        """The newest live observations of a project, newest first."""
         where = "o.project = ? AND o.deleted_at IS NULL ORDER BY o.created_at DESC, o.place DESC LIMIT ?"
         return select(self._connection, where, (project, limit))
 
     def in_session(self, session: int, *, limit: int) -> list[Observation]:
-        """The last live observations of a session, newest first."""
         return select_session(self._connection, session, limit)
 
     def find(self, project: int, observation_id: str) -> Observation | None:
-        """The observation of that id in a project, forgotten or not."""
         rows = select(self._connection, "o.id = ? AND o.project = ?", (observation_id, project))
         return rows[0] if rows else None
 
     def insert(self, project: int, session: int, new: NewObservation) -> int:
-        """Store an observation at the end of its session and answer its place."""
         place = self._next_place(session)
         self._connection.execute(
             """INSERT INTO observation (place, id, project, kind, source, created_at, updated_at, deleted_at,
@@ -141,7 +130,6 @@ class Writer:
         return place
 
     def replace(self, place: int, new: NewObservation) -> None:
-        """Give the observation at `place` new content; its id and place stay."""
         self._connection.execute(
             """UPDATE observation SET kind = ?, source = ?, created_at = ?, updated_at = ?, deleted_at = ?,
             files = ?, symbols = ?,
@@ -152,19 +140,15 @@ class Writer:
         self._write_anchors(place, new.anchors)
 
     def touch(self, place: int, now: int) -> None:
-        """Note that the observation was made again."""
         self._connection.execute("UPDATE observation SET updated_at = ? WHERE place = ?", (now, place))
 
     def mark_deleted(self, place: int, now: int | None) -> None:
-        """Hide an observation from every answer, or with None show it again."""
         self._connection.execute("UPDATE observation SET deleted_at = ? WHERE place = ?", (now, place))
 
     def with_id(self, observation_id: str) -> list[Observation]:
-        """All observations of that id, forgotten or not."""
         return select(self._connection, "o.id = ?", (observation_id,))
 
     def purge(self, before: int) -> int:
-        """Remove what was forgotten before a moment, its words too; how many went. `scrub` removes the traces."""
         count = self._connection.execute("DELETE FROM observation WHERE deleted_at < ?", (before,)).rowcount
         if count:
             self.rebuild_words()  # segments of the word index keep deleted words until they are merged
