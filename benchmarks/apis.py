@@ -29,7 +29,7 @@ from deltos.domains.apis.endpoints import Filter, show_endpoints
 from deltos.embed.static import shared_model
 from deltos.meaning import Comparison
 from deltos.store.sqlite.library import SqliteLibrary
-from deltos.text import shared_words
+from deltos.text.words import shared_words
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -29,7 +29,7 @@ from deltos.domains.code.search import CodeSearch
 from deltos.ranking import LinearRanker
 from deltos.store.code import FileScope
 from deltos.store.sqlite.words import any_of
-from deltos.text import QUESTION_WORDS, STOP_WORDS
+from deltos.text.stop_words import QUESTION_WORDS, STOP_WORDS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence

@@ -5,13 +5,14 @@
 Downloads documentation packages of Debian, holds a quarter of their pages back and lets those pages ask: a heading or a
 sentence that links to another page is a question, what it links to is the answer; the words of links and the terms of
 the sites' own indexes ask too. The pages held back are not indexed. Weights are fitted on all groups of sites but one
-and measured on that one; then on all. `--write` puts the result into domains/docs/weights.py.
+and measured on that one; then on all. `--write` puts the result into domains/docs/weights.json.
 """
 
 from __future__ import annotations
 
 import argparse
 import hashlib
+import json
 import posixpath
 import random
 import re
@@ -26,8 +27,7 @@ import numpy as np
 
 from deltos.domains.docs.domain import Docs, open_docs
 from deltos.domains.docs.library import NewSource
-from deltos.domains.docs.rank import features
-from deltos.domains.docs.weights import WEIGHTS
+from deltos.domains.docs.rank import WEIGHTS_FILE, DocsFeatures, features, shared_ranker
 from deltos.embed.static import shared_model
 from deltos.store.sqlite.library import open_library
 
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
 Numbers: TypeAlias = "npt.NDArray[np.float64]"
 
-WEIGHTS_FILE = Path(__file__).parents[1] / "src/deltos/domains/docs/weights.py"
+FEATURES = DocsFeatures._fields
 # Features that speak for a candidate must not get a negative weight by accident, nor those against it a positive one.
 EITHER_SIGN = frozenset(("length", "definition", "first", "depth"))
 AGAINST = frozenset(("secondary",))
@@ -158,7 +158,7 @@ def main() -> None:
     arguments = parser.parse_args()
     groups = [examples_of_group(number, sites, arguments.work) for number, sites in enumerate(GROUPS)]
     print("| measured on | questions | page recall@5 before | after |\n|---|---|---|---|")
-    current = np.array(list(WEIGHTS.values()))
+    current = np.array(shared_ranker().weights)
     for number, held_out in enumerate(groups):
         others = [example for other, group in enumerate(groups) if other != number for example in group]
         learned = fit(others)
@@ -166,7 +166,7 @@ def main() -> None:
         before, after = page_recall(held_out, current), page_recall(held_out, learned)
         print(f"| {names} | {len(held_out)} | {before:.3f} | {after:.3f} |", flush=True)
     weights = fit([example for group in groups for example in group])
-    for name, weight in zip(WEIGHTS, weights, strict=True):
+    for name, weight in zip(FEATURES, weights, strict=True):
         print(f"{name}: {weight:.3f}")
     if arguments.write:
         write_weights(weights)
@@ -332,7 +332,7 @@ def describe(docs: Docs, group: Path, asked: Asked) -> Example | None:
     same_page = np.array([c.url in urls for c in found.candidates], dtype=float) - exact
     right = right_shares(exact, same_page)
     pages = tuple(candidate.url for candidate in found.candidates)
-    return Example(np.array([list(row.values()) for row in rows]), right, asked, pages) if right.any() else None
+    return Example(np.array(rows), right, asked, pages) if right.any() else None
 
 
 def is_place(anchor: str, anchors: str, position: int) -> bool:
@@ -350,9 +350,9 @@ def fit(examples: list[Example], *, steps: int = 300, rate: float = 0.05) -> Num
     """Weights under which right candidates are likeliest: a softmax over the candidates of each question."""
     everything = np.concatenate([example.values for example in examples])
     spread = everything.std(axis=0) + 1e-9
-    signs = np.array([0 if name in EITHER_SIGN else -1 if name in AGAINST else 1 for name in WEIGHTS])
-    prior = np.array([PRIOR[name] for name in WEIGHTS]) * spread
-    weights, first, second = prior, np.zeros(len(WEIGHTS)), np.zeros(len(WEIGHTS))
+    signs = np.array([0 if name in EITHER_SIGN else -1 if name in AGAINST else 1 for name in FEATURES])
+    prior = np.array([PRIOR[name] for name in FEATURES]) * spread
+    weights, first, second = prior, np.zeros(len(FEATURES)), np.zeros(len(FEATURES))
     for step in range(1, steps + 1):
         gradient = PENALTY * (weights - prior)
         for example in examples:
@@ -379,9 +379,8 @@ def page_recall(examples: list[Example], weights: Numbers) -> float:
 
 
 def write_weights(weights: Numbers) -> None:
-    head = WEIGHTS_FILE.read_text().split("WEIGHTS = {")[0]
-    lines = "".join(f'    "{name}": {weight:.3f},\n' for name, weight in zip(WEIGHTS, weights, strict=True))
-    WEIGHTS_FILE.write_text(f"{head}WEIGHTS = {{\n{lines}}}\n")
+    named = {name: round(float(weight), 3) for name, weight in zip(FEATURES, weights, strict=True)}
+    WEIGHTS_FILE.write_text(json.dumps({"weights": named}, indent=1) + "\n")
 
 
 if __name__ == "__main__":

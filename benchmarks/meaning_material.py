@@ -29,7 +29,7 @@ from deltos.embed.protocol import TextToEmbed
 from deltos.store.code import FileScope
 from deltos.store.sqlite.library import SqliteLibrary
 from deltos.store.sqlite.memory.reader import SqliteObservations
-from deltos.text import shared_words
+from deltos.text.words import shared_words
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

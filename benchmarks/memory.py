@@ -29,9 +29,9 @@ from benchmarks.startup import PEER, install_peer
 from deltos.domains.memory.memory import Memory
 from deltos.domains.memory.model import Draft, ObservationOrigin
 from deltos.domains.memory.transfer import import_lines
-from deltos.domains.memory.words import STOP_WORDS
 from deltos.store.sqlite.database import check_file
 from deltos.store.sqlite.memory.reader import SqliteObservations
+from deltos.text.stop_words import PROSE_STOP_WORDS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -96,7 +96,7 @@ def asked(memory: Memory, question: dict[str, Any]) -> list[str]:
 def _porter_or(turns: list[dict[str, Any]], question: dict[str, Any]) -> list[str]:
     """What FTS5 alone finds: any word of the question that is no stop word, best BM25 first."""
     connection = _fts(turns)
-    words = [word for word in re.findall(r"[a-z0-9]+", question["question"].lower()) if word not in STOP_WORDS]
+    words = [word for word in re.findall(r"[a-z0-9]+", question["question"].lower()) if word not in PROSE_STOP_WORDS]
     if not words:
         return []
     sql = "SELECT id FROM turn WHERE turn MATCH ? ORDER BY rank LIMIT 10"

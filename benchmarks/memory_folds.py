@@ -8,6 +8,7 @@ that is best on the other four; if the shipped weights were fitted, that would s
 
 from __future__ import annotations
 
+import json
 import statistics
 import tempfile
 from pathlib import Path
@@ -17,27 +18,24 @@ from benchmarks.memory import asked, locomo, recall_of, table, turn_line
 from deltos.domains.memory import search
 from deltos.domains.memory.memory import Memory
 from deltos.domains.memory.transfer import import_lines
+from deltos.ranking import LinearRanker
 from deltos.store.sqlite.memory.reader import SqliteObservations
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-WEIGHTS = (
-    "_WORTH_BESIDE",
-    "_SESSION_WEIGHT",
-    "_NAME_WEIGHT",
-    "_DATE_WEIGHT",
-    "_AFTER_DATE_WEIGHT",
-    "_RECENCY_WEIGHT",
-    "_LENGTH_WEIGHT",
-)
+# What is changed together, and its features.
+WEIGHTS = {
+    "words beside": ("words_before", "words_after", "words_two_before", "words_two_after"),
+    **{name: (name,) for name in ("session_words", "named", "dated", "soon_after_date", "recency", "excess_length")},
+}
 FACTORS = (0.0, 0.5, 2.0)
 
 
 def main() -> None:
     """R@10 of every setting on every conversation, then the two tables."""
     conversations = locomo()
-    settings = ["as shipped", *(f"{name.strip('_').lower()} × {factor:g}" for name in WEIGHTS for factor in FACTORS)]
+    settings = ["as shipped", *(f"{name} × {factor:g}" for name in WEIGHTS for factor in FACTORS)]
     with tempfile.TemporaryDirectory() as folder:
         memory = Memory(SqliteObservations(Path(folder) / "memory.db"))
         for turns, _ in conversations:
@@ -64,19 +62,23 @@ def main() -> None:
 def each_setting() -> Iterator[None]:
     """The shipped weights, then each weight changed alone."""
     yield
-    for name in WEIGHTS:
-        shipped = getattr(search, name)
+    shipped = search.rankers
+    for features in WEIGHTS.values():
         for factor in FACTORS:
-            setattr(search, name, scaled(shipped, factor))
+            changed = scaled(features, factor)
+            setattr(search, "rankers", lambda changed=changed: changed)  # noqa: B010 (mypy refuses the assignment)
             yield
-        setattr(search, name, shipped)
+    setattr(search, "rankers", shipped)  # noqa: B010
 
 
-def scaled(weight: Any, factor: float) -> Any:
-    """A weight, or a row of weights by distance, times a factor."""
-    if isinstance(weight, tuple):
-        return tuple((step, min(1.0, share * factor)) for step, share in weight)
-    return weight * factor
+def scaled(features: tuple[str, ...], factor: float) -> tuple[LinearRanker, LinearRanker]:
+    """Both rankers with some weights times a factor; a word beside an observation never counts more than one inside."""
+    weights = json.loads(search.WEIGHTS_FILE.read_text())["weights"]
+    for name in features:
+        weights[name] = min(1.0, weights[name] * factor) if len(features) > 1 else weights[name] * factor
+    stages = (search.NearWords._fields, search.ObservationFeatures._fields)
+    first, second = (LinearRanker(tuple(weights[name] for name in names)) for names in stages)
+    return first, second
 
 
 def recall_by_conversation(memory: Memory, conversations: list[Any]) -> list[float]:

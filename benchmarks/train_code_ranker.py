@@ -22,7 +22,7 @@ from deltos.domains.code.match import describe_candidates
 from deltos.domains.code.query import parse_query
 from deltos.domains.code.search import WEIGHTS_FILE
 from deltos.store.code import FileScope
-from deltos.text import shared_words
+from deltos.text.words import shared_words
 
 FOLDS = 6
 HARD_NEGATIVES = 15

@@ -11,7 +11,7 @@ from deltos.errors import EmbedderUnavailable
 from deltos.meaning import Comparison, Meaning, standardised
 from deltos.store.sqlite.database import Database, Migration
 from deltos.store.sqlite.vectors import Owner, SqliteVectors, migration
-from deltos.text import Words
+from deltos.text.words import Words
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

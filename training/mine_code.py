@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from deltos.domains.code.chunk import lines_of
 from deltos.domains.code.index import definitions_of
 from deltos.languages.table import detect
-from deltos.text import split_identifier
+from deltos.text.identifiers import split_identifier
 from deltos.workspace.admission import Admitted, refuse_by_content, refuse_by_name, to_utf8
 from deltos.workspace.extract import parse_file
 from training.pairs import Pair, pair

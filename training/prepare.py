@@ -14,7 +14,9 @@ from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from deltos.text import STOP_WORDS, Words, plain_words, split_identifier
+from deltos.text.identifiers import split_identifier
+from deltos.text.stop_words import STOP_WORDS
+from deltos.text.words import Words, plain_words
 from training.mine_glossary import glossary_pairs
 
 if TYPE_CHECKING:

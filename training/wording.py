@@ -1,4 +1,4 @@
-"""Index words where the stemmer is not installed: the splitting of deltos/text.py, with stems from a list."""
+"""Index words where the stemmer is not installed: the splitting of deltos/text/words.py, with stems from a list."""
 
 from __future__ import annotations
 

@@ -67,7 +67,7 @@ def _page(
     def make(_scratch: Path) -> Run:
         from deltos.domains.docs.chunk import chunk_document
         from deltos.markup.formats import parse
-        from deltos.text import shared_words
+        from deltos.text.words import shared_words
 
         words = shared_words()
 

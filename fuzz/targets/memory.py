@@ -158,13 +158,14 @@ def _remember(memory: Memory, root: Path) -> Run:
 def _command(_scratch: Path) -> Run:
     from deltos.domains.memory.admit import error_excerpt
     from deltos.domains.memory.commands import effect_of
-    from deltos.domains.memory.words import identifiers, parse_query
+    from deltos.domains.memory.query import parse_query
+    from deltos.text.identifiers import names_in_prose
 
     def run(data: bytes) -> None:
         text = data.decode("utf-8", "replace")
         effect_of(text)
         error_excerpt(text)
         parse_query(text)
-        identifiers(text)
+        names_in_prose(text)
 
     return run

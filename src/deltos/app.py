@@ -198,7 +198,7 @@ class App:
     def _comparison(self) -> Comparison:
         from deltos.embed.static import shared_model  # deferred: numpy takes a while to import
         from deltos.meaning import Comparison
-        from deltos.text import shared_words
+        from deltos.text.words import shared_words
 
         return Comparison(shared_model(), shared_words())
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from deltos.embed.protocol import Embedder, Vectors
     from deltos.embed.static import StaticModel
     from deltos.store.vectors import StoredVector, VectorRecords
-    from deltos.text import Words
+    from deltos.text.words import Words
 
 EMBED_BATCH_TEXTS = 500
 _LARGEST = 127

@@ -1,4 +1,8 @@
-"""Order candidates by learned linear weights. Knows features and scores, never text or storage."""
+"""Order candidates by linear weights. Knows features and scores, never text or storage.
+
+A domain names its features, describes each candidate by a row of numbers in that order, and keeps what each feature
+weighs in a `weights.json` beside its code: learned by a benchmark where there is enough to learn from, else hand-set.
+"""
 
 from __future__ import annotations
 
@@ -25,11 +29,14 @@ class LinearRanker:
         stored = json.loads(path.read_text("utf-8"))
         return cls(tuple(stored["weights"].get(name, 0.0) for name in features), stored.get("midpoint", 0.0))
 
+    def score(self, row: Sequence[float]) -> float:
+        """The weighted sum of one candidate's features; higher is better."""
+        return sum(map(float.__mul__, self.weights, row))
+
     def scores(self, rows: Sequence[Sequence[float]]) -> list[float]:
-        """One raw score per row of features; higher is better."""
-        weights = self.weights
-        return [sum(map(float.__mul__, weights, row)) for row in rows]
+        """One score per row of features."""
+        return [self.score(row) for row in rows]
 
     def confidence(self, score: float) -> float:
-        """A raw score as a number between 0 and 1 that keeps the order."""
+        """A score as a number between 0 and 1 that keeps the order."""
         return 1 / (1 + math.exp(-max(-30.0, min(30.0, score - self.midpoint))))

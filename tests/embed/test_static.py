@@ -5,7 +5,7 @@ import pytest
 
 from deltos.embed.protocol import TextToEmbed
 from deltos.embed.static import MODEL_FOLDER, MOST_WORDS, StaticModel, shared_model
-from deltos.text import Words
+from deltos.text.words import Words
 
 
 @pytest.fixture

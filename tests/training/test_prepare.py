@@ -9,7 +9,7 @@ import pytest
 from training.data import MOST_TEXT_WORDS, Bags, Pairs, batches, listed_words, load, vocabulary
 from training.prepare import COUNTED_EVERY, prepare
 
-from deltos.text import Words
+from deltos.text.words import Words
 from tests.training.packages import GUIDE, INSTALL, SHAPES
 
 REAL_TEXTS = [

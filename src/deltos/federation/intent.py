@@ -7,13 +7,12 @@ from dataclasses import dataclass
 from functools import cache
 from typing import NamedTuple
 
-from deltos.text import unique
+from deltos.text.identifiers import QUALIFIED_NAME, looks_like_code
+from deltos.text.words import unique
 
 _ADDRESS = re.compile(
     r"(?:(?:GET|PUT|POST|DELETE|PATCH|HEAD|OPTIONS|QUERY|MUTATION|SUBSCRIPTION|RPC)\s+\S+|/[\w{}:.-]+(?:/[\w{}:.-]*)*)"
 )
-_NAME = re.compile(r"[A-Za-z_$][\w$]*(?:(?:\.|::|#|->)[A-Za-z_$][\w$]*)*(?:\(\))?[!?]?")
-_CODE_LIKE = re.compile(r"[a-z0-9][A-Z]|\w_\w|\w::\w|\w\.\w+\(|\w\(\)")
 _CODE_LIKE_NAME, _PLAIN_NAME, _NAME_INSIDE = 0.6, 0.35, 0.15
 # A sentence without any sign of code is about the project more often than about a line of it.
 _SENTENCE_WORDS, _SENTENCE = 3, 0.12
@@ -90,15 +89,14 @@ def intent_of(query: str) -> Intent:
     text = " ".join(query.split())
     if _ADDRESS.fullmatch(text):
         return Intent({"api": 1.0})
-    if _NAME.fullmatch(text):
-        is_code = _CODE_LIKE.search(text) is not None
+    if QUALIFIED_NAME.fullmatch(text):
         name = text.removesuffix("()")
-        return Intent({"code": _CODE_LIKE_NAME if is_code else _PLAIN_NAME}, name, (name,))
+        return Intent({"code": _CODE_LIKE_NAME if looks_like_code(text) else _PLAIN_NAME}, name, (name,))
     leanings: dict[str, float] = {}
     for cue, pattern in _patterns():
         if pattern.search(text):
             leanings[cue.kind] = max(leanings.get(cue.kind, 0.0), cue.weight)
-    names = tuple(unique(_bare(word) for word in text.split() if _CODE_LIKE.search(word))[:_MOST_NAMES])
+    names = tuple(unique(_bare(word) for word in text.split() if looks_like_code(word))[:_MOST_NAMES])
     if names:
         leanings["code"] = leanings.get("code", 0.0) + _NAME_INSIDE
     elif "code" not in leanings and len(text.split()) >= _SENTENCE_WORDS:

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import re
-
-# A name that cannot be a plain word
-_DISTINCTIVE = re.compile(r"[a-z0-9][A-Z]|\w_\w|[A-Za-z]\d")
+from deltos.text.identifiers import is_distinctive
 
 
 def has_word(text: str, name: str) -> bool:
@@ -15,7 +12,7 @@ def has_word(text: str, name: str) -> bool:
 
 def mentions(text: str, name: str) -> bool:
     """Whether a text mentions a name: a plain word counts only in backquotes or called."""
-    if _DISTINCTIVE.search(name):
+    if is_distinctive(name):
         return has_word(text, name)
     return has_call(text, name) or any(has_word(code, name) for code in _in_backquotes(text))
 

@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import math
-import re
 from collections import Counter
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
 
 from deltos.domains.code.paths import is_prose
 from deltos.federation.mentions import has_word
-from deltos.text import QUESTION_WORDS, plain_words, shared_words
+from deltos.ranking import LinearRanker
+from deltos.text.identifiers import last_part
+from deltos.text.rarity import idf
+from deltos.text.stop_words import QUESTION_WORDS
+from deltos.text.words import plain_words, shared_words
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -18,15 +23,31 @@ if TYPE_CHECKING:
     from deltos.federation.intent import Intent
     from deltos.federation.model import Hit
 
-_TITLE_WEIGHT, _TEXT_WEIGHT, _OWN_WEIGHT = 0.3, 0.4, 0.1
-_DEFINES_WEIGHT, _MENTIONS_WEIGHT, _NAME_INSIDE = 0.8, 0.4, 0.5
+WEIGHTS_FILE = Path(__file__).with_name("weights.json")
 _LOOK_AHEAD = 3
 TRUE_MATCH = 0.5
 _READ_CHARACTERS = 3_000
 # A hit is noise when it is this much worse than the best and says this little of what was asked.
 _NOISE_SCORE, _NOISE_COVERED = 0.25, 0.34
 _STEP = 0.99
-_SEPARATOR = re.compile(r"\.|::|#|->")
+
+
+class HitFeatures(NamedTuple):
+    """What speaks for a hit of any kind. The question itself may be a name (`…_query`), or hold some (`…_name`)."""
+
+    title_coverage: float
+    coverage: float
+    own_score: float
+    defines_query: bool
+    mentions_query: bool
+    defines_name: bool
+    mentions_name: bool
+    leaning: float
+
+
+@cache
+def _ranker() -> LinearRanker:
+    return LinearRanker.load(WEIGHTS_FILE, HitFeatures._fields)
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,18 +75,22 @@ def _without_noise(every: Sequence[Placed]) -> list[Placed]:
 
 
 def _place(hit: Hit, best: Hit, asked: _Question, intent: Intent) -> Placed:
-    in_title, covered = asked.covered_by_title(hit), asked.covered_by(hit)
-    exact = max((_exactness(hit, name) for name in intent.names), default=0.0)
+    covered = asked.covered_by(hit)
     own = hit.own_score / best.own_score if best.own_score > 0 else 1.0
-    leaning = intent.towards(_nature(hit))
-    score = (
-        _TITLE_WEIGHT * in_title
-        + _TEXT_WEIGHT * covered
-        + _OWN_WEIGHT * min(1.0, max(0.0, own))
-        + (exact if intent.name else exact * _NAME_INSIDE)
-        + leaning * (1 + covered) / 2
+    defines = any(_defines(hit, name) for name in intent.names)
+    mentions = not defines and any(has_word(hit.text, name) for name in intent.names)
+    is_name = bool(intent.name)
+    features = HitFeatures(
+        title_coverage=asked.covered_by_title(hit),
+        coverage=covered,
+        own_score=min(1.0, max(0.0, own)),
+        defines_query=defines and is_name,
+        mentions_query=mentions and is_name,
+        defines_name=defines and not is_name,
+        mentions_name=mentions and not is_name,
+        leaning=intent.towards(_nature(hit)) * (1 + covered) / 2,
     )
-    return Placed(hit, score, 1.0 if exact and intent.name else covered)
+    return Placed(hit, _ranker().score(features), 1.0 if is_name and (defines or mentions) else covered)
 
 
 def _nature(hit: Hit) -> str:
@@ -73,11 +98,9 @@ def _nature(hit: Hit) -> str:
     return "doc" if hit.kind == "code" and is_prose(hit.path) else hit.kind
 
 
-def _exactness(hit: Hit, name: str) -> float:
-    """What it is worth that a hit defines the very name that is asked for, or mentions it."""
-    if any(name in (own, _SEPARATOR.split(own)[-1]) or own.endswith(f".{name}") for own in hit.names):
-        return _DEFINES_WEIGHT
-    return _MENTIONS_WEIGHT if has_word(hit.text, name) else 0.0
+def _defines(hit: Hit, name: str) -> bool:
+    """Whether a hit defines the very name that is asked for."""
+    return any(name in (own, last_part(own)) or own.endswith(f".{name}") for own in hit.names)
 
 
 def _in_own_order(placed: Sequence[Placed]) -> list[Placed]:
@@ -115,7 +138,7 @@ class _Question:
         self._terms = dict.fromkeys(shared_words().of(" ".join(asked)).split())
         self._said = {hit.id: self._terms_in(f"{hit.title} {hit.text[:_READ_CHARACTERS]}") for hit in candidates}
         counts = Counter(term for terms in self._said.values() for term in terms)
-        known = {term: math.log(1 + (len(candidates) + 1) / (count + 0.5)) for term, count in counts.items()}
+        known = {term: idf(count, len(candidates), added=1, against_rest=False) for term, count in counts.items()}
         # What no candidate has tells none from another; it counts like any other word of the question.
         usual = sum(known.values()) / len(known) if known else 1.0
         self._weights = {term: known.get(term, usual) for term in self._terms}

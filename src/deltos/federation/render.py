@@ -6,8 +6,8 @@ import json
 from typing import TYPE_CHECKING
 
 from deltos.budget import characters_for, cut, estimate_tokens
+from deltos.domains.memory.query import parse_query
 from deltos.domains.memory.search import snippet
-from deltos.domains.memory.words import parse_query
 from deltos.tool import Answer
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from deltos.domains.apis.model import Api, ApiChanges, OperationChange
-from deltos.domains.apis.query import analyse
+from deltos.domains.apis.query import parse_query
 from deltos.domains.apis.render import render_changes
 from deltos.errors import NotFound
 
@@ -123,7 +123,7 @@ def test_nothing_in_common_finds_nothing(apis: Apis, add: Add) -> None:
 
 
 def test_a_question_of_stop_words_is_still_asked() -> None:
-    assert [concept.word for concept in analyse("how do I").concepts] == ["how", "do", "i"]
+    assert [concept.word for concept in parse_query("how do I").concepts] == ["how", "do", "i"]
 
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=60, deadline=None)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from deltos.domains.code.paths import is_aside, is_built, is_settings, path_words, telling_stem
-from deltos.text import Words
+from deltos.text.words import Words
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from deltos.domains.code.query import MAX_QUERY_CHARACTERS, MAX_TERMS, CodeQuery, parse_query
 from deltos.errors import BadArgument
-from deltos.text import Words
+from deltos.text.words import Words
 
 WORDS = Words()
 

@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
 
 from deltos.domains.docs.domain import open_docs
-from deltos.domains.docs.rank import features, order, parse_query, score
+from deltos.domains.docs.query import choose_terms, parse_query
+from deltos.domains.docs.rank import WEIGHTS_FILE, DocsFeatures, features, order, shared_ranker
 from deltos.domains.docs.render import render_passages
-from deltos.domains.docs.search import DocsRequest, choose_terms, merge, same_version
-from deltos.domains.docs.weights import WEIGHTS
+from deltos.domains.docs.search import DocsRequest, merge, same_version
 from deltos.embed.remote import Endpoint, RemoteModel
 from deltos.embed.static import shared_model
 from deltos.errors import NotFound
 from deltos.fetch.configured import ask
 from deltos.store.documents import CandidateChunk
-from deltos.text import Words
+from deltos.text.words import Words
 
 if TYPE_CHECKING:
     from tests.domains.docs.conftest import Desk
@@ -150,19 +151,19 @@ def test_features_say_what_speaks_for_a_candidate() -> None:
     question = "how does os.open() open a file in the manual"
     asked = parse_query(question, Words().of(question).split(), {"open": 5, "file": 50, "osopen": 1}, 100)
     found = features(asked, CANDIDATE, 0.5)
-    assert set(found) == set(WEIGHTS)
-    assert (found["exact_name"], found["source_named"], found["page"], found["secondary"]) == (1.0, 1.0, 0.5, 0.0)
-    assert found["heading_answered"] == 0.5
+    assert DocsFeatures._fields == tuple(json.loads(WEIGHTS_FILE.read_text())["weights"])
+    assert (found.exact_name, found.source_named, found.page, found.secondary) == (1.0, 1.0, 0.5, 0.0)
+    assert found.heading_answered == 0.5
     news = replace(CANDIDATE, url="https://x/whats-new/3.html", body_words="", heading_words="", position=0)
-    assert features(asked, news, 0.0)["secondary"] == 1.0
-    assert score(found) > score(features(asked, news, 0.0))
+    assert features(asked, news, 0.0).secondary == 1.0
+    assert shared_ranker().score(found) > shared_ranker().score(features(asked, news, 0.0))
     assert [c.chunk_id for _, c in order(asked, [replace(news, chunk_id=2), CANDIDATE], {})] == [1, 2]
 
 
 def test_a_question_without_neighbours_or_names_has_no_phrases() -> None:
     asked = parse_query("file", ["file"], {"file": 1}, 10)
     found = features(asked, CANDIDATE, 0.0)
-    assert (found["phrases"], found["exact_name"]) == (0.0, 0.0)
+    assert (found.phrases, found.exact_name) == (0.0, 0.0)
 
 
 def test_a_section_in_other_words_is_found_by_meaning(desk: Desk) -> None:

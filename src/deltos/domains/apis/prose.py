@@ -7,6 +7,8 @@ import re
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
+from deltos.text.identifiers import spaced
+
 if TYPE_CHECKING:
     from deltos.domains.apis.model import Json
 
@@ -14,7 +16,6 @@ SUMMARY_CHARACTERS = 140
 _TAG = re.compile(r"</?[A-Za-z][^<>]*>|<!--.*?(?:-->|\Z)", re.DOTALL)
 _SENTENCE_END = re.compile(r"(?<=[^.\s])(?<!e\.g)(?<!i\.e)(?<!etc)[.!?](?=\s|$)|\n\s*\n|\n(?=[#*\-|])")
 _PARAMETER_SEGMENT = re.compile(r"^[:{<].*|.*[}>]$")
-_CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 _PLAIN_SEGMENTS = re.compile(r"^(?:v\d+(?:[._]\d+)*(?:(?:alpha|beta|rc)\d*)?|api|apis|rest|latest)$", re.IGNORECASE)
 _VERBS = {
     "POST": "Create",
@@ -66,13 +67,13 @@ def first_sentence(text: str) -> str:
 
 def split_words(identifier: str) -> str:
     """`GetPullRequests_byID` as `Get Pull Requests by ID`."""
-    return _CAMEL.sub(" ", identifier).replace("_", " ").replace("-", " ").replace(".", " ")
+    return spaced(identifier).replace("_", " ").replace("-", " ").replace(".", " ")
 
 
 @lru_cache(maxsize=50_000)
 def index_words(identifier: str) -> str:
     """An identifier as words for the index, which itself splits at everything but letters and digits."""
-    return identifier if identifier.islower() else _CAMEL.sub(" ", identifier)
+    return identifier if identifier.islower() else spaced(identifier)
 
 
 def is_parameter_segment(segment: str) -> bool:

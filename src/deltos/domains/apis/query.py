@@ -5,19 +5,15 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from functools import cache
-from typing import TYPE_CHECKING
 
-from deltos.text import INTERROGATIVES, STOP_WORDS, split_identifier
+from deltos.text.identifiers import split_identifier
+from deltos.text.stop_words import API_QUESTION_WORDS, STOP_WORDS
+from deltos.text.words import TOKEN, stemmer, tokens
 
-if TYPE_CHECKING:
-    import Stemmer
-
-_WORD = re.compile(r"[^\W_]+")
 _METHOD = re.compile(
     r"^\s*(GET|PUT|POST|DELETE|PATCH|HEAD|OPTIONS|QUERY|MUTATION|SUBSCRIPTION|RPC|SEND|RECEIVE)\s+(\S+)\s*$"
 )
 _PATH = re.compile(r"^\s*(/\S+)\s*$")
-_QUESTION_WORDS = INTERROGATIVES | frozenset("can could should i do does api endpoint call operation".split())
 SYNONYM_WEIGHT = 0.85
 MAX_WORDS = 40
 
@@ -146,7 +142,7 @@ class ApiQuery:
         return tuple(stems)
 
 
-def analyse(text: str) -> ApiQuery:
+def parse_query(text: str) -> ApiQuery:
     """Understand a question, an operation id, a path or `METHOD path`."""
     method, path = "", ""
     if match := _METHOD.match(text):
@@ -160,21 +156,20 @@ def analyse(text: str) -> ApiQuery:
 
 def question_words(text: str) -> list[str]:
     """The words that carry a question: identifiers split, stop words dropped where others remain."""
-    parts = [part for word in _WORD.findall(text) for part in split_identifier(word)]
+    parts = [part for word in TOKEN.findall(text) for part in split_identifier(word)]
     words = [word for part in parts for word in ABBREVIATIONS.get(part, (part,))]
-    kept = [word for word in words if word not in STOP_WORDS and word not in _QUESTION_WORDS]
+    kept = [word for word in words if word not in STOP_WORDS and word not in API_QUESTION_WORDS]
     return (kept or words)[:MAX_WORDS]
 
 
 def stem(word: str) -> str:
     """The stem that the index has for a word."""
-    return str(_stemmer().stemWord(word))
+    return stemmer("porter").stemWord(word)
 
 
 def stems_of(text: str) -> list[str]:
     """The stems of a text, split as the index splits, stop words dropped."""
-    words = [word for word in map(str.lower, _WORD.findall(text)) if word not in STOP_WORDS]
-    return list(_stemmer().stemWords(words))
+    return stemmer("porter").stemWords([word for word in tokens(text) if word not in STOP_WORDS])
 
 
 @cache
@@ -206,10 +201,3 @@ def _synonyms() -> dict[str, dict[str, float]]:
 def _concept(word: str) -> Concept:
     own = stem(word)
     return Concept(word, {own: 1.0, **_synonyms().get(own, {})}, bool(verb_of(word)))
-
-
-@cache
-def _stemmer() -> Stemmer.Stemmer:
-    import Stemmer  # deferred: only searching needs it
-
-    return Stemmer.Stemmer("porter")

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-import math
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
 
 from deltos.domains.apis.prose import is_parameter_segment, path_segments
-from deltos.domains.apis.query import analyse, stems_of, verb_of
+from deltos.domains.apis.query import parse_query, stems_of, verb_of
+from deltos.ranking import LinearRanker
+from deltos.text.identifiers import spaced
+from deltos.text.rarity import idf
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -34,17 +38,9 @@ TYPE_OF_KIND = {
     "overview": "overview",
     "tag": "overview",
 }
-# What a standard deviation of likeness to the question is worth.
-MEANING_WEIGHT = 0.1
 _SEARCHED_APART = (("operation",), ("webhook", "schema", "message", "tag", "overview"))
-_KIND_PRIOR = {
-    "operation": 0.25,
-    "webhook": 0.0,
-    "schema": 0.05,
-    "message": 0.05,
-    "tag": 0.0,
-    "overview": 0.0,
-}
+WEIGHTS_FILE = Path(__file__).with_name("weights.json")
+_DESCRIPTION_CHARACTERS = 600  # what comes later in a description is rarely about the unit as a whole
 
 # From here on a question is about the unit and not about something else that shares its words: 95 % of paraphrased
 # operations reach it, 3 % of questions about documentation do.
@@ -58,6 +54,27 @@ class RankedUnit:
     row: UnitRow
     api_name: str
     score: float
+
+
+class UnitFeatures(NamedTuple):
+    """What speaks for a unit. Coverage is the share of the question that a field has words for; `…_asked` is the share
+    of the field's own words that were asked for; `meaning` is in standard deviations of similarity to the question."""
+
+    bm25: float
+    title_coverage: float
+    names_coverage: float
+    near_coverage: float
+    coverage: float
+    title_asked: float
+    is_operation: bool
+    is_schema: bool
+    exact_title: bool
+    path_asked: float
+    verb_agrees: bool
+    address: bool
+    address_of_other_method: bool
+    is_deprecated: bool
+    meaning: float
 
 
 def kinds_of(types: Iterable[str]) -> tuple[str, ...]:
@@ -77,7 +94,7 @@ def search_units(
 ) -> list[RankedUnit]:
     """The units that answer `query` best, `without` those of some APIs; `compare` says how alike texts are in
     meaning."""
-    question = analyse(query)
+    question = parse_query(query)
     if not question.concepts:
         return []
     found = _candidates(store, question, api_id, kinds, max(CANDIDATES, 2 * limit), without)
@@ -86,10 +103,9 @@ def search_units(
     weights = _concept_weights(store, question)
     best = max(unit.score for unit in found)
     meanings = compare(query, [_spoken(unit) for unit in found]) if compare else [0.0] * len(found)
-    ranked = [
-        RankedUnit(unit.row, unit.api_name, _score(unit, question, weights, best) + MEANING_WEIGHT * meaning)
-        for unit, meaning in zip(found, meanings, strict=True)
-    ]
+    rows = [_features(unit, question, weights, best, meaning) for unit, meaning in zip(found, meanings, strict=True)]
+    scores = _ranker().scores(rows)
+    ranked = [RankedUnit(unit.row, unit.api_name, score) for unit, score in zip(found, scores, strict=True)]
     ranked.sort(key=lambda unit: (-unit.score, len(unit.row.path), unit.row.id))
     return ranked[:limit]
 
@@ -124,32 +140,46 @@ def _concept_weights(store: ApiDescriptions, question: ApiQuery) -> dict[str, fl
     frequencies = store.document_frequencies(stems)
     total = max(1, store.count_searchable())
     return {
-        concept.word: math.log(1 + (total + 0.5) / (frequencies.get(stem, 0) + 0.5))
+        concept.word: idf(frequencies.get(stem, 0), total, against_rest=False)
         for concept, stem in zip(question.concepts, stems, strict=True)
     }
 
 
-def _score(unit: FoundUnit, question: ApiQuery, weights: Mapping[str, float], best: float) -> float:
+@cache
+def _ranker() -> LinearRanker:
+    return LinearRanker.load(WEIGHTS_FILE, UnitFeatures._fields)
+
+
+def _features(
+    unit: FoundUnit, question: ApiQuery, weights: Mapping[str, float], best: float, meaning: float
+) -> UnitFeatures:
+    row = unit.row
     spoken = stems_of(unit.words.title)
     title, names = set(spoken), set(stems_of(unit.words.names))
     near = title | names | set(stems_of(unit.words.tags))
-    anywhere = near | set(stems_of(unit.words.description[:600]))
+    anywhere = near | set(stems_of(unit.words.description[:_DESCRIPTION_CHARACTERS]))
     asked = {
         stem for concept in question.concepts for stem in (concept.stems if not concept.verb else [*concept.stems][:1])
     }
-    score = 0.35 * unit.score / best
-    score += 0.45 * _coverage(question.concepts, title, weights)
-    score += 0.30 * _coverage(question.concepts, names, weights)
-    score += 0.45 * _coverage(question.concepts, near, weights)
-    score += 0.20 * _coverage(question.concepts, anywhere, weights)
-    score += 0.25 * _share(title, asked)
-    score += _KIND_PRIOR[unit.row.kind]
-    score += 0.50 * (tuple(spoken) == question.stems)
-    if unit.row.path:
-        score += 0.35 * _share(_path_stems(unit.row.path), asked)
-        score += 0.20 * _verb_agreement(unit.row, question.verb)
-        score += _address_bonus(unit.row, question)
-    return score - 0.05 * unit.row.deprecated
+    is_address = bool(row.path and question.path) and _shape(row.path) == _shape(question.path)
+    has_method = question.method in ("", row.method)
+    return UnitFeatures(
+        bm25=unit.score / best,
+        title_coverage=_coverage(question.concepts, title, weights),
+        names_coverage=_coverage(question.concepts, names, weights),
+        near_coverage=_coverage(question.concepts, near, weights),
+        coverage=_coverage(question.concepts, anywhere, weights),
+        title_asked=_share(title, asked),
+        is_operation=row.kind == "operation",
+        is_schema=row.kind in ("schema", "message"),
+        exact_title=tuple(spoken) == question.stems,
+        path_asked=_share(_path_stems(row.path), asked) if row.path else 0.0,
+        verb_agrees=bool(row.path and question.verb) and question.verb in _verbs(row),
+        address=is_address and has_method,
+        address_of_other_method=is_address and not has_method,
+        is_deprecated=row.deprecated,
+        meaning=meaning,
+    )
 
 
 def _coverage(concepts: Iterable[Concept], stems: set[str], weights: Mapping[str, float]) -> float:
@@ -169,14 +199,7 @@ def _share(stems: set[str], asked: set[str]) -> float:
 
 def _path_stems(path: str) -> set[str]:
     fixed = " ".join(segment for segment in path_segments(path) if not is_parameter_segment(segment))
-    return set(stems_of(re.sub(r"(?<=[a-z0-9])(?=[A-Z])", " ", fixed)))
-
-
-def _verb_agreement(row: UnitRow, verb: str) -> float:
-    """Whether an operation does what the question wants done."""
-    if not verb:
-        return 0.0
-    return 1.0 if verb in _verbs(row) else 0.0
+    return set(stems_of(spaced(fixed, after_acronyms=False)))  # as the weights were set
 
 
 def _verbs(row: UnitRow) -> set[str]:
@@ -193,13 +216,6 @@ def _verbs(row: UnitRow) -> set[str]:
     }
     spoken = {verb_of(word.lower()) for word in re.findall(r"[A-Za-z]+", row.title)[:2]}
     return by_method.get(row.method, set()) | spoken
-
-
-def _address_bonus(row: UnitRow, question: ApiQuery) -> float:
-    """A question that is an address means the operation that lives there."""
-    if not question.path or _shape(row.path) != _shape(question.path):
-        return 0.0
-    return 2.0 if question.method in ("", row.method) else 0.5
 
 
 def _shape(path: str) -> str:

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
     from deltos.domains.code.model import CodeHit
     from deltos.domains.code.query import CodeQuery
-    from deltos.text import Words
+    from deltos.text.words import Words
 
 CONCISE_CHARACTERS = 200
 _LEAST_CHARACTERS = 40

@@ -8,6 +8,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from deltos.domains.code.paths import is_aside, is_built, is_prose, is_settings, telling_stem
+from deltos.text.rarity import idf
 from deltos.workspace.purpose import is_test
 
 if TYPE_CHECKING:
@@ -104,7 +105,10 @@ class Weights:
     """
 
     def __init__(self, query: CodeQuery, frequencies: Mapping[str, int], chunk_count: int) -> None:
-        raw = {term: math.log(1 + chunk_count / (1 + frequencies.get(term, 0))) for term in query.terms}
+        raw = {
+            term: idf(frequencies.get(term, 0), chunk_count, added=0, smoothing=1, against_rest=False)
+            for term in query.terms
+        }
         self.total = sum(raw.values()) or 1.0
         self.by_term = {term: value / self.total for term, value in raw.items()}
         self._needles = tuple((f" {term} ", 1 << n) for n, term in enumerate(self.by_term))

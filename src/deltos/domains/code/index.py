@@ -9,7 +9,7 @@ from deltos.domains.code.chunk import chunk_lines, lines_of
 from deltos.domains.code.paths import path_words
 from deltos.store.code import ChunkRecord, DefinitionRecord, FileWords
 from deltos.store.sqlite.code import CodeStore
-from deltos.text import shared_words, unique
+from deltos.text.words import shared_words, unique
 from deltos.workspace.extract import parse_file
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from deltos.domains.code.model import CodeChunk
     from deltos.isolated.process import Workers
     from deltos.languages.model import Definition
-    from deltos.text import Words
+    from deltos.text.words import Words
     from deltos.workspace.admission import Admitted
     from deltos.workspace.indexer import ParsedFile, SyncChanges
 

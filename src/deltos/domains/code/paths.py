@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from deltos.text import Words
+    from deltos.text.words import Words
 
 # Stems that say nothing; the folder's name speaks for such a file.
 GENERIC_STEMS = frozenset({"index", "mod", "__init__", "lib", "main", "init", "default", "root"})

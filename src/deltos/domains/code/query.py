@@ -8,21 +8,28 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from deltos.errors import BadArgument
-from deltos.text import CHANGE_VERBS, QUESTION_WORDS, STOP_WORDS, plain_words, split_identifier, unique
+from deltos.text.identifiers import (
+    NAME_OR_PATH,
+    SYMBOL_SIGNS,
+    last_part,
+    looks_like_code,
+    split_identifier,
+    symbols_in_query,
+)
+from deltos.text.stop_words import CHANGE_VERBS, QUESTION_WORDS, STOP_WORDS
+from deltos.text.words import plain_words, unique
 
 if TYPE_CHECKING:
-    from deltos.text import Words
+    from deltos.text.words import Words
 
 MAX_QUERY_CHARACTERS = 2_000
 MAX_TERMS = 24
 
 QueryKind = Literal["words", "symbol", "literal", "pattern"]
 
-_IDENTIFIER = re.compile(r"[A-Za-z_$][\w$]*(?:(?:\.|::|#|->|/)[A-Za-z_$~][\w$]*)*[!?]?")
 _QUOTED = re.compile(r"""^(?:"([^"]+)"|'([^']+)'|`([^`]+)`)$""")
 _SLASHED = re.compile(r"^/(.+)/(i?)$", re.DOTALL)
 _PATTERN_SIGNS = re.compile(r"\\[wdsbWDSB.(){}\[\]]|\.[*+]|\[[^\[\]\s]+\][*+?]|\([^()|\s]*\|[^()\s]*\)|^\^\S|\S\$$")
-_MIXED_CASE = re.compile(r"[a-z0-9][A-Z]|[A-Z]{2}[a-z]|\w_\w|^_|\w::\w|\w\.\w+\(|\(\)$|^[A-Z][a-z]+[A-Z]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +46,7 @@ class CodeQuery:
     @property
     def is_name(self) -> bool:
         """Whether it can hardly be anything but the name of something."""
-        return self.kind == "symbol" and ("." in self.text or _MIXED_CASE.search(self.text) is not None)
+        return self.kind == "symbol" and ("." in self.text or looks_like_code(self.text, SYMBOL_SIGNS))
 
 
 def parse_query(text: str, words: Words, *, exact: bool = True) -> CodeQuery:
@@ -63,7 +70,7 @@ def parse_query(text: str, words: Words, *, exact: bool = True) -> CodeQuery:
 
 def _in_words(text: str, words: Words) -> CodeQuery:
     bare = text.removesuffix("()")
-    is_symbol = _IDENTIFIER.fullmatch(bare) is not None
+    is_symbol = NAME_OR_PATH.fullmatch(bare) is not None
     plain = plain_words(text)
     kept = [word for word in plain if word.lower() not in STOP_WORDS | QUESTION_WORDS] or plain
     kept = _without_change_verbs(kept)
@@ -96,11 +103,5 @@ def _joined(plain: list[str], known: set[str]) -> list[str]:
 
 def _names(text: str, *, is_symbol: bool) -> list[str]:
     """Words that look like identifiers; for a dotted name, its last part too."""
-    found = [match[0] for match in _IDENTIFIER.finditer(text) if is_symbol or _looks_like_code(text, match)]
-    tails = [re.split(r"\.|::|#|->|/", name)[-1] for name in found]
-    return unique(name for pair in zip(found, tails, strict=True) for name in pair if len(name) > 1)
-
-
-def _looks_like_code(text: str, match: re.Match[str]) -> bool:
-    """Whether a word in a sentence is an identifier: by its case, its signs, or a parenthesis right after it."""
-    return _MIXED_CASE.search(text[match.start() : match.end() + 1]) is not None
+    found = NAME_OR_PATH.findall(text) if is_symbol else symbols_in_query(text)
+    return unique(name for whole in found for name in (whole, last_part(whole)) if len(name) > 1)

@@ -18,7 +18,7 @@ from deltos.domains.code.source import SourceReader
 from deltos.ranking import LinearRanker
 from deltos.store.code import FileScope
 from deltos.store.sqlite.project import ProjectStore
-from deltos.text import shared_words
+from deltos.text.words import shared_words
 from deltos.workspace.purpose import is_test
 
 if TYPE_CHECKING:

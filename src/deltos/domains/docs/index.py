@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 
 from deltos.domains.docs.pages import SECTION_SEPARATOR
 from deltos.store.documents import DocsChunkWords, PageWords
-from deltos.text import shared_words
+from deltos.text.words import shared_words
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from deltos.store.documents import Pages, StoredChunk, StoredPage
-    from deltos.text import Words
+    from deltos.text.words import Words
 
 _CHUNKS_PER_WRITE = 500
 _MOST_LINK_TEXTS = 30

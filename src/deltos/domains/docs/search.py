@@ -3,28 +3,26 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cache
 from itertools import chain, zip_longest
 from typing import TYPE_CHECKING
 
 from deltos.domains.docs.model import Passage
-from deltos.domains.docs.rank import order, parse_query
+from deltos.domains.docs.query import asked_terms, choose_terms, parse_query
+from deltos.domains.docs.rank import order
 from deltos.embed.protocol import TextToEmbed as Spoken
 from deltos.errors import EmbedderUnavailable
-from deltos.text import INTERROGATIVES, shared_words
+from deltos.text.words import shared_words
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Sequence
 
     from deltos.domains.docs.library import Library
     from deltos.domains.docs.model import DescriptionShelf
-    from deltos.domains.docs.rank import WeightedQuery
+    from deltos.domains.docs.query import WeightedQuery
     from deltos.meaning import Likeness, Meaning
     from deltos.store.documents import CandidateChunk, DocsTotals, Passages, ShownChunk, SourceRow
 
 MOST_CANDIDATES = 300
-MOST_TERMS = 12
-COMMON_SHARE = 0.3
 # So many chunks come in by meaning alone: what explains a thing in other words shares none with the question.
 NEAREST = 60
 # Less alike than that is nothing that a person would call alike.
@@ -190,25 +188,6 @@ def merge(documentation: Sequence[Passage], descriptions: Sequence[Passage]) -> 
         if passage is not None:
             merged.setdefault(passage.text, passage)
     return list(merged.values())
-
-
-def asked_terms(words: str) -> list[str]:
-    """The different words of a question without those that only make it one; all of them where nothing else is said."""
-    terms = list(dict.fromkeys(words.split()))
-    return [term for term in terms if term not in _interrogatives()] or terms
-
-
-@cache
-def _interrogatives() -> frozenset[str]:
-    """As index words: `why` is stemmed like any other."""
-    return frozenset(shared_words().of(" ".join(INTERROGATIVES)).split())
-
-
-def choose_terms(frequencies: Mapping[str, int], total: int) -> list[str]:
-    """The words worth looking up: the rarest few, leaving out what almost every chunk has."""
-    rarest = sorted(frequencies, key=lambda term: frequencies[term])[:MOST_TERMS]
-    useful = [term for term in rarest if frequencies[term] <= total * COMMON_SHARE]
-    return useful or rarest[:1]
 
 
 def _passage(chunk: ShownChunk, anchors: tuple[str, ...], score: float) -> Passage:

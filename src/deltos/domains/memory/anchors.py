@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from deltos.domains.memory.redact import is_secret_file
-from deltos.domains.memory.words import identifiers
 from deltos.errors import FileRefused
 from deltos.files import FileTree, read_below
 from deltos.store.observations import Anchor, Clean
+from deltos.text.identifiers import names_in_prose
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -41,14 +41,14 @@ def files_in(text: Clean, root: Path | None) -> list[Clean]:
     """The files of the project that a text names."""
     if root is None:
         return []
-    candidates = [name for name in identifiers(text) if re.fullmatch(_PATH_LIKE, name)]
+    candidates = [name for name in names_in_prose(text) if re.fullmatch(_PATH_LIKE, name)]
     return [Clean(name) for name in candidates[:_MOST_FILES] if _is_file(root, name)]
 
 
 def symbols_in(text: Clean) -> list[Clean]:
     """The names of code that a text speaks of: in backquotes, called, or spelled like code; files are no symbols."""
     quoted = re.findall(_QUOTED, text) + re.findall(_CALL, text)
-    spelled = [name for name in identifiers(text) if "/" not in name and not re.search(r"\.\w{1,4}$", name)]
+    spelled = [name for name in names_in_prose(text) if "/" not in name and not re.search(r"\.\w{1,4}$", name)]
     found = (Clean(name.rsplit(".", 1)[-1]) for name in quoted + spelled)
     return list(dict.fromkeys(name for name in found if len(name) > 2))[:_MOST_SYMBOLS]
 

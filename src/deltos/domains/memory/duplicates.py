@@ -5,7 +5,8 @@ from __future__ import annotations
 from itertools import pairwise
 from typing import TYPE_CHECKING, Literal
 
-from deltos.domains.memory.words import STOP_WORDS, WORD
+from deltos.text.stop_words import PROSE_STOP_WORDS
+from deltos.text.words import tokens
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -13,8 +14,8 @@ if TYPE_CHECKING:
     from deltos.store.observations import Observation
 
 _ALIKE = 0.8
-# Stop words that turn a statement round: without them "do not use X" would equal "use X".
-_TELLING = frozenset(["not", "no", "never", "without", "only", "before", "after", "off", "on", "don"])
+# Some stop words reverse a statement: without them "do not use X" would equal "use X".
+_UNTELLING = PROSE_STOP_WORDS - {"not", "no", "only", "before", "after", "off", "on", "don"}
 _COMPARED_CHARACTERS = 4_000
 
 
@@ -33,8 +34,7 @@ class _Outline:
     """The telling words of a text and the pairs they stand in."""
 
     def __init__(self, text: str) -> None:
-        words = [word.lower() for word in WORD.findall(text[:_COMPARED_CHARACTERS])]
-        telling = [word for word in words if word not in STOP_WORDS or word in _TELLING]
+        telling = [word for word in tokens(text[:_COMPARED_CHARACTERS]) if word not in _UNTELLING]
         self.words = frozenset(telling)
         self.pairs = frozenset(pairwise(telling))
         self.whole = text.strip()

@@ -21,9 +21,9 @@ from deltos.domains.memory.model import (
 )
 from deltos.domains.memory.redact import redact, redact_name, storable
 from deltos.domains.memory.times import micros
-from deltos.domains.memory.words import identifiers, words_inside
 from deltos.errors import BadArgument, Forbidden
 from deltos.store.observations import Clean, NewObservation
+from deltos.text.identifiers import names_in_prose, words_inside
 from deltos.workspace.identity import folder_in_checkout
 
 if TYPE_CHECKING:
@@ -308,4 +308,4 @@ def as_stored(place: ObservationOrigin) -> ObservationOrigin:
 
 def words_of_names(text: Clean, files: Sequence[Clean]) -> Clean:
     """The words inside the identifiers of a text and of its files' paths, for the word index."""
-    return Clean(words_inside([*identifiers(text), *files]))
+    return Clean(words_inside([*names_in_prose(text), *files]))

@@ -7,15 +7,21 @@ import heapq
 import math
 from collections import defaultdict
 from dataclasses import dataclass
+from functools import cache
 from itertools import islice
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
 
 from deltos.domains.memory.dates import TimeSpan, spoken_spans
+from deltos.domains.memory.query import MemoryQuery, label_of, parse_query
 from deltos.domains.memory.secrets.spans import lower
 from deltos.domains.memory.secrets.spans import places as places_of
 from deltos.domains.memory.times import micros
-from deltos.domains.memory.words import STOP_WORDS, WORD, MemoryQuery, label_of, parse_query
+from deltos.ranking import LinearRanker
 from deltos.store.observations import session_of
+from deltos.text.rarity import idf
+from deltos.text.stop_words import PROSE_STOP_WORDS
+from deltos.text.words import tokens
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -31,18 +37,15 @@ _FIRST_STAGE = 300
 _SECOND_STAGE = 150
 _DATED_PLACES = 200
 
-# What a word is worth where it stands: in the observation itself, or this many places before or after it.
-_WORTH_BESIDE = ((-1, 0.6), (1, 0.4), (-2, 0.3), (2, 0.25))
-_SESSION_WEIGHT = 0.25
+# A word counts where it stands nearest: in the observation itself, else beside it, the nearest neighbours first.
+_BESIDE = (-1, 1, -2, 2)
 _SESSION_BEST = 3
-_NAME_WEIGHT = 1.0
-_DATE_WEIGHT = 3.0
-_AFTER_DATE_WEIGHT = 1.0
-_AFTER_DATE_MICROS = 14 * 86_400_000_000
-_RECENCY_WEIGHT = 0.1
-_RECENCY_MICROS = 60 * 86_400_000_000
-_LENGTH_WEIGHT = 0.05
+_DAY_MICROS = 86_400_000_000
+_AFTER_DATE_MICROS = 14 * _DAY_MICROS  # what happened on a day is often written down a little later
+_RECENCY_MICROS = 60 * _DAY_MICROS
 _USUAL_LENGTH = 200
+# Hand-set, then checked by leaving out one conversation at a time: benchmarks/memory_folds.py.
+WEIGHTS_FILE = Path(__file__).with_name("weights.json")
 _MOST_POSITIONS = 200
 _HEAD_CHARACTERS = 60
 SNIPPET_CHARACTERS = 100
@@ -73,6 +76,36 @@ class MemoryScope:
 
     project_keys: tuple[int, ...]
     everything: bool = False
+
+
+class NearWords(NamedTuple):
+    """The first stage: how rare the question's words are that stand in an observation, beside it, in its session."""
+
+    own_words: float
+    words_before: float
+    words_after: float
+    words_two_before: float
+    words_two_after: float
+    session_words: float
+
+
+class ObservationFeatures(NamedTuple):
+    """The second stage: the score of the first, and what else speaks for an observation."""
+
+    words: float
+    recency: float
+    excess_length: float
+    named: bool
+    dated: bool
+    soon_after_date: bool
+
+
+@cache
+def rankers() -> tuple[LinearRanker, LinearRanker]:
+    """The committed weights of both stages, read once."""
+    stages = (NearWords._fields, ObservationFeatures._fields)
+    first, second = (LinearRanker.load(WEIGHTS_FILE, features) for features in stages)
+    return first, second
 
 
 class _Matches:
@@ -110,13 +143,13 @@ def search(store: Observations, text: str, scope: MemoryScope, *, limit: int, no
     spans = spoken_spans(text, now)
     best = matches.best(_FIRST_STAGE)
     candidates = _with_neighbours(best).union(_dated(store, scope, spans))
-    words = _words_score(matches, candidates, best)
+    by_words, by_features = rankers()
+    words = {place: by_words.score(row) for place, row in _near_words(matches, candidates, best).items()}
     chosen = heapq.nlargest(_SECOND_STAGE, words, key=words.__getitem__)
     sketches = store.sketches(chosen, head_characters=_HEAD_CHARACTERS)
-    ranked = sorted(
-        ((words[sketch.place] + _bonus(sketch, question, spans, micros(now)), sketch.place) for sketch in sketches),
-        reverse=True,
-    )
+    rows = [_features(sketch, words[sketch.place], question, spans, micros(now)) for sketch in sketches]
+    places = [sketch.place for sketch in sketches]
+    ranked = sorted(zip(by_features.scores(rows), places, strict=True), reverse=True)
     top = [(score, place) for score, place in ranked if score > 0][:limit]
     hits = _hits(store, top, question)
     return MemoryResults(hits, matching=max(len(matches.bits), len(hits)), searched=searched, elsewhere=0)
@@ -153,8 +186,7 @@ def _match(store: Observations, question: MemoryQuery, scope: MemoryScope, searc
         bit = 1 << len(worth)
         for place in places:
             bits[place] = bits.get(place, 0) | bit
-        rarity = math.log(1 + (max(searched, len(places)) - len(places) + 0.5) / (len(places) + 0.5))
-        worth.append(rarity if places else 0.0)
+        worth.append(idf(len(places), searched) if places else 0.0)
     return _Matches(bits, worth)
 
 
@@ -171,9 +203,7 @@ def _rarest(store: Observations, terms: Iterable[tuple[str, ...]]) -> list[tuple
 
 
 def _with_neighbours(places: Iterable[int]) -> set[int]:
-    beside = {
-        place + step for place in places for step, _ in _WORTH_BESIDE if session_of(place + step) == session_of(place)
-    }
+    beside = {place + step for place in places for step in _BESIDE if session_of(place + step) == session_of(place)}
     return beside.union(places)
 
 
@@ -188,24 +218,25 @@ def _dated(store: Observations, scope: MemoryScope, spans: Sequence[TimeSpan]) -
     return places
 
 
-def _words_score(matches: _Matches, candidates: Iterable[int], best: Sequence[int]) -> dict[int, float]:
-    """The candidates' worth by words: their own, those beside them, and how well their session does."""
+def _near_words(matches: _Matches, candidates: Iterable[int], best: Sequence[int]) -> dict[int, NearWords]:
+    """What the candidates are worth by words: their own, those beside them, and how well their session does."""
     sessions = _session_worth(matches, best)
     return {
-        place: _near_worth(matches, place) + _SESSION_WEIGHT * sessions.get(session_of(place), 0.0)
+        place: NearWords._make([*_worth_around(matches, place), sessions.get(session_of(place), 0.0)])
         for place in candidates
     }
 
 
-def _near_worth(matches: _Matches, place: int) -> float:
+def _worth_around(matches: _Matches, place: int) -> list[float]:
+    """What a place's own words are worth, then those that each neighbour adds."""
     seen = matches.bits.get(place, 0)
-    total = matches.value(seen)
-    for step, share in _WORTH_BESIDE:
-        new = matches.bits.get(place + step, 0) & ~seen
-        if new and session_of(place + step) == session_of(place):
-            total += share * matches.value(new)
-            seen |= new
-    return total
+    worth = [matches.value(seen)]
+    for step in _BESIDE:
+        is_near = session_of(place + step) == session_of(place)
+        new = matches.bits.get(place + step, 0) & ~seen if is_near else 0
+        worth.append(matches.value(new))
+        seen |= new
+    return worth
 
 
 def _session_worth(matches: _Matches, best: Sequence[int]) -> dict[int, float]:
@@ -218,26 +249,28 @@ def _session_worth(matches: _Matches, best: Sequence[int]) -> dict[int, float]:
     return {session: sum(values) / _SESSION_BEST for session, values in by_session.items()}
 
 
-def _bonus(sketch: Sketch, question: MemoryQuery, spans: Sequence[TimeSpan], now: int) -> float:
-    """What speaks for an observation beside its words: names, dates, freshness, brevity."""
-    age = max(0, now - sketch.created_at)
-    bonus = _RECENCY_WEIGHT * math.exp(-age / _RECENCY_MICROS)
-    bonus -= _LENGTH_WEIGHT * math.log(max(1.0, sketch.length / _USUAL_LENGTH))
-    if _is_named(sketch, question):
-        bonus += _NAME_WEIGHT
-    if any(span.start <= sketch.created_at < span.end for span in spans):
-        bonus += _DATE_WEIGHT
-    elif any(span.end <= sketch.created_at < span.end + _AFTER_DATE_MICROS for span in spans):
-        bonus += _AFTER_DATE_WEIGHT  # what happened on a day is often written down a little later
-    return bonus
+def _features(
+    sketch: Sketch, words: float, question: MemoryQuery, spans: Sequence[TimeSpan], now: int
+) -> ObservationFeatures:
+    written = sketch.created_at
+    dated = any(span.start <= written < span.end for span in spans)
+    soon_after = any(span.end <= written < span.end + _AFTER_DATE_MICROS for span in spans)
+    return ObservationFeatures(
+        words=words,
+        recency=math.exp(-max(0, now - written) / _RECENCY_MICROS),
+        excess_length=math.log(max(1.0, sketch.length / _USUAL_LENGTH)),
+        named=_is_named(sketch, question),
+        dated=dated,
+        soon_after_date=soon_after and not dated,
+    )
 
 
 def _is_named(sketch: Sketch, question: MemoryQuery) -> bool:
     """Whether the question names who said it, where it came from, or the code it is about."""
-    label = label_of(sketch.head) - STOP_WORDS
+    label = label_of(sketch.head) - PROSE_STOP_WORDS
     if label and label <= question.words:
         return True
-    if sketch.source and frozenset(word.lower() for word in WORD.findall(sketch.source)) <= question.words:
+    if sketch.source and question.words.issuperset(tokens(sketch.source)):
         return True
     subjects = {name.lower() for path in sketch.files for name in (path, path.rsplit("/", 1)[-1])}
     subjects.update(symbol.lower() for symbol in sketch.symbols)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
-from deltos.domains.memory.words import PART
+from deltos.text.identifiers import ASCII_PART
 
 _SWITCH = re.compile(r"[a-z](?=[A-Z0-9])|[A-Z](?=[0-9])|[0-9](?=[A-Za-z])")
 _PIECE = re.compile(r"[A-Za-z0-9]++")
@@ -96,7 +96,7 @@ def _is_repeated(value: str) -> bool:
 def _is_made_of_placeholders(value: str) -> bool:
     if len(value) > 12 and _DIGIT.search(value):
         return False
-    parts = [part.lower() for part in PART.findall(value)]
+    parts = [part.lower() for part in ASCII_PART.findall(value)]
     words = [part for part in parts if len(part) > 1]
     return bool(words) and all(word in _PLACEHOLDER_PARTS for word in words) and len(parts) < 3 * len(words)
 
@@ -110,7 +110,7 @@ def is_word_like(value: str) -> bool:
 def _is_word(piece: str) -> bool:
     if re.fullmatch(_KNOWN, piece):
         return True
-    parts = PART.findall(piece)
+    parts = ASCII_PART.findall(piece)
     numbers = [part for part in parts if part.isdigit()]
     letters = [part for part in parts if not part.isdigit()]
     if not letters:

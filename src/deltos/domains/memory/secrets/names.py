@@ -21,7 +21,7 @@ from deltos.domains.memory.secrets.looks import (
     is_word_like,
 )
 from deltos.domains.memory.secrets.spans import WORD_END, SecretSpan, line_around, past_blanks, places, run_end
-from deltos.domains.memory.words import PART
+from deltos.text.identifiers import ASCII_PART
 
 
 class Strength(IntEnum):
@@ -129,7 +129,7 @@ def _name_around(text: str, lowered: str, at: int, size: int) -> tuple[int, int]
 @lru_cache(2048)
 def strength_of(name: str) -> Strength:
     """How much a name tells: its last telling word counts."""
-    words = [word.lower() for word in PART.findall(name)]
+    words = [word.lower() for word in ASCII_PART.findall(name)]
     if not any(map(_is_telling, words)):
         return Strength.NONE
     while len(words) > 1 and (words[-1] in _QUALIFIERS or words[-1].isdigit()):

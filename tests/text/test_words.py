@@ -6,8 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from deltos import text as module
-from deltos.text import Words, plain_words, split_identifier, unique
+from deltos.text import words as module
+from deltos.text.identifiers import split_identifier
+from deltos.text.words import Words, plain_words, unique
 
 WORDS = Words()
 

@@ -1,0 +1,61 @@
+"""What a question to documentation asks for: its words by how rare they are, and the names in it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+from deltos.text.identifiers import names_in_question
+from deltos.text.rarity import idf
+from deltos.text.stop_words import INTERROGATIVES
+from deltos.text.words import plain_words, shared_words
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+MOST_TERMS = 12
+COMMON_SHARE = 0.3
+
+
+@dataclass(frozen=True, slots=True)
+class WeightedQuery:
+    """A question as ranking sees it: weighted words, neighbours among them, names of code."""
+
+    weights: Mapping[str, float]
+    neighbours: tuple[tuple[str, str], ...]
+    identifiers: frozenset[str]
+    plain: frozenset[str]
+    total: float  # the weight of all words together
+
+
+def parse_query(query: str, terms: Sequence[str], frequencies: Mapping[str, int], chunks: int) -> WeightedQuery:
+    """Weigh the words of a question, its `terms`, by how rare they are among `chunks`."""
+    weights = {term: idf(frequencies[term], chunks) for term in terms if term in frequencies}
+    return WeightedQuery(
+        weights=weights,
+        neighbours=tuple(pairwise(terms)),
+        identifiers=names_in_question(query),
+        plain=frozenset(word.lower() for word in plain_words(query)),
+        total=sum(weights.values()) or 1.0,
+    )
+
+
+def asked_terms(words: str) -> list[str]:
+    """The different words of a question without those that only make it one; all of them where nothing else is said."""
+    terms = list(dict.fromkeys(words.split()))
+    return [term for term in terms if term not in _interrogatives()] or terms
+
+
+@cache
+def _interrogatives() -> frozenset[str]:
+    """As index words: `why` is stemmed like any other."""
+    return frozenset(shared_words().of(" ".join(INTERROGATIVES)).split())
+
+
+def choose_terms(frequencies: Mapping[str, int], total: int) -> list[str]:
+    """The words worth looking up: the rarest few, leaving out what almost every chunk has."""
+    rarest = sorted(frequencies, key=lambda term: frequencies[term])[:MOST_TERMS]
+    useful = [term for term in rarest if frequencies[term] <= total * COMMON_SHARE]
+    return useful or rarest[:1]

@@ -1,0 +1,86 @@
+r"""Names of code: how they are taken apart, and how they are told from words of a sentence.
+
+What counts as a name differs by who asks, and their weights were tuned with it: `IDs` is a name to code search, where a
+wrong guess costs one lookup, and a plural to the federated search, where it would draw the whole question to code.
+"""
+
+import re
+
+_ASCII_PART = r"[A-Z](?:[a-z]++|(?:[A-Z](?![a-z]))*+)|[a-z]++|\d++"
+# The words inside a name: `HTTPServer2` is HTTP, Server, 2.
+PART = re.compile(rf"{_ASCII_PART}|[^\W\d_A-Za-z]++")
+# The same where other letters only separate: what redaction and the names of observations were measured with.
+ASCII_PART = re.compile(_ASCII_PART)
+_CAMEL_BORDER = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
+_WORD_BORDER = re.compile(rf"{_CAMEL_BORDER.pattern}|(?<=[A-Z])(?=[A-Z][a-z])")
+
+_NAME = r"[A-Za-z_$][\w$]*"
+_JOINT = r"\.|::|#|->"
+_SEPARATOR = re.compile(rf"{_JOINT}|/")
+# A name, qualified or not: `Parser.feed`, `std::vector`, `empty?`; as code search sees it, a path too.
+QUALIFIED_NAME = re.compile(rf"{_NAME}(?:(?:{_JOINT}){_NAME})*(?:\(\))?[!?]?")
+NAME_OR_PATH = re.compile(rf"{_NAME}(?:(?:{_JOINT}|/)[A-Za-z_$~][\w$]*)*[!?]?")
+_DOCUMENTED_NAME = re.compile(r"[A-Za-z_]\w*(?:(?:\.|::)\w+)*(?:\(\)?)?")
+_NAME_OR_FILE = re.compile(r"[A-Za-z_][\w./-]*[A-Za-z0-9_]")
+
+_CAMEL_OR_SNAKE = r"[a-z0-9][A-Z]|\w_\w"
+# A plain word of a sentence shows none of these signs.
+CODE_SIGNS = re.compile(rf"{_CAMEL_OR_SNAKE}|\w::\w|\w\.\w+\(|\w\(\)")
+SYMBOL_SIGNS = re.compile(rf"{_CAMEL_OR_SNAKE}|\w::\w|\w\.\w+\(|\(\)$|[A-Z]{{2}}[a-z]|^_")
+_DOCUMENTED_SIGNS = re.compile(r"[_.(:]|[a-z][A-Z]")
+_DISTINCTIVE_SIGNS = re.compile(rf"{_CAMEL_OR_SNAKE}|[A-Za-z]\d")
+
+
+def split_identifier(identifier: str) -> list[str]:
+    """`HTTPServer_port2` as `http`, `server`, `port`, `2`."""
+    return [part.lower() for part in PART.findall(identifier)]
+
+
+def words_inside(names: list[str]) -> str:
+    """The plain words that identifiers and paths are made of, space-separated, each once."""
+    parts = (part.lower() for name in names for part in ASCII_PART.findall(name))
+    return " ".join(dict.fromkeys(part for part in parts if len(part) > 1))
+
+
+def spaced(identifier: str, *, after_acronyms: bool = True) -> str:
+    """`GetHTTPHeader` as `Get HTTP Header`, or as `Get HTTPHeader`; other separators stay."""
+    return (_WORD_BORDER if after_acronyms else _CAMEL_BORDER).sub(" ", identifier)
+
+
+def last_part(name: str) -> str:
+    """What a qualified name ends with: `feed` of `Parser.feed`."""
+    return _SEPARATOR.split(name)[-1]
+
+
+def looks_like_code(text: str, signs: re.Pattern[str] = CODE_SIGNS) -> bool:
+    """Whether something in a text can hardly be a plain word."""
+    return signs.search(text) is not None
+
+
+def is_distinctive(name: str) -> bool:
+    """Whether a name cannot be a plain word, so that it means the same wherever it stands."""
+    return looks_like_code(name, _DISTINCTIVE_SIGNS)
+
+
+def symbols_in_query(text: str) -> list[str]:
+    """The words of a query for code that are names, by their case, their signs or a parenthesis right after them."""
+    found = NAME_OR_PATH.finditer(text)
+    return [match[0] for match in found if looks_like_code(text[match.start() : match.end() + 1], SYMBOL_SIGNS)]
+
+
+def names_in_question(question: str) -> frozenset[str]:
+    """Names in a question to documentation, whole and by their last part, in lower case."""
+    names = (name for name in _DOCUMENTED_NAME.findall(question) if looks_like_code(name, _DOCUMENTED_SIGNS))
+    bare = [name.rstrip("().:").lower() for name in names]
+    return frozenset([*bare, *map(last_part, bare)]) - {""}
+
+
+def names_in_prose(text: str) -> list[str]:
+    """The names in an observation: `snake_case`, `camelCase`, `dotted.name`, `some/path.py`; each once."""
+    found = (match[0] for match in _NAME_OR_FILE.finditer(text))
+    return list(dict.fromkeys(name for name in found if _is_name_or_file(name)))
+
+
+def _is_name_or_file(name: str) -> bool:
+    inner = name[1:]  # a capital at the start is no sign: sentences have them
+    return any(sign in name for sign in "_/.") or (inner.isalnum() and not inner.islower() and not inner.isupper())

@@ -1,0 +1,24 @@
+"""What depends on the script a word is written in: where words end without spaces, and which letters SQLite knows."""
+
+import re
+
+# Chinese, Japanese, Korean, Thai, Lao, Khmer: scripts that put no spaces between words.
+UNSPACED = re.compile(
+    r"[\u0e00-\u0eff\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003134f]+"
+)
+
+
+def bigrams(word: str) -> list[str]:
+    """The character bigrams of all that is written without spaces: what stands in for words there."""
+    if word.isascii():
+        return []
+    return [run[start : start + 2] for run in UNSPACED.findall(word) for start in range(len(run) - 1)]
+
+
+def is_single_token(word: str) -> bool:
+    """Whether SQLite's tokenizer is sure to see one word here: its Unicode tables know fewer letters than Python's."""
+    if word.isascii():
+        return True
+    import unicodedata  # deferred: hooks ask no questions
+
+    return all(unicodedata.ucd_3_2_0.category(letter)[0] in "LN" for letter in word)
