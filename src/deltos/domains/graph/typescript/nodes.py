@@ -6,7 +6,7 @@ or a `Node`. Nodes hold no line numbers: whether a file's interface changed does
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, TypeAlias, Union
+from typing import TYPE_CHECKING, TypeAlias, Union, cast
 
 from msgspec import Struct
 from msgspec.structs import astuple
@@ -448,6 +448,8 @@ TypeTerm: TypeAlias = Union[  # noqa: UP007
 ]  # fmt: skip
 Term: TypeAlias = Union[str, int, ValueTerm, TypeTerm, None]  # noqa: UP007
 
+WITH_MEMBERS = (ClassDeclaration, InterfaceDeclaration)
+
 MEANINGS: dict[type[Declaration], int] = {
     ClassDeclaration: AS_VALUE | AS_TYPE,
     EnumDeclaration: AS_VALUE | AS_TYPE,
@@ -458,35 +460,51 @@ MEANINGS: dict[type[Declaration], int] = {
 }
 
 
-def parts(holder: Record | tuple[object, ...]) -> tuple[object, ...]:
+Holder: TypeAlias = "Record | tuple[object, ...]"
+
+
+def _kinds_of(kind: type[Record]) -> Iterator[type[Record]]:
+    for each in kind.__subclasses__():
+        yield from (each, *_kinds_of(each))
+
+
+# Looked up by exact class: `isinstance` of a Struct takes four times as long, and terms are walked all the time.
+NODE_KINDS = frozenset(_kinds_of(Node))
+OPERATION_KINDS = frozenset(_kinds_of(Operation))
+SEVERAL_KINDS = frozenset(_kinds_of(Several))
+RECORD_KINDS = frozenset(_kinds_of(Record))
+_HOLDER_KINDS = RECORD_KINDS | {tuple}
+
+
+def parts(holder: Holder) -> tuple[object, ...]:
     """What a record or a tuple of them holds directly."""
     if isinstance(holder, tuple):
         return holder
-    return holder.terms if isinstance(holder, Several) else astuple(holder)
+    found = astuple(holder)
+    return found[0] if type(holder) in SEVERAL_KINDS else found
+
+
+def holders(term: Term) -> Iterator[Holder]:
+    """A term with the records and tuples in it, at every depth, each after what holds it."""
+    found: list[Holder] = [cast("Record", term)] if type(term) in RECORD_KINDS else []
+    for holder in found:
+        yield holder
+        found += cast("list[Record]", [part for part in parts(holder) if type(part) in _HOLDER_KINDS])
 
 
 def is_light(term: Term) -> bool:
     """Whether a term is small enough to be held several times by others, which may be held several times again."""
-    if not isinstance(term, Record):
-        return True
-    pending: list[Record | tuple[object, ...]] = [term]
+    pending: list[Holder] = [cast("Record", term)] if type(term) in RECORD_KINDS else []
     weight = 0
-    while pending:
-        holder = pending.pop()
+    for holder in pending:
         held = parts(holder)
-        weight += len(held) + isinstance(holder, Operation)
+        weight += len(held) + (type(holder) in OPERATION_KINDS)
         if weight > _MAX_WEIGHT:
             return False
-        pending += [part for part in held if isinstance(part, Record | tuple)]
+        pending += cast("list[Record]", [part for part in held if type(part) in _HOLDER_KINDS])
     return True
 
 
 def inferred_names(term: Term) -> Iterator[str]:
     """The names that `infer` introduces in a term."""
-    pending: list[object] = [term]
-    while pending:
-        part = pending.pop()
-        if isinstance(part, InferredType):
-            yield part.name
-        elif isinstance(part, Record | tuple):
-            pending += reversed(parts(part))
+    return (holder.name for holder in holders(term) if type(holder) is InferredType)

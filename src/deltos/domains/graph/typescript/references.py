@@ -134,7 +134,7 @@ class References:
         known: dict[tuple[Term | int, str, bool], list[Target] | None] = {}
         for use, owner in zip(self._uses.members, self._body.owners, strict=True):
             as_type = use.kind in _TYPE_KINDS
-            question = (id(owner) if isinstance(owner, nodes.Node) else owner, use.name, as_type)
+            question = (id(owner) if type(owner) in nodes.NODE_KINDS else owner, use.name, as_type)
             if question not in known:
                 known[question] = self._member_targets(owner, use.name, nodes.AS_TYPE if as_type else nodes.AS_VALUE)
             targets = known[question]
@@ -173,7 +173,7 @@ class References:
         for declared in self._own_types():
             direct = list(bases(self._checker, Instance(declared)))
             for part in declared.parts:
-                if isinstance(part, nodes.ClassDeclaration | nodes.InterfaceDeclaration):
+                if isinstance(part, nodes.WITH_MEMBERS):
                     for base in direct:
                         self._override(part.members, base)
 
@@ -188,7 +188,7 @@ class References:
 
     def _own_types(self) -> Iterator[Declared]:
         for name, parts in self._module.declarations.items():
-            if any(isinstance(part, nodes.ClassDeclaration | nodes.InterfaceDeclaration) for part in parts):
+            if any(isinstance(part, nodes.WITH_MEMBERS) for part in parts):
                 declared = self._module.declared(name)
                 if declared is not None:
                     yield declared

@@ -38,12 +38,15 @@ class Program:
         self._modules: dict[str, Module | None] = {}
         self._library_members: frozenset[str] | None = None
         self.locator = Locator(project, self.memo.depend_on_all)
-        self._ambient = Ambient(project.paths(), self.module, self.memo.depend)
+        self._ambient = Ambient(project.paths(), self._read, self.memo.depend_on_all)
         self._member_of_value = member_of_value
 
     def module(self, path: str) -> Module | None:
         """A file of the project, as others see it."""
         self.memo.depend(path)
+        return self._read(path)
+
+    def _read(self, path: str) -> Module | None:
         if path not in self._modules:
             interface = self._project.interface(path)
             self._modules[path] = Module(path, interface) if isinstance(interface, ModuleInterface) else None

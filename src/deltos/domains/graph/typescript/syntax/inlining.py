@@ -33,8 +33,10 @@ class Inliner:
         return cast("nodes.Declaration", self._copy(declaration, (), 0))
 
     def _copy(self, held: object, within: tuple[int, ...], depth: int) -> object:
-        if isinstance(held, nodes.Record):
-            return self._copy_record(held, within, depth)
+        if held is None or isinstance(held, str):
+            return held
+        if type(held) in nodes.RECORD_KINDS:
+            return self._copy_record(cast("nodes.Record", held), within, depth)
         if isinstance(held, tuple):
             self._left -= 1
             return tuple([self._copy(part, within, depth + 1) for part in held])
@@ -47,9 +49,10 @@ class Inliner:
         return held
 
     def _copy_record(self, record: nodes.Record, within: tuple[int, ...], depth: int) -> nodes.Record | None:
-        if depth > _MAX_COPIED_DEPTH and isinstance(record, nodes.Node):
+        kind = type(record)
+        if depth > _MAX_COPIED_DEPTH and kind in nodes.NODE_KINDS:
             return None
         self._left -= 1
         copies = [self._copy(part, within, depth + 1) for part in nodes.parts(record)]
         # Which fields a class has is known to it alone: the copies come in the order of its parts.
-        return type(record)(*([tuple(copies)] if isinstance(record, nodes.Several) else copies))
+        return kind(tuple(copies)) if kind in nodes.SEVERAL_KINDS else kind(*copies)

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from typing import TYPE_CHECKING
 
-from deltos.domains.graph.typescript.facts import MemberUse
 from deltos.domains.graph.typescript.nodes import (
     MemberAccess,
     Term,
@@ -33,16 +31,11 @@ def member(walk: Walk, node: Node, kind: EdgeKind) -> Term:
     children = node.children
     owner = walk.expression(children[0])
     place = children[-1]
-    start = place.start_byte
-    name = walk.source.text[start : place.end_byte]
-    if not walk.source.is_ascii and not name.isascii():
-        name = walk.source.name(place)
-    walk.found.members.append(MemberUse(bisect_left(walk.source.line_ends, start) + 1, walk.scopes.symbol, kind, name))
-    walk.found.owners.append(owner)
+    name = walk.source.name(place)
+    walk.use_member(place, kind, owner, name)
     if owner is None:
         return None
     access = MemberAccess(owner, name)
     term = walk.shared.setdefault(access, access)
-    if walk.scopes.narrowed:
-        return walk.scopes.narrowed.get(term, term)
-    return term
+    narrowed = walk.scopes.narrowed
+    return narrowed.get(term, term) if narrowed else term

@@ -9,7 +9,7 @@ import re
 from bisect import bisect_left
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias, TypeVar
 
 from deltos.domains.graph.typescript import nodes
 from deltos.domains.graph.typescript.facts import MemberUse, Merge, NameUse
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
 Binding: TypeAlias = "str | int"
 TypeBinding: TypeAlias = "str | int | nodes.TypeVariable"
 Bound = TypeVar("Bound")
-_Shadowed: TypeAlias = "list[tuple[str, Bound | None]]"  # names that a scope gave a meaning, and the one before
 ExpressionHandler: TypeAlias = "Callable[[Walk, Node, Term], Term]"
 StatementHandler: TypeAlias = "Callable[[Walk, Node], None]"
 TypeHandler: TypeAlias = "Callable[[Walk, Node], Term]"
@@ -89,7 +88,8 @@ class Source:
 
     def name(self, node: Node) -> str:
         """The source text of a node."""
-        return self.slice(node.start_byte, node.end_byte)
+        text = self.text[node.start_byte : node.end_byte]
+        return text if self.is_ascii or text.isascii() else text.encode("latin-1").decode("utf-8", "replace")
 
     def line(self, node: Node) -> int:
         """The line a node starts on."""
@@ -184,13 +184,83 @@ class Findings:
         return known
 
 
+class _Shadowed(NamedTuple):
+    """The names that a scope gave a meaning, each with the one before."""
+
+    values: list[tuple[str, Binding | None]]
+    types: list[tuple[str, TypeBinding | None]]
+
+
+# Context managers are classes: those made of generators took a tenth of the whole pass.
+
+
+class _Opened:
+    """The scopes that are open; the innermost closes at the end of its block."""
+
+    __slots__ = ("_types", "_values", "shadowed")
+
+    def __init__(self, values: dict[str, Binding], types: dict[str, TypeBinding]) -> None:
+        self._values = values
+        self._types = types
+        self.shadowed: list[_Shadowed] = []
+
+    def __enter__(self) -> None:
+        self.shadowed.append(_Shadowed([], []))
+
+    def __exit__(self, *_: object) -> None:
+        values, types = self.shadowed.pop()
+        if values:
+            _restore(self._values, values)
+        if types:
+            _restore(self._types, types)
+
+
+class _Restored:
+    """Gives one attribute of the scopes its former value back at the end of a block."""
+
+    __slots__ = ("_attribute", "_former", "_scopes")
+
+    def __init__(self, scopes: Scopes, attribute: str, former: object) -> None:
+        self._scopes = scopes
+        self._attribute = attribute
+        self._former = former
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, *_: object) -> None:
+        setattr(self._scopes, self._attribute, self._former)
+
+
+class _Function:
+    """The body of a function; elements that it makes count for the function around it too."""
+
+    __slots__ = ("_enclosing", "_in_function", "_narrowed", "_routine", "_scopes")
+
+    def __init__(self, scopes: Scopes, frame: ClassFrame | None) -> None:
+        self._scopes = scopes
+        self._routine, scopes.routine = scopes.routine, Routine()
+        self._in_function, scopes.in_function = scopes.in_function, True
+        self._enclosing, scopes.enclosing = scopes.enclosing, frame
+        self._narrowed = scopes.narrowed
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, *_: object) -> None:
+        scopes = self._scopes
+        self._routine.has_jsx |= scopes.routine.has_jsx
+        scopes.routine, scopes.in_function = self._routine, self._in_function
+        scopes.enclosing, scopes.narrowed = self._enclosing, self._narrowed
+
+
 class Scopes:
     """What holds where the pass is: the names in scope, what is known about values, and what encloses the place."""
 
     def __init__(self) -> None:
         self.values: dict[str, Binding] = {}
         self.types: dict[str, TypeBinding] = {}
-        self._undo: list[tuple[_Shadowed[Binding], _Shadowed[TypeBinding]]] = []
+        self._opened = _Opened(self.values, self.types)
         self.locals: list[Term] = []
         self.local_keys: dict[int, str] = {}
         self.local_uses = 0  # counts, so that declarations without any need no inlining
@@ -202,67 +272,47 @@ class Scopes:
         self.routine = Routine()
         self.in_function = False
 
-    @contextmanager
-    def opened(self) -> Iterator[None]:
+    def opened(self) -> _Opened:
         """A scope: when it closes, names mean again what they meant before."""
-        self._undo.append(([], []))
-        yield
-        values, types = self._undo.pop()
-        _restore(self.values, values)
-        _restore(self.types, types)
+        return self._opened
 
-    @contextmanager
-    def branched(self) -> Iterator[None]:
+    def branched(self) -> _Restored:
         """A branch: what is learnt about values in it does not hold after it."""
-        narrowed = self.narrowed
-        yield
-        self.narrowed = narrowed
+        return _Restored(self, "narrowed", self.narrowed)
 
-    @contextmanager
-    def inside(self, symbol: str) -> Iterator[None]:
+    def inside(self, symbol: str) -> _Restored:
         """References are made by this symbol."""
         outer, self.symbol = self.symbol, symbol
-        yield
-        self.symbol = outer
+        return _Restored(self, "symbol", outer)
 
-    @contextmanager
-    def contained(self, container: str) -> Iterator[None]:
+    def contained(self, container: str) -> _Restored:
         """Declarations belong to this namespace."""
         outer, self.container = self.container, container
-        yield
-        self.container = outer
+        return _Restored(self, "container", outer)
 
-    @contextmanager
-    def framed(self, frame: ClassFrame | None) -> Iterator[None]:
+    def framed(self, frame: ClassFrame | None) -> _Restored:
         """`this` belongs to this class or object."""
         outer, self.enclosing = self.enclosing, frame
-        yield
-        self.enclosing = outer
+        return _Restored(self, "enclosing", outer)
 
-    @contextmanager
-    def function(self, frame: ClassFrame | None) -> Iterator[None]:
-        """The body of a function; elements that it makes count for the function around it too."""
-        outer, self.routine = self.routine, Routine()
-        was_in_function, self.in_function = self.in_function, True
-        with self.framed(frame), self.branched():
-            yield
-        outer.has_jsx |= self.routine.has_jsx
-        self.routine, self.in_function = outer, was_in_function
+    def function(self, frame: ClassFrame | None) -> _Function:
+        """The body of a function, in which `this` belongs to this class or object."""
+        return _Function(self, frame)
 
     def names_here(self) -> set[str]:
         """The names that were declared in the current function's own scope or by its parameters."""
-        return {name for scope in self._undo[-2:] for shadowed in scope for name, _ in shadowed}
+        return {name for scope in self._opened.shadowed[-2:] for shadowed in scope for name, _ in shadowed}
 
     def bind_value(self, name: str, binding: Binding) -> None:
         """Let a name stand for a value until the scope closes."""
-        if self._undo:
-            self._undo[-1][0].append((name, self.values.get(name)))
+        if self._opened.shadowed:
+            self._opened.shadowed[-1].values.append((name, self.values.get(name)))
         self.values[name] = binding
 
     def bind_type(self, name: str, binding: TypeBinding) -> None:
         """Let a name stand for a type until the scope closes."""
-        if self._undo:
-            self._undo[-1][1].append((name, self.types.get(name)))
+        if self._opened.shadowed:
+            self._opened.shadowed[-1].types.append((name, self.types.get(name)))
         self.types[name] = binding
 
     def add_local(self, term: Term = None) -> int:
@@ -370,11 +420,7 @@ class Walk:
 
     def use(self, node: Node, kind: EdgeKind) -> Term:
         """Note a reference by plain name; its term."""
-        start = node.start_byte
-        name = self.source.text[start : node.end_byte]
-        if not self.source.is_ascii and not name.isascii():
-            name = self.source.name(node)
-        return self.use_name(name, start, kind)
+        return self.use_name(self.source.name(node), node.start_byte, kind)
 
     def use_name(self, name: str, start: int, kind: EdgeKind) -> Term:
         """Note a reference to this name at this offset; its term."""
@@ -457,7 +503,7 @@ class Walk:
         return self._described[1]
 
 
-def _restore(table: dict[str, Bound], shadowed: _Shadowed[Bound]) -> None:
+def _restore(table: dict[str, Bound], shadowed: list[tuple[str, Bound | None]]) -> None:
     for name, previous in reversed(shadowed):
         if previous is None:
             del table[name]

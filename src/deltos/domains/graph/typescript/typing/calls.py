@@ -64,6 +64,7 @@ _LIBRARY_ITERABLES = frozenset(
     )
 )
 _MATCHED_BY_ITEM = frozenset(("Iterable", "ArrayLike", "ReadonlyArray", "AsyncIterable"))
+_NAMED_VARIABLES = (nodes.TypeVariable, nodes.InferredType)
 
 
 @dataclass(frozen=True, slots=True)
@@ -350,13 +351,9 @@ class Inference:
         self._names = names
         self.found: Environment = {}
 
-    def concerns(self, term: object) -> bool:
+    def concerns(self, term: Term) -> bool:
         """Whether a term speaks of one of the type parameters."""
-        if not isinstance(term, nodes.Record | tuple):
-            return False
-        if isinstance(term, nodes.TypeVariable | nodes.InferredType) and term.name in self._names:
-            return True
-        return any(self.concerns(part) for part in nodes.parts(term))
+        return any(isinstance(each, _NAMED_VARIABLES) and each.name in self._names for each in nodes.holders(term))
 
     def take(self, wanted: Term, given: Type | None, *, is_rest: bool = False) -> None:
         """Learn from a value that was passed where a type was wanted."""

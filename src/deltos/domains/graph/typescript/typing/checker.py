@@ -48,7 +48,7 @@ class Checker:
 
     def question(self, module: Module, term: Term) -> Type | None:
         """The type of a term of the body, given a bounded number of steps; past them it is unknown."""
-        if isinstance(term, nodes.Node) and id(term) in self._known:
+        if type(term) in nodes.NODE_KINDS and id(term) in self._known:
             return self._known[id(term)]
         self._steps_left = _MAX_STEPS
         self.memo.spoiled = False

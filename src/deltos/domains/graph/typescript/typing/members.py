@@ -121,7 +121,7 @@ def as_type(checker: Checker, declared: Declared, arguments: tuple[Type | None, 
     for part in declared.parts:
         if isinstance(part, nodes.EnumDeclaration):
             return Instance(declared, arguments)
-        if isinstance(part, nodes.ClassDeclaration | nodes.InterfaceDeclaration):
+        if isinstance(part, nodes.WITH_MEMBERS):
             return Instance(declared, _filled(checker, declared, part, arguments))
         if isinstance(part, nodes.AliasDeclaration):
             if not part.type_parameters:
@@ -249,7 +249,7 @@ def _own_members(checker: Checker, owner: Instance, name: str, this: Instance) -
     checker.memo.depend(declared.module.path)
     found: list[Property] = []
     for part in declared.parts:
-        if not isinstance(part, nodes.ClassDeclaration | nodes.InterfaceDeclaration):
+        if not isinstance(part, nodes.WITH_MEMBERS):
             continue
         member = part.members.get(name)
         if member is not None:

@@ -276,7 +276,7 @@ def _this(checker: Checker, module: Module, term: nodes.ThisInstance, environmen
     if found is None:
         return None if isinstance(term.binding, str) else checker.of(module, term.binding)
     for part in found.parts:
-        if isinstance(part, nodes.ClassDeclaration | nodes.InterfaceDeclaration):
+        if isinstance(part, nodes.WITH_MEMBERS):
             own = [
                 Opaque(parameter.name, checker.of(module, parameter.constraint)) for parameter in part.type_parameters
             ]
