@@ -63,8 +63,8 @@ def rename_file(root: Path, chance: random.Random) -> None:
 
 
 def restore_file(root: Path, chance: random.Random) -> None:
-    name = chance.choice(["sqlite.py", "project.py", "code.py", "lock.py"])
-    shutil.copy(PACKAGE / "store" / name, root / "store" / name)
+    file = chance.choice(sorted((PACKAGE / "store").rglob("*.py")))
+    shutil.copy(file, root / file.relative_to(PACKAGE))
 
 
 EDITS: tuple[Callable[[Path, random.Random], None], ...] = (
