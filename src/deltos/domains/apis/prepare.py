@@ -6,10 +6,8 @@ Parsers are imported where they run: whoever has a child do the work needs none 
 
 from __future__ import annotations
 
-import gc
 import pickle
 import re
-from contextlib import contextmanager
 from dataclasses import replace
 from itertools import islice
 from pathlib import PurePosixPath
@@ -20,6 +18,7 @@ import msgspec
 from deltos.domains.apis.document import ApiDocument
 from deltos.domains.apis.model import ApiDescription, Operation
 from deltos.errors import SourceError
+from deltos.garbage_collection import garbage_collection_paused
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -107,7 +106,7 @@ def prepare(documents: Sequence[RawDocument], neighbours: Neighbours, is_last: b
     wanted = tuple(_unread(documents, neighbours, references))
     if wanted and not is_last:
         return Missing(wanted)
-    with _garbage_collection_paused():
+    with garbage_collection_paused():
         missing: list[Wanted] = []
         readings: list[_ReadDescription] = []
         failures: list[Failed] = []
@@ -305,15 +304,3 @@ def changes_between(old: StoredApi, new: StoredApi) -> ReadingChanges:
 
 def _without(schemas: Mapping[str, bytes], others: Mapping[str, bytes]) -> tuple[str, ...]:
     return tuple(pointer for pointer in schemas if pointer not in others)
-
-
-@contextmanager
-def _garbage_collection_paused() -> Iterator[None]:
-    """Nothing here makes cycles, and walking a million fresh objects repeatedly doubles the cost."""
-    was_enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_enabled:
-            gc.enable()

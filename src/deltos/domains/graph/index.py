@@ -12,9 +12,9 @@ from deltos.domains.graph.resolving import (
     OTHER_UNRESOLVED,
     ResolvingSession,
     Unresolved,
-    garbage_collection_off,
     resolve_in_child,
 )
+from deltos.garbage_collection import garbage_collection_paused
 from deltos.store.graph import APPEARED, INTERFACE_CHANGED, FactRecord, ResolutionRecord, Unsettled
 from deltos.store.sqlite.database import file_of
 from deltos.store.sqlite.graph import GraphWriter, read_pending  # fmt: skip
@@ -82,7 +82,7 @@ class GraphIndexer:
                 pending = read_pending(connection, changes.pending)
                 session = ResolvingSession(file_of(connection), languages, pending, number, sorted(paths))
                 found = resolve_in_child(workers, session)
-            with garbage_collection_off():
+            with garbage_collection_paused():
                 for each in found:
                     if isinstance(each, Unresolved):
                         unresolved.append(each)

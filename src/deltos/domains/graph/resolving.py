@@ -6,9 +6,8 @@ comes with the request.
 
 from __future__ import annotations
 
-import gc
 import time
-from contextlib import closing, contextmanager
+from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -17,6 +16,7 @@ from deltos.domains.graph.facts import StoredFacts
 from deltos.domains.graph.languages import FAMILIES
 from deltos.domains.graph.model import Resolution
 from deltos.errors import ReadingStopped
+from deltos.garbage_collection import garbage_collection_paused
 from deltos.isolated.wire import TaskLimits
 from deltos.store.graph import PendingFacts, ResolutionRecord
 from deltos.store.sqlite.database import connect_read_only
@@ -96,7 +96,7 @@ class ResolvingSession:
 def resolve_next(session: ResolvingSession, path: str) -> tuple[Any, ...]:
     """In the child: the resolution of one path, as plain tuples, which are cheap to send."""
     started = time.process_time()
-    with garbage_collection_off():
+    with garbage_collection_paused():
         found = session.resolve(path)
     return (
         time.process_time() - started,
@@ -148,18 +148,6 @@ class _Spent:
         if self.cpu_seconds > self.most_cpu_seconds:
             return f"the files before it took more than {self.most_cpu_seconds:.0f} s of CPU time"
         return ""
-
-
-@contextmanager
-def garbage_collection_off() -> Iterator[None]:
-    """Resolving makes millions of small tuples and no cyclic garbage: scanning them again and again costs a third."""
-    was_on = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_on:
-            gc.enable()
 
 
 def _record(reply: Reply) -> ResolutionRecord:
