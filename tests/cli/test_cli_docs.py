@@ -104,13 +104,17 @@ def test_a_crawl_outlives_the_command_that_started_it(manual: Path, capsys: pyte
     assert (followed["status"], followed["pages"]) == ("READY", 2)
 
 
-def test_following_goes_on_with_a_crawl_that_nobody_does(
+def test_a_crawl_that_no_process_is_at_is_continued_by_crawl_and_only_watched_by_status(
     manual: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(docs_cli, "_crawl_detached", lambda *_, **__: None)
+    monkeypatch.setattr(docs_cli, "_START_SECONDS", 0.0)
     run(capsys, "add", "manual", "--name", "m")
     assert run_json(capsys, "status", "m")[0]["status"] == "WAITING"
-    assert run_json(capsys, "status", "m", "--follow")[0]["status"] == "READY"
+    code, out, err = run(capsys, "status", "m", "--follow")
+    assert (code, "WAITING" in out, "`deltos docs crawl m` goes on with it" in err) == (1, True, True)
+    assert run_json(capsys, "crawl", "m")[0]["status"] == "READY"
+    assert run_json(capsys, "crawl", "m")[0]["pages"] == 2, "nothing is left to do"
     run(capsys, "recrawl", "m", "--full")
     assert run_json(capsys, "cancel", "m") == [{"cancelled": True}]
 

@@ -1,4 +1,4 @@
-"""`deltos docs …`: add, list, search, follow, recrawl, cancel and remove documentation sources."""
+"""`deltos docs …`: add, list, search, crawl, watch, recrawl, cancel and remove documentation sources."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from deltos.private_hosts import PrivateHosts
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     from deltos.app import App
     from deltos.cli.command import Subparsers
@@ -33,7 +33,10 @@ if TYPE_CHECKING:
 
 _SHOWN_TOKENS = 25_000
 _MOST_RESULTS = 50
+_FAILING = ("FAILED", "INTERRUPTED")
 _POLL_SECONDS = 0.5
+# A crawl that was just begun waits for its process to start; one that waits longer has none.
+_START_SECONDS = 20.0
 
 
 def add_commands(subparsers: Subparsers) -> None:
@@ -50,8 +53,10 @@ def add_commands(subparsers: Subparsers) -> None:
     search.add_argument("--batch", metavar="FILE", help='read {"id", "query"} lines from FILE, or - for standard input')
     status = add_verb(verbs, "status", _opened(_status), "tell how far the crawl of a source is")
     status.add_argument("source", nargs="?", default="", help="name or id; default: all")
-    _add_private(status)
-    status.add_argument("--follow", action="store_true", help="stay until it is done, and go on with it if nobody does")
+    status.add_argument("--follow", action="store_true", help="stay until the crawl is done")
+    crawl = add_verb(verbs, "crawl", _opened(_crawl_waiting), "go on with a crawl that stopped, until it is done")
+    crawl.add_argument("source", help="name or id")
+    _add_private(crawl)
     recrawl = add_verb(verbs, "recrawl", _opened(_recrawl), "bring a source up to date")
     recrawl.add_argument("source", help="name or id")
     recrawl.add_argument("--full", action="store_true", help="read everything again")
@@ -150,26 +155,46 @@ def _crawl(app: App, source_ids: list[str], arguments: argparse.Namespace) -> in
         for source_id in source_ids:
             _crawl_detached(app.config.home, source_id, allow_private_hosts=arguments.allow_private_hosts)
         return 0
-    states = [_follow(app.docs, source_id).state for source_id in source_ids]
-    return _exit_code(states)
+    return _exit_code([_crawl_here(app.docs, source_id).state for source_id in source_ids])
 
 
 def _crawl_detached(home: Path, source_id: str, *, allow_private_hosts: str) -> None:
-    words = ["docs", "status", source_id, "--follow", "--json"]
+    words = ["docs", "crawl", source_id, "--json"]
     if allow_private_hosts:
         words.append(f"--allow-private-hosts={allow_private_hosts}")
     # It runs in another folder, where a relative DELTOS_HOME would mean another one.
     start_detached("deltos.cli.main", *words, variables={"DELTOS_HOME": str(home)})
 
 
-def _follow(docs: Docs, source_id: str) -> SourceStatus:
-    """Show the crawl of a source until it ends; do it here unless another process does."""
+def _crawl_waiting(app: App, arguments: argparse.Namespace) -> int:
+    return _show([_crawl_here(app.docs, app.docs.library.find(arguments.source).id)], arguments)
+
+
+def _crawl_here(docs: Docs, source_id: str) -> SourceStatus:
+    """Crawl a source until it is done, in this process unless another is at it; shows progress."""
     line = _Line()
     with _terminable():
         while (status := docs.library.status(source_id)).state in ("CRAWLING", "WAITING"):
             if not docs.library.crawls.run(source_id, lambda: line.show(docs.library.status(source_id))):
                 line.show(status)
                 time.sleep(_POLL_SECONDS)  # another process crawls: look at its progress now and then
+    line.clear()
+    return status
+
+
+def _watch(docs: Docs, source_id: str) -> SourceStatus:
+    """Show the crawl of a source until it is done, or no process starts it."""
+    line = _Line()
+    seen_running = time.monotonic()
+    while (status := docs.library.status(source_id)).state in ("CRAWLING", "WAITING"):
+        if status.state == "CRAWLING":
+            seen_running = time.monotonic()
+        elif time.monotonic() - seen_running >= _START_SECONDS:
+            name = status.source.name
+            print(f"No process crawls {name}; `deltos docs crawl {name}` goes on with it.", file=sys.stderr)
+            break
+        line.show(status)
+        time.sleep(_POLL_SECONDS)
     line.clear()
     return status
 
@@ -247,19 +272,27 @@ def _question(arguments: argparse.Namespace, query: str) -> DocsRequest:
 def _status(app: App, arguments: argparse.Namespace) -> int:
     library = app.docs.library
     names = [arguments.source] if arguments.source else [source.id for source in library.sources()]
-    states = []
-    for name in names:
-        source = library.find(name)
-        status = _follow(app.docs, source.id) if arguments.follow else library.status(source.id)
-        states.append(status.state)
-        print_json(_status_json(status)) if arguments.json else print(_status_text(status))
+    ids = [library.find(name).id for name in names]
     if not names and not arguments.json:
         print(render_sources((), (), token_budget=_SHOWN_TOKENS).text)
-    return _exit_code(states)
+    if not arguments.follow:
+        return _show(map(library.status, ids), arguments)
+    return _show((_watch(app.docs, source_id) for source_id in ids), arguments, failing=(*_FAILING, "WAITING"))
 
 
-def _exit_code(states: list[str]) -> int:
-    return 1 if {"FAILED", "INTERRUPTED"} & set(states) else 0
+def _show(
+    statuses: Iterable[SourceStatus], arguments: argparse.Namespace, *, failing: tuple[str, ...] = _FAILING
+) -> int:
+    """Print each status as soon as it is known; the exit code."""
+    states = []
+    for status in statuses:
+        states.append(status.state)
+        print_json(_status_json(status)) if arguments.json else print(_status_text(status))
+    return _exit_code(states, failing)
+
+
+def _exit_code(states: list[str], failing: tuple[str, ...] = _FAILING) -> int:
+    return int(not set(failing).isdisjoint(states))
 
 
 def _recrawl(app: App, arguments: argparse.Namespace) -> int:
