@@ -3,7 +3,7 @@
 python -m benchmarks.federation
 
 The questions and the project that they are about are those of the goldens in tests/relevance. Two plain ways to merge
-the same lists stand beside ours: each shelf in turn, and by each shelf's own scores scaled to its best.
+the same lists stand beside ours: each provider in turn, and by each provider's own scores scaled to its best.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from deltos.federation.model import Hit
 
 KINDS = {"code": "code", "doc": "documentation", "api": "API", "obs": "memory"}
-SHELVES = ("code", "docs", "apis", "memory")
+PROVIDERS = ("code", "docs", "apis", "memory")
 SHOWN = 10
 
 
@@ -61,7 +61,7 @@ def main() -> None:
 
 def _apart(app: App, root: Path, question: str) -> list[list[Hit]]:
     asked = SearchRequest(question, root, Silent(), limit=SHOWN)
-    return [[placed.hit for placed in app.federation.search(asked, [shelf]).placed] for shelf in SHELVES]
+    return [[ranked.hit for ranked in app.federation.search(asked, [provider]).ranked] for provider in PROVIDERS]
 
 
 def _in_turn(lists: list[list[Hit]]) -> list[Hit]:

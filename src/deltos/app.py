@@ -113,19 +113,19 @@ class App:
     @cached_property
     def federation(self) -> Federation:
         """The search over all enabled toolsets."""
+        from deltos.federation.providers.apis import ApiProvider
+        from deltos.federation.providers.code import CodeProvider
+        from deltos.federation.providers.docs import DocsProvider
+        from deltos.federation.providers.memory import MemoryProvider
         from deltos.federation.search import Federation
-        from deltos.federation.shelves.apis import ApiShelf
-        from deltos.federation.shelves.code import CodeShelf
-        from deltos.federation.shelves.docs import DocsShelf
-        from deltos.federation.shelves.memory import MemoryShelf
 
-        shelves = (
-            CodeShelf(self.projects),
-            DocsShelf(lambda: self.docs),
-            ApiShelf(lambda: self.apis),
-            MemoryShelf(lambda: self.memory, self._remembered_project),
+        providers = (
+            CodeProvider(self.projects),
+            DocsProvider(lambda: self.docs),
+            ApiProvider(lambda: self.apis),
+            MemoryProvider(lambda: self.memory, self._remembered_project),
         )
-        return Federation(shelves, self.config.toolsets)
+        return Federation(providers, self.config.toolsets)
 
     @cached_property
     def links(self) -> Links:
@@ -184,7 +184,7 @@ class App:
     def apis(self) -> Apis:
         """API descriptions."""
         from deltos.domains.apis.apis import open_apis
-        from deltos.shelf import GuardedNetwork
+        from deltos.federation.descriptions import GuardedNetwork
 
         network = GuardedNetwork(self.config.private_hosts)
         compare = self._compare if self.config.embedding.kind == "static" else None
@@ -221,7 +221,7 @@ class App:
     def docs(self) -> Docs:
         """Documentation; API descriptions that it meets go to the APIs."""
         from deltos.domains.docs.domain import open_docs
-        from deltos.shelf import SharedApis
+        from deltos.federation.descriptions import SharedApis
 
         docs = open_docs(
             self.library,

@@ -191,7 +191,7 @@ def test_code_of_another_project_is_named_with_that_project(tmp_path: Path) -> N
 
 
 class Failing:
-    """A shelf that cannot be read."""
+    """A provider that cannot be read."""
 
     kind = "doc"
     toolsets: tuple[str, ...] = ("docs",)
@@ -207,7 +207,7 @@ class Failing:
 
 
 class Empty(Failing):
-    """A shelf with nothing on it."""
+    """A provider with nothing on it."""
 
     kind = "api"
     toolsets: tuple[str, ...] = ("apis",)
@@ -219,7 +219,7 @@ class Empty(Failing):
         return Findings(searched="0 parts")
 
 
-def test_a_shelf_that_fails_is_named_and_stops_the_search_only_when_it_is_alone(tmp_path: Path) -> None:
+def test_a_provider_that_fails_is_named_and_stops_the_search_only_when_it_is_alone(tmp_path: Path) -> None:
     asked = SearchRequest("anything", tmp_path, Silent())
     broken = NotFound("the library is gone")
     found = Federation([Failing(broken), Empty()], ("docs", "apis")).search(asked)

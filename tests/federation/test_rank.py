@@ -12,10 +12,10 @@ def hit(identifier: str, text: str, score: float = 1.0, **more: str) -> Hit:
 
 
 def merged(query: str, *lists: list[Hit], limit: int = 10) -> list[str]:
-    return [placed.hit.id for placed in merge(lists, query, intent_of(query), limit=limit)]
+    return [ranked.hit.id for ranked in merge(lists, query, intent_of(query), limit=limit)]
 
 
-def test_a_shelf_keeps_its_own_order() -> None:
+def test_a_provider_keeps_its_own_order() -> None:
     code = [hit("code:a", "cache"), hit("code:b", "clear the cache of pages", 0.9), hit("code:c", "cache", 0.8)]
     found = merged("clear the cache", code, [hit("doc:1", "unrelated cache")])
     assert [each for each in found if each.startswith("code")] == ["code:a", "code:b", "code:c"]

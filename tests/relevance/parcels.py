@@ -67,4 +67,4 @@ def add_documentation(app: App, root: Path, folder: str, name: str) -> None:
 def first_hits(app: App, root: Path, question: str, limit: int = 10) -> list[Hit]:
     """What the search over everything finds."""
     found = app.federation.search(SearchRequest(question, root, Silent(), limit=limit))
-    return [placed.hit for placed in found.placed]
+    return [ranked.hit for ranked in found.ranked]

@@ -18,7 +18,7 @@ from deltos.domains.memory.search import snippet
 from deltos.domains.memory.times import day
 from deltos.errors import StoreError
 from deltos.federation.mentions import mentions
-from deltos.federation.shelves import docs as docs_shelf
+from deltos.federation.providers import docs as docs_provider
 from deltos.store.code import FileScope
 from deltos.store.sqlite.code import CodeStore
 
@@ -136,7 +136,7 @@ class Links:
 def passage_lines(passages: Sequence[Passage], root: Path) -> list[str]:
     """Passages, a line each: id, heading and address."""
     return [
-        f"{each.id} {docs_shelf.title_of(each)[:_LINE_CHARACTERS]} ({shown_path(each.citation, root)})"
+        f"{each.id} {docs_provider.title_of(each)[:_LINE_CHARACTERS]} ({shown_path(each.citation, root)})"
         for each in passages
     ]
 

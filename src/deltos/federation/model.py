@@ -1,4 +1,4 @@
-"""The nouns of the search over everything: what is asked, what each shelf found, and the whole behind an id."""
+"""The nouns of the federated search: what is asked, what each provider found, and the full text behind an id."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class SearchRequest:
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """Something that may answer. `own_score` compares within its shelf only; `names` are what it defines."""
+    """One result. `own_score` compares within its provider only; `names` are what it defines."""
 
     id: str
     title: str
@@ -47,7 +47,7 @@ class Hit:
 
 @dataclass(frozen=True, slots=True)
 class Findings:
-    """What one shelf found, best first; among how many; and what a reader should know about that."""
+    """What one provider found, best first; among how many; and what a reader should know about that."""
 
     hits: tuple[Hit, ...] = ()
     total: int = 0
@@ -66,7 +66,7 @@ class Whole:
     metadata: JsonObject
 
 
-class Shelf(Protocol):
+class Provider(Protocol):
     """One kind of knowledge, as the search over everything sees it."""
 
     kind: str

@@ -1,4 +1,4 @@
-"""Merge what the shelves found into one list. Their own scores cannot be compared; how hits cover a question can."""
+"""Merge what the providers found into one list. Their own scores cannot be compared; how hits cover a question can."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def _ranker() -> LinearRanker:
 
 
 @dataclass(frozen=True, slots=True)
-class Placed:
+class RankedHit:
     """A hit in the one list, with a score that compares across kinds; the share of the question that it covers."""
 
     hit: Hit
@@ -59,22 +59,22 @@ class Placed:
     covered: float
 
 
-def merge(found: Sequence[Sequence[Hit]], query: str, intent: Intent, *, limit: int) -> list[Placed]:
-    """The best `limit` hits; shelves keep their order, and each that truly matches is there."""
+def merge(found: Sequence[Sequence[Hit]], query: str, intent: Intent, *, limit: int) -> list[RankedHit]:
+    """The best `limit` hits; providers keep their order, and each that truly matches is there."""
     asked = _Question(query, [hit for hits in found for hit in hits])
-    lists = [_in_own_order([_place(hit, hits[0], asked, intent) for hit in hits]) for hits in found if hits]
-    every = sorted((placed for hits in lists for placed in hits), key=lambda placed: -placed.score)
+    lists = [_in_own_order([_rank(hit, hits[0], asked, intent) for hit in hits]) for hits in found if hits]
+    every = sorted((ranked for hits in lists for ranked in hits), key=lambda ranked: -ranked.score)
     return _with_every_kind(_without_noise(every), limit)
 
 
-def _without_noise(every: Sequence[Placed]) -> list[Placed]:
+def _without_noise(every: Sequence[RankedHit]) -> list[RankedHit]:
     """The hits that have something to do with the question, given how well the best one answers it."""
     return [
-        placed for placed in every if placed.score >= _NOISE_SCORE * every[0].score or placed.covered >= _NOISE_COVERED
+        ranked for ranked in every if ranked.score >= _NOISE_SCORE * every[0].score or ranked.covered >= _NOISE_COVERED
     ]
 
 
-def _place(hit: Hit, best: Hit, asked: _Question, intent: Intent) -> Placed:
+def _rank(hit: Hit, best: Hit, asked: _Question, intent: Intent) -> RankedHit:
     covered = asked.covered_by(hit)
     own = hit.own_score / best.own_score if best.own_score > 0 else 1.0
     defines = any(_defines(hit, name) for name in intent.names)
@@ -90,7 +90,7 @@ def _place(hit: Hit, best: Hit, asked: _Question, intent: Intent) -> Placed:
         mentions_name=mentions and not is_name,
         leaning=intent.towards(_nature(hit)) * (1 + covered) / 2,
     )
-    return Placed(hit, _ranker().score(features), 1.0 if is_name and (defines or mentions) else covered)
+    return RankedHit(hit, _ranker().score(features), 1.0 if is_name and (defines or mentions) else covered)
 
 
 def _nature(hit: Hit) -> str:
@@ -103,30 +103,30 @@ def _defines(hit: Hit, name: str) -> bool:
     return any(name in (own, last_part(own)) or own.endswith(f".{name}") for own in hit.names)
 
 
-def _in_own_order(placed: Sequence[Placed]) -> list[Placed]:
+def _in_own_order(ranked: Sequence[RankedHit]) -> list[RankedHit]:
     """Scores that never rise down the list: each is the best of the few that follow, and no better than the last."""
-    ordered: list[Placed] = []
+    ordered: list[RankedHit] = []
     ceiling = math.inf
-    for position, each in enumerate(placed):
-        best = max(other.score for other in placed[position : position + _LOOK_AHEAD])
+    for position, each in enumerate(ranked):
+        best = max(other.score for other in ranked[position : position + _LOOK_AHEAD])
         ceiling = min(ceiling, best)
-        ordered.append(Placed(each.hit, ceiling * _STEP**position, each.covered))
+        ordered.append(RankedHit(each.hit, ceiling * _STEP**position, each.covered))
     return ordered
 
 
-def _with_every_kind(every: Sequence[Placed], limit: int) -> list[Placed]:
+def _with_every_kind(every: Sequence[RankedHit], limit: int) -> list[RankedHit]:
     """The first `limit`, where the last of a kind that has several give way to kinds that would be missing."""
     chosen = list(every[:limit])
-    kinds = {placed.hit.kind for placed in chosen}
-    for placed in every[limit:]:
-        if placed.hit.kind in kinds or placed.covered < TRUE_MATCH:
+    kinds = {ranked.hit.kind for ranked in chosen}
+    for ranked in every[limit:]:
+        if ranked.hit.kind in kinds or ranked.covered < TRUE_MATCH:
             continue
         counts = Counter(other.hit.kind for other in chosen)
         spare = [position for position, other in enumerate(chosen) if counts[other.hit.kind] > 1]
         if spare:
             chosen.pop(spare[-1])
-            chosen.append(placed)
-            kinds.add(placed.hit.kind)
+            chosen.append(ranked)
+            kinds.add(ranked.hit.kind)
     return chosen
 
 

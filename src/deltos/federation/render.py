@@ -12,7 +12,7 @@ from deltos.tool import Answer
 
 if TYPE_CHECKING:
     from deltos.federation.model import Whole
-    from deltos.federation.rank import Placed
+    from deltos.federation.rank import RankedHit
     from deltos.federation.search import FederatedResults
     from deltos.tool import JsonObject
 
@@ -25,10 +25,10 @@ _LEAST_TEXT = 100
 
 def search_answer(query: str, found: FederatedResults, *, token_budget: int) -> Answer:
     """The compact index of what was found."""
-    if not found.placed:
+    if not found.ranked:
         return _nothing(query, found)
-    best = max(placed.score for placed in found.placed) or 1.0
-    lines = [_line(placed, query, best) for placed in found.placed]
+    best = max(ranked.score for ranked in found.ranked) or 1.0
+    lines = [_line(ranked, query, best) for ranked in found.ranked]
     answer: JsonObject = {
         "note": _QUOTED,
         "results": lines,
@@ -76,14 +76,14 @@ def compact(value: JsonObject) -> str:
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 
-def _line(placed: Placed, query: str, best: float) -> JsonObject:
-    hit = placed.hit
+def _line(ranked: RankedHit, query: str, best: float) -> JsonObject:
+    hit = ranked.hit
     title = hit.title if len(hit.title) <= _TITLE_CHARACTERS else f"{hit.title[: _TITLE_CHARACTERS - 1]}…"
     return {
         "id": hit.id,
         "title": f"{title} {hit.mark}".rstrip(),
         "url": hit.url,
-        "score": round(placed.score / best, 4),
+        "score": round(ranked.score / best, 4),
         "snippet": snippet(hit.text, parse_query(query).terms),
         "source": hit.source,
         "created_at": hit.created_at or None,

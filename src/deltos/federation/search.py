@@ -1,4 +1,4 @@
-"""The search over everything: ask the enabled shelves, merge what they found; and fetch the whole behind any id."""
+"""The federated search: ask the enabled providers, merge what they found; and fetch the full text behind any id."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING
 from deltos.errors import BadArgument, Cancelled, DeltosError, NotFound
 from deltos.federation.intent import intent_of
 from deltos.federation.model import Findings
-from deltos.federation.rank import Placed, merge
+from deltos.federation.rank import RankedHit, merge
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from deltos.federation.model import Hit, SearchRequest, Shelf, Whole
+    from deltos.federation.model import Hit, Provider, SearchRequest, Whole
 
 LONGEST_QUERY = 500
 LONGEST_ID = 1_000
-# Shelves are asked for a few more than are shown: a kind that wins must not run out.
+# Providers are asked for a few more than are shown: a kind that wins must not run out.
 _LEAST_ASKED_FOR = 10
 
 
@@ -25,7 +25,7 @@ _LEAST_ASKED_FOR = 10
 class FederatedResults:
     """The one list, among how many; what was searched, and what a reader should know about that."""
 
-    placed: tuple[Placed, ...]
+    ranked: tuple[RankedHit, ...]
     total: int
     kinds: tuple[str, ...]
     searched: tuple[str, ...]
@@ -33,30 +33,30 @@ class FederatedResults:
 
 
 class Federation:
-    """All shelves that are enabled."""
+    """All providers that are enabled."""
 
-    def __init__(self, shelves: Sequence[Shelf], toolsets: Sequence[str]) -> None:
-        self._shelves = tuple(shelf for shelf in shelves if not set(shelf.toolsets).isdisjoint(toolsets))
+    def __init__(self, providers: Sequence[Provider], toolsets: Sequence[str]) -> None:
+        self._providers = tuple(provider for provider in providers if not set(provider.toolsets).isdisjoint(toolsets))
         self._toolsets = tuple(toolsets)
 
     def search(self, asked: SearchRequest, scope: Sequence[str] = ()) -> FederatedResults:
-        """The best answers of all shelves in scope; a shelf that fails is named, and stops the others only if alone."""
+        """The best hits of all providers in scope; one that fails is named, and is an error only where it is alone."""
         toolsets = self._chosen(scope)
-        shelves = [shelf for shelf in self._shelves if not set(shelf.toolsets).isdisjoint(toolsets)]
+        providers = [provider for provider in self._providers if not set(provider.toolsets).isdisjoint(toolsets)]
         query = asked.query.replace("\0", " ").strip()[:LONGEST_QUERY]
         if not query:
             raise BadArgument("The query is empty", hint="Ask in a few words what you want to know.")
         wider = replace(asked, query=query, limit=max(_LEAST_ASKED_FOR, asked.limit))
-        findings = self._ask(shelves, wider, toolsets)
+        findings = self._ask(providers, wider, toolsets)
         lists = _without_twins([each.hits for each in findings])
-        if [shelf.kind for shelf in shelves] == ["obs"]:
-            placed = [Placed(hit, hit.own_score, 1.0) for hits in lists for hit in hits[: asked.limit]]
+        if [provider.kind for provider in providers] == ["obs"]:
+            ranked = [RankedHit(hit, hit.own_score, 1.0) for hits in lists for hit in hits[: asked.limit]]
         else:
-            placed = merge(lists, query, intent_of(query), limit=asked.limit)
+            ranked = merge(lists, query, intent_of(query), limit=asked.limit)
         return FederatedResults(
-            tuple(placed),
-            total=max(len(placed), sum(each.total for each in findings)),
-            kinds=tuple(shelf.kind for shelf in shelves),
+            tuple(ranked),
+            total=max(len(ranked), sum(each.total for each in findings)),
+            kinds=tuple(provider.kind for provider in providers),
             searched=tuple(each.searched for each in findings if each.searched),
             notes=tuple(note for each in findings for note in each.notes),
         )
@@ -65,11 +65,11 @@ class Federation:
         """The whole behind an id; one without a kind is taken for an observation's."""
         given = identifier.replace("\0", "").strip()[:LONGEST_ID]
         kind = given.partition(":")[0]
-        known = {shelf.kind: shelf for shelf in self._shelves}
-        shelf = known.get(kind) or known.get("obs")
-        if shelf is None:
+        known = {provider.kind: provider for provider in self._providers}
+        provider = known.get(kind) or known.get("obs")
+        if provider is None:
             raise NotFound(f"Nothing behind '{given[:200]}'", hint=f"Ids begin with {', '.join(known)} and a colon.")
-        return shelf.fetch(given, asked)
+        return provider.fetch(given, asked)
 
     def _chosen(self, scope: Sequence[str]) -> tuple[str, ...]:
         unknown = [name for name in scope if name not in self._toolsets]
@@ -80,18 +80,18 @@ class Federation:
         return tuple(scope) or self._toolsets
 
     @staticmethod
-    def _ask(shelves: Sequence[Shelf], asked: SearchRequest, toolsets: Sequence[str]) -> list[Findings]:
+    def _ask(providers: Sequence[Provider], asked: SearchRequest, toolsets: Sequence[str]) -> list[Findings]:
         findings: list[Findings] = []
         problems: list[DeltosError] = []
-        for shelf in shelves:
+        for provider in providers:
             try:
-                findings.append(shelf.search(asked, toolsets))
+                findings.append(provider.search(asked, toolsets))
             except Cancelled:
                 raise
             except DeltosError as problem:
                 problems.append(problem)
-                findings.append(Findings(notes=(f"{'/'.join(shelf.toolsets)} not searched: {problem}",)))
-        if problems and len(problems) == len(shelves):
+                findings.append(Findings(notes=(f"{'/'.join(provider.toolsets)} not searched: {problem}",)))
+        if problems and len(problems) == len(providers):
             raise problems[0]
         return findings
 

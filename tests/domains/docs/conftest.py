@@ -41,7 +41,7 @@ class Time:
 
 
 @dataclass(slots=True)
-class Shelf:
+class Descriptions:
     """Keeps API descriptions: anything that says openapi is one."""
 
     added: dict[str, FoundDescription] = field(default_factory=dict)
@@ -77,7 +77,7 @@ class Desk:
 
     docs: Docs
     time: Time
-    shelf: Shelf
+    descriptions: Descriptions
     root: Path
     parser: PoisonedParser
 
@@ -113,15 +113,15 @@ class Desk:
 @pytest.fixture
 def desk(tmp_path: Path, workers: Workers) -> Iterator[Desk]:
     """An empty library that may ask this machine."""
-    time, shelf = Time(), Shelf()
+    time, descriptions = Time(), Descriptions()
     store = SqliteLibrary(tmp_path / "home" / "library.db", now=time.now)
     clock = Clock(now=time.now, monotonic=time.now, sleep=time.sleep)
     parser = PoisonedParser(workers, store.stopped, limits=short_limits)
     parser.log = tmp_path / "hostile.log"
-    docs = open_docs(store, private_hosts=LOOPBACK, apis=shelf, parser=parser, clock=clock)
+    docs = open_docs(store, private_hosts=LOOPBACK, apis=descriptions, parser=parser, clock=clock)
     root = tmp_path / "project"
     root.mkdir()
-    yield Desk(docs, time, shelf, root, parser, store)
+    yield Desk(docs, time, descriptions, root, parser, store)
     docs.library.crawls.stop()
     store.close()
 

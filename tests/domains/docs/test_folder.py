@@ -75,7 +75,7 @@ def test_globs_choose_files(desk: Desk) -> None:
 def test_api_descriptions_in_a_folder_go_to_the_apis(desk: Desk) -> None:
     write(desk.root, a_md="# A\n\nalpha", api_yaml="openapi: 3.1.0", data_json="{}")
     status = desk.add(".")
-    assert list(desk.shelf.added) == ["api"]
+    assert list(desk.descriptions.added) == ["api"]
     assert (status.state, status.pages_skipped) == ("READY", 2)
 
 

@@ -220,7 +220,7 @@ def test_an_api_description_met_on_the_way_goes_to_the_apis(desk: Desk, site: Si
     site.text("/openapi.json", '{"openapi": "3.1.0"}', "application/json")
     site.text("/data.json", "{}", "application/json")
     status = desk.add(site.url)
-    assert list(desk.shelf.added) == ["openapi"]
+    assert list(desk.descriptions.added) == ["openapi"]
     assert (status.state, status.pages_skipped) == ("READY", 2)
 
 

@@ -11,8 +11,8 @@ from deltos.budget import estimate_tokens
 from deltos.domains.memory.model import Draft, ObservationOrigin
 from deltos.domains.memory.tools import memory_tools
 from deltos.errors import BadArgument, NotFound
+from deltos.federation.providers.memory import MemoryProvider
 from deltos.federation.search import Federation
-from deltos.federation.shelves.memory import MemoryShelf
 from deltos.federation.tools import federation_tools
 from deltos.model import Project
 from tests.calling import Desk
@@ -33,7 +33,7 @@ class Client:
         def identify(folder: Path) -> Project:
             return Project(folder, f"id:{folder.name}")
 
-        alone = Federation([MemoryShelf(lambda: memory, identify)], ("memory",))
+        alone = Federation([MemoryProvider(lambda: memory, identify)], ("memory",))
         made = memory_tools(lambda: memory, identify, token_budget=token_budget)
         self.session = Desk((*federation_tools(alone, token_budget=token_budget), *made), root)
         self.tools = self.session.tools

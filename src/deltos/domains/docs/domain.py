@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from deltos.domains.docs.model import DescriptionShelf
+    from deltos.domains.docs.model import ApiDescriptions
     from deltos.embed.protocol import Embedder
     from deltos.fetch.http import HttpClient
     from deltos.meaning import Meaning
@@ -37,7 +37,7 @@ class Docs:
 
     library: Library
     search: DocsSearch
-    apis: DescriptionShelf
+    apis: ApiDescriptions
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,13 +61,13 @@ def open_docs(
     *,
     private_hosts: PrivateHosts = NO_PRIVATE_HOSTS,
     environments: tuple[Path, ...] = (),
-    apis: DescriptionShelf | None = None,
+    apis: ApiDescriptions | None = None,
     parser: GuardedParser | None = None,
     clock: Clock | None = None,
     embedder: Callable[[], Embedder | None] = lambda: None,
 ) -> Docs:
     """The domain over one library."""
-    shelf = apis or NoApis()
+    descriptions = apis or NoApis()
     clock = clock or Clock()
 
     def client() -> HttpClient:
@@ -77,7 +77,7 @@ def open_docs(
 
     guarded = parser or GuardedParser(Workers(), store.stopped)
     parsing = threading.BoundedSemaphore(MOST_PARSING_CRAWLS)
-    opener = Opener(client, shelf, lambda: guarded.taking_turns(_Turn(parsing)), environments, clock.monotonic)
+    opener = Opener(client, descriptions, lambda: guarded.taking_turns(_Turn(parsing)), environments, clock.monotonic)
 
     @cache
     def meaning() -> Meaning | None:
@@ -89,5 +89,5 @@ def open_docs(
         return Meaning(model, store.vectors)
 
     crawls = Crawls(store.sources, store.pages, opener, clock, meaning)
-    library = Library(store.sources, store.pages, store.passages, crawls, opener, apis=shelf, now=clock.now)
-    return Docs(library, DocsSearch(library, store.passages, shelf, meaning), shelf)
+    library = Library(store.sources, store.pages, store.passages, crawls, opener, apis=descriptions, now=clock.now)
+    return Docs(library, DocsSearch(library, store.passages, descriptions, meaning), descriptions)

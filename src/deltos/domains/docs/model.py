@@ -98,7 +98,7 @@ class FoundDescription:
     data: bytes = b""
 
 
-class DescriptionShelf(Protocol):
+class ApiDescriptions(Protocol):
     """What the documentation domain asks of whoever keeps API descriptions."""
 
     def recognises(self, data: bytes, /) -> bool:

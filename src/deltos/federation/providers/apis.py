@@ -1,4 +1,4 @@
-"""API descriptions as a shelf: operations and schemas."""
+"""API descriptions in the federated search: operations and schemas."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from deltos.federation.model import SearchRequest
 
 
-class ApiShelf:
+class ApiProvider:
     """All indexed APIs."""
 
     kind = "api"

@@ -1,4 +1,4 @@
-"""Code as a shelf: chunks by meaning, definitions by name, and whole definitions behind ids."""
+"""Code in the federated search: chunks by meaning, definitions by name, and whole definitions behind ids."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _MOST_DEFINITIONS = 5
 _EVERYTHING = ("all", "personal")  # what memory calls them: neither is a project with code
 
 
-class CodeShelf:
+class CodeProvider:
     """The code of the session's project, or of the one that is named."""
 
     kind = "code"

@@ -1,4 +1,4 @@
-"""Where documentation and API descriptions meet, as the two domains never import each other; and their one network."""
+"""API descriptions as the documentation domain sees them, and the HTTP client as the API domain sees it."""
 
 from __future__ import annotations
 

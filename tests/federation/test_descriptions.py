@@ -11,8 +11,8 @@ from deltos.app import App
 from deltos.config import Config, Embedding
 from deltos.domains.docs.library import NewSource
 from deltos.errors import AddressRefused
+from deltos.federation.descriptions import GuardedNetwork
 from deltos.private_hosts import PrivateHosts
-from deltos.shelf import GuardedNetwork
 from tests.calling import Desk
 from tests.loopback import LOOPBACK
 

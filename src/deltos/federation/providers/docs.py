@@ -1,4 +1,4 @@
-"""Documentation as a shelf: sections of pages, quoted and cited."""
+"""Documentation in the federated search: sections of pages, quoted and cited."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ if TYPE_CHECKING:
     from deltos.federation.model import SearchRequest
 
 PREFIX = "doc:"
-# A type that only documentation has: API descriptions are a shelf of their own.
+# A type that only documentation has: API descriptions have a provider of their own.
 _PROSE_ONLY = ("guide",)
 
 
-class DocsShelf:
+class DocsProvider:
     """All documentation sources."""
 
     kind = "doc"

@@ -1,4 +1,4 @@
-"""Memory as a shelf: observations, each with whether its code has changed since."""
+"""Memory in the federated search: observations, each with whether its code has changed since."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     Identify = Callable[[Path], Project]
 
 
-class MemoryShelf:
+class MemoryProvider:
     """What was learned about a project, and what is personal."""
 
     kind = "obs"

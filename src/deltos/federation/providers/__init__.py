@@ -1,0 +1,1 @@
+"""The domains as providers of the federated search, one module each."""

@@ -1,1 +1,0 @@
-"""The domains as shelves of the search over everything, one module each."""
