@@ -12,18 +12,20 @@ from typing import TYPE_CHECKING
 
 from benchmarks.places import MIRRORS, SCRATCH, SHARED
 from deltos.domains.code.index import CodeIndexer
-from deltos.domains.code.search import CodeSearch
-from deltos.store.sqlite.code import CodeStore
-from deltos.store.sqlite.migrations import PROJECT
+from deltos.store.sqlite.projects import SqliteProjects
 from deltos.workspace.projects import Projects
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
+    from deltos.store.project import ProjectStore
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
+
+    from deltos.store.project import ProjectStore
 
 CODE = SHARED / "code"
 DEPTH = 10
@@ -69,16 +71,15 @@ def lay_out() -> None:
 @cache
 def projects() -> Projects:
     """Projects indexed for code search alone; their data lies with the scratch data."""
-    return Projects(SCRATCH / "home", PROJECT, (CodeIndexer(),))
+    return Projects(SqliteProjects(SCRATCH / "home"), (CodeIndexer(),))
 
 
 @cache
-def index_of(root: Path) -> tuple[CodeStore, CodeSearch]:
+def index_of(root: Path) -> ProjectStore:
     """The up-to-date index of one repository."""
     index = projects().at(root)
     index.index()
-    store = CodeStore(index.database)
-    return store, CodeSearch(store, index.project.root)
+    return index.store
 
 
 def hits(path: str, target: dict[str, object]) -> bool:

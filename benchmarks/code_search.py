@@ -110,7 +110,7 @@ def plain_fts5(root: Path, group: Sequence[Query]) -> list[Outcome]:
     """SQLite's own full-text search over our chunks: porter stems, any of the words, best chunk of each file."""
     connection = sqlite3.connect(":memory:")
     connection.execute("CREATE VIRTUAL TABLE chunk USING fts5 (path UNINDEXED, body, tokenize = 'porter unicode61')")
-    store, _ = index_of(root)
+    store = index_of(root).code
     for file_id, path in store.paths(FileScope()):
         lines = (root / path).read_text("utf-8", "replace").split("\n")
         connection.executemany(
@@ -180,8 +180,7 @@ def tokens_by_reading(query: Query) -> float:
 
 def tokens_by_search(query: Query, ranker: LinearRanker) -> float:
     """Tokens of the answer's text up to the end of the first right result."""
-    store, _ = index_of(query.root)
-    answer = CodeSearch(store, query.root.resolve(), ranker).search(query.text)
+    answer = CodeSearch(index_of(query.root), query.root.resolve(), ranker).search(query.text)
     text = render_hits(
         answer,
         query=query.text,

@@ -32,7 +32,7 @@ from deltos.config import Config
 from deltos.domains.code.index import CodeIndexer
 from deltos.domains.graph.cycles import find_cycles
 from deltos.domains.graph.index import GraphIndexer
-from deltos.store.sqlite.migrations import PROJECT
+from deltos.store.sqlite.projects import SqliteProjects
 from deltos.workspace.projects import Projects
 
 if TYPE_CHECKING:
@@ -244,7 +244,7 @@ def _index_cpu(root: Path, indexers: str) -> float:
 def _index_once(root: Path, indexers: str) -> None:
     with tempfile.TemporaryDirectory() as home:
         chosen: list[Indexer] = [CodeIndexer(), GraphIndexer()] if "graph" in indexers else [CodeIndexer()]
-        projects = Projects(Path(home), PROJECT, chosen)
+        projects = Projects(SqliteProjects(Path(home)), chosen)
         projects.at(root).index()
         projects.close()
     used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING
 from benchmarks.packages import unpacked, unpacked_npm
 from benchmarks.places import CORPORA
 from deltos.domains.graph.index import GraphIndexer
-from deltos.store.sqlite.migrations import PROJECT
+from deltos.store.sqlite.projects import SqliteProjects
 from deltos.workspace.projects import Projects
 
 if TYPE_CHECKING:
@@ -78,7 +78,7 @@ def main() -> int:
 def record(root: Path, target: Path) -> int:
     """Index a project and write its graph as sorted lines; returns how many."""
     with tempfile.TemporaryDirectory() as home:
-        projects = Projects(Path(home), PROJECT, [GraphIndexer()])
+        projects = Projects(SqliteProjects(Path(home)), [GraphIndexer()])
         projects.at(root).index()
         projects.close()
         rows = sorted(itertools.chain.from_iterable(_graph(path) for path in Path(home).rglob("*.db")))

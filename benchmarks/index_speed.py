@@ -22,7 +22,7 @@ from benchmarks.processes import Cost, environment_with, measure
 from deltos.app import App
 from deltos.config import Config
 from deltos.domains.code.index import CodeIndexer
-from deltos.store.sqlite.migrations import PROJECT
+from deltos.store.sqlite.projects import SqliteProjects
 from deltos.workspace.projects import Projects
 
 if TYPE_CHECKING:
@@ -61,7 +61,7 @@ def sources(name: str, packages: tuple[str, ...]) -> Path:
 
 def code_only(home: Path) -> Projects:
     """Projects that are indexed for code search and nothing else."""
-    return Projects(home, PROJECT, (CodeIndexer(),))
+    return Projects(SqliteProjects(home), (CodeIndexer(),))
 
 
 def print_speed(folder: Path) -> None:

@@ -136,7 +136,7 @@ def code_corpora() -> Iterator[Corpus]:
     for query in queries():
         by_root.setdefault(query.root, []).append(query)
     for root, group in by_root.items():
-        store, _ = index_of(root)
+        store = index_of(root).code
         corpus = Corpus(group[0].set)
         first: dict[str, list[int]] = {}
         for file_id, path in store.paths(FileScope()):

@@ -20,7 +20,6 @@ from benchmarks.code_material import Query, lay_out, projects, queries
 from benchmarks.packages import unpacked
 from benchmarks.places import SCRATCH
 from deltos.domains.code.search import CodeSearch
-from deltos.store.sqlite.code import CodeStore
 from deltos.workspace.watch import Watch
 
 if TYPE_CHECKING:
@@ -99,8 +98,7 @@ def measure(repository: Path, asked: Iterable[Query]) -> Figures:
     """Index, ask everything once to warm up, then ask again and measure."""
     index = projects().at(repository)
     index.index()
-    store = CodeStore(index.database)
-    search = CodeSearch(store, index.project.root)
+    search = CodeSearch(index.store, index.project.root)
     times: dict[bool, list[float]] = {True: [], False: []}
     for round_counts in (False, True):
         for query in asked:
@@ -115,7 +113,7 @@ def measure(repository: Path, asked: Iterable[Query]) -> Figures:
         watch.sees_change()
         checks.append((time.process_time() - started) * 1000)
     return Figures(
-        store.chunk_count(), index.store.totals().lines, times[False], times[True], statistics.median(checks)
+        index.store.code.chunk_count(), index.store.totals().lines, times[False], times[True], statistics.median(checks)
     )
 
 

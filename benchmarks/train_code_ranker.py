@@ -49,7 +49,7 @@ def examples() -> list[Example]:
     """Every query that has candidates."""
     found = []
     for query in queries():
-        store, _ = index_of(query.root)
+        store = index_of(query.root).code
         candidates, rows = describe_candidates(store, parse_query(query.text, shared_words(), exact=False), FileScope())
         paths = [candidate.file.path for candidate in candidates]
         right = [any(hits(path, target) for target in query.targets) for path in paths]

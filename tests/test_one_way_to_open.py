@@ -32,7 +32,7 @@ OWN = {
     "store/sqlite/memory/repair.py": "the data folder",
     "store/private.py": "the data folder",
     "workspace/git.py": "the temporary folder that git sees",
-    "workspace/registry.py": "the data folder",
+    "store/sqlite/projects.py": "the data folder",
 }
 STARTERS = {
     "isolated/launch.py": "Python, isolated",

@@ -16,7 +16,7 @@ from deltos.domains.code.index import CodeIndexer
 from deltos.domains.graph.index import GraphIndexer
 from deltos.isolated.process import Workers
 from deltos.store.private import mend_folder
-from deltos.store.sqlite.migrations import PROJECT
+from deltos.store.sqlite.projects import SqliteProjects
 from deltos.workspace.projects import Projects
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ class App:
         mend_folder(config.home)
         self._closing = ExitStack()  # what was opened, closed in the opposite order
         self.workers = Workers()
-        self.projects = Projects(config.home, PROJECT, (CodeIndexer(), GraphIndexer()), workers=self.workers)
+        self.projects = Projects(SqliteProjects(config.home), (CodeIndexer(), GraphIndexer()), workers=self.workers)
 
     def tools(self) -> tuple[Tool, ...]:
         """The tools of the enabled toolsets."""
@@ -99,16 +99,14 @@ class App:
     def code_search(self, index: ProjectIndex) -> CodeSearch:
         """Search over one project's code."""
         from deltos.domains.code.search import CodeSearch
-        from deltos.store.sqlite.code import CodeStore
 
-        return CodeSearch(CodeStore(index.database), index.project.root, workers=index.workers)
+        return CodeSearch(index.store, index.project.root, workers=index.workers)
 
     def graph_search(self, index: ProjectIndex) -> GraphSearch:
         """Questions about one project's graph."""
         from deltos.domains.graph.search import GraphSearch
-        from deltos.store.sqlite.graph_read import GraphReader
 
-        return GraphSearch(GraphReader(index.database), index.project.root)
+        return GraphSearch(index.store.graph, index.project.root)
 
     @cached_property
     def federation(self) -> Federation:

@@ -15,6 +15,7 @@ from deltos.federation.model import Findings, SearchRequest, Whole
 from deltos.federation.search import Federation
 from deltos.progress import Silent
 from tests.calling import Desk
+from tests.files_of import project_database
 from tests.repositories import write_files
 
 if TYPE_CHECKING:
@@ -237,7 +238,7 @@ def test_notes_about_the_index_are_part_of_the_answer(tmp_path: Path) -> None:
     with closing(App(Config(tmp_path / "home"))) as app:
         desk = Desk(app.tools(), root)
         results(desk, "quokka")
-        database = app.projects.at(root).database.path
+        database = project_database(app.projects.at(root)).path
         app.projects.close()
         for path in database.parent.glob(f"{database.name}*"):
             path.write_bytes(b"damaged" * 999)

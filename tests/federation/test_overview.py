@@ -12,7 +12,6 @@ from deltos.budget import estimate_tokens
 from deltos.config import Config
 from deltos.federation.overview import page_rank, render_overview
 from deltos.store.graph import ImportRow
-from deltos.store.sqlite.graph_read import GraphReader
 from tests.repositories import write_files
 
 if TYPE_CHECKING:
@@ -37,7 +36,7 @@ def overview(folder: Path, files: dict[str, str], token_budget: int = 5_000) -> 
     with closing(App(Config(folder / "home"))) as app:
         index = app.projects.at(root)
         index.index()
-        return render_overview(index, GraphReader(index.database), token_budget=token_budget)
+        return render_overview(index, index.store.graph, token_budget=token_budget)
 
 
 def test_the_file_that_others_use_comes_first_with_signatures(tmp_path: Path) -> None:

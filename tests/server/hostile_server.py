@@ -12,7 +12,7 @@ from deltos.domains.code.index import CodeIndexer
 from deltos.domains.graph.index import GraphIndexer
 from deltos.isolated.process import Workers
 from deltos.server import front
-from deltos.store.sqlite.migrations import PROJECT
+from deltos.store.sqlite.projects import SqliteProjects
 from deltos.tool import Toolbox
 from deltos.workspace import batches
 from deltos.workspace.projects import Projects
@@ -41,7 +41,7 @@ def open_toolbox(config: Config) -> Toolbox:
     """The application's tools over projects with the endless graph."""
     app = App(config)
     app.workers = Workers(importable_from=(REPOSITORY,))
-    app.projects = Projects(config.home, PROJECT, (CodeIndexer(), EndlessGraph()), workers=app.workers)
+    app.projects = Projects(SqliteProjects(config.home), (CodeIndexer(), EndlessGraph()), workers=app.workers)
     return Toolbox(app.tools(), close=app.close)
 
 

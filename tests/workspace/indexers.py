@@ -8,15 +8,16 @@ import signal
 from typing import TYPE_CHECKING
 
 from deltos.model import Project
-from deltos.store.sqlite.database import Database, Migration
-from deltos.store.sqlite.project import PROJECT_001, PROJECT_002
+from deltos.store.sqlite.database import Migration
+from deltos.store.sqlite.project import PROJECT_001, PROJECT_002, SqliteProject
 from deltos.workspace.project_index import ProjectIndex
+from tests.files_of import connection_of, project_database
 
 if TYPE_CHECKING:
-    import sqlite3
     from pathlib import Path
 
     from deltos.isolated.process import Workers
+    from deltos.store.project import ProjectWriter
     from deltos.workspace.indexer import Indexer, ParsedFile, SyncChanges
 
 TEXTS = Migration(
@@ -48,19 +49,21 @@ class TextIndexer:
             raise ValueError("a bad file")
         return file.data.decode()
 
-    def write(self, connection: sqlite3.Connection, file_id: int, path: str, facts: str) -> int:
+    def write(self, store: ProjectWriter, file_id: int, path: str, facts: str) -> int:
         """Store the text."""
-        connection.execute("INSERT INTO text VALUES (?, ?, ?)", (file_id, path, facts))
+        connection_of(store).execute("INSERT INTO text VALUES (?, ?, ?)", (file_id, path, facts))
         return 1
 
-    def remove(self, connection: sqlite3.Connection, file_id: int) -> None:
+    def remove(self, store: ProjectWriter, file_id: int) -> None:
         """Delete the text."""
-        connection.execute("DELETE FROM text WHERE file_id = ?", (file_id,))
+        connection_of(store).execute("DELETE FROM text WHERE file_id = ?", (file_id,))
 
-    def finish(self, connection: sqlite3.Connection, changes: SyncChanges, workers: Workers | None) -> None:
+    def finish(self, store: ProjectWriter, changes: SyncChanges, workers: Workers | None) -> None:
         """Keep a list of what has been settled."""
-        connection.executemany("DELETE FROM settled WHERE path = ?", [(path,) for path in changes.removed])
-        connection.executemany("INSERT OR REPLACE INTO settled VALUES (?)", [(path,) for path in changes.written])
+        connection_of(store).executemany("DELETE FROM settled WHERE path = ?", [(path,) for path in changes.removed])
+        connection_of(store).executemany(
+            "INSERT OR REPLACE INTO settled VALUES (?)", [(path,) for path in changes.written]
+        )
 
 
 class PickyIndexer:
@@ -83,16 +86,16 @@ class PickyIndexer:
             _suffer(file.data)
         return file.data.count(b"\n")
 
-    def write(self, connection: sqlite3.Connection, file_id: int, path: str, facts: int) -> int:
+    def write(self, store: ProjectWriter, file_id: int, path: str, facts: int) -> int:
         """Store nothing."""
         return 1
 
-    def remove(self, connection: sqlite3.Connection, file_id: int) -> None:
+    def remove(self, store: ProjectWriter, file_id: int) -> None:
         """Forget nothing."""
 
-    def finish(self, connection: sqlite3.Connection, changes: SyncChanges, workers: Workers | None) -> None:
+    def finish(self, store: ProjectWriter, changes: SyncChanges, workers: Workers | None) -> None:
         """Keep a list of what has been settled."""
-        connection.executemany("DELETE FROM settled WHERE path = ?", [(path,) for path in changes.removed])
+        connection_of(store).executemany("DELETE FROM settled WHERE path = ?", [(path,) for path in changes.removed])
 
 
 def _suffer(data: bytes) -> None:
@@ -115,10 +118,11 @@ def open_index(
     workers: Workers | None = None,
 ) -> ProjectIndex:
     """The index of a folder, kept below `home`."""
-    database = Database(home / "index.db", [PROJECT_001, PROJECT_002, TEXTS], busy_timeout_seconds=busy_timeout_seconds)
+    migrations = [PROJECT_001, PROJECT_002, TEXTS]
+    store = SqliteProject(home / "index.db", migrations, busy_timeout_seconds=busy_timeout_seconds)
     return ProjectIndex(
         Project(root, "test"),
-        database,
+        store,
         indexers or (TextIndexer(),),
         first_index_seconds=first_index_seconds,
         workers=workers,
@@ -127,11 +131,11 @@ def open_index(
 
 def texts(index: ProjectIndex) -> dict[str, str]:
     """What the index holds, by path."""
-    with index.database.snapshot() as connection:
+    with project_database(index).snapshot() as connection:
         return dict(connection.execute("SELECT path, body FROM text ORDER BY path").fetchall())
 
 
 def settled(index: ProjectIndex) -> set[str]:
     """What the indexer was told to settle and not to forget."""
-    with index.database.snapshot() as connection:
+    with project_database(index).snapshot() as connection:
         return {row[0] for row in connection.execute("SELECT path FROM settled")}

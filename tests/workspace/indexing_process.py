@@ -8,7 +8,7 @@ from pathlib import Path
 from deltos.domains.code.index import CodeIndexer
 from deltos.domains.graph.index import GraphIndexer
 from deltos.progress import Silent
-from deltos.store.sqlite.migrations import PROJECT
+from deltos.store.sqlite.projects import SqliteProjects
 from deltos.workspace import sync
 from deltos.workspace.projects import Projects
 
@@ -23,7 +23,7 @@ class Printer(Silent):
 
 def open_projects(home: Path) -> Projects:
     """The projects of a process, with the indexers that the product has."""
-    return Projects(home, PROJECT, (CodeIndexer(), GraphIndexer()))
+    return Projects(SqliteProjects(home), (CodeIndexer(), GraphIndexer()))
 
 
 def main(home: str, root: str) -> None:

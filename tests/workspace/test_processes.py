@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from tests.files_of import project_database
 from tests.repositories import make_repository, write_files
 from tests.workspace.indexing_process import open_projects
 
@@ -66,7 +67,7 @@ def content(home: Path, root: Path) -> list[tuple[Any, ...]]:
     """All that an index knows, whatever its rows are numbered."""
     with closing(open_projects(home)) as projects:
         index = projects.at(root)
-        with index.database.snapshot() as connection:
+        with project_database(index).snapshot() as connection:
             return sorted(connection.execute(CONTENT).fetchall(), key=repr)
 
 
@@ -89,7 +90,7 @@ def projects(tmp_path: Path) -> Iterator[Projects]:
 
 def assert_sound(index: ProjectIndex) -> None:
     """Every file is in the index whole or not at all."""
-    with index.database.snapshot() as connection:
+    with project_database(index).snapshot() as connection:
         assert connection.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
         halves = connection.execute(
             """SELECT path FROM file WHERE lines > 0 AND id NOT IN (SELECT file_id FROM chunk)

@@ -12,19 +12,19 @@ import pytest
 
 from deltos.errors import Cancelled, DeltosError, NothingToIndex, StoreCorrupt
 from deltos.progress import Silent
-from deltos.store.sqlite.lock import try_lock
 from deltos.workspace import watch
 from deltos.workspace.project_index import SMALL_CHANGE_FILES
+from tests.files_of import connection_of, project_database
 from tests.repositories import git, make_repository, write_files
 from tests.store.test_lock import start_holder
 from tests.workspace.indexers import TextIndexer, open_index, texts
 
 if TYPE_CHECKING:
-    import sqlite3
     from collections.abc import Iterator
     from pathlib import Path
 
     from deltos.isolated.process import Workers
+    from deltos.store.project import ProjectWriter
     from deltos.workspace.indexer import ParsedFile, SyncChanges
     from deltos.workspace.project_index import Freshness, ProjectIndex
 
@@ -51,8 +51,8 @@ class BrokenIndexer(TextIndexer):
         super().__init__()
         self._bug = bug
 
-    def finish(self, connection: sqlite3.Connection, changes: SyncChanges, workers: Workers | None) -> None:
-        connection.execute("DELETE FROM text")
+    def finish(self, store: ProjectWriter, changes: SyncChanges, workers: Workers | None) -> None:
+        connection_of(store).execute("DELETE FROM text")
         raise self._bug
 
 
@@ -301,7 +301,7 @@ def test_a_bug_in_the_background_is_an_error_and_not_silence(tmp_path: Path, roo
 def test_another_process_that_indexes_is_waited_for_and_then_mentioned(index: ProjectIndex, root: Path) -> None:
     fresh_texts(index)
     write_files(root, {"a.py": "a = 22\n"})
-    holder = start_holder(index.database.path.with_suffix(".lock"))
+    holder = start_holder(project_database(index).path.with_suffix(".lock"))
     assert "another call or process is re-indexing" in index.freshen().notes[0]
     assert texts(index)["a.py"] == "a = 1\n"
     holder.kill()
@@ -310,7 +310,7 @@ def test_another_process_that_indexes_is_waited_for_and_then_mentioned(index: Pr
 
 
 def test_indexing_waits_for_another_process_unless_it_is_cancelled(index: ProjectIndex) -> None:
-    with try_lock(index.database.path.with_suffix(".lock")), pytest.raises(Cancelled):
+    with index.store.claim(), pytest.raises(Cancelled):
         index.index(progress=Listener(patient=False))
 
 
@@ -324,8 +324,8 @@ def test_several_threads_may_ask_at_once(index: ProjectIndex, root: Path) -> Non
 
 def damage(index: ProjectIndex) -> None:
     """Destroy the content of the index file behind its back, but not its first pages."""
-    path = index.database.path
-    index.database.close()
+    path = project_database(index).path
+    project_database(index).close()
     content = path.read_bytes()
     path.write_bytes(content[:8192] + b"\xa5" * (len(content) - 8192))
 
@@ -337,8 +337,8 @@ def test_an_index_that_proves_damaged_is_set_aside_rebuilt_and_the_answer_says_s
     assert found == FILES
     assert len(notes) == 1
     assert "damaged" in notes[0]
-    assert index.database.set_aside is not None
-    assert index.database.set_aside.name in notes[0]
+    assert index.store.set_aside
+    assert index.store.set_aside in notes[0]
     assert index.answer(lambda freshness: freshness.notes) == ()
 
 

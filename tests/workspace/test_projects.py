@@ -9,8 +9,9 @@ import pytest
 
 from deltos.errors import BadArgument, NotFound
 from deltos.store.sqlite.project import PROJECT_001, PROJECT_002
+from deltos.store.sqlite.projects import SqliteProjects
 from deltos.workspace.projects import Projects
-from deltos.workspace.registry import index_path, known_indexes
+from tests.files_of import project_database
 from tests.repositories import git, make_repository, write_files
 from tests.workspace.indexers import TEXTS, TextIndexer, texts
 
@@ -23,7 +24,8 @@ FILES = {"a.py": "a = 1\n"}
 @pytest.fixture
 def projects(tmp_path: Path) -> Iterator[Projects]:
     # a folder whose name means something in an address
-    projects = Projects(tmp_path / "ho?me #1%41", [PROJECT_001, PROJECT_002, TEXTS], [TextIndexer()])
+    stores = SqliteProjects(tmp_path / "ho?me #1%41", [PROJECT_001, PROJECT_002, TEXTS])
+    projects = Projects(stores, [TextIndexer()])
     yield projects
     projects.close()
 
@@ -47,7 +49,7 @@ def test_folders_of_the_same_name_never_mix(projects: Projects, tmp_path: Path) 
         projects.at(root).index()
     assert texts(projects.at(one)) == {"a.py": "one = 1\n"}
     assert texts(projects.at(two)) == {"a.py": "two = 2\n"}
-    assert projects.at(one).database.path.name.startswith("tool-")
+    assert project_database(projects.at(one)).path.name.startswith("tool-")
 
 
 def test_worktrees_of_one_project_have_an_index_each(projects: Projects, tmp_path: Path) -> None:
@@ -58,7 +60,7 @@ def test_worktrees_of_one_project_have_an_index_each(projects: Projects, tmp_pat
         projects.at(root).index()
     assert texts(projects.at(main)) == FILES
     assert texts(projects.at(tmp_path / "tree"))["a.py"] == "a = 'in the worktree'\n"
-    assert {index.project_id for index in known_indexes(projects.home)} == {"example.org/team/tool"}
+    assert {index.project_id for index in projects.stores.known()} == {"example.org/team/tool"}
 
 
 def test_a_project_is_found_by_its_id_from_anywhere(projects: Projects, tmp_path: Path) -> None:
@@ -106,22 +108,22 @@ def test_known_indexes_are_listed_with_their_projects(projects: Projects, tmp_pa
     roots = [write_files(tmp_path / name, FILES) for name in ("one", "two")]
     for root in roots:
         projects.at(root).index()
-    known = known_indexes(projects.home)
+    known = projects.stores.known()
     assert [index.root for index in known] == [roots[1], roots[0]]
     assert [index.files for index in known] == [1, 1]
-    assert known[0].database == index_path(projects.home, roots[1])
+    assert known[0].place == str(project_database(projects.at(roots[1])).path)
 
 
 def test_unfinished_and_damaged_indexes_are_left_out_of_the_list(projects: Projects, tmp_path: Path) -> None:
     projects.at(write_files(tmp_path / "unfinished", FILES))
-    (projects.home / "projects" / "damaged.db").write_bytes(b"garbage" * 999)
-    assert known_indexes(projects.home) == []
-    assert known_indexes(tmp_path / "nowhere") == []
+    (tmp_path / "ho?me #1%41" / "projects" / "damaged.db").write_bytes(b"garbage" * 999)
+    assert projects.stores.known() == []
+    assert SqliteProjects(tmp_path / "nowhere").known() == []
 
 
 def test_an_index_is_named_after_its_folder_and_never_escapes_the_data_folder() -> None:
-    home = Path("/home")
-    assert index_path(home, Path("/src/my tool")).name.startswith("my-tool-")
-    assert index_path(home, Path("/")).name.startswith("root-")
-    assert len(index_path(home, Path("/" + "x" * 300)).name) < 70
-    assert index_path(home, Path("/src/tool")) != index_path(home, Path("/lib/tool"))
+    path = SqliteProjects(Path("/home")).path
+    assert path(Path("/src/my tool")).name.startswith("my-tool-")
+    assert path(Path("/")).name.startswith("root-")
+    assert len(path(Path("/" + "x" * 300)).name) < 70
+    assert path(Path("/src/tool")) != path(Path("/lib/tool"))

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     import argparse
 
     from deltos.cli.command import Subparsers
-    from deltos.workspace.registry import KnownIndex
+    from deltos.store.project import KnownIndex
 
 
 def add_commands(subparsers: Subparsers) -> None:
@@ -22,10 +22,9 @@ def add_commands(subparsers: Subparsers) -> None:
 
 def _status(arguments: argparse.Namespace) -> int:
     from deltos.workspace.failures import summaries
-    from deltos.workspace.registry import known_indexes
 
     with opened_app() as app:
-        indexes = known_indexes(app.config.home)
+        indexes = app.projects.stores.known()
         if arguments.json:
             for index in indexes:
                 print_json(_as_data(index))
@@ -47,8 +46,8 @@ def _as_data(index: KnownIndex) -> dict[str, object]:
         "exists": index.root.is_dir(),
         "files": index.files,
         "synced_at": index.synced_at,
-        "database": str(index.database),
-        "bytes": index.database.stat().st_size,
+        "database": index.place,
+        "bytes": index.size_bytes,
         "failures": [asdict(failure) for failure in index.failures],
     }
 
@@ -56,5 +55,5 @@ def _as_data(index: KnownIndex) -> dict[str, object]:
 def _line(index: KnownIndex) -> str:
     when = datetime.fromtimestamp(index.synced_at).astimezone().strftime("%Y-%m-%d %H:%M")
     gone = "" if index.root.is_dir() else "  (folder is gone)"
-    size = index.database.stat().st_size / 1_000_000
+    size = index.size_bytes / 1_000_000
     return f"{index.project_id}  {index.root}  {index.files} files, {size:.1f} MB, synchronised {when}{gone}"

@@ -20,7 +20,6 @@ from deltos.errors import StoreError
 from deltos.federation.mentions import mentions
 from deltos.federation.providers import docs as docs_provider
 from deltos.store.code import FileScope
-from deltos.store.sqlite.code import CodeStore
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -122,7 +121,7 @@ class Links:
         """Files that name both the package and the symbol: the graph follows no reference out of the project."""
         package, _, last = name.partition(".")[0], "", name.rpartition(".")[2]
         index = self.projects.at(root)
-        paths = [path for _, path in CodeStore(index.database).paths(FileScope())]
+        paths = [path for _, path in index.store.code.paths(FileScope())]
         naming = [found.path for found in scan(index.project.root, paths, Literal(package), ScanReport())]
         places = scan(index.project.root, naming, LinePattern(rf"\b{re.escape(last)}\b"), ScanReport())
         lines = [f"{found.path}: {','.join(map(str, found.lines[:12]))}" for found in islice(places, _FILES_SHOWN)]

@@ -12,8 +12,7 @@ from deltos.workspace.purpose import is_test
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from deltos.store.graph import ImportRow
-    from deltos.store.sqlite.graph_read import GraphReader
+    from deltos.store.graph import Graph, ImportRow
     from deltos.store.symbols import Symbol
     from deltos.workspace.project_index import ProjectIndex
 
@@ -37,7 +36,7 @@ class CentralFile:
     users: Mapping[int, int]
 
 
-def render_overview(index: ProjectIndex, reader: GraphReader, *, token_budget: int) -> str:
+def render_overview(index: ProjectIndex, reader: Graph, *, token_budget: int) -> str:
     """What a newcomer should know about a project's shape, most central files first."""
     totals = index.store.totals()
     languages = ", ".join(f"{name} {count}" for name, count in list(totals.languages.items())[:8])
@@ -56,9 +55,9 @@ def render_overview(index: ProjectIndex, reader: GraphReader, *, token_budget: i
     return "\n".join([*head, *fitted.pieces])
 
 
-def central_files(reader: GraphReader) -> list[CentralFile]:
+def central_files(reader: Graph) -> list[CentralFile]:
     """The files that most others stand on, tests left out."""
-    with reader.database.snapshot():
+    with reader.snapshot():
         users = reader.users(limit=_CANDIDATES)
         symbols = reader.symbols(users)
         weights = page_rank([row for row in reader.imports() if not is_test(row.path)])
@@ -109,7 +108,7 @@ def _is_detail(row: Symbol) -> bool:
     return "." in row.key and row.kind in ("variable", "property")
 
 
-def _outermost(reader: GraphReader, path: str) -> list[Symbol]:
+def _outermost(reader: Graph, path: str) -> list[Symbol]:
     """What a file defines at its top level, where no other file refers to any of it."""
     return [row for row in reader.symbols_in(path) if "." not in row.key and row.kind != "variable"]
 

@@ -14,7 +14,6 @@ from deltos.errors import BadArgument
 from deltos.federation.diff import changed_files, touched_by
 from deltos.federation.links import passage_lines
 from deltos.federation.overview import render_overview
-from deltos.store.sqlite.graph_read import GraphReader
 from deltos.tool import Parameter, Prompt
 
 if TYPE_CHECKING:
@@ -81,7 +80,7 @@ class Prompts:
         root = call.session.project_root()
         index = self.projects.at(root)
         overview = index.answer(
-            lambda _: render_overview(index, GraphReader(index.database), token_budget=self.token_budget // 2),
+            lambda _: render_overview(index, index.store.graph, token_budget=self.token_budget // 2),
             progress=call.progress,
         )
         return self._fitted([_ONBOARD, overview, *self._remembered(root), *self._sources()])
@@ -95,7 +94,7 @@ class Prompts:
             changes = changed_files(index.project.root, call.text("base"), index.listing())
             if not changes.files:
                 raise BadArgument("There is no change to review", hint="Edit something, or name a revision as `base`.")
-            search = GraphSearch(GraphReader(index.database), index.project.root)
+            search = GraphSearch(index.store.graph, index.project.root)
             return changes, touched_by(search, changes.files)
 
         changes, touched = index.answer(review, progress=call.progress)

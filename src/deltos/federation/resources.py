@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 from deltos.domains.memory.render import fence
 from deltos.federation.model import SearchRequest
 from deltos.federation.overview import render_overview
-from deltos.store.sqlite.graph_read import GraphReader
 from deltos.tool import Resource
 
 if TYPE_CHECKING:
@@ -50,7 +49,7 @@ class Resources:
             lambda freshness: "\n".join(
                 [
                     *freshness.notes_about(),
-                    render_overview(index, GraphReader(index.database), token_budget=self.token_budget),
+                    render_overview(index, index.store.graph, token_budget=self.token_budget),
                 ]
             ),
             progress=call.progress,

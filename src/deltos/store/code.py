@@ -3,6 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from contextlib import AbstractContextManager
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,3 +92,89 @@ class FileScope:
 
     folder: str = ""
     suffixes: tuple[str, ...] = ()
+
+
+class Code(Protocol):
+    """The chunks and definitions of one project, and how they are found."""
+
+    def snapshot(self) -> AbstractContextManager[object]:
+        """Several reads that see one state, whatever is written meanwhile."""
+
+    def chunk_count(self) -> int:
+        """How many chunks there are."""
+
+    def document_frequencies(self, terms: Sequence[str]) -> dict[str, int]:
+        """In how many chunks each term stands, for common ones as last counted; absent terms are left out."""
+
+    def approximate_chunk_count(self) -> int:
+        """Nearly how many chunks there are; found at once, while counting them takes time."""
+
+    def match_chunks(
+        self, alone: Sequence[str], paired: Sequence[str], scope: FileScope, *, limit: int
+    ) -> list[ChunkMatch]:
+        """The chunks that best match the terms, among those with one of `alone` or two of `paired`."""
+
+    def match_files(
+        self, terms: Sequence[str], alone: Sequence[str], paired: Sequence[str], scope: FileScope, *, limit: int
+    ) -> list[tuple[int, float]]:
+        """The files whose path or defined names best match the terms, among those named with one, or as for chunks."""
+
+    def files(self, ids: Sequence[int]) -> list[FileRow]:
+        """Files by id."""
+
+    def file_words(self, ids: Sequence[int]) -> dict[int, FileWords]:
+        """The words of files."""
+
+    def chunk_words(self, ids: Sequence[int]) -> dict[int, CodeChunkWords]:
+        """The words of chunks."""
+
+    def chunks(self, ids: Sequence[int]) -> dict[int, CodeChunkRow]:
+        """Chunks by id."""
+
+    def chunks_at(self, file_id: int, lines: Sequence[int]) -> list[CodeChunkRow]:
+        """The chunks of a file that hold one of the lines."""
+
+    def chunks_of_file(self, file_id: int) -> list[CodeChunkRow]:
+        """A file's chunks in order."""
+
+    def first_chunk(self, file_id: int) -> list[CodeChunkRow]:
+        """The chunk that a file begins with."""
+
+    def definitions_named(
+        self, names: Sequence[str], scope: FileScope, *, limit: int
+    ) -> list[tuple[int, DefinitionRecord]]:
+        """Definitions with one of the names, in any case, with the file each stands in."""
+
+    def definitions_in(self, places: Sequence[tuple[int, int, int]]) -> list[list[DefinitionRecord]]:
+        """What is defined in each place (file, first and last line), in order; inner definitions after outer ones."""
+
+    def paths(self, scope: FileScope) -> list[tuple[int, str]]:
+        """All files in scope, by id and path."""
+
+    def file_count(self, scope: FileScope) -> int:
+        """How many files are in scope."""
+
+    def defined_names(self, *, limit: int) -> list[str]:
+        """Names that the project defines."""
+
+
+class CodeWriter(Protocol):
+    """Writes chunks and definitions inside one transaction."""
+
+    def add(
+        self,
+        file_id: int,
+        words: FileWords,
+        chunks: Sequence[ChunkRecord],
+        definitions: Sequence[DefinitionRecord],
+    ) -> None:
+        """Write all that is known about one file."""
+
+    def remove(self, file_id: int) -> None:
+        """Delete all that is known about one file."""
+
+    def indexed_files(self) -> int:
+        """How many files have words."""
+
+    def tidy(self) -> None:
+        """After much was written: join the pieces of the word indexes, and count the common words anew."""

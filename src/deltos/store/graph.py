@@ -6,7 +6,10 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Mapping, Sequence
+    from contextlib import AbstractContextManager
+
+    from deltos.store.symbols import Symbol
 
 # What has to be settled about a file's facts; higher includes lower.
 SETTLED, BODY_CHANGED, INTERFACE_CHANGED, APPEARED = range(4)
@@ -108,3 +111,127 @@ class GraphCounts:
     imports: int
     external_imports: int
     unresolved_imports: int
+
+
+class FactReader(Protocol):
+    """The encoded facts of files, as one process sees them."""
+
+    def interface(self, path: str) -> bytes | None:
+        """The encoded interface of a file; None when the file is unknown."""
+
+    def body(self, path: str) -> bytes | None:
+        """The encoded body of a file; None when the file is unknown."""
+
+    def symbols_named(self, name: str) -> list[tuple[str, str, str]]:
+        """Path, key and kind of every symbol of a name."""
+
+
+class FactSource(Protocol):
+    """Where another process finds the facts that are committed; survives pickling."""
+
+    def reader(self) -> FactReader:
+        """Reads them in this process."""
+
+
+class GraphWriter(Protocol):
+    """Writes the graph inside one transaction; remembers ids so that each is looked up once."""
+
+    def load_places(self) -> None:
+        """Look all paths up at once: cheaper than one by one when most of them are needed."""
+
+    def write_facts(self, path: str, symbols: Sequence[Symbol], facts: FactRecord) -> None:
+        """Replace a file's symbols and facts, noting what about them has to be settled."""
+
+    def remove_file(self, path: str) -> None:
+        """Forget all that a vanished file said. Edges into it stay until those files are resolved again."""
+
+    def stale_names(self) -> list[str]:
+        """The dependencies that went stale since the last resolution."""
+
+    def unsettled(self) -> list[Unsettled]:
+        """The files whose facts changed since the last resolution."""
+
+    def languages(self) -> dict[str, str]:
+        """Every file of the graph and its language."""
+
+    def dependants(self, dependencies: Iterable[str]) -> set[str]:
+        """The files whose resolution depended on any of the given files or names, and a few more by chance."""
+
+    def depends(self, path: str, dependency: str) -> bool:
+        """Whether the resolution of one file depended on a name; perhaps also where it did not."""
+
+    def facts(self) -> FactReader:
+        """The facts as this transaction has them."""
+
+    def fact_source(self) -> FactSource:
+        """Where others find the facts; they do not see what this transaction changed."""
+
+    def pending(self, paths: Iterable[str]) -> PendingFacts:
+        """The facts of some files as this transaction has them, for those who do not see it."""
+
+    def write_resolution(self, resolution: ResolutionRecord) -> None:
+        """Replace the edges and imports of one file."""
+
+    def settle(self) -> None:
+        """Mark every file as resolved: those without a resolver have nothing to settle."""
+
+
+class Graph(Protocol):
+    """Questions to one project's graph: symbols by name or place, edges in and out, imports, counts."""
+
+    def snapshot(self) -> AbstractContextManager[object]:
+        """Several reads that see one state, whatever is written meanwhile."""
+
+    def symbols_named(self, name: str, *, any_case: bool = False) -> list[Symbol]:
+        """All definitions of a name."""
+
+    def symbols_in(self, path: str) -> list[Symbol]:
+        """All definitions of a file, from top to bottom."""
+
+    def symbols(self, node_ids: Iterable[int]) -> dict[int, Symbol]:
+        """Definitions by id; what is not defined in the project is left out."""
+
+    def names(self) -> list[str]:
+        """Every defined name, once."""
+
+    def paths(self) -> list[str]:
+        """Every file of the graph."""
+
+    def module_node(self, path: str) -> int | None:
+        """The id that stands for a file as a module; None when nothing refers to it or from its top level."""
+
+    def nodes(self, node_ids: Iterable[int]) -> dict[int, tuple[str, str]]:
+        """Path and key of nodes, defined or not."""
+
+    def references(self, node_ids: Iterable[int]) -> list[ReferenceRow]:
+        """Every place that refers to any of the symbols, by file and line."""
+
+    def overridden(self, node_ids: Iterable[int]) -> set[int]:
+        """What the definitions override, or add another declaration to."""
+
+    def overriding(self, node_ids: Iterable[int]) -> set[int]:
+        """What overrides the definitions, or declares them again."""
+
+    def declared_again(self, path: str, line: int) -> list[Symbol]:
+        """The definitions that a line only declares once more: an overload's signature."""
+
+    def outgoing(self, path: str, node_ids: Sequence[int]) -> list[ReferenceRow]:
+        """Everything that the given definitions of one file refer to."""
+
+    def reference_counts(self, node_ids: Iterable[int]) -> dict[int, int]:
+        """How many places refer to each symbol."""
+
+    def users(self, *, limit: int) -> dict[int, int]:
+        """The symbols that most other files refer to, each with how many do; most used first."""
+
+    def mentions(self, name: str) -> list[ReferenceRow]:
+        """Places that use a name on a value of unknown type."""
+
+    def imports(self) -> list[ImportRow]:
+        """Every import of one file of the project by another."""
+
+    def counts(self) -> GraphCounts:
+        """The size of the graph."""
+
+    def symbol_count(self) -> int:
+        """How many symbols there are."""

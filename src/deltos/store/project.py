@@ -3,6 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol, TypeVar
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+    from contextlib import AbstractContextManager
+    from pathlib import Path
+
+    from deltos.store.code import Code, CodeWriter
+    from deltos.store.graph import Graph, GraphWriter
+
+_T = TypeVar("_T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,10 +67,14 @@ class FailedFile:
 
 
 @dataclass(frozen=True, slots=True)
-class Glance:
-    """What a project file tells without being opened for work."""
+class KnownIndex:
+    """An index that is kept, and the project it belongs to. `place` is where, for a person."""
 
-    facts: dict[str, str]
+    place: str
+    size_bytes: int
+    root: Path
+    project_id: str
+    synced_at: float
     files: int
     failures: list[FailedFile]
 
@@ -72,3 +87,127 @@ class ProjectTotals:
     lines: int
     languages: dict[str, int]
     skipped: dict[str, int]
+
+
+class ProjectFiles(Protocol):
+    """The files of one project, what was skipped, and facts about the index."""
+
+    def meta(self, key: str) -> str:
+        """A recorded fact; empty when it was never recorded."""
+
+    def files(self) -> dict[str, StoredFile]:
+        """All indexed files by path."""
+
+    def file(self, path: str) -> StoredFile | None:
+        """One indexed file."""
+
+    def skipped(self) -> dict[str, SkippedFile]:
+        """All skipped files by path."""
+
+    def failures(self) -> list[FailedFile]:
+        """What could not be read, by path and indexer."""
+
+    def stamps(self) -> dict[str, SeenStamp]:
+        """The stamps of all files, indexed or skipped, by path."""
+
+    def folders(self) -> dict[str, int]:
+        """When each folder's list of entries last changed, as seen by the last walk; 0 if it cannot be trusted."""
+
+    def file_count(self) -> int:
+        """How many files are indexed."""
+
+    def totals(self) -> ProjectTotals:
+        """How much is indexed, by language, and how much was skipped, by reason."""
+
+
+class ProjectWriter(Protocol):
+    """One transaction of a project: all of it or nothing is kept, unless it is kept in steps."""
+
+    @property
+    def code(self) -> CodeWriter:
+        """Writes what code search keeps."""
+
+    @property
+    def graph(self) -> GraphWriter:
+        """Writes the graph; each time a new one, which remembers nothing of the last."""
+
+    def commit_step(self) -> None:
+        """Keep what was written so far and go on in a new transaction."""
+
+    def part(self) -> AbstractContextManager[None]:
+        """Take back what an error in the block left half done, and nothing else of the transaction."""
+
+    def set_meta(self, facts: dict[str, str]) -> None:
+        """Record facts by key."""
+
+    def add_file(self, record: FileRecord) -> int:
+        """Write a file's row; its id."""
+
+    def remove_file(self, file_id: int) -> None:
+        """Delete a file's row, and what failed over it."""
+
+    def touch_file(self, file_id: int, stamp: SeenStamp) -> None:
+        """Record a new stamp for a file whose content is the same."""
+
+    def set_unfinished(self, indexer: str, reason: str) -> None:
+        """Record why an indexer could not settle what spans files; with an empty reason, that it could."""
+
+    def set_skipped(self, file: SkippedFile) -> None:
+        """Record a file that is not indexed."""
+
+    def add_failures(self, file_id: int, reasons: Iterable[tuple[str, str]]) -> None:
+        """Record which indexers could not read a file, each with its reason."""
+
+    def forget_skipped(self, paths: Iterable[str]) -> None:
+        """Drop files from the list of skipped ones."""
+
+    def set_folders(self, folders: dict[str, int]) -> None:
+        """Replace the list of folders and their stamps."""
+
+    def set_unresolved(self, indexer: str, tried: Iterable[str], unresolved: Iterable[tuple[str, str]]) -> None:
+        """Record which of the files that an indexer tried to resolve it could not, each with its reason."""
+
+
+class ProjectStore(ProjectFiles, Protocol):
+    """All that is kept of one project."""
+
+    @property
+    def name(self) -> str:
+        """What it is called in the data folder."""
+
+    @property
+    def code(self) -> Code:
+        """What code search keeps."""
+
+    @property
+    def graph(self) -> Graph:
+        """The code graph."""
+
+    @property
+    def set_aside(self) -> str:
+        """The name of a damaged copy in whose place this one was begun; empty when there was none."""
+
+    def writing(self) -> AbstractContextManager[ProjectWriter]:
+        """One transaction, which takes the right to write at once."""
+
+    def repairing(self, work: Callable[[], _T]) -> _T:
+        """What `work` gives; where it meets damage, an empty store takes this one's place, and it works once more."""
+
+    def claim(self) -> AbstractContextManager[bool]:
+        """Whether this process may index now, until the block ends or the process dies; others may not meanwhile."""
+
+    def release(self) -> None:
+        """Let go of what this thread holds: for a thread that is about to end."""
+
+    def close(self) -> None:
+        """Let go of it."""
+
+
+class ProjectStores(Protocol):
+    """The stores of all projects of a data folder."""
+
+    def store_of(self, root: Path) -> ProjectStore:
+        """The store of the project at a folder, made when there is none."""
+
+    def known(self) -> list[KnownIndex]:
+        """Every project that has one, most recently synchronised first; unreadable ones are left out."""

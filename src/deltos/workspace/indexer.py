@@ -6,13 +6,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
-    import sqlite3
     from collections.abc import Collection
 
     import tree_sitter
 
     from deltos.isolated.process import Workers
     from deltos.languages.table import Language
+    from deltos.store.project import ProjectWriter
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +27,7 @@ class ParsedFile:
 
 @dataclass(frozen=True, slots=True)
 class SyncChanges:
-    """What one synchronisation did, by relative path. `pending` is what other connections do not see yet."""
+    """What one synchronisation did, by relative path. `pending` is what other processes do not see yet."""
 
     written: Collection[str]
     removed: Collection[str]
@@ -43,13 +43,13 @@ class Indexer(Protocol):
     def extract(self, file: ParsedFile) -> Any:
         """Facts about one file, independent of all others; must survive pickling."""
 
-    def write(self, connection: sqlite3.Connection, file_id: int, path: str, facts: Any) -> int:
+    def write(self, store: ProjectWriter, file_id: int, path: str, facts: Any) -> int:
         """Store the facts of a new or changed file, whose older facts are already removed; how many pieces they are."""
 
-    def remove(self, connection: sqlite3.Connection, file_id: int) -> None:
+    def remove(self, store: ProjectWriter, file_id: int) -> None:
         """Forget a file that changed or vanished."""
 
-    def finish(self, connection: sqlite3.Connection, changes: SyncChanges, workers: Workers | None) -> None:
+    def finish(self, store: ProjectWriter, changes: SyncChanges, workers: Workers | None) -> None:
         """Bring what spans files (edges, counts) up to date, before the transaction commits.
 
         What may take long over facts of others happens in a child of `workers`; here where there are none.

@@ -25,12 +25,12 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-    from deltos.store.sqlite.project import ProjectStore
+    from deltos.store.project import ProjectFiles
 
 _IGNORE_FILES = (f"/{GIT_IGNORE_FILE}", f"/{IGNORE_FILE}")
 
 
-def list_files(root: Path, store: ProjectStore, *, stamps_hold: bool = False) -> WalkedFiles:
+def list_files(root: Path, store: ProjectFiles, *, stamps_hold: bool = False) -> WalkedFiles:
     """Every file of the project that may be indexed, as it is now; `stamps_hold` if they were just compared."""
     surroundings = _surroundings(root)
     before = _listed_before(root, store, surroundings, stamps_hold=stamps_hold)
@@ -61,7 +61,7 @@ def _surroundings(root: Path) -> str:
     return " ".join((*rules, str(index.st_mtime_ns), str(index.st_size)))
 
 
-def _listed_before(root: Path, store: ProjectStore, surroundings: str, *, stamps_hold: bool) -> WalkedFiles | None:
+def _listed_before(root: Path, store: ProjectFiles, surroundings: str, *, stamps_hold: bool) -> WalkedFiles | None:
     """The last listing with the files' stamps as they are now; None where another one might find something else."""
     stored = store.meta("listing")
     known, refused = json.loads(stored) if stored else ("", {})

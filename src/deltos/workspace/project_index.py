@@ -8,10 +8,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, TypeVar
 
-from deltos.errors import Cancelled, StoreCorrupt
+from deltos.errors import Cancelled
 from deltos.progress import Progress, Silent
-from deltos.store.sqlite.lock import try_lock
-from deltos.store.sqlite.project import ProjectStore
 from deltos.workspace.background import POLL_SECONDS, BackgroundRun
 from deltos.workspace.batches import warm_up
 from deltos.workspace.failures import failure_notes
@@ -21,12 +19,10 @@ from deltos.workspace.watch import Watch
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
-    from pathlib import Path
 
     from deltos.isolated.process import Workers
     from deltos.model import Project
-    from deltos.store.project import FailedFile
-    from deltos.store.sqlite.database import Database
+    from deltos.store.project import FailedFile, ProjectStore
     from deltos.workspace.indexer import Indexer
     from deltos.workspace.walk import WalkedFiles
 
@@ -62,7 +58,7 @@ class ProjectIndex:
     def __init__(
         self,
         project: Project,
-        database: Database,
+        store: ProjectStore,
         indexers: Sequence[Indexer],
         *,
         first_index_seconds: float = FIRST_INDEX_SECONDS,
@@ -70,21 +66,19 @@ class ProjectIndex:
     ) -> None:
         self.project = project
         self.workers = workers
-        self.database = database
-        self.store = ProjectStore(database)
+        self.store = store
         self._indexers = tuple(indexers)
         self._first_index_seconds = first_index_seconds
-        self._lock_path = database.path.with_suffix(".lock")
         self._watch = Watch(project.root, self.store)
         self._background: BackgroundRun | None = None
         self._turn = threading.Lock()
         self._indexing = threading.Lock()
         self._starting = threading.Lock()
-        self._told_of: Path | None = None
+        self._told_of = ""
 
     def index(self, *, progress: Progress | None = None, force: bool = False) -> SyncReport:
         """Bring the index up to date now, waiting for another process that does the same."""
-        report = self._repairing(lambda: self._index(progress or Silent(), force=force))
+        report = self.store.repairing(lambda: self._index(progress or Silent(), force=force))
         if self._background is not None:
             # One that came first is about to end, one that came second has nothing to do: neither is news afterwards.
             self._background.wait(OTHER_PROCESS_SECONDS, progress or Silent())
@@ -95,7 +89,7 @@ class ProjectIndex:
         self, work: Callable[[Freshness], _T], *, progress: Progress | None = None, wait_seconds: float | None = None
     ) -> _T:
         """What `work` makes of the index brought up to date; a file that proves damaged is rebuilt and asked again."""
-        return self._repairing(lambda: work(self.freshen(progress=progress, wait_seconds=wait_seconds)))
+        return self.store.repairing(lambda: work(self.freshen(progress=progress, wait_seconds=wait_seconds)))
 
     def freshen(self, *, progress: Progress | None = None, wait_seconds: float | None = None) -> Freshness:
         """Make sure that an answer reflects the disk as it is now, or say truthfully where it may not.
@@ -130,24 +124,16 @@ class ProjectIndex:
         """Stop background work and close the file."""
         if self._background is not None:
             self._background.stop()
-        self.database.close()
-
-    def _repairing(self, work: Callable[[], _T]) -> _T:
-        file = self.database.file
-        try:
-            return work()
-        except StoreCorrupt:
-            self.database.replace(file)
-            return work()
+        self.store.close()
 
     def _news(self) -> tuple[str, ...]:
         """What happened to the index file itself and was not told yet, and what the list of files lacks."""
         lacking = tuple(self.store.meta("notes").splitlines())
-        aside = self.database.set_aside
-        if aside is None or aside == self._told_of:
+        aside = self.store.set_aside
+        if not aside or aside == self._told_of:
             return lacking
         self._told_of = aside
-        return (f"Note: the index was damaged; it was moved to {aside.name} and built anew.", *lacking)
+        return (f"Note: the index was damaged; it was moved to {aside} and built anew.", *lacking)
 
     def _index(self, progress: Progress, *, force: bool) -> SyncReport:
         with self._sole_indexer(progress) as held:
@@ -200,7 +186,7 @@ class ProjectIndex:
     @contextmanager
     def _lock_of_all_processes(self, is_over: Callable[[], bool]) -> Iterator[bool]:
         while True:
-            with try_lock(self._lock_path) as held:
+            with self.store.claim() as held:
                 if held or is_over():
                     yield held
                     return
@@ -225,9 +211,9 @@ class ProjectIndex:
 
     def _index_in_thread(self, progress: Progress) -> None:
         try:
-            self._repairing(lambda: self._index(progress, force=False))
+            self.store.repairing(lambda: self._index(progress, force=False))
         finally:
-            self.database.release()
+            self.store.release()
 
     def _is_reindexing(self) -> bool:
         return self._background is not None and self._background.running

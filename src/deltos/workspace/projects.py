@@ -8,16 +8,15 @@ from typing import TYPE_CHECKING
 
 from deltos.confinement import check_folder, told
 from deltos.errors import BadArgument, BadRequest
-from deltos.store.sqlite.database import Database
 from deltos.workspace.identity import find_root, identify
 from deltos.workspace.project_index import FIRST_INDEX_SECONDS, ProjectIndex
-from deltos.workspace.registry import index_path, root_of_project
+from deltos.workspace.registry import root_of_project
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from deltos.isolated.process import Workers
-    from deltos.store.sqlite.database import Migration
+    from deltos.store.project import ProjectStores
     from deltos.workspace.indexer import Indexer
 
 
@@ -26,15 +25,13 @@ class Projects:
 
     def __init__(
         self,
-        home: Path,
-        migrations: Sequence[Migration],
+        stores: ProjectStores,
         indexers: Sequence[Indexer],
         *,
         first_index_seconds: float = FIRST_INDEX_SECONDS,
         workers: Workers | None = None,
     ) -> None:
-        self.home = home
-        self._migrations = tuple(migrations)
+        self.stores = stores
         self._indexers = tuple(indexers)
         self._first_index_seconds = first_index_seconds
         self._workers = workers
@@ -59,7 +56,7 @@ class Projects:
         """The project with this id, or the default one when the id is empty or its own."""
         if not project_id or self._has_id(default, project_id):
             return self.at(default)
-        return self.at(root_of_project(self.home, project_id))
+        return self.at(root_of_project(self.stores.known(), project_id))
 
     def close(self) -> None:
         """Stop all background work and close all files."""
@@ -69,10 +66,9 @@ class Projects:
             self._open.clear()
 
     def _index(self, root: Path) -> ProjectIndex:
-        database = Database(index_path(self.home, root), self._migrations)
         return ProjectIndex(
             identify(root),
-            database,
+            self.stores.store_of(root),
             self._indexers,
             first_index_seconds=self._first_index_seconds,
             workers=self._workers,

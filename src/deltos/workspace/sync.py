@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sqlite3
 import time
 from collections import Counter
 from contextlib import closing
@@ -12,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 from deltos import __version__
 from deltos.errors import Cancelled, DeltosError, NothingToIndex
 from deltos.store.project import FailedFile, FileRecord, SeenStamp, SkippedFile, StoredFile
-from deltos.store.sqlite.database import undone_on_error
 from deltos.workspace.batches import extract_all
 from deltos.workspace.extract import Extracted, FileToRead, reason_of
 from deltos.workspace.failures import describe
@@ -26,7 +24,7 @@ if TYPE_CHECKING:
     from deltos.isolated.process import Workers
     from deltos.model import Project
     from deltos.progress import Progress
-    from deltos.store.sqlite.project import ProjectStore
+    from deltos.store.project import ProjectFiles, ProjectStore, ProjectWriter
     from deltos.workspace.indexer import Indexer
 
 # While an index is built for the first time, readers see it grow in steps of about this long.
@@ -82,7 +80,7 @@ class Plan:
         return sum(candidate.stamp.size for candidate in self.candidates)
 
 
-def make_plan(project: Project, store: ProjectStore, indexers: Sequence[Indexer], *, force: bool = False) -> Plan:
+def make_plan(project: Project, store: ProjectFiles, indexers: Sequence[Indexer], *, force: bool = False) -> Plan:
     """Compare the disk with the index."""
     found = walk(project.root) if force else list_files(project.root, store)
     known, skipped = store.files(), store.skipped()
@@ -114,11 +112,11 @@ def carry_out(
     workers: Workers | None,
 ) -> SyncReport:
     """Make the index equal to the disk: all of it or nothing, except a first index, which grows in steps."""
-    run = _Run(project, store, indexers, plan, progress, workers)
-    with store.database.write() as connection:
-        run.begin(connection)
-        run.extract_and_write(connection)
-        run.finish(connection)
+    with store.writing() as writer:
+        run = _Run(project, store, writer, indexers, plan, progress, workers)
+        run.begin()
+        run.extract_and_write()
+        run.finish()
     run.sum_up()
     return run.report
 
@@ -141,7 +139,8 @@ class _Run:
     def __init__(
         self,
         project: Project,
-        store: ProjectStore,
+        store: ProjectFiles,
+        writer: ProjectWriter,
         indexers: Sequence[Indexer],
         plan: Plan,
         progress: Progress,
@@ -149,6 +148,7 @@ class _Run:
     ) -> None:
         self._project = project
         self._store = store
+        self._writer = writer
         self._indexers = indexers
         self._plan = plan
         self._progress = progress
@@ -156,15 +156,15 @@ class _Run:
         self._unread: dict[str, set[str]] = {indexer.name: set() for indexer in indexers}
         self.report = SyncReport()
 
-    def begin(self, connection: sqlite3.Connection) -> None:
+    def begin(self) -> None:
         """Record who writes, so that an interrupted first index can be gone on with; drop one that cannot."""
         if self._plan.first_time and self._plan.reread_all:
             for file in self._plan.known.values():
-                self._remove(connection, file)
+                self._remove(file)
             self._plan.known.clear()
-        self._store.set_meta(connection, {"indexers": versions(self._indexers)})
+        self._writer.set_meta({"indexers": versions(self._indexers)})
 
-    def extract_and_write(self, connection: sqlite3.Connection) -> None:
+    def extract_and_write(self) -> None:
         """Extract all candidates and write them as they come; a first index commits in steps."""
         done, committed_at = 0, time.monotonic()
         candidates = self._plan.candidates
@@ -173,44 +173,44 @@ class _Run:
                 if self._progress.cancelled():
                     raise Cancelled("Indexing was cancelled", hint="What was indexed before can still be searched.")
                 for item in batch:
-                    self._write(connection, item)
+                    self._write(item)
                 done += len(batch)
                 self._progress.report(done, len(candidates), "files")
                 if self._plan.first_time and time.monotonic() - committed_at > COMMIT_EVERY_SECONDS:
-                    self._store.database.commit_step(connection)
+                    self._writer.commit_step()
                     committed_at = time.monotonic()
 
-    def finish(self, connection: sqlite3.Connection) -> None:
+    def finish(self) -> None:
         """Remove what vanished, let each indexer settle what spans files, and mark the index complete."""
         found = self._plan.found
         for path, file in self._plan.known.items():
             if path not in found.files:
-                self._remove(connection, file)
-        self._store.forget_skipped(connection, self._plan.known_skipped.keys() - found.files.keys())
-        self._store.set_folders(connection, found.folders)
+                self._remove(file)
+        self._writer.forget_skipped(self._plan.known_skipped.keys() - found.files.keys())
+        self._writer.set_folders(found.folders)
         if self.report.written or self.report.removed or self._plan.first_time:
             # An interrupted first index left files behind that no indexer has settled yet.
             written = set(self._store.files()) if self._plan.first_time else self.report.written
             pending = self.report.written | self.report.removed
             if self._plan.first_time:
-                self._store.database.commit_step(connection)
+                self._writer.commit_step()
                 pending = set()
             for indexer in self._indexers:
                 unread = self._unread[indexer.name]
-                self._settle(connection, indexer, SyncChanges(written - unread, self.report.removed | unread, pending))
-        self._record(connection)
+                self._settle(indexer, SyncChanges(written - unread, self.report.removed | unread, pending))
+        self._record()
 
-    def _settle(self, connection: sqlite3.Connection, indexer: Indexer, changes: SyncChanges) -> None:
+    def _settle(self, indexer: Indexer, changes: SyncChanges) -> None:
         """Let one indexer settle what spans files; if it cannot, that is taken back, and the others go on."""
         reason = ""
         try:
-            with undone_on_error(connection):
-                indexer.finish(connection, changes, self._workers)
-        except (DeltosError, sqlite3.Error):
+            with self._writer.part():
+                indexer.finish(self._writer, changes, self._workers)
+        except DeltosError:
             raise
         except Exception as exc:  # noqa: BLE001 (each indexer fails alone, and is named)
             reason = reason_of(exc)
-        self._store.set_unfinished(connection, indexer.name, reason)
+        self._writer.set_unfinished(indexer.name, reason)
 
     def sum_up(self) -> None:
         """Report what could not be read, now or before, and how many files are not in the index, by reason."""
@@ -220,7 +220,7 @@ class _Run:
             reasons[reason] = reasons.get(reason, 0) + count
         self.report.skipped_by_reason = reasons
 
-    def _record(self, connection: sqlite3.Connection) -> None:
+    def _record(self) -> None:
         facts = {
             "root": str(self._project.root),
             "project_id": self._project.project_id,
@@ -230,63 +230,59 @@ class _Run:
             "notes": "\n".join(self._plan.found.notes),
             "listing": remembered(self._plan.found),
         }
-        self._store.set_meta(connection, facts)
+        self._writer.set_meta(facts)
 
-    def _write(self, connection: sqlite3.Connection, item: Extracted) -> None:
+    def _write(self, item: Extracted) -> None:
         known = self._plan.known.get(item.path)
         skipped = self._plan.known_skipped.get(item.path)
         if item.skip_reason:
-            self._skip(connection, item, known)
+            self._skip(item, known)
         elif item.facts is not None:
-            self._replace(connection, item, item.facts, known)
+            self._replace(item, item.facts, known)
         elif known is not None:
-            self._store.touch_file(connection, known.id, _seen(item))
+            self._writer.touch_file(known.id, _seen(item))
         elif skipped is not None:
-            self._store.set_skipped(connection, replace(skipped, stamp=_seen(item)))
+            self._writer.set_skipped(replace(skipped, stamp=_seen(item)))
 
-    def _skip(self, connection: sqlite3.Connection, item: Extracted, known: StoredFile | None) -> None:
+    def _skip(self, item: Extracted, known: StoredFile | None) -> None:
         if known:
-            self._remove(connection, known)
+            self._remove(known)
         if item.skip_reason != "vanished":
             skipped = SkippedFile(
                 item.path, item.skip_reason, _seen(item), item.hash if item.failure else b"", item.failure
             )
-            self._store.set_skipped(connection, skipped)
+            self._writer.set_skipped(skipped)
 
-    def _replace(
-        self, connection: sqlite3.Connection, item: Extracted, facts: tuple[Any, ...], known: StoredFile | None
-    ) -> None:
+    def _replace(self, item: Extracted, facts: tuple[Any, ...], known: StoredFile | None) -> None:
         if known:
-            self._remove(connection, known)
+            self._remove(known)
         self.report.removed.discard(item.path)
         if item.path in self._plan.known_skipped:
-            self._store.forget_skipped(connection, [item.path])
+            self._writer.forget_skipped([item.path])
         record = FileRecord(item.path, item.language, item.lines, item.hash, _seen(item))
-        file_id = self._store.add_file(connection, record)
-        self._store.add_failures(connection, file_id, item.failures)
+        file_id = self._writer.add_file(record)
+        self._writer.add_failures(file_id, item.failures)
         for indexer, fact in zip(self._indexers, facts, strict=True):
-            if fact is None or not self._store_facts(connection, indexer, file_id, item.path, fact):
+            if fact is None or not self._store_facts(indexer, file_id, item.path, fact):
                 self._unread[indexer.name].add(item.path)
         self.report.written.add(item.path)
 
-    def _store_facts(
-        self, connection: sqlite3.Connection, indexer: Indexer, file_id: int, path: str, fact: Any
-    ) -> bool:
+    def _store_facts(self, indexer: Indexer, file_id: int, path: str, fact: Any) -> bool:
         """Whether one indexer could store what it read; if not, nothing of it stays, and the failure is recorded."""
         try:
-            self.report.pieces_written[indexer.name] += indexer.write(connection, file_id, path, fact)
-        except (DeltosError, sqlite3.Error):
+            self.report.pieces_written[indexer.name] += indexer.write(self._writer, file_id, path, fact)
+        except DeltosError:
             raise
         except Exception as exc:  # noqa: BLE001 (each indexer fails alone, and is named)
-            indexer.remove(connection, file_id)
-            self._store.add_failures(connection, file_id, [(indexer.name, reason_of(exc))])
+            indexer.remove(self._writer, file_id)
+            self._writer.add_failures(file_id, [(indexer.name, reason_of(exc))])
             return False
         return True
 
-    def _remove(self, connection: sqlite3.Connection, file: StoredFile) -> None:
+    def _remove(self, file: StoredFile) -> None:
         for indexer in self._indexers:
-            indexer.remove(connection, file.id)
-        self._store.remove_file(connection, file.id)
+            indexer.remove(self._writer, file.id)
+        self._writer.remove_file(file.id)
         self.report.removed.add(file.path)
 
 

@@ -12,7 +12,7 @@ from deltos.workspace.walk import folder_mtime_ns, is_racy
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from deltos.store.sqlite.project import ProjectStore
+    from deltos.store.project import ProjectFiles
 
 # A look that costs no more than this is taken before every answer;
 FREE_SECONDS = 0.002
@@ -25,7 +25,7 @@ MAX_PAUSE_SECONDS = 1.0
 class Watch:
     """Remembers the stamps of all files and folders and compares them with the disk."""
 
-    def __init__(self, root: Path, store: ProjectStore) -> None:
+    def __init__(self, root: Path, store: ProjectFiles) -> None:
         self._prefix = f"{root}/"
         self._store = store
         self._loaded = ""

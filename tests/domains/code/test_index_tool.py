@@ -11,7 +11,7 @@ import pytest
 from deltos.domains.code.index import CodeIndexer
 from deltos.domains.code.tools import code_tools
 from deltos.errors import BadArgument, NotFound, NothingToIndex
-from deltos.store.sqlite.migrations import PROJECT
+from deltos.store.sqlite.projects import SqliteProjects
 from deltos.workspace.projects import Projects
 from tests.calling import Desk
 from tests.domains.code.conftest import FILES
@@ -92,7 +92,7 @@ def test_many_errors_are_shown_in_part_and_counted(tmp_path: Path) -> None:
             raise ValueError("no")
 
     root = write_files(tmp_path / "root", {f"f{n}.py": "x = 1\n" for n in range(30)})
-    with closing(Projects(tmp_path / "home", PROJECT, [Failing()])) as projects:
+    with closing(Projects(SqliteProjects(tmp_path / "home"), [Failing()])) as projects:
         answer = Desk(code_tools(projects, token_budget=5_000), root).call("index_repository")
     assert answer.structured is not None
     assert len(answer.structured["errors"]) == 20

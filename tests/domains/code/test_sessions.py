@@ -14,7 +14,7 @@ from deltos.config import Config
 from deltos.domains.code.index import CodeFacts, CodeIndexer
 from deltos.domains.code.tools import code_tools
 from deltos.errors import BadArgument, NotFound
-from deltos.store.sqlite.migrations import PROJECT
+from deltos.store.sqlite.projects import SqliteProjects
 from deltos.workspace.project_index import SMALL_CHANGE_FILES
 from deltos.workspace.projects import Projects
 from tests.calling import Desk
@@ -65,7 +65,7 @@ class GatedIndexer(CodeIndexer):
 
 def test_a_first_search_that_cannot_wait_says_that_it_is_not_complete(tmp_path: Path, project: Path) -> None:
     indexer = GatedIndexer()
-    with closing(Projects(tmp_path / "home", PROJECT, [indexer], first_index_seconds=0.0)) as projects:
+    with closing(Projects(SqliteProjects(tmp_path / "home"), [indexer], first_index_seconds=0.0)) as projects:
         desk = Desk(code_tools(projects, token_budget=5_000), project)
         answer = desk.call("search_code", query="clear_cache")
         assert "first index is still being built; this answer knows 0 files" in answer.text

@@ -11,6 +11,7 @@ import pytest
 
 import deltos
 from tests.domains.graph.small_project import SmallProject, places
+from tests.files_of import project_database
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -34,7 +35,7 @@ _TABLES = {
 
 def state(index: ProjectIndex) -> dict[str, list[tuple[object, ...]]]:
     """Everything that the graph says, free of ids."""
-    connection = index.database.read()
+    connection = project_database(index).read()
     return {name: sorted(connection.execute(sql).fetchall(), key=repr) for name, sql in _TABLES.items()}
 
 

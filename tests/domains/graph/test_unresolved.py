@@ -11,8 +11,9 @@ import pytest
 from deltos.domains.code.index import CodeIndexer
 from deltos.domains.graph import resolving
 from deltos.domains.graph.index import GraphIndexer
-from deltos.store.sqlite.migrations import PROJECT
+from deltos.store.sqlite.projects import SqliteProjects
 from deltos.workspace.projects import Projects
+from tests.files_of import project_database
 from tests.repositories import write_files
 
 if TYPE_CHECKING:
@@ -48,13 +49,13 @@ GOOD: dict[str, str | bytes] = {
 def index(tmp_path: Path, workers: Workers) -> Iterator[ProjectIndex]:
     root = write_files(tmp_path / "root", GOOD)
     indexers = (CodeIndexer(), GraphIndexer())
-    with closing(Projects(tmp_path / "home", PROJECT, indexers, workers=workers)) as projects:
+    with closing(Projects(SqliteProjects(tmp_path / "home"), indexers, workers=workers)) as projects:
         yield projects.at(root)
 
 
 def edges(index: ProjectIndex) -> set[tuple[str, int]]:
     """Where calls stand that were resolved."""
-    with index.database.snapshot() as connection:
+    with project_database(index).snapshot() as connection:
         rows = connection.execute(
             "SELECT place.path, line FROM edge JOIN place ON place.id = edge.place_id WHERE kind = 'call'"
         )

@@ -8,17 +8,16 @@ from typing import TYPE_CHECKING
 from deltos.domains.code.chunk import chunk_lines, lines_of
 from deltos.domains.code.paths import path_words
 from deltos.store.code import ChunkRecord, DefinitionRecord, FileWords
-from deltos.store.sqlite.code import CodeStore
 from deltos.text.words import shared_words, unique
 from deltos.workspace.extract import parse_file
 
 if TYPE_CHECKING:
-    import sqlite3
     from collections.abc import Sequence
 
     from deltos.domains.code.model import CodeChunk
     from deltos.isolated.process import Workers
     from deltos.languages.model import Definition
+    from deltos.store.project import ProjectWriter
     from deltos.text.words import Words
     from deltos.workspace.admission import Admitted
     from deltos.workspace.indexer import ParsedFile, SyncChanges
@@ -55,19 +54,19 @@ class CodeIndexer:
             tuple(DefinitionRecord(d.name, d.kind, d.line, d.end_line, d.container) for d in definitions),
         )
 
-    def write(self, connection: sqlite3.Connection, file_id: int, path: str, facts: CodeFacts) -> int:  # noqa: ARG002
+    def write(self, store: ProjectWriter, file_id: int, path: str, facts: CodeFacts) -> int:  # noqa: ARG002
         """Store the file's chunks, definitions and words; how many chunks."""
-        CodeStore.add(connection, file_id, facts.words, facts.chunks, facts.definitions)
+        store.code.add(file_id, facts.words, facts.chunks, facts.definitions)
         return len(facts.chunks)
 
-    def remove(self, connection: sqlite3.Connection, file_id: int) -> None:
+    def remove(self, store: ProjectWriter, file_id: int) -> None:
         """Forget the file."""
-        CodeStore.remove(connection, file_id)
+        store.code.remove(file_id)
 
-    def finish(self, connection: sqlite3.Connection, changes: SyncChanges, workers: Workers | None) -> None:  # noqa: ARG002
+    def finish(self, store: ProjectWriter, changes: SyncChanges, workers: Workers | None) -> None:  # noqa: ARG002
         """Tidy up when a good part of the project was written; nothing else spans files here."""
-        if len(changes.written) * TIDY_SHARE >= CodeStore.indexed_files(connection):
-            CodeStore.tidy(connection)
+        if len(changes.written) * TIDY_SHARE >= store.code.indexed_files():
+            store.code.tidy()
 
 
 def chunks_of(path: str, admitted: Admitted) -> list[CodeChunk]:

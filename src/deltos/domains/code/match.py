@@ -10,8 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from deltos.domains.code.query import CodeQuery
-    from deltos.store.code import ChunkMatch, DefinitionRecord, FileScope
-    from deltos.store.sqlite.code import CodeStore
+    from deltos.store.code import ChunkMatch, Code, DefinitionRecord, FileScope
 
 # Scoring a row costs twenty times as much as finding it. So a word alone makes a candidate only while such rows are few
 ALONE_ROWS = 300
@@ -29,14 +28,14 @@ KEPT_FILES_FOR_NAME = 28
 
 
 def describe_candidates(
-    store: CodeStore, query: CodeQuery, scope: FileScope, *, at_least: int = 0
+    store: Code, query: CodeQuery, scope: FileScope, *, at_least: int = 0
 ) -> tuple[list[CandidateFile], list[list[float]]]:
     """What may answer the query, with its features: what ranking and training both start from.
 
     `at_least` is how many files are wanted in the end, if there are so many.
     """
     frequencies = store.document_frequencies([*query.terms, *query.joined])
-    chunk_count = store.highest_chunk_id()
+    chunk_count = store.approximate_chunk_count()
     weights = Weights(query, frequencies, chunk_count)
     candidates = _candidates(store, query, scope, frequencies, chunk_count, weights.total)
     kept = max(KEPT_FILES_FOR_NAME if query.names else KEPT_FILES, at_least)
@@ -45,13 +44,13 @@ def describe_candidates(
     return candidates, describe(candidates, query, weights, _read_words(store, candidates))
 
 
-def _read_words(store: CodeStore, candidates: Sequence[CandidateFile]) -> Texts:
+def _read_words(store: Code, candidates: Sequence[CandidateFile]) -> Texts:
     best = [chunk_id for candidate in candidates for chunk_id in candidate.chunk_ids[:BEST_CHUNKS]]
     return Texts(store.file_words([candidate.file.id for candidate in candidates]), store.chunk_words(best))
 
 
 def _candidates(
-    store: CodeStore, query: CodeQuery, scope: FileScope, frequencies: Mapping[str, int], chunk_count: int, scale: float
+    store: Code, query: CodeQuery, scope: FileScope, frequencies: Mapping[str, int], chunk_count: int, scale: float
 ) -> list[CandidateFile]:
     terms = sorted(frequencies, key=lambda term: (frequencies[term], term))[:MATCH_TERMS]
     alone, paired = _divide(terms, frequencies, chunk_count)
@@ -83,7 +82,7 @@ def _meetings(terms: Sequence[str], frequencies: Mapping[str, int], chunk_count:
 
 
 def _gather(
-    store: CodeStore,
+    store: Code,
     chunks: Iterable[ChunkMatch],
     files: Iterable[tuple[int, float]],
     definitions: Iterable[tuple[int, DefinitionRecord]],

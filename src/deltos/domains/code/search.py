@@ -17,7 +17,6 @@ from deltos.domains.code.scan import Finder, LinePattern, Literal, ScanReport, s
 from deltos.domains.code.source import SourceReader
 from deltos.ranking import LinearRanker
 from deltos.store.code import FileScope
-from deltos.store.sqlite.project import ProjectStore
 from deltos.text.words import shared_words
 from deltos.workspace.purpose import is_test
 
@@ -26,8 +25,8 @@ if TYPE_CHECKING:
 
     from deltos.domains.code.features import CandidateFile
     from deltos.isolated.process import Workers
-    from deltos.store.code import CodeChunkRow, DefinitionRecord
-    from deltos.store.sqlite.code import CodeStore
+    from deltos.store.code import Code, CodeChunkRow, DefinitionRecord
+    from deltos.store.project import ProjectFiles, ProjectStore
 
 WEIGHTS_FILE = Path(__file__).with_name("weights.json")
 # Beside the best answer, what convinces less than this share of it is noise; beside a name that was found, even more.
@@ -50,9 +49,10 @@ class CodeSearch:
     """Searches one project's code."""
 
     def __init__(
-        self, store: CodeStore, root: Path, ranker: LinearRanker | None = None, *, workers: Workers | None = None
+        self, store: ProjectStore, root: Path, ranker: LinearRanker | None = None, *, workers: Workers | None = None
     ) -> None:
-        self._store = store
+        self._store = store.code
+        self._files: ProjectFiles = store
         self._root = root
         self._workers = workers
         self._ranker = ranker or shared_ranker()
@@ -62,7 +62,7 @@ class CodeSearch:
     ) -> CodeAnswer:
         """The best chunks for a query, one per file first; when concise, only the telling part of each."""
         query = parse_query(text, shared_words())
-        with self._store.database.snapshot():
+        with self._store.snapshot():
             exactly = query.kind in ("literal", "pattern")
             search = self._search_exactly if exactly else self._search_by_words
             answer = search(query, scope or FileScope(), limit=limit)
@@ -104,7 +104,7 @@ class CodeSearch:
     def _read(self, chosen: Iterable[Ranked], query: CodeQuery, *, limit: int) -> list[CodeHit]:
         """The chosen chunks with their lines from disk; what is gone from disk is left out."""
         found: list[tuple[Ranked, CodeHit]] = []
-        with SourceReader(self._root, ProjectStore(self._store.database), self._workers) as reader:
+        with SourceReader(self._root, self._files, self._workers) as reader:
             for ranked in chosen:
                 if len(found) >= limit:
                     break
@@ -147,7 +147,7 @@ def _called(hit: CodeHit, definition: DefinitionRecord) -> CodeHit:
 
 
 def rank_files(
-    store: CodeStore, query: CodeQuery, scope: FileScope, ranker: LinearRanker, *, at_least: int
+    store: Code, query: CodeQuery, scope: FileScope, ranker: LinearRanker, *, at_least: int
 ) -> list[tuple[CandidateFile, float]]:
     """Files that may answer the query, best first, each with its confidence."""
     candidates, rows = describe_candidates(store, query, scope, at_least=at_least)
@@ -164,7 +164,7 @@ def _worthwhile(ranked: list[tuple[CandidateFile, float]], query: CodeQuery) -> 
 
 
 def _chosen_chunks(
-    store: CodeStore, ranked: Sequence[tuple[CandidateFile, float]], query: CodeQuery, *, at_once: int
+    store: Code, ranked: Sequence[tuple[CandidateFile, float]], query: CodeQuery, *, at_once: int
 ) -> Iterator[Ranked]:
     """One chunk of each file in order of rank; then the next best ones of the same files."""
     others: list[Ranked] = []
@@ -179,7 +179,7 @@ def _chosen_chunks(
 
 
 def _chunks_of(
-    store: CodeStore, candidate: CandidateFile, query: CodeQuery, matching: Mapping[int, CodeChunkRow]
+    store: Code, candidate: CandidateFile, query: CodeQuery, matching: Mapping[int, CodeChunkRow]
 ) -> list[Ranked]:
     """The chunks of a file worth showing, best first: the definition asked for, then what matches by words.
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from deltos.domains.code.model import CodeChunk
     from deltos.isolated.process import Workers
     from deltos.store.code import CodeChunkRow
-    from deltos.store.sqlite.project import ProjectStore
+    from deltos.store.project import ProjectFiles
     from deltos.workspace.admission import Admitted
 
 CONTEXT_LINES = 3
@@ -69,7 +69,7 @@ class _Changed:
 class SourceReader:
     """Turns chunks into hits; reads each file once. Its `with` block closes what it holds open."""
 
-    def __init__(self, root: Path, store: ProjectStore, workers: Workers | None = None) -> None:
+    def __init__(self, root: Path, store: ProjectFiles, workers: Workers | None = None) -> None:
         self._tree = FileTree(root)
         self._store = store
         self._workers = workers

@@ -10,7 +10,6 @@ from deltos.domains.code.render import render_hits
 from deltos.domains.code.scope import scope_of
 from deltos.domains.code.search import CodeSearch
 from deltos.files import given_path
-from deltos.store.sqlite.code import CodeStore
 from deltos.tool import Answer, Call, JsonObject, Parameter, Tool
 
 if TYPE_CHECKING:
@@ -98,7 +97,7 @@ class _CodeTools:
         totals = index.store.totals()
         data = _index_data(index, report, totals, duration_ms=int((time.monotonic() - started) * 1000))
         concise = call.flag("concise")
-        text = _index_text(data, totals, report, CodeStore(index.database).chunk_count(), concise=concise)
+        text = _index_text(data, totals, report, index.store.code.chunk_count(), concise=concise)
         return Answer(text, {key: data[key] for key in _CONCISE_KEYS} if concise else data)
 
     def search_code(self, call: Call) -> Answer:
@@ -106,7 +105,7 @@ class _CodeTools:
         started = time.monotonic()
         index = self._projects.find(call.text("project_id"), call.session.project_root())
         scope = scope_of(index.project.root, call.text("directory"), call.text("file_type"))
-        search = CodeSearch(CodeStore(index.database), index.project.root, workers=index.workers)
+        search = CodeSearch(index.store, index.project.root, workers=index.workers)
 
         def work(freshness: Freshness) -> CodeAnswer:
             answer = search.search(call.text("query"), scope, limit=call.number("limit"), concise=call.flag("concise"))
@@ -118,7 +117,7 @@ class _CodeTools:
             index.answer(work, progress=call.progress),
             query=call.text("query"),
             project_id=index.project.project_id,
-            database_name=index.database.path.name,
+            database_name=index.store.name,
             latency_ms=int((time.monotonic() - started) * 1000),
             concise=call.flag("concise"),
             token_budget=self._token_budget,
@@ -146,7 +145,7 @@ def _folder(text: str, base: Path) -> Path:
 
 def _index_data(index: ProjectIndex, report: SyncReport, totals: ProjectTotals, *, duration_ms: int) -> JsonObject:
     return {
-        "repository_id": index.database.path.stem,
+        "repository_id": index.store.name.removesuffix(".db"),
         "project_id": index.project.project_id,
         "status": "indexed" if report.written or report.removed else "up_to_date",
         "files_indexed": report.files_written,
@@ -155,7 +154,7 @@ def _index_data(index: ProjectIndex, report: SyncReport, totals: ProjectTotals, 
         "languages": totals.languages,
         "errors": report.errors[:_SHOWN_ERRORS],
         "duration_ms": duration_ms,
-        "database_name": index.database.path.name,
+        "database_name": index.store.name,
     }
 
 

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any
 from deltos.domains.graph.languages import codec_of
 from deltos.domains.graph.model import FileFacts, NamedSymbol
 from deltos.store.graph import FactRecord, PendingFacts
-from deltos.store.sqlite.graph import read_body, read_interface, symbols_named
 
 if TYPE_CHECKING:
-    import sqlite3
     from collections.abc import Collection, Mapping
+
+    from deltos.store.graph import FactReader
 
 _COMPRESSION_LEVEL = 1
 _INTERFACES_KEPT = 20_000
@@ -41,10 +41,8 @@ def _digest_of_all(parts: Mapping[str, bytes]) -> bytes:
 class StoredFacts:
     """Implements `ProjectFacts` over the store, inside one transaction; `pending` is what another one has changed."""
 
-    def __init__(
-        self, connection: sqlite3.Connection, languages: Mapping[str, str], pending: PendingFacts | None = None
-    ) -> None:
-        self._connection = connection
+    def __init__(self, stored: FactReader, languages: Mapping[str, str], pending: PendingFacts | None = None) -> None:
+        self._stored = stored
         self._languages = languages
         self._pending = pending or PendingFacts({}, {})
         self._paths = frozenset(languages)
@@ -57,7 +55,7 @@ class StoredFacts:
     def facts(self, path: str) -> FileFacts | None:
         """The facts of one file; its symbols are left out, the store has them."""
         pending = self._pending.facts
-        body = pending[path][1] if path in pending else read_body(self._connection, path)
+        body = pending[path][1] if path in pending else self._stored.body(path)
         if body is None:
             return None
         codec = codec_of(self.language(path))
@@ -69,7 +67,7 @@ class StoredFacts:
 
     def named(self, name: str) -> Collection[NamedSymbol]:
         """Every symbol of a name."""
-        stored = symbols_named(self._connection, name)
+        stored = self._stored.symbols_named(name)
         if self._pending.facts:
             stored = [row for row in stored if row[0] not in self._pending.facts]
             stored = sorted([*stored, *self._pending.symbols.get(name, ())], key=lambda row: row[0])
@@ -78,5 +76,5 @@ class StoredFacts:
     def _interface(self, path: str) -> Any | None:
         """The interface of one file alone."""
         pending = self._pending.facts
-        blob = pending[path][0] if path in pending else read_interface(self._connection, path)
+        blob = pending[path][0] if path in pending else self._stored.interface(path)
         return None if blob is None else codec_of(self.language(path)).interface(zlib.decompress(blob))

@@ -16,17 +16,15 @@ from deltos.domains.graph.resolving import (
 )
 from deltos.garbage_collection import garbage_collection_paused
 from deltos.store.graph import APPEARED, INTERFACE_CHANGED, FactRecord, ResolutionRecord, Unsettled
-from deltos.store.sqlite.database import file_of
-from deltos.store.sqlite.graph import GraphWriter, read_pending  # fmt: skip
-from deltos.store.sqlite.project import record_unresolved
 
 if TYPE_CHECKING:
-    import sqlite3
     from collections.abc import Collection, Iterable, Iterator
 
     from deltos.domains.graph.languages import Family
     from deltos.domains.graph.model import Resolution
     from deltos.isolated.process import Workers
+    from deltos.store.graph import GraphWriter
+    from deltos.store.project import ProjectWriter
     from deltos.store.symbols import Symbol
     from deltos.workspace.indexer import ParsedFile, SyncChanges
 
@@ -54,17 +52,17 @@ class GraphIndexer:
         announces = language in LOOKED_UP_BY_NAME
         return GraphFacts(_by_key(facts.symbols), encode(language, facts, announces_names=announces))
 
-    def write(self, connection: sqlite3.Connection, file_id: int, path: str, facts: GraphFacts) -> int:  # noqa: ARG002
+    def write(self, store: ProjectWriter, file_id: int, path: str, facts: GraphFacts) -> int:  # noqa: ARG002
         """Store the facts of a new or changed file, comparing its interface with what was stored before."""
-        GraphWriter(connection).write_facts(path, facts.symbols, facts.facts)
+        store.graph.write_facts(path, facts.symbols, facts.facts)
         return len(facts.symbols)
 
-    def remove(self, connection: sqlite3.Connection, file_id: int) -> None:
+    def remove(self, store: ProjectWriter, file_id: int) -> None:
         """Nothing yet: a changed file is compared when it is written, a vanished one is dropped in `finish`."""
 
-    def finish(self, connection: sqlite3.Connection, changes: SyncChanges, workers: Workers | None) -> None:
+    def finish(self, store: ProjectWriter, changes: SyncChanges, workers: Workers | None) -> None:
         """Resolve changed files, and every file that depended on an interface which changed, came or went."""
-        writer = GraphWriter(connection)
+        writer = store.graph
         writer.load_places()
         another_try = any(writer.depends(path, OTHER_UNRESOLVED) for path in (*changes.written, *changes.removed))
         for path in changes.removed:
@@ -77,17 +75,17 @@ class GraphIndexer:
             if not paths:
                 continue
             if workers is None:
-                found = _resolve_here(StoredFacts(connection, languages), family, paths)
+                found = _resolve_here(StoredFacts(writer.facts(), languages), family, paths)
             else:
-                pending = read_pending(connection, changes.pending)
-                session = ResolvingSession(file_of(connection), languages, pending, number, sorted(paths))
+                pending = writer.pending(changes.pending)
+                session = ResolvingSession(writer.fact_source(), languages, pending, number, sorted(paths))
                 found = resolve_in_child(workers, session)
             with garbage_collection_paused():
                 for each in found:
                     if isinstance(each, Unresolved):
                         unresolved.append(each)
                     writer.write_resolution(each.record() if isinstance(each, Unresolved) else each)
-        record_unresolved(connection, self.name, affected, unresolved)
+        store.set_unresolved(self.name, affected, unresolved)
         writer.settle()
 
 

@@ -1,6 +1,6 @@
 """Resolves files in a child process, one after the other, where a file that takes too long can be stopped.
 
-The child reads facts from the project's file itself; what the running transaction changed, and nobody else sees yet,
+The child reads facts from the store itself; what the running transaction changed, and nobody else sees yet,
 comes with the request.
 """
 
@@ -9,7 +9,6 @@ from __future__ import annotations
 import time
 from contextlib import closing
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from deltos.domains.graph.facts import StoredFacts
@@ -19,13 +18,13 @@ from deltos.errors import ReadingStopped
 from deltos.garbage_collection import garbage_collection_paused
 from deltos.isolated.wire import TaskLimits
 from deltos.store.graph import PendingFacts, ResolutionRecord
-from deltos.store.sqlite.database import connect_read_only
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from deltos.isolated.process import Workers
     from deltos.isolated.wire import Reply
+    from deltos.store.graph import FactSource
 
 # The first file also pays for what all others share, which grows with the project.
 CPU_SECONDS = 20.0
@@ -69,7 +68,7 @@ class Unresolved(NamedTuple):
 class ResolvingSession:
     """The files that one child resolves; what it learns on the way stays with it."""
 
-    database: str
+    source: FactSource
     languages: Mapping[str, str]
     pending: PendingFacts
     family: int
@@ -81,7 +80,7 @@ class ResolvingSession:
         """The resolution of the next path."""
         if self.running is None:
             rest = self.paths[self.paths.index(path) :]
-            facts = StoredFacts(connect_read_only(Path(self.database)), self.languages, self.pending)
+            facts = StoredFacts(self.source.reader(), self.languages, self.pending)
             self.running = FAMILIES[self.family].resolver().resolve(facts, rest)
         if self.ahead is None:
             running, self.running = self.running, None  # one that raises cannot go on

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
     from pathlib import Path
 
-    from deltos.store.sqlite.graph_read import GraphReader
+    from deltos.store.graph import Graph
 
 _SUGGESTIONS = 3
 _LEAST_SIMILAR = 60
@@ -83,7 +83,7 @@ class Context:
 class GraphSearch:
     """Answers questions about one project's graph."""
 
-    def __init__(self, reader: GraphReader, root: Path) -> None:
+    def __init__(self, reader: Graph, root: Path) -> None:
         self.reader = reader
         self.root = root
 

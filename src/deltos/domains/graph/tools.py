@@ -22,7 +22,6 @@ from deltos.domains.graph.render import (
 from deltos.domains.graph.search import GraphSearch
 from deltos.errors import NotFound
 from deltos.files import given_path
-from deltos.store.sqlite.graph_read import GraphReader
 from deltos.tool import Answer, Call, Parameter, Tool
 
 if TYPE_CHECKING:
@@ -183,7 +182,7 @@ class _GraphTools:
         state = (
             "index complete and up to date" if freshness.complete and not freshness.notes else "index not complete yet"
         )
-        return _Opened(GraphSearch(GraphReader(index.database), index.project.root), page, state)
+        return _Opened(GraphSearch(index.store.graph, index.project.root), page, state)
 
 
 def _folder(text: str, default: Path) -> Path:

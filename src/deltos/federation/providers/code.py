@@ -11,8 +11,6 @@ from deltos.domains.graph.search import GraphSearch
 from deltos.errors import BadRequest, NotFound
 from deltos.federation.intent import intent_of
 from deltos.federation.model import Findings, Hit, Whole
-from deltos.store.sqlite.code import CodeStore
-from deltos.store.sqlite.graph_read import GraphReader
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -69,14 +67,14 @@ class CodeProvider:
         if not name:
             return []
         try:
-            rows = GraphSearch(GraphReader(index.database), index.project.root).find(name)
+            rows = GraphSearch(index.store.graph, index.project.root).find(name)
         except BadRequest:  # no such symbol: words may still match
             return []
         rows.sort(key=lambda row: row.key != name)  # a method `A.b` comes before a function `b` of a module `a`
         return [_defined(row, foreign) for row in rows[:_MOST_DEFINITIONS]]
 
     def _chunks(self, index: ProjectIndex, asked: SearchRequest, foreign: str) -> tuple[list[Hit], int, int]:
-        search = CodeSearch(CodeStore(index.database), index.project.root, workers=index.workers)
+        search = CodeSearch(index.store, index.project.root, workers=index.workers)
         answer = search.search(asked.query, limit=asked.limit)
         return [_found(hit, foreign) for hit in answer.hits], answer.total, answer.files_searched
 
@@ -136,10 +134,10 @@ def _whole(index: ProjectIndex, spot: Spot) -> Whole:
 def _lines_of(index: ProjectIndex, spot: Spot) -> tuple[int, int, str] | None:
     if not spot.symbol:
         return spot.start, spot.end, "lines"
-    for row in GraphReader(index.database).symbols_in(spot.path):
+    for row in index.store.graph.symbols_in(spot.path):
         if row.key == spot.symbol:
             return row.line, row.end_line, row.kind
     file = index.store.file(spot.path)
-    chunks = CodeStore(index.database).chunks_of_file(file.id) if file else []
+    chunks = index.store.code.chunks_of_file(file.id) if file else []
     same = [chunk for chunk in chunks if chunk.symbol == spot.symbol]
     return (same[0].start_line, same[-1].end_line, same[0].kind) if same else None

@@ -14,12 +14,13 @@ from deltos.store.code import (
     FileScope,
     FileWords,
 )
-from deltos.store.sqlite.database import Database, Migration
+from deltos.store.sqlite.database import Database, Migration, NamedErrors
 from deltos.store.sqlite.words import any_of, one_or_two_of
 
 if TYPE_CHECKING:
     import sqlite3
     from collections.abc import Sequence
+    from contextlib import AbstractContextManager
 
 CODE_001 = Migration(
     "code-001-chunks",
@@ -59,95 +60,36 @@ COMMON_SHARE = 100
 _AMONG = "AND +{table}.rowid IN (SELECT rowid FROM {table} WHERE {table} MATCH ?)"
 
 
-class CodeStore:
-    """Chunks and definitions of one project."""
+class SqliteCode:
+    """Implements `store.code.Code`."""
 
     def __init__(self, database: Database) -> None:
-        self.database = database
+        self._database = database
 
-    @staticmethod
-    def add(
-        connection: sqlite3.Connection,
-        file_id: int,
-        words: FileWords,
-        chunks: Sequence[ChunkRecord],
-        definitions: Sequence[DefinitionRecord],
-    ) -> None:
-        """Write all that is known about one file."""
-        first = connection.execute("SELECT COALESCE(MAX(id), 0) + 1 FROM chunk").fetchone()[0]
-        connection.executemany(
-            "INSERT INTO chunk VALUES (?, ?, ?, ?, ?, ?, ?)",
-            [
-                (n, file_id, c.start_line, c.end_line, c.symbol, c.kind, c.signature)
-                for n, c in enumerate(chunks, first)
-            ],
-        )
-        connection.executemany(
-            "INSERT INTO chunk_words (rowid, symbol, doc, body) VALUES (?, ?, ?, ?)",
-            [(n, c.symbol_words, c.doc_words, c.body_words) for n, c in enumerate(chunks, first)],
-        )
-        connection.executemany(
-            "INSERT INTO definition VALUES (?, ?, ?, ?, ?, ?)",
-            [(file_id, d.name, d.kind, d.line, d.end_line, d.container) for d in definitions],
-        )
-        connection.execute(
-            "INSERT INTO file_words (rowid, stem, folders, names) VALUES (?, ?, ?, ?)",
-            (file_id, words.stem, words.folders, words.names),
-        )
-
-    @staticmethod
-    def remove(connection: sqlite3.Connection, file_id: int) -> None:
-        """Delete all that is known about one file."""
-        connection.execute(
-            "DELETE FROM chunk_words WHERE rowid IN (SELECT id FROM chunk WHERE file_id = ?)", (file_id,)
-        )
-        connection.execute("DELETE FROM chunk WHERE file_id = ?", (file_id,))
-        connection.execute("DELETE FROM definition WHERE file_id = ?", (file_id,))
-        connection.execute("DELETE FROM file_words WHERE rowid = ?", (file_id,))
+    def snapshot(self) -> AbstractContextManager[object]:
+        return self._database.snapshot()
 
     def chunk_count(self) -> int:
-        """How many chunks there are."""
-        count: int = self.database.read().execute("SELECT COUNT(*) FROM chunk").fetchone()[0]
+        count: int = self._database.read().execute("SELECT COUNT(*) FROM chunk").fetchone()[0]
         return count
-
-    @staticmethod
-    def indexed_files(connection: sqlite3.Connection) -> int:
-        """How many files have words."""
-        count: int = connection.execute("SELECT COUNT(*) FROM file").fetchone()[0]
-        return count
-
-    @staticmethod
-    def tidy(connection: sqlite3.Connection) -> None:
-        """After much was written: join the pieces of the word indexes, and count the common words anew."""
-        for table in ("chunk_words", "file_words"):
-            connection.execute(f"INSERT INTO {table} ({table}) VALUES ('optimize')")
-        connection.execute("DELETE FROM common_word")
-        connection.execute(
-            """INSERT INTO common_word SELECT term, doc FROM chunk_vocabulary
-               WHERE doc * ? > (SELECT COUNT(*) FROM chunk)""",
-            (COMMON_SHARE,),
-        )
 
     def document_frequencies(self, terms: Sequence[str]) -> dict[str, int]:
-        """In how many chunks each term stands, for common ones as last counted; absent terms are left out."""
         marks = ", ".join("?" * len(terms))
         sql = f"SELECT word, chunks FROM common_word WHERE word IN ({marks})"
-        common = dict(self.database.read().execute(sql, tuple(terms)).fetchall())
+        common = dict(self._database.read().execute(sql, tuple(terms)).fetchall())
         others = [term for term in terms if term not in common]
         sql = f"SELECT term, doc FROM chunk_vocabulary WHERE term IN ({', '.join('?' * len(others))})"
-        return common | dict(self.database.read().execute(sql, others).fetchall())
+        return common | dict(self._database.read().execute(sql, others).fetchall())
 
-    def highest_chunk_id(self) -> int:
-        """Nearly how many chunks there are; found at once, while counting them takes time."""
-        highest: int | None = self.database.read().execute("SELECT MAX(id) FROM chunk").fetchone()[0]
+    def approximate_chunk_count(self) -> int:
+        highest: int | None = self._database.read().execute("SELECT MAX(id) FROM chunk").fetchone()[0]
         return highest or 0
 
     def match_chunks(
         self, alone: Sequence[str], paired: Sequence[str], scope: FileScope, *, limit: int
     ) -> list[ChunkMatch]:
-        """The chunks that best match the terms, among those with one of `alone` or two of `paired`."""
         condition, values = _condition(scope)
-        rows = self.database.read().execute(
+        rows = self._database.read().execute(
             f"""SELECT chunk.id, chunk.file_id, -hit.score FROM
                 (SELECT rowid, bm25(chunk_words, 2.0, 1.5, 1.0) AS score FROM chunk_words WHERE chunk_words MATCH ?
                  {_AMONG.format(table="chunk_words")} {"" if condition else "ORDER BY score LIMIT ?"}) AS hit
@@ -161,7 +103,6 @@ class CodeStore:
     def match_files(
         self, terms: Sequence[str], alone: Sequence[str], paired: Sequence[str], scope: FileScope, *, limit: int
     ) -> list[tuple[int, float]]:
-        """The files whose path or defined names best match the terms, among those named with one, or as for chunks."""
         if not terms:
             return []
         condition, values = _condition(scope)
@@ -169,7 +110,7 @@ class CodeStore:
         if alone or paired:
             expression += f" OR {any_of([*alone, *paired])}"
             among += f" OR {one_or_two_of(alone, paired)}"
-        rows = self.database.read().execute(
+        rows = self._database.read().execute(
             f"""SELECT file_words.rowid, -bm25(file_words, 4.0, 1.5, 3.0) AS score FROM file_words
                 {"JOIN file ON file.id = file_words.rowid" if condition else ""}
                 WHERE file_words MATCH ? {_AMONG.format(table="file_words")}
@@ -179,46 +120,39 @@ class CodeStore:
         return list(rows)
 
     def files(self, ids: Sequence[int]) -> list[FileRow]:
-        """Files by id."""
-        rows = self.database.read().execute(
+        rows = self._database.read().execute(
             f"SELECT id, path, language, lines FROM file WHERE id IN ({', '.join('?' * len(ids))})", tuple(ids)
         )
         return [FileRow(*row) for row in rows]
 
     def file_words(self, ids: Sequence[int]) -> dict[int, FileWords]:
-        """The words of files."""
-        rows = self.database.read().execute(
+        rows = self._database.read().execute(
             f"SELECT rowid, stem, folders, names FROM file_words WHERE rowid IN ({', '.join('?' * len(ids))})",
             tuple(ids),
         )
         return {row[0]: FileWords(*row[1:]) for row in rows}
 
     def chunk_words(self, ids: Sequence[int]) -> dict[int, CodeChunkWords]:
-        """The words of chunks."""
-        rows = self.database.read().execute(
+        rows = self._database.read().execute(
             f"SELECT rowid, symbol, doc, body FROM chunk_words WHERE rowid IN ({', '.join('?' * len(ids))})", tuple(ids)
         )
         return {row[0]: CodeChunkWords(*row[1:]) for row in rows}
 
     def chunks(self, ids: Sequence[int]) -> dict[int, CodeChunkRow]:
-        """Chunks by id."""
         return {row.id: row for row in self._chunk_rows(f"chunk.id IN ({', '.join('?' * len(ids))})", ids)}
 
     def chunks_at(self, file_id: int, lines: Sequence[int]) -> list[CodeChunkRow]:
-        """The chunks of a file that hold one of the lines."""
         holds = " OR ".join("? BETWEEN start_line AND end_line" for _ in lines)
         return self._chunk_rows(f"file_id = ? AND ({holds})", (file_id, *lines))
 
     def chunks_of_file(self, file_id: int) -> list[CodeChunkRow]:
-        """A file's chunks in order."""
         return self._chunk_rows("file_id = ?", (file_id,))
 
     def first_chunk(self, file_id: int) -> list[CodeChunkRow]:
-        """The chunk that a file begins with."""
         return self._chunk_rows("file_id = ?", (file_id,), limit=1)
 
     def _chunk_rows(self, condition: str, values: Sequence[int], *, limit: int = -1) -> list[CodeChunkRow]:
-        rows = self.database.read().execute(
+        rows = self._database.read().execute(
             f"""SELECT chunk.id, file_id, path, start_line, end_line, symbol, kind, signature
                 FROM chunk JOIN file ON file.id = file_id WHERE {condition}
                 ORDER BY file_id, start_line LIMIT {limit}""",
@@ -229,9 +163,8 @@ class CodeStore:
     def definitions_named(
         self, names: Sequence[str], scope: FileScope, *, limit: int
     ) -> list[tuple[int, DefinitionRecord]]:
-        """Definitions with one of the names, in any case, with the file each stands in."""
         condition, values = _condition(scope)
-        rows = self.database.read().execute(
+        rows = self._database.read().execute(
             f"""SELECT file_id, name, kind, definition.line, definition.end_line, container FROM definition
                 {"JOIN file ON file.id = file_id" if condition else ""}
                 WHERE name IN ({", ".join("?" * len(names))}) {"AND " + condition if condition else ""} LIMIT ?""",
@@ -240,9 +173,8 @@ class CodeStore:
         return [(row[0], DefinitionRecord(*row[1:])) for row in rows]
 
     def definitions_in(self, places: Sequence[tuple[int, int, int]]) -> list[list[DefinitionRecord]]:
-        """What is defined in each place (file, first and last line), in order; inner definitions after outer ones."""
         found: list[list[DefinitionRecord]] = [[] for _ in places]
-        rows = self.database.read().execute(
+        rows = self._database.read().execute(
             f"""WITH place (number, file, first, last) AS (VALUES {", ".join(["(?, ?, ?, ?)"] * len(places))})
                 SELECT number, name, kind, line, end_line, container
                 FROM place CROSS JOIN definition ON file_id = file AND line BETWEEN first AND last
@@ -254,22 +186,78 @@ class CodeStore:
         return found
 
     def paths(self, scope: FileScope) -> list[tuple[int, str]]:
-        """All files in scope, by id and path."""
         condition, values = _condition(scope)
         where = f"WHERE {condition}" if condition else ""
-        return list(self.database.read().execute(f"SELECT id, path FROM file {where} ORDER BY path", values))
+        return list(self._database.read().execute(f"SELECT id, path FROM file {where} ORDER BY path", values))
 
     def file_count(self, scope: FileScope) -> int:
-        """How many files are in scope."""
         condition, values = _condition(scope)
         where = f"WHERE {condition}" if condition else ""
-        count: int = self.database.read().execute(f"SELECT COUNT(*) FROM file {where}", values).fetchone()[0]
+        count: int = self._database.read().execute(f"SELECT COUNT(*) FROM file {where}", values).fetchone()[0]
         return count
 
     def defined_names(self, *, limit: int) -> list[str]:
-        """Names that the project defines."""
-        rows = self.database.read().execute("SELECT DISTINCT name FROM definition LIMIT ?", (limit,))
+        rows = self._database.read().execute("SELECT DISTINCT name FROM definition LIMIT ?", (limit,))
         return [row[0] for row in rows]
+
+
+class SqliteCodeWriter:
+    """Implements `store.code.CodeWriter`."""
+
+    def __init__(self, connection: sqlite3.Connection, errors: NamedErrors) -> None:
+        self._connection = connection
+        self._errors = errors
+
+    def add(
+        self,
+        file_id: int,
+        words: FileWords,
+        chunks: Sequence[ChunkRecord],
+        definitions: Sequence[DefinitionRecord],
+    ) -> None:
+        with self._errors:
+            first = self._connection.execute("SELECT COALESCE(MAX(id), 0) + 1 FROM chunk").fetchone()[0]
+            self._connection.executemany(
+                "INSERT INTO chunk VALUES (?, ?, ?, ?, ?, ?, ?)",
+                [
+                    (n, file_id, c.start_line, c.end_line, c.symbol, c.kind, c.signature)
+                    for n, c in enumerate(chunks, first)
+                ],
+            )
+            self._connection.executemany(
+                "INSERT INTO chunk_words (rowid, symbol, doc, body) VALUES (?, ?, ?, ?)",
+                [(n, c.symbol_words, c.doc_words, c.body_words) for n, c in enumerate(chunks, first)],
+            )
+            self._connection.executemany(
+                "INSERT INTO definition VALUES (?, ?, ?, ?, ?, ?)",
+                [(file_id, d.name, d.kind, d.line, d.end_line, d.container) for d in definitions],
+            )
+            self._connection.execute(
+                "INSERT INTO file_words (rowid, stem, folders, names) VALUES (?, ?, ?, ?)",
+                (file_id, words.stem, words.folders, words.names),
+            )
+
+    def remove(self, file_id: int) -> None:
+        self._connection.execute(
+            "DELETE FROM chunk_words WHERE rowid IN (SELECT id FROM chunk WHERE file_id = ?)", (file_id,)
+        )
+        self._connection.execute("DELETE FROM chunk WHERE file_id = ?", (file_id,))
+        self._connection.execute("DELETE FROM definition WHERE file_id = ?", (file_id,))
+        self._connection.execute("DELETE FROM file_words WHERE rowid = ?", (file_id,))
+
+    def indexed_files(self) -> int:
+        count: int = self._connection.execute("SELECT COUNT(*) FROM file").fetchone()[0]
+        return count
+
+    def tidy(self) -> None:
+        for table in ("chunk_words", "file_words"):
+            self._connection.execute(f"INSERT INTO {table} ({table}) VALUES ('optimize')")
+        self._connection.execute("DELETE FROM common_word")
+        self._connection.execute(
+            """INSERT INTO common_word SELECT term, doc FROM chunk_vocabulary
+               WHERE doc * ? > (SELECT COUNT(*) FROM chunk)""",
+            (COMMON_SHARE,),
+        )
 
 
 def _condition(scope: FileScope) -> tuple[str, list[str]]:

@@ -60,7 +60,7 @@ class Database:
         self._durability = durability
         self._busy_timeout_seconds = busy_timeout_seconds
         self._backup_before_migration = backup_before_migration
-        self._when_damaged = when_damaged
+        self.errors = NamedErrors(path, when_damaged)
         self._local = threading.local()
         self._connections: list[sqlite3.Connection] = []
         self._connections_lock = threading.Lock()
@@ -83,7 +83,7 @@ class Database:
     @contextmanager
     def snapshot(self) -> Iterator[sqlite3.Connection]:
         """Queries that see one and the same state, whatever is written meanwhile."""
-        with named_errors(self.path, self._when_damaged):
+        with self.errors:
             connection = self.read()
             if connection.in_transaction:
                 yield connection
@@ -97,7 +97,7 @@ class Database:
     @contextmanager
     def write(self) -> Iterator[sqlite3.Connection]:
         """One transaction that takes the write lock at once; all of it or nothing is kept."""
-        with named_errors(self.path, self._when_damaged):
+        with self.errors:
             connection = self.read()
             connection.execute("BEGIN IMMEDIATE")
             try:
@@ -126,7 +126,7 @@ class Database:
     def scrub(self) -> bool:
         """Leave no trace of what was deleted, in free pages or the log; False while another reader holds them."""
         try:
-            with named_errors(self.path, self._when_damaged):
+            with self.errors:
                 connection = self.read()
                 connection.execute("VACUUM")  # every page written anew; what it needs meanwhile stays in memory
                 busy, *_ = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
@@ -182,7 +182,7 @@ class Database:
         """Create the file and bring its schema up to date; a file that needs nothing is not written to."""
         _create_private(self.path)
         with (
-            named_errors(self.path, self._when_damaged),
+            self.errors,
             closing(sqlite3.connect(self.path, timeout=self._busy_timeout_seconds, isolation_level=None)) as connection,
         ):
             missing = self._missing_steps(connection)
@@ -207,7 +207,7 @@ class Database:
 
 def check_file(path: Path) -> list[str]:
     """What SQLite's own integrity check finds wrong with a file; nothing is good. Changes nothing."""
-    with named_errors(path), closing(connect_read_only(path)) as connection:
+    with NamedErrors(path), closing(connect_read_only(path)) as connection:
         rows = connection.execute("PRAGMA integrity_check(10)").fetchall()
     return [row[0] for row in rows if row[0] != "ok"]
 
@@ -215,12 +215,6 @@ def check_file(path: Path) -> list[str]:
 def connect_read_only(path: Path) -> sqlite3.Connection:
     """A connection for a glance at a file that nobody here has opened."""
     return sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True, timeout=GLANCE_TIMEOUT_SECONDS)
-
-
-def file_of(connection: sqlite3.Connection) -> str:
-    """The file behind a connection."""
-    path: str = connection.execute("PRAGMA database_list").fetchone()[2]
-    return path
 
 
 @contextmanager
@@ -262,13 +256,19 @@ def move_aside(path: Path) -> Path:
     return aside
 
 
-@contextmanager
-def named_errors(path: Path, when_damaged: str = WHEN_DAMAGED) -> Iterator[None]:
-    """Turn SQLite's errors into ours."""
-    try:
-        yield
-    except sqlite3.Error as exc:
-        raise _translate(exc, path, when_damaged) from exc
+class NamedErrors:
+    """Turns SQLite's errors in a block into ours; one object serves any number of blocks."""
+
+    def __init__(self, path: Path, when_damaged: str = WHEN_DAMAGED) -> None:
+        self._path = path
+        self._when_damaged = when_damaged
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, _kind: object, exc: BaseException | None, _trace: object) -> None:
+        if isinstance(exc, sqlite3.Error):
+            raise _translate(exc, self._path, self._when_damaged) from exc
 
 
 def _translate(exc: sqlite3.Error, path: Path, when_damaged: str) -> StoreError:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import zlib
 from array import array
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from deltos.store.graph import (
@@ -18,11 +19,12 @@ from deltos.store.graph import (
     ResolutionRecord,
     Unsettled,
 )
-from deltos.store.sqlite.database import Migration
+from deltos.store.sqlite.database import Migration, NamedErrors, connect_read_only
 
 if TYPE_CHECKING:
     import sqlite3
     from collections.abc import Iterable, Mapping, Sequence
+    from pathlib import Path
 
     from deltos.store.symbols import Symbol
 
@@ -87,18 +89,19 @@ GRAPH_001 = Migration(
 )
 
 
-class GraphWriter:
-    """Writes the graph inside one transaction; remembers ids so that each is looked up once."""
+class SqliteGraphWriter:
+    """Implements `store.graph.GraphWriter`."""
 
-    def __init__(self, connection: sqlite3.Connection) -> None:
+    def __init__(self, connection: sqlite3.Connection, errors: NamedErrors, path: Path) -> None:
         self._connection = connection
+        self._errors = errors
+        self._path = path
         self._places: dict[str, int] = {}
         self._nodes: dict[int, dict[str, int]] = {}
 
     # --- ids
 
     def load_places(self) -> None:
-        """Look all paths up at once: cheaper than one by one when most of them are needed."""
         self._places = dict(self._connection.execute("SELECT path, id FROM place"))
 
     def place(self, path: str) -> int:
@@ -127,43 +130,42 @@ class GraphWriter:
     # --- facts
 
     def write_facts(self, path: str, symbols: Sequence[Symbol], facts: FactRecord) -> None:
-        """Replace a file's symbols and facts, noting what about them has to be settled."""
-        place_id = self.place(path)
-        known = self._connection.execute(
-            "SELECT interface_hash, state, parts FROM fact WHERE place_id = ?", (place_id,)
-        ).fetchone()
-        added = _only_added(known[2], facts.parts) if known is not None else None
-        state = _new_state(known, facts.interface_hash, only_added=added is not None)
-        for name in added or ():
-            self._mark_stale([f"{path}?{name}", f"{path}*"])
-        self._connection.execute(
-            """INSERT INTO fact VALUES (?, ?, ?, ?, ?, ?, ?, x'', 0, 0)
-               ON CONFLICT (place_id) DO UPDATE SET language = excluded.language, state = excluded.state,
-               interface_hash = excluded.interface_hash, interface = excluded.interface, body = excluded.body,
-               parts = excluded.parts""",
-            (
-                place_id,
-                facts.language,
-                state,
-                facts.interface_hash,
-                facts.interface,
-                facts.body,
-                _encoded_parts(facts.parts),
-            ),
-        )
-        if facts.announces_names and state >= INTERFACE_CHANGED:
-            self._announce(place_id, [symbol.name for symbol in symbols])
-        self._connection.execute("DELETE FROM symbol WHERE place_id = ?", (place_id,))
-        self._connection.executemany(
-            "INSERT INTO symbol VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-            [
-                (self.node(path, s.key), place_id, s.name, s.kind, s.line, s.end_line, s.signature, s.doc)
-                for s in symbols
-            ],
-        )
+        with self._errors:
+            place_id = self.place(path)
+            known = self._connection.execute(
+                "SELECT interface_hash, state, parts FROM fact WHERE place_id = ?", (place_id,)
+            ).fetchone()
+            added = _only_added(known[2], facts.parts) if known is not None else None
+            state = _new_state(known, facts.interface_hash, only_added=added is not None)
+            for name in added or ():
+                self._mark_stale([f"{path}?{name}", f"{path}*"])
+            self._connection.execute(
+                """INSERT INTO fact VALUES (?, ?, ?, ?, ?, ?, ?, x'', 0, 0)
+                   ON CONFLICT (place_id) DO UPDATE SET language = excluded.language, state = excluded.state,
+                   interface_hash = excluded.interface_hash, interface = excluded.interface, body = excluded.body,
+                   parts = excluded.parts""",
+                (
+                    place_id,
+                    facts.language,
+                    state,
+                    facts.interface_hash,
+                    facts.interface,
+                    facts.body,
+                    _encoded_parts(facts.parts),
+                ),
+            )
+            if facts.announces_names and state >= INTERFACE_CHANGED:
+                self._announce(place_id, [symbol.name for symbol in symbols])
+            self._connection.execute("DELETE FROM symbol WHERE place_id = ?", (place_id,))
+            self._connection.executemany(
+                "INSERT INTO symbol VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+                [
+                    (self.node(path, s.key), place_id, s.name, s.kind, s.line, s.end_line, s.signature, s.doc)
+                    for s in symbols
+                ],
+            )
 
     def remove_file(self, path: str) -> None:
-        """Forget all that a vanished file said. Edges into it stay until those files are resolved again."""
         place_id = self.place(path)
         self._announce(place_id, ())
         for table in ("symbol", "edge", "mention", "import", "fact"):
@@ -178,22 +180,18 @@ class GraphWriter:
         self._connection.executemany("INSERT OR IGNORE INTO stale VALUES (?)", [(name,) for name in dependencies])
 
     def stale_names(self) -> list[str]:
-        """The dependencies that went stale since the last resolution."""
         return [row[0] for row in self._connection.execute("SELECT name FROM stale")]
 
     def unsettled(self) -> list[Unsettled]:
-        """The files whose facts changed since the last resolution."""
         rows = self._connection.execute(
             "SELECT path, language, state FROM fact JOIN place ON place.id = place_id WHERE state > 0 ORDER BY path"
         )
         return [Unsettled(*row) for row in rows]
 
     def languages(self) -> dict[str, str]:
-        """Every file of the graph and its language."""
         return dict(self._connection.execute("SELECT path, language FROM fact JOIN place ON place.id = place_id"))
 
     def dependants(self, dependencies: Iterable[str]) -> set[str]:
-        """The files whose resolution depended on any of the given files or names, and a few more by chance."""
         wanted = set(map(_checksum, dependencies))
         if not wanted:
             return set()
@@ -206,16 +204,32 @@ class GraphWriter:
         return found
 
     def depends(self, path: str, dependency: str) -> bool:
-        """Whether the resolution of one file depended on a name; perhaps also where it did not."""
         row = self._connection.execute(
             "SELECT dependencies FROM fact WHERE place_id = ?", (self.place(path),)
         ).fetchone()
         return row is not None and _checksum(dependency) in array("I", row[0])
 
+    def facts(self) -> SqliteFacts:
+        return SqliteFacts(self._connection)
+
+    def fact_source(self) -> SqliteFactSource:
+        return SqliteFactSource(self._path)
+
+    def pending(self, paths: Iterable[str]) -> PendingFacts:
+        pending, facts = PendingFacts({}, {}), self.facts()
+        for path in paths:
+            pending.facts[path] = (facts.interface(path), facts.body(path))
+            for name, key, kind in self._connection.execute(
+                """SELECT symbol.name, node.key, symbol.kind FROM symbol JOIN node ON node.id = symbol.node_id
+                   JOIN place ON place.id = symbol.place_id WHERE place.path = ? ORDER BY symbol.line""",
+                (path,),
+            ):
+                pending.symbols.setdefault(name, []).append((path, key, kind))
+        return pending
+
     # --- resolutions
 
     def write_resolution(self, resolution: ResolutionRecord) -> None:
-        """Replace the edges and imports of one file."""
         place_id = self.place(resolution.path)
         for table in ("edge", "mention", "import"):
             self._connection.execute(f"DELETE FROM {table} WHERE place_id = ?", (place_id,))
@@ -244,7 +258,6 @@ class GraphWriter:
         self._connection.executemany("INSERT INTO mention VALUES (?, ?, ?, ?, ?)", mentions)
 
     def settle(self) -> None:
-        """Mark every file as resolved: those without a resolver have nothing to settle."""
         self._connection.execute("UPDATE fact SET state = 0 WHERE state > 0")
         self._connection.execute("DELETE FROM stale")
 
@@ -254,44 +267,40 @@ def _checksum(dependency: str) -> int:
     return zlib.crc32(dependency.encode("utf-8", "surrogateescape"))
 
 
-def read_interface(connection: sqlite3.Connection, path: str) -> bytes | None:
-    """The encoded interface of a file; None when the file is unknown."""
-    row = connection.execute(
-        "SELECT interface FROM fact JOIN place ON place.id = place_id WHERE path = ?", (path,)
-    ).fetchone()
-    return None if row is None else row[0]
+class SqliteFacts:
+    """Implements `store.graph.FactReader`."""
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self._connection = connection
+
+    def interface(self, path: str) -> bytes | None:
+        return self._of_file("interface", path)
+
+    def body(self, path: str) -> bytes | None:
+        return self._of_file("body", path)
+
+    def _of_file(self, column: str, path: str) -> bytes | None:
+        sql = f"SELECT {column} FROM fact JOIN place ON place.id = place_id WHERE path = ?"
+        row = self._connection.execute(sql, (path,)).fetchone()
+        return None if row is None else row[0]
+
+    def symbols_named(self, name: str) -> list[tuple[str, str, str]]:
+        return self._connection.execute(
+            """SELECT place.path, node.key, symbol.kind FROM symbol JOIN node ON node.id = symbol.node_id
+               JOIN place ON place.id = symbol.place_id WHERE symbol.name = ? COLLATE NOCASE AND symbol.name = ?
+               ORDER BY place.path, symbol.line""",
+            (name, name),
+        ).fetchall()
 
 
-def symbols_named(connection: sqlite3.Connection, name: str) -> list[tuple[str, str, str]]:
-    """Path, key and kind of every symbol of a name."""
-    return connection.execute(
-        """SELECT place.path, node.key, symbol.kind FROM symbol JOIN node ON node.id = symbol.node_id
-           JOIN place ON place.id = symbol.place_id WHERE symbol.name = ? COLLATE NOCASE AND symbol.name = ?
-           ORDER BY place.path, symbol.line""",
-        (name, name),
-    ).fetchall()
+@dataclass(frozen=True, slots=True)
+class SqliteFactSource:
+    """Implements `store.graph.FactSource`: a file to read."""
 
+    path: Path
 
-def read_body(connection: sqlite3.Connection, path: str) -> bytes | None:
-    """The encoded body of a file; None when the file is unknown."""
-    row = connection.execute(
-        "SELECT body FROM fact JOIN place ON place.id = place_id WHERE path = ?", (path,)
-    ).fetchone()
-    return None if row is None else row[0]
-
-
-def read_pending(connection: sqlite3.Connection, paths: Iterable[str]) -> PendingFacts:
-    """The facts of some files as this transaction has them."""
-    pending = PendingFacts({}, {})
-    for path in paths:
-        pending.facts[path] = (read_interface(connection, path), read_body(connection, path))
-        for name, key, kind in connection.execute(
-            """SELECT symbol.name, node.key, symbol.kind FROM symbol JOIN node ON node.id = symbol.node_id
-               JOIN place ON place.id = symbol.place_id WHERE place.path = ? ORDER BY symbol.line""",
-            (path,),
-        ):
-            pending.symbols.setdefault(name, []).append((path, key, kind))
-    return pending
+    def reader(self) -> SqliteFacts:
+        return SqliteFacts(connect_read_only(self.path))
 
 
 def _new_state(known: tuple[bytes, int, bytes] | None, interface_hash: bytes, *, only_added: bool) -> int:

@@ -10,6 +10,7 @@ from deltos.store.symbols import Symbol
 if TYPE_CHECKING:
     import sqlite3
     from collections.abc import Iterable, Iterator, Sequence
+    from contextlib import AbstractContextManager
 
     from deltos.store.sqlite.database import Database
 
@@ -24,28 +25,28 @@ _REFERENCE = """SELECT place.path, edge.line, node.key, edge.kind, edge.origin, 
                 edge.target_id FROM edge JOIN place ON place.id = edge.place_id JOIN node ON node.id = edge.source_id"""
 
 
-class GraphReader:
-    """Reads one project's graph."""
+class SqliteGraph:
+    """Implements `store.graph.Graph`."""
 
     def __init__(self, database: Database) -> None:
-        self.database = database
+        self._database = database
 
     def _rows(self, sql: str, values: Sequence[str | int] = ()) -> sqlite3.Cursor:
-        return self.database.read().execute(sql, values)
+        return self._database.read().execute(sql, values)
+
+    def snapshot(self) -> AbstractContextManager[object]:
+        return self._database.snapshot()
 
     # --- symbols
 
     def symbols_named(self, name: str, *, any_case: bool = False) -> list[Symbol]:
-        """All definitions of a name."""
         rows = self._rows(f"{_SYMBOL} WHERE symbol.name = ? COLLATE NOCASE ORDER BY place.path, symbol.line", (name,))
         return [row for row in map(_symbol, rows) if any_case or row.name == name]
 
     def symbols_in(self, path: str) -> list[Symbol]:
-        """All definitions of a file, from top to bottom."""
         return list(map(_symbol, self._rows(f"{_SYMBOL} WHERE place.path = ? ORDER BY symbol.line", (path,))))
 
     def symbols(self, node_ids: Iterable[int]) -> dict[int, Symbol]:
-        """Definitions by id; what is not defined in the project is left out."""
         found: dict[int, Symbol] = {}
         for part in _parts(node_ids):
             for row in self._rows(f"{_SYMBOL} WHERE symbol.node_id IN ({_marks(part)})", part):
@@ -54,22 +55,18 @@ class GraphReader:
         return found
 
     def names(self) -> list[str]:
-        """Every defined name, once."""
         return [row[0] for row in self._rows("SELECT DISTINCT name FROM symbol")]
 
     def paths(self) -> list[str]:
-        """Every file of the graph."""
         return [row[0] for row in self._rows("SELECT path FROM fact JOIN place ON place.id = place_id ORDER BY path")]
 
     def module_node(self, path: str) -> int | None:
-        """The id that stands for a file as a module; None when nothing refers to it or from its top level."""
         row = self._rows(
             "SELECT node.id FROM node JOIN place ON place.id = place_id WHERE path = ? AND key = ''", (path,)
         ).fetchone()
         return None if row is None else row[0]
 
     def nodes(self, node_ids: Iterable[int]) -> dict[int, tuple[str, str]]:
-        """Path and key of nodes, defined or not."""
         found: dict[int, tuple[str, str]] = {}
         for part in _parts(node_ids):
             rows = self._rows(
@@ -83,18 +80,15 @@ class GraphReader:
     # --- edges
 
     def references(self, node_ids: Iterable[int]) -> list[ReferenceRow]:
-        """Every place that refers to any of the symbols, by file and line."""
         found: list[ReferenceRow] = []
         for part in _parts(node_ids):
             found.extend(map(_reference, self._rows(f"{_REFERENCE} WHERE edge.target_id IN ({_marks(part)})", part)))
         return sorted(found, key=lambda row: (row.path, row.line))
 
     def overridden(self, node_ids: Iterable[int]) -> set[int]:
-        """What the definitions override, or add another declaration to."""
         return self._related(node_ids, "edge.target_id", "node.id")
 
     def overriding(self, node_ids: Iterable[int]) -> set[int]:
-        """What overrides the definitions, or declares them again."""
         return self._related(node_ids, "node.id", "edge.target_id")
 
     def _related(self, node_ids: Iterable[int], wanted: str, given: str) -> set[int]:
@@ -107,14 +101,12 @@ class GraphReader:
         return found
 
     def declared_again(self, path: str, line: int) -> list[Symbol]:
-        """The definitions that a line only declares once more: an overload's signature."""
         sql = f"""{_SYMBOL} WHERE symbol.node_id IN
                   (SELECT target_id FROM edge JOIN place ON place.id = place_id
                    WHERE place.path = ? AND edge.line = ? AND origin = 'merge')"""
         return list(map(_symbol, self._rows(sql, (path, line))))
 
     def outgoing(self, path: str, node_ids: Sequence[int]) -> list[ReferenceRow]:
-        """Everything that the given definitions of one file refer to."""
         found: list[ReferenceRow] = []
         for part in _parts(node_ids):
             sql = f"{_REFERENCE} WHERE place.path = ? AND edge.source_id IN ({_marks(part)})"
@@ -122,7 +114,6 @@ class GraphReader:
         return sorted(found, key=lambda row: row.line)
 
     def reference_counts(self, node_ids: Iterable[int]) -> dict[int, int]:
-        """How many places refer to each symbol."""
         found: dict[int, int] = {}
         for part in _parts(node_ids):
             rows = self._rows(
@@ -132,14 +123,12 @@ class GraphReader:
         return found
 
     def users(self, *, limit: int) -> dict[int, int]:
-        """The symbols that most other files refer to, each with how many do; most used first."""
         sql = """SELECT edge.target_id, COUNT(DISTINCT edge.place_id) FROM edge JOIN node ON node.id = edge.target_id
                  WHERE edge.certain AND edge.place_id != node.place_id AND node.key != ''
                  GROUP BY 1 ORDER BY 2 DESC, 1 LIMIT ?"""
         return dict(self._rows(sql, (limit,)).fetchall())
 
     def mentions(self, name: str) -> list[ReferenceRow]:
-        """Places that use a name on a value of unknown type."""
         sql = """SELECT place.path, mention.line, node.key, mention.kind, 'unknown receiver', 0, mention.source_id, 0
                  FROM mention JOIN place ON place.id = mention.place_id JOIN node ON node.id = mention.source_id
                  WHERE mention.name = ? ORDER BY place.path, mention.line"""
@@ -148,7 +137,6 @@ class GraphReader:
     # --- the whole
 
     def imports(self) -> list[ImportRow]:
-        """Every import of one file of the project by another."""
         sql = """SELECT source.path, target.path, import.line, import.mode FROM import
                  JOIN place AS source ON source.id = import.place_id
                  JOIN place AS target ON target.id = import.target_place_id
@@ -156,8 +144,7 @@ class GraphReader:
         return [ImportRow(*row) for row in self._rows(sql)]
 
     def counts(self) -> GraphCounts:
-        """The size of the graph."""
-        with self.database.snapshot():
+        with self._database.snapshot():
             languages = self._rows(
                 """SELECT coalesce(nullif(language, ''), 'text'), COUNT(*), SUM(lines) FROM file
                    GROUP BY 1 ORDER BY 3 DESC"""
@@ -180,7 +167,6 @@ class GraphReader:
             )
 
     def symbol_count(self) -> int:
-        """How many symbols there are."""
         return self._count("symbol")
 
     def _count(self, what: str) -> int:

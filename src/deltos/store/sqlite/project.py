@@ -4,14 +4,21 @@ from __future__ import annotations
 
 import sqlite3
 from collections import Counter
-from contextlib import closing
-from typing import TYPE_CHECKING
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeVar
 
-from deltos.store.project import FailedFile, FileRecord, Glance, ProjectTotals, SeenStamp, SkippedFile, StoredFile
-from deltos.store.sqlite.database import Database, Migration, connect_read_only
+from deltos.errors import StoreCorrupt
+from deltos.store.project import FailedFile, FileRecord, ProjectTotals, SeenStamp, SkippedFile, StoredFile
+from deltos.store.sqlite.code import SqliteCode, SqliteCodeWriter
+from deltos.store.sqlite.database import BUSY_TIMEOUT_SECONDS, Database, Migration, connect_read_only, undone_on_error
+from deltos.store.sqlite.graph import SqliteGraphWriter
+from deltos.store.sqlite.graph_read import SqliteGraph
+from deltos.store.sqlite.lock import try_lock
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from contextlib import AbstractContextManager
     from pathlib import Path
 
 PROJECT_001 = Migration(
@@ -60,38 +67,77 @@ _FAILURES = """SELECT path, indexer, failure.reason FROM failure JOIN file ON fi
                ORDER BY path, indexer"""
 # What an indexer makes of files that it has read: the second half of its name where that failed.
 UNRESOLVED = "/edges"
+_T = TypeVar("_T")
 
 
-class ProjectStore:
-    """Files, skipped files and facts about one project's index."""
+@dataclass(frozen=True, slots=True)
+class Glance:
+    """What a project file tells without being opened for work."""
 
-    def __init__(self, database: Database) -> None:
-        self.database = database
+    facts: dict[str, str]
+    size_bytes: int
+    files: int
+    failures: list[FailedFile]
+
+
+class SqliteProject:
+    """Implements `store.project.ProjectStore`: one file for each project."""
+
+    def __init__(
+        self,
+        path: Path,
+        migrations: Sequence[Migration],
+        *,
+        busy_timeout_seconds: float = BUSY_TIMEOUT_SECONDS,
+    ) -> None:
+        self.database = Database(path, migrations, busy_timeout_seconds=busy_timeout_seconds)
+        self.name = path.name
+        self.code = SqliteCode(self.database)
+        self.graph = SqliteGraph(self.database)
+
+    @property
+    def set_aside(self) -> str:
+        aside = self.database.set_aside
+        return aside.name if aside else ""
+
+    @contextmanager
+    def writing(self) -> Iterator[SqliteProjectWriter]:
+        with self.database.write() as connection:
+            yield SqliteProjectWriter(self.database, connection)
+
+    def repairing(self, work: Callable[[], _T]) -> _T:
+        file = self.database.file
+        try:
+            return work()
+        except StoreCorrupt:
+            self.database.replace(file)
+            return work()
+
+    def claim(self) -> AbstractContextManager[bool]:
+        return try_lock(self.database.path.with_suffix(".lock"))
+
+    def release(self) -> None:
+        self.database.release()
+
+    def close(self) -> None:
+        self.database.close()
 
     def meta(self, key: str) -> str:
-        """A recorded fact; empty when it was never recorded."""
         with self.database.snapshot() as connection:
             row = connection.execute("SELECT value FROM meta WHERE key = ?", (key,)).fetchone()
         return row[0] if row else ""
 
-    def set_meta(self, connection: sqlite3.Connection, facts: dict[str, str]) -> None:
-        """Record facts by key."""
-        connection.executemany("INSERT OR REPLACE INTO meta VALUES (?, ?)", facts.items())
-
     def files(self) -> dict[str, StoredFile]:
-        """All indexed files by path."""
         with self.database.snapshot() as connection:
             rows = connection.execute("SELECT id, path, hash, size, mtime_ns, seen_at_ns FROM file").fetchall()
         return {row[1]: StoredFile(row[0], row[1], row[2], SeenStamp(*row[3:])) for row in rows}
 
     def file(self, path: str) -> StoredFile | None:
-        """One indexed file."""
         sql = "SELECT id, path, hash, size, mtime_ns, seen_at_ns FROM file WHERE path = ?"
         row = self.database.read().execute(sql, (path,)).fetchone()
         return StoredFile(row[0], row[1], row[2], SeenStamp(*row[3:])) if row else None
 
     def skipped(self) -> dict[str, SkippedFile]:
-        """All skipped files by path."""
         with self.database.snapshot() as connection:
             rows = connection.execute(
                 "SELECT path, reason, hash, failure, size, mtime_ns, seen_at_ns FROM skipped"
@@ -99,12 +145,10 @@ class ProjectStore:
         return {row[0]: SkippedFile(row[0], row[1], SeenStamp(*row[4:]), row[2], row[3]) for row in rows}
 
     def failures(self) -> list[FailedFile]:
-        """What could not be read, by path and indexer."""
         with self.database.snapshot() as connection:
             return _failures(connection)
 
     def stamps(self) -> dict[str, SeenStamp]:
-        """The stamps of all files, indexed or skipped, by path."""
         with self.database.snapshot() as connection:
             rows = connection.execute(
                 """SELECT path, size, mtime_ns, seen_at_ns FROM file
@@ -113,18 +157,15 @@ class ProjectStore:
         return {row[0]: SeenStamp(*row[1:]) for row in rows}
 
     def folders(self) -> dict[str, int]:
-        """When each folder's list of entries last changed, as seen by the last walk; 0 if it cannot be trusted."""
         with self.database.snapshot() as connection:
             return dict(connection.execute("SELECT path, mtime_ns FROM folder").fetchall())
 
     def file_count(self) -> int:
-        """How many files are indexed."""
         with self.database.snapshot() as connection:
             count: int = connection.execute("SELECT COUNT(*) FROM file").fetchone()[0]
         return count
 
     def totals(self) -> ProjectTotals:
-        """How much is indexed, by language, and how much was skipped, by reason."""
         with self.database.snapshot() as connection:
             rows = connection.execute(
                 "SELECT coalesce(nullif(language, ''), 'text'), COUNT(*), SUM(lines) FROM file GROUP BY 1"
@@ -138,10 +179,33 @@ class ProjectStore:
             skipped=dict(sorted(skipped)),
         )
 
-    def add_file(self, connection: sqlite3.Connection, record: FileRecord) -> int:
-        """Write a file's row; its id."""
+
+class SqliteProjectWriter:
+    """Implements `store.project.ProjectWriter`."""
+
+    def __init__(self, database: Database, connection: sqlite3.Connection) -> None:
+        self.connection = connection
+        self._database = database
+        self.code = SqliteCodeWriter(connection, database.errors)
+
+    @property
+    def graph(self) -> SqliteGraphWriter:
+        return SqliteGraphWriter(self.connection, self._database.errors, self._database.path)
+
+    def commit_step(self) -> None:
+        self._database.commit_step(self.connection)
+
+    @contextmanager
+    def part(self) -> Iterator[None]:
+        with self._database.errors, undone_on_error(self.connection):
+            yield
+
+    def set_meta(self, facts: dict[str, str]) -> None:
+        self.connection.executemany("INSERT OR REPLACE INTO meta VALUES (?, ?)", facts.items())
+
+    def add_file(self, record: FileRecord) -> int:
         stamp = record.stamp
-        cursor = connection.execute(
+        cursor = self.connection.execute(
             """INSERT INTO file (path, language, lines, size, mtime_ns, seen_at_ns, hash)
                VALUES (?, ?, ?, ?, ?, ?, ?)""",
             (
@@ -156,62 +220,51 @@ class ProjectStore:
         )
         return cursor.lastrowid or 0  # never 0 after an insert; RETURNING is many times slower
 
-    def remove_file(self, connection: sqlite3.Connection, file_id: int) -> None:
-        """Delete a file's row, and what failed over it."""
-        connection.execute("DELETE FROM failure WHERE file_id = ?", (file_id,))
-        connection.execute("DELETE FROM file WHERE id = ?", (file_id,))
+    def remove_file(self, file_id: int) -> None:
+        self.connection.execute("DELETE FROM failure WHERE file_id = ?", (file_id,))
+        self.connection.execute("DELETE FROM file WHERE id = ?", (file_id,))
 
-    def touch_file(self, connection: sqlite3.Connection, file_id: int, stamp: SeenStamp) -> None:
-        """Record a new stamp for a file whose content is the same."""
-        connection.execute(
+    def touch_file(self, file_id: int, stamp: SeenStamp) -> None:
+        self.connection.execute(
             "UPDATE file SET size = ?, mtime_ns = ?, seen_at_ns = ? WHERE id = ?",
             (stamp.size, stamp.mtime_ns, stamp.seen_at_ns, file_id),
         )
 
-    def set_unfinished(self, connection: sqlite3.Connection, indexer: str, reason: str) -> None:
-        """Record why an indexer could not settle what spans files; with an empty reason, that it could."""
+    def set_unfinished(self, indexer: str, reason: str) -> None:
         key = f"unfinished/{indexer}{UNRESOLVED}"
-        connection.execute("DELETE FROM meta WHERE key = ?", (key,))
+        self.connection.execute("DELETE FROM meta WHERE key = ?", (key,))
         if reason:
-            connection.execute("INSERT INTO meta VALUES (?, ?)", (key, reason))
+            self.connection.execute("INSERT INTO meta VALUES (?, ?)", (key, reason))
 
-    def set_skipped(self, connection: sqlite3.Connection, file: SkippedFile) -> None:
-        """Record a file that is not indexed."""
+    def set_skipped(self, file: SkippedFile) -> None:
         stamp = file.stamp
-        connection.execute(
+        self.connection.execute(
             """INSERT OR REPLACE INTO skipped (path, reason, size, mtime_ns, seen_at_ns, hash, failure)
                VALUES (?, ?, ?, ?, ?, ?, ?)""",
             (file.path, file.reason, stamp.size, stamp.mtime_ns, stamp.seen_at_ns, file.hash, file.failure),
         )
 
-    def add_failures(self, connection: sqlite3.Connection, file_id: int, reasons: Iterable[tuple[str, str]]) -> None:
-        """Record which indexers could not read a file, each with its reason."""
+    def add_failures(self, file_id: int, reasons: Iterable[tuple[str, str]]) -> None:
         rows = [(file_id, *reason) for reason in reasons]
-        connection.executemany("INSERT OR REPLACE INTO failure VALUES (?, ?, ?)", rows)
+        self.connection.executemany("INSERT OR REPLACE INTO failure VALUES (?, ?, ?)", rows)
 
-    def forget_skipped(self, connection: sqlite3.Connection, paths: Iterable[str]) -> None:
-        """Drop files from the list of skipped ones."""
-        connection.executemany("DELETE FROM skipped WHERE path = ?", [(path,) for path in paths])
+    def forget_skipped(self, paths: Iterable[str]) -> None:
+        self.connection.executemany("DELETE FROM skipped WHERE path = ?", [(path,) for path in paths])
 
-    def set_folders(self, connection: sqlite3.Connection, folders: dict[str, int]) -> None:
-        """Replace the list of folders and their stamps."""
-        connection.execute("DELETE FROM folder")
-        connection.executemany("INSERT INTO folder VALUES (?, ?)", folders.items())
+    def set_folders(self, folders: dict[str, int]) -> None:
+        self.connection.execute("DELETE FROM folder")
+        self.connection.executemany("INSERT INTO folder VALUES (?, ?)", folders.items())
 
-
-def record_unresolved(
-    connection: sqlite3.Connection, indexer: str, tried: Iterable[str], unresolved: Iterable[tuple[str, str]]
-) -> None:
-    """Record which of the files that an indexer tried to resolve it could not, each with its reason."""
-    name = indexer + UNRESOLVED
-    file_id = "(SELECT id FROM file WHERE path = ?)"
-    connection.executemany(
-        f"DELETE FROM failure WHERE file_id = {file_id} AND indexer = ?", [(path, name) for path in tried]
-    )
-    connection.executemany(
-        "INSERT INTO failure SELECT id, ?, ? FROM file WHERE path = ?",
-        [(name, reason, path) for path, reason in unresolved],
-    )
+    def set_unresolved(self, indexer: str, tried: Iterable[str], unresolved: Iterable[tuple[str, str]]) -> None:
+        name = indexer + UNRESOLVED
+        file_id = "(SELECT id FROM file WHERE path = ?)"
+        self.connection.executemany(
+            f"DELETE FROM failure WHERE file_id = {file_id} AND indexer = ?", [(path, name) for path in tried]
+        )
+        self.connection.executemany(
+            "INSERT INTO failure SELECT id, ?, ? FROM file WHERE path = ?",
+            [(name, reason, path) for path, reason in unresolved],
+        )
 
 
 def glance(path: Path) -> Glance | None:
@@ -221,8 +274,8 @@ def glance(path: Path) -> Glance | None:
             facts = dict(connection.execute("SELECT key, value FROM meta").fetchall())
             count = connection.execute("SELECT COUNT(*) FROM file").fetchone()[0]
             has_failures = connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'failure'").fetchone()
-            return Glance(facts, count, _failures(connection) if has_failures else [])
-    except sqlite3.Error:
+            return Glance(facts, path.stat().st_size, count, _failures(connection) if has_failures else [])
+    except (sqlite3.Error, OSError):
         return None
 
 
