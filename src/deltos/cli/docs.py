@@ -355,7 +355,7 @@ def _status_json(status: SourceStatus) -> dict[str, Any]:
         "queued": status.pages_queued,
         "unchanged": status.pages_unchanged,
         "skipped": status.pages_skipped,
-        "failed": [{"url": place.url, "reason": place.reason} for place in status.failures],
+        "failed": [{"url": address.url, "reason": address.reason} for address in status.failures],
         "rate": round(status.rate, 2),
         "last_crawled": status.source.crawled_at,
     }

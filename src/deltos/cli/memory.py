@@ -97,12 +97,12 @@ def _verb(verbs: Subparsers, name: str, run: Run, what: str) -> argparse.Argumen
 def _add(args: argparse.Namespace) -> int:
     project = _project()
     here = args.project_id in ("", project.project_id)
-    place = ObservationOrigin(
+    origin = ObservationOrigin(
         args.project_id or project.project_id, project.root if here else None, args.session_id, "cli"
     )
     text = sys.stdin.buffer.read().decode("utf-8", "replace") if args.text == "-" else args.text
     with _memory() as memory:
-        done = memory.remember(Draft(text, args.kind, args.source, tuple(args.files)), place)
+        done = memory.remember(Draft(text, args.kind, args.source, tuple(args.files)), origin)
     if args.json:
         print_json({"id": done.id, "merged": done.merged, "redacted": list(done.redacted)})
     else:

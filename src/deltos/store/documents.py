@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from deltos.store.vectors import VectorRecords
 
 CrawlState = Literal["open", "done", "failed", "cancelled"]
-PlaceState = Literal["queued", "done", "unchanged", "failed", "missing", "skipped"]
+AddressState = Literal["queued", "done", "unchanged", "failed", "missing", "skipped"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +54,7 @@ class CrawlAddress:
 
     url: str
     depth: int = 0
-    state: PlaceState = "queued"
+    state: AddressState = "queued"
     attempts: int = 0
     reason: str = ""
 
@@ -70,13 +70,13 @@ class DocsChunkRow(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class PageRow:
-    """A page to be written. `place` is the address it was asked at, `url` the one it is cited by.
+    """A page to be written. `requested_url` is the address it was asked at, `url` the one it is cited by.
 
     `links` are (address with fragment, words) of the pages of the same source that it mentions.
     """
 
     url: str
-    place: str
+    requested_url: str
     title: str
     etag: str
     last_modified: str
@@ -231,14 +231,14 @@ class Sources(Protocol):
     def begin_crawl(self, source_id: str, *, is_full: bool, now: float) -> None:
         """Open a crawl of the next generation; unless it is a full one, it tries again what failed in the last."""
 
-    def seed(self, source_id: str, places: Iterable[CrawlAddress]) -> None:
-        """Record the first places of a crawl, queued or failed already, and that it has them."""
+    def seed(self, source_id: str, addresses: Iterable[CrawlAddress]) -> None:
+        """Record the first addresses of a crawl, queued or failed already, and that it has them."""
 
     def end_crawl(self, source_id: str, state: CrawlState, reason: str, now: float) -> bool:
         """Close an open crawl without publishing it; False when it was closed already."""
 
-    def fail_place(self, source_id: str, url: str, reason: str) -> None:
-        """Record that a place is not to be read in this crawl, whether it was met already or not."""
+    def fail_address(self, source_id: str, url: str, reason: str) -> None:
+        """Record that an address is not to be read in this crawl, whether it was met already or not."""
 
     def queued(self, source_id: str) -> list[CrawlAddress]:
         """Places that still wait, nearest to the start first."""
@@ -246,14 +246,14 @@ class Sources(Protocol):
     def known_urls(self, source_id: str) -> set[str]:
         """Every address that the crawl has met; missing ones may be met again."""
 
-    def place_counts(self, source_id: str) -> dict[str, int]:
-        """How many places are in each state."""
+    def address_counts(self, source_id: str) -> dict[str, int]:
+        """How many addresses are in each state."""
 
-    def failed_places(self, source_id: str) -> list[CrawlAddress]:
-        """The places that could not be read, with the reason for each."""
+    def failed_addresses(self, source_id: str) -> list[CrawlAddress]:
+        """The addresses that could not be read, with the reason for each."""
 
     def first_reason(self, source_id: str) -> str:
-        """Why the first place, failures before others, gave no page; empty when no place says."""
+        """Why the first address, failures before others, gave no page; empty when no address says."""
 
 
 class Pages(Protocol):
@@ -262,7 +262,7 @@ class Pages(Protocol):
     def known_pages(self, source_id: str) -> dict[str, KnownPage]:
         """By address: the page that readers see now, or that the open crawl has already written."""
 
-    def live_places(self, source_id: str) -> list[str]:
+    def live_addresses(self, source_id: str) -> list[str]:
         """The addresses of all pages that readers see now."""
 
     def write(self, source_id: str, generation: int, batch: Batch) -> bool:

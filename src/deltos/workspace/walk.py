@@ -136,7 +136,7 @@ class _Checkout:
         return found
 
 
-class _Place(NamedTuple):
+class _FolderToList(NamedTuple):
     """A folder still to be listed, and what holds there. In an ignored one only what is tracked counts."""
 
     folder: str
@@ -177,11 +177,11 @@ class _Walker:
             found.notes.append(f"Note: {len(self._notes) - _MOST_NOTES} more like these.")
         return found
 
-    def _start(self) -> _Place:
+    def _start(self) -> _FolderToList:
         """The root, and what holds there because of the folders above it in its repository."""
         repository = find_repository(self._root)
         if repository is None:
-            return _Place("", None)
+            return _FolderToList("", None)
         steps = self._root.relative_to(repository.top).parts
         checkout = self._checkout(repository, above="".join(f"{step}/" for step in steps))
         ignores = NO_IGNORES.inside("", user_excludes()).inside("", repository_excludes(repository))
@@ -192,17 +192,17 @@ class _Walker:
                 ignores = ignores.inside(folder.rstrip("/"), self._rules(tree, folder + GIT_IGNORE_FILE))
                 is_ignored = is_ignored or ignores.exclude(folder + step, is_folder=True)
         if is_ignored and not checkout.tracks_any():
-            return _Place("", checkout)  # a folder of its own, inside a repository that does not care for it
-        return _Place("", checkout, ignores.seen_from("/".join(steps)), is_ignored=is_ignored)
+            return _FolderToList("", checkout)  # a folder of its own, inside a repository that does not care for it
+        return _FolderToList("", checkout, ignores.seen_from("/".join(steps)), is_ignored=is_ignored)
 
     def _checkout(self, repository: Repository, *, folder: str = "", above: str = "") -> _Checkout:
         self._checkouts.append(_Checkout(repository, folder=folder, above=above))
         return self._checkouts[-1]
 
-    def _list(self, place: _Place) -> list[_Place]:
+    def _list(self, here: _FolderToList) -> list[_FolderToList]:
         """Take in the files of a folder; the folders in it, last one first."""
         seen_at_ns = time.time_ns()
-        folder = place.folder
+        folder = here.folder
         try:
             status, entries = self._tree.listing(folder)
         except FileRefused as refused:
@@ -213,23 +213,23 @@ class _Walker:
             return []
         if _is_unicode(folder):
             self._found.folders[folder] = 0 if is_racy(status.st_mtime_ns, seen_at_ns) else status.st_mtime_ns
-        place = self._entered(place, names)
-        spoken_of = place.ignores.may_match(folder, names) | place.own_ignores.may_match(folder, names)
-        if place.is_ignored:
+        here = self._entered(here, names)
+        spoken_of = here.ignores.may_match(folder, names) | here.own_ignores.may_match(folder, names)
+        if here.is_ignored:
             spoken_of = set(names)
-        return self._taken_in(place, entries, spoken_of)
+        return self._taken_in(here, entries, spoken_of)
 
-    def _taken_in(self, place: _Place, entries: Sequence[Entry], spoken_of: set[str]) -> list[_Place]:
+    def _taken_in(self, here: _FolderToList, entries: Sequence[Entry], spoken_of: set[str]) -> list[_FolderToList]:
         """Add the files among the entries, or count why not; the folders to go on with."""
-        prefix = f"{place.folder}/" if place.folder else ""
-        inner: list[_Place] = []
+        prefix = f"{here.folder}/" if here.folder else ""
+        inner: list[_FolderToList] = []
         for entry in reversed(entries):
             name = entry.name
             path = prefix + name
             is_folder = entry.is_folder
             is_ignored = False
             if name in spoken_of:
-                verdict = self._verdict(place, path, is_folder=is_folder)
+                verdict = self._verdict(here, path, is_folder=is_folder)
                 if verdict is None:
                     continue
                 is_ignored = verdict
@@ -237,32 +237,32 @@ class _Walker:
                 if name != ".git":  # that of a submodule or of a linked work tree
                     self._add(path, entry)
             elif name not in FOREIGN_FOLDERS:
-                inner.append(_Place(path, place.checkout, place.ignores, place.own_ignores, is_ignored))
+                inner.append(_FolderToList(path, here.checkout, here.ignores, here.own_ignores, is_ignored))
         return inner
 
-    def _verdict(self, place: _Place, path: str, *, is_folder: bool) -> bool | None:
+    def _verdict(self, here: _FolderToList, path: str, *, is_folder: bool) -> bool | None:
         """Whether a path is ignored, and taken in all the same because it is tracked; None where it is left out."""
-        is_ignored = place.is_ignored or place.ignores.exclude(path, is_folder=is_folder)
-        if is_ignored and not (place.checkout and place.checkout.tracks(path)):
+        is_ignored = here.is_ignored or here.ignores.exclude(path, is_folder=is_folder)
+        if is_ignored and not (here.checkout and here.checkout.tracks(path)):
             return None
-        return None if place.own_ignores.exclude(path, is_folder=is_folder) else is_ignored
+        return None if here.own_ignores.exclude(path, is_folder=is_folder) else is_ignored
 
-    def _entered(self, place: _Place, names: Sequence[str]) -> _Place:
-        """The place with what its own files say: that it is a repository of its own, and what to ignore."""
-        folder = place.folder
+    def _entered(self, here: _FolderToList, names: Sequence[str]) -> _FolderToList:
+        """The folder with what its own files say: that it is a repository of its own, and what to ignore."""
+        folder = here.folder
         if folder and ".git" in names and (repository := open_repository(self._root / folder)):
             self._found.repositories.add(folder)
             ignores = NO_IGNORES.inside(folder, user_excludes()).inside(folder, repository_excludes(repository))
             checkout = self._checkout(repository, folder=folder)
-            place = _Place(folder, checkout, ignores, place.own_ignores)
+            here = _FolderToList(folder, checkout, ignores, here.own_ignores)
         prefix = f"{folder}/" if folder else ""
         if GIT_IGNORE_FILE in names:
             rules = self._rules(self._tree, prefix + GIT_IGNORE_FILE)
-            place = place._replace(ignores=place.ignores.inside(folder, rules))
+            here = here._replace(ignores=here.ignores.inside(folder, rules))
         if IGNORE_FILE in names:
             rules = self._rules(self._tree, prefix + IGNORE_FILE)
-            place = place._replace(own_ignores=place.own_ignores.inside(folder, rules))
-        return place
+            here = here._replace(own_ignores=here.own_ignores.inside(folder, rules))
+        return here
 
     def _rules(self, tree: FileTree, path: str) -> IgnoreRules:
         """What an ignore file says; what it could not say is noted."""

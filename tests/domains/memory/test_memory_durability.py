@@ -137,7 +137,7 @@ class TestCheck:
             with memory.store.writing() as writer:
                 from deltos.domains.memory.model import Draft, ObservationOrigin
 
-                project, session = memory.place_keys(writer, ObservationOrigin("p", None, f"s{number // 20}"))
+                project, session = memory.origin_keys(writer, ObservationOrigin("p", None, f"s{number // 20}"))
                 writer.insert(project, session, memory.prepare(Draft(f"note {number} " + f"w{number} " * 30), None).new)
         memory.store.close()
         return memory_file(memory)

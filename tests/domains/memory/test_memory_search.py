@@ -185,7 +185,7 @@ def test_any_text_can_be_asked(notes: Notes, query: str) -> None:
 
 def test_questions_over_very_common_words_stay_within_bounds(notes: Notes, memory: Memory) -> None:
     with memory.store.writing() as writer:
-        project, session = memory.place_keys(writer, ObservationOrigin("p", None, "s"))
+        project, session = memory.origin_keys(writer, ObservationOrigin("p", None, "s"))
         for number in range(4_200):
             prepared = memory.prepare(Draft(f"service {number} deployed"), None)
             writer.insert(project, session, prepared.new)

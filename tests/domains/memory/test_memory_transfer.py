@@ -30,7 +30,7 @@ def test_a_round_trip_is_exact(memory: Memory, notes: Notes, clock: Clock, tmp_p
     memory.forget([forgotten])
     notes.keep("loose one", project="q")
     with memory.store.writing() as writer:
-        project, session = memory.place_keys(writer, ObservationOrigin("p", None, "s"))
+        project, session = memory.origin_keys(writer, ObservationOrigin("p", None, "s"))
         writer.end_session(session, 7)
         writer.insert(
             project,

@@ -148,8 +148,8 @@ class Weights:
         """1 when neighbouring words of the query stand in the text as one word."""
         return float(any(compound in text for compound in self._joined))
 
-    def places(self, text: str, bits: int) -> Iterator[int]:
-        """Where the words stand in the text; of a very frequent one only the first places."""
+    def offsets(self, text: str, bits: int) -> Iterator[int]:
+        """Offsets of the words in the text; of a very frequent one only the first."""
         for needle, bit in self._needles:
             at = text.find(needle) if bits & bit else -1
             for _ in range(_NAMES_PER_TERM):
@@ -249,7 +249,7 @@ def _best_name(names: str, in_names: int, weights: Weights) -> float:
     best = 0.0
     by_term = weights.by_term
     seen = set()
-    for at in weights.places(names, in_names):
+    for at in weights.offsets(names, in_names):
         start = names.rfind("|", 0, at) + 1
         if start in seen:
             continue

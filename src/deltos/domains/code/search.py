@@ -114,11 +114,11 @@ class CodeSearch:
 
     def _named(self, found: Sequence[tuple[Ranked, CodeHit]], query: CodeQuery) -> list[CodeHit]:
         """The hits, each named for the definition in it that was asked for; those in changed files keep their names."""
-        places = [(ranked.chunk.file_id, hit.start_line, hit.end_line) for ranked, hit in found]
+        ranges = [(ranked.chunk.file_id, hit.start_line, hit.end_line) for ranked, hit in found]
         terms = set(query.terms)
         return [
             _named(hit, ranked.line, inside, terms) if hit.start_line == ranked.chunk.start_line else hit
-            for (ranked, hit), inside in zip(found, self._store.definitions_in(places), strict=True)
+            for (ranked, hit), inside in zip(found, self._store.definitions_in(ranges), strict=True)
         ]
 
     def _suggest(self, query: CodeQuery) -> tuple[str, ...]:

@@ -108,14 +108,14 @@ class Crawls:
     def allow_again(self, crawl: CrawlRow, successor: CrawlRow) -> bool:
         """Let a crawl that died go on, as itself or as a new one: last, and alone, it reads what it died over.
 
-        A place that it died over twice is not read again. False when some process is at it.
+        An address that it died over twice is not read again. False when some process is at it.
         """
         with self.store.claim(crawl.source_id) as claim:
             if claim is None:
                 return False
             run = read_run(claim, crawl)
             if run.culprit:
-                self.store.fail_place(crawl.source_id, run.culprit, _DIED_TWICE)
+                self.store.fail_address(crawl.source_id, run.culprit, _DIED_TWICE)
             write_run(
                 claim, replace(run.allowed_again(), generation=successor.generation, started_at=successor.started_at)
             )

@@ -1,4 +1,4 @@
-"""Work through the places of one source until none is left, then show the new generation to readers."""
+"""Work through the addresses of one source until none is left, then show the new generation to readers."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from deltos.domains.docs.readers import Outcome
     from deltos.domains.docs.running import Logbook
     from deltos.guarded import Parser
-    from deltos.store.documents import CrawlRow, KnownPage, PageRow, Pages, PlaceState, SourceRow, Sources
+    from deltos.store.documents import AddressState, CrawlRow, KnownPage, PageRow, Pages, SourceRow, Sources
 
 MOST_ATTEMPTS = 3
 MOST_STOPPED = 20  # pages that exceed their limits, each at the cost of many others: the source is hostile or broken
@@ -44,12 +44,12 @@ class Clock:
 
 @dataclass(slots=True)
 class Frontier:
-    """Places that wait: some can be read now, some only later, suspects last. Remembers every address it has met.
+    """Addresses that wait: some can be read now, some only later, suspects last. Remembers every address it has met.
 
-    Suspects are the places that a crawl died over: each is read alone, when nothing else is left.
+    Suspects are the addresses that a crawl died over: each is read alone, when nothing else is left.
     """
 
-    most_places: int
+    most_addresses: int
     deepest: int
     met: set[str]
     suspects: tuple[str, ...] = ()
@@ -57,38 +57,38 @@ class Frontier:
     _later: list[tuple[float, str, CrawlAddress]] = field(default_factory=list)
     _suspected: deque[CrawlAddress] = field(default_factory=deque)
 
-    def add(self, place: CrawlAddress) -> None:
-        """Queue a place that was met before."""
-        (self._suspected if place.url in self.suspects else self._ready).append(place)
+    def add(self, address: CrawlAddress) -> None:
+        """Queue an address that was met before."""
+        (self._suspected if address.url in self.suspects else self._ready).append(address)
 
     def discover(self, urls: Iterable[str], depth: int) -> list[CrawlAddress]:
-        """Queue addresses not met before, within the limits; returns them as places."""
+        """Queue addresses not met before, within the limits; returns the new ones."""
         if self.deepest and depth > self.deepest:
             return []
         found = []
         for url in urls:
-            if url not in self.met and len(self.met) < self.most_places:
+            if url not in self.met and len(self.met) < self.most_addresses:
                 self.met.add(url)
                 found.append(CrawlAddress(url, depth))
                 self.add(found[-1])
         return found
 
-    def postpone(self, place: CrawlAddress, until: float) -> None:
-        """Queue a place again, not before `until`."""
-        heapq.heappush(self._later, (until, place.url, place))
+    def postpone(self, address: CrawlAddress, until: float) -> None:
+        """Queue an address again, not before `until`."""
+        heapq.heappush(self._later, (until, address.url, address))
 
     def take(self, now: float) -> CrawlAddress | None:
-        """The next place that can be read now."""
+        """The next address that can be read now."""
         if self._later and self._later[0][0] <= now:
             return heapq.heappop(self._later)[2]
         return self._ready.popleft() if self._ready else None
 
     def take_suspect(self) -> CrawlAddress | None:
-        """The next place to be read alone; None as long as others wait."""
+        """The next address to be read alone; None as long as others wait."""
         return self._suspected.popleft() if self._suspected and not self._ready and not self._later else None
 
     def seconds_to_wait(self, now: float) -> float:
-        """How long until a place can be read."""
+        """How long until an address can be read."""
         return 0.0 if self._ready or not self._later else max(0.0, self._later[0][0] - now)
 
     def empty(self) -> bool:
@@ -148,8 +148,8 @@ class Crawl:
             return False
         self._known = {} if self._crawl.is_full else self._index.known_pages(self._source.id)
         self._frontier.met = self._store.known_urls(self._source.id)
-        for place in self._store.queued(self._source.id):
-            self._frontier.add(place)
+        for address in self._store.queued(self._source.id):
+            self._frontier.add(address)
         return True
 
     def _seed(self) -> bool:
@@ -158,16 +158,16 @@ class Crawl:
         if begun is None:
             return False
         frontier = Frontier(self._source.max_pages, 0, set())
-        places = [place for place in begun if isinstance(place, CrawlAddress)]
-        places += frontier.discover((url for url in begun if isinstance(url, str)), 0)
+        addresses = [address for address in begun if isinstance(address, CrawlAddress)]
+        addresses += frontier.discover((url for url in begun if isinstance(url, str)), 0)
         if self._origin.keeps_unlisted and not self._crawl.is_full:
             # Known pages are asked again even where nothing leads to them any more.
-            places += frontier.discover(self._index.live_places(self._source.id), 1)
-        self._store.seed(self._source.id, places)
+            addresses += frontier.discover(self._index.live_addresses(self._source.id), 1)
+        self._store.seed(self._source.id, addresses)
         return True
 
     def _work(self) -> bool:
-        """Read places side by side; False when asked to stop before the end."""
+        """Read addresses side by side; False when asked to stop before the end."""
         readers = Readers(self._origin, self._parser)
         try:
             while readers.busy or not self._frontier.empty():
@@ -183,55 +183,55 @@ class Crawl:
 
     def _start_some(self, readers: Readers) -> None:
         while readers.free():
-            place = self._frontier.take(self._clock.monotonic())
-            if place is None and not readers.busy:
-                place = self._frontier.take_suspect()
-            if place is None:
+            address = self._frontier.take(self._clock.monotonic())
+            if address is None and not readers.busy:
+                address = self._frontier.take_suspect()
+            if address is None:
                 break
-            if pause := self._origin.take_turn(place):
-                self._frontier.postpone(place, self._clock.monotonic() + pause)
+            if pause := self._origin.take_turn(address):
+                self._frontier.postpone(address, self._clock.monotonic() + pause)
                 break
-            self._logbook.begin(place.url)
-            readers.read(place, self._known.get(place.url))
+            self._logbook.begin(address.url)
+            readers.read(address, self._known.get(address.url))
         if not readers.busy:  # all that waits has to wait
             self._clock.sleep(min(_LONGEST_NAP_SECONDS, self._frontier.seconds_to_wait(self._clock.monotonic())))
 
-    def _take_in(self, place: CrawlAddress, outcome: Outcome) -> None:
+    def _take_in(self, address: CrawlAddress, outcome: Outcome) -> None:
         match outcome:
             case PageReading():
                 pages = [page for page in outcome.pages if page.chunks]
                 self._pages.extend(pages)
-                self._settle(place, "done" if pages else "skipped", "" if pages else _NO_TEXT, outcome.leads_to)
+                self._settle(address, "done" if pages else "skipped", "" if pages else _NO_TEXT, outcome.leads_to)
             case Unchanged():
-                self._settle(place, "unchanged", "")
+                self._settle(address, "unchanged", "")
             case Skipped():
-                self._settle(place, "skipped", outcome.reason, outcome.leads_to)
+                self._settle(address, "skipped", outcome.reason, outcome.leads_to)
             case Cancelled():
-                pass  # the program ends: the place stays queued
+                pass  # the program ends: the address stays queued
             case StoreError():
                 raise outcome
             case ReadingStopped():
-                self._take_in_failure(place, outcome)
+                self._take_in_failure(address, outcome)
                 self._stopped += 1
                 if self._stopped >= MOST_STOPPED:
                     self._save()
                     raise SourceError(f"{MOST_STOPPED} of its pages could not be read within their limits")
             case DeltosError():
-                self._take_in_failure(place, outcome)
+                self._take_in_failure(address, outcome)
         self._report()
 
-    def _take_in_failure(self, place: CrawlAddress, exc: DeltosError) -> None:
-        place = replace(place, attempts=place.attempts + 1)
-        if isinstance(exc, FetchFailed) and exc.retryable and place.attempts < MOST_ATTEMPTS:
-            pause = self._clock.retry_pause_seconds * 2 ** (place.attempts - 1)
-            self._frontier.postpone(place, self._clock.monotonic() + max(pause, exc.retry_after_seconds))
+    def _take_in_failure(self, address: CrawlAddress, exc: DeltosError) -> None:
+        address = replace(address, attempts=address.attempts + 1)
+        if isinstance(exc, FetchFailed) and exc.retryable and address.attempts < MOST_ATTEMPTS:
+            pause = self._clock.retry_pause_seconds * 2 ** (address.attempts - 1)
+            self._frontier.postpone(address, self._clock.monotonic() + max(pause, exc.retry_after_seconds))
         else:
             is_missing = isinstance(exc, FetchFailed) and exc.status in GONE
-            self._settle(place, "missing" if is_missing else "failed", str(exc))
+            self._settle(address, "missing" if is_missing else "failed", str(exc))
 
-    def _settle(self, place: CrawlAddress, state: PlaceState, reason: str, leads_to: Iterable[str] = ()) -> None:
-        self._settled.append(replace(place, state=state, reason=reason))
-        self._discovered.extend(self._frontier.discover(leads_to, place.depth + 1))
+    def _settle(self, address: CrawlAddress, state: AddressState, reason: str, leads_to: Iterable[str] = ()) -> None:
+        self._settled.append(replace(address, state=state, reason=reason))
+        self._discovered.extend(self._frontier.discover(leads_to, address.depth + 1))
 
     def _save_if_due(self) -> bool:
         if len(self._pages) < _BATCH_PAGES and self._clock.monotonic() - self._saved_at < _BATCH_SECONDS:
@@ -246,7 +246,7 @@ class Crawl:
         return self._index.write(self._source.id, self._crawl.generation, batch)
 
     def _finish(self) -> None:
-        counts = self._store.place_counts(self._source.id)
+        counts = self._store.address_counts(self._source.id)
         if not counts.get("done") and not counts.get("unchanged"):
             reason = self._store.first_reason(self._source.id) or "no readable page was found"
             self._index.discard(self._source.id)

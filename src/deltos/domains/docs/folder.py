@@ -58,14 +58,14 @@ class Folder:
             if self._wants(relative):
                 yield (self._base / relative).as_posix()
 
-    def read(self, place: CrawlAddress, known: KnownPage | None) -> Unparsed | Unchanged | Skipped:
+    def read(self, address: CrawlAddress, known: KnownPage | None) -> Unparsed | Unchanged | Skipped:
         """Read one file, unless its time and size are as they were."""
-        path = Path(place.url)
-        form = format_of(place.url)
+        path = Path(address.url)
+        form = format_of(address.url)
         try:
             check_unmoved(self._base)
             with FileTree(self._base) as tree:
-                relative = place.url.removeprefix(f"{self._base.as_posix()}/")
+                relative = address.url.removeprefix(f"{self._base.as_posix()}/")
                 facts = tree.status(relative)
                 stamp = f"{facts.st_mtime_ns}-{facts.st_size}"
                 if known and known.etag == stamp and tree.is_file(relative):
@@ -79,8 +79,8 @@ class Folder:
         if form is None:
             return self._not_a_page(path, data)
         title = path.stem if form in ("text", "pdf") else ""
-        task = Task(read_page, (RawPage(data, form, place.url, title=title),), (data,))
-        return Unparsed(task, partial(_reading, place.url, stamp, digest))
+        task = Task(read_page, (RawPage(data, form, address.url, title=title),), (data,))
+        return Unparsed(task, partial(_reading, address.url, stamp, digest))
 
     def take_turn(self, _place: CrawlAddress) -> float:
         """A disk need not be spared."""

@@ -57,11 +57,11 @@ def _inbound(
     """Links by the chunk they lead to, and linking pages by page; links within a page do not count."""
     page_ids = {page.url: page.id for page in pages}
     first: dict[int, int] = {}
-    places: dict[tuple[int, str], int] = {}
+    by_anchor: dict[tuple[int, str], int] = {}
     for page_id, chunk_id, anchors in index.coming_anchors(source_id):
         first.setdefault(page_id, chunk_id)
         for anchor in anchors.split():
-            places.setdefault((page_id, anchor), chunk_id)
+            by_anchor.setdefault((page_id, anchor), chunk_id)
     by_chunk: dict[int, _InboundLinks] = defaultdict(_InboundLinks)
     by_page: dict[int, set[int]] = defaultdict(set)
     for from_page, target, text in index.coming_links(source_id):
@@ -70,7 +70,7 @@ def _inbound(
         if to_page is None or to_page == from_page:
             continue
         by_page[to_page].add(from_page)
-        chunk = places.get((to_page, fragment)) if fragment else first.get(to_page)
+        chunk = by_anchor.get((to_page, fragment)) if fragment else first.get(to_page)
         if chunk is not None:
             by_chunk[chunk].pages.add(from_page)
             by_chunk[chunk].texts[text] = None

@@ -252,8 +252,8 @@ class Library:
 
     def _status(self, source: SourceRow) -> SourceStatus:
         crawl = self._store.crawl(source.id)
-        counts = self._store.place_counts(source.id)
-        failures = tuple(self._store.failed_places(source.id)) if {"failed", "missing"} & counts.keys() else ()
+        counts = self._store.address_counts(source.id)
+        failures = tuple(self._store.failed_addresses(source.id)) if {"failed", "missing"} & counts.keys() else ()
         died = self.crawls.died(source.id)
         totals = self._search_store.totals([source.id])
         settled = sum(count for state, count in counts.items() if state != "queued")
@@ -302,17 +302,17 @@ def _already_crawled(source: SourceRow) -> BadArgument:
 
 def _reason_of_death(source: SourceRow, run: Run) -> str:
     """What people are told of a crawl that died: over what, and how it goes on."""
-    places = f"while it read {', '.join(run.reading)}" if run.reading else "before it read a page"
+    when = f"while it read {', '.join(run.reading)}" if run.reading else "before it read a page"
     return (
-        f"its process died {places}; it does not go on by itself: recrawl_source (deltos docs recrawl {source.name})"
+        f"its process died {when}; it does not go on by itself: recrawl_source (deltos docs recrawl {source.name})"
         " goes on with it and reads those pages last, one at a time"
     )
 
 
-def _reason(source: SourceRow, crawl: CrawlRow | None, places: int) -> str:
+def _reason(source: SourceRow, crawl: CrawlRow | None, addresses: int) -> str:
     if crawl is not None and crawl.reason:
         return crawl.reason
-    if source.kind == "website" and places >= source.max_pages:
+    if source.kind == "website" and addresses >= source.max_pages:
         return (
             f"the limit of {source.max_pages} pages was reached; add the source again with a larger max_pages for more"
         )

@@ -32,13 +32,13 @@ class Passage:
 
     @property
     def citation(self) -> str:
-        """The address that opens at the right place."""
+        """The address that opens at the right section."""
         return f"{self.url}#{self.anchors[0]}" if self.anchors else self.url
 
 
 @dataclass(frozen=True, slots=True)
 class PageReading:
-    """What came of reading one place: usually one page, and further places that it leads to."""
+    """What came of reading one address: usually one page, and further addresses that it leads to."""
 
     pages: tuple[PageRow, ...] = ()
     leads_to: tuple[str, ...] = ()
@@ -46,12 +46,12 @@ class PageReading:
 
 @dataclass(frozen=True, slots=True)
 class Unchanged:
-    """The place still holds what is indexed."""
+    """The address still holds what is indexed."""
 
 
 @dataclass(frozen=True, slots=True)
 class Skipped:
-    """The place is none of this source's pages, for a reason that is no failure."""
+    """The address is none of this source's pages, for a reason that is no failure."""
 
     reason: str
     leads_to: tuple[str, ...] = ()
@@ -59,30 +59,30 @@ class Skipped:
 
 @dataclass(frozen=True, slots=True)
 class Unparsed:
-    """The place was read: what is to be parsed in a child process, and how the result becomes an outcome."""
+    """The address was read: what is to be parsed in a child process, and how the result becomes an outcome."""
 
     task: Task
     finish: Callable[[Any], PageReading | Skipped]
 
 
 class Origin(Protocol):
-    """One kind of source, opened: where it begins and how a place of it is read. Failures raise SourceError."""
+    """One kind of source, opened: where it begins and how an address of it is read. Failures raise SourceError."""
 
     parallel: int
-    together: int  # so many places are read by one thread before they are parsed
+    together: int  # so many addresses are read by one thread before they are parsed
     keeps_unlisted: bool  # whether pages stay when nothing leads to them any more
 
     def begin(self) -> Iterable[str | CrawlAddress]:
-        """The places that a crawl starts from; a list of places that could not be read comes as a failed place.
+        """The addresses that a crawl starts from; a sitemap that could not be read comes as a failed address.
 
         Raises when the source cannot be read at all.
         """
 
-    def read(self, place: CrawlAddress, known: KnownPage | None) -> Unparsed | Unchanged | Skipped:
-        """What lies at `place`; `known` is what the index has of it. Called from several threads."""
+    def read(self, address: CrawlAddress, known: KnownPage | None) -> Unparsed | Unchanged | Skipped:
+        """What lies at `address`; `known` is what the index has of it. Called from several threads."""
 
-    def take_turn(self, place: CrawlAddress) -> float:
-        """How long to wait before `place` may be read; 0 means now, and that it will be."""
+    def take_turn(self, address: CrawlAddress) -> float:
+        """How long to wait before `address` may be read; 0 means now, and that it will be."""
 
     def close(self) -> None:
         """Let go of connections."""

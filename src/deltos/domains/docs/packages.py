@@ -75,7 +75,7 @@ def _may_define(module: DocumentedModule, name: str) -> bool:
 
 
 class PackageFiles:
-    """What both kinds of packages share: places are `pypi:NAME@VERSION/path`, pages are cited the same way."""
+    """What both kinds of packages share: addresses are `pypi:NAME@VERSION/path`, pages are cited the same way."""
 
     parallel = 1
     together = 16
@@ -145,9 +145,9 @@ class PythonPackage(PackageFiles):
             if PurePosixPath(path).suffix.lower() in SUFFIXES and not _NOT_DOCUMENTS.search(path):
                 yield self._prefix + path
 
-    def read(self, place: CrawlAddress, known: KnownPage | None) -> Unparsed | Unchanged | Skipped:
+    def read(self, address: CrawlAddress, known: KnownPage | None) -> Unparsed | Unchanged | Skipped:
         """One file of the package; a version that is indexed already never changes."""
-        path = place.url.removeprefix(self._prefix)
+        path = address.url.removeprefix(self._prefix)
         try:
             text = self._distribution.readme if path == _README else self._source(path)
         except FileRefused as refused:
@@ -156,7 +156,7 @@ class PythonPackage(PackageFiles):
         digest = hashlib.blake2b(data, digest_size=16).digest()
         if known and known.hash == digest:
             return Unchanged()
-        return Unparsed(self._task(path, text, data, place.url), partial(_reading, place.url, digest))
+        return Unparsed(self._task(path, text, data, address.url), partial(_reading, address.url, digest))
 
     def definition(self, name: str) -> DocumentedName | None:
         """What is documented of a public name such as `httpx.Client.get`; None when it is not there."""
@@ -213,9 +213,9 @@ class NpmPackage(PackageFiles):
         for declaration in self._declarations():
             yield self._prefix + declaration
 
-    def read(self, place: CrawlAddress, known: KnownPage | None) -> Unparsed | Unchanged | Skipped:
+    def read(self, address: CrawlAddress, known: KnownPage | None) -> Unparsed | Unchanged | Skipped:
         """One file of the package."""
-        path = place.url.removeprefix(self._prefix)
+        path = address.url.removeprefix(self._prefix)
         try:
             data = read_below(self._package.folder, path, MAX_FILE_BYTES)
         except FileRefused as refused:
@@ -224,10 +224,10 @@ class NpmPackage(PackageFiles):
         if known and known.hash == digest:
             return Unchanged()
         if path.endswith(".md"):
-            task = Task(read_page, (_bundled(path, data, place.url),), (data,))
+            task = Task(read_page, (_bundled(path, data, address.url),), (data,))
         else:
             task = Task(read_declarations, (f"{self._name}/{path}", data), (data,))
-        return Unparsed(task, partial(_reading, place.url, digest))
+        return Unparsed(task, partial(_reading, address.url, digest))
 
     def _declarations(self) -> list[str]:
         """Declaration files from the entry points on, in the order they are reached; plain JavaScript without any."""

@@ -41,9 +41,11 @@ class PageText(NamedTuple):
     chunks: tuple[DocsChunkRow, ...]
     links: tuple[tuple[str, str], ...] = ()
 
-    def row(self, url: str, place: str, *, etag: str = "", last_modified: str = "", digest: bytes = b"") -> PageRow:
+    def row(
+        self, url: str, requested_url: str, *, etag: str = "", last_modified: str = "", digest: bytes = b""
+    ) -> PageRow:
         """The page as it is written."""
-        return PageRow(url, place, self.title, etag, last_modified, digest, self.chunks, self.links)
+        return PageRow(url, requested_url, self.title, etag, last_modified, digest, self.chunks, self.links)
 
 
 def read_page(raw: RawPage) -> PageText:

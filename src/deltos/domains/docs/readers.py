@@ -1,4 +1,4 @@
-"""Threads that read places of a source side by side, so that a slow answer holds up nobody."""
+"""Threads that read addresses of a source side by side, so that a slow answer holds up nobody."""
 
 from __future__ import annotations
 
@@ -63,19 +63,19 @@ class Readers:
     _started: int = 0
 
     def free(self) -> bool:
-        """Whether another place can be read now."""
+        """Whether another address can be read now."""
         return self.busy < self.origin.parallel * self.origin.together
 
-    def read(self, place: CrawlAddress, known: KnownPage | None) -> None:
-        """Begin to read a place."""
+    def read(self, address: CrawlAddress, known: KnownPage | None) -> None:
+        """Begin to read an address."""
         if self._started < self.origin.parallel and self._started <= self.busy:
             threading.Thread(target=held_alike(self._serve), name="deltos-reader", daemon=True).start()
             self._started += 1
         self.busy += 1
-        self._tasks.put((place, known))
+        self._tasks.put((address, known))
 
     def next_outcome(self, timeout_seconds: float) -> tuple[CrawlAddress, Outcome] | None:
-        """The next place that was read; None when none is within the time."""
+        """The next address that was read; None when none is within the time."""
         try:
             outcome = self._outcomes.get(timeout=timeout_seconds)
         except Empty:
@@ -91,17 +91,17 @@ class Readers:
     def _serve(self) -> None:
         while tasks := self._next_tasks():
             unparsed: list[tuple[CrawlAddress, Unparsed]] = []
-            for place, known in tasks:
-                fetched = _told(place, partial(self.origin.read, place, known))
+            for address, known in tasks:
+                fetched = _told(address, partial(self.origin.read, address, known))
                 if isinstance(fetched, Unparsed):
-                    unparsed.append((place, fetched))
+                    unparsed.append((address, fetched))
                 else:
-                    self._outcomes.put((place, fetched))
+                    self._outcomes.put((address, fetched))
             if unparsed:
                 self._parse(unparsed)
 
     def _next_tasks(self) -> list[_Task]:
-        """The next places, as many as wait and belong together; none at the end."""
+        """The next addresses, as many as wait and belong together; none at the end."""
         tasks: list[_Task] = []
         with suppress(Empty):
             while len(tasks) < self.origin.together:
@@ -118,8 +118,8 @@ class Readers:
             replies = self.parser.run_all([fetched.task for _, fetched in unparsed])
         except DeltosError as exc:  # the store is full or gone
             replies = [Reply(error=exc)] * len(unparsed)
-        for (place, fetched), reply in zip(unparsed, replies, strict=True):
-            self._outcomes.put((place, _told(place, partial(_finished, fetched, reply))))
+        for (address, fetched), reply in zip(unparsed, replies, strict=True):
+            self._outcomes.put((address, _told(address, partial(_finished, fetched, reply))))
 
 
 def _finished(fetched: Unparsed, reply: Reply) -> PageReading | Skipped:
@@ -128,12 +128,12 @@ def _finished(fetched: Unparsed, reply: Reply) -> PageReading | Skipped:
     return fetched.finish(reply.value)
 
 
-def _told(place: CrawlAddress, work: Callable[[], _T]) -> _T | DeltosError:
-    """What comes of the work on one place, an error included: a thread is a surface, and other places wait."""
+def _told(address: CrawlAddress, work: Callable[[], _T]) -> _T | DeltosError:
+    """What comes of the work on one address, an error included: a thread is a surface, and other addresses wait."""
     try:
         return work()
     except DeltosError as exc:
         return exc
     except Exception as exc:  # noqa: BLE001 - one strange page must not end the crawl
-        _log.warning("Reading %s broke", place.url, exc_info=True)
+        _log.warning("Reading %s broke", address.url, exc_info=True)
         return SourceError(f"The page could not be understood ({type(exc).__name__}: {exc})")

@@ -145,7 +145,7 @@ def render_status(status: SourceStatus, *, token_budget: int) -> Answer:
         f"searchable: {status.chunks} chunks of {status.pages} pages | last crawled: {_when(source.crawled_at)}",
         f"rate: {status.rate:.1f} pages/s" + _time_left(status.seconds_left),
     ]
-    failures = [f"- {told(place.url)}: {place.reason}" for place in status.failures]
+    failures = [f"- {told(address.url)}: {address.reason}" for address in status.failures]
     fitted = fit(failures, characters=characters_for(token_budget) - sum(map(len, lines)) - 200)
     shown = fitted.pieces[:_MOST_FAILURES]
     if len(shown) < len(failures):

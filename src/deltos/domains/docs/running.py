@@ -30,7 +30,7 @@ class Run:
 
     @property
     def culprit(self) -> str:
-        """The place that the crawl died over again, now that it was read alone; empty when there is none."""
+        """The address that the crawl died over again, now that it was read alone; empty when there is none."""
         alone = self.reading[0] if len(self.reading) == 1 else ""
         return alone if alone in self.suspects else ""
 
@@ -52,7 +52,7 @@ def write_run(claim: CrawlClaim, run: Run) -> None:
 
 
 class Logbook:
-    """Notes which places a running crawl reads. Not flushed to disk: it is for processes that die, not machines."""
+    """Notes which addresses a running crawl reads. Not flushed to disk: it is for processes that die, not machines."""
 
     def __init__(self, claim: CrawlClaim, run: Run) -> None:
         self._claim = claim
@@ -61,15 +61,15 @@ class Logbook:
 
     @property
     def suspects(self) -> tuple[str, ...]:
-        """Places that an earlier process died over."""
+        """Addresses that an earlier process died over."""
         return self._run.suspects
 
     def begin(self, url: str) -> None:
-        """A place is being read from now on."""
+        """An address is being read from now on."""
         self._note(replace(self._run, reading=(*self._run.reading, url)))
 
     def end(self, url: str) -> None:
-        """A place was read; it is no suspect any more."""
+        """An address was read; it is no suspect any more."""
         run = self._run
         self._note(replace(run, reading=_without(url, run.reading), suspects=_without(url, run.suspects)))
 

@@ -103,17 +103,17 @@ class Website:
         yield from self._listed_in_llms()
         yield from self._listed_in_sitemaps()
 
-    def read(self, place: CrawlAddress, known: KnownPage | None) -> Unparsed | Unchanged | Skipped:
+    def read(self, address: CrawlAddress, known: KnownPage | None) -> Unparsed | Unchanged | Skipped:
         """Fetch one page if robots.txt allows it; unchanged ones cost no body."""
-        rules = self._rules_of(place)
+        rules = self._rules_of(address)
         if rules.unavailable:
             raise FetchFailed(f"robots.txt cannot be read ({rules.unavailable})", retryable=False)
-        if not rules.allow(place.url):
-            return self._forbidden(place)
-        host = urlsplit(place.url).netloc
+        if not rules.allow(address.url):
+            return self._forbidden(address)
+        host = urlsplit(address.url).netloc
         try:
             response = self._client.get(
-                place.url, etag=known.etag if known else "", last_modified=known.last_modified if known else ""
+                address.url, etag=known.etag if known else "", last_modified=known.last_modified if known else ""
             )
         except FetchFailed as exc:
             return self._failed(known, host, exc)
@@ -121,12 +121,12 @@ class Website:
         digest = hashlib.blake2b(response.body, digest_size=16).digest()
         if response.not_modified or (known and known.hash == digest):
             return Unchanged()
-        return self._understood(place, response, digest)
+        return self._understood(address, response, digest)
 
-    def take_turn(self, place: CrawlAddress) -> float:
+    def take_turn(self, address: CrawlAddress) -> float:
         """How long the page's host wants us to wait. Its first reader asks for its rules, the others wait for them."""
-        host = urlsplit(place.url).netloc
-        if rules := self._robots.known(place.url):
+        host = urlsplit(address.url).netloc
+        if rules := self._robots.known(address.url):
             return self._pace.take_turn(host, rules.delay_seconds())
         if host in self._asking:
             return _RULES_PAUSE_SECONDS
@@ -139,18 +139,18 @@ class Website:
 
     # ------------------------------------------------------------------ one page
 
-    def _rules_of(self, place: CrawlAddress) -> SiteRules:
-        host = urlsplit(place.url).netloc
+    def _rules_of(self, address: CrawlAddress) -> SiteRules:
+        host = urlsplit(address.url).netloc
         try:
-            rules = self._robots.rules(place.url)
+            rules = self._robots.rules(address.url)
             if host in self._asking:
                 self._pace.take_turn(host, rules.delay_seconds())  # ours: how long it counts was not known
             return rules
         finally:
             self._asking.discard(host)
 
-    def _forbidden(self, place: CrawlAddress) -> Skipped:
-        if place.depth == 0:
+    def _forbidden(self, address: CrawlAddress) -> Skipped:
+        if address.depth == 0:
             raise SourceError("robots.txt forbids this address", hint="Ask the site's owner, or add a local copy.")
         return Skipped("robots.txt forbids it")
 
@@ -161,9 +161,9 @@ class Website:
             self._pace.complained(host, exc.retry_after_seconds)
         raise exc
 
-    def _understood(self, place: CrawlAddress, response: HttpResponse, digest: bytes) -> Unparsed | Skipped:
+    def _understood(self, address: CrawlAddress, response: HttpResponse, digest: bytes) -> Unparsed | Skipped:
         url = normalise(response.url)
-        if url != place.url:
+        if url != address.url:
             inside = self._scope.admits(url)
             return Skipped(
                 f"redirects to {url}" + ("" if inside else ", outside of the source"), (url,) if inside else ()
@@ -172,21 +172,23 @@ class Website:
         if form is None or response.media_type.endswith(("json", "yaml")):
             return self._not_a_page(url, response)
         raw = RawPage(response.body, form, response.url, response.charset)
-        task = Task(read_web_page, (self._scope, place.url, raw), (raw.data,))
-        return Unparsed(task, partial(self._page, place, response, digest))
+        task = Task(read_web_page, (self._scope, address.url, raw), (raw.data,))
+        return Unparsed(task, partial(self._page, address, response, digest))
 
-    def _page(self, place: CrawlAddress, response: HttpResponse, digest: bytes, page: WebPage) -> PageReading | Skipped:
+    def _page(
+        self, address: CrawlAddress, response: HttpResponse, digest: bytes, page: WebPage
+    ) -> PageReading | Skipped:
         if page.wants_login:
             raise SourceError("The page asks for a login", hint="Only pages that anybody can read are indexed.")
         leads_to = tuple(filter(self._few_queries, page.leads_to))
         if page.moved_to:
             return Skipped(f"moved to {page.moved_to}", leads_to)
-        if page.canonical != place.url:
+        if page.canonical != address.url:
             return Skipped(f"the same page as {page.canonical}", (page.canonical, *leads_to))
-        if page.asks_not_to_index and place.depth > 0:
+        if page.asks_not_to_index and address.depth > 0:
             return Skipped("the page asks not to be indexed", leads_to)
         rows = (
-            text.row(url, place.url, etag=response.etag, last_modified=response.last_modified, digest=digest)
+            text.row(url, address.url, etag=response.etag, last_modified=response.last_modified, digest=digest)
             for url, text in page.texts
         )
         return PageReading(tuple(rows), leads_to)

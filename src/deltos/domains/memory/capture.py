@@ -41,17 +41,17 @@ def capture_into(
         return ""
     folder = (event.folder if event.folder and _is_folder(event.folder) else folder).resolve()
     root = project_root(folder)
-    place = ObservationOrigin(identify(root), root, event.session_id or None, event.agent, folder_in_checkout(folder))
+    origin = ObservationOrigin(identify(root), root, event.session_id or None, event.agent, folder_in_checkout(folder))
     if event.happening is Happening.SESSION_STARTED:
         memory = open_memory()
         with memory.store.writing() as writer:
-            project, _ = memory.place_keys(writer, place)
+            project, _ = memory.origin_keys(writer, origin)
         from deltos.domains.memory.context import (
             session_context,  # deferred: only the start of a session needs it
         )
 
         return _with_context(event, session_context(memory, memory.keys_around(project), root))
-    _keep(open_memory, _relative_to(root, event), place)
+    _keep(open_memory, _relative_to(root, event), origin)
     return ""
 
 
@@ -73,26 +73,26 @@ def _relative_to(root: Path, event: Event) -> Event:
     return event._replace(tool=event.tool._replace(files=relative_files(event.tool.files, root)))
 
 
-def _keep(open_memory: Callable[[], Memory], event: Event, place: ObservationOrigin) -> None:
+def _keep(open_memory: Callable[[], Memory], event: Event, origin: ObservationOrigin) -> None:
     """One write: the observation if there is one, or the end of the session."""
     draft = admit(event)
     if draft is None and not may_fix(event) and event.happening is not Happening.SESSION_ENDED:
         return
     memory = open_memory()
-    prepared = None if draft is None else _prepared(memory, draft, place)
+    prepared = None if draft is None else _prepared(memory, draft, origin)
     with memory.store.writing() as writer:
-        project, session = memory.place_keys(writer, place)
+        project, session = memory.origin_keys(writer, origin)
         if may_fix(event) and (fix := fix_of(event, writer.in_session(session, limit=_EARLIER))):
-            prepared = _prepared(memory, fix, place)
+            prepared = _prepared(memory, fix, origin)
         if prepared is not None:
             memory.add(writer, project, session, prepared)
         if event.happening is Happening.SESSION_ENDED:
             writer.end_session(session, micros(memory.clock()))
 
 
-def _prepared(memory: Memory, draft: Draft, place: ObservationOrigin) -> PreparedDraft | None:
+def _prepared(memory: Memory, draft: Draft, origin: ObservationOrigin) -> PreparedDraft | None:
     try:
-        return memory.prepare(draft, place.root)
+        return memory.prepare(draft, origin.root)
     except BadArgument:
         return None  # nothing is left of it once private passages are out
 

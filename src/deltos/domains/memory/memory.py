@@ -84,13 +84,13 @@ class Memory:
         self.clock = clock
         self.fresh_id = new_id
 
-    def remember(self, draft: Draft, place: ObservationOrigin) -> Remembered:
+    def remember(self, draft: Draft, origin: ObservationOrigin) -> Remembered:
         """Keep a draft; on disk when this returns. One that says what is known joins the older observation."""
-        if not may_recall(place.project_id, folder_of(place)):
+        if not may_recall(origin.project_id, folder_of(origin)):
             raise Forbidden("Memories of that project are not yours to keep", hint="Leave out project_id.")
-        prepared = self.prepare(draft, place.root)
+        prepared = self.prepare(draft, origin.root)
         with self.store.writing() as writer:
-            project, session = self.place_keys(writer, place)
+            project, session = self.origin_keys(writer, origin)
             return self.add(writer, project, session, prepared)
 
     def prepare(self, draft: Draft, root: Path | None) -> PreparedDraft:
@@ -124,20 +124,20 @@ class Memory:
         )
         return PreparedDraft(new, safe.kinds)
 
-    def place_keys(self, writer: ObservationsWriter, place: ObservationOrigin) -> tuple[int, int]:
-        """The keys of a place's project and session, made when they are new."""
-        place = as_stored(place)
-        if place.project_id == ALL_PROJECTS:
+    def origin_keys(self, writer: ObservationsWriter, origin: ObservationOrigin) -> tuple[int, int]:
+        """The keys of an origin's project and session, made when they are new."""
+        origin = as_stored(origin)
+        if origin.project_id == ALL_PROJECTS:
             raise BadArgument(f"'{ALL_PROJECTS}' is no project", hint=f"Use '{PERSONAL}' for what holds everywhere.")
         now = micros(self.clock())
-        root = "" if place.root is None else redact_name(storable(str(place.root.resolve())))
-        folder = redact_name(folder_of(place))
-        if place.session_id is not None:
+        root = "" if origin.root is None else redact_name(storable(str(origin.root.resolve())))
+        folder = redact_name(folder_of(origin))
+        if origin.session_id is not None:
             # A session that goes deeper stays where it began, so that its observations stay neighbours.
-            begun_in = writer.folder_of_session(place.project_id, place.session_id)
+            begun_in = writer.folder_of_session(origin.project_id, origin.session_id)
             folder = Clean(begun_in) if begun_in is not None and is_inside(folder, begun_in) else folder
-        project = writer.project(place.project_id, root=root, now=now, folder=folder)
-        return project, writer.session(project, place.session_id, agent=place.agent, now=now)
+        project = writer.project(origin.project_id, root=root, now=now, folder=folder)
+        return project, writer.session(project, origin.session_id, agent=origin.agent, now=now)
 
     def as_known(self, project: Project) -> Project:
         """The project under the identity that its memory has: an older one, until something new is written.
@@ -285,24 +285,24 @@ class Memory:
         }
 
 
-def folder_of(place: ObservationOrigin) -> str:
-    """The folder of its repository that a place is in; the top where nothing tells."""
-    if place.folder is not None:
-        return place.folder
-    return "" if place.root is None else folder_in_checkout(place.root.resolve())
+def folder_of(origin: ObservationOrigin) -> str:
+    """The folder of its repository that an origin is in; the top where nothing tells."""
+    if origin.folder is not None:
+        return origin.folder
+    return "" if origin.root is None else folder_in_checkout(origin.root.resolve())
 
 
 def _may_recall(row: Observation) -> bool:
     return may_recall(row.project_id, row.folder)
 
 
-def as_stored(place: ObservationOrigin) -> ObservationOrigin:
-    """A place with its names as they are kept: without what is certainly a secret."""
-    session_id = None if place.session_id is None else redact_name(storable(place.session_id))
-    return place._replace(
-        project_id=redact_name(storable(place.project_id)),
+def as_stored(origin: ObservationOrigin) -> ObservationOrigin:
+    """An origin with its names as they are kept: without what is certainly a secret."""
+    session_id = None if origin.session_id is None else redact_name(storable(origin.session_id))
+    return origin._replace(
+        project_id=redact_name(storable(origin.project_id)),
         session_id=session_id,
-        agent=redact_name(storable(place.agent)),
+        agent=redact_name(storable(origin.agent)),
     )
 
 

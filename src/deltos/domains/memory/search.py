@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from deltos.domains.memory.dates import TimeSpan, spoken_spans
 from deltos.domains.memory.query import MemoryQuery, label_of, parse_query
-from deltos.domains.memory.secrets.spans import lower
-from deltos.domains.memory.secrets.spans import places as places_of
+from deltos.domains.memory.secrets.spans import lower, offsets
 from deltos.domains.memory.times import micros
 from deltos.ranking import LinearRanker
 from deltos.store.observations import session_of
@@ -294,6 +293,6 @@ def _term_positions(text: str, terms: Iterable[Collection[str]]) -> list[int]:
 
 def _beginnings(lowered: str, stem: str) -> Iterator[int]:
     """Where words begin with a stem."""
-    for at in places_of(lowered, stem):
+    for at in offsets(lowered, stem):
         if at == 0 or not (lowered[at - 1].isalnum() or lowered[at - 1] == "_"):
             yield at

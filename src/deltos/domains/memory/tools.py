@@ -100,14 +100,14 @@ class _MemoryTools:
         given = call.text("project_id")
         here = given in ("", project.project_id)
         session_id = self._session_ids.of(call.session) if here else None
-        place = ObservationOrigin(given or project.project_id, project.root if here else None, session_id)
+        origin = ObservationOrigin(given or project.project_id, project.root if here else None, session_id)
         draft = Draft(
             call.text("text"),
             kind=call.text("kind"),
             source=call.text("source"),
             files=tuple(call.texts("files")),
         )
-        done = self._memory.remember(draft, place)
+        done = self._memory.remember(draft, origin)
         return Answer(
             remembered_text(done),
             {"id": shown_id(done.id), "merged": done.merged, "redacted": list(done.redacted)},

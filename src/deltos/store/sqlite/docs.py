@@ -132,19 +132,19 @@ class SqliteSources:
     def seed(self, source_id: str, places: Iterable[CrawlAddress]) -> None:
         with self.database.write() as connection:
             places = list(places)
-            insert_places(connection, source_id, places)
-            settle_places(connection, source_id, [place for place in places if place.state != "queued"])
+            insert_addresses(connection, source_id, places)
+            settle_addresses(connection, source_id, [place for place in places if place.state != "queued"])
             connection.execute("UPDATE docs_crawl SET is_seeded = 1 WHERE source_id = ?", (source_id,))
 
     def end_crawl(self, source_id: str, state: CrawlState, reason: str, now: float) -> bool:
         with self.database.write() as connection:
             return close_crawl(connection, source_id, state, reason, now)
 
-    def fail_place(self, source_id: str, url: str, reason: str) -> None:
+    def fail_address(self, source_id: str, url: str, reason: str) -> None:
         place = CrawlAddress(url, depth=1, state="failed", reason=reason)
         with self.database.write() as connection:
-            insert_places(connection, source_id, [place])
-            settle_places(connection, source_id, [place])
+            insert_addresses(connection, source_id, [place])
+            settle_addresses(connection, source_id, [place])
 
     def queued(self, source_id: str) -> list[CrawlAddress]:
         rows = (
@@ -164,13 +164,13 @@ class SqliteSources:
         )
         return {row[0] for row in rows}
 
-    def place_counts(self, source_id: str) -> dict[str, int]:
+    def address_counts(self, source_id: str) -> dict[str, int]:
         rows = self.database.read().execute(
             "SELECT state, COUNT(*) FROM docs_place WHERE source_id = ? GROUP BY state", (source_id,)
         )
         return dict(rows.fetchall())
 
-    def failed_places(self, source_id: str) -> list[CrawlAddress]:
+    def failed_addresses(self, source_id: str) -> list[CrawlAddress]:
         rows = self.database.read().execute(
             "SELECT url, depth, state, attempts, reason FROM docs_place"
             " WHERE source_id = ? AND state IN ('failed', 'missing') ORDER BY url",
@@ -191,7 +191,7 @@ class SqliteSources:
         return str(row[0]).partition("\n")[0] if row else ""
 
 
-def insert_places(connection: sqlite3.Connection, source_id: str, places: Iterable[CrawlAddress]) -> None:
+def insert_addresses(connection: sqlite3.Connection, source_id: str, places: Iterable[CrawlAddress]) -> None:
     """Add places that the crawl has not met; known ones stay as they are."""
     connection.executemany(
         "INSERT OR IGNORE INTO docs_place VALUES (?, ?, ?, ?, ?, ?)",
@@ -199,7 +199,7 @@ def insert_places(connection: sqlite3.Connection, source_id: str, places: Iterab
     )
 
 
-def settle_places(connection: sqlite3.Connection, source_id: str, places: Sequence[CrawlAddress]) -> None:
+def settle_addresses(connection: sqlite3.Connection, source_id: str, places: Sequence[CrawlAddress]) -> None:
     """Record what became of places."""
     connection.executemany(
         "UPDATE docs_place SET state = ?, attempts = ?, reason = ? WHERE source_id = ? AND url = ?",

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from deltos.store.documents import Batch, DocsChunkWords, KnownPage, PageRow, PageWords, StoredChunk, StoredPage
 from deltos.store.sqlite.database import Database, Migration
-from deltos.store.sqlite.docs import close_crawl, crawl_is_open, insert_places, settle_places
+from deltos.store.sqlite.docs import close_crawl, crawl_is_open, insert_addresses, settle_addresses
 
 if TYPE_CHECKING:
     import sqlite3
@@ -68,7 +68,7 @@ class SqlitePages:
         )
         return {place: KnownPage(etag, last_modified, digest) for place, etag, last_modified, digest in rows}
 
-    def live_places(self, source_id: str) -> list[str]:
+    def live_addresses(self, source_id: str) -> list[str]:
         rows = self.database.read().execute(
             "SELECT DISTINCT p.place FROM docs_page p JOIN docs_source s ON s.id = p.source_id"
             f" WHERE s.id = ? AND {_VISIBLE}",
@@ -80,12 +80,12 @@ class SqlitePages:
         with self.database.write() as connection:
             if not crawl_is_open(connection, source_id, generation):
                 return False
-            for place in dict.fromkeys(page.place for page in batch.pages):
+            for place in dict.fromkeys(page.requested_url for page in batch.pages):
                 _drop(connection, source_id, place, generation)
             for page in batch.pages:
                 _insert_page(connection, source_id, generation, page)
-            insert_places(connection, source_id, batch.discovered)
-            settle_places(connection, source_id, batch.settled)
+            insert_addresses(connection, source_id, batch.discovered)
+            settle_addresses(connection, source_id, batch.settled)
             return True
 
     # ------------------------------------------------------------------ words
@@ -204,7 +204,7 @@ def _insert_page(connection: sqlite3.Connection, source_id: str, generation: int
     page_id = connection.execute(
         "INSERT INTO docs_page (source_id, url, place, title, etag, last_modified, hash, added)"
         " VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-        (source_id, page.url, page.place, page.title, page.etag, page.last_modified, page.hash, generation),
+        (source_id, page.url, page.requested_url, page.title, page.etag, page.last_modified, page.hash, generation),
     ).lastrowid
     connection.executemany(
         "INSERT INTO docs_chunk (page_id, position, section, anchors, is_definition, text) VALUES (?, ?, ?, ?, ?, ?)",

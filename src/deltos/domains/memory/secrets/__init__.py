@@ -48,9 +48,9 @@ def _found(text: str) -> list[SecretSpan]:
 
 
 def _found_unescaped(text: str) -> list[SecretSpan]:
-    """Secrets that only show once JSON's and the shell's escapes are undone, at their places in the text itself."""
+    """Secrets that only show once JSON's and the shell's escapes are undone, at their offsets in the text itself."""
     plain: list[str] = []
-    starts: list[tuple[int, int]] = [(0, 0)]  # places in the plain text, and the same in the text
+    starts: list[tuple[int, int]] = [(0, 0)]  # offsets in the unescaped text, and the same in the text
     last = size = 0
     for escape in re.finditer(_ESCAPE, text):
         kept = text[last : escape.start()]

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from deltos.domains.memory.secrets.looks import is_number, is_placeholder, is_secretive, is_type_name
-from deltos.domains.memory.secrets.spans import SecretSpan, past_blanks, places, run_end
+from deltos.domains.memory.secrets.spans import SecretSpan, offsets, past_blanks, run_end
 
 # Programs, and the options whose value is a password: `-p` with the value after it, `-p*` with the value attached,
 # `-u:` a user and a password after that sign, `@login` what follows that word. A bare word must stand in the command.
@@ -61,14 +61,14 @@ def find_arguments(text: str, lowered: str) -> Iterator[SecretSpan]:
     for program in _PROGRAM_NAMES.intersection(lowered.translate(_APART).split()):
         options = _PROGRAMS[program]
         done = 0
-        for at in places(lowered, program):
+        for at in offsets(lowered, program):
             end = at + len(program)
             if at >= done and _stands_alone(text, at, end):
                 words = command_words(text, end)
                 done = words[-1].start if words else end
                 yield from _passwords(words, options)
     for mark in ("echo ", "printf "):
-        for at in places(lowered, mark):
+        for at in offsets(lowered, mark):
             yield from _piped(text, lowered, at + len(mark))
 
 

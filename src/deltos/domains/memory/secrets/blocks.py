@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from deltos.domains.memory.secrets.looks import is_random
-from deltos.domains.memory.secrets.spans import SecretSpan, places
+from deltos.domains.memory.secrets.spans import SecretSpan, offsets
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -50,7 +50,7 @@ def public_blocks(text: str, lowered: str) -> list[tuple[int, int]]:
 def _armoured(text: str, lowered: str) -> Iterator[tuple[int, int, str]]:
     """Blocks that begin with a BEGIN line: where, and what it says."""
     done = 0
-    for at, following in pairwise((*places(lowered, _BEGIN), len(text))):
+    for at, following in pairwise((*offsets(lowered, _BEGIN), len(text))):
         label_end = lowered.find("-----", at + len(_BEGIN), at + len(_BEGIN) + _LONGEST_LABEL)
         if at >= done and label_end >= 0:
             done = _block_end(text, lowered, label_end + 5, following)
@@ -88,7 +88,7 @@ def _is_header(line: str) -> bool:
 
 def _putty(text: str, lowered: str) -> Iterator[SecretSpan]:
     done = 0
-    for begin in places(lowered, "private-lines:"):
+    for begin in offsets(lowered, "private-lines:"):
         if begin >= done:
             mac = lowered.find("private-mac:", begin)
             end = lowered.find("\n", mac) if mac >= 0 else -1

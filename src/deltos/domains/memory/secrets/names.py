@@ -20,7 +20,7 @@ from deltos.domains.memory.secrets.looks import (
     is_type_name,
     is_word_like,
 )
-from deltos.domains.memory.secrets.spans import WORD_END, SecretSpan, line_around, past_blanks, places, run_end
+from deltos.domains.memory.secrets.spans import WORD_END, SecretSpan, line_around, offsets, past_blanks, run_end
 from deltos.text.identifiers import ASCII_PART
 
 
@@ -91,7 +91,7 @@ def find_named(text: str, lowered: str) -> Iterator[SecretSpan]:
     seen: set[int] = set()
     for stem in (*_STEMS, *_SHORT_STEMS):
         done = 0  # no name inside the value of an earlier one of the same stem: keeps this linear
-        for at in places(lowered, stem):
+        for at in offsets(lowered, stem):
             if at < done or (len(stem) < 5 and stem in _SHORT_STEMS and _is_inside_a_word(text, at, len(stem))):
                 continue
             start, end = _name_around(text, lowered, at, len(stem))

@@ -17,7 +17,7 @@ from deltos.domains.memory.secrets.looks import (
     is_type_name,
     is_word_like,
 )
-from deltos.domains.memory.secrets.spans import BLANK, TOKEN_END, SecretSpan, line_around, past_blanks, places, run_end
+from deltos.domains.memory.secrets.spans import BLANK, TOKEN_END, SecretSpan, line_around, offsets, past_blanks, run_end
 
 Finder = Callable[["FoldedText", int], Iterator[SecretSpan]]
 
@@ -73,7 +73,7 @@ def find_shapes(text: str, lowered: str) -> Iterator[SecretSpan]:
     source = FoldedText(text, lowered)
     for finder, marks in _FINDERS:
         for mark in marks:
-            for at in places(lowered, mark):
+            for at in offsets(lowered, mark):
                 yield from finder(source, at)
     yield from _addresses(text)
     yield from _after_marks(text, lowered)
@@ -85,7 +85,7 @@ def find_shapes(text: str, lowered: str) -> Iterator[SecretSpan]:
 def _addresses(text: str) -> Iterator[SecretSpan]:
     """The passwords of addresses, whatever signs they have; or a user name that is a token."""
     done = 0
-    for at in places(text, "://"):
+    for at in offsets(text, "://"):
         if at < done:
             continue
         begin = at + 3
@@ -205,7 +205,7 @@ def _after_marks(text: str, lowered: str) -> Iterator[SecretSpan]:
     """What follows a mark that only secrets follow."""
     for kind, mark, least in _BEFORE_SECRETS:
         done = 0
-        for at in places(lowered, mark):
+        for at in offsets(lowered, mark):
             start = at + len(mark)
             if start < done:
                 continue
@@ -227,7 +227,7 @@ def _docker_auth(source: FoldedText, at: int) -> Iterator[SecretSpan]:
 def _hashes(text: str, lowered: str) -> Iterator[SecretSpan]:
     """Hashes of passwords, as crypt(3), Django, Werkzeug, passlib and LDAP write them."""
     done = 0
-    for at in places(text, "$"):
+    for at in offsets(text, "$"):
         start = at if lowered.startswith(_HASHES, at) else _start_of_name(lowered, at)
         if start < done:
             continue
@@ -237,7 +237,7 @@ def _hashes(text: str, lowered: str) -> Iterator[SecretSpan]:
             done = end
             yield SecretSpan(start, start + len(value), "password-hash")
     for mark in _LDAP_HASHES:
-        for at in places(lowered, mark):
+        for at in offsets(lowered, mark):
             end = run_end(text, at + len(mark), _HASH_END)
             end = run_end(text, end + 1, _HASH_END) if text[end : end + 1] == "}" else end
             if end - at > 20:
@@ -256,7 +256,7 @@ def _start_of_name(lowered: str, at: int) -> int:
 
 def _manifests(text: str, lowered: str) -> Iterator[SecretSpan]:
     """The values of a Kubernetes Secret, whatever their names."""
-    if not any(lowered[at + 5 : at + 17].strip(" \t\"'").startswith("secret") for at in places(lowered, "kind:")):
+    if not any(lowered[at + 5 : at + 17].strip(" \t\"'").startswith("secret") for at in offsets(lowered, "kind:")):
         return
     place, indent = 0, -1
     for line in text.split("\n"):
@@ -299,7 +299,7 @@ def _pgpass(source: FoldedText, at: int) -> Iterator[SecretSpan]:
 def _credentials(text: str, lowered: str) -> Iterator[SecretSpan]:
     """`log in as admin / …`, `credentials are admin:…`; the pair may stand before the word too."""
     done = 0
-    for at in sorted(at for word in _CREDENTIAL_WORDS for at in places(lowered, word)):
+    for at in sorted(at for word in _CREDENTIAL_WORDS for at in offsets(lowered, word)):
         start = max(done, at - 60, text.rfind("\n", max(0, at - 60), at) + 1)
         line_end = text.find("\n", at, at + 90)
         done = line_end if line_end >= 0 else min(len(text), at + 90)
@@ -307,9 +307,9 @@ def _credentials(text: str, lowered: str) -> Iterator[SecretSpan]:
 
 
 def _pairs(text: str, start: int, end: int) -> Iterator[SecretSpan]:
-    """The passwords of `admin / …` and `admin:…` between two places."""
+    """The passwords of `admin / …` and `admin:…` between two offsets."""
     for sign in ("/", ":"):
-        for place in places(text[start:end], sign):
+        for place in offsets(text[start:end], sign):
             found = start + place
             before = text[max(start, found - 2) : found].rstrip(" ")
             value_start = past_blanks(text, found + 1, most=2)

@@ -26,7 +26,7 @@ class SecretSpan(NamedTuple):
 
 
 def lower(text: str) -> str:
-    """The text in lower case, letter for letter at the same places."""
+    """The text in lower case, letter for letter at the same offsets."""
     lowered = text.lower()
     return lowered if len(lowered) == len(text) else text.replace("\u0130", "I").lower()
 
@@ -48,8 +48,8 @@ def _vagueness(kind: str) -> int:
     return _VAGUE_KINDS.index(kind) + 1 if kind in _VAGUE_KINDS else 0
 
 
-def places(lowered: str, literal: str) -> Iterator[int]:
-    """Every place where a literal stands."""
+def offsets(lowered: str, literal: str) -> Iterator[int]:
+    """Every offset of a literal in a text."""
     at = lowered.find(literal)
     while at >= 0:
         yield at

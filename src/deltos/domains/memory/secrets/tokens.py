@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from deltos.domains.memory.secrets.gitleaks import SERVICES, TOKENS
 from deltos.domains.memory.secrets.looks import is_hexadecimal, is_random, is_random_beside_a_name
-from deltos.domains.memory.secrets.spans import TOKEN_END, SecretSpan, line_around, places, run_end
+from deltos.domains.memory.secrets.spans import TOKEN_END, SecretSpan, line_around, offsets, run_end
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -169,7 +169,7 @@ def _table() -> tuple[tuple[str, str, int], ...]:
 
 
 def long_words(text: str) -> list[tuple[int, str]]:
-    """The words long enough to hold a token, with their places. Most words are short: this is what makes it fast."""
+    """The words long enough to hold a token, with their offsets. Most words are short: this is what makes it fast."""
     found: list[tuple[int, str]] = []
     at = 0
     for word in [word for word in text.split() if len(word) >= SHORTEST_TOKEN]:
@@ -193,7 +193,7 @@ def find_tokens(text: str, lowered: str, words: list[tuple[int, str]]) -> Iterat
 
 def _beginning_with(start: int, word: str, kind: str, literal: str, least: int) -> Iterator[SecretSpan]:
     done = 0
-    for at in places(word, literal):
+    for at in offsets(word, literal):
         if at < done or (at > 0 and word[at - 1].isalnum()):
             continue
         done = run_end(word, at + len(literal), TOKEN_END)
