@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
+from msgspec import Struct
+
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
     from pathlib import Path
@@ -17,8 +19,7 @@ EdgeKind = Literal["import", "call", "inherit", "type", "decorate", "read", "wri
 ImportMode = Literal["runtime", "type", "deferred"]
 
 
-@dataclass(frozen=True, slots=True)
-class Edge:
+class Edge(Struct, frozen=True, gc=False):
     """A reference from a line of one file to a symbol of another or the same; an empty key means the module itself.
 
     A possible edge may leave the path empty: then `target_key` is a bare name, and any symbol so named may be meant.
@@ -33,8 +34,7 @@ class Edge:
     certain: bool = True
 
 
-@dataclass(frozen=True, slots=True)
-class Import:
+class Import(Struct, frozen=True, gc=False):
     """That a file imports another file of the project, and when it takes effect."""
 
     line: int

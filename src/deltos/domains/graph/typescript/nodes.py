@@ -6,7 +6,7 @@ or a `Node`. Nodes hold no line numbers: whether a file's interface changed does
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, TypeAlias, Union, cast
+from typing import TYPE_CHECKING, TypeAlias, Union
 
 from msgspec import Struct
 from msgspec.structs import astuple
@@ -473,6 +473,7 @@ NODE_KINDS = frozenset(_kinds_of(Node))
 OPERATION_KINDS = frozenset(_kinds_of(Operation))
 SEVERAL_KINDS = frozenset(_kinds_of(Several))
 RECORD_KINDS = frozenset(_kinds_of(Record))
+_HOLDERS = (tuple, Record)
 _HOLDER_KINDS = RECORD_KINDS | {tuple}
 
 
@@ -486,22 +487,22 @@ def parts(holder: Holder) -> tuple[object, ...]:
 
 def holders(term: Term) -> Iterator[Holder]:
     """A term with the records and tuples in it, at every depth, each after what holds it."""
-    found: list[Holder] = [cast("Record", term)] if type(term) in RECORD_KINDS else []
+    found: list[Holder] = [term] if isinstance(term, Record) else []
     for holder in found:
         yield holder
-        found += cast("list[Record]", [part for part in parts(holder) if type(part) in _HOLDER_KINDS])
+        found += [part for part in parts(holder) if isinstance(part, _HOLDERS)]
 
 
 def is_light(term: Term) -> bool:
     """Whether a term is small enough to be held several times by others, which may be held several times again."""
-    pending: list[Holder] = [cast("Record", term)] if type(term) in RECORD_KINDS else []
+    pending: list[Holder] = [term] if isinstance(term, Record) else []
     weight = 0
     for holder in pending:
         held = parts(holder)
         weight += len(held) + (type(holder) in OPERATION_KINDS)
         if weight > _MAX_WEIGHT:
             return False
-        pending += cast("list[Record]", [part for part in held if type(part) in _HOLDER_KINDS])
+        pending += [part for part in held if type(part) in _HOLDER_KINDS]  # type: ignore[misc] # told by their class
     return True
 
 

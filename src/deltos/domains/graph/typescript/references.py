@@ -93,17 +93,17 @@ class References:
 
     def _targets(self, found: Found | None, meaning: int, origin: str, *, is_certain: bool = True) -> Iterator[Target]:
         """The symbols that a looked-up name stands for."""
-        if isinstance(found, Declared) and not found.module.is_library:
+        if type(found) is Declared and not found.module.is_library:
             key = _key(found, meaning)
             if key is not None:
                 yield Target(found.module.path, key, origin, is_certain)
-        elif isinstance(found, Property) and found.key and not found.module.is_library:
+        elif type(found) is Property and found.key and not found.module.is_library:
             yield Target(found.module.path, found.key, origin, is_certain)
 
     def _behind(self, found: Found | None) -> Iterator[Target]:
         """The symbol that an exported or shorthand property passes on under another name."""
-        term = found.term if isinstance(found, Property) else None
-        if isinstance(found, Declared) and found.name.startswith("exports."):
+        term = found.term if type(found) is Property else None
+        if type(found) is Declared and found.name.startswith("exports."):
             first = found.parts[0]
             term = first.term if isinstance(first, nodes.ValueDeclaration) else None
         if isinstance(term, str) and found is not None:
@@ -117,9 +117,9 @@ class References:
         for link in self._uses.links:
             origin = Origin(link.specifier, link.name)
             found = self._program.imported(self._module, origin)
-            if isinstance(found, Namespace):
+            if type(found) is Namespace:
                 self._add(link.line, link.source, "import", Target(found.module.path, "", "import"))
-            if isinstance(found, Namespace) or link.name == nodes.NAMESPACE:
+            if type(found) is Namespace or link.name == nodes.NAMESPACE:
                 continue
             is_certain = link.is_alias and self._program.is_certain(self._module, origin)
             for meaning in (nodes.AS_VALUE, nodes.AS_TYPE):
@@ -131,25 +131,23 @@ class References:
     # By type
 
     def _resolve_members(self) -> None:
-        known: dict[tuple[Term | int, str, bool], list[Target] | None] = {}
+        known: dict[tuple[Term | int, str, bool], list[Target]] = {}
         for use, owner in zip(self._uses.members, self._body.owners, strict=True):
             as_type = use.kind in _TYPE_KINDS
             question = (id(owner) if type(owner) in nodes.NODE_KINDS else owner, use.name, as_type)
-            if question not in known:
-                known[question] = self._member_targets(owner, use.name, nodes.AS_TYPE if as_type else nodes.AS_VALUE)
-            targets = known[question]
+            targets = known.get(question)
             if targets is None:
-                # A member of a value of unknown type: any symbol of that name may be meant.
-                targets = [] if self._program.is_of_library(use.name) else [Target("", use.name, "name", False)]
+                meaning = nodes.AS_TYPE if as_type else nodes.AS_VALUE
+                targets = known[question] = self._member_targets(owner, use.name, meaning)
             for target in targets:
                 self._add(use.line, use.source, use.kind, target)
 
-    def _member_targets(self, owner: Term, name: str, meaning: int) -> list[Target] | None:
-        """What a member may mean; None where its owner is unknown."""
+    def _member_targets(self, owner: Term, name: str, meaning: int) -> list[Target]:
+        """What a member may mean; where its owner is unknown, any symbol of that name."""
         found = self._checker.question(self._module, owner)
         if found is None:
-            return None
-        if isinstance(found, Namespace):
+            return [] if self._program.is_of_library(name) else [Target("", name, "name", is_certain=False)]
+        if type(found) is Namespace:
             exported = self._program.exported(found.module, name)
             return [*self._targets(exported, meaning, "namespace"), *self._behind(exported)]
         targets: list[Target] = []

@@ -194,7 +194,7 @@ def _conditional(walk: Walk, node: Node) -> Term:
     if len(parts) != 4:
         return _first(walk, node)
     checked_part, extended_part, yes_part, no_part = parts
-    with walk.scopes.opened():
+    with walk.scopes.opened:
         checked, extended = walk.type(checked_part), walk.type(extended_part)
         for name in nodes.inferred_names(extended):
             walk.scopes.bind_type_parameter(name, None)
@@ -276,7 +276,7 @@ def index_signature(walk: Walk, node: Node) -> Term:
 
 def _mapped(walk: Walk, clause: Node, value: Node | None) -> Term:
     children = named_children(clause)
-    with walk.scopes.opened():
+    with walk.scopes.opened:
         name = walk.source.name(children[0])
         constraint = walk.type(children[1])
         walk.scopes.bind_type_parameter(name, constraint)

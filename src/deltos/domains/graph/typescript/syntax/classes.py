@@ -83,10 +83,10 @@ def class_declaration(walk: Walk, node: Node, binding: Binding, key: str) -> nod
     heritage: tuple[Term, tuple[Term, ...], tuple[Term, ...]] = (None, (), ())
     members = _Members(key, set())
     with (
-        walk.scopes.opened(),
+        walk.scopes.opened,
         walk.scopes.inside(key),
         walk.scopes.framed(walk.scopes.enclosing),
-        walk.scopes.branched(),
+        walk.scopes.branched,
     ):
         for child in node.children:
             kind = child.type
@@ -235,7 +235,7 @@ def interface_declaration(walk: Walk, node: Node, key: str) -> nodes.InterfaceDe
     parameters: tuple[nodes.TypeParameter, ...] = ()
     bases: tuple[Term, ...] = ()
     shape: nodes.ObjectTerm | nodes.MappedType = nodes.ObjectTerm()
-    with walk.scopes.opened(), walk.scopes.inside(key), walk.scopes.framed(frame):
+    with walk.scopes.opened, walk.scopes.inside(key), walk.scopes.framed(frame):
         for child in node.children:
             if child.type == "type_parameters":
                 parameters = type_parameters(walk, child)

@@ -126,7 +126,7 @@ def _chain(node: Node, operator: str) -> list[Node]:
 
 
 def _test_and(walk: Walk, node: Node) -> Tested:
-    with walk.scopes.branched():
+    with walk.scopes.branched:
         known: Facts = []
         term: Term = None
         for operand in _chain(node, "&&"):
@@ -138,7 +138,7 @@ def _test_and(walk: Walk, node: Node) -> Tested:
 
 
 def _test_or(walk: Walk, node: Node) -> Tested:
-    with walk.scopes.branched():
+    with walk.scopes.branched:
         refuted: Facts = []
         terms: list[Term] = []
         for operand in _chain(node, "||"):
@@ -205,10 +205,10 @@ def ternary(walk: Walk, node: Node, expected: Term) -> Term:
         return None
     condition, yes_part, no_part = parts
     tested = test(walk, condition)
-    with walk.scopes.branched():
+    with walk.scopes.branched:
         learn(walk, tested.yes)
         yes = walk.expression(yes_part, expected)
-    with walk.scopes.branched():
+    with walk.scopes.branched:
         learn(walk, tested.no)
         no = walk.expression(no_part, expected)
     return nodes.OneOf((yes, no))

@@ -288,7 +288,7 @@ def alias(walk: Walk, node: Node) -> None:
     name = walk.source.name(place)
     binding = _type_binding(walk, name)
     key = walk.add_symbol(name, "type", node, at=place)
-    with walk.scopes.inside(key), walk.scopes.opened():
+    with walk.scopes.inside(key), walk.scopes.opened:
         parameters: tuple[nodes.TypeParameter, ...] = ()
         term: Term = None
         after_equals = False
@@ -339,7 +339,7 @@ def walk_container(walk: Walk, body: Node | None, container: str, source: str) -
     """Walk the statements of a namespace; names of its earlier parts are in scope."""
     if body is None:
         return
-    with walk.scopes.opened(), walk.scopes.inside(source), walk.scopes.contained(container):
+    with walk.scopes.opened, walk.scopes.inside(source), walk.scopes.contained(container):
         for name in walk.found.declared_before(container):
             walk.scopes.bind_value(name.rpartition(".")[2], name)
             walk.scopes.bind_type(name.rpartition(".")[2], name)

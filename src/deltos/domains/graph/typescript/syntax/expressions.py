@@ -189,7 +189,7 @@ def _class(walk: Walk, node: Node, _expected: Term) -> Term:
     local = walk.scopes.add_local()
     walk.scopes.local_uses += 1
     name = next((child for child in node.children if child.type in ("type_identifier", "identifier")), None)
-    with walk.scopes.opened():
+    with walk.scopes.opened:
         text = walk.source.name(name) if name is not None else ""
         if text:
             walk.scopes.bind_value(text, local)

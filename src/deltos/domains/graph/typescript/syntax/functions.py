@@ -159,7 +159,7 @@ def _bind_parameter(
 
 def function_type(walk: Walk, node: Node) -> nodes.FunctionTerm:
     """A signature without a body: a function type, an overload, a method of an interface."""
-    with walk.scopes.opened():
+    with walk.scopes.opened:
         signature = Signature()
         after_arrow = False
         for child in node.children:
@@ -179,7 +179,7 @@ def function_term(
     is_arrow = node.type == "arrow_function"
     scopes = walk.scopes
     signature = Signature(is_expression=node.type in FUNCTION_KINDS)
-    with scopes.function(scopes.enclosing if is_arrow else frame), scopes.opened():
+    with scopes.function(scopes.enclosing if is_arrow else frame), scopes.opened:
         if not is_arrow and "this" in scopes.values:
             scopes.bind_local("this")
         *head, body = node.children

@@ -35,24 +35,21 @@ class Inliner:
     def _copy(self, held: object, within: tuple[int, ...], depth: int) -> object:
         if held is None or isinstance(held, str):
             return held
-        if type(held) in nodes.RECORD_KINDS:
-            return self._copy_record(cast("nodes.Record", held), within, depth)
         if isinstance(held, tuple):
             self._left -= 1
             return tuple([self._copy(part, within, depth + 1) for part in held])
-        if isinstance(held, int) and held < 0:
-            if held in within or len(within) >= _MAX_NESTED_LOCALS or depth > _MAX_DEPTH or self._left < 0:
-                return None
-            return self._copy(self._locals[~held], (*within, held), depth + 1)
+        if isinstance(held, int):
+            return self._local(held, within, depth) if held < 0 else held
         if isinstance(held, dict):
             return {name: self._copy(value, within, depth + 1) for name, value in held.items()}
-        return held
-
-    def _copy_record(self, record: nodes.Record, within: tuple[int, ...], depth: int) -> nodes.Record | None:
-        kind = type(record)
-        if depth > _MAX_COPIED_DEPTH and kind in nodes.NODE_KINDS:
+        if not isinstance(held, nodes.Record) or (depth > _MAX_COPIED_DEPTH and isinstance(held, nodes.Node)):
             return None
         self._left -= 1
-        copies = [self._copy(part, within, depth + 1) for part in nodes.parts(record)]
+        copies = [self._copy(part, within, depth + 1) for part in nodes.parts(held)]
         # Which fields a class has is known to it alone: the copies come in the order of its parts.
-        return kind(tuple(copies)) if kind in nodes.SEVERAL_KINDS else kind(*copies)
+        return type(held)(*([tuple(copies)] if type(held) in nodes.SEVERAL_KINDS else copies))
+
+    def _local(self, local: int, within: tuple[int, ...], depth: int) -> object:
+        if local in within or len(within) >= _MAX_NESTED_LOCALS or depth > _MAX_DEPTH or self._left < 0:
+            return None
+        return self._copy(self._locals[~local], (*within, local), depth + 1)

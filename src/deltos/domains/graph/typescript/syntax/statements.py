@@ -28,9 +28,9 @@ _EXITS = frozenset(("return_statement", "throw_statement", "continue_statement",
 def _block(walk: Walk, node: Node) -> None:
     children = node.children
     kinds = [child.type for child in children]
-    with walk.scopes.branched():
+    with walk.scopes.branched:
         scoped = walk.source.has_var or not HOISTED.isdisjoint(kinds)
-        with walk.scopes.opened() if scoped else nullcontext():
+        with walk.scopes.opened if scoped else nullcontext():
             if scoped:
                 hoist_block(
                     walk, children, is_function=node.parent is not None and node.parent.type not in _BLOCK_OWNERS
@@ -80,11 +80,11 @@ def _if(walk: Walk, node: Node) -> None:
             walk.statement(part)
         return
     tested = test(walk, parts[0])
-    with walk.scopes.branched():
+    with walk.scopes.branched:
         learn(walk, tested.yes)
         walk.statement(parts[1])
     for part in parts[2:]:
-        with walk.scopes.branched():
+        with walk.scopes.branched:
             learn(walk, tested.no)
             walk.statement(part)
         if _exits(part.children[-1]):
@@ -98,14 +98,14 @@ def _while(walk: Walk, node: Node) -> None:
     if not parts:
         return
     tested = test(walk, parts[0])
-    with walk.scopes.branched():
+    with walk.scopes.branched:
         learn(walk, tested.yes)
         for part in parts[1:]:
             walk.statement(part)
 
 
 def _for(walk: Walk, node: Node) -> None:
-    with walk.scopes.opened(), walk.scopes.branched():
+    with walk.scopes.opened, walk.scopes.branched:
         hoist_block(walk, node.children, is_function=False)
         for child in node.children:
             if child.is_named:
@@ -122,7 +122,7 @@ def _for_in(walk: Walk, node: Node) -> None:
         return
     source = walk.expression(children[operator + 1])
     term = EachItem(source) if source is not None and children[operator].type == "of" else None
-    with walk.scopes.opened():
+    with walk.scopes.opened:
         target = children[operator - 1]
         if any(child.type in ("const", "let", "var", "using") for child in children[: operator - 1]):
             bind_pattern(walk, target, term, lambda name, _place, part: walk.scopes.bind_local(name, part))
@@ -147,7 +147,7 @@ def _switch(walk: Walk, node: Node) -> None:
     subject = walk.expression(parts[0]) if parts else None
     if len(parts) < 2:
         return
-    with walk.scopes.opened():
+    with walk.scopes.opened:
         cases = [child for child in parts[1].children if child.type in ("switch_case", "switch_default")]
         hoist_block(walk, [child for case in cases for child in case.children], is_function=False)
         fell_through = False
@@ -157,7 +157,7 @@ def _switch(walk: Walk, node: Node) -> None:
 
 def _case(walk: Walk, node: Node, subject: Term, *, fell_through: bool) -> bool:
     """Walk one case; whether control falls through to the next."""
-    with walk.scopes.branched():
+    with walk.scopes.branched:
         body = [child for child in node.children if child.is_named and child.type != "comment"]
         if node.type == "switch_case" and body:
             value = walk.expression(body.pop(0))
@@ -169,7 +169,7 @@ def _case(walk: Walk, node: Node, subject: Term, *, fell_through: bool) -> bool:
 
 
 def _catch(walk: Walk, node: Node) -> None:
-    with walk.scopes.opened():
+    with walk.scopes.opened:
         for child in node.children:
             if child.type in ("identifier", "object_pattern", "array_pattern"):
                 bind_pattern(walk, child, None, lambda name, _place, _part: walk.scopes.bind_local(name))

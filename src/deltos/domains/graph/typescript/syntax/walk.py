@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias, TypeVar
 
@@ -17,7 +16,7 @@ from deltos.domains.graph.typescript.syntax.globals import WELL_KNOWN
 from deltos.store.symbols import Symbol
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable
 
     from tree_sitter import Node
 
@@ -195,7 +194,7 @@ class _Shadowed(NamedTuple):
 
 
 class _Opened:
-    """The scopes that are open; the innermost closes at the end of its block."""
+    """A scope: when it closes, names mean again what they meant before."""
 
     __slots__ = ("_types", "_values", "shadowed")
 
@@ -213,6 +212,22 @@ class _Opened:
             _restore(self._values, values)
         if types:
             _restore(self._types, types)
+
+
+class _Branched:
+    """A branch: what is learnt about values in it does not hold after it."""
+
+    __slots__ = ("_former", "_scopes")
+
+    def __init__(self, scopes: Scopes) -> None:
+        self._scopes = scopes
+        self._former: list[dict[Term, Term]] = []
+
+    def __enter__(self) -> None:
+        self._former.append(self._scopes.narrowed)
+
+    def __exit__(self, *_: object) -> None:
+        self._scopes.narrowed = self._former.pop()
 
 
 class _Restored:
@@ -260,25 +275,18 @@ class Scopes:
     def __init__(self) -> None:
         self.values: dict[str, Binding] = {}
         self.types: dict[str, TypeBinding] = {}
-        self._opened = _Opened(self.values, self.types)
+        self.opened = _Opened(self.values, self.types)
         self.locals: list[Term] = []
         self.local_keys: dict[int, str] = {}
         self.local_uses = 0  # counts, so that declarations without any need no inlining
         self.untyped: set[Binding] = set()  # variables whose type shows only where they are assigned
         self.narrowed: dict[Term, Term] = {}
+        self.branched = _Branched(self)
         self.symbol = ""  # the key of the enclosing symbol
         self.container = ""  # the dotted name of the enclosing namespace
         self.enclosing: ClassFrame | None = None
         self.routine = Routine()
         self.in_function = False
-
-    def opened(self) -> _Opened:
-        """A scope: when it closes, names mean again what they meant before."""
-        return self._opened
-
-    def branched(self) -> _Restored:
-        """A branch: what is learnt about values in it does not hold after it."""
-        return _Restored(self, "narrowed", self.narrowed)
 
     def inside(self, symbol: str) -> _Restored:
         """References are made by this symbol."""
@@ -301,18 +309,18 @@ class Scopes:
 
     def names_here(self) -> set[str]:
         """The names that were declared in the current function's own scope or by its parameters."""
-        return {name for scope in self._opened.shadowed[-2:] for shadowed in scope for name, _ in shadowed}
+        return {name for scope in self.opened.shadowed[-2:] for shadowed in scope for name, _ in shadowed}
 
     def bind_value(self, name: str, binding: Binding) -> None:
         """Let a name stand for a value until the scope closes."""
-        if self._opened.shadowed:
-            self._opened.shadowed[-1].values.append((name, self.values.get(name)))
+        if self.opened.shadowed:
+            self.opened.shadowed[-1].values.append((name, self.values.get(name)))
         self.values[name] = binding
 
     def bind_type(self, name: str, binding: TypeBinding) -> None:
         """Let a name stand for a type until the scope closes."""
-        if self._opened.shadowed:
-            self._opened.shadowed[-1].types.append((name, self.types.get(name)))
+        if self.opened.shadowed:
+            self.opened.shadowed[-1].types.append((name, self.types.get(name)))
         self.types[name] = binding
 
     def add_local(self, term: Term = None) -> int:
@@ -440,7 +448,8 @@ class Walk:
         return scopes.narrowed.get(binding, binding) if scopes.narrowed else binding
 
     def _note_name(self, start: int, kind: EdgeKind, name: str, *, is_symbol: bool = False) -> None:
-        self.found.names.append(NameUse(self.source.line_at(start), self.scopes.symbol, kind, name, is_symbol))
+        line = bisect_left(self.source.line_ends, start) + 1
+        self.found.names.append(NameUse(line, self.scopes.symbol, kind, name, is_symbol))
 
     def use_type(self, node: Node, kind: EdgeKind = "type") -> TypeBinding:
         """Note a reference to a type by plain name; what the name stands for."""
@@ -459,7 +468,8 @@ class Walk:
 
     def use_member(self, node: Node, kind: EdgeKind, owner: Term, name: str) -> None:
         """Note a reference to a member of a value."""
-        self.found.members.append(MemberUse(self.source.line(node), self.scopes.symbol, kind, name))
+        line = bisect_left(self.source.line_ends, node.start_byte) + 1
+        self.found.members.append(MemberUse(line, self.scopes.symbol, kind, name))
         self.found.owners.append(owner)
 
     # Definitions
@@ -483,15 +493,9 @@ class Walk:
         qualified = qualified_name(self.scopes.symbol if owner is None else owner, name)
         return self.found.add_symbol(qualified, name, kind, node, at or node, signature, self._doc())
 
-    @contextmanager
-    def component(self, key: str, name: str) -> Iterator[None]:
+    def component(self, key: str, name: str) -> _Component:
         """A symbol that is a component if it makes elements and its name is capitalised."""
-        routine = self.scopes.routine
-        had_jsx, routine.has_jsx = routine.has_jsx, False
-        yield
-        if routine.has_jsx and name[:1].isupper():
-            self.found.mark_component(key)
-        routine.has_jsx |= had_jsx
+        return _Component(self, key, is_possible=name[:1].isupper())
 
     def _doc(self) -> str:
         node, self.comment = self.comment, None
@@ -501,6 +505,27 @@ class Walk:
         if self._described[0] != start:  # all variables of one declaration have the same comment
             self._described = (start, _described(self.source.slice(start, node.end_byte)))
         return self._described[1]
+
+
+class _Component:
+    """Marks a symbol if elements are made in a block."""
+
+    __slots__ = ("_had_jsx", "_is_possible", "_key", "_routine", "_walk")
+
+    def __init__(self, walk: Walk, key: str, *, is_possible: bool) -> None:
+        self._walk = walk
+        self._key = key
+        self._is_possible = is_possible
+        self._routine = routine = walk.scopes.routine
+        self._had_jsx, routine.has_jsx = routine.has_jsx, False
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, *_: object) -> None:
+        if self._routine.has_jsx and self._is_possible:
+            self._walk.found.mark_component(self._key)
+        self._routine.has_jsx |= self._had_jsx
 
 
 def _restore(table: dict[str, Bound], shadowed: list[tuple[str, Bound | None]]) -> None:

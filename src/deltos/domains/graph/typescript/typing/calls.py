@@ -5,8 +5,9 @@ Type parameters are found by laying a parameter's type over that of its argument
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from deltos.domains.graph.typescript import nodes
 from deltos.domains.graph.typescript.typing.members import (
@@ -67,8 +68,7 @@ _MATCHED_BY_ITEM = frozenset(("Iterable", "ArrayLike", "ReadonlyArray", "AsyncIt
 _NAMED_VARIABLES = (nodes.TypeVariable, nodes.InferredType)
 
 
-@dataclass(frozen=True, slots=True)
-class Given:
+class Given(Struct, frozen=True):
     """What a call passes, as terms of the calling module."""
 
     module: Module
@@ -79,21 +79,21 @@ class Given:
 
 def signatures(checker: Checker, callee: Type | None) -> list[Function]:
     """The ways in which a value can be called."""
-    if isinstance(callee, Function):
+    if type(callee) is Function:
         return [callee]
-    if isinstance(callee, Overloaded):
+    if type(callee) is Overloaded:
         return _functions(callee.module, callee.term.terms, callee.environment)
-    if isinstance(callee, Structure):
+    if type(callee) is Structure:
         return _functions(callee.module, callee.term.calls, callee.environment)
-    if isinstance(callee, Instance):
+    if type(callee) is Instance:
         return _instance_signatures(checker, callee)
-    if isinstance(callee, Static):
+    if type(callee) is Static:
         return _static_signatures(checker, callee)
-    if isinstance(callee, Opaque):
+    if type(callee) is Opaque:
         return signatures(checker, callee.bound)
-    if isinstance(callee, Both):
+    if type(callee) is Both:
         return [each for part in callee.parts for each in signatures(checker, part)]
-    if isinstance(callee, Either):
+    if type(callee) is Either:
         return [each for part in callee.options for each in signatures(checker, part)]
     return []
 
@@ -118,14 +118,14 @@ def _static_signatures(checker: Checker, callee: Static) -> list[Function]:
     for part in callee.declared.parts:
         if isinstance(part, nodes.ValueDeclaration):
             value = checker.of(callee.declared.module, part.term)
-            if not isinstance(value, Static):
+            if type(value) is not Static:
                 found += signatures(checker, value)
     return found
 
 
 def call(checker: Checker, callee: Type | None, given: Given) -> Type | None:
     """The type of a call."""
-    if isinstance(callee, Either):
+    if type(callee) is Either:
         return either([call(checker, option, given) for option in callee.options])
     options = signatures(checker, callee)
     if not options:
@@ -158,8 +158,8 @@ def _fits(checker: Checker, argument: Term, option: Function, parameter: nodes.P
         return True
     wanted = checker.of(option.module, parameter.term, option.environment)
     if isinstance(argument, nodes.FunctionTerm):
-        return wanted is None or isinstance(wanted, Opaque) or bool(signatures(checker, wanted))
-    if isinstance(wanted, Text):
+        return wanted is None or type(wanted) is Opaque or bool(signatures(checker, wanted))
+    if type(wanted) is Text:
         return wanted.value is None or argument.value is None or wanted.value == argument.value
     return not isinstance(wanted, Function | Overloaded | Instance | Structure)
 
@@ -227,11 +227,11 @@ def returned(checker: Checker, function: Function, environment: Environment | No
 
 def construct(checker: Checker, callee: Type | None, given: Given) -> Type | None:
     """The type of `new callee(…)`."""
-    if isinstance(callee, Either):
+    if type(callee) is Either:
         return either([construct(checker, option, given) for option in callee.options])
-    if isinstance(callee, Static):
+    if type(callee) is Static:
         return _construct_class(checker, callee, given)
-    if isinstance(callee, Both):
+    if type(callee) is Both:
         return constructed(callee)
     return call(checker, callee, given)
 
@@ -374,7 +374,7 @@ class Inference:
                 for option in options:
                     self._match(option, given, depth)
             case nodes.TupleType(terms=items):
-                if isinstance(given, Tuple):
+                if type(given) is Tuple:
                     for part, item in zip(items, given.items, strict=False):
                         self._match(part, item, depth)
             case nodes.ObjectTerm():
@@ -402,7 +402,7 @@ class Inference:
         """A function type: what the given function returns and takes."""
         if self.concerns(wanted.result):
             self._match(wanted.result, result_type(self._checker, given), depth)
-        if not isinstance(given, Function):
+        if type(given) is not Function:
             return
         for parameter, known in zip(wanted.parameters, given.term.parameters, strict=False):
             # What a callback's parameter is expected to be is what is being inferred: it tells nothing.
@@ -414,13 +414,13 @@ class Inference:
     def _match_reference(self, wanted: nodes.TypeReference, given: Type, depth: int) -> None:
         """A named type: the arguments with which what is given has it."""
         declared = entity(self._checker, self._module, wanted.entity)
-        if not isinstance(declared, Declared):
+        if type(declared) is not Declared:
             return
         alias = next((part for part in declared.parts if isinstance(part, nodes.AliasDeclaration)), None)
         if alias is not None:
             self._alias(wanted, declared, alias, given, depth)
             return
-        for option in given.options if isinstance(given, Either) else (given,):
+        for option in given.options if type(given) is Either else (given,):
             base = as_instance_of(self._checker, option, declared)
             if base is not None:
                 for part, argument in zip(wanted.arguments, base.arguments, strict=False):

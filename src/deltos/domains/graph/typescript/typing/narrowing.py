@@ -37,7 +37,7 @@ def narrow(checker: Checker, module: Module, term: nodes.Narrowed, environment: 
     if isinstance(guard, nodes.GuardCall):
         wanted = _guarded_type(checker, module, guard, environment)
         return _to_type(checker, known, wanted, held=held) if wanted is not None else known
-    if not isinstance(known, Either):
+    if type(known) is not Either:
         return known
     if isinstance(guard, nodes.HasMember):
         return _filter(known, lambda option: bool(members(checker, option, guard.name or "")) == held)
