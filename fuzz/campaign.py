@@ -78,7 +78,7 @@ class ChildProcess:
                 self._check()
                 continue
             if event is None:
-                self._mourn()
+                self._raise_cause_of_death()
             if event["event"] == "done":
                 return
             yield event
@@ -94,8 +94,8 @@ class ChildProcess:
             self._events.put(json.loads(line))
         self._events.put(None)
 
-    def _mourn(self) -> NoReturn:
-        """Say what it died of: the input that ran, or, where none did, a fault of the harness."""
+    def _raise_cause_of_death(self) -> NoReturn:
+        """Raise why the child died: over the input that ran, or, where none did, by a fault of the harness."""
         current = self._shared.read()
         if not current.started_at:
             raise RuntimeError(f"The child failed by itself:\n{self._log.read_text('utf-8', 'replace')[-3_000:]}")

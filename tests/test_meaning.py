@@ -56,8 +56,8 @@ def add(database: Database, *texts: str) -> None:
 
 
 def nearest(meaning: Meaning, text: str, count: int = 10) -> list[int]:
-    likeness = meaning.likeness(TextToEmbed(text, text))
-    return likeness.nearest(count) if likeness else []
+    similarities = meaning.similarities(TextToEmbed(text, text))
+    return similarities.nearest(count) if similarities else []
 
 
 def test_the_nearest_things_come_first(database: Database, meaning: Meaning) -> None:
@@ -69,12 +69,12 @@ def test_the_nearest_things_come_first(database: Database, meaning: Meaning) -> 
 
 def test_what_has_no_vector_yet_is_not_found_and_does_no_harm(database: Database, meaning: Meaning) -> None:
     add(database, "a", "ab")
-    assert meaning.likeness(TextToEmbed("a", "a")) is None
+    assert meaning.similarities(TextToEmbed("a", "a")) is None
     meaning.catch_up()
     add(database, "aa")
-    likeness = meaning.likeness(TextToEmbed("a", "a"))
-    assert likeness is not None
-    assert likeness.of([1, 2, 3]) == pytest.approx([1, -1, 0])
+    similarities = meaning.similarities(TextToEmbed("a", "a"))
+    assert similarities is not None
+    assert similarities.of([1, 2, 3]) == pytest.approx([1, -1, 0])
 
 
 def test_a_thing_that_goes_takes_its_vector_along(database: Database, meaning: Meaning) -> None:
@@ -110,7 +110,7 @@ def test_a_model_that_is_down_is_said_and_forgotten_when_it_is_back(database: Da
     meaning.catch_up()
     letters.is_down = True
     with pytest.raises(EmbedderUnavailable, match="letters are out"):
-        meaning.likeness(TextToEmbed("a", "a"))
+        meaning.similarities(TextToEmbed("a", "a"))
     letters.is_down = False
     assert nearest(meaning, "a")
 
@@ -118,7 +118,7 @@ def test_a_model_that_is_down_is_said_and_forgotten_when_it_is_back(database: Da
 def test_a_question_that_says_nothing_is_like_nothing(database: Database, meaning: Meaning) -> None:
     add(database, "a")
     meaning.catch_up()
-    assert meaning.likeness(TextToEmbed("xyz", "xyz")) is None
+    assert meaning.similarities(TextToEmbed("xyz", "xyz")) is None
 
 
 def test_values_that_do_not_differ_say_nothing() -> None:

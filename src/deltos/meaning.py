@@ -24,20 +24,20 @@ if TYPE_CHECKING:
     from deltos.text.words import Words
 
 EMBED_BATCH_TEXTS = 500
-_LARGEST = 127
-# So many rows at a time become floating-point numbers: the whole would be four times as large in memory.
+_LARGEST_INT8 = 127
+# Rows are converted from int8 to float32 in batches: the whole matrix would be four times as large in memory.
 COMPARE_BATCH_ROWS = 1_024
 
 
 @dataclass(frozen=True, slots=True)
-class Likeness:
-    """How alike every stored thing is to one question."""
+class Similarities:
+    """The cosine similarity of every stored text to one question."""
 
     keys: npt.NDArray[np.int64]
     values: Vectors
 
     def nearest(self, count: int, *, at_least: float = -1.0) -> list[int]:
-        """The keys of the things most alike, best first, none less alike than `at_least`."""
+        """The keys of the most similar texts, best first, none below `at_least`."""
         most = min(count, len(self.keys))
         some = np.argpartition(-self.values, most - 1)[:most]
         some = some[self.values[some] >= at_least]
@@ -45,14 +45,14 @@ class Likeness:
         return ordered
 
     def of(self, keys: Sequence[int]) -> list[float]:
-        """Standardised likeness of some things among each other; one without a vector is as alike as most."""
+        """The similarities of some texts, standardised among each other; a text without a vector gets the mean."""
         some = np.flatnonzero(np.isin(self.keys, keys))
         known = dict(zip(self.keys[some].tolist(), self.values[some].tolist(), strict=True))
         return standardised(np.array([known.get(key, np.nan) for key in keys], np.float32))
 
 
 def standardised(values: Vectors) -> list[float]:
-    """Mean 0, spread 1; what is not a number becomes 0."""
+    """Scaled to mean 0 and standard deviation 1; NaN becomes 0."""
     known = values[~np.isnan(values)]
     if len(known) < 2 or known.std() < 1e-6:
         return [0.0] * len(values)
@@ -61,20 +61,20 @@ def standardised(values: Vectors) -> list[float]:
 
 
 class Comparison:
-    """Compares a question with a few texts on the spot and stores nothing; for a model that costs next to nothing."""
+    """Compares a question with a few texts without storing vectors; for the static model, which is fast enough."""
 
     def __init__(self, model: StaticModel, words: Words) -> None:
         self._model = model
         self._words = words
 
     def __call__(self, question: str, texts: Sequence[str]) -> list[float]:
-        """How alike each text is to the question, standardised."""
+        """The similarity of each text to the question, standardised."""
         vectors = self._model.of_words([self._words.of(text) for text in (question, *texts)])
         return standardised(vectors[1:] @ vectors[0])
 
 
 class Meaning:
-    """The vectors of one kind of thing, in memory as whole numbers, and the model that makes them."""
+    """The vectors of one kind of text, in memory as int8, and the model that makes them."""
 
     def __init__(self, embedder: Embedder, store: VectorRecords) -> None:
         self._embedder = embedder
@@ -97,8 +97,8 @@ class Meaning:
             last = found[-1].key
         return written
 
-    def likeness(self, question: TextToEmbed) -> Likeness | None:
-        """How alike everything is to a question; None when there is nothing to compare.
+    def similarities(self, question: TextToEmbed) -> Similarities | None:
+        """The similarity of every text to a question; None when there is nothing to compare.
 
         Raises `EmbedderUnavailable` when the model cannot be asked.
         """
@@ -114,7 +114,7 @@ class Meaning:
                 for start in range(0, len(rows), COMPARE_BATCH_ROWS)
             ]
         )
-        return Likeness(keys, (values / lengths).astype(np.float32))
+        return Similarities(keys, (values / lengths).astype(np.float32))
 
     def _refresh(self) -> None:
         """Take in what was written since, drop what is gone."""
@@ -139,7 +139,7 @@ class Meaning:
 
 
 def quantised(vectors: Vectors) -> npt.NDArray[np.int8]:
-    """Each row as whole numbers; only its direction counts."""
+    """Each row scaled to int8; cosine similarity depends on its direction alone."""
     largest = np.abs(vectors).max(axis=1, keepdims=True) + np.float32(1e-9)
-    rows: npt.NDArray[np.int8] = np.round(vectors / largest * _LARGEST).astype(np.int8)
+    rows: npt.NDArray[np.int8] = np.round(vectors / largest * _LARGEST_INT8).astype(np.int8)
     return rows

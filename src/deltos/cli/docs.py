@@ -114,7 +114,7 @@ def _add(app: App, arguments: argparse.Namespace) -> int:
             url=str(local.absolute()) if local else arguments.url,
             name=arguments.name,
             project_root=root,
-            roots=(Path(root.anchor),),  # whoever sits at the keyboard may read what they can read
+            roots=(Path(root.anchor),),  # the user may add whatever the user can read
             version=arguments.version,
             include=tuple(arguments.include),
             exclude=tuple(arguments.exclude),

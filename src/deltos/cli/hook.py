@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from deltos.domains.memory.memory import Memory
 
 _LONGEST_MESSAGE = 2_000
-_LONGEST_WAIT_SECONDS = 2.0  # for another writer: the agent stands still meanwhile
+_LONGEST_WAIT_SECONDS = 2.0  # for another writer: the agent waits meanwhile
 
 
 def run(arguments: Sequence[str]) -> NoReturn:
@@ -41,7 +41,7 @@ def main(
     stderr: TextIO | None = None,
     environ: Mapping[str, str] = os.environ,
 ) -> int:
-    """Handle one event; always 0, because an agent must not stumble over its memory."""
+    """Handle one event; always 0, because a failing hook would interrupt the agent."""
     try:
         answer = _handle(arguments[0] if arguments else "", stdin or sys.stdin.buffer, environ)
         if answer:

@@ -1,4 +1,4 @@
-"""`deltos install` and `deltos uninstall`: connect a coding agent or editor to Deltos, or part them again."""
+"""`deltos install` and `deltos uninstall`: connect a coding agent or editor to Deltos, or disconnect it."""
 
 from __future__ import annotations
 

@@ -23,14 +23,14 @@ class TextToEmbed:
 
 
 class Embedder(Protocol):
-    """Turns passages into unit vectors; a passage that says nothing becomes zeros."""
+    """Turns texts into unit vectors; a text without a known word becomes zeros."""
 
     @property
     def identity(self) -> str:
         """Names the model and its version; vectors of different identities cannot be compared."""
 
     def texts(self, passages: Sequence[TextToEmbed]) -> Vectors:
-        """One row for each text that is searched. Raises EmbedderUnavailable when there is nobody to ask."""
+        """One row for each text that is searched. Raises EmbedderUnavailable when the model cannot be reached."""
 
     def question(self, passage: TextToEmbed) -> Vectors:
-        """The vector of what somebody asks. Raises EmbedderUnavailable when there is nobody to ask."""
+        """The vector of what somebody asks. Raises EmbedderUnavailable when the model cannot be reached."""

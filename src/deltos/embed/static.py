@@ -19,16 +19,16 @@ if TYPE_CHECKING:
     from deltos.embed.protocol import TextToEmbed, Vectors
 
 MODEL_FOLDER = Path(__file__).with_name("model")
-# More different words than that say little new about a text, and cost time.
+# Distinct words of a text that count: later ones add little and cost time.
 MOST_WORDS = 160
-# So many texts at a time stay within the processor's cache.
+# Batch size that fits the CPU cache.
 BATCH_TEXTS = 64
 
 
 class StaticModel:
-    """Each text is the sum of its words' vectors, made one long; how much a word weighs is in its vector's length.
+    """Each text is the sum of its words' vectors, normalised to unit length; a word's weight is its vector's length.
 
-    A word counts as often as it stands in the text: what a text is about, it says more than once.
+    A word counts as often as it occurs: what a text is about, it repeats.
     """
 
     def __init__(self, identity: str, words: Sequence[str], rows: npt.NDArray[np.int8], scales: Vectors) -> None:
@@ -39,7 +39,7 @@ class StaticModel:
 
     @classmethod
     def load(cls, folder: Path = MODEL_FOLDER) -> StaticModel:
-        """Open the files of a model; the table stays on disk until it is looked at."""
+        """Open the files of a model; the table is memory-mapped."""
         about = json.loads((folder / "model.json").read_text("utf-8"))
         words = (folder / "words.txt").read_text("utf-8").split("\n")
         rows = np.load(folder / "rows.npy", mmap_mode="r")
@@ -47,7 +47,7 @@ class StaticModel:
 
     @property
     def dimensions(self) -> int:
-        """How long a vector is."""
+        """The number of dimensions."""
         return int(self._rows.shape[1])
 
     def texts(self, passages: Sequence[TextToEmbed]) -> Vectors:
@@ -80,7 +80,7 @@ class StaticModel:
         out[filled] = sums / (np.linalg.norm(sums, axis=1, keepdims=True) + np.float32(1e-9))
 
     def _known(self, text: str) -> dict[int, int]:
-        """How often each known word stands in a text."""
+        """How often each known word occurs in a text."""
         numbers = self._numbers
         counts = {numbers[word]: count for word, count in Counter(text.split()).items() if word in numbers}
         return dict(islice(counts.items(), MOST_WORDS)) if len(counts) > MOST_WORDS else counts

@@ -1,4 +1,4 @@
-"""What a change of the working tree touches: from changed lines to definitions, and to all that stands on them."""
+"""What a change of the working tree touches: from changed lines to definitions, and to all that depends on them."""
 
 from __future__ import annotations
 

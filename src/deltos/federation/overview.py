@@ -1,4 +1,4 @@
-"""A map of the repository within a token budget: the files that most of the others stand on, and their symbols."""
+"""A map of the repository within a token budget: the files that most others depend on, and their symbols."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def render_overview(index: ProjectIndex, reader: Graph, *, token_budget: int) ->
 
 
 def central_files(reader: Graph) -> list[CentralFile]:
-    """The files that most others stand on, tests left out."""
+    """The files that most others depend on, tests left out."""
     with reader.snapshot():
         users = reader.users(limit=_CANDIDATES)
         symbols = reader.symbols(users)
@@ -73,7 +73,7 @@ def central_files(reader: Graph) -> list[CentralFile]:
 
 
 def page_rank(imports: Sequence[ImportRow]) -> dict[str, float]:
-    """How much each file is stood on: what imports it counts by how much that is stood on itself."""
+    """PageRank over imports: a file counts by the rank of the files that import it."""
     leads: defaultdict[str, set[str]] = defaultdict(set)
     for row in imports:
         if row.path != row.target:

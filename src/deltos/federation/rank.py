@@ -24,12 +24,13 @@ if TYPE_CHECKING:
     from deltos.federation.model import Hit
 
 WEIGHTS_FILE = Path(__file__).with_name("weights.json")
+# A provider's order is kept, but a weak hit may profit from the strong ones right behind it.
 _LOOK_AHEAD = 3
 TRUE_MATCH = 0.5
 _READ_CHARACTERS = 3_000
-# A hit is noise when it is this much worse than the best and says this little of what was asked.
+# A hit is noise when its score is below this share of the best and it covers less than this share of the question.
 _NOISE_SCORE, _NOISE_COVERED = 0.25, 0.34
-_STEP = 0.99
+_STEP = 0.99  # keeps scores strictly falling down a provider's list
 
 
 class HitFeatures(NamedTuple):

@@ -1,4 +1,4 @@
-"""How fast each host is asked: not faster than it wants, slower after it complained."""
+"""Rate limiting per host: the delay that robots.txt asks for, and exponential back-off while the host is overloaded."""
 
 from __future__ import annotations
 

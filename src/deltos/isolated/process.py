@@ -229,7 +229,7 @@ class Workers:
 
     @contextmanager
     def _turn(self) -> Iterator[None]:
-        """One of the places for single tasks."""
+        """One of the slots for single tasks."""
         with self._change:
             self._change.wait_for(lambda: self._tasks < MOST_AT_ONCE)
             self._tasks += 1

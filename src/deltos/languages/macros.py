@@ -1,4 +1,4 @@
-"""Hides the macros that a C or C++ grammar stumbles over. Knows how they are written, not what they mean."""
+"""Hides the macros that a C or C++ grammar cannot parse. Knows how they are written, not what they mean."""
 
 from __future__ import annotations
 

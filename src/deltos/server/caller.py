@@ -1,4 +1,4 @@
-"""Who stands at the desk: a conversation, what it may do, and what it may reach."""
+"""The caller of a tool: its conversation, what it may do, and what it may reach."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """The caller of a tool. A client on our own pipes may do everything."""
+    """Whoever calls. A client on our own pipes may do everything."""
 
     conversation: Conversation
     level: Level = Level.ADMIN

@@ -1,4 +1,4 @@
-"""The end that always comes: a process that was told to stop ends in time, whatever still runs in it."""
+"""Ends a process in time after it was told to stop, whatever still runs in it."""
 
 from __future__ import annotations
 
@@ -32,11 +32,11 @@ def leave(code: int) -> NoReturn:
 
 
 def watch_over(seconds: float) -> None:
-    """Let another process kill this one a moment more than `seconds` after a signal.
+    """Let another process kill this one a little more than `seconds` after a signal.
 
     While some library holds the interpreter, no code of ours can run, not even for a signal; but its number is written
-    to a pipe at once, by the interpreter's own handler, which needs nobody's leave. Call it before there are threads,
-    and before there is much in memory, which the other process would keep.
+    to a pipe at once by the interpreter's C handler, which does not need the GIL. Call it before there are threads
+    and while little is in memory: the other process is a fork and keeps a copy of it.
     """
     if sys.platform == "win32":
         return
@@ -54,13 +54,13 @@ def _watch(watched: int, reading: int, seconds: float) -> NoReturn:
     """Wait for a signal to the process that is watched; its end closes the pipe."""
     try:
         for number in (*_SIGNALS, signal.SIGHUP):
-            signal.signal(number, signal.SIG_IGN)  # a whole group may be told to end: this one ends with the other
+            signal.signal(number, signal.SIG_IGN)  # sent to the whole process group: this one ends with the other
         os.closerange(0, reading)
         os.closerange(reading + 1, min(os.sysconf("SC_OPEN_MAX"), _MOST_DESCRIPTORS))
         while told := os.read(reading, 1):
             if told[0] in _SIGNALS:
                 time.sleep(seconds)
-                if os.getppid() == watched:  # else its number may be another's by now
+                if os.getppid() == watched:  # else its process id may have been reused
                     os.kill(watched, signal.SIGKILL)
                 break
     finally:
@@ -68,7 +68,7 @@ def _watch(watched: int, reading: int, seconds: float) -> NoReturn:
 
 
 def _let_go(writing: int) -> None:
-    """In a child that was forked: a pipe that it held open would hide the end of the process that is watched."""
+    """Close the pipe in a forked child: held open there, it would hide the end of the watched process."""
     signal.set_wakeup_fd(-1)
     with suppress(OSError):
         os.close(writing)
@@ -76,4 +76,4 @@ def _let_go(writing: int) -> None:
 
 def _leave_after(seconds: float) -> None:
     time.sleep(seconds)
-    os._exit(0)  # without a word: nobody may be reading stderr
+    os._exit(0)  # without a message: nobody may be reading stderr

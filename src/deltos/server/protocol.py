@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-MAX_CONCURRENT_CALLS = 16  # more only get into each other's way: Python runs one of them at a time
+MAX_CONCURRENT_CALLS = 16  # more threads only compete for the GIL
 ROOTS_TIMEOUT_SECONDS = 10.0
 ROOTS_PATIENCE_SECONDS = 1.0
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from deltos.server.caller import Caller
 
 _T = TypeVar("_T")
-_SHARE = 0.75  # of the threads; the rest is for callers who have none yet
+_SHARE = 0.75  # share of the threads that one caller may have; the rest is kept for callers with none
 
 
 class Shares:
@@ -26,7 +26,7 @@ class Shares:
         self._of_caller: WeakValueDictionary[str, anyio.CapacityLimiter] = WeakValueDictionary()
 
     async def run(self, caller: Caller, work: Callable[[], _T]) -> _T:
-        """What `work` returns; when the caller gives up it is abandoned, and its place is free."""
+        """What `work` returns; when the caller gives up it is abandoned, and its thread counts as free."""
         async with self._share_of(caller):
             return await anyio.to_thread.run_sync(work, abandon_on_cancel=True, limiter=self._limiter)
 

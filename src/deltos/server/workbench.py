@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     OpenToolbox = Callable[[], Toolbox]
 
 _NOTE_CHARACTERS = 200
-MAX_RUNNING = 32  # of one caller, with those that it gave up and that have not noticed yet
+MAX_RUNNING = 32  # calls of one caller, including cancelled ones that have not stopped yet
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     Compare = Callable[[str, Sequence[str]], list[float]]
 
-COLUMN_WEIGHTS = (6.0, 8.0, 2.0, 1.5, 0.5)
+COLUMN_WEIGHTS = (6.0, 8.0, 2.0, 1.5, 0.5)  # BM25 weights of names, title, tags, description, details
 CANDIDATES = 120
 KINDS_OF_TYPE: Mapping[str, tuple[str, ...]] = {
     "endpoint": ("operation", "webhook"),
@@ -42,8 +42,8 @@ _SEARCHED_APART = (("operation",), ("webhook", "schema", "message", "tag", "over
 WEIGHTS_FILE = Path(__file__).with_name("weights.json")
 _DESCRIPTION_CHARACTERS = 600  # what comes later in a description is rarely about the unit as a whole
 
-# From here on a question is about the unit and not about something else that shares its words: 95 % of paraphrased
-# operations reach it, 3 % of questions about documentation do.
+# From this score on a question is about the unit: 95 % of paraphrased operations reach it, and 3 % of questions about
+# documentation (ARCHITECTURE.md, decisions).
 CLEAR_MATCH = 1.7
 
 
@@ -92,7 +92,7 @@ def search_units(
     compare: Compare | None = None,
     without: Sequence[int] = (),
 ) -> list[RankedUnit]:
-    """The units that answer `query` best, `without` those of some APIs; `compare` says how alike texts are in
+    """The units that answer `query` best, `without` those of some APIs; `compare` gives their similarity by
     meaning."""
     question = parse_query(query)
     if not question.concepts:

@@ -1,4 +1,4 @@
-"""The few characters of a hit that tell most: from the line asked for on, or from the one that tells most."""
+"""A short excerpt of a hit: from the line asked for, or from the line that shares most words with the query."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ if TYPE_CHECKING:
 
 CONCISE_CHARACTERS = 200
 _LEAST_CHARACTERS = 40
-# Of a short hit, at most one part in so many is shown: concise has to pay.
+# Of a short hit at most a third is shown: a concise answer must be much smaller.
 _SHARE = 3
 
 
 def excerpted(hit: CodeHit, query: CodeQuery, words: Words) -> CodeHit:
-    """The hit with the telling part of its content alone."""
+    """The hit with an excerpt in place of its content."""
     length = min(CONCISE_CHARACTERS, max(_LEAST_CHARACTERS, len(hit.content) // _SHARE))
     if len(hit.content) > length:
         lines = hit.content.split("\n")
@@ -28,7 +28,7 @@ def excerpted(hit: CodeHit, query: CodeQuery, words: Words) -> CodeHit:
 
 
 def _telling_line(hit: CodeHit, lines: Sequence[str], query: CodeQuery, words: Words) -> int:
-    """Which of the content's lines to begin with; above the hit's own lines the header of its definition may stand."""
+    """Which of the content's lines to begin with; the header of the definition may precede the hit's own lines."""
     if hit.line:
         return hit.line - hit.end_line - 1 + len(lines)
     terms = set(query.terms)

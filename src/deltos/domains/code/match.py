@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from deltos.domains.code.features import BEST_CHUNKS, CandidateFile, Texts, Weights, describe, promise
+from deltos.domains.code.features import BEST_CHUNKS, CandidateFile, Texts, Weights, describe, first_guess
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -12,17 +12,18 @@ if TYPE_CHECKING:
     from deltos.domains.code.query import CodeQuery
     from deltos.store.code import ChunkMatch, Code, DefinitionRecord, FileScope
 
-# Scoring a row costs twenty times as much as finding it. So a word alone makes a candidate only while such rows are few
+# Scoring a row with BM25 costs twenty times as much as finding it. So a term alone selects rows only while they are few
 ALONE_ROWS = 300
-# and commoner words only where two of them meet, again while such rows are few.
+# and more common terms only where two of them occur together, again while such rows are few.
 PAIR_ROWS = 300
-# Two words of one question meet so much likelier than chance has it.
-_AFFINITY = 3
+# Words of one question co-occur about three times as often as independent words would.
+_COOCCURRENCE = 3
 MATCH_TERMS = 8
+# 300 chunks and 32 described files cost half as much again, for the same NDCG@10 on labelled queries: ARCHITECTURE.md.
 CHUNK_CANDIDATES = 150
 FILE_CANDIDATES = 60
 _NAME_CANDIDATES = 200
-# So many files are looked at more closely; a name may be defined in many that look alike so far.
+# Files whose features are computed; a name may be defined in many files that score alike before that.
 KEPT_FILES = 20
 KEPT_FILES_FOR_NAME = 28
 
@@ -40,7 +41,7 @@ def describe_candidates(
     candidates = _candidates(store, query, scope, frequencies, chunk_count, weights.total)
     kept = max(KEPT_FILES_FOR_NAME if query.names else KEPT_FILES, at_least)
     if len(candidates) > kept:
-        candidates = sorted(candidates, key=lambda candidate: -promise(candidate, query, weights))[:kept]
+        candidates = sorted(candidates, key=lambda candidate: -first_guess(candidate, query, weights))[:kept]
     return candidates, describe(candidates, query, weights, _read_words(store, candidates))
 
 
@@ -69,16 +70,16 @@ def _divide(terms: Sequence[str], frequencies: Mapping[str, int], chunk_count: i
         if not paired and (not alone or rows + frequencies[term] <= ALONE_ROWS):
             alone.append(term)
             rows += frequencies[term]
-        elif _meetings([*paired, term], frequencies, chunk_count) <= PAIR_ROWS:
+        elif _expected_pairs([*paired, term], frequencies, chunk_count) <= PAIR_ROWS:
             paired.append(term)
     return alone, paired
 
 
-def _meetings(terms: Sequence[str], frequencies: Mapping[str, int], chunk_count: int) -> float:
-    """About how many chunks hold two of the terms."""
+def _expected_pairs(terms: Sequence[str], frequencies: Mapping[str, int], chunk_count: int) -> float:
+    """About how many chunks hold two of the terms, estimated from their frequencies."""
     counts = [frequencies[term] for term in terms]
     total = sum(counts)
-    return _AFFINITY * (total * total - sum(count * count for count in counts)) / 2 / max(1, chunk_count)
+    return _COOCCURRENCE * (total * total - sum(count * count for count in counts)) / 2 / max(1, chunk_count)
 
 
 def _gather(

@@ -34,7 +34,7 @@ _PATTERN_SIGNS = re.compile(r"\\[wdsbWDSB.(){}\[\]]|\.[*+]|\[[^\[\]\s]+\][*+?]|\
 
 @dataclass(frozen=True, slots=True)
 class CodeQuery:
-    """A query understood: `terms` are index words, `joined` neighbours written as one, `names` are like identifiers."""
+    """A parsed query: `terms` are index words, `joined` neighbours written as one, `names` are like identifiers."""
 
     text: str
     kind: QueryKind

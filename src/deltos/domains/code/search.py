@@ -1,4 +1,4 @@
-"""The read path of code search: understand → match → rank → choose chunks → read the lines as they are now."""
+"""The read path of code search: parse the query → match → rank → choose chunks → read the lines as they are now."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from deltos.store.project import ProjectFiles, ProjectStore
 
 WEIGHTS_FILE = Path(__file__).with_name("weights.json")
-# Beside the best answer, what convinces less than this share of it is noise; beside a name that was found, even more.
+# Results with less than this share of the best confidence are noise; beside a name that was found, the bar is higher.
 _LEAST_SHARE, _LEAST_SHARE_BESIDE_NAME = 0.05, 0.1
 _LEAST_SHARE_OF_BEST_CHUNK = 0.5
 _SUGGESTED_FROM = 50_000
@@ -38,7 +38,7 @@ _SHOWN_CHARACTERS = 100
 
 @dataclass(frozen=True, slots=True)
 class Ranked:
-    """A chunk chosen for the answer and how much it convinced; `line` is the one asked for, if any."""
+    """A chunk chosen for the answer with its confidence; `line` is the one asked for, if any."""
 
     chunk: CodeChunkRow
     confidence: float

@@ -26,9 +26,9 @@ if TYPE_CHECKING:
     from deltos.workspace.admission import Admitted
 
 CONTEXT_LINES = 3
-_BLOCKS = (8192, 256)  # bytes that are passed over at once while there are lines to pass
-_NEAR_LINES = 12  # among so many, those that are not blank are looked for
-CONTEXT_CHARACTERS = 200  # of each line
+_BLOCKS = (8192, 256)  # bytes skipped at a time: counting newlines in a block beats finding each
+_NEAR_LINES = 12  # searched for context lines that are not blank
+CONTEXT_CHARACTERS = 200  # per line
 
 
 class _Unchanged:
@@ -138,7 +138,7 @@ class SourceReader:
 
 
 def _offset(data: bytes, lines: int) -> int:
-    """Where the line begins that so many others come before."""
+    """The byte offset of the line after `lines` others."""
     at = 0
     for block in _BLOCKS:
         while (passed := data.count(b"\n", at, at + block)) < lines and at < len(data):

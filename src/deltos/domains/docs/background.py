@@ -147,7 +147,7 @@ class Crawls:
         try:
             if meaning := self.meaning():
                 meaning.catch_up(self._stop.is_set)
-        except DeltosError as exc:  # nobody to ask, or the store is busy: the next crawl or start goes on
+        except DeltosError as exc:  # the model cannot be reached, or the store is busy: the next crawl or start goes on
             _log.warning("Vectors of documentation are not complete: %s", exc)
 
     def _run_quietly(self, source_id: str) -> None:

@@ -83,7 +83,7 @@ class Folder:
         return Unparsed(task, partial(_reading, address.url, stamp, digest))
 
     def take_turn(self, _place: CrawlAddress) -> float:
-        """A disk need not be spared."""
+        """Local files need no delay between requests."""
         return 0.0
 
     def close(self) -> None:

@@ -82,7 +82,7 @@ class PackageFiles:
     keeps_unlisted = False
 
     def take_turn(self, _place: CrawlAddress) -> float:
-        """A disk need not be spared."""
+        """Local files need no delay between requests."""
         return 0.0
 
     def close(self) -> None:

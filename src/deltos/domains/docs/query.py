@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
 MOST_TERMS = 12
-COMMON_SHARE = 0.3
+COMMON_SHARE = 0.3  # terms of more chunks than this would make nearly everything a candidate
 
 
 @dataclass(frozen=True, slots=True)

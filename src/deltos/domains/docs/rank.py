@@ -33,7 +33,7 @@ _SECONDARY = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class _Field:
-    """How a field's length counts: `usual_words` is a typical length, `b` how much more words weigh against it."""
+    """BM25's length normalisation for one field: `usual_words` is a typical length, `b` its strength."""
 
     usual_words: float
     b: float
@@ -79,7 +79,7 @@ def order(
     page_scores: Mapping[int, float],
     meanings: Sequence[float] = (),
 ) -> list[tuple[float, CandidateChunk]]:
-    """The candidates with their scores, best first; `meanings` says how alike each is to the question, if anything."""
+    """The candidates with their scores, best first; `meanings` are their standardised similarities, where known."""
     best_page = max(page_scores.values(), default=1.0)
     rows = [
         features(asked, candidate, page_scores.get(candidate.page_id, 0.0) / best_page, meaning)

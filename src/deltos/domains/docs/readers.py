@@ -1,4 +1,4 @@
-"""Threads that read addresses of a source side by side, so that a slow answer holds up nobody."""
+"""Threads that read addresses of a source side by side, so that a slow answer delays no other."""
 
 from __future__ import annotations
 

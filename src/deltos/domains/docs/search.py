@@ -19,14 +19,15 @@ if TYPE_CHECKING:
     from deltos.domains.docs.library import Library
     from deltos.domains.docs.model import ApiDescriptions
     from deltos.domains.docs.query import WeightedQuery
-    from deltos.meaning import Likeness, Meaning
+    from deltos.meaning import Meaning, Similarities
     from deltos.store.documents import CandidateChunk, DocsTotals, Passages, ShownChunk, SourceRow
 
+# With 200, page recall@5 and sections shown were lower: benchmarks/RESULTS.md.
 MOST_CANDIDATES = 300
-# So many chunks come in by meaning alone: what explains a thing in other words shares none with the question.
-NEAREST = 60
-# Less alike than that is nothing that a person would call alike.
-ALIKE = 0.35
+# Candidates by meaning alone: a passage in other words shares no term with the question.
+NEAREST_CHUNKS = 60
+# Below this the nearest vectors are unrelated; set on the benchmark, see training/LOG.md.
+MIN_COSINE_SIMILARITY = 0.35
 _DOCUMENTATION_TYPES = frozenset(("overview", "guide", "glossary", "use-case", "reference"))
 
 
@@ -58,12 +59,12 @@ class Candidates:
     asked: WeightedQuery
     candidates: list[CandidateChunk]
     page_scores: dict[int, float]
-    meanings: list[float]  # how alike each candidate is to the question; empty when that is not known
+    meanings: list[float]  # standardised similarity of each candidate; empty when it is not known
     note: str = ""  # why it is not known, where the model could not be asked
 
 
 class DocsSearch:
-    """Searches documentation and, where somebody keeps them, API descriptions."""
+    """Searches documentation and, where they are enabled, API descriptions."""
 
     def __init__(
         self,
@@ -134,24 +135,25 @@ class DocsSearch:
         asked = parse_query(query, terms, frequencies, total)
         rarest = choose_terms(frequencies, total)
         candidates = self._store.candidates(rarest, source_ids, limit=MOST_CANDIDATES)
-        likeness, note = self._likeness(Spoken(query, words)) if source_ids else (None, "")
-        if likeness:
+        similarities, note = self._similarities(Spoken(query, words)) if source_ids else (None, "")
+        if similarities:
             known = {candidate.chunk_id for candidate in candidates}
-            new = [chunk_id for chunk_id in likeness.nearest(NEAREST, at_least=ALIKE) if chunk_id not in known]
+            nearest = similarities.nearest(NEAREST_CHUNKS, at_least=MIN_COSINE_SIMILARITY)
+            new = [chunk_id for chunk_id in nearest if chunk_id not in known]
             candidates += self._store.candidates_with(new, source_ids)
         return Candidates(
             asked=asked,
             candidates=candidates,
             page_scores=self._store.page_scores(rarest, source_ids, limit=MOST_CANDIDATES),
-            meanings=likeness.of([candidate.chunk_id for candidate in candidates]) if likeness and candidates else [],
+            meanings=similarities.of([row.chunk_id for row in candidates]) if similarities and candidates else [],
             note=note,
         )
 
-    def _likeness(self, question: Spoken) -> tuple[Likeness | None, str]:
-        """How alike all chunks are to the question, or why nobody knows."""
+    def _similarities(self, question: Spoken) -> tuple[Similarities | None, str]:
+        """The similarity of all chunks to the question, or why it is not known."""
         meaning = self._meaning()
         try:
-            return (meaning.likeness(question) if meaning else None), ""
+            return (meaning.similarities(question) if meaning else None), ""
         except EmbedderUnavailable as exc:
             return None, f"Searched by words alone ({exc.message})."
 

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from deltos.store.observations import Observation
 
-_ALIKE = 0.8
+_MIN_JACCARD = 0.8
 # Some stop words reverse a statement: without them "do not use X" would equal "use X".
 _UNTELLING = PROSE_STOP_WORDS - {"not", "no", "only", "before", "after", "off", "on", "don"}
 _COMPARED_CHARACTERS = 4_000
@@ -31,7 +31,7 @@ def find_duplicate(
 
 
 class _Outline:
-    """The telling words of a text and the pairs they stand in."""
+    """The words of a text without stop words, and their bigrams."""
 
     def __init__(self, text: str) -> None:
         telling = [word for word in tokens(text[:_COMPARED_CHARACTERS]) if word not in _UNTELLING]
@@ -45,7 +45,7 @@ class _Outline:
             return "older"
         if len(self.whole) > _COMPARED_CHARACTERS or len(older.whole) > _COMPARED_CHARACTERS or not self.words:
             return None
-        if _jaccard(self.words, older.words) < _ALIKE or _jaccard(self.pairs, older.pairs) < _ALIKE:
+        if _jaccard(self.words, older.words) < _MIN_JACCARD or _jaccard(self.pairs, older.pairs) < _MIN_JACCARD:
             return None
         if self.words <= older.words:
             return "older"

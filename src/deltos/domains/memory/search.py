@@ -30,10 +30,10 @@ if TYPE_CHECKING:
 
 # Long questions over many observations: the rarest words decide, the rest would only cost time.
 _MOST_TERMS = 12
-_MOST_PLACES = 8_000
-_COUNT_UP_TO = 4_000
-_FIRST_STAGE = 300
-_SECOND_STAGE = 150
+_MOST_PLACES = 8_000  # postings read for one question
+_COUNT_UP_TO = 4_000  # a term in more observations than this is common, however many they are
+_FIRST_STAGE = 300  # candidates by words alone
+_SECOND_STAGE = 150  # of these, those whose rows are read
 _DATED_PLACES = 200
 
 # A word counts where it stands nearest: in the observation itself, else beside it, the nearest neighbours first.

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     ScopeCheck = Callable[[Scope, bytes], Response | None]
 
-_SHARED_OUT = 0.75  # of the requests at once; the rest is for callers who have none yet
+_SHARED_OUT = 0.75  # share of the concurrent requests that one caller may have; the rest is kept for callers with none
 _PATHS = frozenset({"/mcp", "/healthz", "/metrics"})
 
 

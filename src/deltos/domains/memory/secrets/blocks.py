@@ -43,7 +43,7 @@ def find_blocks(text: str, lowered: str, words: list[tuple[int, str]]) -> Iterat
 
 
 def public_blocks(text: str, lowered: str) -> list[tuple[int, int]]:
-    """Where certificates, public keys and signatures stand: random, and nobody's secret."""
+    """Where certificates, public keys and signatures stand: random-looking, but public."""
     return [(at, end) for at, end, label in _armoured(text, lowered) if "private" not in label]
 
 
