@@ -99,7 +99,7 @@ def check_page(data: bytes, kept: Kept) -> None:
 
 
 def raw_content(data: bytes) -> LexborNode:
-    """The page's own content element without furniture; the whole body where it names none."""
+    """The page's own content element without boilerplate; the whole body where it names none."""
     tree = LexborHTMLParser(data)
     for node in tree.css(FURNITURE):
         node.decompose()

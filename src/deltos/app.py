@@ -173,7 +173,7 @@ class App:
 
     @cached_property
     def api_parser(self) -> GuardedParser:
-        """The same for API descriptions, few at a time: whoever adds many leaves children to others."""
+        """The same for API descriptions, few at a time, so that adding many leaves children for other work."""
         from deltos.domains.apis.apis import MOST_READING
 
         return self.parser.taking_turns(threading.BoundedSemaphore(MOST_READING))
@@ -189,7 +189,7 @@ class App:
         return open_apis(self.library, network=network, clock=time.time, parser=self.api_parser, compare=compare)
 
     def _compare(self, question: str, texts: Sequence[str]) -> list[float]:
-        """How alike texts are to a question; the model is opened when first asked."""
+        """The similarity of texts to a question; the model is opened when first asked."""
         return self._comparison(question, texts)
 
     @cached_property

@@ -76,8 +76,8 @@ def confined(confinement: Confinement | None) -> Iterator[None]:
         _CURRENT.reset(token)
 
 
-def held_alike(work: Callable[_P, _T]) -> Callable[_P, _T]:
-    """The same work, held in whichever thread it runs to what holds here: a thread begins without any confinement."""
+def with_confinement(work: Callable[_P, _T]) -> Callable[_P, _T]:
+    """`work` under the confinement of this call, in whichever thread it runs: a new thread has none of its own."""
     current = _CURRENT.get()
 
     def run(*arguments: _P.args, **named: _P.kwargs) -> _T:

@@ -14,7 +14,7 @@ DeltosError
 │   │   ├── TookTooLong
 │   │   ├── TookTooMuchMemory
 │   │   └── ParserCrashed
-│   ├── EmbedderUnavailable nobody turns texts into vectors now; words go on working
+│   ├── EmbedderUnavailable the embedding model cannot be reached; search by words goes on
 │   └── BadConfiguration a client's configuration file that cannot be understood; it is left as it is
 ├── StoreError          the index on disk
 │   ├── StoreTooNew     written by a newer Deltos
@@ -115,7 +115,7 @@ class ParserCrashed(ReadingStopped):
 
 
 class EmbedderUnavailable(SourceError):
-    """Nobody turns texts into vectors now; words go on working."""
+    """The embedding model cannot be reached; search by words goes on."""
 
     def __init__(self, message: str, hint: str = "", *, retryable: bool = False) -> None:
         super().__init__(message, hint)

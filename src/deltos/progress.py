@@ -1,4 +1,4 @@
-"""How long work tells a listener how far it is, and learns that nobody waits any more."""
+"""How long work tells a listener how far it is, and learns that it was cancelled."""
 
 from __future__ import annotations
 

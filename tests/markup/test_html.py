@@ -1,4 +1,4 @@
-"""HTML pages become sections with anchors; furniture and hidden text stay out."""
+"""HTML pages become sections with anchors; boilerplate and hidden text stay out."""
 
 from __future__ import annotations
 

@@ -72,7 +72,7 @@ def _refs(arguments: argparse.Namespace) -> int:
     with _opened(arguments) as (search, page, _):
         found = True
         for target in _chosen(search, arguments):
-            if isinstance(target, _Nowhere):
+            if isinstance(target, _Undefined):
                 found = False
                 target.tell(as_json=arguments.json)
                 continue
@@ -85,8 +85,8 @@ def _refs(arguments: argparse.Namespace) -> int:
 
 
 @dataclass(frozen=True, slots=True)
-class _Nowhere:
-    """A place of a list on which nothing is defined."""
+class _Undefined:
+    """A FILE:LINE of the input at which nothing is defined."""
 
     place: str
     problem: NotFound
@@ -100,7 +100,7 @@ class _Nowhere:
             print(f"Error: {self.problem}", file=sys.stderr)
 
 
-def _chosen(search: GraphSearch, arguments: argparse.Namespace) -> Iterator[Target | _Nowhere]:
+def _chosen(search: GraphSearch, arguments: argparse.Namespace) -> Iterator[Target | _Undefined]:
     """What the references of are wanted; a place of a list that defines nothing does not stop the others."""
     if not arguments.at:
         yield from search.targets(arguments.symbol)
@@ -111,7 +111,7 @@ def _chosen(search: GraphSearch, arguments: argparse.Namespace) -> Iterator[Targ
             try:
                 yield search.at(place)
             except NotFound as problem:
-                yield _Nowhere(place, problem)
+                yield _Undefined(place, problem)
 
 
 def _impact(arguments: argparse.Namespace) -> int:

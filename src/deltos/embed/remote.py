@@ -28,7 +28,7 @@ TIMEOUT_SECONDS = 30.0
 QUESTION_TIMEOUT_SECONDS = 3.0
 ATTEMPTS = 3
 PAUSES_SECONDS = (1.0, 2.0)
-# After a failure nobody is asked for so long, so that searches do not wait for a server that is down.
+# After a failure the server is not asked for this long, so that searches do not wait for one that is down.
 QUIET_SECONDS = 30.0
 _DEFAULTS = {
     "openai": ("https://api.openai.com/v1", "text-embedding-3-small"),
@@ -95,7 +95,7 @@ class RemoteModel:
             body["input_type"] = purpose
         for pause_seconds in [*PAUSES_SECONDS[: attempts - 1], None]:
             try:
-                return self._understand(self._post(body, timeout_seconds), len(texts))
+                return self._vectors_in(self._post(body, timeout_seconds), len(texts))
             except EmbedderUnavailable as exc:
                 if pause_seconds is None or not exc.retryable:
                     self._quiet_until = self._clock() + QUIET_SECONDS
@@ -114,7 +114,7 @@ class RemoteModel:
         except FetchFailed as exc:
             raise _unavailable(self.identity, exc.message, retryable=exc.retryable) from exc
 
-    def _understand(self, data: bytes, count: int) -> list[list[float]]:
+    def _vectors_in(self, data: bytes, count: int) -> list[list[float]]:
         """The vectors in an answer, in the order of the texts."""
         try:
             answer = json.loads(data)

@@ -28,7 +28,7 @@ def allowed_path(path: Path, roots: Sequence[Path]) -> Path:
         real = path.expanduser().resolve()
         is_allowed = may_read(real) and any(real.is_relative_to(root.resolve()) for root in roots)
         exists = is_allowed and real.exists()
-    except (OSError, RuntimeError, ValueError):  # too long, a loop of links, nobody's home, a zero byte
+    except (OSError, RuntimeError, ValueError):  # too long, a loop of links, `~` of an unknown user, a zero byte
         raise BadArgument(f"'{shown}' is no path", hint="Give the path of a file or folder.") from None
     if not is_allowed:
         raise AddressRefused(

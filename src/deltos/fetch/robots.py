@@ -66,7 +66,7 @@ class Robots:
             return self._by_site[site]
 
     def known(self, url: str) -> SiteRules | None:
-        """The rules of the site that `url` belongs to, if they were read already; asks nobody."""
+        """The rules of the site that `url` belongs to, if they were read already; sends no request."""
         parts = urlsplit(url)
         return self._by_site.get(f"{parts.scheme}://{parts.netloc}")
 

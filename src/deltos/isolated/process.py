@@ -170,7 +170,7 @@ class Workers:
         items: Sequence[_Item],
         limits: Callable[[_Item], TaskLimits],
     ) -> Generator[Reply]:
-        """The same for long work, as the replies come; it takes nobody's turn.
+        """The same for long work, as the replies come; it does not count towards the limit of single tasks.
 
         A child has one `common` for all its items, and can keep there what it has learnt.
         """
@@ -358,7 +358,7 @@ class Workers:
                 self._change.wait(min(max(0.0, self._keeper_wakes_at - time.monotonic()), threading.TIMEOUT_MAX))
 
     def _expire(self) -> list[Worker]:
-        """Kill whoever works for too long; those that were idle for too long are nobody's any more."""
+        """Kill children that work for too long; end those that were idle for too long."""
         now = time.monotonic()
         with self._change:
             for worker in self._busy:
@@ -382,7 +382,7 @@ def _exit_name(code: int) -> str:
 
 
 def _widen(pipe: BinaryIO) -> None:
-    """Let a child go on while nobody fetches its results."""
+    """Enlarge the pipe's buffer, so that a child goes on before its results are fetched."""
     try:
         import fcntl
 

@@ -52,7 +52,7 @@ _MOST_CANDIDATES = 50
 
 
 def strip_structure(tree: LexborHTMLParser) -> None:
-    """Remove scripts, navigation and page furniture that the markup itself names."""
+    """Remove scripts, navigation and other boilerplate that the markup itself names."""
     for node in tree.css(_STRUCTURE):
         node.decompose()
     for header in _page_headers(tree.css("header")):
@@ -111,7 +111,7 @@ def _weight(node: LexborNode) -> int:
 
 
 def is_chrome(attributes: dict[str, str | None]) -> bool:
-    """Whether an element's attributes say that it is furniture or hidden from the reader."""
+    """Whether an element's attributes say that it is boilerplate or hidden from the reader."""
     if not attributes:
         return False
     classes = attributes.get("class")

@@ -131,8 +131,8 @@ class HtmlWalker:
         return text
 
     def _pre(self, node: LexborNode, _: dict[str, str | None]) -> None:
-        for furniture in node.css("button, input, .linenos, .lineno, .gutter, [aria-hidden=true]"):
-            furniture.decompose()
+        for boilerplate in node.css("button, input, .linenos, .lineno, .gutter, [aria-hidden=true]"):
+            boilerplate.decompose()
         for inner in node.css("[id]"):
             self._outline.anchor(inner.id or "")
         if self._flat:

@@ -51,7 +51,7 @@ def _parse(line: bytes) -> object:
 
 
 def _whole_number(digits: str) -> int | None:
-    """A whole number; None for one that nobody needs and that would take long to read."""
+    """A whole number; None for one with so many digits that converting it would take quadratic time."""
     return int(digits) if len(digits) <= _MOST_DIGITS else None
 
 

@@ -98,7 +98,7 @@ class Workbench:
             finished.set()
 
     def close(self, wait_seconds: float) -> None:
-        """Give running calls a moment to notice that nobody waits, then close the toolbox."""
+        """Give running calls a moment to see that they are cancelled, then close the toolbox."""
         deadline = time.monotonic() + wait_seconds
         for finished in tuple(self._running):
             finished.wait(max(0.0, deadline - time.monotonic()))

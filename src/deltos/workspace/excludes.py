@@ -30,7 +30,7 @@ def user_excludes() -> IgnoreRules:
     """What the user wants excluded everywhere: `core.excludesFile`, or git's default place for it."""
     try:
         home = Path.home()
-    except RuntimeError:  # nobody's home is known here
+    except RuntimeError:  # the home folder is not known
         return IgnoreRules()
     settings_home = Path(os.environ.get("XDG_CONFIG_HOME") or home / ".config") / "git"
     chosen = str(settings_home / "ignore")

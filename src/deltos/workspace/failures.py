@@ -26,7 +26,7 @@ def describe(failure: FailedFile) -> str:
 
 
 def failure_notes(failures: Iterable[FailedFile], indexer: str = "") -> tuple[str, ...]:
-    """Short notes on what an indexer could not read, or nobody; on what any could not where none is named."""
+    """Short notes on what an indexer, or any where none is named, could not read, and on what none could."""
     concerned = [failure for failure in failures if not indexer or failure.indexer.split("/")[0] in ("", indexer)]
     return tuple(f"Note: {summary}." for summary in summaries(concerned))
 

@@ -192,7 +192,7 @@ class _Walker:
                 ignores = ignores.inside(folder.rstrip("/"), self._rules(tree, folder + GIT_IGNORE_FILE))
                 is_ignored = is_ignored or ignores.exclude(folder + step, is_folder=True)
         if is_ignored and not checkout.tracks_any():
-            return _FolderToList("", checkout)  # a folder of its own, inside a repository that does not care for it
+            return _FolderToList("", checkout)  # ignored by the repository around it: walked as a folder of its own
         return _FolderToList("", checkout, ignores.seen_from("/".join(steps)), is_ignored=is_ignored)
 
     def _checkout(self, repository: Repository, *, folder: str = "", above: str = "") -> _Checkout:

@@ -14,11 +14,11 @@ if TYPE_CHECKING:
 
     from deltos.store.project import ProjectFiles
 
-# A look that costs no more than this is taken before every answer;
+# A comparison that costs no more CPU than this happens before every answer;
 FREE_SECONDS = 0.002
-# a dearer one takes at most a twentieth of the time,
+# a more expensive one takes at most a twentieth of the time,
 SHARE = 20
-# and is never put off for longer than this.
+# and is never postponed for longer than this.
 MAX_PAUSE_SECONDS = 1.0
 
 
@@ -34,7 +34,7 @@ class Watch:
         self._next_look = float("-inf")
 
     def is_due(self) -> bool:
-        """Whether enough time went by since the last look, given what it cost."""
+        """Whether the last comparison is long enough ago, given what it cost."""
         return time.monotonic() >= self._next_look
 
     def sees_change(self) -> bool:

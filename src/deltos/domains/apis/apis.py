@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from deltos.guarded import Parser
     from deltos.store.library import LibraryStore
 
-MOST_READING = 3  # descriptions at once; other work finds children all the same
+MOST_READING = 3  # descriptions parsed at once; the other children stay free for other work
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,7 @@ ReadDocument = Callable[[str], bytes]
 class ApiDocument:
     """A root document: its bytes, what to cite it as, its file name and how to read its neighbours.
 
-    `kind` is what its bytes look like, where somebody looked; `problem` is why nobody could.
+    `kind` is what its bytes look like, if they were looked at; `problem` is why they could not be.
     """
 
     data: bytes

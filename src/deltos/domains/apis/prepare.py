@@ -99,7 +99,7 @@ class _ReadDescription(NamedTuple):
 
 
 def prepare(documents: Sequence[RawDocument], neighbours: Neighbours, is_last: bool) -> PreparedDocuments | Missing:
-    """Read documents that may be parts of one API; the last time nobody can be asked for neighbours any more."""
+    """Read documents that may be parts of one API; `is_last`: no more neighbours can be asked for."""
     from deltos.domains.apis.description import read_description
 
     references: dict[int, list[str]] = {}
@@ -158,7 +158,7 @@ def _pieces(description: ApiDescription) -> Iterator[bytes]:
 def _unread(
     documents: Sequence[RawDocument], neighbours: Neighbours, references: dict[int, list[str]]
 ) -> Iterator[Wanted]:
-    """What the documents, and the neighbours read so far, plainly refer to and nobody has read yet.
+    """What the documents, and the neighbours read so far, plainly refer to and that were not read yet.
 
     Looks at the raw bytes: to parse everything once for each level of references would be slow. The references of the
     documents themselves are left in `references`.

@@ -89,7 +89,7 @@ def _real_path(location: str) -> Path:
         path = Path(location).expanduser().resolve()
         check_folder(path)
         exists = path.exists()
-    except (OSError, RuntimeError, ValueError):  # too long, a loop of links, nobody's home, a zero byte
+    except (OSError, RuntimeError, ValueError):  # too long, a loop of links, `~` of an unknown user, a zero byte
         exists = False
     if not exists:
         shown = told(location)[:_SHOWN_CHARACTERS]

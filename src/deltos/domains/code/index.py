@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from deltos.workspace.admission import Admitted
     from deltos.workspace.indexer import ParsedFile, SyncChanges
 
-# The word indexes are tidied when at least one in so many files was written.
+# The word indexes are optimised (one b-tree each) when at least a fifth of the files was written.
 TIDY_SHARE = 5
 
 

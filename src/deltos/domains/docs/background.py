@@ -8,7 +8,7 @@ import time
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from deltos.confinement import held_alike
+from deltos.confinement import with_confinement
 from deltos.domains.docs.crawl import Clock, Crawl
 from deltos.domains.docs.running import Logbook, read_run, write_run
 from deltos.errors import DeltosError
@@ -48,7 +48,7 @@ class Crawls:
             if running is not None and running.is_alive():
                 return
             thread = threading.Thread(
-                target=held_alike(self._run_quietly), args=(source_id,), name=f"crawl-{source_id}", daemon=True
+                target=with_confinement(self._run_quietly), args=(source_id,), name=f"crawl-{source_id}", daemon=True
             )
             self._threads[source_id] = thread
             thread.start()

@@ -153,7 +153,7 @@ class Crawl:
         return True
 
     def _seed(self) -> bool:
-        """Queue where the source begins; a slow server keeps nobody from stopping."""
+        """Queue where the source begins, in a thread of its own: a slow server must not delay a stop."""
         begun = run_aside(lambda: list(self._origin.begin()), self._stopping, _LONGEST_NAP_SECONDS)
         if begun is None:
             return False
@@ -239,7 +239,7 @@ class Crawl:
         return self._save()
 
     def _save(self) -> bool:
-        """Write what was learned; False when nobody wants this crawl any more."""
+        """Write what was learned; False when the crawl was cancelled or its source removed."""
         batch = Batch(tuple(self._pages), tuple(self._settled), tuple(self._discovered))
         self._pages, self._settled, self._discovered = [], [], []
         self._saved_at = self._clock.monotonic()

@@ -42,7 +42,7 @@ class Docs:
 
 @dataclass(frozen=True, slots=True)
 class _Turn:
-    """One child process for each crawl and few for all, so that there are others for whoever waits for an answer."""
+    """One child process for each crawl and few for all, so that some stay free for calls that wait for an answer."""
 
     all_crawls: threading.BoundedSemaphore
     this_crawl: threading.Lock = field(default_factory=threading.Lock)

@@ -144,7 +144,7 @@ class Library:
         return Added(tuple(sources), failures=tuple(failures))
 
     def _as_api(self, request: NewSource, address: Address) -> str:
-        """Hand an API description to whoever keeps them; empty when it is none. An address is checked on the way."""
+        """Hand an API description to the API domain; empty when it is none. An address is checked on the way."""
         url = address.url
         if address.kind == "folder":
             path = Path(url)
@@ -327,7 +327,7 @@ def _rate(crawl: CrawlRow | None, settled: int, now: float) -> float:
 
 
 def default_name(url: str) -> str:
-    """What to call a source that nobody named: its package, its host, or the last part of its path."""
+    """The default name of a source: its package, its host, or the last part of its path."""
     _, separator, rest = url.partition("://")
     if not separator:
         return url.rpartition("/")[2] if "/" in url and ":" not in url else url.partition(":")[2] or url

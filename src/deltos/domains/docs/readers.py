@@ -11,7 +11,7 @@ from functools import partial
 from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, TypeVar
 
-from deltos.confinement import held_alike
+from deltos.confinement import with_confinement
 from deltos.domains.docs.model import PageReading, Skipped, Unchanged, Unparsed
 from deltos.errors import DeltosError, SourceError
 from deltos.isolated.wire import Reply
@@ -32,7 +32,7 @@ Outcome = PageReading | Unchanged | Skipped | DeltosError
 
 
 def run_aside(task: Callable[[], _T], stopping: Callable[[], bool], nap_seconds: float) -> _T | None:
-    """What `task` returns or raises in a thread of its own; None as soon as nobody wants it any more."""
+    """What `task` returns or raises in a thread of its own; None as soon as it is cancelled."""
     future: Future[_T] = Future()
 
     def work() -> None:
@@ -41,7 +41,7 @@ def run_aside(task: Callable[[], _T], stopping: Callable[[], bool], nap_seconds:
         except BaseException as exc:  # noqa: BLE001 - whoever waits is told
             future.set_exception(exc)
 
-    threading.Thread(target=held_alike(work), name="deltos-reader", daemon=True).start()
+    threading.Thread(target=with_confinement(work), name="deltos-reader", daemon=True).start()
     while not wait((future,), nap_seconds).done:
         if stopping():
             return None
@@ -69,7 +69,7 @@ class Readers:
     def read(self, address: CrawlAddress, known: KnownPage | None) -> None:
         """Begin to read an address."""
         if self._started < self.origin.parallel and self._started <= self.busy:
-            threading.Thread(target=held_alike(self._serve), name="deltos-reader", daemon=True).start()
+            threading.Thread(target=with_confinement(self._serve), name="deltos-reader", daemon=True).start()
             self._started += 1
         self.busy += 1
         self._tasks.put((address, known))

@@ -121,7 +121,7 @@ class Website:
         digest = hashlib.blake2b(response.body, digest_size=16).digest()
         if response.not_modified or (known and known.hash == digest):
             return Unchanged()
-        return self._understood(address, response, digest)
+        return self._unparsed(address, response, digest)
 
     def take_turn(self, address: CrawlAddress) -> float:
         """How long the page's host wants us to wait. Its first reader asks for its rules, the others wait for them."""
@@ -161,7 +161,7 @@ class Website:
             self._pace.complained(host, exc.retry_after_seconds)
         raise exc
 
-    def _understood(self, address: CrawlAddress, response: HttpResponse, digest: bytes) -> Unparsed | Skipped:
+    def _unparsed(self, address: CrawlAddress, response: HttpResponse, digest: bytes) -> Unparsed | Skipped:
         url = normalise(response.url)
         if url != address.url:
             inside = self._scope.admits(url)

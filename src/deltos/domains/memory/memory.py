@@ -70,7 +70,7 @@ def local_now() -> datetime:
 
 
 def random_id() -> Clean:
-    """A short id that nobody else has."""
+    """A short random id: 50 bits, so that two are practically never the same."""
     return Clean("".join(_ID_LETTERS[byte & 31] for byte in os.urandom(_ID_LENGTH)))
 
 

@@ -18,7 +18,7 @@ KINDS = ("decision", "finding", "change", "reference", "preference")
 # Kinds that only capture produces: what a user asked for, what went wrong, what a whole session came to.
 CAPTURED_KINDS = ("request", "error", "summary")
 
-# The project that is no project: what is kept there is found from everywhere.
+# Not a project: what is kept under this name is found from every project.
 PERSONAL = "personal"
 # Asks for every project at once.
 ALL_PROJECTS = "all"

@@ -60,7 +60,7 @@ class DocsProvider:
 
 
 def title_of(passage: Passage) -> str:
-    """The heading that a passage stands under, with its page."""
+    """The heading of a passage, with its page."""
     section = passage.section or passage.title
     return section if not passage.title or section.startswith(passage.title) else f"{passage.title} > {section}"
 

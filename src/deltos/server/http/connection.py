@@ -19,7 +19,7 @@ MAX_HEAD_BYTES = 16 * 1024
 _CONTROLS = bytes((*range(0x09), *range(0x0A, 0x20), 0x7F))
 
 
-class ImpatientConnection(H11Protocol):
+class HeadTimeoutConnection(H11Protocol):
     """Closes itself when the head of a request takes longer than `header_seconds`."""
 
     header_seconds = 10.0
@@ -111,6 +111,6 @@ def _has_bare_line_end(data: bytearray, start: int) -> bool:
     return data.find(b"\0", start) >= 0
 
 
-def impatient(header_seconds: float) -> type[Any]:
-    """A connection class that waits that long."""
-    return type("Connection", (ImpatientConnection,), {"header_seconds": header_seconds})
+def with_head_timeout(header_seconds: float) -> type[Any]:
+    """A connection class with that time limit for the head of a request."""
+    return type("Connection", (HeadTimeoutConnection,), {"header_seconds": header_seconds})

@@ -103,7 +103,7 @@ class RequestGuard:
         return self._of_caller.total()
 
     async def drain(self, seconds: float) -> None:
-        """Let nobody in any more; return when the last request is answered, or after `seconds`."""
+        """Refuse new requests; return when the last one is answered, or after `seconds`."""
         self.closed = True
         with anyio.move_on_after(seconds):
             while self.in_flight:

@@ -18,7 +18,7 @@ from deltos.server.access import Tokens, is_valid
 from deltos.server.choice import Choice
 from deltos.server.deadline import end_within
 from deltos.server.http.app import build_app
-from deltos.server.http.connection import impatient
+from deltos.server.http.connection import with_head_timeout
 from deltos.server.http.options import END_SECONDS_AFTER_GRACE, MCP_PATH
 from deltos.server.http.verify import IssuedTokens, Verifier
 from deltos.server.manifest import Manifest
@@ -109,7 +109,7 @@ async def _serve(options: HttpOptions, make_app: Callable[[], HttpApp], listenin
         tls = {"ssl_certfile": options.tls_certificate, "ssl_keyfile": options.tls_key}
     config = uvicorn.Config(
         app.asgi,
-        http=impatient(options.limits.header_seconds),
+        http=with_head_timeout(options.limits.header_seconds),
         ws="none",
         log_level="warning",
         access_log=False,

@@ -32,7 +32,7 @@ class Verifier:
     def __init__(self, tokens: Tokens, issued: IssuedTokens | None) -> None:
         self._tokens = tokens
         self._issued = issued
-        # Apart from each other and from all other threads: an issuer that is slow to answer delays nobody else.
+        # In threads of their own: an issuer that is slow to answer delays no other request.
         self._own_limiter = anyio.CapacityLimiter(_CHECKS_AT_ONCE)
         self._issued_limiter = anyio.CapacityLimiter(_CHECKS_AT_ONCE)
 

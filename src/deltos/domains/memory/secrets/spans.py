@@ -18,7 +18,7 @@ _NOT_BLANK = re.compile(r"[^ \t]")
 
 
 class SecretSpan(NamedTuple):
-    """A stretch of text that nobody may read later, and the kind of secret it is."""
+    """A stretch of text that must not be stored, and the kind of secret it is."""
 
     start: int
     end: int
