@@ -32,8 +32,8 @@ from deltos.domains.docs.library import NewSource
 from deltos.domains.docs.render import render_passage
 from deltos.domains.docs.search import DocsRequest
 from deltos.embed.static import shared_model
+from deltos.open_stores import open_library
 from deltos.private_hosts import PrivateHosts
-from deltos.store.sqlite.library import open_library
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

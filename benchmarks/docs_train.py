@@ -29,7 +29,7 @@ from deltos.domains.docs.domain import Docs, open_docs
 from deltos.domains.docs.library import NewSource
 from deltos.domains.docs.rank import WEIGHTS_FILE, DocsFeatures, features, shared_ranker
 from deltos.embed.static import shared_model
-from deltos.store.sqlite.library import open_library
+from deltos.open_stores import open_library
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""The composition root: from a Config to the domains and their tools. The only place that names a backend.
+"""The composition root: from a Config to the domains and their tools. Stores come from `open_stores`.
 
 What only some callers need is imported where it is made: `deltos index` waits for no documentation, no federation.
 """
@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, cast
 from deltos.domains.code.index import CodeIndexer
 from deltos.domains.graph.index import GraphIndexer
 from deltos.isolated.process import Workers
+from deltos.open_stores import has_library, open_library, open_observations, open_projects
 from deltos.store.private import mend_folder
-from deltos.store.sqlite.projects import SqliteProjects
 from deltos.workspace.projects import Projects
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ class App:
         mend_folder(config.home)
         self._closing = ExitStack()  # what was opened, closed in the opposite order
         self.workers = Workers()
-        self.projects = Projects(SqliteProjects(config.home), (CodeIndexer(), GraphIndexer()), workers=self.workers)
+        self.projects = Projects(open_projects(config.home), (CodeIndexer(), GraphIndexer()), workers=self.workers)
 
     def tools(self) -> tuple[Tool, ...]:
         """The tools of the enabled toolsets."""
@@ -149,17 +149,14 @@ class App:
     def memory(self) -> Memory:
         """What was learned; its file is opened when first asked for."""
         from deltos.domains.memory.memory import Memory
-        from deltos.store.sqlite.memory.reader import SqliteObservations
 
-        store = SqliteObservations(self.config.home / "memory.db")
+        store = open_observations(self.config.home)
         self._closing.callback(store.close)
         return Memory(store)
 
     @cached_property
     def library(self) -> LibraryStore:
         """The store of documentation and API descriptions."""
-        from deltos.store.sqlite.library import open_library
-
         library = open_library(self.config.home)
         self._closing.callback(library.close)
         return library
@@ -234,9 +231,7 @@ class App:
 
     def resume(self) -> None:
         """Go on with background work that an earlier process left unfinished."""
-        from deltos.store.sqlite.library import FILE_NAME
-
-        if "docs" in self.config.toolsets and (self.config.home / FILE_NAME).exists():
+        if "docs" in self.config.toolsets and has_library(self.config.home):
             self.docs.library.crawls.resume()
 
     def close(self) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import platform
-import sqlite3
 import sys
 from dataclasses import asdict, dataclass
 from importlib.metadata import PackageNotFoundError, version
@@ -71,14 +70,11 @@ def _version(package: str) -> str:
 
 
 def _sqlite() -> Finding:
-    connection = sqlite3.connect(":memory:")
-    try:
-        connection.execute("CREATE VIRTUAL TABLE probe USING fts5 (text)")
-    except sqlite3.OperationalError:
-        return Finding("sqlite", ok=False, detail=f"{sqlite3.sqlite_version} without FTS5; use another Python build")
-    finally:
-        connection.close()
-    return Finding("sqlite", ok=True, detail=f"{sqlite3.sqlite_version} with FTS5")
+    from deltos.store.sqlite.database import describe_engine
+
+    version, has_fts5 = describe_engine()
+    detail = f"{version} with FTS5" if has_fts5 else f"{version} without FTS5; use another Python build"
+    return Finding("sqlite", ok=has_fts5, detail=detail)
 
 
 def _data_folder(home: Path) -> Finding:

@@ -71,7 +71,7 @@ def _handle(event_name: str, stdin: BinaryIO, environ: Mapping[str, str]) -> str
     raw = stdin.read(LARGEST_INPUT + 1)
     with ExitStack() as opened:
         return capture_into(
-            lambda: opened.enter_context(_memory(data_folder(environ) / "memory.db")),
+            lambda: opened.enter_context(_memory(data_folder(environ))),
             event_name,
             raw,
             folder=Path.cwd(),
@@ -80,11 +80,11 @@ def _handle(event_name: str, stdin: BinaryIO, environ: Mapping[str, str]) -> str
 
 
 @contextmanager
-def _memory(path: Path) -> Iterator[Memory]:
+def _memory(home: Path) -> Iterator[Memory]:
     from deltos.domains.memory.memory import Memory
-    from deltos.store.sqlite.memory.reader import SqliteObservations
+    from deltos.open_stores import open_observations
 
-    store = SqliteObservations(path, busy_timeout_seconds=_LONGEST_WAIT_SECONDS)
+    store = open_observations(home, busy_timeout_seconds=_LONGEST_WAIT_SECONDS)
     try:
         yield Memory(store)
     finally:

@@ -12,8 +12,8 @@ from deltos.cli.command import add_verb, print_json
 from deltos.config import Config
 from deltos.errors import BadArgument, NotFound
 from deltos.files import given_path
+from deltos.open_stores import open_tokens
 from deltos.server.access import SCOPES, Level, Tokens, is_valid
-from deltos.store.sqlite.tokens import SqliteTokens
 
 if TYPE_CHECKING:
     import argparse
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from deltos.cli.command import Subparsers
-    from deltos.store.tokens import StoredToken
+    from deltos.store.tokens import StoredToken, TokenRecords
 
 _SECONDS = {"s": 1, "m": 60, "h": 3_600, "d": 86_400, "w": 604_800}
 _DEFAULT_LIFETIME = "90d"
@@ -99,8 +99,8 @@ def lifetime_seconds(text: str) -> int | None:
 
 
 @contextmanager
-def _opened() -> Iterator[SqliteTokens]:
-    store = SqliteTokens(Config.from_environment().home)
+def _opened() -> Iterator[TokenRecords]:
+    store = open_tokens(Config.from_environment().home)
     try:
         yield store
     finally:

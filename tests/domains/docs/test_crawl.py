@@ -11,8 +11,8 @@ from deltos.domains.docs.background import Crawls
 from deltos.domains.docs.crawl import Frontier
 from deltos.domains.docs.domain import open_docs
 from deltos.errors import BadArgument, NotFound, StoreUnwritable
+from deltos.open_stores import open_library
 from deltos.store.documents import CrawlAddress
-from deltos.store.sqlite.library import open_library
 from tests.domains.docs.test_website import page
 from tests.loopback import LOOPBACK, Page
 

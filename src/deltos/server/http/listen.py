@@ -14,6 +14,7 @@ import uvicorn
 
 from deltos.config import Config
 from deltos.errors import BadArgument, DeltosError
+from deltos.open_stores import open_tokens
 from deltos.server.access import Tokens, is_valid
 from deltos.server.choice import Choice
 from deltos.server.deadline import end_within
@@ -24,7 +25,6 @@ from deltos.server.http.verify import IssuedTokens, Verifier
 from deltos.server.manifest import Manifest
 from deltos.server.protocol import build_server
 from deltos.server.workbench import Workbench
-from deltos.store.sqlite.tokens import SqliteTokens
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -125,7 +125,7 @@ def _verifier(options: HttpOptions, home: Path) -> Verifier | None:
     """What tells valid tokens from others; None where none are needed."""
     if not options.demands_token:
         return None
-    store = SqliteTokens(home)
+    store = open_tokens(home)
     now = time.time()
     if options.oauth is None and not any(is_valid(token, now) for token in store.all()):
         raise BadArgument(

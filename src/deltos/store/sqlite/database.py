@@ -205,6 +205,16 @@ class Database:
         return self._migrations[len(applied) :]
 
 
+def describe_engine() -> tuple[str, bool]:
+    """SQLite's version, and whether it can search by words."""
+    with closing(sqlite3.connect(":memory:")) as connection:
+        try:
+            connection.execute("CREATE VIRTUAL TABLE probe USING fts5 (text)")
+        except sqlite3.OperationalError:
+            return sqlite3.sqlite_version, False
+    return sqlite3.sqlite_version, True
+
+
 def check_file(path: Path) -> list[str]:
     """What SQLite's own integrity check finds wrong with a file; nothing is good. Changes nothing."""
     with NamedErrors(path), closing(connect_read_only(path)) as connection:

@@ -35,8 +35,3 @@ class SqliteLibrary:
 
     def close(self) -> None:
         self.database.close()
-
-
-def open_library(home: Path) -> SqliteLibrary:
-    """The library of a data folder."""
-    return SqliteLibrary(home / FILE_NAME)

@@ -1,0 +1,49 @@
+"""Opens the stores of a data folder: the one place that chooses an engine. Each is imported when it is opened."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from deltos.store.library import LibraryStore
+    from deltos.store.observations import Observations
+    from deltos.store.project import ProjectStores
+    from deltos.store.tokens import TokenRecords
+
+
+def open_projects(home: Path) -> ProjectStores:
+    """The stores of all projects."""
+    from deltos.store.sqlite.projects import SqliteProjects
+
+    return SqliteProjects(home)
+
+
+def open_library(home: Path) -> LibraryStore:
+    """Documentation and API descriptions."""
+    from deltos.store.sqlite.library import FILE_NAME, SqliteLibrary
+
+    return SqliteLibrary(home / FILE_NAME)
+
+
+def has_library(home: Path) -> bool:
+    """Whether anything was ever kept in the library."""
+    from deltos.store.sqlite.library import FILE_NAME
+
+    return (home / FILE_NAME).exists()
+
+
+def open_observations(home: Path, *, busy_timeout_seconds: float | None = None) -> Observations:
+    """What memory keeps; another writer is waited for so long, or as long as elsewhere."""
+    from deltos.store.sqlite.database import BUSY_TIMEOUT_SECONDS
+    from deltos.store.sqlite.memory.reader import SqliteObservations
+
+    return SqliteObservations(home / "memory.db", busy_timeout_seconds=busy_timeout_seconds or BUSY_TIMEOUT_SECONDS)
+
+
+def open_tokens(home: Path) -> TokenRecords:
+    """Access tokens."""
+    from deltos.store.sqlite.tokens import SqliteTokens
+
+    return SqliteTokens(home)
