@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import zlib
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from deltos.domains.graph.languages import codec_of
 from deltos.domains.graph.model import FileFacts, NamedSymbol
@@ -73,7 +73,7 @@ class StoredFacts:
             stored = sorted([*stored, *self._pending.symbols.get(name, ())], key=lambda row: row[0])
         return [NamedSymbol(*row) for row in stored]
 
-    def _interface(self, path: str) -> Any | None:
+    def _interface(self, path: str) -> object:
         """The interface of one file alone."""
         pending = self._pending.facts
         blob = pending[path][0] if path in pending else self._stored.interface(path)

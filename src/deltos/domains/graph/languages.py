@@ -7,7 +7,6 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from deltos.domains.graph.definitions import DefinitionsOnly
-from deltos.domains.graph.kernel.codec import MarshalCodec
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -63,6 +62,5 @@ def resolver_of(language: str) -> Resolver | None:
 
 @cache
 def codec_of(language: str) -> Codec:
-    """How the facts of a language are written."""
-    resolver = resolver_of(language)
-    return MarshalCodec() if resolver is None else resolver.codec
+    """How the facts of a language are written. Files without a resolver have none, or are manifests of the declared."""
+    return (resolver_of(language) or _declared()).codec

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, Protocol
+from typing import TYPE_CHECKING, Literal, Protocol
 
 from msgspec import Struct
 
@@ -53,9 +53,9 @@ class FileFacts:
     """
 
     symbols: tuple[Symbol, ...]
-    interface: Any
-    body: Any
-    parts: tuple[tuple[str, Any], ...] = ()
+    interface: object
+    body: object
+    parts: tuple[tuple[str, object], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,8 +116,8 @@ class ProjectFacts(Protocol):
     def facts(self, path: str) -> FileFacts | None:
         """The facts of one file; None when it is not there or its resolver has none."""
 
-    def interface(self, path: str) -> Any | None:
-        """The interface of one file alone: cheaper than all its facts."""
+    def interface(self, path: str) -> object:
+        """The interface of one file alone, cheaper than all its facts; None when it has none."""
 
     def language(self, path: str) -> str:
         """The language of one file; empty when it is not there."""

@@ -9,7 +9,9 @@ from __future__ import annotations
 import time
 from contextlib import closing
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
+
+from msgspec.structs import astuple
 
 from deltos.domains.graph.facts import StoredFacts
 from deltos.domains.graph.languages import FAMILIES
@@ -53,6 +55,18 @@ class EdgeRow(NamedTuple):
     certain: bool
 
 
+class ResolvedFile(NamedTuple):
+    """What a child found out about one file; edges and imports are plain tuples, which are cheap to send."""
+
+    cpu_seconds: float
+    path: str
+    edges: list[tuple[int, str, str, str, str, str, bool]]
+    imports: list[tuple[int, str, str]]
+    dependencies: tuple[str, ...]
+    external_imports: int
+    unresolved_imports: int
+
+
 class Unresolved(NamedTuple):
     """A file whose references could not be resolved, and why."""
 
@@ -92,15 +106,15 @@ class ResolvingSession:
         return resolution
 
 
-def resolve_next(session: ResolvingSession, path: str) -> tuple[Any, ...]:
-    """In the child: the resolution of one path, as plain tuples, which are cheap to send."""
+def resolve_next(session: ResolvingSession, path: str) -> ResolvedFile:
+    """In the child: the resolution of one path."""
     started = time.process_time()
     with garbage_collection_paused():
         found = session.resolve(path)
-    return (
+    return ResolvedFile(
         time.process_time() - started,
         found.path,
-        [(e.line, e.source_key, e.target_path, e.target_key, e.kind, e.origin, e.certain) for e in found.edges],
+        [astuple(edge) for edge in found.edges],
         [(each.line, each.target_path, each.mode) for each in found.imports],
         tuple(found.dependencies),
         found.external_imports,
@@ -134,7 +148,8 @@ class _Spent:
     def add(self, reply: Reply) -> None:
         """Count what came of one file."""
         if reply.error is None:
-            self.cpu_seconds += reply.value[0]
+            found: ResolvedFile = reply.value
+            self.cpu_seconds += found.cpu_seconds
         elif isinstance(reply.error, ReadingStopped):
             self.stopped += 1
         else:
@@ -150,8 +165,15 @@ class _Spent:
 
 
 def _record(reply: Reply) -> ResolutionRecord:
-    _, path, edges, imports, dependencies, external, unresolved = reply.value
-    return ResolutionRecord(path, [EdgeRow(*edge) for edge in edges], imports, dependencies, external, unresolved)
+    found: ResolvedFile = reply.value
+    return ResolutionRecord(
+        found.path,
+        [EdgeRow(*edge) for edge in found.edges],
+        found.imports,
+        found.dependencies,
+        found.external_imports,
+        found.unresolved_imports,
+    )
 
 
 def _reason(error: Exception) -> str:

@@ -5,7 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from deltos.domains.graph.declared.imports import ImportedName, read_import, read_package
+from deltos.domains.graph.declared.facts import (
+    UNKNOWN,
+    Occurrence,
+    ScopeTypes,
+    SourceBody,
+    SourceInterface,
+    TopDefinition,
+)
+from deltos.domains.graph.declared.imports import read_import, read_package
 from deltos.domains.graph.declared.shapes import SHAPES, GrammarShape
 from deltos.domains.graph.definitions import as_symbols
 from deltos.domains.graph.model import FileFacts
@@ -15,34 +23,26 @@ if TYPE_CHECKING:
 
     import tree_sitter
 
+    from deltos.domains.graph.declared.facts import AccessPath, ImportClause
     from deltos.languages.model import Definition
     from deltos.store.symbols import Symbol
     from deltos.workspace.indexer import ParsedFile
 
 TYPE_KINDS = frozenset({"class", "interface", "enum", "type"})
-UNKNOWN = "?"
-"""A step of a path that cannot be followed."""
 _LONGEST_PATH = 8
-
-Path = tuple[str, ...]
-"""How a value is reached: `("this", "store", "find()")`. Calls end in parentheses."""
-
-
-@dataclass(slots=True)
-class _Use:
-    line: int
-    name: str
-    role: str
-    receiver: Path | None
 
 
 @dataclass(slots=True)
 class _DeclaredScope:
     """What the declarations inside one definition say."""
 
-    types: dict[str, Path] = field(default_factory=dict)
-    bases: list[Path] = field(default_factory=list)
-    returns: Path = ()
+    types: dict[str, AccessPath] = field(default_factory=dict)
+    bases: list[AccessPath] = field(default_factory=list)
+    returns: AccessPath = ()
+
+    def frozen(self) -> ScopeTypes:
+        """The same as it is stored, in an order of its own."""
+        return ScopeTypes(dict(sorted(self.types.items())), tuple(dict.fromkeys(self.bases)), self.returns)
 
 
 def extract(file: ParsedFile) -> FileFacts:
@@ -73,8 +73,9 @@ class _SourceReader:
         self._symbols = symbols
         self._spans = _Spans(definitions, symbols)
         self._names = {(symbol.line, symbol.name) for symbol in symbols}
-        self._uses: list[_Use] = []
-        self._imports: list[ImportedName] = []
+        self._uses: list[Occurrence] = []
+        self._imports: list[ImportClause] = []
+        self._import_lines: list[int] = []
         self._package = ""
         self._scopes: dict[str, _DeclaredScope] = {}
 
@@ -90,6 +91,7 @@ class _SourceReader:
             if kind in shape.imports:
                 found = list(read_import(self._language, node, self._text))
                 self._imports.extend(found)
+                self._import_lines.extend([node.start_point[0] + 1] * len(found))
                 if found or kind != "call":  # Ruby's imports are calls like any other
                     continue
             if kind in shape.packages:
@@ -105,23 +107,23 @@ class _SourceReader:
 
     def facts(self) -> FileFacts:
         """Everything read, in the form that is stored."""
+        type_keys = self._spans.type_keys
         tops = [
-            (s.name, s.key, s.kind)
-            for s in self._symbols
-            if not _inside_type(s.key, self._spans.type_keys) and "#" not in s.key
+            TopDefinition(symbol.name, symbol.key, symbol.kind)
+            for symbol in self._symbols
+            if not _inside_type(symbol.key, type_keys) and "#" not in symbol.key
         ]
-        scopes = {
-            key: (dict(sorted(scope.types.items())), tuple(dict.fromkeys(scope.bases)), scope.returns)
-            for key, scope in sorted(self._scopes.items())
-            if key in self._spans.type_keys or scope.returns
-        }
-        imports = tuple((i.how, i.name, i.alias) for i in self._imports)
-        keys = tuple((s.key, s.kind) for s in self._symbols)
-        interface = (self._package, tuple(tops), scopes, imports, tuple(sorted(self._spans.type_keys)), keys)
-        locals_ = {key: dict(scope.types) for key, scope in self._scopes.items()}
-        uses = tuple((u.line, self._spans.key_at(u.line), u.name, u.role, u.receiver) for u in self._uses)
-        lines = tuple(i.line for i in self._imports)
-        return FileFacts(tuple(self._symbols), interface, (uses, locals_, lines))
+        interface = SourceInterface(
+            self._package,
+            tuple(tops),
+            {key: s.frozen() for key, s in sorted(self._scopes.items()) if key in type_keys or s.returns},
+            tuple(self._imports),
+            tuple(sorted(type_keys)),
+            {symbol.key: symbol.kind for symbol in self._symbols},
+        )
+        locals_ = {key: scope.types for key, scope in self._scopes.items()}
+        body = SourceBody(tuple(self._uses), locals_, tuple(self._import_lines))
+        return FileFacts(tuple(self._symbols), interface, body)
 
     # --- nodes
 
@@ -181,7 +183,7 @@ class _SourceReader:
             return node.child_by_field_name(object_field) or _keyword(node, self._shape), name
         return (children[0] if len(children) > 1 else _keyword(node, self._shape)), name
 
-    def _note(self, node: tree_sitter.Node, role: str, receiver: Path | None) -> None:
+    def _note(self, node: tree_sitter.Node, role: str, receiver: AccessPath | None) -> None:
         name = self._text(node)
         line = node.start_point[0] + 1
         if receiver is None and (line, name) in self._names:
@@ -193,11 +195,11 @@ class _SourceReader:
             owner = self._spans.type_at(line)
             if owner:
                 self._scope(owner).bases.append((*(receiver or ()), name))
-        self._uses.append(_Use(line, name, role, receiver))
+        self._uses.append(Occurrence(line, self._spans.key_at(line), name, role, receiver))
 
     # --- paths
 
-    def _path(self, node: tree_sitter.Node | None) -> Path:
+    def _path(self, node: tree_sitter.Node | None) -> AccessPath:
         """How an expression is reached from names; a step that is no name or call is unknown."""
         steps: list[str] = []
         suffix = ""
@@ -238,7 +240,7 @@ class _SourceReader:
             node = inner
         return self._text(node) if node is not None else UNKNOWN
 
-    def _type_path(self, node: tree_sitter.Node) -> Path:
+    def _type_path(self, node: tree_sitter.Node) -> AccessPath:
         """A declared type as a path: `("pkg", "Foo")`."""
         while node.type not in self._shape.members and node.child_count:
             inner = node.child_by_field_name("type") or node.child_by_field_name("name") or _first(node)
@@ -275,7 +277,7 @@ class _SourceReader:
                 self._scope(self._spans.key_at(node.start_point[0] + 1)).returns = self._type_path(declared)
                 return
 
-    def _declared_type(self, node: tree_sitter.Node) -> Path:
+    def _declared_type(self, node: tree_sitter.Node) -> AccessPath:
         declared = node.child_by_field_name("type")
         if declared is None:
             declared = next((child for child in node.named_children if child.type in self._shape.types), None)

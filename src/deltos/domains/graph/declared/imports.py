@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import posixpath
 import re
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from deltos.domains.graph.declared.facts import ImportClause
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator
@@ -17,84 +18,69 @@ if TYPE_CHECKING:
 _SEPARATORS = re.compile(r"::|\\|/")
 
 
-@dataclass(frozen=True, slots=True)
-class ImportedName:
-    """One imported thing.
-
-    `how` is `name` (one definition), `member` (of a type), `all` (everything in a package), `module` (a package under
-    its name or an alias) or `file` (a path). Names are dotted, whatever the language writes.
-    """
-
-    line: int
-    how: str
-    name: str
-    alias: str = ""
-
-
 def read_package(node: tree_sitter.Node, text: Text) -> str:
     """The package or namespace that a file declares, dotted."""
     name = node.child_by_field_name("name") or (node.named_children[0] if node.named_child_count else None)
     return _SEPARATORS.sub(".", text(name)).strip(".") if name is not None else ""
 
 
-def read_import(language: str, node: tree_sitter.Node, text: Text) -> Iterator[ImportedName]:
+def read_import(language: str, node: tree_sitter.Node, text: Text) -> Iterator[ImportClause]:
     """The names that an import statement brings."""
-    line = node.start_point[0] + 1
-    yield from _READERS[language](node, text, line)
+    return _READERS[language](node, text)
 
 
-def _go(node: tree_sitter.Node, text: Text, line: int) -> Iterator[ImportedName]:
+def _go(node: tree_sitter.Node, text: Text) -> Iterator[ImportClause]:
     path, alias = node.child_by_field_name("path"), node.child_by_field_name("name")
     if path is not None:
         name = text(path).strip('"`')
         given = text(alias) if alias is not None else ""
-        yield ImportedName(line, "all" if given == "." else "module", name, given or name.rpartition("/")[2])
+        yield ImportClause("all" if given == "." else "module", name, given or name.rpartition("/")[2])
 
 
-def _java(node: tree_sitter.Node, text: Text, line: int) -> Iterator[ImportedName]:
+def _java(node: tree_sitter.Node, text: Text) -> Iterator[ImportClause]:
     body = text(node).removeprefix("import").strip().rstrip(";").strip()
     static = body.startswith("static ")
     name = body.removeprefix("static ").strip()
     if name.endswith(".*"):
-        yield ImportedName(line, "all", name[:-2])
+        yield ImportClause("all", name[:-2])
     elif static:
-        yield ImportedName(line, "member", name, name.rpartition(".")[2])
+        yield ImportClause("member", name, name.rpartition(".")[2])
     else:
-        yield ImportedName(line, "name", name, name.rpartition(".")[2])
+        yield ImportClause("name", name, name.rpartition(".")[2])
 
 
-def _kotlin(node: tree_sitter.Node, text: Text, line: int) -> Iterator[ImportedName]:
+def _kotlin(node: tree_sitter.Node, text: Text) -> Iterator[ImportClause]:
     body, _, alias = text(node).strip().removeprefix("import").strip().partition(" as ")
     name = body.strip()
     if name.endswith(".*"):
-        yield ImportedName(line, "all", name[:-2])
+        yield ImportClause("all", name[:-2])
     else:
-        yield ImportedName(line, "name", name, alias.strip() or name.rpartition(".")[2])
+        yield ImportClause("name", name, alias.strip() or name.rpartition(".")[2])
 
 
-def _csharp(node: tree_sitter.Node, text: Text, line: int) -> Iterator[ImportedName]:
+def _csharp(node: tree_sitter.Node, text: Text) -> Iterator[ImportClause]:
     body = text(node).strip().rstrip(";").removeprefix("global ").removeprefix("using").strip()
     if body.startswith("static "):
         name = body.removeprefix("static ").strip()
-        yield ImportedName(line, "name", name, name.rpartition(".")[2])
+        yield ImportClause("name", name, name.rpartition(".")[2])
     elif "=" in body:
         alias, _, name = body.partition("=")
-        yield ImportedName(line, "name", name.strip(), alias.strip())
+        yield ImportClause("name", name.strip(), alias.strip())
     else:
-        yield ImportedName(line, "all", body)
+        yield ImportClause("all", body)
 
 
-def _rust(node: tree_sitter.Node, text: Text, line: int) -> Iterator[ImportedName]:
+def _rust(node: tree_sitter.Node, text: Text) -> Iterator[ImportClause]:
     if node.type == "mod_item":
         name = node.child_by_field_name("name")
         if name is not None and node.child_by_field_name("body") is None:
-            yield ImportedName(line, "module", f"self.{text(name)}", text(name))
+            yield ImportClause("module", f"self.{text(name)}", text(name))
         return
     argument = node.child_by_field_name("argument")
     if argument is not None:
         for path, alias in _rust_paths(re.sub(r"\s+", " ", text(argument))):
             how = "all" if path.endswith(".*") else "name"
-            yield ImportedName(line, how, path.removesuffix(".*"), alias or path.rpartition(".")[2])
+            yield ImportClause(how, path.removesuffix(".*"), alias or path.rpartition(".")[2])
 
 
 def _rust_paths(text: str, prefix: str = "") -> Iterator[tuple[str, str]]:
@@ -124,18 +110,18 @@ def _split_list(text: str) -> Iterator[str]:
         yield text[start:].strip()
 
 
-def _include(node: tree_sitter.Node, text: Text, line: int) -> Iterator[ImportedName]:
+def _include(node: tree_sitter.Node, text: Text) -> Iterator[ImportClause]:
     path = node.child_by_field_name("path")
     if path is not None:
         name = text(path)
-        yield ImportedName(line, "file", name.strip('"<>'), "system" if name.startswith("<") else "")
+        yield ImportClause("file", name.strip('"<>'), "system" if name.startswith("<") else "")
     elif node.type == "using_declaration":
         name = text(node).removeprefix("using").strip().rstrip(";").strip()
         if name.startswith("namespace "):
-            yield ImportedName(line, "all", name.removeprefix("namespace ").strip().replace("::", "."))
+            yield ImportClause("all", name.removeprefix("namespace ").strip().replace("::", "."))
 
 
-def _php(node: tree_sitter.Node, text: Text, line: int) -> Iterator[ImportedName]:
+def _php(node: tree_sitter.Node, text: Text) -> Iterator[ImportClause]:
     body = re.sub(r"\s+", " ", text(node)).removeprefix("use").strip().rstrip(";").strip()
     body = re.sub(r"^(?:function|const) ", "", body)
     head, brace, rest = body.partition("{")
@@ -144,20 +130,20 @@ def _php(node: tree_sitter.Node, text: Text, line: int) -> Iterator[ImportedName
         name, _, alias = part.partition(" as ")
         dotted = re.sub(r"\s", "", name).replace("\\", ".").strip(".")
         if dotted:
-            yield ImportedName(line, "name", dotted, alias.strip() or dotted.rpartition(".")[2])
+            yield ImportClause("name", dotted, alias.strip() or dotted.rpartition(".")[2])
 
 
-def _ruby(node: tree_sitter.Node, text: Text, line: int) -> Iterator[ImportedName]:
+def _ruby(node: tree_sitter.Node, text: Text) -> Iterator[ImportClause]:
     method, arguments = node.child_by_field_name("method"), node.child_by_field_name("arguments")
     if method is None or arguments is None or not arguments.named_child_count:
         return
     how, argument = text(method), arguments.named_children[0]
     if how in ("require", "require_relative") and argument.type == "string":
         name = text(argument).strip("\"'").removesuffix(".rb")
-        yield ImportedName(line, "file", f"{name}.rb", "system" if how == "require" else "")
+        yield ImportClause("file", f"{name}.rb", "system" if how == "require" else "")
 
 
-_READERS: dict[str, Callable[[tree_sitter.Node, Text, int], Iterator[ImportedName]]] = {
+_READERS: dict[str, Callable[[tree_sitter.Node, Text], Iterator[ImportClause]]] = {
     "go": _go,
     "java": _java,
     "kotlin": _kotlin,

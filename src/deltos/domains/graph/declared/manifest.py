@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from deltos.domains.graph.declared.facts import GoModule
 from deltos.domains.graph.model import FileFacts
 
 MANIFEST_LANGUAGE = "go.mod"
@@ -16,6 +17,6 @@ def is_manifest(path: str) -> bool:
 
 
 def manifest_facts(data: bytes) -> FileFacts:
-    """The module's path as the interface; nothing else."""
+    """The module's name as the interface; nothing else."""
     found = _MODULE.search(data)
-    return FileFacts((), found[1].decode("utf-8", "replace").strip('"') if found else None, None)
+    return FileFacts((), GoModule(found[1].decode("utf-8", "replace").strip('"')) if found else None, None)

@@ -2,18 +2,28 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
-from deltos.domains.graph.declared.extract import UNKNOWN
+from deltos.domains.graph.declared.facts import UNKNOWN
 from deltos.domains.graph.declared.imports import absolute_rust, crate_of, included_file
 from deltos.domains.graph.declared.shapes import SHAPES
-from deltos.domains.graph.declared.world import Definition, family_of
+from deltos.domains.graph.declared.world import DefinedSymbol, family_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from deltos.domains.graph.declared.extract import Path
+    from deltos.domains.graph.declared.facts import AccessPath
     from deltos.domains.graph.declared.world import Unit, World
+
+
+class Lookup(NamedTuple):
+    """What a name may mean."""
+
+    targets: tuple[DefinedSymbol, ...]
+    is_certain: bool = True
+
+
+NOTHING = Lookup((), is_certain=False)
 
 
 class Visibility:
@@ -24,31 +34,31 @@ class Visibility:
         self._unit = unit
         self._family = family_of(unit.language)
         self._shape = SHAPES[unit.language]
-        self._dependencies = set(world.layout_dependencies(unit.language))
-        self._visible: dict[tuple[str, str], tuple[tuple[Definition, ...], bool]] = {}
+        self.dependencies = set(world.layout_dependencies(unit.language))
+        self._visible: dict[tuple[str, str], Lookup] = {}
         self._included: dict[str, frozenset[str]] = {}
 
-    def visible(self, unit: Unit, name: str) -> tuple[tuple[Definition, ...], bool]:
+    def visible(self, unit: Unit, name: str) -> Lookup:
         """What a plain name means in a file, and whether that is certain."""
         memo = (unit.path, name)
         if memo not in self._visible:
             self._visible[memo] = self._look(unit, name)
         return self._visible[memo]
 
-    def _look(self, unit: Unit, name: str) -> tuple[tuple[Definition, ...], bool]:
+    def _look(self, unit: Unit, name: str) -> Lookup:
         if name in unit.tops:
-            return tuple((unit.path, key) for key, _ in unit.tops[name]), True
+            return Lookup(tuple([DefinedSymbol(unit.path, key) for key in unit.tops[name]]))
         if unit.language in ("c", "cpp"):
             return self._linked(unit, name)
         exact = unit.exact.get(name)
         if exact is not None:
             package, _, last = exact.rpartition(".")
-            found = self._in_package(package, last)
-            return (found, True) if found else (self._nested(package, last), True)
+            found = self.in_package(package, last)
+            return Lookup(found or self.nested(package, last))
         for package in self._packages(unit):
-            found = self._in_package(package, name)
+            found = self.in_package(package, name)
             if found:
-                return found, True
+                return Lookup(found)
         return self._anywhere(unit, name)
 
     def _packages(self, unit: Unit) -> Iterator[str]:
@@ -60,55 +70,54 @@ class Visibility:
             outer = outer.rpartition(".")[0]
             yield outer
 
-    def _in_package(self, package: str, name: str) -> tuple[Definition, ...]:
+    def in_package(self, package: str, name: str) -> tuple[DefinedSymbol, ...]:
         """The top-level definitions of a name in a package."""
-        self._dependencies.add(f"@{name}")
+        self.dependencies.add(f"@{name}")
         wanted = f"{package}.{name}" if package else name
-        found: list[Definition] = []
+        found: list[DefinedSymbol] = []
         for symbol in self._world.named(name):
-            unit = self._read(symbol.path)
+            unit = self.read(symbol.path)
             if unit is None or family_of(unit.language) != self._family:
                 continue
-            for key, _ in unit.tops.get(name, ()):
-                if key == symbol.key and unit.full_name(key) == wanted:
-                    found.append((symbol.path, key))
+            if symbol.key in unit.tops.get(name, ()) and unit.full_name(symbol.key) == wanted:
+                found.append(DefinedSymbol(symbol.path, symbol.key))
         return tuple(found)
 
-    def _nested(self, package: str, name: str) -> tuple[Definition, ...]:
+    def nested(self, package: str, name: str) -> tuple[DefinedSymbol, ...]:
         """A member imported by name: `import static a.B.c`, `use crate::a::B::c`."""
         outer, _, type_name = package.rpartition(".")
-        for owner in self._in_package(outer, type_name) if type_name else ():
-            found = self._own_member(owner, name)
+        for owner in self.in_package(outer, type_name) if type_name else ():
+            found = self.own_member(owner, name)
             if found:
                 return found
         return ()
 
-    def _anywhere(self, unit: Unit, name: str) -> tuple[tuple[Definition, ...], bool]:
+    def _anywhere(self, unit: Unit, name: str) -> Lookup:
         """The only definition of a name in the project: certain where names are global, else possible."""
         if not name[:1].isupper():
-            return (), False
-        self._dependencies.add(f"@{name}")
-        found: list[Definition] = []
+            return NOTHING
+        self.dependencies.add(f"@{name}")
+        found: list[DefinedSymbol] = []
         for symbol in self._world.named(name):
-            other = self._read(symbol.path)
+            other = self.read(symbol.path)
             if other is not None and family_of(other.language) == self._family and name in other.tops:
-                found.append((symbol.path, symbol.key))
-        return (tuple(found), unit.language == "ruby") if len(found) == 1 else ((), False)
+                found.append(DefinedSymbol(symbol.path, symbol.key))
+        return Lookup(tuple(found), is_certain=unit.language == "ruby") if len(found) == 1 else NOTHING
 
-    def _linked(self, unit: Unit, name: str) -> tuple[tuple[Definition, ...], bool]:
+    def _linked(self, unit: Unit, name: str) -> Lookup:
         """C and C++: what included files define, or the sources that belong to included headers."""
-        self._dependencies.add(f"@{name}")
+        self.dependencies.add(f"@{name}")
         included = self._includes(unit.path)
         stems = {_stem(path) for path in included} | {_stem(unit.path)}
-        near: list[Definition] = []
-        far: list[Definition] = []
+        near: list[DefinedSymbol] = []
+        far: list[DefinedSymbol] = []
         for symbol in self._world.named(name):
-            other = self._read(symbol.path)
+            other = self.read(symbol.path)
             if other is None or family_of(other.language) != "c" or name not in other.tops:
                 continue
             is_near = symbol.path in included or _stem(symbol.path) in stems
-            (near if is_near else far).append((symbol.path, symbol.key))
-        return (tuple(near), True) if near else (tuple(far[:1]) if len(far) == 1 else (), False)
+            (near if is_near else far).append(DefinedSymbol(symbol.path, symbol.key))
+        return Lookup(tuple(near)) if near else Lookup(tuple(far) if len(far) == 1 else (), is_certain=False)
 
     def _includes(self, path: str) -> frozenset[str]:
         """The files that a file includes, directly and through others."""
@@ -116,7 +125,7 @@ class Visibility:
             seen: set[str] = set()
             pending = [path]
             while pending:
-                unit = self._read(pending.pop())
+                unit = self.read(pending.pop())
                 for target in self._direct_includes(unit) if unit is not None else ():
                     if target not in seen:
                         seen.add(target)
@@ -125,14 +134,18 @@ class Visibility:
         return self._included[path]
 
     def _direct_includes(self, unit: Unit) -> Iterator[str]:
-        for how, name, _ in unit.imports:
-            if how == "file":
-                self._dependencies.add(f"*/{name.rpartition('/')[2].partition('.')[0]}")
-                found = included_file(name, unit.path, self._world.paths, self._world.by_file_name)
+        for clause in unit.imports:
+            if clause.how == "file":
+                found = self.included(unit, clause.name)
                 if found is not None:
                     yield found
 
-    def _package_of(self, path: Path) -> str:
+    def included(self, unit: Unit, name: str) -> str | None:
+        """The file that an import by path means in a file."""
+        self.dependencies.add(f"*/{_stem(name)}")
+        return included_file(name, unit.path, self._world.paths, self._world.by_file_name)
+
+    def package_of(self, path: AccessPath) -> str:
         """The package that a qualified name is looked up in: `store` of `store.Open`, `A.B` of `A::B.go`."""
         if UNKNOWN in path or any(step.endswith("()") for step in path):
             return ""
@@ -143,16 +156,16 @@ class Visibility:
             return absolute_rust(".".join(path), self._unit.home, crate_of(self._unit.path), self._world.paths)
         return ".".join(path) if self._unit.language != "go" else ""
 
-    def _read(self, path: str) -> Unit | None:
-        self._dependencies.add(path)
+    def read(self, path: str) -> Unit | None:
+        self.dependencies.add(path)
         return self._world.unit(path)
 
-    def _own_member(self, owner: Definition, name: str) -> tuple[Definition, ...]:
+    def own_member(self, owner: DefinedSymbol, name: str) -> tuple[DefinedSymbol, ...]:
         path, key = owner
-        self._dependencies.add(f"@{name}")
+        self.dependencies.add(f"@{name}")
         wanted = f"{key.rpartition('.')[2]}.{name}"
-        found: list[Definition] = []
-        unit = self._read(path)
+        found: list[DefinedSymbol] = []
+        unit = self.read(path)
         for symbol in self._world.named(name):
             bare = symbol.key.partition("#")[0]
             if symbol.path == path:
@@ -160,12 +173,12 @@ class Visibility:
             else:
                 matches = (bare == wanted or bare.endswith(f".{wanted}")) and self._is_beside(unit, symbol.path)
             if matches:
-                found.append((symbol.path, symbol.key))
+                found.append(DefinedSymbol(symbol.path, symbol.key))
         return tuple(found)
 
     def _is_beside(self, unit: Unit | None, path: str) -> bool:
         """Whether a file may hold members of a type of another: same package, or header and source of one name."""
-        other = self._read(path)
+        other = self.read(path)
         if unit is None or other is None or family_of(other.language) != family_of(unit.language):
             return False
         if family_of(unit.language) == "c":
@@ -176,17 +189,19 @@ class Visibility:
             )
         return other.home == unit.home and unit.language in ("go", "rust", "csharp", "ruby", "kotlin")
 
-    def _files_of(self, package: str) -> list[Definition]:
+    def files_of(self, package: str) -> list[DefinedSymbol]:
         """The files of a package that is told by its place: a Go folder, a Rust module."""
         language, paths = self._unit.language, self._world.paths
         stem = package.replace(".", "/")
         if language == "rust":
-            self._dependencies.add(f"*/{stem.rpartition('/')[2]}")
-            return [(path, "") for path in (f"{stem}.rs", f"{stem}/mod.rs", f"{stem}/lib.rs") if path in paths][:1]
+            self.dependencies.add(f"*/{stem.rpartition('/')[2]}")
+            return [
+                DefinedSymbol(path, "") for path in (f"{stem}.rs", f"{stem}/mod.rs", f"{stem}/lib.rs") if path in paths
+            ][:1]
         if language == "go" and not package.startswith("//"):
-            self._dependencies.add(f"*/{stem.rpartition('/')[2]}")
+            self.dependencies.add(f"*/{stem.rpartition('/')[2]}")
             inside = [path for path in paths if path.endswith(".go") and path.rpartition("/")[0] == stem]
-            return [(path, "") for path in sorted(inside) if not path.endswith("_test.go")]
+            return [DefinedSymbol(path, "") for path in sorted(inside) if not path.endswith("_test.go")]
         return []
 
 

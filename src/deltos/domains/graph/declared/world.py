@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, NamedTuple
 
+from deltos.domains.graph.declared.facts import GoModule, SourceInterface
 from deltos.domains.graph.declared.imports import absolute_rust, crate_of, home_of
 from deltos.domains.graph.declared.shapes import FAMILIES, SHAPES
 
 if TYPE_CHECKING:
-    from deltos.domains.graph.declared.extract import Path
     from deltos.domains.graph.model import NamedSymbol, ProjectFacts
 
 
@@ -18,17 +18,16 @@ class Unit:
 
     __slots__ = ("exact", "home", "imports", "language", "modules", "path", "scopes", "tops", "type_keys", "wildcards")
 
-    def __init__(self, path: str, language: str, interface: Any) -> None:
-        package, tops, scopes, imports, type_keys, _ = interface
+    def __init__(self, path: str, language: str, interface: SourceInterface) -> None:
         self.path = path
         self.language = language
-        self.home = home_of(language, path, package)
-        self.tops: dict[str, list[tuple[str, str]]] = defaultdict(list)
-        for name, key, kind in tops:
-            self.tops[name].append((key, kind))
-        self.scopes: dict[str, tuple[dict[str, Path], tuple[Path, ...], Path]] = scopes
-        self.imports: tuple[tuple[str, str, str], ...] = imports
-        self.type_keys = frozenset(type_keys)
+        self.home = home_of(language, path, interface.package)
+        self.tops: dict[str, list[str]] = defaultdict(list)
+        for top in interface.tops:
+            self.tops[top.name].append(top.key)
+        self.scopes = interface.scopes
+        self.imports = interface.imports
+        self.type_keys = frozenset(interface.type_keys)
         self.exact: dict[str, str] = {}
         self.wildcards: list[str] = []
         self.modules: dict[str, str] = {}
@@ -38,8 +37,11 @@ class Unit:
         return f"{self.home}.{key}" if self.home and not key.startswith(f"{self.home}.") else key
 
 
-Definition = tuple[str, str]
-"""Path and key of a symbol."""
+class DefinedSymbol(NamedTuple):
+    """Where a symbol is defined; an empty key means the file itself."""
+
+    path: str
+    key: str
 
 
 class World:
@@ -57,7 +59,7 @@ class World:
         if path not in self._units:
             language = self.project.language(path)
             interface = self.project.interface(path) if language in SHAPES else None
-            unit = None if interface is None else Unit(path, language, interface)
+            unit = Unit(path, language, interface) if isinstance(interface, SourceInterface) else None
             self._units[path] = unit
             if unit is not None:
                 self._sort_imports(unit)
@@ -79,15 +81,15 @@ class World:
 
     def _sort_imports(self, unit: Unit) -> None:
         """Imports by what they do to names: one name, everything of a package, a package under a name."""
-        for how, name, alias in unit.imports:
-            full = self._absolute(unit, name)
-            if how == "all":
+        for clause in unit.imports:
+            full = self._absolute(unit, clause.name)
+            if clause.how == "all":
                 unit.wildcards.append(full)
-            elif how in ("name", "member"):
-                unit.exact[alias] = full
-                unit.modules.setdefault(alias, full)
-            elif how == "module":
-                unit.modules[alias] = full
+            elif clause.how in ("name", "member"):
+                unit.exact[clause.alias] = full
+                unit.modules.setdefault(clause.alias, full)
+            elif clause.how == "module":
+                unit.modules[clause.alias] = full
 
     def _absolute(self, unit: Unit, name: str) -> str:
         if unit.language == "rust":
@@ -104,9 +106,9 @@ class World:
         """The folder of the project that a Go import path means, dotted; marked `//` when it is not of the project."""
         for manifest in self.by_file_name("go.mod"):
             module = self.project.interface(manifest)
-            if isinstance(module, str) and (name == module or name.startswith(f"{module}/")):
+            if isinstance(module, GoModule) and f"{name}/".startswith(f"{module.name}/"):
                 folder = manifest.rpartition("/")[0]
-                return f"{folder}/{name[len(module) + 1 :]}".strip("/").replace("/", ".")
+                return f"{folder}/{name[len(module.name) + 1 :]}".strip("/").replace("/", ".")
         return f"//{name}"
 
 

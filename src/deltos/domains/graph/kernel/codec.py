@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import marshal
 from functools import cached_property
-from typing import Any, Generic, Protocol, TypeVar
+from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
 
 import msgspec
 
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
 Interface = TypeVar("Interface")
 Body = TypeVar("Body")
-
-# Version 2 has no back references, which depend on how objects happen to be shared: equal values give equal bytes.
-_STABLE_MARSHAL_VERSION = 2
 
 
 class Codec(Protocol):
@@ -24,49 +23,34 @@ class Codec(Protocol):
     def stable(self, value: object) -> bytes:
         """An interface, or one part of it, as bytes to compare by: equal values give equal bytes."""
 
-    def interface(self, data: bytes) -> Any:
+    def interface(self, data: bytes) -> object:
         """An interface that was encoded."""
 
-    def body(self, data: bytes) -> Any:
+    def body(self, data: bytes) -> object:
         """A body that was encoded."""
-
-
-class MarshalCodec:
-    """Facts made of plain tuples, lists, dictionaries, strings and numbers."""
-
-    def encode(self, value: Any) -> bytes:
-        """The value with its shared strings written once."""
-        return marshal.dumps(value)
-
-    def stable(self, value: Any) -> bytes:
-        """The value without regard to what is shared."""
-        return marshal.dumps(value, _STABLE_MARSHAL_VERSION)
-
-    def interface(self, data: bytes) -> Any:
-        """The value that was encoded."""
-        return marshal.loads(data)  # noqa: S302 (our own index, readable and writable by its owner alone)
-
-    def body(self, data: bytes) -> Any:
-        """The value that was encoded."""
-        return marshal.loads(data)  # noqa: S302 (as above)
 
 
 class StructCodec(Generic[Interface, Body]):
     """Facts made of `msgspec.Struct`s: one type is every interface of a reader, another every body."""
 
-    def __init__(self, interface: type[Interface], body: type[Body]) -> None:
-        self._types = (interface, body)
+    def __init__(
+        self,
+        interface: Callable[[], msgspec.msgpack.Decoder[Interface]],
+        body: Callable[[], msgspec.msgpack.Decoder[Body]],
+    ) -> None:
+        self._make_interface_decoder = interface
+        self._make_body_decoder = body
         self._encoder = msgspec.msgpack.Encoder()
 
     # Made when first needed: decoders of many types of nodes take tens of milliseconds, and who indexes only encodes.
 
     @cached_property
     def _interface(self) -> msgspec.msgpack.Decoder[Interface]:
-        return msgspec.msgpack.Decoder(self._types[0])
+        return self._make_interface_decoder()
 
     @cached_property
     def _body(self) -> msgspec.msgpack.Decoder[Body]:
-        return msgspec.msgpack.Decoder(self._types[1])
+        return self._make_body_decoder()
 
     def encode(self, value: object) -> bytes:
         """The value as MessagePack."""

@@ -51,7 +51,7 @@ def extract(data: bytes, tree: tree_sitter.Tree) -> FileFacts:
         tuple(lowering.stars),
         None if lowering.exported is None else tuple(lowering.exported),
     )
-    return FileFacts(tuple(lowering.symbols), interface, body, tuple(_parts(lowering, interface)))
+    return FileFacts(tuple(lowering.symbols), interface, nodes.ModuleBody(body), tuple(_parts(lowering, interface)))
 
 
 def _parts(lowering: Lowering, interface: nodes.ModuleInterface) -> Iterator[tuple[str, object]]:

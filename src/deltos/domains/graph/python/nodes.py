@@ -523,6 +523,12 @@ class ModuleInterface(Node, frozen=True):
     exported: tuple[str, ...] | None
 
 
+class ModuleBody(Node, frozen=True):
+    """What only a file's own resolution needs."""
+
+    statements: Block
+
+
 EMPTY_INTERFACE = ModuleInterface({}, {}, {}, (), None)
 
 # --- walks over any node

@@ -5,12 +5,14 @@ from __future__ import annotations
 import gc
 from typing import TYPE_CHECKING
 
+from msgspec.msgpack import Decoder
+
 from deltos.domains.graph.kernel.codec import StructCodec
 from deltos.domains.graph.model import FileFacts, Resolution
 from deltos.domains.graph.python.flow import Flow
 from deltos.domains.graph.python.infer import Inference
 from deltos.domains.graph.python.lower import extract
-from deltos.domains.graph.python.nodes import EMPTY_INTERFACE, Block, ModuleInterface
+from deltos.domains.graph.python.nodes import EMPTY_INTERFACE, ModuleBody, ModuleInterface
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
@@ -21,14 +23,14 @@ if TYPE_CHECKING:
 # What is known of other files is remembered for so many: what a remembered answer costs grows with them.
 FILES_AT_ONCE = 1000
 
-EMPTY = FileFacts((), EMPTY_INTERFACE, ())
+EMPTY = FileFacts((), EMPTY_INTERFACE, ModuleBody(()))
 
 
 class PythonResolver:
     """Facts and references of Python files."""
 
     languages = frozenset({"python"})
-    codec = StructCodec(ModuleInterface, Block)
+    codec = StructCodec(lambda: Decoder(ModuleInterface), lambda: Decoder(ModuleBody))
 
     def extract(self, file: ParsedFile) -> FileFacts:
         """Facts about one file, independent of all others."""
@@ -41,21 +43,21 @@ class PythonResolver:
             inference = Inference(project)
             for path in order[start : start + FILES_AT_ONCE]:
                 facts = project.facts(path)
-                if facts is not None:
-                    yield _resolved(inference, path, facts)
+                if facts is not None and isinstance(facts.body, ModuleBody):
+                    yield _resolved(inference, path, facts.body)
             del inference
             if start + FILES_AT_ONCE < len(order):
                 gc.collect()  # modules, classes and functions know each other
 
 
-def _resolved(inference: Inference, path: str, facts: FileFacts) -> Resolution:
+def _resolved(inference: Inference, path: str, body: ModuleBody) -> Resolution:
     names, memo = inference.names, inference.memo
     memo.dependencies = names.bit("*/__init__")
     module = names.module(path)
     if module is None:
         return Resolution(path, (), (), frozenset())
     flow = Flow(inference, module)
-    flow.run_module(facts.body)
+    flow.run_module(body.statements)
     return Resolution(
         path=path,
         edges=flow.edges.found(),

@@ -9,7 +9,7 @@ from __future__ import annotations
 import pickle
 from functools import cached_property
 from io import BytesIO
-from typing import TypeAlias, Union
+from typing import TypeAlias
 
 import msgspec
 from msgspec import Struct
@@ -56,7 +56,9 @@ class ConfigManifest(Struct, frozen=True, array_like=True, tag="config"):
     references: tuple[str, ...]
 
 
-Interface: TypeAlias = Union[ModuleInterface, PackageManifest, ConfigManifest]  # noqa: UP007
+Manifest: TypeAlias = PackageManifest | ConfigManifest
+MANIFESTS = (PackageManifest, ConfigManifest)
+Interface: TypeAlias = ModuleInterface | PackageManifest | ConfigManifest
 
 
 class NameUse(Struct, frozen=True, array_like=True, gc=False):

@@ -11,7 +11,7 @@ from deltos.domains.graph.typescript.facts import ConfigManifest
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from deltos.domains.graph.typescript.facts import Interface
+    from deltos.domains.graph.typescript.facts import Manifest
 
 _NAMES = ("tsconfig.json", "jsconfig.json")
 _MAX_EXTENDS = 12
@@ -62,7 +62,7 @@ def _matched(pattern: str, specifier: str) -> str:
 class Configs:
     """The mapping that holds in each folder."""
 
-    def __init__(self, manifest: Callable[[str], Interface | None]) -> None:
+    def __init__(self, manifest: Callable[[str], Manifest | None]) -> None:
         self._manifest = manifest
 
     def mapping(self, folder: str) -> Mapping:

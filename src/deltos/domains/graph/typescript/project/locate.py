@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from posixpath import dirname, join, normpath
 from typing import TYPE_CHECKING
 
+from deltos.domains.graph.typescript.facts import MANIFESTS
 from deltos.domains.graph.typescript.project.configs import Configs
 from deltos.domains.graph.typescript.project.packages import Packages
 
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
     from deltos.domains.graph.model import ProjectFacts
-    from deltos.domains.graph.typescript.facts import Interface
+    from deltos.domains.graph.typescript.facts import Manifest
 
 _EXTENSIONS = (".ts", ".tsx", ".d.ts", ".js", ".jsx", ".mts", ".cts", ".mjs", ".cjs", ".json")
 _WRITTEN_AS = {
@@ -44,7 +45,7 @@ class Locator:
         self._depend = depend
         self._known: dict[tuple[str, str], tuple[Located, frozenset[str]]] = {}
         self._sought: set[str] = set()
-        self._manifests: dict[str, Interface | None] = {}
+        self._manifests: dict[str, Manifest | None] = {}
         self._configs = Configs(self._manifest)
         self._packages = Packages(self._paths, self._manifest)
 
@@ -76,13 +77,13 @@ class Locator:
     def _first(self, candidates: list[str]) -> str | None:
         return next((found for path in candidates if (found := self._file(path)) is not None), None)
 
-    def _manifest(self, path: str) -> Interface | None:
+    def _manifest(self, path: str) -> Manifest | None:
         """What a package.json or tsconfig.json says; None where it is missing or broken."""
         if not self._has(path):
             return None
         if path not in self._manifests:
-            found: Interface | None = self._project.interface(path)
-            self._manifests[path] = found
+            found = self._project.interface(path)
+            self._manifests[path] = found if isinstance(found, MANIFESTS) else None
         return self._manifests[path]
 
     def _has(self, path: str) -> bool:

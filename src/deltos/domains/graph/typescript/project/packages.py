@@ -12,7 +12,7 @@ from deltos.domains.graph.typescript.facts import PackageManifest
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-    from deltos.domains.graph.typescript.facts import Interface
+    from deltos.domains.graph.typescript.facts import Manifest
     from deltos.domains.graph.typescript.project.manifests import Json
 
 _CONDITIONS = ("source", "types", "import", "module", "default", "node", "require", "browser")
@@ -23,7 +23,7 @@ _EXTENSION = re.compile(r"(?:\.d)?\.[cm]?[jt]sx?$")
 class Packages:
     """The packages whose package.json is part of the project."""
 
-    def __init__(self, paths: Iterable[str], manifest: Callable[[str], Interface | None]) -> None:
+    def __init__(self, paths: Iterable[str], manifest: Callable[[str], Manifest | None]) -> None:
         self._manifest = manifest
         self.manifests = sorted(path for path in paths if path.rpartition("/")[2] == "package.json")
         self._folders: dict[str, str] | None = None

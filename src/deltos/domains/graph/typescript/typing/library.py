@@ -8,6 +8,7 @@ from __future__ import annotations
 from functools import cache
 from importlib.resources import files
 
+from deltos.domains.graph.typescript.facts import ModuleInterface
 from deltos.domains.graph.typescript.project.module import Module
 from deltos.domains.graph.typescript.syntax.extract import extract_module
 from deltos.languages.grammar import parse
@@ -20,6 +21,7 @@ def library() -> Module:
     data = (files("deltos.domains.graph.typescript.typing") / "library.d.ts").read_bytes()
     language = detect("library.d.ts")
     tree = parse(language, data) if language is not None else None
-    if tree is None:
-        raise LookupError("no grammar for TypeScript")
-    return Module("", extract_module("", data, tree.root_node).interface, is_library=True)
+    interface = extract_module("", data, tree.root_node).interface if tree is not None else None
+    if not isinstance(interface, ModuleInterface):
+        raise LookupError("no grammar for TypeScript")  # noqa: TRY004 - it is the grammar that is missing
+    return Module("", interface, is_library=True)

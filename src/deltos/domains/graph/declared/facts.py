@@ -1,0 +1,91 @@
+"""What is kept of a file: the interface, which other files may depend on and which knows no lines, and the body."""
+
+from __future__ import annotations
+
+from typing import TypeAlias, Union
+
+from msgspec import Struct
+from msgspec.msgpack import Decoder
+
+from deltos.domains.graph.kernel.codec import StructCodec
+
+UNKNOWN = "?"
+"""A step of an access path that cannot be followed."""
+
+AccessPath: TypeAlias = tuple[str, ...]
+"""How a value is reached: `("this", "store", "find()")`. Calls end in parentheses."""
+
+
+class Fact(Struct, frozen=True, array_like=True, gc=False):
+    """Anything that facts are made of."""
+
+
+class TopDefinition(Fact, frozen=True):
+    """A definition that is a member of no type."""
+
+    name: str
+    key: str
+    kind: str
+
+
+class ScopeTypes(Fact, frozen=True):
+    """What the declarations inside one definition say: types of names, bases, what it returns."""
+
+    types: dict[str, AccessPath] = {}
+    bases: tuple[AccessPath, ...] = ()
+    returns: AccessPath = ()
+
+
+class ImportClause(Fact, frozen=True):
+    """One imported thing.
+
+    `how` is `name` (one definition), `member` (of a type), `all` (everything in a package), `module` (a package under
+    its name or an alias) or `file` (a path). Names are dotted, whatever the language writes.
+    """
+
+    how: str
+    name: str
+    alias: str = ""
+
+
+class SourceInterface(Fact, frozen=True, tag="source"):
+    """What other files may depend on; `kinds` are those of all symbols, by key."""
+
+    package: str
+    tops: tuple[TopDefinition, ...]
+    scopes: dict[str, ScopeTypes]
+    imports: tuple[ImportClause, ...]
+    type_keys: tuple[str, ...]
+    kinds: dict[str, str]
+
+
+class GoModule(Fact, frozen=True, tag="go.mod"):
+    """The name that import paths of a Go module start with."""
+
+    name: str
+
+
+class Occurrence(Fact, frozen=True):
+    """A name where it is used: by which definition, as what, and through which value."""
+
+    line: int
+    source: str
+    name: str
+    role: str
+    receiver: AccessPath | None
+
+
+class SourceBody(Fact, frozen=True):
+    """What only a file's own resolution needs: uses, types of local names by definition, lines of imports."""
+
+    uses: tuple[Occurrence, ...]
+    locals: dict[str, dict[str, AccessPath]]
+    import_lines: tuple[int, ...]
+
+
+Interface: TypeAlias = Union[SourceInterface, GoModule, None]  # noqa: UP007 - msgspec reads it at run time
+
+
+def declared_codec() -> StructCodec[Interface, SourceBody | None]:
+    """How the facts of these languages are written."""
+    return StructCodec(lambda: Decoder(Interface), lambda: Decoder(SourceBody | None))
