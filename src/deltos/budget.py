@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-CHARACTERS_PER_TOKEN = 4
-MAX_ANSWER_CHARACTERS = 100_000
+CHARACTERS_PER_TOKEN = 4  # the estimate of the tool contract: no tokenizer of any one model
+MAX_ANSWER_CHARACTERS = 100_000  # whatever the budget says
 
 
 class Fitted(NamedTuple):

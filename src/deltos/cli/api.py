@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from deltos.store.apis import UnitRow
 
 
-_SHOWN_TOKENS = 25_000
+_SHOWN_TOKENS = 25_000  # for people, who scroll: the hard limit of an answer
 _MOST_RESULTS = 50
 
 

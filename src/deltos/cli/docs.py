@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from deltos.domains.docs.domain import Docs
     from deltos.domains.docs.model import Passage, SourceStatus
 
-_SHOWN_TOKENS = 25_000
+_SHOWN_TOKENS = 25_000  # for people, who scroll: the hard limit of an answer
 _MOST_RESULTS = 50
 _FAILING = ("FAILED", "INTERRUPTED")
 _POLL_SECONDS = 0.5

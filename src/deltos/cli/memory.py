@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from deltos.store.observations import Observation
 
 _MOST_RESULTS = 20
-_SHOWN_TOKENS = 25_000
+_SHOWN_TOKENS = 25_000  # for people, who scroll: the hard limit of an answer
 
 
 def add_commands(subparsers: Subparsers) -> None:

@@ -25,7 +25,7 @@ BATCH_TEXTS = 64
 BATCH_CHARACTERS = 100_000
 TEXT_CHARACTERS = 8_000
 TIMEOUT_SECONDS = 30.0
-QUESTION_TIMEOUT_SECONDS = 3.0
+QUESTION_TIMEOUT_SECONDS = 3.0  # a search waits for it: then words alone answer
 ATTEMPTS = 3
 PAUSES_SECONDS = (1.0, 2.0)
 # After a failure the server is not asked for this long, so that searches do not wait for one that is down.

@@ -13,6 +13,7 @@ from deltos.text.words import unique
 _ADDRESS = re.compile(
     r"(?:(?:GET|PUT|POST|DELETE|PATCH|HEAD|OPTIONS|QUERY|MUTATION|SUBSCRIPTION|RPC)\s+\S+|/[\w{}:.-]+(?:/[\w{}:.-]*)*)"
 )
+# Hand-set, as the weights of the cues are, on the goldens of tests/relevance.
 _CODE_LIKE_NAME, _PLAIN_NAME, _NAME_INSIDE = 0.6, 0.35, 0.15
 # A sentence without any sign of code is about the project more often than about a line of it.
 _SENTENCE_WORDS, _SENTENCE = 3, 0.12

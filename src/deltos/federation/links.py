@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from deltos.store.observations import Observation
     from deltos.workspace.projects import Projects
 
-_ASKED_FOR = 20
+_ASKED_FOR = 20  # search finds words; of these only those stay that really mention the symbol
 _SHOWN = 5
 _FILES_SHOWN = 20
 _LINE_CHARACTERS = 120

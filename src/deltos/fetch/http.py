@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 ACCEPT_PAGES = "text/markdown, text/html;q=0.9, application/xhtml+xml;q=0.9, text/plain;q=0.8, */*;q=0.1"
 _REDIRECTS = frozenset((301, 302, 303, 307, 308))
 _RETRYABLE = frozenset((408, 425, 429, 500, 502, 503, 504))
-_ADDRESS_SECONDS = 30.0
+_ADDRESS_SECONDS = 30.0  # a checked address is used for so long before the name is resolved and checked again
 _TRANSFER_ERRORS = (httpcore2.NetworkError, httpcore2.ProtocolError, httpcore2.TimeoutException, OSError)
 
 

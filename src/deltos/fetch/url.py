@@ -13,7 +13,7 @@ _TRACKING = re.compile(r"^(?:utm_\w+|gclid|fbclid|msclkid|mc_[ce]id|ref_src|_ga|
 _DEFAULT_PORTS = {"http": 80, "https": 443}
 _SAFE = "/:@!$&'()*+,;=~-._"
 _LONGEST = 2_000
-_MOST_REPEATS = 3
+_MOST_REPEATS = 3  # of one step in a path: relative links gone wrong make /a/b/a/b/a/b/…
 _NOT_PAGES = re.compile(
     r"\.(?:png|jpe?g|gif|svg|webp|ico|bmp|avif|css|js|mjs|map|woff2?|ttf|eot|otf|mp[34]|webm|ogg|wav|avi|mov|zip|gz|tgz|bz2|xz|7z|tar"
     r"|exe|dmg|deb|rpm|msi|whl|jar|war|iso|bin|epub|mobi|docx?|xlsx?|pptx?|odt|ps|eps|atom|rss|xml|inv|py|c|h|cpp|sql|sh|diff|patch)$",

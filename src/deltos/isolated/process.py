@@ -26,11 +26,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterator, Sequence
 
 IDLE_SECONDS = 60.0
-# The last one stays for longer: what it has imported and learnt would take a while again.
+# The last one stays for longer: its imports and caches are slow to build again.
 LAST_IDLE_SECONDS = 600.0
 # After so many items a child holds memory that Python does not give back: it ends, and starts without others idling.
 LONG_ITEMS = 200
-# So many single tasks run at once; whoever comes next waits. Bulk work has children of its own.
+# Single tasks at once; the next one waits. Bulk work has children of its own.
 MOST_AT_ONCE = 8
 MOST_FOR_BULK = 4
 # Room for results that the parent has not fetched yet, where the system lets us choose.

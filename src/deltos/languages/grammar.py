@@ -23,9 +23,9 @@ READ_BYTES = 4096  # small, so that a parse that has grown slow is soon noticed
 READ_BYTES_LATER = 64  # a query's predicates read back short names only
 LIMIT_SECONDS = 0.5
 LIMIT_SECONDS_PER_BYTE = 2e-6  # an ordinary file takes a tenth of that
-_LONGEST_RUN = 1000
-_DEEPEST = 50_000
-_BLANKING_ROUNDS = 3
+_LONGEST_RUN = 1000  # stray tokens; see `stray_runs`
+_DEEPEST = 50_000  # levels; a query counts them in 16 bits, see `deepest`
+_BLANKING_ROUNDS = 3  # blanking one run may bring another to light
 
 
 def parse(language: Language, data: bytes, *, limit_seconds: float | None = None) -> tree_sitter.Tree | None:

@@ -22,7 +22,7 @@ _META = re.compile(rb"<meta([^<>]*)", re.IGNORECASE)
 _CHARSET = re.compile(rb"charset\s*+=\s*+[\"']?+\s*+([\w-]+)", re.IGNORECASE)
 _TITLE_SEPARATORS = re.compile(r" [|·»—–] | - (?=\S+$)")  # in a title whose white space is single blanks
 _REFRESH_URL = re.compile(r"^\s*[0-2]\s*;\s*url\s*=\s*['\"]?([^'\"]+)", re.IGNORECASE)
-_FEW_CHARACTERS = 1_500
+_FEW_CHARACTERS = 1_500  # a page with a password field, or a refresh, and no more text than this is nothing else
 # The parser looks through all open elements at many a tag, so its time grows with the square of the depth. Browsers
 # nest no deeper than 512 elements, either.
 _DEEPEST = 1_000

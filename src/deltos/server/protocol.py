@@ -46,7 +46,7 @@ logger = logging.getLogger(__name__)
 
 MAX_CONCURRENT_CALLS = 16  # more threads only compete for the GIL
 ROOTS_TIMEOUT_SECONDS = 10.0
-ROOTS_PATIENCE_SECONDS = 1.0
+ROOTS_PATIENCE_SECONDS = 1.0  # calls wait so long for the first answer, then go on without roots
 
 
 class Surface:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     import asyncio
     from collections.abc import Callable
 
-MIN_INTERVAL_SECONDS = 0.1
+MIN_INTERVAL_SECONDS = 0.1  # a client is told of at most ten steps a second
 
 
 class Step(NamedTuple):
@@ -48,7 +48,7 @@ class CallProgress:
         if self.cancelled() or (now < self._quiet_until and done < total):
             return
         self._quiet_until = now + MIN_INTERVAL_SECONDS
-        with suppress(RuntimeError):  # the loop is closed: nobody listens any more
+        with suppress(RuntimeError):  # the event loop is closed
             self._loop.call_soon_threadsafe(self._enqueue, Step(done, total, what))
 
     def cancelled(self) -> bool:

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 MAX_LINE_BYTES = 64 * 1024 * 1024
-_KEPT_BYTES = 1024
+_KEPT_BYTES = 1024  # of a line that is too long: refused as no JSON, whatever it is
 
 
 class Wire:

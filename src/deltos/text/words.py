@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 WORD = re.compile(r"\w+")
 # A word as SQLite's tokenizer sees it: an underscore separates.
 TOKEN = re.compile(r"[^\W_]+")
-_MEMO_ENTRIES = 400_000
-_LONGEST_WORD = 64
+_MEMO_ENTRIES = 400_000  # the distinct words of a few large repositories; then it starts again
+_LONGEST_WORD = 64  # longer ones are digests and base64, which nobody asks for
 
 
 class Words:

@@ -14,11 +14,11 @@ if TYPE_CHECKING:
     from deltos.languages.table import Language
 
 MAX_CODE_BYTES = 4_000_000
-MAX_DATA_BYTES = 400_000
+MAX_DATA_BYTES = 400_000  # larger ones are fixtures and exports, which would fill the index
 _DATA_LANGUAGES = frozenset({"json", "yaml", "toml", "xml", "html", "css"})
 _HEAD_BYTES = 8_192
 _MARK_BYTES = 2_000  # where a file says that it is generated
-_LONGEST_MEAN_LINE = 250
+_LONGEST_MEAN_LINE = 250  # characters; what people write stays far below, minified code far above
 _SMALLEST_MINIFIED = 2_000
 
 BINARY_SUFFIXES = frozenset(

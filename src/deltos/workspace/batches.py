@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from deltos.isolated.wire import Reply
     from deltos.workspace.indexer import Indexer
 
+# Large enough that sending a batch costs little, small enough that children end at about the same time.
 BATCH_BYTES = 400_000
 BATCH_FILES = 64
 # Below this much source, starting several processes costs more than it saves.

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from deltos.domains.apis.model import ApiDescription, Content, Json, Operation, Schema
 
 MAX_FIELDS = 60
-MAX_SHARING = 5
+MAX_SHARING = 5  # a parameter description of more operations than this is left out of their words
 MAX_DESCRIPTION_CHARACTERS = 2_000
 MAX_PARAMETER_CHARACTERS = 160
 TITLE_CHARACTERS = 200

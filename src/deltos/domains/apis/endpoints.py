@@ -18,10 +18,10 @@ if TYPE_CHECKING:
     from deltos.domains.apis.model import Api
     from deltos.store.apis import ApiRow, UnitRow
 
-FEW = 3
+FEW = 3  # operations that are shown in full
 _HEADER_CHARACTERS = 420
 _TAG_INDEX_CHARACTERS = 1_600
-_FULL_ENOUGH = 0.6
+_FULL_ENOUGH = 0.6  # a group moves to the next page only if this share of the present one is used
 
 
 @dataclass(frozen=True, slots=True)

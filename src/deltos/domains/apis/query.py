@@ -14,7 +14,7 @@ _METHOD = re.compile(
     r"^\s*(GET|PUT|POST|DELETE|PATCH|HEAD|OPTIONS|QUERY|MUTATION|SUBSCRIPTION|RPC|SEND|RECEIVE)\s+(\S+)\s*$"
 )
 _PATH = re.compile(r"^\s*(/\S+)\s*$")
-SYNONYM_WEIGHT = 0.85
+SYNONYM_WEIGHT = 0.85  # of another word for the same thing, against 1 for the word itself
 MAX_WORDS = 40
 
 # Verbs of interfaces: within a row, one is as good as another.

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from deltos.domains.apis.document import ReadDocument
     from deltos.domains.apis.model import Json
 
-MAX_HOPS = 16
+MAX_HOPS = 16  # references to references; a longer chain is taken for a cycle
 MAX_DOCUMENTS = 1_000
 MAX_NAMED = 3
 _REFERENCE = re.compile(rb"""\$ref['"]?[ \t]*:[ \t]*(?:"([^"\n]*)"|'([^'\n]*)'|([^\s'"#{}\[\],][^\s{}\[\],]*))""")

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 MAX_DEPTH = 400
 MAX_ALIASED_NODES = 1_000_000
 MAX_DUPLICATES_NAMED = 10
-LENIENT_RETRY_BYTES = 5_000_000
+LENIENT_RETRY_BYTES = 5_000_000  # broken JSON is tried as YAML, which is many times slower, only up to this size
 _TOO_DEEP = "The description is nested too deeply to be read"
 _NO_KEY = object()
 _UNPRINTABLE = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ufffe\uffff]")

@@ -22,7 +22,7 @@ SHARED_LINES = 18
 _BOUNDARY_KINDS = frozenset(
     {"function", "method", "class", "interface", "enum", "type", "module", "component", "section"}
 )
-_LONG_VALUE_LINES = 8
+_LONG_VALUE_LINES = 8  # a variable with a value this long bounds a chunk as a function does
 
 
 @dataclass(slots=True)

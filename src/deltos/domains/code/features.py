@@ -70,12 +70,12 @@ FEATURES = (*OWN_FEATURES, *(f"{name}_relative" for name in RELATIVE), *(f"{name
 BEST_CHUNKS = 3
 _RELATIVE_COLUMNS = tuple(OWN_FEATURES.index(name) for name in RELATIVE)
 _BY_LENGTH_COLUMNS = tuple(OWN_FEATURES.index(name) for name in BY_LENGTH)
-_LONG_QUERY_TERMS = 8
-_PREFIX = 4
+_LONG_QUERY_TERMS = 8  # from here on a query counts as long
+_PREFIX = 4  # characters that related words share at least
 _PROSE = frozenset({"markdown", "rst", "asciidoc", "text"})
 _DATA = frozenset({"json", "yaml", "toml", "xml", "html", "css", "sql"})
 _TOP_KINDS = frozenset({"function", "class", "interface", "enum", "type", "component", "module"})
-_NAMES_PER_TERM = 100
+_NAMES_PER_TERM = 100  # a file may define thousands of names with one common word
 
 
 @dataclass(slots=True)

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from deltos.text.words import Words
 
 MAX_QUERY_CHARACTERS = 2_000
-MAX_TERMS = 24
+MAX_TERMS = 24  # each costs a lookup and a bit in every mask
 
 QueryKind = Literal["words", "symbol", "literal", "pattern"]
 

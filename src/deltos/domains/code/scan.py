@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from pathlib import Path
 
-SCAN_SECONDS = 8.0
+SCAN_SECONDS = 8.0  # then the answer says how many files were read
 _MATCHES_PER_FILE = 200
 
 

@@ -16,16 +16,16 @@ if TYPE_CHECKING:
 
     from deltos.markup.model import Document, Section
 
-MAX_TOKENS = 400
-SMALL_TOKENS = 40
-TINY_TOKENS = 12
-_LARGEST_CODE_TOKENS = 3_000
+MAX_TOKENS = 400  # of prose: ten or so passages fit the default budget
+SMALL_TOKENS = 40  # a section below this shares a chunk with its neighbour
+TINY_TOKENS = 12  # the same for entries of a reference
+_LARGEST_CODE_TOKENS = 3_000  # a code block is cut only beyond this: half an example is of no use
 _SENTENCE_END = re.compile(r"(?<=[.!?;:])\s+|\n")
 
 
 @dataclass(frozen=True, slots=True)
 class DocsChunk:
-    """What one search result shows. `anchors` are all places inside it; the first one opens it."""
+    """What one search result shows. `anchors` are all anchors inside it; the first one opens it."""
 
     path: tuple[str, ...]
     anchors: tuple[str, ...]

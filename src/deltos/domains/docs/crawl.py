@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 MOST_ATTEMPTS = 3
 MOST_STOPPED = 20  # pages that exceed their limits, each at the cost of many others: the source is hostile or broken
+# Pages are written in batches: a transaction each would cost more than parsing, and what is not written is read again.
 _BATCH_PAGES = 25
 _BATCH_SECONDS = 1.0
 _NO_TEXT = "the page has no text; pages that a script fills in the browser cannot be read"

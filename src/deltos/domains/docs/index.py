@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from deltos.text.words import Words
 
 _CHUNKS_PER_WRITE = 500
-_MOST_LINK_TEXTS = 30
+_MOST_LINK_TEXTS = 30  # a start page has thousands of links with the same few words
 
 
 @dataclass(slots=True)

@@ -22,7 +22,7 @@ _SKIPPED_PARTS = frozenset(
 )
 _DEFINITION_RANK = 5
 _LONGEST_SIGNATURE = 1_200
-_LONGEST_CHAIN = 4
+_LONGEST_CHAIN = 4  # private packages that a re-exported name passes through
 _EXAMPLE = re.compile(r"^\s*>>> ", re.MULTILINE)
 
 Reexport = tuple[str, str, str]

@@ -36,12 +36,12 @@ if TYPE_CHECKING:
     from deltos.store.documents import KnownPage, SourceRow
 
 PARALLEL_REQUESTS = 4
-_MOST_QUERIES_PER_PATH = 30
+_MOST_QUERIES_PER_PATH = 30  # calendars and filters generate addresses without end
 _MOST_SITEMAPS = 50
-_RULES_PAUSE_SECONDS = 0.2
+_RULES_PAUSE_SECONDS = 0.2  # until another thread has read robots.txt
 GONE = frozenset((404, 410))
 _LLMS_PAGE = re.compile(r"^# ++(?P<title>[^\n]+)\n++(?:Source|URL):\s*+(?P<url>https?://\S++)[ \t]*+$", re.MULTILINE)
-_SMALLEST_FULL_TEXT = 2_000
+_SMALLEST_FULL_TEXT = 2_000  # bytes; a shorter llms-full.txt is a stub or an error page
 _LLMS_FILES = ("/llms.txt", "/llms-full.txt")  # Markdown by convention, sent as plain text
 _SAME_PAGE = re.compile(r"(?:/index)?(?:\.html?|\.md)?/?$")
 

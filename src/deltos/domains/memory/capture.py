@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from deltos.domains.memory.memory import Memory, PreparedDraft
     from deltos.domains.memory.model import Draft
 
-_EARLIER = 60
+_EARLIER = 60  # observations of the session among which the failure is looked for that a command fixed
 
 
 def capture(memory: Memory, event_name: str, raw: bytes, *, folder: Path, identify: Callable[[Path], str]) -> str:

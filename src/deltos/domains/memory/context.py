@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 CONTEXT_TOKENS = 1_500
 _LINE_CHARACTERS = 150
 _SUMMARY_CHARACTERS = 900
+# An error is open unless a later finding says that its command works again.
 _ERRORS_LOOKED_AT = 12
 _FINDINGS_LOOKED_AT = 60
 # What is shown, most lasting first: heading, kinds, how many at most.

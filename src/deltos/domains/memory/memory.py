@@ -36,8 +36,8 @@ if TYPE_CHECKING:
     from deltos.store.observations import Observation, Observations, ObservationsWriter
     from deltos.store.observations import ProjectRow as KnownProject
 
-_RECENT = 40
-_ID_LETTERS = "0123456789abcdefghjkmnpqrstvwxyz"
+_RECENT = 40  # observations of the project that a new one is compared with
+_ID_LETTERS = "0123456789abcdefghjkmnpqrstvwxyz"  # Crockford's base 32: no i, l, o, u
 _ID_LENGTH = 10
 LONGEST_QUERY = 500
 

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 BURST_SECONDS = 4.0
-_CALLERS = 10_000
+_CALLERS = 10_000  # whose buckets are kept: bounds the memory that addresses can cost
 
 
 class RateLimit:

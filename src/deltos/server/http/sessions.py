@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 METHOD_KEY = "deltos.method"
 """In the scope of a request: the method of its JSON-RPC message."""
 
-UNUSED_SECONDS = 60.0
+UNUSED_SECONDS = 60.0  # on a full server, a session that was idle for so long ends for a newcomer
 RETRY_SECONDS = 10
 _ID_HEADER = "mcp-session-id"
 

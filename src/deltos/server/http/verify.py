@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 
 ALGORITHMS = ("RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA")
 KEYS_TIMEOUT_SECONDS = 10
-_LEEWAY_SECONDS = 30
+_LEEWAY_SECONDS = 30  # the issuer's clock may differ from ours
 _CHECKS_AT_ONCE = 8
-# After a failure the issuer is not asked for so long: whoever sends made-up tokens must not hold every thread.
+# After a failure the issuer is not asked for this long: made-up tokens must not occupy every thread.
 _QUIET_SECONDS = 5.0
 
 
