@@ -10,7 +10,7 @@ import pytest
 from deltos.app import App
 from deltos.config import Config
 from deltos.errors import NotFound
-from deltos.federation.mentions import mentions
+from deltos.text.mentions import mentions
 from tests.calling import Desk
 from tests.domains.docs.test_packages import web_kit
 from tests.relevance.parcels import add_documentation

@@ -1,4 +1,4 @@
-"""`deltos search` and `deltos fetch`: one search over everything, and the whole behind an id, from the shell."""
+"""`deltos search` and `deltos fetch`: one search over everything, and the full text behind an id, from the shell."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def add_commands(subparsers: Subparsers) -> None:
     search.add_argument("--scope", default="", metavar="LIST", help=f"only these, of {','.join(TOOLSETS)}")
     search.add_argument("--project-id", default="", help="another indexed project; for memory also 'all'")
     search.add_argument("--batch", metavar="FILE", help='read {"id", "query"} lines from FILE, or - for standard input')
-    fetch = add_verb(subparsers, "fetch", _fetch, "show the whole behind an id of search")
+    fetch = add_verb(subparsers, "fetch", _fetch, "show the full text behind an id of search")
     fetch.add_argument("id", help="such as code:src/app.py#main, doc:12, api:shop:GET /orders or obs:…")
     for verb in (search, fetch):
         add_project(verb)

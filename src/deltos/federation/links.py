@@ -17,9 +17,10 @@ from deltos.domains.memory.render import CHANGED_MARK, fence
 from deltos.domains.memory.search import snippet
 from deltos.domains.memory.times import day
 from deltos.errors import StoreError
-from deltos.federation.mentions import mentions
 from deltos.federation.providers import docs as docs_provider
 from deltos.store.code import FileScope
+from deltos.text.identifiers import dotted
+from deltos.text.mentions import mentions
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -38,7 +39,6 @@ _SHOWN = 5
 _FILES_SHOWN = 20
 _LINE_CHARACTERS = 120
 _SIGNATURE_CHARACTERS = 1_500
-_SEPARATOR = re.compile(r"::|[#/]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +90,7 @@ class Links:
 
     def outside(self, symbol: str, root: Path) -> list[str]:
         """Sections about a symbol of an installed package: its documented signature, and where its name is used."""
-        name = _SEPARATOR.sub(".", symbol.strip().removesuffix("()"))
+        name = dotted(symbol.strip().removesuffix("()"))
         try:
             origin, text = self._documented(name, root)
         except StoreError:  # then nothing is known of it, and the symbol stays unknown

@@ -76,4 +76,4 @@ class Provider(Protocol):
         """What answers a question, of the toolsets in `scope`."""
 
     def fetch(self, identifier: str, asked: SearchRequest) -> Whole:
-        """The whole behind an id of this kind; NotFound when there is none."""
+        """The full text behind an id of this kind; NotFound when there is none."""

@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from deltos.domains.code.paths import is_prose
-from deltos.federation.mentions import has_word
 from deltos.ranking import LinearRanker
 from deltos.text.identifiers import last_part
+from deltos.text.mentions import has_word
 from deltos.text.rarity import idf
 from deltos.text.stop_words import QUESTION_WORDS
 from deltos.text.words import plain_words, shared_words

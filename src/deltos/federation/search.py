@@ -62,7 +62,7 @@ class Federation:
         )
 
     def fetch(self, identifier: str, asked: SearchRequest) -> Whole:
-        """The whole behind an id; one without a kind is taken for an observation's."""
+        """The full text behind an id; one without a kind is taken for an observation's."""
         given = identifier.replace("\0", "").strip()[:LONGEST_ID]
         kind = given.partition(":")[0]
         known = {provider.kind: provider for provider in self._providers}

@@ -17,6 +17,7 @@ _WORD_BORDER = re.compile(rf"{_CAMEL_BORDER.pattern}|(?<=[A-Z])(?=[A-Z][a-z])")
 _NAME = r"[A-Za-z_$][\w$]*"
 _JOINT = r"\.|::|#|->"
 _SEPARATOR = re.compile(rf"{_JOINT}|/")
+_OTHER_SEPARATOR = re.compile(r"::|[#/]")
 # A name, qualified or not: `Parser.feed`, `std::vector`, `empty?`; as code search sees it, a path too.
 QUALIFIED_NAME = re.compile(rf"{_NAME}(?:(?:{_JOINT}){_NAME})*(?:\(\))?[!?]?")
 NAME_OR_PATH = re.compile(rf"{_NAME}(?:(?:{_JOINT}|/)[A-Za-z_$~][\w$]*)*[!?]?")
@@ -50,6 +51,11 @@ def spaced(identifier: str, *, after_acronyms: bool = True) -> str:
 def last_part(name: str) -> str:
     """What a qualified name ends with: `feed` of `Parser.feed`."""
     return _SEPARATOR.split(name)[-1]
+
+
+def dotted(name: str) -> str:
+    """A qualified name or path with dots between its parts: `Parser::feed` as `Parser.feed`."""
+    return _OTHER_SEPARATOR.sub(".", name)
 
 
 def looks_like_code(text: str, signs: re.Pattern[str] = CODE_SIGNS) -> bool:

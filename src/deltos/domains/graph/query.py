@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from deltos.errors import BadArgument
 from deltos.globs import matches_glob
 from deltos.pattern import compiled
+from deltos.text.identifiers import dotted
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -23,7 +24,6 @@ _KIND_OF = {"property": "variable", "module": "class", "namespace": "class"}
 _LONGEST_SYMBOL = 500
 _NAME = re.compile(r"[\w$]+")
 _DOTTED = re.compile(r"[\w$]+(?:(?:\.|::|#|/)[\w$]+)+")
-_SEPARATOR = re.compile(r"::|[#/]")
 _ONLY_STEM = re.compile(r"(?:^|\.)(?:__init__|index|mod)$")
 
 
@@ -52,7 +52,7 @@ def parse_query(symbol: str) -> SymbolQuery:
     if _NAME.fullmatch(text):
         return SymbolQuery("name", text)
     if _DOTTED.fullmatch(text):
-        return SymbolQuery("dotted", _SEPARATOR.sub(".", text))
+        return SymbolQuery("dotted", dotted(text))
     return SymbolQuery("pattern", text)
 
 
