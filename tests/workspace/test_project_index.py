@@ -16,7 +16,7 @@ from deltos.workspace import watch
 from deltos.workspace.project_index import SMALL_CHANGE_FILES
 from tests.files_of import connection_of, project_database
 from tests.repositories import git, make_repository, write_files
-from tests.store.test_lock import start_holder
+from tests.store.sqlite.test_lock import start_holder
 from tests.workspace.indexers import TextIndexer, open_index, texts
 
 if TYPE_CHECKING:

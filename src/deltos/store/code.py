@@ -112,7 +112,7 @@ class Code(Protocol):
     def match_chunks(
         self, alone: Sequence[str], paired: Sequence[str], scope: FileScope, *, limit: int
     ) -> list[ChunkMatch]:
-        """The chunks that best match the terms, among those with one of `alone` or two of `paired`."""
+        """The chunks that best match the terms, among those with one of `alone` (never empty) or two of `paired`."""
 
     def match_files(
         self, terms: Sequence[str], alone: Sequence[str], paired: Sequence[str], scope: FileScope, *, limit: int

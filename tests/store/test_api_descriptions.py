@@ -1,4 +1,4 @@
-"""The tables of APIs: replaced all at once, searched by words, gone when removed."""
+"""What is promised of API descriptions: replaced all at once, searched by words, gone when removed."""
 
 from __future__ import annotations
 
@@ -7,13 +7,12 @@ from typing import TYPE_CHECKING
 import pytest
 
 from deltos.store.apis import ApiRow, NewUnit, UnitRow, WordsRow
-from deltos.store.sqlite.library import SqliteLibrary
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
-    from deltos.store.sqlite.apis import SqliteApis
+    from deltos.store.apis import ApiDescriptions
+    from deltos.store.library import LibraryStore
 
 WEIGHTS = (1.0, 1.0, 1.0, 1.0, 1.0)
 
@@ -29,13 +28,11 @@ def unit(key: str, words: str = "", kind: str = "operation", pointer: str = "#/p
 
 
 @pytest.fixture
-def store(tmp_path: Path) -> Iterator[SqliteApis]:
-    database = SqliteLibrary(tmp_path / "library.db")
-    yield database.apis
-    database.close()
+def store(library: LibraryStore) -> ApiDescriptions:
+    return library.apis
 
 
-def test_an_api_is_read_back_as_it_was_written(store: SqliteApis) -> None:
+def test_an_api_is_read_back_as_it_was_written(store: ApiDescriptions) -> None:
     store.replace(api("one"), [unit("GET /a", "alpha"), unit("x", kind="fragment", pointer="#/x")])
     row = store.api("ONE")
     assert row is not None
@@ -49,7 +46,7 @@ def test_an_api_is_read_back_as_it_was_written(store: SqliteApis) -> None:
     assert store.count_searchable() == store.count_searchable(row.id) == 1
 
 
-def test_replacing_leaves_nothing_of_the_old(store: SqliteApis) -> None:
+def test_replacing_leaves_nothing_of_the_old(store: ApiDescriptions) -> None:
     store.replace(api("one"), [unit("GET /a", "alpha")])
     store.replace(api("one"), [unit("GET /b", "beta")])
     assert [row.name for row in store.apis()] == ["one"]
@@ -58,7 +55,7 @@ def test_replacing_leaves_nothing_of_the_old(store: SqliteApis) -> None:
     assert (found.row.key, found.api_name, found.words.names) == ("GET /b", "one", "beta")
 
 
-def test_search_is_narrowed_by_api_and_kind(store: SqliteApis) -> None:
+def test_search_is_narrowed_by_api_and_kind(store: ApiDescriptions) -> None:
     store.replace(api("one"), [unit("GET /a", "alpha"), unit("schema A", "alpha", "schema")])
     store.replace(api("two"), [unit("GET /c", "alphas")])
     one = store.api("one")
@@ -70,7 +67,7 @@ def test_search_is_narrowed_by_api_and_kind(store: SqliteApis) -> None:
     assert store.document_frequencies(["alpha", "none"]) == {"alpha": 3}
 
 
-def test_a_failing_replacement_keeps_the_old(store: SqliteApis) -> None:
+def test_a_failing_replacement_keeps_the_old(store: ApiDescriptions) -> None:
     def broken() -> Iterator[NewUnit]:
         yield unit("GET /b", "beta")
         raise RuntimeError
@@ -81,14 +78,14 @@ def test_a_failing_replacement_keeps_the_old(store: SqliteApis) -> None:
     assert len(store.search(("alpha",), WEIGHTS, api_id=None, kinds=(), limit=9)) == 1
 
 
-def test_removing_tells_whether_there_was_something(store: SqliteApis) -> None:
+def test_removing_tells_whether_there_was_something(store: ApiDescriptions) -> None:
     store.replace(api("one"), [unit("GET /a", "alpha")])
     assert store.remove("one")
     assert not store.remove("one")
     assert store.body(1) == b""
 
 
-def test_the_apis_of_a_source_are_found_together(store: SqliteApis) -> None:
+def test_the_apis_of_a_source_are_found_together(store: ApiDescriptions) -> None:
     store.replace(api("b", "Both"), [])
     store.replace(api("a", "both"), [])
     store.replace(api("c", "other"), [])

@@ -1,0 +1,133 @@
+"""What is promised of documentation: a generation is seen whole or not at all, and words, links and vectors go with it."""
+
+from __future__ import annotations
+
+from contextlib import closing
+from typing import TYPE_CHECKING
+
+from deltos.store.documents import Batch, CrawlAddress, DocsChunkRow, DocsChunkWords, PageRow, PageWords, SourceRow
+
+if TYPE_CHECKING:
+    from deltos.store.library import LibraryStore
+    from tests.store.engines import Engine
+
+SOURCE = SourceRow("s1", "Site", "website", "https://example.org/", include=("a/**",), max_pages=7)
+
+
+def page(name: str, text: str) -> PageRow:
+    url = f"https://example.org/{name}"
+    return PageRow(url, url, name, "etag", "", text.encode(), (DocsChunkRow(name, ("top",), False, text),))
+
+
+def crawl(library: LibraryStore, *pages: PageRow, publish: bool = True) -> None:
+    """One crawl that meets those pages."""
+    if library.sources.source(SOURCE.id) is None:
+        library.sources.add_source(SOURCE)
+    library.sources.begin_crawl(SOURCE.id, is_full=False, now=1.0)
+    begun = library.sources.crawl(SOURCE.id)
+    assert begun is not None
+    assert library.pages.write(SOURCE.id, begun.generation, Batch(pages))
+    library.pages.drop_unmet(SOURCE.id, begun.generation)
+    for each in library.pages.coming_pages(SOURCE.id):
+        if not each.is_indexed:
+            chunks = library.pages.chunks_of(each.id)
+            words = [DocsChunkWords(one.id, one.section, "", "top", "", one.text, 0) for one in chunks]
+            library.pages.write_words([PageWords(each.id, each.title, "", "", 0)], words)
+    if publish:
+        assert library.pages.publish(SOURCE.id, begun.generation, now=2.0)
+
+
+def found(library: LibraryStore, *words: str) -> list[str]:
+    return sorted(each.title for each in library.passages.candidates(words, [SOURCE.id], limit=9))
+
+
+def test_a_source_is_read_back_by_its_id_or_its_name_in_any_case(library: LibraryStore) -> None:
+    library.sources.add_source(SOURCE)
+    assert library.sources.source("s1") == library.sources.source("SITE") == SOURCE
+    assert library.sources.source("other") is None
+    assert library.sources.sources() == [SOURCE]
+
+
+def test_readers_see_a_crawl_only_when_it_is_published(library: LibraryStore) -> None:
+    crawl(library, page("one", "quokka"), publish=False)
+    assert found(library, "quokka") == []
+    assert library.pages.publish(SOURCE.id, 1, now=2.0)
+    assert found(library, "quokka") == ["one"]
+    assert library.passages.totals([SOURCE.id]).pages == 1
+
+
+def test_a_page_that_is_met_no_more_goes_with_its_words(library: LibraryStore) -> None:
+    crawl(library, page("one", "quokka"), page("two", "wombat"))
+    crawl(library, page("two", "wombat"))
+    assert found(library, "quokka", "wombat") == ["two"]
+    assert library.passages.document_frequencies(["quokka", "wombat"]) == {"wombat": 1}
+
+
+def test_a_discarded_crawl_leaves_what_readers_see(library: LibraryStore) -> None:
+    crawl(library, page("one", "quokka"))
+    crawl(library, page("two", "wombat"), publish=False)
+    library.pages.discard(SOURCE.id)
+    assert found(library, "quokka", "wombat") == ["one"]
+
+
+def test_a_crawl_that_was_closed_takes_no_more_pages(library: LibraryStore) -> None:
+    crawl(library, page("one", "quokka"), publish=False)
+    assert library.sources.end_crawl(SOURCE.id, "cancelled", "asked to", 3.0)
+    assert not library.sources.end_crawl(SOURCE.id, "failed", "", 4.0)
+    assert not library.pages.write(SOURCE.id, 1, Batch((page("two", "wombat"),)))
+    assert not library.pages.publish(SOURCE.id, 1, now=5.0)
+
+
+def test_addresses_that_failed_are_tried_again_by_the_next_crawl(library: LibraryStore) -> None:
+    library.sources.add_source(SOURCE)
+    library.sources.begin_crawl(SOURCE.id, is_full=False, now=1.0)
+    library.sources.seed(SOURCE.id, [CrawlAddress("a"), CrawlAddress("b", state="failed", reason="timed out")])
+    assert library.sources.address_counts(SOURCE.id) == {"queued": 1, "failed": 1}
+    assert library.sources.first_reason(SOURCE.id) == "timed out"
+    library.sources.begin_crawl(SOURCE.id, is_full=False, now=2.0)
+    assert [address.url for address in library.sources.queued(SOURCE.id)] == ["b"]
+
+
+def test_a_source_is_claimed_by_one_at_a_time_and_the_note_stays(engine: Engine, library: LibraryStore) -> None:
+    with closing(engine.library()) as other:
+        with (
+            library.sources.claim("s1") as claim,
+            other.sources.claim("s1") as second,
+            other.sources.claim("s2") as third,
+        ):
+            assert claim is not None
+            assert second is None
+            assert third is not None
+            claim.write_note("reading a")
+        with other.sources.claim("s1") as again:
+            assert again is not None
+            assert again.read_note() == "reading a"
+
+
+def test_words_cannot_become_query_syntax(library: LibraryStore) -> None:
+    crawl(library, page("one", "near and quokka"))
+    assert found(library, '"', "NEAR", "*", "quokka") == ["one"]
+
+
+def test_a_removed_source_takes_all_along(library: LibraryStore) -> None:
+    crawl(library, page("one", "quokka"))
+    assert library.pages.remove_source(SOURCE.id) == 1
+    assert library.sources.sources() == []
+    assert library.passages.chunk_count() == 0
+
+
+def test_vectors_stand_beside_chunks_and_go_with_them(library: LibraryStore) -> None:
+    crawl(library, page("one", "quokka"), page("two", "wombat"))
+    first, second = library.vectors.unembedded("model", after=0, limit=9)
+    library.vectors.write("model", [(first.key, b"1"), (second.key, b"2"), (999, b"3")])
+    assert [each.data for each in library.vectors.since("model", 0)] == [b"1", b"2"]
+    assert library.vectors.unembedded("model", after=0, limit=9) == []
+    assert len(library.vectors.unembedded("another", after=first.key, limit=9)) == 1
+    crawl(library, page("two", "wombat"))
+    assert library.vectors.count("model") == len(library.vectors.numbers("model")) == 0
+
+
+def test_what_could_not_be_read_is_remembered_by_its_digest(library: LibraryStore) -> None:
+    library.stopped.remember(b"digest", "took too long")
+    assert library.stopped.reason(b"digest") == "took too long"
+    assert library.stopped.reason(b"other") == ""

@@ -1,0 +1,147 @@
+"""What is promised of observations: places, a word index in step with them, projects that keep their memory."""
+
+from __future__ import annotations
+
+from contextlib import closing
+from typing import TYPE_CHECKING
+
+import pytest
+
+from deltos.store.observations import Clean, NewObservation, session_of
+
+if TYPE_CHECKING:
+    from deltos.store.observations import Observations
+    from tests.store.engines import Engine
+
+
+def new(observation_id: str, text: str, at: int) -> NewObservation:
+    return NewObservation(Clean(observation_id), Clean(text), Clean("finding"), Clean(""), at)
+
+
+def add(
+    observations: Observations, text: str, *, session_id: str | None = "s", project_id: str = "p", at: int = 1
+) -> int:
+    with observations.writing() as writer:
+        project = writer.project(project_id, root="", now=at)
+        session = writer.session(project, session_id, agent="", now=at)
+        count = len(list(writer.recent(project, limit=1000)))
+        return writer.insert(project, session, new(f"{text[:8]}{count}", text, at))
+
+
+def test_observations_of_one_session_lie_side_by_side(observations: Observations) -> None:
+    first, second = add(observations, "one"), add(observations, "two")
+    assert second == first + 1
+    assert session_of(first) == session_of(second)
+
+
+def test_observations_outside_any_session_are_no_neighbours(observations: Observations) -> None:
+    first, second = add(observations, "one", session_id=None), add(observations, "two", session_id=None)
+    assert second - first > 2
+
+
+def test_sessions_with_the_same_id_in_two_projects_stay_apart(observations: Observations) -> None:
+    assert session_of(add(observations, "one", project_id="p")) != session_of(add(observations, "two", project_id="q"))
+
+
+def test_a_deleted_observation_is_not_found_by_its_words_until_it_is_restored(observations: Observations) -> None:
+    place = add(observations, "the parser hangs")
+    with observations.writing() as writer:
+        writer.mark_deleted(place, 5)
+    assert observations.places_with(["parser"], at_most=9) == []
+    with observations.writing() as writer:
+        writer.mark_deleted(place, None)
+    assert observations.places_with(["parsers"], at_most=9) == [place]
+
+
+def test_a_purged_observation_is_gone_with_its_words(observations: Observations) -> None:
+    place = add(observations, "the parser hangs")
+    with observations.writing() as writer:
+        writer.mark_deleted(place, 5)
+        assert writer.purge(6) == 1
+    assert list(observations.all()) == []
+
+
+def test_words_cannot_become_query_syntax(observations: Observations) -> None:
+    place = add(observations, 'say "hello" AND near')
+    assert observations.places_with(['"', "NEAR", "*", "NOT"], at_most=9) == [place]
+
+
+def test_a_folder_that_got_a_remote_keeps_its_memory(observations: Observations) -> None:
+    with observations.writing() as writer:
+        before = writer.project("path:abc", root="/home/ada/app", now=1)
+        after = writer.project("host/app", root="/home/ada/app", now=2)
+    assert after == before
+    assert [project.project_id for project in observations.projects()] == ["host/app"]
+
+
+def test_a_project_known_by_its_commit_is_found_by_its_folder(observations: Observations) -> None:
+    with observations.writing() as writer:
+        known = writer.project("git:123", root="/home/ada/app", now=1)
+        assert writer.project("path:abc", root="/home/ada/app", now=2) == known
+    assert [project.project_id for project in observations.projects()] == ["git:123"]
+
+
+def test_what_a_clone_kept_under_its_folders_name_moves_to_the_project_it_belongs_to(
+    observations: Observations,
+) -> None:
+    with observations.writing() as writer:
+        shared = writer.project("git:123", root="/home/ada/first", now=1)
+        writer.session(shared, "s", agent="", now=1)
+        alone = writer.project("path:abc", root="/home/ada/second", now=2)
+        session = writer.session(alone, "s", agent="", now=2)
+        writer.insert(alone, session, new("one", "quokka", 2))
+        assert writer.project("git:123", root="/home/ada/second", now=3) == shared
+    assert [project.project_id for project in observations.projects()] == ["git:123"]
+    assert [row.project_id for row in observations.all()] == ["git:123"]
+    assert observations.session_keys([shared]) == {session_of(observations.places_with(["quokka"], at_most=9)[0]), 1}
+
+
+def test_another_repository_in_the_same_folder_is_another_project(observations: Observations) -> None:
+    with observations.writing() as writer:
+        first = writer.project("host/one", root="/home/ada/app", now=1)
+        assert writer.project("host/two", root="/home/ada/app", now=2) != first
+
+
+def test_a_failing_transaction_keeps_nothing(observations: Observations) -> None:
+    add(observations, "kept")
+
+    def fail() -> None:
+        with observations.writing() as writer:
+            project = writer.project("p", root="", now=1)
+            writer.insert(project, writer.session(project, "s", agent="", now=1), new("other", "lost", 1))
+            raise RuntimeError
+
+    with pytest.raises(RuntimeError):
+        fail()
+    assert [row.text for row in observations.all()] == ["kept"]
+
+
+def test_a_snapshot_stays_the_same_while_another_process_writes(engine: Engine, observations: Observations) -> None:
+    add(observations, "one")
+    with closing(engine.observations()) as other, observations.snapshot():
+        before = observations.counts().observations
+        add(other, "two")
+        assert observations.counts().observations == before == 1
+    assert observations.counts().observations == 2
+
+
+def test_neighbours_in_time_come_oldest_first(observations: Observations) -> None:
+    places = [add(observations, text, at=at) for at, text in enumerate(["one", "two", "three", "four"], 1)]
+    [key] = [project.key for project in observations.projects()]
+    assert [row.text for row in observations.before([key], 3, places[2], limit=2)] == ["one", "two"]
+    assert [row.text for row in observations.after([key], 2, places[1], limit=2)] == ["three", "four"]
+    assert [row.text for row in observations.recent([key], limit=2)] == ["four", "three"]
+    assert observations.places_between([key], 2, 4, at_most=9) == [places[2], places[1]]
+
+
+def test_counting_words_stops_where_it_was_told_to(observations: Observations) -> None:
+    for number in range(5):
+        add(observations, f"quokka {number}")
+    assert observations.frequency(["quokka", "wombat"], at_most=3) == 3
+    assert observations.frequency(["wombat"], at_most=3) == 0
+
+
+def test_sound_observations_need_no_mending(observations: Observations) -> None:
+    add(observations, "one")
+    mended = observations.mend()
+    assert (mended.problems, mended.set_aside, list(mended.readable)) == ((), (), [])

@@ -1,0 +1,222 @@
+"""What is promised of a project: one transaction for files, code and graph, seen whole or not at all."""
+
+from __future__ import annotations
+
+from contextlib import closing
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from deltos.store.code import ChunkRecord, DefinitionRecord, FileScope, FileWords
+from deltos.store.graph import FactRecord, ResolutionRecord
+from deltos.store.project import FailedFile, FileRecord, SeenStamp, SkippedFile
+from deltos.store.symbols import Symbol
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from deltos.store.project import ProjectStore, ProjectWriter
+    from tests.store.engines import Engine
+
+STAMP = SeenStamp(10, 20, 30)
+
+
+def add_file(writer: ProjectWriter, path: str) -> int:
+    return writer.add_file(FileRecord(path, "python", 3, b"hash", STAMP))
+
+
+def add_code(writer: ProjectWriter, path: str, name: str, words: str) -> int:
+    file_id = add_file(writer, path)
+    chunk = ChunkRecord(1, 3, name, "function", f"def {name}()", name.lower(), "", words)
+    writer.code.add(file_id, FileWords(path, "", name.lower()), [chunk], [DefinitionRecord(name, "function", 1, 3, "")])
+    return file_id
+
+
+def test_files_are_read_back_as_they_were_written(engine: Engine, project: ProjectStore) -> None:
+    with project.writing() as writer:
+        file_id = add_file(writer, "a.py")
+        writer.set_skipped(SkippedFile("b.bin", "binary", STAMP))
+        writer.set_meta({"complete": "1"})
+        writer.set_folders({"": 5})
+    with closing(engine.projects().store_of(Path("/src/tool"))) as other:
+        file = other.file("a.py")
+        assert file is not None
+        assert (file.id, file.hash, file.stamp) == (file_id, b"hash", STAMP)
+        assert set(other.files()) == {"a.py"}
+        assert set(other.skipped()) == {"b.bin"}
+        assert set(other.stamps()) == {"a.py", "b.bin"}
+        assert (other.meta("complete"), other.meta("other"), other.folders()) == ("1", "", {"": 5})
+        assert (other.totals().lines, other.totals().skipped) == (3, {"binary": 1})
+
+
+def test_a_failing_transaction_keeps_its_steps_and_nothing_else(project: ProjectStore) -> None:
+    def fail() -> None:
+        with project.writing() as writer:
+            add_file(writer, "a.py")
+            writer.commit_step()
+            add_file(writer, "b.py")
+            raise RuntimeError
+
+    with pytest.raises(RuntimeError):
+        fail()
+    assert set(project.files()) == {"a.py"}
+
+
+def test_a_part_that_fails_is_taken_back_alone(project: ProjectStore) -> None:
+    def fail(writer: ProjectWriter) -> None:
+        with writer.part():
+            add_file(writer, "b.py")
+            raise RuntimeError
+
+    with project.writing() as writer:
+        add_file(writer, "a.py")
+        with pytest.raises(RuntimeError):
+            fail(writer)
+    assert set(project.files()) == {"a.py"}
+
+
+def test_failures_are_told_by_path_and_indexer_until_the_file_is_written_anew(project: ProjectStore) -> None:
+    with project.writing() as writer:
+        file_id = add_file(writer, "a.py")
+        writer.add_failures(file_id, [("code", "too deep")])
+        writer.set_unresolved("graph", ["a.py"], [("a.py", "took too long")])
+        writer.set_unfinished("graph", "broke")
+    assert project.failures() == [
+        FailedFile("a.py", "code", "too deep"),
+        FailedFile("a.py", "graph/edges", "took too long"),
+        FailedFile("all files", "graph/edges", "broke"),
+    ]
+    with project.writing() as writer:
+        writer.remove_file(file_id)
+        writer.set_unfinished("graph", "")
+    assert project.failures() == []
+
+
+def test_a_project_is_indexed_by_one_at_a_time(engine: Engine, project: ProjectStore) -> None:
+    with closing(engine.projects().store_of(Path("/src/tool"))) as other:
+        with project.claim() as held, other.claim() as also:
+            assert (held, also) == (True, False)
+        with other.claim() as held:
+            assert held
+
+
+def test_projects_are_known_once_they_are_synchronised(engine: Engine) -> None:
+    projects = engine.projects()
+    for name, synced_at in (("one", "1.0"), ("two", "2.0"), ("three", "")):
+        with closing(projects.store_of(Path("/src", name))) as project, project.writing() as writer:
+            add_file(writer, "a.py")
+            if synced_at:
+                writer.set_meta({"root": f"/src/{name}", "project_id": name, "synced_at": synced_at})
+    assert [(each.project_id, each.root, each.files) for each in projects.known()] == [
+        ("two", Path("/src/two"), 1),
+        ("one", Path("/src/one"), 1),
+    ]
+
+
+class TestCode:
+    """Chunks and definitions."""
+
+    @pytest.fixture
+    def filled(self, project: ProjectStore) -> ProjectStore:
+        with project.writing() as writer:
+            add_code(writer, "src/lock.py", "Acquire", "take the lock file and wait")
+            add_code(writer, "src/draw.ts", "paint", "fill the shape and wait")
+            writer.code.tidy()
+        return project
+
+    def test_chunks_are_found_by_one_rare_word_or_by_two_common_ones(self, filled: ProjectStore) -> None:
+        def paths(alone: list[str], paired: list[str], scope: FileScope | None = None) -> list[str]:
+            matches = filled.code.match_chunks(alone, paired, scope or FileScope(), limit=9)
+            rows = filled.code.chunks([match.chunk_id for match in matches])
+            return [rows[match.chunk_id].path for match in matches]
+
+        assert paths(["lock"], []) == ["src/lock.py"]
+        assert paths(["none"], ["shape", "wait"]) == ["src/draw.ts"]
+        assert paths(["none"], ["wait"]) == []
+        assert paths(["wait"], [], FileScope(suffixes=(".ts",))) == ["src/draw.ts"]
+        assert paths(['"', "NEAR", "*"], []) == []
+
+    def test_files_are_found_by_their_names(self, filled: ProjectStore) -> None:
+        [(file_id, _)] = filled.code.match_files(["src/lock.py"], ["acquire"], [], FileScope(), limit=9)
+        assert [row.path for row in filled.code.files([file_id])] == ["src/lock.py"]
+
+    def test_definitions_are_found_in_any_case(self, filled: ProjectStore) -> None:
+        [(_, definition)] = filled.code.definitions_named(["ACQUIRE"], FileScope(), limit=9)
+        assert definition.name == "Acquire"
+        assert filled.code.definitions_named(["acquire"], FileScope(folder="lib"), limit=9) == []
+
+    def test_frequencies_count_chunks(self, filled: ProjectStore) -> None:
+        assert filled.code.document_frequencies(["wait", "lock", "none"]) == {"wait": 2, "lock": 1}
+        assert filled.code.chunk_count() == 2
+
+    def test_a_removed_file_is_found_no_more(self, filled: ProjectStore) -> None:
+        file = filled.file("src/lock.py")
+        assert file is not None
+        with filled.writing() as writer:
+            writer.code.remove(file.id)
+            writer.remove_file(file.id)
+        assert filled.code.match_chunks(["lock"], [], FileScope(), limit=9) == []
+        assert filled.code.paths(FileScope()) == [(2, "src/draw.ts")]
+
+
+class Edge:
+    """A reference from the top of a file."""
+
+    line, source_key, kind, origin, certain = 4, "", "calls", "name", True
+
+    def __init__(self, path: str, key: str) -> None:
+        self.target_path = path
+        self.target_key = key
+
+
+def facts(digest: bytes = b"1") -> FactRecord:
+    return FactRecord("python", digest, b"interface", b"body")
+
+
+class TestGraph:
+    """Symbols, facts and edges."""
+
+    @pytest.fixture
+    def writer(self, project: ProjectStore) -> Iterator[ProjectWriter]:
+        with project.writing() as writer:
+            writer.graph.write_facts("a.py", [Symbol("run", "run", "function", 1, 3)], facts())
+            writer.graph.write_facts("b.py", [], facts())
+            yield writer
+
+    def test_facts_wait_until_they_are_settled(self, writer: ProjectWriter) -> None:
+        assert [file.path for file in writer.graph.unsettled()] == ["a.py", "b.py"]
+        writer.graph.settle()
+        assert writer.graph.unsettled() == []
+        writer.graph.write_facts("a.py", [], facts(b"2"))
+        assert [file.path for file in writer.graph.unsettled()] == ["a.py"]
+        assert writer.graph.languages() == {"a.py": "python", "b.py": "python"}
+
+    def test_facts_are_read_inside_the_transaction_and_told_to_others(self, writer: ProjectWriter) -> None:
+        assert writer.graph.facts().interface("a.py") == b"interface"
+        assert writer.graph.facts().body("c.py") is None
+        assert writer.graph.facts().symbols_named("run") == [("a.py", "run", "function")]
+        elsewhere = writer.graph.fact_source().reader()
+        assert elsewhere.interface("a.py") is None
+        pending = writer.graph.pending(["a.py"])
+        assert pending.facts == {"a.py": (b"interface", b"body")}
+        assert pending.symbols == {"run": [("a.py", "run", "function")]}
+
+    def test_edges_lead_to_symbols_and_name_who_depends_on_what(
+        self, project: ProjectStore, writer: ProjectWriter
+    ) -> None:
+        edges = [Edge("a.py", "run"), Edge("", "walk")]
+        writer.graph.write_resolution(ResolutionRecord("b.py", edges, [(1, "a.py", "now")], ["a.py"], 2, 1))
+        assert writer.graph.dependants(["a.py"]) == {"b.py"}
+        assert writer.graph.depends("b.py", "a.py")
+        graph = project.graph
+        [symbol] = graph.symbols_named("RUN", any_case=True)
+        assert [(row.path, row.line) for row in graph.references([symbol.node_id])] == [("b.py", 4)]
+        assert [row.path for row in graph.mentions("walk")] == ["b.py"]
+        assert [(row.path, row.target) for row in graph.imports()] == [("b.py", "a.py")]
+        assert graph.counts().external_imports == 2
+
+    def test_a_vanished_file_takes_its_symbols_along(self, project: ProjectStore, writer: ProjectWriter) -> None:
+        writer.graph.remove_file("a.py")
+        assert project.graph.paths() == ["b.py"]
+        assert project.graph.symbol_count() == 0
