@@ -18,7 +18,7 @@ OWN = {
     "domains/code/scope.py": "names of folders for a hint",
     "domains/docs/background.py": "an origin, not a file",
     "domains/docs/source.py": "an origin, not a file",
-    "domains/graph/typescript/typing/library.py": "came with us",
+    "domains/graph/typescript/check/library.py": "came with us",
     "domains/memory/secrets/blocks.py": "came with us",
     "embed/static.py": "came with us",
     "fetch/configured.py": "an address, not a file",

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator
     from pathlib import Path
 
-    from deltos.domains.graph.model import FileFacts, NamedSymbol
+    from deltos.domains.graph.kernel.resolver import FileFacts, NamedSymbol
 
 _PYTHON = (
     b"with m, \\\n", b"async ", b"await ", b"lambda x: ", b"match x:\n  case ", b"try:\n", b"except* A:\n", b"global x\n", b"del x\n", b"yield ", b"*args",
@@ -78,8 +78,8 @@ class Files:
     def add(self, path: str, language: str, facts: FileFacts) -> None:
         """Take a file in."""
         from deltos.domains.graph.facts import encode
+        from deltos.domains.graph.kernel.resolver import FileFacts
         from deltos.domains.graph.languages import codec_of
-        from deltos.domains.graph.model import FileFacts
 
         encode(language, facts)
         for symbol in facts.symbols:
@@ -108,7 +108,7 @@ class Files:
 
     def named(self, name: str) -> Collection[NamedSymbol]:
         """Every symbol of a name."""
-        from deltos.domains.graph.model import NamedSymbol
+        from deltos.domains.graph.kernel.resolver import NamedSymbol
 
         return [
             NamedSymbol(path, symbol.key, symbol.kind)

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 from deltos.domains.graph.declared.manifest import is_manifest, manifest_facts
 from deltos.domains.graph.definitions import DefinitionsOnly
+from deltos.domains.graph.kernel.resolver import FileFacts, NamedSymbol, Resolution
 from deltos.domains.graph.languages import codec_of, resolver_of
-from deltos.domains.graph.model import FileFacts, NamedSymbol, Resolution
 from deltos.languages.grammar import parse
 from deltos.languages.table import detect
 from deltos.workspace.indexer import ParsedFile

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from deltos.domains.graph.model import FileFacts
+from deltos.domains.graph.kernel.resolver import FileFacts
 from deltos.store.symbols import Symbol
 
 if TYPE_CHECKING:

@@ -7,8 +7,8 @@ import zlib
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
+from deltos.domains.graph.kernel.resolver import FileFacts, NamedSymbol
 from deltos.domains.graph.languages import codec_of
-from deltos.domains.graph.model import FileFacts, NamedSymbol
 from deltos.store.graph import FactRecord, PendingFacts
 
 if TYPE_CHECKING:

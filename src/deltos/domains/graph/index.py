@@ -7,21 +7,17 @@ from typing import TYPE_CHECKING
 
 from deltos.domains.graph.declared.manifest import MANIFEST_LANGUAGE, is_manifest, manifest_facts
 from deltos.domains.graph.facts import StoredFacts, encode
+from deltos.domains.graph.kernel.dependencies import any_called, any_suffixed
 from deltos.domains.graph.languages import DEFINITIONS_ONLY, FAMILIES, LOOKED_UP_BY_NAME, resolver_of
-from deltos.domains.graph.resolving import (
-    OTHER_UNRESOLVED,
-    ResolvingSession,
-    Unresolved,
-    resolve_in_child,
-)
+from deltos.domains.graph.resolving import OTHER_UNRESOLVED, ResolvingSession, Unresolved, resolve_in_child
 from deltos.garbage_collection import garbage_collection_paused
 from deltos.store.graph import APPEARED, INTERFACE_CHANGED, FactRecord, ResolutionRecord, Unsettled
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator
 
+    from deltos.domains.graph.kernel.resolver import Resolution
     from deltos.domains.graph.languages import Family
-    from deltos.domains.graph.model import Resolution
     from deltos.isolated.process import Workers
     from deltos.store.graph import GraphWriter
     from deltos.store.project import ProjectWriter
@@ -41,7 +37,7 @@ class GraphIndexer:
     """Implements `workspace.indexer.Indexer` for the code graph."""
 
     name = "graph"
-    version = 5
+    version = 6
 
     def extract(self, file: ParsedFile) -> GraphFacts:
         """Symbols and encoded facts of a file."""
@@ -110,8 +106,8 @@ def _dirty_names(unsettled: Iterable[Unsettled], removed: Iterable[str]) -> Iter
     for path in came_or_went:
         yield path
         for part in path.split("/"):
-            yield f"*/{part.partition('.')[0]}"
-        yield f"*.{path.rpartition('/')[2].partition('.')[2]}"
+            yield any_called(part.partition(".")[0])
+        yield any_suffixed(path.rpartition("/")[2].partition(".")[2])
 
 
 def _by_key(symbols: Iterable[Symbol]) -> tuple[Symbol, ...]:

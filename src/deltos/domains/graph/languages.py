@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from deltos.domains.graph.kernel.codec import Codec
-    from deltos.domains.graph.model import Resolver
+    from deltos.domains.graph.kernel.resolver import Resolver
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from msgspec.structs import astuple
 
 from deltos.domains.graph.facts import StoredFacts
+from deltos.domains.graph.kernel.resolver import Resolution
 from deltos.domains.graph.languages import FAMILIES
-from deltos.domains.graph.model import Resolution
 from deltos.errors import ReadingStopped
 from deltos.garbage_collection import garbage_collection_paused
 from deltos.isolated.wire import TaskLimits

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, get_args
 
 from deltos.domains.graph.facts import encode
+from deltos.domains.graph.kernel.node import Node
 from deltos.domains.graph.python import nodes
 from deltos.domains.graph.python.evaluate import Evaluator
 from deltos.domains.graph.python.flow import Flow
@@ -14,7 +15,7 @@ from deltos.languages.table import detect
 from deltos.workspace.indexer import ParsedFile
 
 if TYPE_CHECKING:
-    from deltos.domains.graph.model import FileFacts
+    from deltos.domains.graph.kernel.resolver import FileFacts
 
 EVERYTHING = """
 import os.path as p, sys
@@ -69,7 +70,7 @@ def test_a_source_of_all_syntax_has_statements_of_every_kind() -> None:
         seen.add(type(part))
         if isinstance(part, tuple):
             pending.extend(part)
-        elif isinstance(part, nodes.Node):
+        elif isinstance(part, Node):
             pending.extend(getattr(part, name) for name in part.__struct_fields__)
     assert set(get_args(nodes.Statement)) <= seen
 

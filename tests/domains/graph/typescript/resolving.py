@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from deltos.domains.graph.model import FileFacts, Resolution
+from deltos.domains.graph.kernel.resolver import FileFacts, Resolution
 from deltos.domains.graph.typescript.resolver import TypeScriptResolver
 from deltos.languages.grammar import parse
 from deltos.languages.table import detect

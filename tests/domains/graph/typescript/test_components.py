@@ -8,7 +8,7 @@ interface Props { title: string; onPick: (id: Id) => void }
 class Id { value() {} }
 export function Button(props: Props) { return <button>{props.title}</button> }
 export const Card = ({ title }: Props) => <Button title={title} onPick={id => id.value()} />
-export const Memo = React.memo(() => <><Card title="x" onPick={f} /></>)
+export const FixpointMemo = React.memo(() => <><Card title="x" onPick={f} /></>)
 class Old extends React.Component { render() { return <ns.Item><div /></ns.Item> } }
 const ns = { Item: () => <i />, plain: () => 1 }
 function f(id: Id) {}
@@ -19,7 +19,7 @@ export const helper = () => <b />
 def test_components_are_told_from_functions() -> None:
     kinds = resolve({"app.tsx": APP}).kinds("app.tsx")
     components = [key for key, kind in kinds.items() if kind == "component"]
-    assert components == ["Button", "Card", "Memo", "Old", "ns.Item"]
+    assert components == ["Button", "Card", "FixpointMemo", "Old", "ns.Item"]
     assert kinds["helper"] == "function"
 
 

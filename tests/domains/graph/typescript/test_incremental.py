@@ -11,7 +11,7 @@ from deltos.domains.graph.typescript.resolver import TypeScriptResolver
 from tests.domains.graph.typescript.resolving import Files, extract
 
 if TYPE_CHECKING:
-    from deltos.domains.graph.model import FileFacts, Resolution
+    from deltos.domains.graph.kernel.resolver import FileFacts, Resolution
 
 PROJECT = {
     "package.json": '{"name": "demo", "exports": "./dist/index.js"}',

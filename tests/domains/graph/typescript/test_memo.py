@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from deltos.domains.graph.typescript.typing.memo import Memo
+from deltos.domains.graph.kernel.memo import FixpointMemo
 
 
 def test_an_answer_is_computed_once_and_brings_its_dependencies_each_time() -> None:
-    memo = Memo()
+    memo = FixpointMemo()
     calls: list[str] = []
 
     def compute() -> int:
@@ -22,7 +22,7 @@ def test_an_answer_is_computed_once_and_brings_its_dependencies_each_time() -> N
 
 def test_a_cycle_gives_the_same_answers_from_either_side() -> None:
     def answers(order: str) -> dict[str, frozenset[str]]:
-        memo = Memo()
+        memo = FixpointMemo()
 
         def ask(name: str) -> frozenset[str]:
             other = "b" if name == "a" else "a"
@@ -40,7 +40,7 @@ def test_a_cycle_gives_the_same_answers_from_either_side() -> None:
 
 
 def test_answers_of_a_spoiled_computation_are_not_kept() -> None:
-    memo = Memo()
+    memo = FixpointMemo()
 
     def spoiled() -> int:
         memo.spoiled = True
@@ -52,7 +52,7 @@ def test_answers_of_a_spoiled_computation_are_not_kept() -> None:
 
 
 def test_questions_nested_too_deeply_are_unknown() -> None:
-    memo = Memo()
+    memo = FixpointMemo()
 
     def ask(depth: int) -> int | None:
         return memo.ask(depth, lambda: ask(depth + 1) if depth < 1_000 else depth)

@@ -16,7 +16,7 @@ from deltos.domains.graph.declared.facts import (
 from deltos.domains.graph.declared.imports import read_import, read_package
 from deltos.domains.graph.declared.shapes import SHAPES, GrammarShape
 from deltos.domains.graph.definitions import as_symbols
-from deltos.domains.graph.model import FileFacts
+from deltos.domains.graph.kernel.resolver import FileFacts
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

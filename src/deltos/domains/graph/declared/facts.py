@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import TypeAlias, Union
 
-from msgspec import Struct
+from msgspec import field
 from msgspec.msgpack import Decoder
 
 from deltos.domains.graph.kernel.codec import StructCodec
+from deltos.domains.graph.kernel.node import Node
 
 UNKNOWN = "?"
 """A step of an access path that cannot be followed."""
@@ -16,11 +17,7 @@ AccessPath: TypeAlias = tuple[str, ...]
 """How a value is reached: `("this", "store", "find()")`. Calls end in parentheses."""
 
 
-class Fact(Struct, frozen=True, array_like=True, gc=False):
-    """Anything that facts are made of."""
-
-
-class TopDefinition(Fact, frozen=True):
+class TopDefinition(Node, frozen=True):
     """A definition that is a member of no type."""
 
     name: str
@@ -28,15 +25,15 @@ class TopDefinition(Fact, frozen=True):
     kind: str
 
 
-class ScopeTypes(Fact, frozen=True):
+class ScopeTypes(Node, frozen=True):
     """What the declarations inside one definition say: types of names, bases, what it returns."""
 
-    types: dict[str, AccessPath] = {}
+    types: dict[str, AccessPath] = field(default_factory=dict)
     bases: tuple[AccessPath, ...] = ()
     returns: AccessPath = ()
 
 
-class ImportClause(Fact, frozen=True):
+class ImportClause(Node, frozen=True):
     """One imported thing.
 
     `how` is `name` (one definition), `member` (of a type), `all` (everything in a package), `module` (a package under
@@ -48,7 +45,7 @@ class ImportClause(Fact, frozen=True):
     alias: str = ""
 
 
-class SourceInterface(Fact, frozen=True, tag="source"):
+class SourceInterface(Node, frozen=True, tag="source"):
     """What other files may depend on; `kinds` are those of all symbols, by key."""
 
     package: str
@@ -59,13 +56,13 @@ class SourceInterface(Fact, frozen=True, tag="source"):
     kinds: dict[str, str]
 
 
-class GoModule(Fact, frozen=True, tag="go.mod"):
+class GoModule(Node, frozen=True, tag="go.mod"):
     """The name that import paths of a Go module start with."""
 
     name: str
 
 
-class Occurrence(Fact, frozen=True):
+class Occurrence(Node, frozen=True):
     """A name where it is used: by which definition, as what, and through which value."""
 
     line: int
@@ -75,7 +72,7 @@ class Occurrence(Fact, frozen=True):
     receiver: AccessPath | None
 
 
-class SourceBody(Fact, frozen=True):
+class SourceBody(Node, frozen=True):
     """What only a file's own resolution needs: uses, types of local names by definition, lines of imports."""
 
     uses: tuple[Occurrence, ...]

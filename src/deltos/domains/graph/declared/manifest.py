@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from deltos.domains.graph.declared.facts import GoModule
-from deltos.domains.graph.model import FileFacts
+from deltos.domains.graph.kernel.resolver import FileFacts
 
 MANIFEST_LANGUAGE = "go.mod"
 _MODULE = re.compile(rb"^[ \t\r\f\v]*module\s++(\S++)", re.MULTILINE)

@@ -9,14 +9,16 @@ from deltos.domains.graph.declared.facts import UNKNOWN, ScopeTypes, SourceBody,
 from deltos.domains.graph.declared.shapes import SHAPES
 from deltos.domains.graph.declared.visibility import NOTHING, Lookup, Visibility
 from deltos.domains.graph.declared.world import DefinedSymbol, World
-from deltos.domains.graph.model import Edge, Import, Resolution
+from deltos.domains.graph.kernel.resolver import Resolution
+from deltos.domains.graph.model import Edge, Import
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator
 
     from deltos.domains.graph.declared.facts import AccessPath, ImportClause
     from deltos.domains.graph.declared.world import Unit
-    from deltos.domains.graph.model import EdgeKind, FileFacts, ProjectFacts
+    from deltos.domains.graph.kernel.resolver import FileFacts, ProjectFacts
+    from deltos.domains.graph.model import EdgeKind
     from deltos.workspace.indexer import ParsedFile
 
 _DEEPEST = 8

@@ -8,6 +8,7 @@ from deltos.domains.graph.declared.facts import UNKNOWN
 from deltos.domains.graph.declared.imports import absolute_rust, crate_of, included_file
 from deltos.domains.graph.declared.shapes import SHAPES
 from deltos.domains.graph.declared.world import DefinedSymbol, family_of
+from deltos.domains.graph.kernel.dependencies import any_called, any_definition
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -72,7 +73,7 @@ class Visibility:
 
     def in_package(self, package: str, name: str) -> tuple[DefinedSymbol, ...]:
         """The top-level definitions of a name in a package."""
-        self.dependencies.add(f"@{name}")
+        self.dependencies.add(any_definition(name))
         wanted = f"{package}.{name}" if package else name
         found: list[DefinedSymbol] = []
         for symbol in self._world.named(name):
@@ -96,7 +97,7 @@ class Visibility:
         """The only definition of a name in the project: certain where names are global, else possible."""
         if not name[:1].isupper():
             return NOTHING
-        self.dependencies.add(f"@{name}")
+        self.dependencies.add(any_definition(name))
         found: list[DefinedSymbol] = []
         for symbol in self._world.named(name):
             other = self.read(symbol.path)
@@ -106,7 +107,7 @@ class Visibility:
 
     def _linked(self, unit: Unit, name: str) -> Lookup:
         """C and C++: what included files define, or the sources that belong to included headers."""
-        self.dependencies.add(f"@{name}")
+        self.dependencies.add(any_definition(name))
         included = self._includes(unit.path)
         stems = {_stem(path) for path in included} | {_stem(unit.path)}
         near: list[DefinedSymbol] = []
@@ -142,7 +143,7 @@ class Visibility:
 
     def included(self, unit: Unit, name: str) -> str | None:
         """The file that an import by path means in a file."""
-        self.dependencies.add(f"*/{_stem(name)}")
+        self.dependencies.add(any_called(_stem(name)))
         return included_file(name, unit.path, self._world.paths, self._world.by_file_name)
 
     def package_of(self, path: AccessPath) -> str:
@@ -162,7 +163,7 @@ class Visibility:
 
     def own_member(self, owner: DefinedSymbol, name: str) -> tuple[DefinedSymbol, ...]:
         path, key = owner
-        self.dependencies.add(f"@{name}")
+        self.dependencies.add(any_definition(name))
         wanted = f"{key.rpartition('.')[2]}.{name}"
         found: list[DefinedSymbol] = []
         unit = self.read(path)
@@ -194,12 +195,12 @@ class Visibility:
         language, paths = self._unit.language, self._world.paths
         stem = package.replace(".", "/")
         if language == "rust":
-            self.dependencies.add(f"*/{stem.rpartition('/')[2]}")
+            self.dependencies.add(any_called(stem.rpartition("/")[2]))
             return [
                 DefinedSymbol(path, "") for path in (f"{stem}.rs", f"{stem}/mod.rs", f"{stem}/lib.rs") if path in paths
             ][:1]
         if language == "go" and not package.startswith("//"):
-            self.dependencies.add(f"*/{stem.rpartition('/')[2]}")
+            self.dependencies.add(any_called(stem.rpartition("/")[2]))
             inside = [path for path in paths if path.endswith(".go") and path.rpartition("/")[0] == stem]
             return [DefinedSymbol(path, "") for path in sorted(inside) if not path.endswith("_test.go")]
         return []

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, NamedTuple
 from deltos.domains.graph.declared.facts import GoModule, SourceInterface
 from deltos.domains.graph.declared.imports import absolute_rust, crate_of, home_of
 from deltos.domains.graph.declared.shapes import FAMILIES, SHAPES
+from deltos.domains.graph.kernel.dependencies import any_called
 
 if TYPE_CHECKING:
-    from deltos.domains.graph.model import NamedSymbol, ProjectFacts
+    from deltos.domains.graph.kernel.resolver import NamedSymbol, ProjectFacts
 
 
 class Unit:
@@ -99,8 +100,8 @@ class World:
     def layout_dependencies(self, language: str) -> list[str]:
         """What all files of a language depend on: the manifests and roots that give packages their names."""
         if language == "go":
-            return ["*/go", *self.by_file_name("go.mod")]
-        return ["*/lib"] if language == "rust" else []
+            return [any_called("go"), *self.by_file_name("go.mod")]
+        return [any_called("lib")] if language == "rust" else []
 
     def go_package(self, name: str) -> str:
         """The folder of the project that a Go import path means, dotted; marked `//` when it is not of the project."""

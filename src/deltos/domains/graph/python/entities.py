@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from deltos.domains.graph.python.nodes import Assigned, Declared
+from deltos.domains.graph.python.nodes import Assigned, DeclaredName
 
 if TYPE_CHECKING:
     from deltos.domains.graph.python import nodes
@@ -187,7 +187,7 @@ class External:
 
 
 @dataclass(frozen=True, slots=True)
-class Namespace:
+class NamespaceFolder:
     """A folder of modules without an `__init__.py`."""
 
     folder: str
@@ -211,9 +211,9 @@ class Instance:
 
 def assignments(bindings: tuple[Binding, ...]) -> tuple[Assignment, ...]:
     """Those of the bindings that give a name a value."""
-    return tuple([binding for binding in bindings if type(binding) is Assigned or type(binding) is Declared])
+    return tuple([binding for binding in bindings if type(binding) is Assigned or type(binding) is DeclaredName])
 
 
 Defined = ModuleInfo | ClassInfo | FunctionInfo | VariableInfo
-Entity = Defined | External | Namespace
+Entity = Defined | External | NamespaceFolder
 DEFINED = (ModuleInfo, ClassInfo, FunctionInfo, VariableInfo)

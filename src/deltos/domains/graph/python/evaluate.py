@@ -7,7 +7,16 @@ from typing import TYPE_CHECKING, ClassVar, Never, Protocol
 from deltos.domains.graph.python import nodes
 from deltos.domains.graph.python.builtins import call_known, element_of, item_at
 from deltos.domains.graph.python.entities import ClassInfo, External, Instance
-from deltos.domains.graph.python.nodes import Attribute, Call, Index, ListDisplay, Name, Starred, TupleDisplay, dotted
+from deltos.domains.graph.python.nodes import (
+    Attribute,
+    Call,
+    ListDisplay,
+    Name,
+    Starred,
+    Subscript,
+    TupleDisplay,
+    dotted,
+)
 from deltos.domains.graph.python.types import UNKNOWN, Known, Partial, SelfType, SuperOf, Types, either, union
 
 if TYPE_CHECKING:
@@ -202,7 +211,7 @@ class Evaluator:
             [SuperOf(info, receiver[0]) for info in arguments.positional(0) if type(info) is ClassInfo and receiver]
         )
 
-    def _index(self, node: Index) -> Types:
+    def _index(self, node: Subscript) -> Types:
         value = self.evaluate(node.value)
         if any(type(part) in (External, ClassInfo) for part in value):
             self.annotate(node.index)
@@ -462,7 +471,7 @@ class Evaluator:
             if any(type(entity) is External and entity.name in _SELF for entity in entities):
                 return self.position.self_type()
             return self.inference.declared(entities, types)
-        if type(node) is Index:
+        if type(node) is Subscript:
             return self._annotation_index(node)
         if type(node) is nodes.Operation:
             return union([self.annotate(node.first), *[self.annotate(part) for part in node.operands]])
@@ -488,7 +497,7 @@ class Evaluator:
         self._note(node, entities, "type")
         return entities, types
 
-    def _annotation_index(self, node: Index) -> Types:
+    def _annotation_index(self, node: Subscript) -> Types:
         entities, _ = self._named(node.value)
         if any(type(entity) is External and entity.name.endswith(".Literal") for entity in entities):
             return UNKNOWN
@@ -496,7 +505,7 @@ class Evaluator:
 
     # Each handler takes the class that it stands beside, and a node of that class is all it is given.
     _handlers: ClassVar[dict[type, Callable[[Evaluator, Never], Types]]] = {
-        Name: name, Attribute: attribute, Call: _call, Index: _index, TupleDisplay: _tuple, ListDisplay: _list,
+        Name: name, Attribute: attribute, Call: _call, Subscript: _index, TupleDisplay: _tuple, ListDisplay: _list,
         nodes.SetDisplay: _set, nodes.DictDisplay: _dict, nodes.Comprehension: _comprehension, nodes.Or: _or,
         nodes.And: _and, nodes.Conditional: _conditional, nodes.Not: _not, nodes.Operation: _operation,
         nodes.Await: _await, nodes.Yield: _yield, nodes.YieldFrom: _yield_from, nodes.Lambda: _lambda,

@@ -15,10 +15,10 @@ from deltos.domains.graph.python.frames import Frame, Frames, merged
 from deltos.domains.graph.python.nodes import (
     Attribute,
     Call,
-    Index,
     ListDisplay,
     Name,
     Starred,
+    Subscript,
     TupleDisplay,
     dotted,
     last_name,
@@ -134,7 +134,7 @@ class Flow:
             self._evaluator.name(base, "inherit")
         elif type(base) is Attribute:
             self._evaluator.attribute(base, "inherit")
-        elif type(base) is Index:
+        elif type(base) is Subscript:
             self._inherit(base.value)
             self._evaluator.annotate(base.index)
         else:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from deltos.domains.graph.kernel.memo import DepthMemo
 from deltos.domains.graph.python import nodes
 from deltos.domains.graph.python.builtins import known_generic, known_method
 from deltos.domains.graph.python.entities import (
@@ -17,13 +18,12 @@ from deltos.domains.graph.python.entities import (
     Instance,
     InterfaceScope,
     ModuleInfo,
-    Namespace,
+    NamespaceFolder,
     VariableInfo,
 )  # fmt: skip
 from deltos.domains.graph.python.evaluate import CallArguments, Evaluator, InterfacePosition, index_parts, instances_of
-from deltos.domains.graph.python.memo import Memo
 from deltos.domains.graph.python.names import Names
-from deltos.domains.graph.python.nodes import Assigned, Declared, Index, last_name
+from deltos.domains.graph.python.nodes import Assigned, DeclaredName, Subscript, last_name
 from deltos.domains.graph.python.types import (
     UNKNOWN,
     Bound,
@@ -44,7 +44,7 @@ from deltos.domains.graph.python.types import (
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from deltos.domains.graph.model import ProjectFacts
+    from deltos.domains.graph.kernel.resolver import ProjectFacts
     from deltos.domains.graph.python.entities import Entity
     from deltos.domains.graph.python.nodes import Expression
     from deltos.domains.graph.python.types import Value
@@ -52,7 +52,7 @@ if TYPE_CHECKING:
 Meanings = tuple[tuple["Entity", ...], "Types"]
 _NOWHERE = InterfaceScope(ModuleInfo("", "", 0, nodes.EMPTY_INTERFACE))
 _ENUMS = frozenset({"Enum", "IntEnum", "StrEnum", "Flag", "IntFlag"})
-_ALIASES = frozenset({nodes.Name, nodes.Attribute, Index, nodes.Operation})
+_ALIASES = frozenset({nodes.Name, nodes.Attribute, Subscript, nodes.Operation})
 _TYPE_VARIABLES = frozenset({"TypeVar", "ParamSpec", "TypeVarTuple"})
 
 
@@ -60,7 +60,7 @@ class Inference:
     """Answers what entities, members, calls and annotations may be."""
 
     def __init__(self, project: ProjectFacts) -> None:
-        self.memo = Memo()
+        self.memo = DepthMemo()
         self.names = Names(project, self.memo)
 
     def _at(self, scope: InterfaceScope) -> Evaluator:
@@ -95,12 +95,12 @@ class Inference:
         return self.memo.recall(("variable", variable), self._variable, variable)
 
     def _variable(self, variable: VariableInfo) -> Types:
-        self.memo.read(variable.module)
+        self.memo.dependencies |= variable.module.bit
         sources = [(variable.scope, binding) for binding in variable.bindings]
         for attribute in variable.assigned:
             function = variable.module.function_of(attribute.method)
             sources.append((function.scope() if function is not None else variable.scope, attribute.binding))
-        declared = [(scope, binding.annotation) for scope, binding in sources if type(binding) is Declared]
+        declared = [(scope, binding.annotation) for scope, binding in sources if type(binding) is DeclaredName]
         if declared:
             types = union([self.annotated(scope, annotation) for scope, annotation in declared])
             if types or last_name(declared[0][1]) not in ("Final", "ClassVar"):
@@ -122,13 +122,13 @@ class Inference:
         return self.memo.recall(("local", function, name), self._local, function, name)
 
     def _local(self, function: FunctionInfo, name: str) -> Types:
-        self.memo.read(function.module)
+        self.memo.dependencies |= function.module.bit
         scope = function.scope()
         found: list[Types] = []
         for binding in function.locals[name]:
             if type(binding) is Assigned:
                 found.append(self.evaluated(scope, binding.value))
-            elif type(binding) is Declared:
+            elif type(binding) is DeclaredName:
                 found.append(self.annotated(scope, binding.annotation))
             else:
                 found.append(self.types_of(self.names.bound(function.module, binding)))
@@ -139,7 +139,7 @@ class Inference:
         return self.memo.recall(("parameter", function, index), self._parameter, function, index)
 
     def _parameter(self, function: FunctionInfo, index: int) -> Types:
-        self.memo.read(function.module)
+        self.memo.dependencies |= function.module.bit
         formal = function.parameters[index]
         evaluator = self._at(function.outer_scope())
         if formal.annotation is not None:
@@ -185,7 +185,7 @@ class Inference:
         return self.memo.recall(("shape", function), self._shape, function) or undecorated(function)
 
     def _shape(self, function: FunctionInfo) -> FunctionShape:
-        self.memo.read(function.module)
+        self.memo.dependencies |= function.module.bit
         return shape_of(function, self._at(function.outer_scope()))
 
     def function_value(self, function: FunctionInfo) -> Types:
@@ -200,7 +200,7 @@ class Inference:
         return self.memo.recall(("returned", function), self._returned, function)
 
     def _returned(self, function: FunctionInfo) -> Types:
-        self.memo.read(function.module)
+        self.memo.dependencies |= function.module.bit
         if function.returns is not None:
             types = self.annotated(function.outer_scope(), function.returns)
             types = self._self_annotated(function, types)
@@ -259,13 +259,13 @@ class Inference:
             return self.member_after(value.info, name)
         if type(value) is External:
             return (External(f"{value.name}.{name}"),)
-        if type(value) is Namespace:
+        if type(value) is NamespaceFolder:
             return self.names.module_entities(f"{value.folder}/{name}")
         return self.attribute(value, name)[0] if type(value) is TypeVariable else ()
 
     def _seen_through(self, value: Value, entities: tuple[Entity, ...]) -> Types:
         """What a member may be when it is read from a value."""
-        if type(value) in (ModuleInfo, External, Namespace):
+        if type(value) in (ModuleInfo, External, NamespaceFolder):
             return self.types_of(entities)
         if type(value) is SuperOf:
             value = value.receiver
@@ -389,7 +389,7 @@ class Inference:
 
     def own_member(self, info: ClassInfo, name: str) -> tuple[Entity, ...]:
         """What a name of a class body, or an attribute set on its objects, refers to; bases left out."""
-        self.memo.read(info.module)
+        self.memo.dependencies |= info.module.bit
         found: dict[Entity, None] = {}
         bindings = info.bindings.get(name, ())
         for binding in bindings:
@@ -410,7 +410,7 @@ class Inference:
     def _first_member(self, info: ClassInfo, name: str, start: int) -> tuple[Entity, ...]:
         assigned = None
         for base in self.mro(info)[start:]:
-            self.memo.read(base.module)
+            self.memo.dependencies |= base.module.bit
             if name in base.bindings:
                 # Setting an attribute that a base defines as a property does not define it anew.
                 if assigned is not None and type(base.bindings[name][0]) is not nodes.BoundFunction:
@@ -426,7 +426,7 @@ class Inference:
         return found or (info,)
 
     def _mro(self, info: ClassInfo) -> tuple[ClassInfo, ...]:
-        self.memo.read(info.module)
+        self.memo.dependencies |= info.module.bit
         bases = [base for base in self.bases(info) if base is not info]
         return (info, *_merged([[other for other in self.mro(base) if other is not info] for base in bases] + [bases]))
 
@@ -435,7 +435,7 @@ class Inference:
         return self.memo.recall(("bases", info), self._bases, info)
 
     def _bases(self, info: ClassInfo) -> tuple[ClassInfo, ...]:
-        self.memo.read(info.module)
+        self.memo.dependencies |= info.module.bit
         scope = info.outer_scope()
         found: list[ClassInfo] = []
         for base in info.bases:
@@ -448,7 +448,7 @@ class Inference:
 
     def _metaclasses(self, info: ClassInfo) -> tuple[ClassInfo, ...]:
         for base in self.mro(info):
-            self.memo.read(base.module)
+            self.memo.dependencies |= base.module.bit
             for name, value in base.keywords:
                 if name == "metaclass":
                     found = self.evaluated(base.outer_scope(), value)
@@ -479,7 +479,7 @@ class Inference:
         return self.memo.recall(("alias", variable), self._alias, variable)
 
     def _alias(self, variable: VariableInfo) -> Types:
-        self.memo.read(variable.module)
+        self.memo.dependencies |= variable.module.bit
         found: list[Types] = []
         for binding in variable.bindings:
             if _type_variable(binding.value) is not None:
@@ -525,12 +525,12 @@ class Inference:
 
     def _parameters_of(self, info: ClassInfo) -> tuple[tuple[TypeVariable, ...], dict[TypeVariable, Types]]:
         """The type parameters of a class, in order, and what its bases' parameters are in terms of them."""
-        self.memo.read(info.module)
+        self.memo.dependencies |= info.module.bit
         scope = info.outer_scope()
         own: dict[TypeVariable, None] = {}
         inherited: dict[TypeVariable, Types] = {}
         for base in info.bases:
-            parts = index_parts(base.index) if type(base) is Index else ()
+            parts = index_parts(base.index) if type(base) is Subscript else ()
             arguments = tuple([self.annotated(scope, part) for part in parts])
             for types in arguments:
                 own.update(dict.fromkeys(value for value in types if isinstance(value, TypeVariable)))

@@ -7,7 +7,7 @@ import re
 from functools import cache
 from typing import TYPE_CHECKING, ClassVar, TypeVar
 
-from deltos.domains.graph.model import FileFacts
+from deltos.domains.graph.kernel.resolver import FileFacts
 from deltos.domains.graph.python import nodes
 from deltos.domains.graph.python.nodes import last_name
 from deltos.domains.graph.python.scopes import OpenScope, class_interface, frozen_bindings, function_interface
@@ -206,7 +206,7 @@ class Lowering:
         quoting, self._quoting = self._quoting, True
         items = [self.expression(index) for index in indices]
         self._quoting = quoting
-        return nodes.Index(base, _one_or_tuple(items))
+        return nodes.Subscript(base, _one_or_tuple(items))
 
     def _items(self, node: tree_sitter.Node) -> Expressions:
         return tuple([self.expression(child) for child in self.parts(node)])
@@ -353,7 +353,7 @@ class Lowering:
     def _generic_type(self, node: tree_sitter.Node) -> Expression:
         base, *rest = self.parts(node)
         items = [self.annotation(child) for part in rest for child in self.parts(part)]
-        return nodes.Index(self.expression(base), _one_or_tuple(items))
+        return nodes.Subscript(self.expression(base), _one_or_tuple(items))
 
     def _annotation_container(self, node: tree_sitter.Node) -> Expression:
         """A subscript, list or union written as an expression; its parts are annotations as well."""
@@ -362,7 +362,7 @@ class Lowering:
             return None
         match node.type:
             case "subscript":
-                return nodes.Index(parts[0], _one_or_tuple(parts[1:]))
+                return nodes.Subscript(parts[0], _one_or_tuple(parts[1:]))
             case "binary_operator":
                 return nodes.Operation("__or__", parts[0], tuple(parts[1:]))
             case "list":
@@ -404,11 +404,7 @@ class Lowering:
     # --- patterns of match
 
     def pattern(
-        self,
-        node: tree_sitter.Node,
-        classes: list[Expression],
-        uses: list[Expression],
-        captures: list[Name],
+        self, node: tree_sitter.Node, classes: list[Expression], uses: list[Expression], captures: list[Name]
     ) -> None:
         """Sort the names of a case pattern into classes of the subject, other uses, and captures."""
         pending = [(node, True)]
@@ -557,7 +553,7 @@ class Lowering:
     def _type_alias(self, node: tree_sitter.Node, out: list[Statement]) -> None:
         parts = self.parts(node)
         target, source = self.expression(parts[0]), self.annotation(parts[-1])
-        if type(target) is nodes.Index:
+        if type(target) is nodes.Subscript:
             target = target.value
         self._scope.assign(target, source)
         out.append(nodes.Assign((target,), source))

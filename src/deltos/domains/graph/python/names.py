@@ -5,22 +5,23 @@ from __future__ import annotations
 import builtins
 from typing import TYPE_CHECKING
 
+from deltos.domains.graph.kernel.dependencies import all_names, any_called, missing_name
 from deltos.domains.graph.python import nodes
-from deltos.domains.graph.python.entities import External, ModuleInfo, Namespace, assignments
+from deltos.domains.graph.python.entities import External, ModuleInfo, NamespaceFolder, assignments
 from deltos.domains.graph.python.layout import SUFFIXES, Layout
 from deltos.domains.graph.python.nodes import BoundClass, BoundFunction, BoundImport, BoundModule
 
 if TYPE_CHECKING:
-    from deltos.domains.graph.model import ProjectFacts
+    from deltos.domains.graph.kernel.memo import DepthMemo
+    from deltos.domains.graph.kernel.resolver import ProjectFacts
     from deltos.domains.graph.python.entities import Entity
-    from deltos.domains.graph.python.memo import Memo
     from deltos.domains.graph.python.nodes import Binding
 
 
 class Names:
     """Finds modules and what their names refer to."""
 
-    def __init__(self, project: ProjectFacts, memo: Memo) -> None:
+    def __init__(self, project: ProjectFacts, memo: DepthMemo) -> None:
         self.memo = memo
         self._project = project
         self._layout = Layout(project.paths())
@@ -69,13 +70,13 @@ class Names:
         if place is None:
             return ()
         if not place.endswith(SUFFIXES):
-            return (Namespace(place),)
+            return (NamespaceFolder(place),)
         module = self.module(place)
         return () if module is None else (module,)
 
     def _look_for(self, name: str) -> None:
         """Depend on whether any file or folder of a name exists: one that appears may change what an import means."""
-        self.memo.dependencies |= self.bit(f"*/{name}")
+        self.memo.dependencies |= self.bit(any_called(name))
 
     def imported(self, module: str, level: int, importer: ModuleInfo) -> tuple[Entity, ...]:
         """The module that an import statement names."""
@@ -96,7 +97,7 @@ class Names:
                     found.extend(self.module_entities(f"{origin.package}/{name}" if origin.package else name))
                 case ModuleInfo():
                     found.extend(self.name_in(origin, name, imported=True))
-                case Namespace():
+                case NamespaceFolder():
                     found.extend(self.module_entities(f"{origin.folder}/{name}"))
                 case External():
                     found.append(External(f"{origin.name}.{name}"))
@@ -107,10 +108,10 @@ class Names:
         return self.memo.recall(("exported", module), self._exported, module)
 
     def _exported(self, module: ModuleInfo) -> tuple[str, ...]:
-        self.memo.read(module)
+        self.memo.dependencies |= module.bit
         if module.exported is not None:
             return module.exported
-        self.memo.dependencies |= self.bit(f"{module.path}*")
+        self.memo.dependencies |= self.bit(all_names(module.path))
         names = [name for name in module.bindings if not name.startswith("_")]
         for origin, level in module.stars:
             for other in self.imported(origin, level, module):
@@ -126,12 +127,12 @@ class Names:
         return found
 
     def _name_in(self, module: ModuleInfo, name: str) -> tuple[Entity, ...]:
-        self.memo.read(module)
+        self.memo.dependencies |= module.bit
         bindings = module.bindings.get(name)
         if bindings:
             return self._meanings(module, name, bindings)
         if not hasattr(builtins, name):
-            self.memo.dependencies |= self.bit(f"{module.path}?{name}")
+            self.memo.dependencies |= self.bit(missing_name(module.path, name))
         for origin, level in module.stars:
             for other in self.imported(origin, level, module):
                 if type(other) is ModuleInfo and other is not module and name in self.exported_names(other):

@@ -8,13 +8,9 @@ from __future__ import annotations
 
 from typing import TypeVar, Union, cast
 
-from msgspec import Struct
 from msgspec.structs import astuple
 
-
-class Node(Struct, frozen=True, array_like=True, gc=False):
-    """A part of a program; never part of a cycle, so that the garbage collector need not look at it."""
-
+from deltos.domains.graph.kernel.node import Node
 
 # --- expressions
 
@@ -42,7 +38,7 @@ class Call(Node, frozen=True, tag=2):
     keywords: Keywords
 
 
-class Index(Node, frozen=True, tag=3):
+class Subscript(Node, frozen=True, tag=3):
     """`value[index]`."""
 
     value: Expression
@@ -220,7 +216,7 @@ class Caught(Node, frozen=True, tag=27):
 
 
 Expression = Union[  # noqa: UP007 (classes that are evaluated late cannot be joined by |)
-    Name, Attribute, Call, Index, TupleDisplay, ListDisplay, SetDisplay, DictDisplay, Comprehension, Or, And,
+    Name, Attribute, Call, Subscript, TupleDisplay, ListDisplay, SetDisplay, DictDisplay, Comprehension, Or, And,
     Conditional, Not, Operation, Await, Yield, YieldFrom, Lambda, Walrus, Starred, Several, QuotedType, Slice, Element,
     Unpacked, Rest, Entered, Caught, None,
 ]  # fmt: skip
@@ -449,7 +445,7 @@ class Assigned(Node, frozen=True, tag=72):
     value: Expression
 
 
-class Declared(Node, frozen=True, tag=73):
+class DeclaredName(Node, frozen=True, tag=73):
     """A name means what its annotation says, or the value of an expression."""
 
     annotation: Expression
@@ -470,10 +466,10 @@ class BoundImport(Node, frozen=True, tag=75):
     name: str
 
 
-Assignment = Union[Assigned, Declared]  # noqa: UP007 (as above)
-Binding = Union[BoundClass, BoundFunction, Assigned, Declared, BoundModule, BoundImport]  # noqa: UP007 (as above)
+Assignment = Union[Assigned, DeclaredName]  # noqa: UP007 (as above)
+Binding = Union[BoundClass, BoundFunction, Assigned, DeclaredName, BoundModule, BoundImport]  # noqa: UP007 (as above)
 Bindings = dict[str, tuple[Binding, ...]]
-ASSIGNMENTS = frozenset({Assigned, Declared})
+ASSIGNMENTS = frozenset({Assigned, DeclaredName})
 
 
 class AttributeBinding(Node, frozen=True):

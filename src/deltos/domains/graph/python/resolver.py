@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 from msgspec.msgpack import Decoder
 
 from deltos.domains.graph.kernel.codec import StructCodec
-from deltos.domains.graph.model import FileFacts, Resolution
+from deltos.domains.graph.kernel.dependencies import any_called
+from deltos.domains.graph.kernel.resolver import FileFacts, Resolution
 from deltos.domains.graph.python.flow import Flow
 from deltos.domains.graph.python.infer import Inference
 from deltos.domains.graph.python.lower import extract
@@ -17,7 +18,7 @@ from deltos.domains.graph.python.nodes import EMPTY_INTERFACE, ModuleBody, Modul
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
 
-    from deltos.domains.graph.model import ProjectFacts
+    from deltos.domains.graph.kernel.resolver import ProjectFacts
     from deltos.workspace.indexer import ParsedFile
 
 # What is known of other files is remembered for so many: what a remembered answer costs grows with them.
@@ -52,7 +53,7 @@ class PythonResolver:
 
 def _resolved(inference: Inference, path: str, body: ModuleBody) -> Resolution:
     names, memo = inference.names, inference.memo
-    memo.dependencies = names.bit("*/__init__")
+    memo.dependencies = names.bit(any_called("__init__"))
     module = names.module(path)
     if module is None:
         return Resolution(path, (), (), frozenset())

@@ -43,7 +43,7 @@ class OpenScope:
         self._store(target, source, annotation, declared=True)
 
     def _store(self, target: Expression, source: Expression, annotation: Expression, *, declared: bool) -> None:
-        binding = nodes.Declared(annotation, source) if declared else nodes.Assigned(source)
+        binding = nodes.DeclaredName(annotation, source) if declared else nodes.Assigned(source)
         match target:
             case Name() if target.name not in self.elsewhere:
                 self.bind(target.name, binding, target.line)

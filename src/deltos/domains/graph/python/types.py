@@ -8,7 +8,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from deltos.domains.graph.python.entities import ClassInfo, External, FunctionInfo, Instance, ModuleInfo, Namespace
+from deltos.domains.graph.python.entities import (
+    ClassInfo,
+    External,
+    FunctionInfo,
+    Instance,
+    ModuleInfo,
+    NamespaceFolder,
+)
 from deltos.domains.graph.python.nodes import POSITIONAL
 
 if TYPE_CHECKING:
@@ -105,7 +112,7 @@ class Partial:
 
 
 Value = (
-    ModuleInfo | ClassInfo | FunctionInfo | External | Instance | Namespace | SelfType | Bound | SuperOf | Known
+    ModuleInfo | ClassInfo | FunctionInfo | External | Instance | NamespaceFolder | SelfType | Bound | SuperOf | Known
     | KnownMethod | TypeVariable | Partial
 )  # fmt: skip
 Types = tuple[Value, ...]

@@ -14,12 +14,14 @@ from typing import TypeAlias
 import msgspec
 from msgspec import Struct
 
+from deltos.domains.graph.kernel.node import Node
+
 # msgspec reads the types of fields at run time.
 from deltos.domains.graph.model import EdgeKind, ImportMode  # noqa: TC001
 from deltos.domains.graph.typescript.nodes import RECORD_KINDS, Declaration, Record, Term
 
 
-class Origin(Struct, frozen=True, array_like=True, gc=False):
+class ImportOrigin(Node, frozen=True):
     """Where an imported name comes from."""
 
     specifier: str
@@ -29,8 +31,8 @@ class Origin(Struct, frozen=True, array_like=True, gc=False):
 class ModuleInterface(Struct, frozen=True, array_like=True, tag="module"):
     """What other files may depend on; `whole` is what CommonJS exports, `is_chained` if it has several names."""
 
-    imports: dict[str, Origin]
-    exports: dict[str, str | Origin]
+    imports: dict[str, ImportOrigin]
+    exports: dict[str, str | ImportOrigin]
     stars: tuple[str, ...]
     is_chained: bool
     whole: Term
@@ -61,7 +63,7 @@ MANIFESTS = (PackageManifest, ConfigManifest)
 Interface: TypeAlias = ModuleInterface | PackageManifest | ConfigManifest
 
 
-class NameUse(Struct, frozen=True, array_like=True, gc=False):
+class NameUse(Node, frozen=True):
     """A reference by plain name: to a name of the module or a global, or else to the symbol of a local."""
 
     line: int
@@ -71,7 +73,7 @@ class NameUse(Struct, frozen=True, array_like=True, gc=False):
     is_symbol: bool = False
 
 
-class MemberUse(Struct, frozen=True, array_like=True, gc=False):
+class MemberUse(Node, frozen=True):
     """A reference to a member of a value, whose term stands beside it in `Body.owners`."""
 
     line: int
@@ -80,7 +82,7 @@ class MemberUse(Struct, frozen=True, array_like=True, gc=False):
     name: str
 
 
-class Link(Struct, frozen=True, array_like=True, gc=False):
+class ImportLink(Node, frozen=True):
     """A place that names something of another module; an alias of it if so marked."""
 
     line: int
@@ -90,7 +92,7 @@ class Link(Struct, frozen=True, array_like=True, gc=False):
     is_alias: bool
 
 
-class ImportSite(Struct, frozen=True, array_like=True, gc=False, order=True):
+class ImportSite(Node, frozen=True, order=True):
     """That a line imports a module, and when that takes effect."""
 
     line: int
@@ -98,7 +100,7 @@ class ImportSite(Struct, frozen=True, array_like=True, gc=False, order=True):
     mode: ImportMode
 
 
-class Merge(Struct, frozen=True, array_like=True, gc=False):
+class Merge(Node, frozen=True):
     """A declaration that adds to an earlier one."""
 
     line: int
@@ -106,7 +108,7 @@ class Merge(Struct, frozen=True, array_like=True, gc=False):
     first: str
 
 
-class Augmentation(Struct, frozen=True, array_like=True, gc=False):
+class Augmentation(Node, frozen=True):
     """A declaration that adds to one of another module."""
 
     specifier: str
@@ -121,7 +123,7 @@ class Uses(Struct, frozen=True, array_like=True):
     names: list[NameUse]
     type_names: list[NameUse]
     members: list[MemberUse]
-    links: list[Link]
+    links: list[ImportLink]
     imports: list[ImportSite]
     merges: list[Merge]
     augmented: list[Augmentation]

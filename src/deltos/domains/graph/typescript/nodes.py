@@ -1,15 +1,17 @@
-"""The nodes in which a file's facts describe values, types and declarations; the modules under typing/ evaluate them.
+"""The nodes in which a file's facts describe values, types and declarations; the modules under check/ evaluate them.
 
 A term is None (unknown), a string (a name of the module or a global), a negative integer (a local of the file's body)
-or a `Node`. Nodes hold no line numbers: whether a file's interface changed does not depend on where its lines are.
+or a `TermNode`. Nodes hold no line numbers: whether a file's interface changed does not depend on where its lines are.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, TypeAlias, Union
 
-from msgspec import Struct
+from msgspec import field
 from msgspec.structs import astuple
+
+from deltos.domains.graph.kernel.node import Node
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -35,19 +37,19 @@ _MAX_WEIGHT = 300  # parts of a term that may be repeated inside others
 METHOD, FIELD, ACCESSOR = "m", "f", "a"  # kinds of class members
 
 
-class Record(Struct, frozen=True, array_like=True, gc=False):
+class Record(Node, frozen=True):
     """Anything that facts are made of. Each class has a tag of its own, by which it is stored."""
 
 
-class Operation(Record, frozen=True):
+class Construct(Record, frozen=True):
     """A record that says what is done or declared, not just with what."""
 
 
-class Node(Operation, frozen=True):
+class TermNode(Construct, frozen=True):
     """A term that says how a value or a type comes about."""
 
 
-class Several(Node, frozen=True):
+class TermList(TermNode, frozen=True):
     """A term made of any number of others."""
 
     terms: tuple[Term, ...]
@@ -97,14 +99,14 @@ class ClassMember(Record, frozen=True, tag="m"):
 # Values
 
 
-class MemberAccess(Node, frozen=True, tag="."):
+class MemberAccess(TermNode, frozen=True, tag="."):
     """`owner.name`."""
 
     owner: Term
     name: str
 
 
-class Call(Node, frozen=True, tag="()"):
+class Call(TermNode, frozen=True, tag="()"):
     """`callee(arguments)`."""
 
     callee: Term
@@ -112,7 +114,7 @@ class Call(Node, frozen=True, tag="()"):
     type_arguments: tuple[Term, ...]
 
 
-class New(Node, frozen=True, tag="new"):
+class New(TermNode, frozen=True, tag="new"):
     """`new callee(arguments)`."""
 
     callee: Term
@@ -120,14 +122,14 @@ class New(Node, frozen=True, tag="new"):
     type_arguments: tuple[Term, ...]
 
 
-class ElementAccess(Node, frozen=True, tag="[]"):
+class ElementAccess(TermNode, frozen=True, tag="[]"):
     """`owner[index]`, as a value or as a type."""
 
     owner: Term
     index: Term
 
 
-class KeyedAccess(Node, frozen=True, tag="[.]"):
+class KeyedAccess(TermNode, frozen=True, tag="[.]"):
     """`owner[index]` where the index is a constant or a well-known symbol, the key of the member `name`."""
 
     owner: Term
@@ -135,27 +137,27 @@ class KeyedAccess(Node, frozen=True, tag="[.]"):
     name: str
 
 
-class Await(Node, frozen=True, tag="await"):
+class Await(TermNode, frozen=True, tag="await"):
     """`await value`."""
 
     value: Term
 
 
-class OneOf(Several, frozen=True, tag="|"):
+class OneOf(TermList, frozen=True, tag="|"):
     """Alternatives: a union type, `a ?? b`, `a ? b : c`."""
 
 
-class ArrayLiteral(Several, frozen=True, tag="list"):
+class ArrayLiteral(TermList, frozen=True, tag="list"):
     """The first elements of an array literal."""
 
 
-class Spread(Node, frozen=True, tag="..."):
+class Spread(TermNode, frozen=True, tag="..."):
     """`...value` inside an array, an object or arguments."""
 
     value: Term
 
 
-class ObjectTerm(Node, frozen=True, tag="{}"):
+class ObjectTerm(TermNode, frozen=True, tag="{}"):
     """An object literal or an object type; `index` is what its index signature gives."""
 
     members: tuple[ObjectMember, ...] = ()
@@ -164,7 +166,7 @@ class ObjectTerm(Node, frozen=True, tag="{}"):
     index: Term = None
 
 
-class FunctionTerm(Node, frozen=True, tag="=>"):
+class FunctionTerm(TermNode, frozen=True, tag="=>"):
     """A function or a signature; `returned` are the values it returns where no result type is stated."""
 
     type_parameters: tuple[TypeParameter, ...] = ()
@@ -174,74 +176,74 @@ class FunctionTerm(Node, frozen=True, tag="=>"):
     flags: int = 0
 
 
-class Overloads(Several, frozen=True, tag="over"):
+class Overloads(TermList, frozen=True, tag="over"):
     """The signatures of an overloaded function."""
 
 
-class LocalType(Node, frozen=True, tag="class"):
+class LocalType(TermNode, frozen=True, tag="class"):
     """A class, interface, alias or enum that is declared inside a function or an expression."""
 
     declaration: Declaration
 
 
-class ThisInstance(Node, frozen=True, tag="this"):
+class ThisInstance(TermNode, frozen=True, tag="this"):
     """`this` in a method; the binding is the name or the local of its class or object."""
 
     binding: Term
 
 
-class ThisClass(Node, frozen=True, tag="typeof this"):
+class ThisClass(TermNode, frozen=True, tag="typeof this"):
     """`this` in a static method."""
 
     binding: Term
 
 
-class Super(Node, frozen=True, tag="super"):
+class Super(TermNode, frozen=True, tag="super"):
     """`super` in a method of a class."""
 
     binding: Term
     is_static: bool
 
 
-class StringTerm(Node, frozen=True, tag="text"):
+class StringTerm(TermNode, frozen=True, tag="text"):
     """A string, perhaps a particular one."""
 
     value: str | None = None
 
 
-class Require(Node, frozen=True, tag="require"):
+class Require(TermNode, frozen=True, tag="require"):
     """What a CommonJS module exports."""
 
     specifier: str
 
 
-class ImportedModule(Node, frozen=True, tag="import"):
+class ImportedModule(TermNode, frozen=True, tag="import"):
     """A module as a namespace."""
 
     specifier: str
 
 
-class ItemAt(Node, frozen=True, tag="item"):
+class ItemAt(TermNode, frozen=True, tag="item"):
     """What a list holds at a position."""
 
     owner: Term
     position: int
 
 
-class EachItem(Node, frozen=True, tag="each"):
+class EachItem(TermNode, frozen=True, tag="each"):
     """What a loop over a value gives."""
 
     iterable: Term
 
 
-class ParameterOf(Node, frozen=True, tag="param"):
+class ParameterOf(TermNode, frozen=True, tag="param"):
     """What a callback's parameter is expected to be."""
 
     function: Term
     position: int
 
 
-class ArgumentOf(Node, frozen=True, tag="arg"):
+class ArgumentOf(TermNode, frozen=True, tag="arg"):
     """What a call expects at a position, given the arguments before it."""
 
     callee: Term
@@ -250,13 +252,13 @@ class ArgumentOf(Node, frozen=True, tag="arg"):
     type_arguments: tuple[Term, ...]
 
 
-class ResultOf(Node, frozen=True, tag="result"):
+class ResultOf(TermNode, frozen=True, tag="result"):
     """What a function is expected to return."""
 
     function: Term
 
 
-class Narrowed(Node, frozen=True, tag="narrow"):
+class Narrowed(TermNode, frozen=True, tag="narrow"):
     """A value about which a guard has told something: it held, or it did not."""
 
     value: Term
@@ -264,7 +266,7 @@ class Narrowed(Node, frozen=True, tag="narrow"):
     held: bool
 
 
-class TypeOf(Node, frozen=True, tag="typeof"):
+class TypeOf(TermNode, frozen=True, tag="typeof"):
     """The string that `typeof value` gives."""
 
     value: Term
@@ -273,45 +275,45 @@ class TypeOf(Node, frozen=True, tag="typeof"):
 # Types
 
 
-class AnyType(Node, frozen=True, tag="any"):
+class AnyType(TermNode, frozen=True, tag="any"):
     """A type that is stated, but has no members that matter: a number, any, unknown."""
 
 
-class TypeReference(Node, frozen=True, tag="ref"):
+class TypeReference(TermNode, frozen=True, tag="ref"):
     """A named type; the entity is a name, a local or a dotted name."""
 
     entity: Term
     arguments: tuple[Term, ...] = ()
 
 
-class TypeVariable(Node, frozen=True, tag="T"):
+class TypeParameterUse(TermNode, frozen=True, tag="T"):
     """A type parameter where it is used; it repeats its constraint."""
 
     name: str
     constraint: Term
 
 
-class ArrayType(Node, frozen=True, tag="T[]"):
+class ArrayType(TermNode, frozen=True, tag="T[]"):
     """`element[]`."""
 
     element: Term
 
 
-class TupleType(Several, frozen=True, tag="tuple"):
+class TupleType(TermList, frozen=True, tag="tuple"):
     """`[A, B]`."""
 
 
-class Intersection(Several, frozen=True, tag="&"):
+class Intersection(TermList, frozen=True, tag="&"):
     """`A & B`."""
 
 
-class KeyOf(Node, frozen=True, tag="keyof"):
+class KeyOf(TermNode, frozen=True, tag="keyof"):
     """`keyof owner`."""
 
     owner: Term
 
 
-class ConditionalType(Node, frozen=True, tag="?"):
+class ConditionalType(TermNode, frozen=True, tag="?"):
     """`checked extends extended ? yes : no`."""
 
     checked: Term
@@ -320,7 +322,7 @@ class ConditionalType(Node, frozen=True, tag="?"):
     no: Term
 
 
-class MappedType(Node, frozen=True, tag="mapped"):
+class MappedType(TermNode, frozen=True, tag="mapped"):
     """`{ [parameter in constraint]: value }`."""
 
     parameter: str
@@ -328,13 +330,13 @@ class MappedType(Node, frozen=True, tag="mapped"):
     value: Term
 
 
-class InferredType(Node, frozen=True, tag="infer"):
+class InferredType(TermNode, frozen=True, tag="infer"):
     """`infer name`."""
 
     name: str
 
 
-class TypePredicate(Node, frozen=True, tag="is"):
+class TypePredicate(TermNode, frozen=True, tag="is"):
     """`parameter is asserted`."""
 
     parameter: str
@@ -344,33 +346,33 @@ class TypePredicate(Node, frozen=True, tag="is"):
 # Guards: what a test may tell about a value
 
 
-class InstanceOf(Operation, frozen=True, tag="instanceof"):
+class InstanceOf(Construct, frozen=True, tag="instanceof"):
     """`value instanceof class_value`."""
 
     class_value: Term
 
 
-class GuardCall(Operation, frozen=True, tag="guard"):
+class GuardCall(Construct, frozen=True, tag="guard"):
     """A call of what may be a type guard; None as position: of the object whose method it is."""
 
     callee: Term
     position: int | None
 
 
-class HasValue(Operation, frozen=True, tag="==="):
+class HasValue(Construct, frozen=True, tag="==="):
     """`value.name === expected`."""
 
     name: str
     expected: Term
 
 
-class HasMember(Operation, frozen=True, tag="in"):
+class HasMember(Construct, frozen=True, tag="in"):
     """`'name' in value`."""
 
     name: str | None
 
 
-class HasPrimitiveType(Operation, frozen=True, tag="typeof ==="):
+class HasPrimitiveType(Construct, frozen=True, tag="typeof ==="):
     """`typeof value === 'name'`."""
 
     name: str | None
@@ -379,7 +381,7 @@ class HasPrimitiveType(Operation, frozen=True, tag="typeof ==="):
 # Declarations
 
 
-class ClassDeclaration(Operation, frozen=True, tag="class declaration"):
+class ClassDeclaration(Construct, frozen=True, tag="class declaration"):
     """A class, or what behaves like one: a JavaScript function that assigns to `this`, an object given members."""
 
     key: str
@@ -387,11 +389,11 @@ class ClassDeclaration(Operation, frozen=True, tag="class declaration"):
     base: Term = None
     base_arguments: tuple[Term, ...] = ()
     implemented: tuple[Term, ...] = ()
-    members: dict[str, ClassMember] = {}
-    statics: dict[str, ClassMember] = {}
+    members: dict[str, ClassMember] = field(default_factory=dict)
+    statics: dict[str, ClassMember] = field(default_factory=dict)
 
 
-class InterfaceDeclaration(Operation, frozen=True, tag="interface declaration"):
+class InterfaceDeclaration(Construct, frozen=True, tag="interface declaration"):
     """An interface; `index` is what its index signature gives."""
 
     key: str
@@ -402,7 +404,7 @@ class InterfaceDeclaration(Operation, frozen=True, tag="interface declaration"):
     index: Term
 
 
-class AliasDeclaration(Operation, frozen=True, tag="alias declaration"):
+class AliasDeclaration(Construct, frozen=True, tag="alias declaration"):
     """`type Name = term`."""
 
     key: str
@@ -410,21 +412,21 @@ class AliasDeclaration(Operation, frozen=True, tag="alias declaration"):
     term: Term
 
 
-class EnumDeclaration(Operation, frozen=True, tag="enum declaration"):
+class EnumDeclaration(Construct, frozen=True, tag="enum declaration"):
     """An enum: the symbol keys of its members, by name."""
 
     key: str
     members: dict[str, str]
 
 
-class ValueDeclaration(Operation, frozen=True, tag="value declaration"):
+class ValueDeclaration(Construct, frozen=True, tag="value declaration"):
     """A variable, function or export."""
 
     key: str
     term: Term = None
 
 
-class NamespaceDeclaration(Operation, frozen=True, tag="namespace declaration"):
+class NamespaceDeclaration(Construct, frozen=True, tag="namespace declaration"):
     """A namespace; what it declares stands beside it, under dotted names."""
 
     key: str
@@ -443,7 +445,7 @@ ValueTerm: TypeAlias = Union[  # noqa: UP007
     ParameterOf, ArgumentOf, ResultOf, Narrowed, TypeOf,
 ]  # fmt: skip
 TypeTerm: TypeAlias = Union[  # noqa: UP007
-    AnyType, TypeReference, TypeVariable, ArrayType, TupleType, Intersection, KeyOf, ConditionalType, MappedType,
+    AnyType, TypeReference, TypeParameterUse, ArrayType, TupleType, Intersection, KeyOf, ConditionalType, MappedType,
     InferredType, TypePredicate,
 ]  # fmt: skip
 Term: TypeAlias = Union[str, int, ValueTerm, TypeTerm, None]  # noqa: UP007
@@ -469,9 +471,9 @@ def _kinds_of(kind: type[Record]) -> Iterator[type[Record]]:
 
 
 # Looked up by exact class: `isinstance` of a Struct takes four times as long, and terms are walked all the time.
-NODE_KINDS = frozenset(_kinds_of(Node))
-OPERATION_KINDS = frozenset(_kinds_of(Operation))
-SEVERAL_KINDS = frozenset(_kinds_of(Several))
+TERM_KINDS = frozenset(_kinds_of(TermNode))
+CONSTRUCT_KINDS = frozenset(_kinds_of(Construct))
+TERM_LIST_KINDS = frozenset(_kinds_of(TermList))
 RECORD_KINDS = frozenset(_kinds_of(Record))
 _HOLDERS = (tuple, Record)
 _HOLDER_KINDS = RECORD_KINDS | {tuple}
@@ -482,7 +484,7 @@ def parts(holder: Holder) -> tuple[object, ...]:
     if isinstance(holder, tuple):
         return holder
     found = astuple(holder)
-    return found[0] if type(holder) in SEVERAL_KINDS else found
+    return found[0] if type(holder) in TERM_LIST_KINDS else found
 
 
 def holders(term: Term) -> Iterator[Holder]:
@@ -499,7 +501,7 @@ def is_light(term: Term) -> bool:
     weight = 0
     for holder in pending:
         held = parts(holder)
-        weight += len(held) + (type(holder) in OPERATION_KINDS)
+        weight += len(held) + (type(holder) in CONSTRUCT_KINDS)
         if weight > _MAX_WEIGHT:
             return False
         pending += [part for part in held if type(part) in _HOLDER_KINDS]  # type: ignore[misc] # told by their class

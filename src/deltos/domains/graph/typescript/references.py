@@ -4,27 +4,28 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from deltos.domains.graph.model import Edge, Import, Resolution
+from deltos.domains.graph.kernel.resolver import Resolution
+from deltos.domains.graph.model import Edge, Import
 from deltos.domains.graph.typescript import nodes
-from deltos.domains.graph.typescript.facts import Origin
-from deltos.domains.graph.typescript.typing.members import bases, members
-from deltos.domains.graph.typescript.typing.types import Declared, Instance, Namespace, Property
+from deltos.domains.graph.typescript.check.members import bases, members
+from deltos.domains.graph.typescript.facts import ImportOrigin
+from deltos.domains.graph.typescript.types import Declared, Instance, Namespace, Property
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from deltos.domains.graph.model import EdgeKind
+    from deltos.domains.graph.typescript.check.checker import Checker
     from deltos.domains.graph.typescript.facts import Body, ImportSite
+    from deltos.domains.graph.typescript.modules.module import Module
+    from deltos.domains.graph.typescript.modules.program import Found
     from deltos.domains.graph.typescript.nodes import Term
-    from deltos.domains.graph.typescript.project.module import Module
-    from deltos.domains.graph.typescript.project.program import Found
-    from deltos.domains.graph.typescript.typing.checker import Checker
-    from deltos.domains.graph.typescript.typing.types import Type
+    from deltos.domains.graph.typescript.types import Type
 
 _TYPE_KINDS = frozenset(("type", "inherit"))
 
 
-class Target(NamedTuple):
+class ReferenceTarget(NamedTuple):
     """A symbol that a reference may mean, and by which rule."""
 
     path: str
@@ -43,7 +44,7 @@ class References:
         self._body = body
         self._uses = body.uses
         self._edges: dict[tuple[int, str, str, str, str], Edge] = {}
-        self._names: dict[tuple[str, int], list[Target]] = {}
+        self._names: dict[tuple[str, int], list[ReferenceTarget]] = {}
 
     def edges(self) -> tuple[Edge, ...]:
         """All edges out of the file."""
@@ -54,7 +55,7 @@ class References:
         self._resolve_overrides()
         return tuple(self._edges.values())
 
-    def _add(self, line: int, source: str, kind: EdgeKind, target: Target) -> None:
+    def _add(self, line: int, source: str, kind: EdgeKind, target: ReferenceTarget) -> None:
         key = (line, source, target.path, target.key, kind)
         known = self._edges.get(key)
         if known is None or (target.is_certain and not known.certain):
@@ -66,41 +67,43 @@ class References:
         for meaning, uses in ((nodes.AS_VALUE, self._uses.names), (nodes.AS_TYPE, self._uses.type_names)):
             for use in uses:
                 if use.is_symbol:
-                    self._add(use.line, use.source, use.kind, Target(self._module.path, use.name, "scope"))
+                    self._add(use.line, use.source, use.kind, ReferenceTarget(self._module.path, use.name, "scope"))
                 else:
                     for target in self._named(use.name, meaning):
                         self._add(use.line, use.source, use.kind, target)
 
-    def _named(self, name: str, meaning: int) -> list[Target]:
+    def _named(self, name: str, meaning: int) -> list[ReferenceTarget]:
         known = self._names.get((name, meaning))
         if known is None:
             known = self._names[(name, meaning)] = list(self._name_targets(name, meaning))
         return known
 
-    def _name_targets(self, name: str, meaning: int) -> Iterator[Target]:
+    def _name_targets(self, name: str, meaning: int) -> Iterator[ReferenceTarget]:
         own = self._module.declared(name)
         origin = self._module.imports.get(name)
         if own is None and origin is None:
             yield from self._targets(self._program.lookup(self._module, name), meaning, "global")
         key = _key(own, meaning) if own is not None else None
         if key is not None:
-            yield Target(self._module.path, key, "scope")
+            yield ReferenceTarget(self._module.path, key, "scope")
         if origin is not None:
             found = self._program.imported(self._module, origin)
             is_certain = self._program.is_certain(self._module, origin)
             yield from self._targets(found, meaning, "import", is_certain=is_certain)
             yield from self._behind(found)
 
-    def _targets(self, found: Found | None, meaning: int, origin: str, *, is_certain: bool = True) -> Iterator[Target]:
+    def _targets(
+        self, found: Found | None, meaning: int, origin: str, *, is_certain: bool = True
+    ) -> Iterator[ReferenceTarget]:
         """The symbols that a looked-up name stands for."""
         if type(found) is Declared and not found.module.is_library:
             key = _key(found, meaning)
             if key is not None:
-                yield Target(found.module.path, key, origin, is_certain)
+                yield ReferenceTarget(found.module.path, key, origin, is_certain)
         elif type(found) is Property and found.key and not found.module.is_library:
-            yield Target(found.module.path, found.key, origin, is_certain)
+            yield ReferenceTarget(found.module.path, found.key, origin, is_certain)
 
-    def _behind(self, found: Found | None) -> Iterator[Target]:
+    def _behind(self, found: Found | None) -> Iterator[ReferenceTarget]:
         """The symbol that an exported or shorthand property passes on under another name."""
         term = found.term if type(found) is Property else None
         if type(found) is Declared and found.name.startswith("exports."):
@@ -115,10 +118,10 @@ class References:
 
     def _resolve_links(self) -> None:
         for link in self._uses.links:
-            origin = Origin(link.specifier, link.name)
+            origin = ImportOrigin(link.specifier, link.name)
             found = self._program.imported(self._module, origin)
             if type(found) is Namespace:
-                self._add(link.line, link.source, "import", Target(found.module.path, "", "import"))
+                self._add(link.line, link.source, "import", ReferenceTarget(found.module.path, "", "import"))
             if type(found) is Namespace or link.name == nodes.NAMESPACE:
                 continue
             is_certain = link.is_alias and self._program.is_certain(self._module, origin)
@@ -131,10 +134,10 @@ class References:
     # By type
 
     def _resolve_members(self) -> None:
-        known: dict[tuple[Term | int, str, bool], list[Target]] = {}
+        known: dict[tuple[Term | int, str, bool], list[ReferenceTarget]] = {}
         for use, owner in zip(self._uses.members, self._body.owners, strict=True):
             as_type = use.kind in _TYPE_KINDS
-            question = (id(owner) if type(owner) in nodes.NODE_KINDS else owner, use.name, as_type)
+            question = (id(owner) if type(owner) in nodes.TERM_KINDS else owner, use.name, as_type)
             targets = known.get(question)
             if targets is None:
                 meaning = nodes.AS_TYPE if as_type else nodes.AS_VALUE
@@ -142,27 +145,27 @@ class References:
             for target in targets:
                 self._add(use.line, use.source, use.kind, target)
 
-    def _member_targets(self, owner: Term, name: str, meaning: int) -> list[Target]:
+    def _member_targets(self, owner: Term, name: str, meaning: int) -> list[ReferenceTarget]:
         """What a member may mean; where its owner is unknown, any symbol of that name."""
         found = self._checker.question(self._module, owner)
         if found is None:
-            return [] if self._program.is_of_library(name) else [Target("", name, "name", is_certain=False)]
+            return [] if self._program.is_of_library(name) else [ReferenceTarget("", name, "name", is_certain=False)]
         if type(found) is Namespace:
             exported = self._program.exported(found.module, name)
             return [*self._targets(exported, meaning, "namespace"), *self._behind(exported)]
-        targets: list[Target] = []
+        targets: list[ReferenceTarget] = []
         for member in members(self._checker, found, name):
             if member.key and not member.module.is_library:
-                targets += [Target(member.module.path, member.key, "member"), *self._behind(member)]
+                targets += [ReferenceTarget(member.module.path, member.key, "member"), *self._behind(member)]
         return targets
 
     # Between declarations
 
     def _resolve_merges(self) -> None:
         for merge in self._uses.merges:
-            self._add(merge.line, merge.key, "type", Target(self._module.path, merge.first, "merge"))
+            self._add(merge.line, merge.key, "type", ReferenceTarget(self._module.path, merge.first, "merge"))
         for each in self._uses.augmented:
-            found = self._program.imported(self._module, Origin(each.specifier, each.name))
+            found = self._program.imported(self._module, ImportOrigin(each.specifier, each.name))
             for target in self._targets(found, nodes.AS_TYPE, "merge"):
                 self._add(self._uses.lines.get(each.key, each.line), each.key, "type", target)
 
@@ -181,7 +184,7 @@ class References:
                 continue
             for found in members(self._checker, base, name):
                 if found.key and not found.module.is_library:
-                    target = Target(found.module.path, found.key, "override")
+                    target = ReferenceTarget(found.module.path, found.key, "override")
                     self._add(self._uses.lines.get(member.key, 0), member.key, "inherit", target)
 
     def _own_types(self) -> Iterator[Declared]:

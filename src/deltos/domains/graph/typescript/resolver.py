@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from deltos.domains.graph.model import FileFacts, Resolution
+from deltos.domains.graph.kernel.resolver import FileFacts, Resolution
+from deltos.domains.graph.typescript.check.checker import Checker
+from deltos.domains.graph.typescript.check.library import library
 from deltos.domains.graph.typescript.facts import Body, FactsCodec
-from deltos.domains.graph.typescript.project.manifests import is_manifest, manifest_facts
+from deltos.domains.graph.typescript.lower.extract import extract_module
+from deltos.domains.graph.typescript.lower.repair import parsed_root
+from deltos.domains.graph.typescript.modules.manifests import is_manifest, manifest_facts
 from deltos.domains.graph.typescript.references import resolve_file
-from deltos.domains.graph.typescript.syntax.extract import extract_module
-from deltos.domains.graph.typescript.syntax.repair import parsed_root
-from deltos.domains.graph.typescript.typing.checker import Checker
-from deltos.domains.graph.typescript.typing.library import library
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
 
-    from deltos.domains.graph.model import ProjectFacts
+    from deltos.domains.graph.kernel.resolver import ProjectFacts
     from deltos.workspace.indexer import ParsedFile
 
 _NO_FACTS = FileFacts((), None, None)

@@ -1,0 +1,332 @@
+"""Types as annotations write them, turned into terms; every name in them is noted as a type reference."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from deltos.domains.graph.typescript import nodes
+from deltos.domains.graph.typescript.lower.functions import function_type, signature_member
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from tree_sitter import Node
+
+    from deltos.domains.graph.model import EdgeKind
+    from deltos.domains.graph.typescript.lower.walk import Walk
+    from deltos.domains.graph.typescript.nodes import Term
+
+
+_MAX_NAMES = 50  # of one dotted name
+
+
+def named_children(node: Node) -> list[Node]:
+    """The children that are not punctuation or comments."""
+    return [child for child in node.children if child.is_named and child.type != "comment"]
+
+
+def value_after(node: Node, mark: str = "=") -> Node | None:
+    """What follows a mark among the children of a node."""
+    found = False
+    for child in node.children:
+        if found and child.is_named and child.type != "comment":
+            return child
+        found = found or child.type == mark
+    return None
+
+
+def _first(walk: Walk, node: Node) -> Term:
+    terms = [walk.type(child) for child in named_children(node)]
+    return terms[0] if terms else None
+
+
+def _last(walk: Walk, node: Node) -> Term:
+    return walk.type(node.children[-1])
+
+
+def _type_identifier(walk: Walk, node: Node) -> Term:
+    binding = walk.use_type(node)
+    return binding if isinstance(binding, nodes.TypeParameterUse) else nodes.TypeReference(binding)
+
+
+def _entity(walk: Walk, node: Node, kind: EdgeKind = "type") -> Term:
+    """A possibly dotted name in a type: its first part is a namespace, a module or an enum."""
+    places: list[Node] = []
+    while node.child_count and node.type != "call_expression":
+        parts = node.children
+        places.append(parts[-1])
+        node = parts[0]
+    if len(places) > _MAX_NAMES:
+        walk.skim(node)
+        return None
+    owner = _imported(walk, node) if node.type == "call_expression" else _first_name(walk, node)
+    while places:
+        place = places.pop()
+        name = walk.source.name(place)
+        walk.use_member(place, "type" if places else kind, owner, name)
+        owner = nodes.MemberAccess(owner, name)
+    return owner
+
+
+def _first_name(walk: Walk, node: Node) -> Term:
+    name = walk.source.name(node)
+    if name in walk.scopes.values or name not in walk.scopes.types:
+        return walk.use_name(name, node.start_byte, "read")
+    return walk.use_type(node)
+
+
+def _nested_identifier(walk: Walk, node: Node) -> Term:
+    return nodes.TypeReference(_entity(walk, node))
+
+
+def _imported(walk: Walk, node: Node) -> Term:
+    """`import('./module')` in a type."""
+    text = next((part for part in node.children[-1].children if part.type == "string"), None)
+    if text is None:
+        return None
+    return nodes.ImportedModule(walk.source.name(text)[1:-1])
+
+
+def _member_of_import(walk: Walk, node: Node) -> Term:
+    return nodes.TypeReference(_entity(walk, node))
+
+
+def _generic(walk: Walk, node: Node) -> Term:
+    name, arguments = node.children[0], node.children[-1]
+    head = walk.type(name)
+    given = type_arguments(walk, arguments)
+    return nodes.TypeReference(head.entity, given) if isinstance(head, nodes.TypeReference) else head
+
+
+def inherited_type(walk: Walk, node: Node) -> Term:
+    """A type that a class or interface extends or implements."""
+    if node.type == "generic_type":
+        head = inherited_type(walk, node.children[0])
+        if isinstance(head, nodes.TypeReference):
+            return nodes.TypeReference(head.entity, type_arguments(walk, node.children[-1]))
+        return head
+    if node.type in ("type_identifier", "identifier"):
+        binding = walk.use_type(node, "inherit")
+        return binding if isinstance(binding, nodes.TypeParameterUse) else nodes.TypeReference(binding)
+    if node.type in ("nested_type_identifier", "nested_identifier", "member_expression"):
+        return nodes.TypeReference(_entity(walk, node, "inherit"))
+    return walk.type(node)
+
+
+def type_arguments(walk: Walk, node: Node | None) -> tuple[Term, ...]:
+    """The terms between `<` and `>`."""
+    if node is None:
+        return ()
+    return tuple([walk.type(child) for child in node.children if child.is_named and child.type != "comment"])
+
+
+def _predefined(walk: Walk, node: Node) -> Term:
+    return nodes.StringTerm() if walk.source.name(node) == "string" else nodes.ANY
+
+
+def _literal(walk: Walk, node: Node) -> Term:
+    child = node.children[0]
+    return nodes.StringTerm(walk.source.name(child)[1:-1]) if child.type == "string" else nodes.ANY
+
+
+def _array(walk: Walk, node: Node) -> Term:
+    return nodes.ArrayType(walk.type(node.children[0]))
+
+
+def _tuple(walk: Walk, node: Node) -> Term:
+    return nodes.TupleType(tuple([_tuple_item(walk, child) for child in named_children(node)]))
+
+
+def _tuple_item(walk: Walk, node: Node) -> Term:
+    if node.type in ("required_parameter", "optional_parameter"):
+        annotation = node.child_by_field_name("type")
+        return walk.type(annotation) if annotation is not None else None
+    return walk.type(node)
+
+
+def _spread_operands(node: Node, kind: str) -> list[Node]:
+    """The operands of a chain of one operator, left to right, without recursion."""
+    operands: list[Node] = []
+    while node.type == kind:
+        children = named_children(node)
+        if not children:
+            break
+        operands.extend(reversed(children[1:]))
+        node = children[0]
+    operands.append(node)
+    operands.reverse()
+    return operands
+
+
+def _union(walk: Walk, node: Node) -> Term:
+    return nodes.OneOf(tuple([walk.type(child) for child in _spread_operands(node, "union_type")]))
+
+
+def _intersection(walk: Walk, node: Node) -> Term:
+    return nodes.Intersection(tuple([walk.type(child) for child in _spread_operands(node, "intersection_type")]))
+
+
+def _query(walk: Walk, node: Node) -> Term:
+    child = named_children(node)[0]
+    if child.type == "call_expression":
+        return _imported(walk, child)
+    term = walk.expression(child)
+    for extra in named_children(node)[1:]:
+        walk.type(extra)
+    return term
+
+
+def _lookup(walk: Walk, node: Node) -> Term:
+    children = named_children(node)
+    owner = walk.type(children[0])
+    index = walk.type(children[1]) if len(children) > 1 else None
+    if isinstance(index, nodes.StringTerm) and index.value is not None:
+        walk.use_member(children[1], "type", owner, index.value)
+    return nodes.ElementAccess(owner, index)
+
+
+def _keyof(walk: Walk, node: Node) -> Term:
+    return nodes.KeyOf(_first(walk, node))
+
+
+def _conditional(walk: Walk, node: Node) -> Term:
+    parts = named_children(node)
+    if len(parts) != 4:
+        return _first(walk, node)
+    checked_part, extended_part, yes_part, no_part = parts
+    with walk.scopes.opened:
+        checked, extended = walk.type(checked_part), walk.type(extended_part)
+        for name in nodes.inferred_names(extended):
+            walk.scopes.bind_type_parameter(name, None)
+        yes = walk.type(yes_part)
+    return nodes.ConditionalType(checked, extended, yes, walk.type(no_part))
+
+
+def _infer(walk: Walk, node: Node) -> Term:
+    children = named_children(node)
+    name = walk.source.name(children[0])
+    constraint = walk.type(children[1]) if len(children) > 1 else None
+    walk.scopes.bind_type_parameter(name, constraint)
+    return nodes.InferredType(name)
+
+
+def _predicate(walk: Walk, node: Node) -> Term:
+    children = node.children
+    return nodes.TypePredicate(walk.source.name(children[0]), walk.type(children[-1]))
+
+
+def _asserts(walk: Walk, node: Node) -> Term:
+    child = node.children[-1]
+    return walk.type(child) if child.type == "type_predicate" else None
+
+
+def _this(walk: Walk, _node: Node) -> Term:
+    return this_term(walk)
+
+
+def this_term(walk: Walk) -> Term:
+    """What `this` is here."""
+    binding = walk.scopes.values.get("this")
+    walk.scopes.local_uses += 1
+    if binding is not None:
+        return binding
+    frame = walk.scopes.enclosing
+    if frame is None:
+        return None
+    return nodes.ThisClass(frame.binding) if frame.static else nodes.ThisInstance(frame.binding)
+
+
+def _object(walk: Walk, node: Node) -> Term:
+    return object_type(walk, node, owner=None)
+
+
+def object_type(walk: Walk, node: Node, *, owner: str | None) -> nodes.ObjectTerm | nodes.MappedType:
+    """An object type; its members become symbols of `owner` where one is given."""
+    members: list[nodes.ObjectMember] = []
+    calls: list[Term] = []
+    index: Term = None
+    for child in node.children:
+        kind = child.type
+        if kind == "comment":
+            walk.comment = child
+        elif kind == "index_signature":
+            index = index_signature(walk, child)
+        elif kind in ("call_signature", "construct_signature"):
+            calls.append(function_type(walk, child))
+        elif child.is_named:
+            member = signature_member(walk, child, owner)
+            if member is not None:
+                members.append(member)
+    if isinstance(index, nodes.MappedType) and not members:
+        return index
+    return nodes.ObjectTerm(tuple(members), (), tuple(calls), index)
+
+
+def index_signature(walk: Walk, node: Node) -> Term:
+    """The element term of `[key: string]: T`, or a mapped type."""
+    clause = next((child for child in node.children if child.type == "mapped_type_clause"), None)
+    value = node.child_by_field_name("type")
+    if clause is None:
+        index = node.child_by_field_name("index_type")
+        if index is not None:
+            walk.type(index)
+        return walk.type(value) if value is not None else None
+    return _mapped(walk, clause, value)
+
+
+def _mapped(walk: Walk, clause: Node, value: Node | None) -> Term:
+    children = named_children(clause)
+    with walk.scopes.opened:
+        name = walk.source.name(children[0])
+        constraint = walk.type(children[1])
+        walk.scopes.bind_type_parameter(name, constraint)
+        for alias in children[2:]:
+            walk.type(alias)
+        term = walk.type(value) if value is not None else None
+    return nodes.MappedType(name, constraint, term)
+
+
+def _nothing(_walk: Walk, _node: Node) -> Term:
+    return None
+
+
+TYPES: dict[str, Callable[[Walk, Node], Term]] = {
+    "type_identifier": _type_identifier,
+    "identifier": _type_identifier,
+    "nested_type_identifier": _nested_identifier,
+    "nested_identifier": _nested_identifier,
+    "member_expression": _member_of_import,
+    "call_expression": _imported,
+    "generic_type": _generic,
+    "predefined_type": _predefined,
+    "literal_type": _literal,
+    "array_type": _array,
+    "tuple_type": _tuple,
+    "union_type": _union,
+    "intersection_type": _intersection,
+    "parenthesized_type": _first,
+    "readonly_type": _last,
+    "optional_type": _first,
+    "rest_type": _last,
+    "type_annotation": _last,
+    "opting_type_annotation": _last,
+    "omitting_type_annotation": _last,
+    "adding_type_annotation": _last,
+    "asserts_annotation": _last,
+    "type_predicate_annotation": _last,
+    "default_type": _last,
+    "constraint": _last,
+    "type_query": _query,
+    "lookup_type": _lookup,
+    "index_type_query": _keyof,
+    "conditional_type": _conditional,
+    "infer_type": _infer,
+    "type_predicate": _predicate,
+    "asserts": _asserts,
+    "this_type": _this,
+    "this": _this,
+    "object_type": _object,
+    "function_type": function_type,
+    "constructor_type": function_type,
+    "comment": _nothing,
+}

@@ -1,0 +1,282 @@
+"""Classes, interfaces and enums: their heritage and members, as declarations with symbols."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from deltos.domains.graph.typescript import nodes
+from deltos.domains.graph.typescript.facts import Merge
+from deltos.domains.graph.typescript.lower.annotations import (
+    index_signature,
+    inherited_type,
+    named_children,
+    object_type,
+    type_arguments,
+    value_after,
+)
+from deltos.domains.graph.typescript.lower.functions import (
+    ANNOTATIONS,
+    FUNCTION_KINDS,
+    NAME_KINDS,
+    accessed,
+    function_term,
+    function_type,
+    member_name,
+    type_parameters,
+)
+from deltos.domains.graph.typescript.lower.jsdoc import documented_term
+from deltos.domains.graph.typescript.lower.references import refer
+from deltos.domains.graph.typescript.lower.walk import ClassFrame, qualified_name
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+    from deltos.domains.graph.typescript.lower.walk import Binding, Walk
+    from deltos.domains.graph.typescript.nodes import Term
+
+_METHODS = frozenset(("method_definition", "method_signature", "abstract_method_signature"))
+_FIELDS = frozenset(("public_field_definition", "field_definition"))
+_MAX_OVERLOADS = 200
+_COMPONENT_BASES = frozenset(("Component", "PureComponent"))
+
+
+class _Members:
+    """The members of a class while its body is walked, instance and static apart."""
+
+    def __init__(self, key: str, implemented: set[tuple[str, bool]]) -> None:
+        self.key = key
+        self.tables: tuple[dict[str, nodes.ClassMember], dict[str, nodes.ClassMember]] = ({}, {})
+        self._implemented = implemented
+        self._keys: dict[tuple[str, bool], str] = {}
+
+    def key_of(self, walk: Walk, node: Node, place: Node, name: str, kind: str, *, static: bool) -> str:
+        """The symbol of a member; overloads and the two halves of an accessor share one."""
+        has_body = node.type == "method_definition"
+        known = self._keys.get((name, static))
+        if known is None and (has_body or (name, static) not in self._implemented):
+            symbol_kind = "variable" if kind == nodes.FIELD else "method"
+            body = node.children[-1] if has_body else None
+            known = walk.add_symbol(name, symbol_kind, node, at=place, owner=self.key, body=body)
+        else:
+            walk.comment = None
+            key = known or qualified_name(self.key, name)
+            walk.found.merges.append(Merge(walk.source.line(place), key, key))
+            return key
+        self._keys[(name, static)] = known
+        return known
+
+    def add(self, name: str, member: nodes.ClassMember, *, static: bool) -> None:
+        """Take in a member; a second signature of a method becomes an overload."""
+        table = self.tables[static]
+        known = table.get(name)
+        if known is None or member.kind == nodes.FIELD:
+            table[name] = member
+        elif member.kind == nodes.ACCESSOR:
+            table[name] = known if known.term is not None else member
+        else:
+            table[name] = nodes.ClassMember(known.key, known.kind, _overloaded(known.term, member.term))
+
+
+def class_declaration(walk: Walk, node: Node, binding: Binding, key: str) -> nodes.ClassDeclaration:
+    """Walk a class; its declaration."""
+    parameters: tuple[nodes.TypeParameter, ...] = ()
+    heritage: tuple[Term, tuple[Term, ...], tuple[Term, ...]] = (None, (), ())
+    members = _Members(key, set())
+    with walk.scopes.opened, walk.scopes.inside(key), walk.scopes.framed(walk.scopes.enclosing), walk.scopes.branched:
+        for child in node.children:
+            kind = child.type
+            if kind == "type_parameters":
+                parameters = type_parameters(walk, child)
+            elif kind == "class_heritage":
+                heritage = _heritage(walk, child)
+            elif kind == "class_body":
+                members = _Members(key, _implemented_methods(walk, child))
+                _class_body(walk, child, ClassFrame(binding, key), members)
+            elif kind == "decorator":
+                walk.expression(child)
+    return nodes.ClassDeclaration(key, parameters, *heritage, *members.tables)
+
+
+def is_component_class(declaration: nodes.ClassDeclaration) -> bool:
+    """Whether a class extends a component of React."""
+    base = declaration.base
+    name = base.name if isinstance(base, nodes.MemberAccess) else base
+    return isinstance(name, str) and name in _COMPONENT_BASES
+
+
+def _heritage(walk: Walk, node: Node) -> tuple[Term, tuple[Term, ...], tuple[Term, ...]]:
+    base: Term = None
+    base_arguments: tuple[Term, ...] = ()
+    implemented: list[Term] = []
+    for child in node.children:
+        if child.type == "extends_clause":
+            base = refer(walk, child.children[1], "inherit")
+            if child.children[-1].type == "type_arguments":
+                base_arguments = type_arguments(walk, child.children[-1])
+        elif child.type == "implements_clause":
+            implemented += [inherited_type(walk, part) for part in named_children(child)]
+        elif child.is_named and child.type != "comment":  # JavaScript: the expression itself
+            base = refer(walk, child, "inherit")
+    return base, base_arguments, tuple(implemented)
+
+
+def _implemented_methods(walk: Walk, body: Node) -> set[tuple[str, bool]]:
+    """The methods of a class that have a body, where some method of it has none."""
+    if not any(child.type == "method_signature" for child in body.children):
+        return set()
+    found = set()
+    for child in body.children:
+        if child.type == "method_definition":
+            place = next((part for part in child.children if part.type in NAME_KINDS), None)
+            static = any(part.type == "static" for part in child.children)
+            if place is not None:
+                found.add((walk.source.name(place), static))
+    return found
+
+
+def _class_body(walk: Walk, node: Node, frame: ClassFrame, members: _Members) -> None:
+    statics = ClassFrame(frame.binding, frame.key, static=True)
+    frame.assigned = {} if walk.source.is_javascript else None
+    for child in node.children:
+        kind = child.type
+        if kind == "comment":
+            walk.comment = child
+            continue
+        walk.scopes.enclosing = frame
+        if kind in _METHODS:
+            _method(walk, child, (frame, statics), members)
+        elif kind in _FIELDS:
+            _field(walk, child, (frame, statics), members)
+        elif kind == "index_signature":
+            index_signature(walk, child)
+        elif kind == "class_static_block":
+            walk.scopes.enclosing = statics
+            walk.statement(child.children[-1])
+        elif child.is_named:
+            walk.expression(child)
+    for name, (place, term) in (frame.assigned or {}).items():
+        if name not in members.tables[0]:
+            key = walk.add_symbol(name, "variable", place, owner=frame.key)
+            members.add(name, nodes.ClassMember(key, nodes.FIELD, term), static=False)
+
+
+def _method(walk: Walk, node: Node, frames: tuple[ClassFrame, ClassFrame], members: _Members) -> None:
+    words = {child.type for child in node.children}
+    static = "static" in words
+    place = next((child for child in node.children if child.type in NAME_KINDS), None)
+    name = member_name(walk, place) if place is not None else ""
+    if place is None or not name:
+        _walk_method(walk, node, frames[static])
+        return
+    kind = nodes.ACCESSOR if "get" in words or "set" in words else nodes.METHOD
+    documented = documented_term(walk)
+    key = members.key_of(walk, node, place, name, kind, static=static)
+    with walk.scopes.inside(key):
+        walk.properties = []
+        function = _walk_method(walk, node, frames[static], documented)
+        term: Term = function
+        if kind == nodes.ACCESSOR:
+            term = accessed(function, is_getter="get" in words)
+    members.add(name, nodes.ClassMember(key, kind, term), static=static)
+    if name == "constructor":
+        _parameter_properties(walk, members)
+
+
+def _walk_method(walk: Walk, node: Node, frame: ClassFrame, documented: Term = None) -> nodes.FunctionTerm:
+    if node.type == "method_definition":
+        return function_term(walk, node, documented, frame=frame)
+    return function_type(walk, node)
+
+
+def _parameter_properties(walk: Walk, members: _Members) -> None:
+    for name, term, place in walk.properties:
+        key = walk.add_symbol(name, "variable", place, owner=members.key)
+        members.add(name, nodes.ClassMember(key, nodes.FIELD, term), static=False)
+
+
+def _field(walk: Walk, node: Node, frames: tuple[ClassFrame, ClassFrame], members: _Members) -> None:
+    children = node.children
+    static = any(child.type == "static" for child in children)
+    place = next((child for child in children if child.type in NAME_KINDS), None)
+    if place is None:
+        return
+    name = member_name(walk, place)
+    value = value_after(node) if len(children) > 2 else None
+    is_function = value is not None and value.type in FUNCTION_KINDS
+    key = ""
+    documented = documented_term(walk)
+    if name:
+        kind = "method" if is_function else "variable"
+        key = walk.add_symbol(name, kind, node, at=place, owner=members.key)
+    with walk.scopes.inside(key or walk.scopes.symbol):
+        walk.scopes.enclosing = frames[static]
+        term, annotated = documented, documented is not None
+        for child in children:
+            if child.type in ANNOTATIONS:
+                term, annotated = walk.type(child), True
+            elif child.type == "decorator":
+                walk.expression(child)
+        if value is not None:
+            found = walk.expression(value, term)
+            term = term if annotated else found
+    if name:
+        members.add(name, nodes.ClassMember(key, nodes.FIELD, term), static=static)
+
+
+def interface_declaration(walk: Walk, node: Node, key: str) -> nodes.InterfaceDeclaration:
+    """Walk an interface; its declaration."""
+    binding = walk.scopes.types.get(walk.source.name(_name_of(node)), key)
+    frame = ClassFrame(key if isinstance(binding, nodes.TypeParameterUse) else binding, key)
+    parameters: tuple[nodes.TypeParameter, ...] = ()
+    bases: tuple[Term, ...] = ()
+    shape: nodes.ObjectTerm | nodes.MappedType = nodes.ObjectTerm()
+    with walk.scopes.opened, walk.scopes.inside(key), walk.scopes.framed(frame):
+        for child in node.children:
+            if child.type == "type_parameters":
+                parameters = type_parameters(walk, child)
+            elif child.type in ("extends_type_clause", "extends_clause"):
+                bases = tuple([inherited_type(walk, part) for part in named_children(child)])
+            elif child.type in ("interface_body", "object_type"):
+                shape = object_type(walk, child, owner=key)
+    if isinstance(shape, nodes.MappedType):  # an interface cannot be one: broken source
+        shape = nodes.ObjectTerm()
+    return nodes.InterfaceDeclaration(key, parameters, bases, member_table(shape.members), shape.calls, shape.index)
+
+
+def _name_of(node: Node) -> Node:
+    return next(child for child in node.children if child.type in ("type_identifier", "identifier"))
+
+
+def member_table(members: tuple[nodes.ObjectMember, ...]) -> dict[str, nodes.ClassMember]:
+    """Members by name; methods of the same name become overloads."""
+    table: dict[str, nodes.ClassMember] = {}
+    for member in members:
+        known = table.get(member.name)
+        if known is None:
+            kind = nodes.METHOD if isinstance(member.term, nodes.FunctionTerm) else nodes.FIELD
+            table[member.name] = nodes.ClassMember(member.key or "", kind, member.term)
+        else:
+            table[member.name] = nodes.ClassMember(known.key, known.kind, _overloaded(known.term, member.term))
+    return table
+
+
+def _overloaded(known: Term, term: Term) -> Term:
+    """One more signature beside those that are known."""
+    earlier = known.terms if isinstance(known, nodes.Overloads) else (known,)
+    return nodes.Overloads((*earlier, term)) if len(earlier) < _MAX_OVERLOADS else known
+
+
+def enum_declaration(walk: Walk, node: Node, key: str) -> nodes.EnumDeclaration:
+    """Walk an enum; its declaration."""
+    members: dict[str, str] = {}
+    for child in node.children[-1].children:
+        if child.type == "comment":
+            walk.comment = child
+        elif child.is_named:
+            place = child.children[0] if child.type == "enum_assignment" else child
+            name = member_name(walk, place)
+            if name:
+                members[name] = walk.add_symbol(name, "variable", child, at=place, owner=key)
+            if child.type == "enum_assignment":
+                walk.expression(child.children[-1])
+    return nodes.EnumDeclaration(key, members)

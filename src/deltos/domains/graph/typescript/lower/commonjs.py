@@ -1,0 +1,74 @@
+"""CommonJS: `require`, `module.exports = …`, `exports.name = …`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from deltos.domains.graph.typescript.facts import ImportOrigin
+from deltos.domains.graph.typescript.lower.jsdoc import documented_term
+from deltos.domains.graph.typescript.lower.references import refer
+from deltos.domains.graph.typescript.lower.values import named_value, value_kind, value_term
+from deltos.domains.graph.typescript.nodes import ANY_NAME, MemberAccess, Require, Term
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+    from deltos.domains.graph.typescript.lower.walk import Walk
+
+WHOLE = "module.exports"
+
+
+def is_export_target(walk: Walk, left: Node) -> bool:
+    """Whether an assignment to this member expression exports something."""
+    if "exports" in walk.scopes.values or "module" in walk.scopes.values:
+        return False
+    owner = left.children[0]
+    if owner.type == "identifier":
+        return walk.source.name(owner) == "exports" or walk.source.name(left) == WHOLE
+    return owner.type == "member_expression" and walk.source.name(owner) == WHOLE
+
+
+def export_value(walk: Walk, node: Node, left: Node, right: Node) -> Term:
+    """Export the right side of an assignment under the left side's name."""
+    walk.found.is_module = True
+    if walk.source.name(left) == WHOLE:
+        return _export_whole(walk, node, left, right)
+    name = walk.source.name(left.children[-1])
+    binding = f"exports.{name}"
+    documented = documented_term(walk)
+    if name in walk.found.exports:
+        return walk.expression(right, documented)
+    key = walk.add_symbol(name, value_kind(right), node, at=left.children[-1], owner="exports")
+    declaration = named_value(walk, right, key, binding, documented)
+    walk.found.declare(binding, declaration)
+    walk.found.exports[name] = binding
+    return value_term(declaration, binding)
+
+
+def _export_whole(walk: Walk, node: Node, left: Node, right: Node) -> Term:
+    documented = documented_term(walk)
+    if right.type == "identifier":
+        term = refer(walk, right, "read")
+    elif right.type == "assignment_expression":
+        term = walk.expression(right)
+        walk.found.is_chained_export = True
+    else:
+        name = right.child_by_field_name("name") if value_kind(right) != "variable" else None
+        key = walk.add_symbol(
+            walk.source.name(name) if name is not None else WHOLE, value_kind(right), node, at=name or left, owner=""
+        )
+        declaration = named_value(walk, right, key, WHOLE, documented)
+        walk.found.declare(WHOLE, declaration)
+        term = WHOLE
+    if walk.found.exported_value is None:
+        walk.found.exported_value = term
+    return term
+
+
+def required(term: Term) -> ImportOrigin | None:
+    """The import that `require('x')` or `require('x').name` amounts to."""
+    if isinstance(term, Require):
+        return ImportOrigin(term.specifier, ANY_NAME)
+    if isinstance(term, MemberAccess) and isinstance(term.owner, Require):
+        return ImportOrigin(term.owner.specifier, term.name)
+    return None

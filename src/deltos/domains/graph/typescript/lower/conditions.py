@@ -1,0 +1,214 @@
+"""Conditions: which operands may be the result, and what a test tells about the values it tests."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, TypeAlias
+
+from deltos.domains.graph.typescript import nodes
+from deltos.domains.graph.typescript.lower.walk import MAX_DEPTH
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+    from deltos.domains.graph.typescript.lower.walk import Walk
+    from deltos.domains.graph.typescript.nodes import Term
+
+Facts: TypeAlias = "list[tuple[Term, nodes.Guard, bool]]"  # (tested value, guard, whether it held)
+_EQUALS = frozenset(("===", "=="))
+_DIFFERS = frozenset(("!==", "!="))
+
+
+class Tested:
+    """What is known where a condition held, and where it did not."""
+
+    __slots__ = ("no", "term", "yes")
+
+    def __init__(self, term: Term, yes: Facts | None = None, no: Facts | None = None) -> None:
+        self.term = term
+        self.yes: Facts = yes or []
+        self.no: Facts = no or []
+
+
+def learn(walk: Walk, facts: Facts) -> None:
+    """Take what a condition tells into account from here on; the caller restores `walk.scopes.narrowed`."""
+    if facts:
+        walk.scopes.narrowed = dict(walk.scopes.narrowed)
+        for value, guard, held in facts:
+            walk.scopes.narrow(value, guard, held=held)
+
+
+def logical_operands(node: Node, kind: str) -> list[Node]:
+    """The operands of a left-nested chain, left to right, without recursion."""
+    operands: list[Node] = []
+    while node.type == kind:
+        operands.append(node.children[-1])
+        node = node.children[0]
+    operands.append(node)
+    operands.reverse()
+    return operands
+
+
+def test(walk: Walk, node: Node) -> Tested:
+    """Walk a condition; what it tells."""
+    if walk.depth > MAX_DEPTH:
+        return Tested(walk.expression(node))
+    walk.depth += 1
+    tested = _test(walk, node)
+    walk.depth -= 1
+    return tested
+
+
+def _test(walk: Walk, node: Node) -> Tested:
+    kind = node.type
+    if kind == "parenthesized_expression":
+        inner = [child for child in node.children if child.is_named and child.type != "comment"]
+        return test(walk, inner[0]) if len(inner) == 1 else Tested(walk.expression(node))
+    if kind == "unary_expression" and node.children[0].type == "!":
+        tested = test(walk, node.children[-1])
+        return Tested(None, tested.no, tested.yes)
+    if kind == "binary_expression":
+        return _test_binary(walk, node)
+    term = walk.expression(node)
+    if kind == "call_expression" and isinstance(term, nodes.Call):
+        return _outcomes(_guard_calls(term), term)
+    return Tested(term)
+
+
+def _outcomes(guards: list[tuple[Term, nodes.Guard]], term: Term = None, *, held: bool = True) -> Tested:
+    """A test whose guards hold when it succeeds (or, with `held` false, when it fails)."""
+    yes = [(value, guard, held) for value, guard in guards]
+    return Tested(term, yes, [(value, guard, not held) for value, guard in guards])
+
+
+def _guard_calls(call: nodes.Call) -> list[tuple[Term, nodes.Guard]]:
+    """The values about which a call may tell: its arguments, and what its method belongs to."""
+    guards: list[tuple[Term, nodes.Guard]] = []
+    for position, argument in enumerate(call.arguments):
+        value = _plain(argument)
+        if isinstance(value, int | str | nodes.MemberAccess | nodes.ThisInstance):
+            guards.append((value, nodes.GuardCall(call.callee, position)))
+    if isinstance(call.callee, nodes.MemberAccess):
+        guards.append((_plain(call.callee.owner), nodes.GuardCall(call.callee, None)))
+    return guards
+
+
+def _plain(term: Term) -> Term:
+    """The value behind what is already known about it."""
+    while isinstance(term, nodes.Narrowed):
+        term = term.value
+    return term
+
+
+def _test_binary(walk: Walk, node: Node) -> Tested:
+    operator = _operator(node)
+    if operator == "&&":
+        return _test_and(walk, node)
+    if operator == "||":
+        return _test_or(walk, node)
+    left = walk.expression(node.children[0])
+    right = walk.expression(node.children[-1])
+    return _compare(left, operator, right)
+
+
+def _operator(node: Node) -> str:
+    return next((child.type for child in node.children[1:] if not child.is_named), "")
+
+
+def _chain(node: Node, operator: str) -> list[Node]:
+    """The operands of a left-nested chain of one binary operator."""
+    operands: list[Node] = []
+    while node.type == "binary_expression" and _operator(node) == operator:
+        operands.append(node.children[-1])
+        node = node.children[0]
+    operands.append(node)
+    operands.reverse()
+    return operands
+
+
+def _test_and(walk: Walk, node: Node) -> Tested:
+    with walk.scopes.branched:
+        known: Facts = []
+        term: Term = None
+        for operand in _chain(node, "&&"):
+            tested = test(walk, operand)
+            known += tested.yes
+            learn(walk, tested.yes)
+            term = tested.term
+    return Tested(term, known, [])
+
+
+def _test_or(walk: Walk, node: Node) -> Tested:
+    with walk.scopes.branched:
+        refuted: Facts = []
+        terms: list[Term] = []
+        for operand in _chain(node, "||"):
+            tested = test(walk, operand)
+            refuted += tested.no
+            learn(walk, tested.no)
+            if tested.term is not None:
+                terms.append(tested.term)
+    term = nodes.OneOf(tuple(terms)) if len(terms) > 1 else terms[0] if terms else None
+    return Tested(term, [], refuted)
+
+
+def _compare(left: Term, operator: str, right: Term) -> Tested:
+    """What a comparison tells."""
+    if operator == "instanceof":
+        return _outcomes([(_plain(left), nodes.InstanceOf(right))] if left is not None else [])
+    if operator == "in" and isinstance(left, nodes.StringTerm) and right is not None:
+        return _outcomes([(_plain(right), nodes.HasMember(left.value))])
+    if operator in _EQUALS or operator in _DIFFERS:
+        return _outcomes(_compare_values(left, right), held=operator in _EQUALS)
+    return Tested(None)
+
+
+def _compare_values(left: Term, right: Term) -> list[tuple[Term, nodes.Guard]]:
+    if isinstance(left, nodes.TypeOf) and isinstance(right, nodes.StringTerm):
+        return [(_plain(left.value), nodes.HasPrimitiveType(right.value))]
+    if isinstance(left, nodes.MemberAccess) and isinstance(right, nodes.StringTerm | nodes.MemberAccess):
+        return [(_plain(left.owner), nodes.HasValue(left.name, right))]
+    return []
+
+
+def binary(walk: Walk, node: Node, expected: Term) -> Term:
+    """A binary operation: the logical ones give one of their operands."""
+    operator = _operator(node)
+    if operator == "&&":
+        return _test_and(walk, node).term
+    if operator == "||":
+        return _test_or(walk, node).term
+    if operator == "??":
+        terms = [walk.expression(operand, expected) for operand in _chain(node, "??")]
+        return nodes.OneOf(tuple(terms))
+    if operator == "instanceof":
+        walk.expression(node.children[0])
+        walk.expression(node.children[-1])
+        return None
+    for operand in logical_operands(node, "binary_expression"):
+        walk.expression(operand)
+    return nodes.StringTerm() if operator == "+" and _mentions_text(node) else None
+
+
+def _mentions_text(node: Node) -> bool:
+    return node.children[-1].type in ("string", "template_string") or node.children[0].type in (
+        "string",
+        "template_string",
+    )
+
+
+def ternary(walk: Walk, node: Node, expected: Term) -> Term:
+    """`a ? b : c`: one of two."""
+    parts = [child for child in node.children if child.is_named and child.type != "comment"]
+    if len(parts) != 3:
+        for part in parts:
+            walk.expression(part)
+        return None
+    condition, yes_part, no_part = parts
+    tested = test(walk, condition)
+    with walk.scopes.branched:
+        learn(walk, tested.yes)
+        yes = walk.expression(yes_part, expected)
+    with walk.scopes.branched:
+        learn(walk, tested.no)
+        no = walk.expression(no_part, expected)
+    return nodes.OneOf((yes, no))

@@ -1,0 +1,381 @@
+"""Statements that declare: variables, functions, classes, types, namespaces."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from deltos.domains.graph.typescript import nodes
+from deltos.domains.graph.typescript.facts import Augmentation, ImportLink, Merge
+from deltos.domains.graph.typescript.lower.annotations import object_type, value_after
+from deltos.domains.graph.typescript.lower.classes import (
+    class_declaration,
+    enum_declaration,
+    interface_declaration,
+    is_component_class,
+)
+from deltos.domains.graph.typescript.lower.commonjs import required
+from deltos.domains.graph.typescript.lower.functions import ANNOTATIONS, function_term, function_type, type_parameters
+from deltos.domains.graph.typescript.lower.hoisting import hoist_module
+from deltos.domains.graph.typescript.lower.jsdoc import documented_term
+from deltos.domains.graph.typescript.lower.patterns import bind_pattern
+from deltos.domains.graph.typescript.lower.values import named_value, value_kind, value_term
+from deltos.domains.graph.typescript.lower.walk import ClassFrame, qualified_name
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+    from deltos.domains.graph.typescript.lower.walk import Binding, StatementHandler, Walk
+    from deltos.domains.graph.typescript.nodes import Term
+
+
+_MAX_NAMESPACE_PARTS = 50  # of `namespace A.B.C`
+
+
+def name_node(node: Node) -> Node | None:
+    """Where a declaration says its name."""
+    return next((child for child in node.children if child.type in ("identifier", "type_identifier")), None)
+
+
+def variables(walk: Walk, node: Node) -> None:
+    """`const a = …, b = …`."""
+    comment = walk.comment
+    is_constant = node.children[0].type == "const"
+    for child in node.children:
+        if child.type == "variable_declarator":
+            walk.comment = comment
+            _variable(walk, child, is_constant=is_constant)
+    walk.comment = None
+
+
+def _variable(walk: Walk, node: Node, *, is_constant: bool) -> None:
+    children = node.children
+    target = children[0]
+    value = value_after(node) if len(children) > 2 else None
+    annotation: Term = documented_term(walk)
+    for child in children[1:]:
+        if child.type in ANNOTATIONS:
+            annotation = walk.type(child)
+    if target.type == "identifier":
+        _plain_variable(walk, node, target, value, annotation, is_constant=is_constant)
+        return
+    term = walk.expression(value, annotation) if value is not None else None
+    bind_pattern(
+        walk,
+        target,
+        annotation if annotation is not None else term,
+        lambda name, place, part: _set_variable(walk, name, place, part),
+    )
+
+
+def _set_variable(walk: Walk, name: str, place: Node, term: Term) -> None:
+    """Give a hoisted variable of a pattern its term."""
+    binding = walk.scopes.values.get(name)
+    if isinstance(binding, int):
+        walk.scopes.set_local(binding, term)
+    elif isinstance(binding, str):
+        key = walk.add_symbol(name, "variable", place)
+        walk.found.declare(binding, nodes.ValueDeclaration(key, term))
+        _note_required(walk, binding, term, place)
+
+
+def _note_required(walk: Walk, binding: str, term: Term, place: Node) -> None:
+    origin = required(term)
+    if origin is not None:
+        walk.found.imports[binding] = origin
+        if origin.name == nodes.ANY_NAME:
+            walk.found.links.append(
+                ImportLink(walk.source.line(place), walk.scopes.symbol, origin.specifier, origin.name, is_alias=True)
+            )
+
+
+def _plain_variable(
+    walk: Walk, node: Node, target: Node, value: Node | None, annotation: Term, *, is_constant: bool
+) -> None:
+    name = walk.source.name(target)
+    binding = walk.scopes.values.get(name)
+    if binding is None:
+        binding = walk.scopes.bind_local(name)
+    kind = value_kind(value)
+    term: Term = None
+    if isinstance(binding, str) or kind != "variable":
+        body = value.children[-1] if value is not None and kind == "function" else value
+        key = walk.add_symbol(name, kind, node, at=target, body=body if annotation is None else None)
+        if isinstance(binding, int):
+            walk.scopes.local_keys[binding] = key
+        declaration: nodes.ValueDeclaration | nodes.ClassDeclaration = nodes.ValueDeclaration(key)
+        if value is not None:
+            declaration = named_value(walk, value, key, binding, annotation)
+        term = _declare_value(walk, binding, declaration, annotation, node)
+    elif value is not None:
+        term = walk.expression(value, annotation)
+        walk.scopes.set_local(binding, annotation if annotation is not None else term)
+    elif annotation is not None:
+        walk.scopes.set_local(binding, annotation)
+    if not is_constant and annotation is None and term is None:
+        walk.scopes.untyped.add(binding)
+
+
+def _declare_value(
+    walk: Walk,
+    binding: Binding,
+    declaration: nodes.ValueDeclaration | nodes.ClassDeclaration,
+    annotation: Term,
+    node: Node,
+) -> Term:
+    value = declaration.term if isinstance(declaration, nodes.ValueDeclaration) else None
+    if annotation is not None and isinstance(declaration, nodes.ValueDeclaration):
+        declaration = nodes.ValueDeclaration(declaration.key, annotation)
+    term = value_term(declaration, binding)
+    if isinstance(binding, int):
+        walk.scopes.set_local(
+            binding, nodes.LocalType(declaration) if isinstance(declaration, nodes.ClassDeclaration) else term
+        )
+        return term
+    if walk.found.exported_value is not None and term is walk.found.exported_value:  # const app = module.exports = {…}
+        walk.found.exported_value = binding
+        walk.found.is_chained_export = True
+    walk.found.declare(binding, declaration, node)
+    _note_required(walk, binding, value, node)
+    return term
+
+
+def function(walk: Walk, node: Node) -> None:
+    """`function name() {…}`, or an overload of one."""
+    place = name_node(node)
+    if place is None:
+        walk.expression(node)
+        return
+    name = walk.source.name(place)
+    binding = walk.scopes.values.get(name)
+    if binding is None:
+        binding = walk.scopes.bind_local(name)
+    documented = documented_term(walk)
+    if node.type == "function_signature":
+        _overload(walk, node, place, name, binding)
+        return
+    key = walk.add_symbol(name, "function", node, at=place, body=node.children[-1])
+    if isinstance(binding, int):
+        walk.scopes.local_keys[binding] = key
+    frame = ClassFrame(binding, key, assigned={}) if walk.source.is_javascript else None
+    with walk.scopes.inside(key), walk.component(key, name):
+        term = function_term(walk, node, documented, frame=frame)
+    if isinstance(binding, int):
+        walk.scopes.set_local(binding, term)
+        return
+    walk.found.declare(binding, nodes.ValueDeclaration(key, term), place)
+    if frame is not None and frame.assigned:
+        _declare_constructor(walk, binding, key, frame.assigned)
+
+
+def _overload(walk: Walk, node: Node, place: Node, name: str, binding: Binding) -> None:
+    """A signature without a body: where an implementation follows, its line refers to that."""
+    key = qualified_name(walk.scopes.symbol, name)
+    if _implemented_after(walk, node) == name or walk.found.has_key(key):
+        walk.comment = None
+        walk.found.merges.append(Merge(walk.source.line(place), key, key))
+    else:
+        key = walk.add_symbol(name, "function", node, at=place)
+    with walk.scopes.inside(key):
+        term = function_type(walk, node)
+    if isinstance(binding, str):
+        walk.found.declare(binding, nodes.ValueDeclaration(key, term))
+    else:
+        walk.scopes.set_local(binding, term)
+
+
+def _implemented_after(walk: Walk, node: Node) -> str:
+    """The name of the function whose body follows an overload; empty when something else follows."""
+    start, end, name = walk.overloads
+    if not start <= node.start_byte < end:  # else one look ahead serves all overloads of a row
+        end, name = _next_function(walk, node)
+        walk.overloads = (node.start_byte, end, name)
+    return name
+
+
+def _next_function(walk: Walk, node: Node) -> tuple[int, str]:
+    """Where the row of overloads ends that begins here, and the name of the function that has a body there."""
+    statement = node
+    while statement.parent is not None and statement.parent.type in ("export_statement", "ambient_declaration"):
+        statement = statement.parent
+    following = statement.next_named_sibling
+    end = statement.end_byte
+    while following is not None:
+        inner = following
+        if following.type == "export_statement":
+            inner = following.child_by_field_name("declaration") or following
+        if inner.type in ("function_declaration", "generator_function_declaration"):
+            place = name_node(inner)
+            return following.start_byte, walk.source.name(place) if place is not None else ""
+        if inner.type not in ("function_signature", "comment"):
+            return following.start_byte, ""
+        end = following.end_byte
+        following = following.next_named_sibling
+    return end, ""
+
+
+def _declare_constructor(walk: Walk, binding: str, key: str, assigned: dict[str, tuple[Node, Term]]) -> None:
+    """A JavaScript function that assigns to `this` makes objects with those members."""
+    members = {
+        name: nodes.ClassMember(walk.add_symbol(name, "variable", place, owner=key), nodes.FIELD, term)
+        for name, (place, term) in assigned.items()
+    }
+    walk.found.declare(binding, nodes.ClassDeclaration(key, members=members))
+
+
+def class_(walk: Walk, node: Node) -> None:
+    """`class Name {…}`."""
+    place = name_node(node)
+    if place is None:
+        walk.expression(node)
+        return
+    name = walk.source.name(place)
+    binding = _binding(walk, name)
+    key = walk.add_symbol(name, "class", node, at=place, body=node.children[-1])
+    if isinstance(binding, int):
+        walk.scopes.local_keys[binding] = key
+    declaration = class_declaration(walk, node, binding, key)
+    if is_component_class(declaration):
+        walk.found.mark_component(key)
+    _declare_type(walk, binding, declaration, place)
+
+
+def _binding(walk: Walk, name: str) -> Binding:
+    found = walk.scopes.values.get(name)
+    return found if found is not None else walk.scopes.bind_local(name)
+
+
+def _type_binding(walk: Walk, name: str) -> Binding:
+    found = walk.scopes.types.get(name)
+    if isinstance(found, int | str):
+        return found
+    local = walk.scopes.add_local()
+    walk.scopes.bind_type(name, local)
+    return local
+
+
+def _declare_type(walk: Walk, binding: Binding, declaration: nodes.Declaration, place: Node) -> None:
+    if isinstance(binding, int):
+        walk.scopes.set_local(binding, nodes.LocalType(declaration))
+        walk.scopes.local_keys[binding] = declaration.key
+    else:
+        walk.found.declare(binding, declaration, place)
+
+
+def interface(walk: Walk, node: Node) -> None:
+    """`interface Name {…}`."""
+    place = name_node(node)
+    if place is None:
+        return
+    name = walk.source.name(place)
+    binding = _type_binding(walk, name)
+    key = walk.add_symbol(name, "interface", node, at=place, body=node.children[-1])
+    _declare_type(walk, binding, interface_declaration(walk, node, key), place)
+
+
+def alias(walk: Walk, node: Node) -> None:
+    """`type Name = …`."""
+    place = name_node(node)
+    if place is None:
+        return
+    name = walk.source.name(place)
+    binding = _type_binding(walk, name)
+    key = walk.add_symbol(name, "type", node, at=place)
+    with walk.scopes.inside(key), walk.scopes.opened:
+        parameters: tuple[nodes.TypeParameter, ...] = ()
+        term: Term = None
+        after_equals = False
+        for child in node.children:
+            if child.type == "type_parameters":
+                parameters = type_parameters(walk, child)
+            elif child.type == "=":
+                after_equals = True
+            elif after_equals and child.is_named and child.type != "comment":
+                term = object_type(walk, child, owner=key) if child.type == "object_type" else walk.type(child)
+    _declare_type(walk, binding, nodes.AliasDeclaration(key, parameters, term), place)
+
+
+def enum(walk: Walk, node: Node) -> None:
+    """`enum Name {…}`."""
+    place = name_node(node)
+    if place is None:
+        return
+    binding = _binding(walk, walk.source.name(place))
+    key = walk.add_symbol(walk.source.name(place), "enum", node, at=place, body=node.children[-1])
+    _declare_type(walk, binding, enum_declaration(walk, node, key), place)
+
+
+def namespace(walk: Walk, node: Node) -> None:
+    """`namespace A.B {…}`, `declare module 'name' {…}`."""
+    place, body = node.child_by_field_name("name"), node.child_by_field_name("body")
+    if place is None:
+        return
+    text = walk.source.name(place)
+    if place.type == "string":
+        _ambient_module(walk, place, text[1:-1], body)
+        return
+    container = walk.scopes.container
+    with walk.scopes.inside(walk.scopes.symbol):
+        _namespace_parts(walk, node, place, body, container, text)
+
+
+def _namespace_parts(walk: Walk, node: Node, place: Node, body: Node | None, container: str, text: str) -> None:
+    for part in text.split(".")[:_MAX_NAMESPACE_PARTS]:
+        container = f"{container}.{part}" if container else part
+        key = walk.add_symbol(part, "variable", node, at=place, body=body)
+        walk.found.declare(container, nodes.NamespaceDeclaration(key), place)
+        walk.scopes.symbol = key.partition("#")[0]
+    walk_container(walk, body, container, walk.scopes.symbol)
+
+
+def walk_container(walk: Walk, body: Node | None, container: str, source: str) -> None:
+    """Walk the statements of a namespace; names of its earlier parts are in scope."""
+    if body is None:
+        return
+    with walk.scopes.opened, walk.scopes.inside(source), walk.scopes.contained(container):
+        for name in walk.found.declared_before(container):
+            walk.scopes.bind_value(name.rpartition(".")[2], name)
+            walk.scopes.bind_type(name.rpartition(".")[2], name)
+        hoist_module(walk, body.children, container)
+        for child in body.children:
+            if child.type == "comment":
+                walk.comment = child
+            elif child.is_named:
+                walk.statement(child)
+
+
+def _ambient_module(walk: Walk, place: Node, specifier: str, body: Node | None) -> None:
+    container = f'"{specifier}"'
+    known = len(walk.found.declared)
+    walk_container(walk, body, container, container)
+    for name in walk.found.declared[known:]:
+        for declaration in walk.found.declarations[name]:
+            added = name[len(container) + 1 :]
+            walk.found.augmented.append(Augmentation(specifier, added, walk.source.line(place), declaration.key))
+
+
+def ambient(walk: Walk, node: Node) -> None:
+    """`declare …`."""
+    children = node.children
+    if any(child.type == "global" for child in children):
+        walk_container(walk, children[-1], "global", "global")
+        return
+    for child in children:
+        if child.is_named:
+            walk.statement(child)
+
+
+DECLARATIONS: dict[str, StatementHandler] = {
+    "lexical_declaration": variables,
+    "variable_declaration": variables,
+    "function_declaration": function,
+    "generator_function_declaration": function,
+    "function_signature": function,
+    "class_declaration": class_,
+    "abstract_class_declaration": class_,
+    "interface_declaration": interface,
+    "type_alias_declaration": alias,
+    "enum_declaration": enum,
+    "internal_module": namespace,
+    "module": namespace,
+    "ambient_declaration": ambient,
+}

@@ -1,0 +1,102 @@
+"""From a parsed file to its facts: walk the tree once, then part what other files depend on from the rest."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from deltos.domains.graph.kernel.resolver import FileFacts
+from deltos.domains.graph.typescript.facts import Body, ModuleInterface, Uses
+from deltos.domains.graph.typescript.lower.annotations import TYPES
+from deltos.domains.graph.typescript.lower.expressions import EXPRESSIONS
+from deltos.domains.graph.typescript.lower.hoisting import hoist_module
+from deltos.domains.graph.typescript.lower.inlining import Inliner
+from deltos.domains.graph.typescript.lower.jsdoc import declare_typedefs, note_comments
+from deltos.domains.graph.typescript.lower.modules import import_statement
+from deltos.domains.graph.typescript.lower.statements import STATEMENTS
+from deltos.domains.graph.typescript.lower.walk import Grammar, Walk
+from deltos.domains.graph.typescript.nodes import ClassDeclaration, OneOf, ValueDeclaration
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+_GRAMMAR = Grammar(EXPRESSIONS, STATEMENTS, TYPES)
+_MAX_ASSIGNED = 6  # values from which a variable without a type gets one
+
+
+def extract_module(path: str, data: bytes, root: Node) -> FileFacts:
+    """The facts of a TypeScript or JavaScript file."""
+    walk = Walk(path, data, _GRAMMAR)
+    statements = _statements(root)
+    for node in statements:
+        if node.type == "import_statement":
+            import_statement(walk, node)
+    hoist_module(walk, statements)
+    declare_typedefs(walk)
+    with_locals: set[str] = set()
+    for node in statements:
+        if node.type == "comment":
+            walk.comment = node
+        elif node.is_named:
+            uses, walk.found.recent = walk.scopes.local_uses, []
+            walk.statement(node)
+            walk.comment = None
+            if walk.scopes.local_uses != uses:
+                with_locals.update(walk.found.recent)
+    note_comments(walk)
+    with_locals.update(_declare_late_members(walk))
+    return FileFacts(tuple(walk.found.symbols), _interface(walk, with_locals), _body(walk))
+
+
+def _statements(root: Node) -> list[Node]:
+    """The statements of a file; of broken stretches, what stands in them."""
+    found: list[Node] = []
+    for node in root.children:
+        found += node.children if node.type == "ERROR" else (node,)
+    return found
+
+
+def _declare_late_members(walk: Walk) -> set[str]:
+    """Add types and members that were assigned from outside; the names of the declarations changed."""
+    for name, terms in walk.found.assigned.items():
+        parts = walk.found.declarations.get(name)
+        first = parts[0] if parts else None
+        if parts and isinstance(first, ValueDeclaration) and first.term is None:
+            parts[0] = ValueDeclaration(first.key, OneOf(tuple(terms[:_MAX_ASSIGNED])))
+    for name in {**walk.found.prototypes, **walk.found.expandos}:
+        parts = walk.found.declarations.get(name)
+        if parts:
+            members, statics = walk.found.prototypes.get(name, {}), walk.found.expandos.get(name, {})
+            parts.append(ClassDeclaration(parts[0].key, members=members, statics=statics))
+    return {*walk.found.assigned, *walk.found.prototypes, *walk.found.expandos}
+
+
+def _interface(walk: Walk, with_locals: set[str]) -> ModuleInterface:
+    """What other files may depend on."""
+    inliner = Inliner(walk.scopes.locals)
+    return ModuleInterface(
+        imports=walk.found.imports,
+        exports=walk.found.exports,
+        stars=tuple(walk.found.stars),
+        is_chained=walk.found.is_chained_export,
+        whole=inliner.term(walk.found.exported_value),
+        declarations={
+            name: tuple([inliner.declaration(part) for part in parts]) if name in with_locals else tuple(parts)
+            for name, parts in walk.found.declarations.items()
+        },
+        is_module=walk.found.is_module,
+    )
+
+
+def _body(walk: Walk) -> Body:
+    """What only this file's own resolution needs."""
+    uses = Uses(
+        names=walk.found.names,
+        type_names=walk.found.type_names,
+        members=walk.found.members,
+        links=walk.found.links,
+        imports=sorted(walk.found.specifiers),
+        merges=walk.found.merges,
+        augmented=walk.found.augmented,
+        lines={symbol.key: symbol.line for symbol in walk.found.symbols},
+    )
+    return Body(uses, walk.found.owners, walk.scopes.locals)

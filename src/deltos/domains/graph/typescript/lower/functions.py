@@ -1,0 +1,270 @@
+"""Functions and their signatures: type parameters, parameters, results. Bodies are walked as statements."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from deltos.domains.graph.typescript import nodes
+from deltos.domains.graph.typescript.lower.patterns import bind_pattern
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+    from deltos.domains.graph.typescript.lower.walk import ClassFrame, Walk
+    from deltos.domains.graph.typescript.nodes import Term
+
+ANNOTATIONS = frozenset(("type_annotation", "asserts_annotation", "type_predicate_annotation"))
+_PATTERNS = frozenset(
+    ("identifier", "object_pattern", "array_pattern", "rest_pattern", "assignment_pattern", "this", "undefined")
+)
+_MODIFIERS = frozenset(("accessibility_modifier", "readonly", "override_modifier"))
+NAME_KINDS = frozenset(
+    ("property_identifier", "private_property_identifier", "string", "number", "computed_property_name")
+)
+FUNCTION_KINDS = frozenset(("arrow_function", "function_expression", "generator_function"))
+
+
+class Signature:
+    """The pieces of a function's head, collected child by child."""
+
+    __slots__ = ("flags", "is_expression", "parameters", "result", "type_parameters")
+
+    def __init__(self, *, is_expression: bool = False) -> None:
+        self.type_parameters: tuple[nodes.TypeParameter, ...] = ()
+        self.parameters: tuple[nodes.Parameter, ...] = ()
+        self.result: Term = None
+        self.flags = 0
+        self.is_expression = is_expression
+
+    def take(self, walk: Walk, child: Node, expected: Term) -> None:
+        """Take in one child of the function's node."""
+        kind = child.type
+        if kind == "formal_parameters":
+            self.parameters = parameters(walk, child, expected)
+        elif kind in ANNOTATIONS:
+            self.result = walk.type(child)
+        elif kind == "type_parameters":
+            self.type_parameters = type_parameters(walk, child)
+        elif kind == "async":
+            self.flags |= nodes.IS_ASYNC
+        elif kind == "*":
+            self.flags |= nodes.IS_GENERATOR
+        elif kind == "decorator":
+            walk.expression(child)
+
+    def term(self, returned: tuple[Term, ...] = ()) -> nodes.FunctionTerm:
+        """The function's term."""
+        return nodes.FunctionTerm(self.type_parameters, self.parameters, self.result, returned, self.flags)
+
+
+def type_parameters(walk: Walk, node: Node) -> tuple[nodes.TypeParameter, ...]:
+    """Declare type parameters in the current scope."""
+    nodes = [child for child in node.children if child.type == "type_parameter"]
+    for child in nodes:
+        walk.scopes.bind_type_parameter(_type_parameter_name(walk, child), None)
+    return tuple([_type_parameter(walk, child) for child in nodes])
+
+
+def _type_parameter_name(walk: Walk, node: Node) -> str:
+    return next((walk.source.name(child) for child in node.children if child.type == "type_identifier"), "")
+
+
+def _type_parameter(walk: Walk, node: Node) -> nodes.TypeParameter:
+    name = _type_parameter_name(walk, node)
+    constraint: Term = None
+    default: Term = None
+    for child in node.children:
+        if child.type == "constraint":
+            constraint = walk.type(child)
+        elif child.type == "default_type":
+            default = walk.type(child)
+    if constraint is not None:
+        walk.scopes.bind_type_parameter(name, constraint)
+    return nodes.TypeParameter(name, constraint, default)
+
+
+def parameters(walk: Walk, node: Node, expected: Term = None) -> tuple[nodes.Parameter, ...]:
+    """Declare parameters in the current scope."""
+    found: list[nodes.Parameter] = []
+    for child in node.children:
+        if child.is_named and child.type != "comment":
+            entry = _parameter(walk, child, len(found), expected)
+            if entry is not None:
+                found.append(entry)
+    return tuple(found)
+
+
+def _parameter(walk: Walk, node: Node, position: int, expected: Term) -> nodes.Parameter | None:
+    context = nodes.ParameterOf(expected, position) if expected is not None else None
+    if node.type not in ("required_parameter", "optional_parameter"):
+        return _bare_parameter(walk, node, context)
+    flags = nodes.IS_OPTIONAL if node.type == "optional_parameter" else 0
+    pattern: Node | None = None
+    term: Term = None
+    annotated = is_property = False
+    for child in node.children:
+        kind = child.type
+        if kind in ANNOTATIONS:
+            term, annotated = walk.type(child), True
+        elif kind in _MODIFIERS:
+            is_property = True
+        elif kind == "decorator":
+            walk.expression(child)
+        elif kind in _PATTERNS and pattern is None:
+            pattern = child
+        elif child.is_named and kind != "comment":
+            default = walk.expression(child, term if annotated else None)
+            flags |= nodes.IS_OPTIONAL
+            term = term if annotated else default
+    if pattern is None:
+        return None
+    if not annotated and term is None:
+        term = context
+    return _bind_parameter(walk, pattern, term, flags, is_property=is_property)
+
+
+def _bare_parameter(walk: Walk, node: Node, context: Term) -> nodes.Parameter | None:
+    """A parameter without annotation, as JavaScript writes it."""
+    if node.type == "assignment_pattern":
+        default = walk.expression(node.children[-1])
+        term = context if default is None else default if context is None else nodes.OneOf((context, default))
+        term = walk.scopes.reusable(term)
+        return _bind_parameter(walk, node.children[0], term, nodes.IS_OPTIONAL)
+    return _bind_parameter(walk, node, context, 0)
+
+
+def _bind_parameter(
+    walk: Walk, pattern: Node, term: Term, flags: int, *, is_property: bool = False
+) -> nodes.Parameter | None:
+    if pattern.type == "rest_pattern":
+        flags |= nodes.IS_REST
+        pattern = pattern.children[-1]
+    name = walk.source.name(pattern) if pattern.type in ("identifier", "this") else ""
+    if name:
+        walk.scopes.bind_local(name, term)
+    else:
+        bind_pattern(walk, pattern, term, lambda found, _node, found_term: walk.scopes.bind_local(found, found_term))
+    if is_property and name:
+        walk.properties.append((name, term, pattern))
+    return None if name == "this" else nodes.Parameter(name, term, flags)
+
+
+def function_type(walk: Walk, node: Node) -> nodes.FunctionTerm:
+    """A signature without a body: a function type, an overload, a method of an interface."""
+    with walk.scopes.opened:
+        signature = Signature()
+        after_arrow = False
+        for child in node.children:
+            if after_arrow:
+                signature.result = walk.type(child)
+            elif child.type == "=>":
+                after_arrow = True
+            else:
+                signature.take(walk, child, None)
+    return signature.term()
+
+
+def function_term(
+    walk: Walk, node: Node, expected: Term = None, *, frame: ClassFrame | None = None
+) -> nodes.FunctionTerm:
+    """Walk a function with its body; `frame` is what `this` means inside, where the function is a method."""
+    is_arrow = node.type == "arrow_function"
+    scopes = walk.scopes
+    signature = Signature(is_expression=node.type in FUNCTION_KINDS)
+    with scopes.function(scopes.enclosing if is_arrow else frame), scopes.opened:
+        if not is_arrow and "this" in scopes.values:
+            scopes.bind_local("this")
+        *head, body = node.children
+        for child in head:
+            if child.type == "identifier":
+                _take_identifier(walk, child, signature, expected, is_arrow=is_arrow)
+            else:
+                signature.take(walk, child, expected)
+        returned = _walk_body(walk, body, signature, expected)
+    return signature.term(returned)
+
+
+def _take_identifier(walk: Walk, node: Node, signature: Signature, expected: Term, *, is_arrow: bool) -> None:
+    if is_arrow:
+        context = nodes.ParameterOf(expected, 0) if expected is not None else None
+        parameter = _bind_parameter(walk, node, context, 0)
+        signature.parameters = (parameter,) if parameter is not None else ()
+    elif signature.is_expression:
+        walk.scopes.bind_local(walk.source.name(node))
+
+
+def _walk_body(walk: Walk, body: Node, signature: Signature, expected: Term) -> tuple[Term, ...]:
+    """Walk a function's body; the terms it returns where its type is not declared."""
+    routine = walk.scopes.routine
+    if signature.result is None and isinstance(expected, nodes.FunctionTerm):  # written in a JSDoc comment
+        signature.result = expected.result
+    wanted = signature.result
+    if wanted is None and expected is not None:
+        wanted = nodes.ResultOf(expected)
+    if wanted is not None and signature.flags & nodes.IS_ASYNC:
+        wanted = nodes.Await(wanted)
+    routine.expected = wanted
+    if body.type == "statement_block":
+        walk.statement(body)
+        return tuple(routine.returns) if signature.result is None else ()
+    term = walk.expression(body, wanted)
+    return (term,) if signature.result is None and term is not None else ()
+
+
+def accessed(function: nodes.FunctionTerm, *, is_getter: bool) -> Term:
+    """The type of the property behind one half of an accessor."""
+    if not is_getter:
+        return function.parameters[0].term if function.parameters else None
+    if function.result is not None or not function.returned:
+        return function.result
+    return nodes.OneOf(function.returned)
+
+
+def keyed_name(walk: Walk, node: Node) -> str:
+    """The name of a member keyed by a well-known symbol or a constant of the module: `[Symbol.iterator]`."""
+    text = walk.source.name(node)
+    if node.type == "identifier":
+        return f"[{text}]" if type(walk.scopes.values.get(text)) is str else ""
+    return f"[{text}]" if text.startswith("Symbol.") else ""
+
+
+def member_name(walk: Walk, node: Node) -> str:
+    """The name of a property as it is written; empty where it is computed."""
+    kind = node.type
+    if kind == "string":
+        return walk.source.name(node)[1:-1]
+    if kind == "computed_property_name":
+        inner = node.children[1]
+        if inner.type == "string":
+            return walk.source.name(inner)[1:-1]
+        walk.expression(inner)
+        return keyed_name(walk, inner)
+    return walk.source.name(node)
+
+
+def signature_member(walk: Walk, node: Node, owner: str | None) -> nodes.ObjectMember | None:
+    """A property or method of an interface or object type."""
+    children = node.children
+    place = next((child for child in children if child.type in NAME_KINDS), None)
+    if place is None:
+        for child in children:
+            if child.is_named:
+                walk.type(child)
+        return None
+    name = member_name(walk, place)
+    is_method = node.type != "property_signature"
+    is_optional = any(child.type == "?" for child in children)
+    key = None
+    if owner is not None and name:
+        key = walk.add_symbol(name, "method" if is_method else "variable", node, at=place, owner=owner)
+    with walk.scopes.inside(key or walk.scopes.symbol):
+        term: Term = None
+        if is_method:
+            term = function = function_type(walk, node)
+            if children[0].type == "get":
+                term = function.result
+            elif children[0].type == "set":
+                term = function.parameters[0].term if function.parameters else None
+        elif children[-1].type in ANNOTATIONS:
+            term = walk.type(children[-1])
+    return nodes.ObjectMember(name, term, key, is_optional)

@@ -1,0 +1,157 @@
+"""Hoisting: the names that a list of statements declares, made known before the statements are walked."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from deltos.domains.graph.typescript.lower.patterns import pattern_names
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from tree_sitter import Node
+
+    from deltos.domains.graph.typescript.lower.walk import Walk
+
+FUNCTIONS = frozenset(("function_declaration", "generator_function_declaration", "function_signature"))
+CLASSES = frozenset(("class_declaration", "abstract_class_declaration"))
+VARIABLES = frozenset(("lexical_declaration", "variable_declaration"))
+TYPES = frozenset(("interface_declaration", "type_alias_declaration"))
+HOISTED = FUNCTIONS | CLASSES | VARIABLES | TYPES | {"enum_declaration"}
+_HOISTED_BY_MODULES = HOISTED | {
+    "export_statement",
+    "ambient_declaration",
+    "expression_statement",
+    "module",
+    "internal_module",
+    "import_alias",
+}
+NESTING = frozenset(
+    (
+        "if_statement",
+        "else_clause",
+        "for_statement",
+        "for_in_statement",
+        "while_statement",
+        "do_statement",
+        "try_statement",
+        "catch_clause",
+        "finally_clause",
+        "statement_block",
+        "switch_statement",
+        "switch_body",
+        "switch_case",
+        "switch_default",
+        "labeled_statement",
+    )
+)
+
+
+def hoist_module(walk: Walk, nodes: Iterable[Node], container: str = "") -> None:
+    """Make the names of a module or namespace known: each stands for its dotted name."""
+    prefix = f"{container}." if container else ""
+
+    def value(name: str) -> None:
+        walk.scopes.bind_value(name, prefix + name)
+
+    def both(name: str) -> None:
+        walk.scopes.bind_value(name, prefix + name)
+        walk.scopes.bind_type(name, prefix + name)
+
+    def only_type(name: str) -> None:
+        walk.scopes.bind_type(name, prefix + name)
+
+    for node in nodes:
+        _hoist(walk, node, value, both, only_type)
+    if walk.source.has_var:
+        _hoist_vars(walk, nodes, value)
+
+
+def hoist_block(walk: Walk, nodes: Iterable[Node], *, is_function: bool) -> None:
+    """Make the names of a block known as locals."""
+
+    def value(name: str) -> None:
+        walk.scopes.bind_local(name)
+
+    def both(name: str) -> None:
+        walk.scopes.bind_type(name, walk.scopes.bind_local(name))
+
+    def only_type(name: str) -> None:
+        walk.scopes.bind_type(name, walk.scopes.add_local())
+
+    for node in nodes:
+        _hoist(walk, node, value, both, only_type)
+    if is_function and walk.source.has_var:
+        _hoist_vars(walk, nodes, value)
+
+
+def _hoist(
+    walk: Walk, node: Node, value: Callable[[str], None], both: Callable[[str], None], only_type: Callable[[str], None]
+) -> None:
+    kind = node.type
+    if kind in VARIABLES:
+        for name in _variable_names(walk, node):
+            value(name)
+    elif kind in FUNCTIONS:
+        value(_declared_name(walk, node))
+    elif kind in CLASSES or kind == "enum_declaration":
+        both(_declared_name(walk, node))
+    elif kind in TYPES:
+        only_type(_declared_name(walk, node))
+    elif kind in ("export_statement", "ambient_declaration", "expression_statement"):
+        for child in node.children:
+            if child.type in _HOISTED_BY_MODULES and child.type != "expression_statement":
+                _hoist(walk, child, value, both, only_type)
+    elif kind in ("internal_module", "module"):
+        place = node.child_by_field_name("name")
+        if place is not None and place.type != "string":
+            both(walk.source.name(place).partition(".")[0])
+    elif kind == "import_alias":
+        both(walk.source.name(node.children[1]))
+
+
+def _declared_name(walk: Walk, node: Node) -> str:
+    for child in node.children:
+        if child.type in ("identifier", "type_identifier"):
+            return walk.source.name(child)
+    return ""
+
+
+def _variable_names(walk: Walk, node: Node) -> Iterable[str]:
+    for child in node.children:
+        if child.type == "variable_declarator":
+            target = child.children[0]
+            if target.type == "identifier":
+                yield walk.source.name(target)
+            else:
+                yield from pattern_names(walk, target)
+
+
+def _hoist_vars(walk: Walk, nodes: Iterable[Node], value: Callable[[str], None]) -> None:
+    """Declare the `var`s inside nested blocks, which belong to the function."""
+    known = walk.scopes.names_here()
+    stack = [node for node in nodes if node.type in NESTING]
+    while stack:
+        node = stack.pop()
+        kind = node.type
+        if kind == "variable_declaration":
+            for name in _variable_names(walk, node):
+                if name not in known:
+                    known.add(name)
+                    value(name)
+        elif kind in NESTING:
+            if kind == "for_in_statement":
+                known.update(_hoist_loop_variable(walk, node, value))
+            stack.extend(node.children)
+
+
+def _hoist_loop_variable(walk: Walk, node: Node, value: Callable[[str], None]) -> list[str]:
+    """Declare the variable of a loop; its names."""
+    children = node.children
+    found: list[str] = []
+    for position, child in enumerate(children[:-1]):
+        if child.type == "var":
+            found += pattern_names(walk, children[position + 1])
+    for name in found:
+        value(name)
+    return found

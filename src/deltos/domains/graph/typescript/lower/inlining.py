@@ -1,0 +1,55 @@
+"""Terms that leave a file's body: what they say about locals is put in their place."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, cast
+
+from deltos.domains.graph.typescript import nodes
+
+if TYPE_CHECKING:
+    from deltos.domains.graph.typescript.nodes import Term
+
+_MAX_NESTED_LOCALS = 6
+_MAX_DEPTH = 60
+_MAX_COPIED_DEPTH = 300  # of a term that holds no locals
+_MAX_TERMS = 2000  # of one declaration
+
+
+class Inliner:
+    """Copies terms, each local replaced by its own term."""
+
+    def __init__(self, locals_: list[Term]) -> None:
+        self._locals = locals_
+        self._left = 0
+
+    def term(self, term: Term) -> Term:
+        """The term without locals; what would be too long or goes in circles is unknown."""
+        self._left = _MAX_TERMS
+        return cast("Term", self._copy(term, (), 0))
+
+    def declaration(self, declaration: nodes.Declaration) -> nodes.Declaration:
+        """The declaration without locals."""
+        self._left = _MAX_TERMS
+        return cast("nodes.Declaration", self._copy(declaration, (), 0))
+
+    def _copy(self, held: object, within: tuple[int, ...], depth: int) -> object:
+        if held is None or isinstance(held, str):
+            return held
+        if isinstance(held, tuple):
+            self._left -= 1
+            return tuple([self._copy(part, within, depth + 1) for part in held])
+        if isinstance(held, int):
+            return self._local(held, within, depth) if held < 0 else held
+        if isinstance(held, dict):
+            return {name: self._copy(value, within, depth + 1) for name, value in held.items()}
+        if not isinstance(held, nodes.Record) or (depth > _MAX_COPIED_DEPTH and isinstance(held, nodes.TermNode)):
+            return None
+        self._left -= 1
+        copies = [self._copy(part, within, depth + 1) for part in nodes.parts(held)]
+        # Which fields a class has is known to it alone: the copies come in the order of its parts.
+        return type(held)(*([tuple(copies)] if type(held) in nodes.TERM_LIST_KINDS else copies))
+
+    def _local(self, local: int, within: tuple[int, ...], depth: int) -> object:
+        if local in within or len(within) >= _MAX_NESTED_LOCALS or depth > _MAX_DEPTH or self._left < 0:
+            return None
+        return self._copy(self._locals[~local], (*within, local), depth + 1)

@@ -1,0 +1,317 @@
+"""JSDoc comments: the names they link to, and in JavaScript the types they declare."""
+
+from __future__ import annotations
+
+import re
+from itertools import zip_longest
+from typing import TYPE_CHECKING
+
+from deltos.domains.graph.typescript import nodes
+from deltos.domains.graph.typescript.facts import ImportLink, ImportOrigin, MemberUse, NameUse
+from deltos.domains.graph.typescript.lower.jsdoc_types import parse_type
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from deltos.domains.graph.typescript.lower.walk import Walk
+    from deltos.domains.graph.typescript.nodes import Term
+
+_LINK = re.compile(r"\{@link(?:code|plain)?\s+([\w$]+(?:[.#][\w$]+)*)|@see\s+([A-Za-z_$][\w$]*(?:[.#][\w$]+)*)")
+_MAX_CAST = 300  # characters of a comment that casts
+_MAX_NAMES = 30  # of one dotted name
+_MAX_UNCLOSED = 500  # characters of a type whose brace is never closed
+_TAG = re.compile(r"@(\w+)\s*(\{)?")
+_NAME = re.compile(r"\[?([\w$.]+)")
+_TYPEDEF = re.compile(r"@typedef\s*(\{)?")
+_IDENTIFIER = re.compile(
+    r"import\s*\(\s*['\"]([^'\"]+)['\"]\s*\)((?:\.[\w$]+)*)"
+    r"|(?<![\w$.'\"])([A-Za-z_$][\w$]*)((?:\.[\w$]+)*)(?!['\"\w$]|\s*\??:)"
+)
+_IMPORT = "@import"
+_QUOTE = re.compile(r"['\"]")
+_BRACE = re.compile(r"[{}]")
+_IMPORTED = re.compile(r"(\*|[A-Za-z_$][\w$]*)(?:\s+as\s+([\w$]+))?")
+_TYPE_TAGS = frozenset(
+    (
+        "type",
+        "param",
+        "arg",
+        "argument",
+        "returns",
+        "return",
+        "typedef",
+        "property",
+        "prop",
+        "extends",
+        "augments",
+        "implements",
+        "template",
+        "satisfies",
+        "this",
+        "enum",
+        "callback",
+        "yields",
+        "throws",
+    )
+)
+_BARE_TYPE_TAGS = frozenset(("extends", "augments", "implements"))
+
+
+def cast_term(walk: Walk, start: int) -> Term:
+    """The type that a comment right before a parenthesis casts to."""
+    before = walk.source.text[max(0, start - _MAX_CAST) : start].rstrip()
+    if not before.endswith("*/"):
+        return None
+    opening = before.rfind("/**")
+    return _stated_type(walk, before[opening:]) if opening >= 0 and "@type" in before[opening:] else None
+
+
+def documented_term(walk: Walk) -> Term:
+    """The type that the comment above a JavaScript declaration states for it."""
+    node = walk.comment
+    if node is None or not walk.source.is_javascript:
+        return None
+    start = node.start_byte
+    if walk.documented[0] != start:  # all variables of one declaration ask for the same comment
+        text = walk.source.slice(start, node.end_byte)
+        states_type = text.startswith("/**") and "{" in text
+        walk.documented = (start, _stated_type(walk, text) if states_type else None)
+    return walk.documented[1]
+
+
+def _stated_type(walk: Walk, text: str) -> Term:
+    parameters: list[nodes.Parameter] = []
+    result: Term = None
+    for tag, type_text, rest in _tags(text):
+        if tag == "type":
+            return parse_type(walk, type_text)
+        if tag in ("param", "arg", "argument"):
+            name = _NAME.match(rest.lstrip())
+            if name is not None and "." not in name[1]:
+                flags = nodes.IS_OPTIONAL if rest.lstrip().startswith("[") else 0
+                parameters.append(nodes.Parameter(name[1], parse_type(walk, type_text), flags))
+        elif tag in ("returns", "return"):
+            result = parse_type(walk, type_text)
+    if parameters or result is not None:
+        return nodes.FunctionTerm((), tuple(parameters), result)
+    return None
+
+
+def _tags(text: str) -> list[tuple[str, str, str]]:
+    """The tags of a comment that state a type: (tag, type, what follows it)."""
+    return [
+        (tag, text[start:end], text[end + 1 : end + 80]) for tag, start, end in _braced_tags(text) if tag in _TYPE_TAGS
+    ]
+
+
+def _braced_tags(text: str) -> Iterator[tuple[str, int, int]]:
+    """The tags with braces, none of them inside another's: name, and where what is in the braces starts and ends."""
+    closing = _closing_braces(text)
+    inside_until = 0
+    for match in _TAG.finditer(text):
+        if match[2] and match.start() >= inside_until:
+            start = match.end()
+            end = closing.get(start - 1, -1)
+            if end < 0:  # then at most up to the next tag
+                following = text.find("@", start, start + _MAX_UNCLOSED)
+                end = following if following >= 0 else min(start + _MAX_UNCLOSED, len(text))
+            else:
+                inside_until = end
+            yield match[1], start, end
+
+
+def _closing_braces(text: str) -> dict[int, int]:
+    """Where each brace is closed, by where it opens; a brace that is never closed is left out."""
+    found: dict[int, int] = {}
+    opened: list[int] = []
+    for match in _BRACE.finditer(text):
+        if match[0] == "{":
+            opened.append(match.start())
+        elif opened:
+            found[opened.pop()] = match.start()
+    return found
+
+
+def _comments(text: str) -> Iterator[tuple[int, str]]:
+    """Every JSDoc comment with the offset at which it starts."""
+    start = text.find("/**")
+    while start >= 0:
+        end = text.find("*/", start + 3)
+        if end < 0:
+            return
+        yield start, text[start : end + 2]
+        start = text.find("/**", end + 2)
+
+
+def note_comments(walk: Walk) -> None:
+    """Note what all JSDoc comments of the file refer to; declare the types that they define."""
+    for start, text in _comments(walk.source.text):
+        if "@" not in text:
+            continue
+        for match in _LINK.finditer(text):
+            group = 1 if match[1] else 2
+            _note_dotted(walk, start + match.start(group), *re.split("[.#]", match[group]))
+        if walk.source.is_javascript:
+            _note_types(walk, text, start)
+
+
+def declare_typedefs(walk: Walk) -> None:
+    """Declare the types that `@import` and `@typedef` comments of a JavaScript file bring."""
+    if not walk.source.is_javascript or ("@typedef" not in walk.source.text and "@import" not in walk.source.text):
+        return
+    for start, text in _comments(walk.source.text):
+        for clause_start, clause_end, specifier in _import_tags(text):
+            _declare_imports(walk, text[clause_start:clause_end], start + clause_start, specifier)
+        if "@typedef" in text:
+            _declare_typedefs(walk, text, start)
+
+
+def _import_tags(text: str) -> Iterator[tuple[int, int, str]]:
+    """`@import clause from 'specifier'`: where the clause starts and ends, and the specifier."""
+    at = text.find(_IMPORT)
+    while at >= 0:
+        quote = _QUOTE.search(text, at)
+        closing = _QUOTE.search(text, quote.end()) if quote is not None else None
+        if quote is None or closing is None:
+            return
+        # A clause holds no quotes: of the tags before this quote, the first with a clause is the one.
+        clause_end = _before_from(text, at + len(_IMPORT), quote.start())
+        clause_start = _clause_start(text, at, clause_end)
+        is_import = clause_start >= 0 and closing.start() > quote.end()
+        if is_import:
+            yield clause_start, clause_end, text[quote.end() : closing.start()]
+        at = text.find(_IMPORT, closing.end() if is_import else quote.end())
+
+
+def _clause_start(text: str, at: int, end: int) -> int:
+    """Where the first `@import` from here on has its clause, which ends at `end`; -1 if none has."""
+    while 0 <= at < end:
+        after = at + len(_IMPORT)
+        start = _after_blanks(text, after)
+        if after < start < end:
+            return start
+        at = text.find(_IMPORT, after)
+    return -1
+
+
+def _before_from(text: str, start: int, end: int) -> int:
+    """Where the words before a `from` end that stands last between two places; -1 if it does not."""
+    word_end = _before_blanks(text, start, end)
+    word_start = word_end - len("from")
+    clause_end = _before_blanks(text, start, word_start)
+    is_from = start < clause_end < word_start and word_end < end and text.startswith("from", word_start)
+    return clause_end if is_from else -1
+
+
+def _before_blanks(text: str, start: int, end: int) -> int:
+    while end > start and text[end - 1].isspace():
+        end -= 1
+    return end
+
+
+def _after_blanks(text: str, start: int) -> int:
+    while start < len(text) and text[start].isspace():
+        start += 1
+    return start
+
+
+def _declare_imports(walk: Walk, clause: str, start: int, specifier: str) -> None:
+    """`@import { A, B as C } from './module'`."""
+    opening = clause.find("{")
+    for match in _IMPORTED.finditer(clause):
+        name, local = match[1], match[2] or match[1]
+        named = 0 <= opening < match.start()
+        imported = nodes.NAMESPACE if name == "*" else name if named else "default"
+        walk.scopes.bind_type(local, local)
+        walk.found.imports[local] = ImportOrigin(specifier, imported)
+        walk.found.links.append(
+            ImportLink(walk.source.line_at(start + match.start()), "", specifier, imported, is_alias=True)
+        )
+
+
+def _declare_typedefs(walk: Walk, text: str, start: int) -> None:
+    for match, own_end, type_end in _typedef_tags(text):
+        name = _NAME.match(text, _after_blanks(text, type_end + 1))
+        if name is None or name[1] in walk.found.declarations:
+            continue
+        walk.scopes.bind_type(name[1], name[1])
+        term = _listed_properties(walk, text[match.end() : own_end])
+        if term is None and match[1]:
+            term = parse_type(walk, text[match.end() : type_end])
+        key = walk.found.add_plain_symbol(name[1], "type", start + name.start(1))
+        walk.found.declare(name[1], nodes.AliasDeclaration(key, (), term))
+        walk.found.exports.setdefault(name[1], name[1])
+
+
+def _typedef_tags(text: str) -> Iterator[tuple[re.Match[str], int, int]]:
+    """Each `@typedef`, where what belongs to it ends, and where its type does; none stands inside another's braces."""
+    closing = _closing_braces(text)
+    tags = list(_TYPEDEF.finditer(text))
+    inside_until = 0
+    for match, following in zip_longest(tags, tags[1:]):
+        if match.start() < inside_until:
+            continue
+        own_end = following.start() if following is not None else len(text)
+        type_end = closing.get(match.end() - 1, len(text)) if match[1] else match.end() - 1
+        if match[1] and type_end < len(text):
+            inside_until = type_end
+        yield match, own_end, type_end
+
+
+def _listed_properties(walk: Walk, text: str) -> Term:
+    members: list[nodes.ObjectMember] = []
+    for tag, type_text, rest in _tags(text):
+        if tag in ("property", "prop"):
+            name = _NAME.match(rest.lstrip())
+            if name is not None:
+                is_optional = rest.lstrip().startswith("[")
+                members.append(nodes.ObjectMember(name[1], parse_type(walk, type_text), None, is_optional))
+    return nodes.ObjectTerm(tuple(members)) if members else None
+
+
+def _note_types(walk: Walk, text: str, start: int) -> None:
+    """Note the names in the braces of tags, and after tags that need no braces."""
+    spans = [(begin, end) for tag, begin, end in _braced_tags(text) if tag in _TYPE_TAGS]
+    for begin, end in sorted((*spans, *_bare_tags(text))):
+        for name in _IDENTIFIER.finditer(text, begin, end):
+            if name[1]:
+                _note_import(walk, start + name.start(), name[1], name[2].split(".")[1:])
+            else:
+                _note_dotted(walk, start + name.start(3), name[3], *name[4].split(".")[1:], is_type=True)
+
+
+def _bare_tags(text: str) -> Iterator[tuple[int, int]]:
+    """Where the type after a tag without braces may stand: the rest of its line, up to the next tag."""
+    for match in _TAG.finditer(text):
+        if match[1] in _BARE_TYPE_TAGS and not match[2]:
+            next_tag = text.find("@", match.end())
+            end = next_tag if next_tag >= 0 else len(text)
+            line_end = text.find("\n", match.end(), end)
+            yield match.end(), line_end if line_end >= 0 else end
+
+
+def _note_import(walk: Walk, offset: int, specifier: str, names: list[str]) -> None:
+    """`import('./module').Name` in a comment."""
+    if names:
+        _note_members(walk, offset, nodes.ImportedModule(specifier), names)
+    else:
+        walk.found.links.append(ImportLink(walk.source.line_at(offset), "", specifier, nodes.ANY_NAME, is_alias=True))
+
+
+def _note_dotted(walk: Walk, offset: int, first: str, *rest: str, is_type: bool = False) -> None:
+    binding = walk.scopes.types.get(first)
+    if binding is None:
+        binding = walk.scopes.values.get(first)
+    if type(binding) is not str:
+        return
+    if not is_type or rest:
+        walk.found.names.append(NameUse(walk.source.line_at(offset), "", "type", binding))
+    walk.found.type_names.append(NameUse(walk.source.line_at(offset), "", "type", binding))
+    _note_members(walk, offset, nodes.OneOf((binding, nodes.TypeReference(binding))), list(rest))
+
+
+def _note_members(walk: Walk, offset: int, owner: Term, names: list[str]) -> None:
+    for name in names[:_MAX_NAMES]:
+        walk.found.members.append(MemberUse(walk.source.line_at(offset), "", "type", name))
+        walk.found.owners.append(owner)
+        owner = nodes.MemberAccess(owner, name)

@@ -1,0 +1,77 @@
+"""JSX: elements use their components, attributes fulfil the components' properties."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from deltos.domains.graph.typescript.lower.references import refer
+from deltos.domains.graph.typescript.nodes import MemberAccess, ParameterOf, Term
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+    from deltos.domains.graph.typescript.lower.walk import ExpressionHandler, Walk
+
+
+def _element(walk: Walk, node: Node, _expected: Term) -> Term:
+    walk.scopes.routine.has_jsx = True
+    for child in node.children:
+        if child.is_named and child.type != "jsx_text":
+            walk.expression(child)
+    return None
+
+
+def _opening(walk: Walk, node: Node, _expected: Term) -> Term:
+    walk.scopes.routine.has_jsx = True
+    properties: Term = None
+    for position, child in enumerate(node.children):
+        kind = child.type
+        if kind == "jsx_attribute":
+            _attribute(walk, child, properties)
+        elif kind == "type_arguments":
+            walk.type(child)
+        elif position == 1 and kind in ("identifier", "member_expression"):
+            properties = _component(walk, child)
+        elif child.is_named:
+            walk.expression(child)
+    return None
+
+
+def _component(walk: Walk, node: Node) -> Term:
+    """Note which component an element is; the term of its properties. Lower-case names belong to the host."""
+    if node.type == "identifier" and walk.source.name(node)[:1].islower():
+        return None
+    component = refer(walk, node, "call")
+    return ParameterOf(component, 0) if component is not None else None
+
+
+def _closing(walk: Walk, node: Node, _expected: Term) -> Term:
+    for child in node.children:
+        if child.type in ("identifier", "member_expression"):
+            _component(walk, child)
+    return None
+
+
+def _attribute(walk: Walk, node: Node, properties: Term) -> None:
+    place = node.children[0]
+    wanted: Term = None
+    if properties is not None and place.type == "property_identifier":
+        name = walk.source.name(place)
+        walk.use_member(place, "write", properties, name)
+        wanted = MemberAccess(properties, name)
+    for child in node.children[1:]:
+        if child.type == "jsx_expression":
+            for inner in child.children:
+                if inner.is_named:
+                    walk.expression(inner, wanted)
+        elif child.is_named:
+            walk.expression(child)
+
+
+JSX: dict[str, ExpressionHandler] = {
+    "jsx_element": _element,
+    "jsx_self_closing_element": _opening,
+    "jsx_opening_element": _opening,
+    "jsx_closing_element": _closing,
+    "jsx_fragment": _element,
+}

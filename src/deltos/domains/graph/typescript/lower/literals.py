@@ -1,0 +1,125 @@
+"""Object and array literals."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from deltos.domains.graph.typescript import nodes
+from deltos.domains.graph.typescript.lower.functions import FUNCTION_KINDS, accessed, function_term, member_name
+from deltos.domains.graph.typescript.lower.walk import ClassFrame
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+    from deltos.domains.graph.typescript.lower.walk import Walk
+    from deltos.domains.graph.typescript.nodes import Term
+
+_MAX_TERMS = 8
+_MAX_SYMBOL_DEPTH = 3
+_MAX_SYMBOLS = 400
+_CONTEXTUAL = FUNCTION_KINDS | {"object", "array", "parenthesized_expression", "ternary_expression"}
+_PLAIN = frozenset(("number", "true", "false", "null", "undefined", "regex"))
+
+
+def object_literal(walk: Walk, node: Node, expected: Term) -> Term:
+    """Walk an object literal that has no name."""
+    return named_object(walk, node, expected, owner=None)
+
+
+def named_object(walk: Walk, node: Node, expected: Term, *, owner: str | None) -> Term:
+    """Walk an object literal; its members become symbols of `owner` where one is given."""
+    if owner is not None and (owner.count(".") >= _MAX_SYMBOL_DEPTH or len(node.children) > 2 * _MAX_SYMBOLS):
+        owner = None
+    members: list[nodes.ObjectMember] = []
+    spreads: list[Term] = []
+    local = walk.scopes.add_local()
+    for child in node.children:
+        kind = child.type
+        if kind == "pair":
+            _pair(walk, child, expected, owner, members)
+        elif kind == "shorthand_property_identifier":
+            _shorthand(walk, child, expected, owner, members)
+        elif kind == "method_definition":
+            _method(walk, child, expected, owner, members, local)
+        elif kind == "spread_element":
+            spreads.append(walk.expression(child.children[-1]))
+        elif kind == "comment":
+            walk.comment = child
+    term = nodes.ObjectTerm(tuple(members), tuple(spreads))
+    walk.scopes.set_local(local, term)
+    return term
+
+
+def _expect_member(walk: Walk, place: Node, name: str, expected: Term) -> Term:
+    """Note that a key fulfils a member of the expected type; the term expected of its value."""
+    if expected is None or expected is nodes.ANY or not name:
+        return None
+    walk.use_member(place, "write", expected, name)
+    return nodes.MemberAccess(expected, name)
+
+
+def _pair(walk: Walk, node: Node, expected: Term, owner: str | None, members: list[nodes.ObjectMember]) -> None:
+    place, value = node.children[0], node.children[-1]
+    name = member_name(walk, place)
+    wanted = _expect_member(walk, place, name, expected)
+    kind = value.type
+    if owner is None or not name:
+        if kind in _PLAIN:
+            members.append(nodes.ObjectMember(name, None, None, is_optional=False))
+            return
+        term = walk.expression(value, wanted if kind in _CONTEXTUAL else None)
+        members.append(nodes.ObjectMember(name, term, None, is_optional=False))
+        return
+    is_function = kind in FUNCTION_KINDS
+    key = walk.add_symbol(name, "method" if is_function else "variable", node, at=place, owner=owner)
+    with walk.scopes.inside(key):
+        if kind == "object":
+            term = named_object(walk, value, wanted, owner=key)
+        else:
+            with walk.component(key, name if is_function else ""):
+                term = walk.expression(value, wanted)
+    members.append(nodes.ObjectMember(name, term, key, is_optional=False))
+
+
+def _shorthand(walk: Walk, node: Node, expected: Term, owner: str | None, members: list[nodes.ObjectMember]) -> None:
+    name = walk.source.name(node)
+    if expected is not None and expected is not nodes.ANY:
+        walk.use_member(node, "write", expected, name)
+    key = walk.add_symbol(name, "variable", node, owner=owner) if owner is not None else None
+    members.append(nodes.ObjectMember(name, walk.use(node, "read"), key, is_optional=False))
+
+
+def _method(
+    walk: Walk, node: Node, expected: Term, owner: str | None, members: list[nodes.ObjectMember], local: int
+) -> None:
+    children = node.children
+    place = next(
+        (child for child in children if child.type.endswith(("identifier", "property_name", "string", "number"))), None
+    )
+    name = member_name(walk, place) if place is not None else ""
+    wanted = _expect_member(walk, place, name, expected) if place is not None else None
+    key = None
+    if owner is not None and name:
+        key = walk.add_symbol(name, "method", node, at=place, owner=owner, body=children[-1])
+    with walk.scopes.inside(key or walk.scopes.symbol):
+        function = function_term(walk, node, wanted, frame=ClassFrame(local, ""))
+    term: Term = function
+    if children[0].type in ("get", "set"):
+        term = accessed(function, is_getter=children[0].type == "get")
+    if name:
+        members.append(nodes.ObjectMember(name, term, key, is_optional=False))
+
+
+def array_literal(walk: Walk, node: Node, expected: Term) -> Term:
+    """Walk an array literal; a term of its first elements."""
+    wanted = nodes.EachItem(expected) if expected is not None else None
+    terms: list[Term] = []
+    for child in node.children:
+        kind = child.type
+        if kind in _PLAIN:
+            terms.append(None)
+        elif kind == "spread_element":
+            terms.append(nodes.Spread(walk.expression(child.children[-1])))
+        elif child.is_named and kind != "comment":
+            terms.append(walk.expression(child, wanted))
+    return nodes.ArrayLiteral(tuple(terms[:_MAX_TERMS]))

@@ -1,0 +1,105 @@
+"""Destructuring: which part of a value each name of a pattern receives."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from deltos.domains.graph.typescript.lower.walk import MAX_DEPTH
+from deltos.domains.graph.typescript.nodes import ItemAt, MemberAccess, OneOf, Term
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from tree_sitter import Node
+
+    from deltos.domains.graph.typescript.lower.walk import Walk
+
+    Receive = Callable[[str, Node, Term], object]
+
+
+def pattern_names(walk: Walk, node: Node) -> Iterator[str]:
+    """Every name that a pattern declares."""
+    stack = [node]
+    while stack:
+        node = stack.pop()
+        kind = node.type
+        if kind in ("identifier", "shorthand_property_identifier_pattern"):
+            yield walk.source.name(node)
+        elif kind == "pair_pattern":
+            stack.append(node.children[-1])
+        elif kind in ("assignment_pattern", "object_assignment_pattern"):
+            stack.append(node.children[0])
+        elif kind in ("object_pattern", "array_pattern", "rest_pattern"):
+            stack.extend(node.children)
+
+
+def bind_pattern(walk: Walk, node: Node, term: Term, receive: Receive) -> None:
+    """Hand every name of a pattern to `receive`, with the term of what it is given."""
+    if walk.depth > MAX_DEPTH:
+        walk.skim(node)
+        return
+    walk.depth += 1
+    _bind_pattern(walk, node, term, receive)
+    walk.depth -= 1
+
+
+def _bind_pattern(walk: Walk, node: Node, term: Term, receive: Receive) -> None:
+    kind = node.type
+    if kind in ("identifier", "shorthand_property_identifier_pattern"):
+        receive(walk.source.name(node), node, term)
+    elif kind == "object_pattern":
+        for child in node.children:
+            if child.is_named:
+                _object_part(walk, child, term, receive)
+    elif kind == "array_pattern":
+        _array_parts(walk, node, term, receive)
+    elif kind == "assignment_pattern":
+        bind_pattern(walk, node.children[0], _or_default(walk, term, node.children[-1]), receive)
+    elif kind == "rest_pattern":
+        bind_pattern(walk, node.children[-1], term, receive)
+    else:
+        walk.expression(node)
+
+
+def _or_default(walk: Walk, term: Term, default: Node) -> Term:
+    value = walk.expression(default, term)
+    if term is None or value is None:
+        return value if term is None else term
+    return walk.scopes.reusable(OneOf((term, value)))
+
+
+def _object_part(walk: Walk, node: Node, term: Term, receive: Receive) -> None:
+    kind = node.type
+    if kind == "shorthand_property_identifier_pattern":
+        receive(walk.source.name(node), node, _part(walk, node, term))
+    elif kind == "pair_pattern":
+        bind_pattern(walk, node.children[-1], _part(walk, node.children[0], term), receive)
+    elif kind == "object_assignment_pattern":
+        name = node.children[0]
+        receive(walk.source.name(name), name, _or_default(walk, _part(walk, name, term), node.children[-1]))
+    elif kind == "rest_pattern":
+        bind_pattern(walk, node.children[-1], term, receive)
+
+
+def _part(walk: Walk, key: Node, term: Term) -> Term:
+    """The member that a key of an object pattern names; noted as a reference."""
+    kind = key.type
+    if kind == "computed_property_name":
+        walk.expression(key.children[1])
+        return None
+    name = walk.source.name(key)
+    if kind == "string":
+        name = name[1:-1]
+    walk.use_member(key, "read", term, name)
+    return MemberAccess(term, name) if term is not None else None
+
+
+def _array_parts(walk: Walk, node: Node, term: Term, receive: Receive) -> None:
+    position = 0
+    for child in node.children:
+        if child.type == ",":
+            position += 1
+        elif child.is_named and child.type == "rest_pattern":
+            bind_pattern(walk, child, term, receive)
+        elif child.is_named:
+            bind_pattern(walk, child, ItemAt(term, position) if term is not None else None, receive)

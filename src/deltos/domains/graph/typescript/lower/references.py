@@ -1,0 +1,38 @@
+"""References that are used in a particular way: called, written, inherited from."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from deltos.domains.graph.typescript.nodes import MemberAccess, Term
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+    from deltos.domains.graph.model import EdgeKind
+    from deltos.domains.graph.typescript.lower.walk import Walk
+
+
+def refer(walk: Walk, node: Node, kind: EdgeKind) -> Term:
+    """Walk an expression that is used as `kind` says; its term."""
+    node_kind = node.type
+    if node_kind == "identifier":
+        return walk.use(node, kind)
+    if node_kind == "member_expression":
+        return member(walk, node, kind)
+    return walk.expression(node)
+
+
+def member(walk: Walk, node: Node, kind: EdgeKind) -> Term:
+    """Walk `object.name`; its term."""
+    children = node.children
+    owner = walk.expression(children[0])
+    place = children[-1]
+    name = walk.source.name(place)
+    walk.use_member(place, kind, owner, name)
+    if owner is None:
+        return None
+    access = MemberAccess(owner, name)
+    term = walk.shared.setdefault(access, access)
+    narrowed = walk.scopes.narrowed
+    return narrowed.get(term, term) if narrowed else term

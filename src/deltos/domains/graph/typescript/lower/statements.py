@@ -1,0 +1,191 @@
+"""Statements that control: blocks, branches, loops. What a branch learns about values holds inside it."""
+
+from __future__ import annotations
+
+from contextlib import nullcontext
+from typing import TYPE_CHECKING
+
+from deltos.domains.graph.typescript.lower.conditions import learn, test
+from deltos.domains.graph.typescript.lower.declarations import DECLARATIONS
+from deltos.domains.graph.typescript.lower.hoisting import HOISTED, NESTING, hoist_block
+from deltos.domains.graph.typescript.lower.modules import MODULES
+from deltos.domains.graph.typescript.lower.patterns import bind_pattern
+from deltos.domains.graph.typescript.nodes import EachItem, HasValue, MemberAccess, Term
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+    from deltos.domains.graph.typescript.lower.walk import StatementHandler, Walk
+
+_EXITS = frozenset(("return_statement", "throw_statement", "continue_statement", "break_statement"))
+
+
+def _block(walk: Walk, node: Node) -> None:
+    children = node.children
+    kinds = [child.type for child in children]
+    with walk.scopes.branched:
+        scoped = walk.source.has_var or not HOISTED.isdisjoint(kinds)
+        with walk.scopes.opened if scoped else nullcontext():
+            if scoped:
+                hoist_block(walk, children, is_function=node.parent is not None and node.parent.type not in NESTING)
+            for child, kind in zip(children, kinds, strict=True):
+                if kind == "comment":
+                    walk.comment = child
+                elif kind not in _PUNCTUATION:
+                    walk.statement(child)
+                    walk.comment = None
+
+
+_PUNCTUATION = frozenset("{};")
+
+
+def _exits(node: Node) -> bool:
+    """Whether control never comes out at the end of a statement."""
+    if node.type in _EXITS:
+        return True
+    if node.type != "statement_block":
+        return False
+    last = next((child for child in reversed(node.children) if child.is_named and child.type != "comment"), None)
+    return last is not None and last.type in _EXITS
+
+
+def _if(walk: Walk, node: Node) -> None:
+    parts = [child for child in node.children if child.is_named and child.type != "comment"]
+    if len(parts) < 2:
+        for part in parts:
+            walk.statement(part)
+        return
+    tested = test(walk, parts[0])
+    with walk.scopes.branched:
+        learn(walk, tested.yes)
+        walk.statement(parts[1])
+    for part in parts[2:]:
+        with walk.scopes.branched:
+            learn(walk, tested.no)
+            walk.statement(part)
+        if _exits(part.children[-1]):
+            learn(walk, tested.yes)
+    if _exits(parts[1]):
+        learn(walk, tested.no)
+
+
+def _while(walk: Walk, node: Node) -> None:
+    parts = [child for child in node.children if child.is_named and child.type != "comment"]
+    if not parts:
+        return
+    tested = test(walk, parts[0])
+    with walk.scopes.branched:
+        learn(walk, tested.yes)
+        for part in parts[1:]:
+            walk.statement(part)
+
+
+def _for(walk: Walk, node: Node) -> None:
+    with walk.scopes.opened, walk.scopes.branched:
+        hoist_block(walk, node.children, is_function=False)
+        for child in node.children:
+            if child.is_named:
+                walk.statement(child)
+
+
+def _for_in(walk: Walk, node: Node) -> None:
+    children = node.children
+    operator = next((place for place, child in enumerate(children) if child.type in ("of", "in") and place > 2), -1)
+    if operator < 0 or operator + 1 >= len(children):
+        for child in children:
+            if child.is_named:
+                walk.statement(child)
+        return
+    source = walk.expression(children[operator + 1])
+    term = EachItem(source) if source is not None and children[operator].type == "of" else None
+    with walk.scopes.opened:
+        target = children[operator - 1]
+        if any(child.type in ("const", "let", "var", "using") for child in children[: operator - 1]):
+            bind_pattern(walk, target, term, lambda name, _place, part: walk.scopes.bind_local(name, part))
+        else:
+            bind_pattern(walk, target, term, lambda _name, place, _part: walk.use(place, "write"))
+        for child in children[operator + 2 :]:
+            if child.is_named:
+                walk.statement(child)
+
+
+def _return(walk: Walk, node: Node) -> None:
+    for child in node.children:
+        if child.is_named and child.type != "comment":
+            routine = walk.scopes.routine
+            term = walk.expression(child, routine.expected)
+            if term is not None and len(routine.returns) < 8:
+                routine.returns.append(term)
+
+
+def _switch(walk: Walk, node: Node) -> None:
+    parts = [child for child in node.children if child.is_named and child.type != "comment"]
+    subject = walk.expression(parts[0]) if parts else None
+    if len(parts) < 2:
+        return
+    with walk.scopes.opened:
+        cases = [child for child in parts[1].children if child.type in ("switch_case", "switch_default")]
+        hoist_block(walk, [child for case in cases for child in case.children], is_function=False)
+        fell_through = False
+        for case in cases:
+            fell_through = _case(walk, case, subject, fell_through=fell_through)
+
+
+def _case(walk: Walk, node: Node, subject: Term, *, fell_through: bool) -> bool:
+    """Walk one case; whether control falls through to the next."""
+    with walk.scopes.branched:
+        body = [child for child in node.children if child.is_named and child.type != "comment"]
+        if node.type == "switch_case" and body:
+            value = walk.expression(body.pop(0))
+            if not fell_through and isinstance(subject, MemberAccess) and value is not None:
+                learn(walk, [(subject.owner, HasValue(subject.name, value), True)])
+        for child in body:
+            walk.statement(child)
+    return not body or not _exits(body[-1])
+
+
+def _catch(walk: Walk, node: Node) -> None:
+    with walk.scopes.opened:
+        for child in node.children:
+            if child.type in ("identifier", "object_pattern", "array_pattern"):
+                bind_pattern(walk, child, None, lambda name, _place, _part: walk.scopes.bind_local(name))
+            elif child.type == "type_annotation":
+                walk.type(child)
+            elif child.is_named:
+                walk.statement(child)
+
+
+def _each(walk: Walk, node: Node) -> None:
+    for child in node.children:
+        if child.is_named and child.type != "comment":
+            walk.statement(child)
+
+
+def _nothing(_walk: Walk, _node: Node) -> None:
+    return
+
+
+STATEMENTS: dict[str, StatementHandler] = {
+    **DECLARATIONS,
+    **MODULES,
+    "statement_block": _block,
+    "if_statement": _if,
+    "else_clause": _each,
+    "while_statement": _while,
+    "do_statement": _each,
+    "for_statement": _for,
+    "for_in_statement": _for_in,
+    "return_statement": _return,
+    "switch_statement": _switch,
+    "try_statement": _each,
+    "finally_clause": _each,
+    "catch_clause": _catch,
+    "labeled_statement": _each,
+    "expression_statement": _each,
+    "throw_statement": _each,
+    "break_statement": _nothing,
+    "continue_statement": _nothing,
+    "empty_statement": _nothing,
+    "comment": _nothing,
+    "hash_bang_line": _nothing,
+}

@@ -1,0 +1,575 @@
+"""The state of one pass over a syntax tree: names in scope, symbols found, references noted.
+
+What each kind of node means is left to the modules beside this one, which fill a `Grammar`.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias, TypeVar
+
+from deltos.domains.graph.typescript import nodes
+from deltos.domains.graph.typescript.facts import MemberUse, Merge, NameUse
+from deltos.domains.graph.typescript.lower.globals import WELL_KNOWN
+from deltos.store.symbols import Symbol
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from tree_sitter import Node
+
+    from deltos.domains.graph.model import EdgeKind
+    from deltos.domains.graph.typescript.facts import Augmentation, ImportLink, ImportOrigin, ImportSite
+    from deltos.domains.graph.typescript.nodes import Term
+
+Binding: TypeAlias = "str | int"
+TypeBinding: TypeAlias = "str | int | nodes.TypeParameterUse"
+Bound = TypeVar("Bound")
+ExpressionHandler: TypeAlias = "Callable[[Walk, Node, Term], Term]"
+StatementHandler: TypeAlias = "Callable[[Walk, Node], None]"
+TypeHandler: TypeAlias = "Callable[[Walk, Node], Term]"
+
+MAX_DEPTH = 180  # levels of nesting that are understood; below them names are noted, but not their types
+_SIGNATURE_CHARACTERS = 200
+_DOC_CHARACTERS = 400
+_SIGNATURE_BYTES = 10 * _SIGNATURE_CHARACTERS  # read to make one, white space included
+_MAX_REOPENED = 200_000  # names that parts of namespaces take over from earlier parts, in one file
+_MAX_NARROWED = 300  # values that are known more closely at one place
+_ORDINAL = re.compile(r"#\d+(?=\.|$)")
+_COMMENT_MARK = re.compile(r"/\*\*?|\*/|\*|///?")
+_BLOCK_TAG = re.compile(r"@\w")
+
+
+@dataclass(frozen=True, slots=True)
+class Grammar:
+    """What to do with each kind of node."""
+
+    expressions: dict[str, ExpressionHandler]
+    statements: dict[str, StatementHandler]
+    types: dict[str, TypeHandler]
+
+
+@dataclass(slots=True)
+class Routine:
+    """The function being walked: what it returns so far, and what it is expected to return."""
+
+    returns: list[Term] = field(default_factory=list)
+    expected: Term = None
+    has_jsx: bool = False
+
+
+@dataclass(slots=True)
+class ClassFrame:
+    """The class being walked; `assigned` collects the members that JavaScript methods add."""
+
+    binding: Binding
+    key: str
+    static: bool = False
+    assigned: dict[str, tuple[Node, Term]] | None = None
+
+
+class Source:
+    """The text of one file; offsets are in bytes, lines are counted from 1."""
+
+    def __init__(self, path: str, data: bytes) -> None:
+        self.text = data.decode("latin-1")  # one character per byte: offsets of the tree index it directly
+        self.is_ascii = data.isascii()
+        self.is_javascript = path.endswith((".js", ".jsx", ".mjs", ".cjs"))
+        self.has_var = "var " in self.text
+        self.line_ends = [match.start() for match in re.finditer("\n", self.text)]
+
+    def slice(self, start: int, end: int) -> str:
+        """The source text between two offsets."""
+        text = self.text[start:end]
+        return text if self.is_ascii or text.isascii() else text.encode("latin-1").decode("utf-8", "replace")
+
+    def name(self, node: Node) -> str:
+        """The source text of a node."""
+        text = self.text[node.start_byte : node.end_byte]
+        return text if self.is_ascii or text.isascii() else text.encode("latin-1").decode("utf-8", "replace")
+
+    def line(self, node: Node) -> int:
+        """The line a node starts on."""
+        return bisect_left(self.line_ends, node.start_byte) + 1
+
+    def line_at(self, offset: int) -> int:
+        """The line of an offset."""
+        return bisect_left(self.line_ends, offset) + 1
+
+
+class Findings:
+    """What a pass has found so far; nothing in it is taken back."""
+
+    def __init__(self, source: Source) -> None:
+        self._source = source
+        self.symbols: list[Symbol] = []
+        self._places: dict[str, int] = {}  # of symbols in `symbols`, by key
+        self._counts: dict[str, int] = {}  # of symbols of one qualified name
+        self.names: list[NameUse] = []
+        self.type_names: list[NameUse] = []
+        self.members: list[MemberUse] = []
+        self.owners: list[Term] = []  # of `members`, in the same order
+        self.imports: dict[str, ImportOrigin] = {}
+        self.exports: dict[str, str | ImportOrigin] = {}
+        self.stars: list[str] = []
+        self.links: list[ImportLink] = []
+        self.specifiers: list[ImportSite] = []
+        self.declarations: dict[str, list[nodes.Declaration]] = {}
+        self.declared: list[str] = []  # the names of `declarations`, in order
+        self._declared_in: dict[str, list[str]] = {}  # the same by namespace
+        self._reopened_left = _MAX_REOPENED
+        self.recent: list[str] = []  # declared by the current statement
+        self.merges: list[Merge] = []
+        self.augmented: list[Augmentation] = []
+        self.expandos: dict[str, dict[str, nodes.ClassMember]] = {}
+        self.prototypes: dict[str, dict[str, nodes.ClassMember]] = {}
+        self.assigned: dict[str, list[Term]] = {}  # to variables whose type shows only there
+        self.exported_value: Term = None
+        self.is_chained_export = False  # `module.exports = exports = value`: several names for one value
+        self.is_module = False
+
+    def add_symbol(self, qualified: str, name: str, kind: str, node: Node, at: Node, signature: str, doc: str) -> str:
+        """Note a definition; its key."""
+        key, count = qualified, self._counts.get(qualified, 1)
+        while key in self._places:
+            count += 1
+            key = f"{qualified}#{count}"
+        self._counts[qualified] = count
+        self._places[key] = len(self.symbols)
+        end_line = self._source.line_at(node.end_byte)
+        self.symbols.append(Symbol(key, name, kind, self._source.line(at), end_line, signature, doc))
+        return key
+
+    def add_plain_symbol(self, name: str, kind: str, offset: int) -> str:
+        """Note a definition that has no node of its own, such as one inside a comment; its key."""
+        key = name if name not in self._places else f"{name}#{kind}"
+        self._places[key] = len(self.symbols)
+        line = self._source.line_at(offset)
+        self.symbols.append(Symbol(key, name, kind, line, line))
+        return key
+
+    def has_key(self, key: str) -> bool:
+        """Whether a symbol of this key was noted."""
+        return key in self._places
+
+    def mark_component(self, key: str) -> None:
+        """Call a symbol a component: its name is capitalised and it makes elements."""
+        place = self._places.get(key)
+        if place is not None:
+            self.symbols[place] = replace(self.symbols[place], kind="component")
+
+    def declare(self, name: str, declaration: nodes.Declaration, node: Node | None = None) -> None:
+        """Add a declaration to the module's table; it merges with an earlier one of the same meaning."""
+        parts = self.declarations.get(name)
+        if parts is None:
+            parts = self.declarations[name] = []
+            self.declared.append(name)
+            self._declared_in.setdefault(name.rpartition(".")[0], []).append(name)
+        if node is not None:
+            meaning = nodes.MEANINGS[type(declaration)]
+            first = next((part.key for part in parts if nodes.MEANINGS[type(part)] & meaning), declaration.key)
+            if first != declaration.key:
+                self.merges.append(Merge(self._source.line(node), declaration.key, first))
+        parts.append(declaration)
+        self.recent.append(name)
+
+    def declared_before(self, container: str) -> list[str]:
+        """What earlier parts of a namespace declare; a file that opens namespaces thousands of times gets less."""
+        names = self._declared_in.get(container, [])
+        known = names[: max(0, self._reopened_left)]
+        self._reopened_left -= len(known)
+        return known
+
+
+class _Shadowed(NamedTuple):
+    """The names that a scope gave a meaning, each with the one before."""
+
+    values: list[tuple[str, Binding | None]]
+    types: list[tuple[str, TypeBinding | None]]
+
+
+# Context managers are classes: those made of generators took a tenth of the whole pass.
+
+
+class _NameScope:
+    """A scope: when it closes, names mean again what they meant before."""
+
+    __slots__ = ("_types", "_values", "shadowed")
+
+    def __init__(self, values: dict[str, Binding], types: dict[str, TypeBinding]) -> None:
+        self._values = values
+        self._types = types
+        self.shadowed: list[_Shadowed] = []
+
+    def __enter__(self) -> None:
+        self.shadowed.append(_Shadowed([], []))
+
+    def __exit__(self, *_: object) -> None:
+        values, types = self.shadowed.pop()
+        if values:
+            _restore(self._values, values)
+        if types:
+            _restore(self._types, types)
+
+
+class _Branched:
+    """A branch: what is learnt about values in it does not hold after it."""
+
+    __slots__ = ("_former", "_scopes")
+
+    def __init__(self, scopes: Scopes) -> None:
+        self._scopes = scopes
+        self._former: list[dict[Term, Term]] = []
+
+    def __enter__(self) -> None:
+        self._former.append(self._scopes.narrowed)
+
+    def __exit__(self, *_: object) -> None:
+        self._scopes.narrowed = self._former.pop()
+
+
+class _Restored:
+    """Gives one attribute of the scopes its former value back at the end of a block."""
+
+    __slots__ = ("_attribute", "_former", "_scopes")
+
+    def __init__(self, scopes: Scopes, attribute: str, former: object) -> None:
+        self._scopes = scopes
+        self._attribute = attribute
+        self._former = former
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, *_: object) -> None:
+        setattr(self._scopes, self._attribute, self._former)
+
+
+class _Function:
+    """The body of a function; elements that it makes count for the function around it too."""
+
+    __slots__ = ("_enclosing", "_in_function", "_narrowed", "_routine", "_scopes")
+
+    def __init__(self, scopes: Scopes, frame: ClassFrame | None) -> None:
+        self._scopes = scopes
+        self._routine, scopes.routine = scopes.routine, Routine()
+        self._in_function, scopes.in_function = scopes.in_function, True
+        self._enclosing, scopes.enclosing = scopes.enclosing, frame
+        self._narrowed = scopes.narrowed
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, *_: object) -> None:
+        scopes = self._scopes
+        self._routine.has_jsx |= scopes.routine.has_jsx
+        scopes.routine, scopes.in_function = self._routine, self._in_function
+        scopes.enclosing, scopes.narrowed = self._enclosing, self._narrowed
+
+
+class Scopes:
+    """What holds where the pass is: the names in scope, what is known about values, and what encloses the place."""
+
+    def __init__(self) -> None:
+        self.values: dict[str, Binding] = {}
+        self.types: dict[str, TypeBinding] = {}
+        self.opened = _NameScope(self.values, self.types)
+        self.locals: list[Term] = []
+        self.local_keys: dict[int, str] = {}
+        self.local_uses = 0  # counts, so that declarations without any need no inlining
+        self.untyped: set[Binding] = set()  # variables whose type shows only where they are assigned
+        self.narrowed: dict[Term, Term] = {}
+        self.branched = _Branched(self)
+        self.symbol = ""  # the key of the enclosing symbol
+        self.container = ""  # the dotted name of the enclosing namespace
+        self.enclosing: ClassFrame | None = None
+        self.routine = Routine()
+        self.in_function = False
+
+    def inside(self, symbol: str) -> _Restored:
+        """References are made by this symbol."""
+        outer, self.symbol = self.symbol, symbol
+        return _Restored(self, "symbol", outer)
+
+    def contained(self, container: str) -> _Restored:
+        """Declarations belong to this namespace."""
+        outer, self.container = self.container, container
+        return _Restored(self, "container", outer)
+
+    def framed(self, frame: ClassFrame | None) -> _Restored:
+        """`this` belongs to this class or object."""
+        outer, self.enclosing = self.enclosing, frame
+        return _Restored(self, "enclosing", outer)
+
+    def function(self, frame: ClassFrame | None) -> _Function:
+        """The body of a function, in which `this` belongs to this class or object."""
+        return _Function(self, frame)
+
+    def names_here(self) -> set[str]:
+        """The names that were declared in the current function's own scope or by its parameters."""
+        return {name for scope in self.opened.shadowed[-2:] for shadowed in scope for name, _ in shadowed}
+
+    def bind_value(self, name: str, binding: Binding) -> None:
+        """Let a name stand for a value until the scope closes."""
+        if self.opened.shadowed:
+            self.opened.shadowed[-1].values.append((name, self.values.get(name)))
+        self.values[name] = binding
+
+    def bind_type(self, name: str, binding: TypeBinding) -> None:
+        """Let a name stand for a type until the scope closes."""
+        if self.opened.shadowed:
+            self.opened.shadowed[-1].types.append((name, self.types.get(name)))
+        self.types[name] = binding
+
+    def add_local(self, term: Term = None) -> int:
+        """A new local: a negative number, so that terms can tell it from flags and positions."""
+        self.locals.append(term)
+        return -len(self.locals)
+
+    def set_local(self, local: int, term: Term) -> None:
+        """Say what a local is."""
+        self.locals[~local] = term
+
+    def bind_local(self, name: str, term: Term = None) -> int:
+        """Declare a local variable."""
+        local = self.add_local(term)
+        self.bind_value(name, local)
+        return local
+
+    def bind_type_parameter(self, name: str, constraint: Term) -> None:
+        """Declare a type parameter; every use of it repeats its constraint."""
+        self.bind_type(name, nodes.TypeParameterUse(name, constraint if nodes.is_light(constraint) else None))
+
+    def reusable(self, term: Term) -> Term:
+        """A term that others may hold several times: a large one becomes a local, which stands for it."""
+        if nodes.is_light(term):
+            return term
+        self.local_uses += 1
+        return self.add_local(term)
+
+    def narrow(self, value: Term, guard: nodes.Guard, *, held: bool) -> None:
+        """From here on, know about a value what a guard tells; within `branched`."""
+        term = nodes.Narrowed(self.narrowed.get(value, value), guard, held)
+        if len(self.narrowed) < _MAX_NARROWED and nodes.is_light(term):
+            self.narrowed[value] = term
+
+
+class Walk:
+    """One pass over one file."""
+
+    def __init__(self, path: str, data: bytes, grammar: Grammar) -> None:
+        self.source = Source(path, data)
+        self.scopes = Scopes()
+        self.found = Findings(self.source)
+        self._expressions = grammar.expressions
+        self._statements = grammar.statements
+        self._types = grammar.types
+        self.depth = 0
+        self.shared: dict[Term, Term] = {}  # equal terms, one object: they are evaluated once
+        self.properties: list[tuple[str, Term, Node]] = []  # parameters that are also members of their class
+        self.comment: Node | None = None
+        self.documented: tuple[int, Term] = (-1, None)  # where a comment starts, and the type that it states
+        self._described: tuple[int, str] = (-1, "")  # where a comment starts, and its words
+        self.overloads: tuple[int, int, str] = (0, 0, "")  # a row of them: start, end, the function after it
+
+    # Dispatch
+
+    def expression(self, node: Node, expected: Term = None) -> Term:
+        """Note what an expression refers to; its term."""
+        handler = self._expressions.get(node.type)
+        if handler is None:
+            handler = _each_child
+        if self.depth > MAX_DEPTH:
+            self.skim(node)
+            return None
+        self.depth += 1
+        term = handler(self, node, expected)
+        self.depth -= 1
+        return term
+
+    def statement(self, node: Node) -> None:
+        """Note what a statement declares and refers to."""
+        handler = self._statements.get(node.type)
+        if handler is None:
+            self.expression(node)
+        elif self.depth > MAX_DEPTH:
+            self.skim(node)
+        else:
+            self.depth += 1
+            handler(self, node)
+            self.depth -= 1
+
+    def type(self, node: Node) -> Term:
+        """Note what a type refers to; its term."""
+        if self.depth > MAX_DEPTH:
+            self.skim(node)
+            return None
+        self.depth += 1
+        term = self._types.get(node.type, _each_type)(self, node)
+        self.depth -= 1
+        return term
+
+    def skim(self, node: Node) -> None:
+        """Note the bare names in a subtree that is nested too deeply to understand."""
+        stack = [node]
+        while stack:
+            node = stack.pop()
+            kind = node.type
+            if kind in ("identifier", "shorthand_property_identifier"):
+                self.use(node, "read")
+            elif kind == "type_identifier":
+                self.use_type(node)
+            else:
+                stack.extend(node.children)
+
+    # References
+
+    def use(self, node: Node, kind: EdgeKind) -> Term:
+        """Note a reference by plain name; its term."""
+        return self.use_name(self.source.name(node), node.start_byte, kind)
+
+    def use_name(self, name: str, start: int, kind: EdgeKind) -> Term:
+        """Note a reference to this name at this offset; its term."""
+        scopes = self.scopes
+        binding = scopes.values.get(name)
+        if isinstance(binding, int):
+            scopes.local_uses += 1
+            if binding in scopes.local_keys:
+                self._note_name(start, kind, scopes.local_keys[binding], is_symbol=True)
+        elif binding is not None:
+            self._note_name(start, kind, binding)
+        elif name in WELL_KNOWN:
+            return name
+        else:
+            self._note_name(start, kind, name)
+            binding = name
+        return scopes.narrowed.get(binding, binding) if scopes.narrowed else binding
+
+    def _note_name(self, start: int, kind: EdgeKind, name: str, *, is_symbol: bool = False) -> None:
+        line = bisect_left(self.source.line_ends, start) + 1
+        self.found.names.append(NameUse(line, self.scopes.symbol, kind, name, is_symbol))
+
+    def use_type(self, node: Node, kind: EdgeKind = "type") -> TypeBinding:
+        """Note a reference to a type by plain name; what the name stands for."""
+        name = self.source.name(node)
+        binding = self.scopes.types.get(name)
+        if binding is None:
+            if name not in WELL_KNOWN:
+                self.found.type_names.append(NameUse(self.source.line(node), self.scopes.symbol, kind, name))
+            return name
+        if isinstance(binding, str):
+            self.found.type_names.append(NameUse(self.source.line(node), self.scopes.symbol, kind, binding))
+        elif isinstance(binding, int) and binding in self.scopes.local_keys:
+            key = self.scopes.local_keys[binding]
+            self.found.type_names.append(NameUse(self.source.line(node), self.scopes.symbol, kind, key, is_symbol=True))
+        return binding
+
+    def use_member(self, node: Node, kind: EdgeKind, owner: Term, name: str) -> None:
+        """Note a reference to a member of a value."""
+        line = bisect_left(self.source.line_ends, node.start_byte) + 1
+        self.found.members.append(MemberUse(line, self.scopes.symbol, kind, name))
+        self.found.owners.append(owner)
+
+    # Definitions
+
+    def add_symbol(
+        self,
+        name: str,
+        kind: str,
+        node: Node,
+        *,
+        at: Node | None = None,
+        body: Node | None = None,
+        owner: str | None = None,
+    ) -> str:
+        """Note a definition; its key."""
+        start = node.start_byte
+        end = min(node.end_byte, start + _SIGNATURE_CHARACTERS)
+        if body is not None:
+            end = min(body.start_byte, start + _SIGNATURE_BYTES)
+        signature = " ".join(self.source.slice(start, end).split()).rstrip(" {=")[:_SIGNATURE_CHARACTERS]
+        qualified = qualified_name(self.scopes.symbol if owner is None else owner, name)
+        return self.found.add_symbol(qualified, name, kind, node, at or node, signature, self._doc())
+
+    def component(self, key: str, name: str) -> _Component:
+        """A symbol that is a component if it makes elements and its name is capitalised."""
+        return _Component(self, key, is_possible=name[:1].isupper())
+
+    def _doc(self) -> str:
+        node, self.comment = self.comment, None
+        if node is None:
+            return ""
+        start = node.start_byte
+        if self._described[0] != start:  # all variables of one declaration have the same comment
+            self._described = (start, _described(self.source.slice(start, node.end_byte)))
+        return self._described[1]
+
+
+class _Component:
+    """Marks a symbol if elements are made in a block."""
+
+    __slots__ = ("_had_jsx", "_is_possible", "_key", "_routine", "_walk")
+
+    def __init__(self, walk: Walk, key: str, *, is_possible: bool) -> None:
+        self._walk = walk
+        self._key = key
+        self._is_possible = is_possible
+        self._routine = routine = walk.scopes.routine
+        self._had_jsx, routine.has_jsx = routine.has_jsx, False
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, *_: object) -> None:
+        if self._routine.has_jsx and self._is_possible:
+            self._walk.found.mark_component(self._key)
+        self._routine.has_jsx |= self._had_jsx
+
+
+def _restore(table: dict[str, Bound], shadowed: list[tuple[str, Bound | None]]) -> None:
+    for name, previous in reversed(shadowed):
+        if previous is None:
+            del table[name]
+        else:
+            table[name] = previous
+
+
+def _described(comment: str) -> str:
+    """The words of a comment, without its marks, up to the first tag."""
+    words: list[str] = []
+    for line in comment.split("\n"):
+        text = line.strip()
+        mark = _COMMENT_MARK.match(text)
+        text = (text[mark.end() :].lstrip() if mark else text).removesuffix("*/")
+        if _BLOCK_TAG.match(text):
+            break
+        words += text.split()
+    return " ".join(words)[:_DOC_CHARACTERS]
+
+
+def qualified_name(owner: str, name: str) -> str:
+    """The dotted name of a member; that its owner is the second of its name does not show."""
+    return f"{_ORDINAL.sub('', owner)}.{name}" if owner else name
+
+
+def each_expression(walk: Walk, nodes: Iterable[Node]) -> None:
+    """Walk several expressions for what they refer to."""
+    for node in nodes:
+        if node.is_named:
+            walk.expression(node)
+
+
+def _each_type(walk: Walk, node: Node) -> Term:
+    for child in node.children:
+        if child.is_named:
+            walk.type(child)
+    return None
+
+
+def _each_child(walk: Walk, node: Node, _expected: Term) -> Term:
+    for child in node.children:
+        if child.is_named:
+            walk.statement(child)
+    return None

@@ -1,0 +1,77 @@
+"""Ambient declarations: globals and modules that the project's .d.ts files declare for all files."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import TYPE_CHECKING, NamedTuple
+
+from deltos.domains.graph.kernel.dependencies import any_suffixed
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from deltos.domains.graph.typescript.modules.module import Module
+    from deltos.domains.graph.typescript.types import Declared
+
+ANY_DECLARATION_FILE = any_suffixed("d.ts")  # a dependency on every such file, also those to come
+_SUFFIXES = (".d.ts", ".d.mts", ".d.cts")
+_GLOBAL = "global."
+
+
+class _Declaring(NamedTuple):
+    """The first file that declares something for all, by its position, and under which name."""
+
+    position: int
+    module: Module
+    name: str
+
+
+class Ambient:
+    """What can be used without importing it, and modules that have no file.
+
+    `read` gives the file at a path; who asks depends on the files up to the one that has the answer.
+    """
+
+    def __init__(
+        self, paths: Iterable[str], read: Callable[[str], Module | None], depend_on_all: Callable[[Iterable[str]], None]
+    ) -> None:
+        self._paths = sorted(path for path in paths if path.endswith(_SUFFIXES))
+        self._read = read
+        self._depend_on_all = depend_on_all
+
+    def declared(self, name: str) -> Declared | None:
+        """The declaration of a global."""
+        return self._declaration(self._globals.get(name))
+
+    def exported(self, specifier: str, name: str) -> Declared | None:
+        """What `declare module 'specifier'` declares under a name."""
+        return self._declaration(self._exported.get(f'"{specifier}".{name}'))
+
+    def _declaration(self, declaring: _Declaring | None) -> Declared | None:
+        self._depend_on_all((ANY_DECLARATION_FILE,))
+        self._depend_on_all(self._paths if declaring is None else self._paths[: declaring.position + 1])
+        return None if declaring is None else declaring.module.declared(declaring.name)
+
+    @cached_property
+    def _modules(self) -> list[tuple[int, Module]]:
+        read = enumerate(map(self._read, self._paths))
+        return [(position, module) for position, module in read if module is not None]
+
+    @cached_property
+    def _globals(self) -> dict[str, _Declaring]:
+        found: dict[str, _Declaring] = {}
+        for position, module in self._modules:
+            for name in module.declarations:
+                if name.startswith(_GLOBAL):
+                    found.setdefault(name.removeprefix(_GLOBAL), _Declaring(position, module, name))
+            for name in () if module.is_module else module.declarations:
+                found.setdefault(name, _Declaring(position, module, name))
+        return found
+
+    @cached_property
+    def _exported(self) -> dict[str, _Declaring]:
+        found: dict[str, _Declaring] = {}
+        for position, module in self._modules:
+            for name in module.declarations:
+                found.setdefault(name, _Declaring(position, module, name))
+        return found

@@ -1,0 +1,111 @@
+"""Which file an import specifier names, by the rules of TypeScript and Node.
+
+Knows extensions and index files; configs.py knows path mappings, packages.py package.json.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from posixpath import dirname, join, normpath
+from typing import TYPE_CHECKING
+
+from deltos.domains.graph.kernel.dependencies import any_called
+from deltos.domains.graph.typescript.facts import MANIFESTS
+from deltos.domains.graph.typescript.modules.configs import Configs
+from deltos.domains.graph.typescript.modules.packages import Packages
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+    from deltos.domains.graph.kernel.resolver import ProjectFacts
+    from deltos.domains.graph.typescript.facts import Manifest
+
+_EXTENSIONS = (".ts", ".tsx", ".d.ts", ".js", ".jsx", ".mts", ".cts", ".mjs", ".cjs", ".json")
+_WRITTEN_AS = {
+    ".js": (".ts", ".tsx", ".d.ts", ".js", ".jsx"),
+    ".jsx": (".tsx", ".ts", ".d.ts", ".jsx", ".js"),
+    ".mjs": (".mts", ".d.mts", ".mjs", ".ts"),
+    ".cjs": (".cts", ".d.cts", ".cjs", ".ts"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Located:
+    """A specifier's file; without one it is either outside the project or missing from it."""
+
+    path: str | None
+    is_external: bool = False
+
+
+class Locator:
+    """Finds files for specifiers; notes every file it looked for, found or not."""
+
+    def __init__(self, project: ProjectFacts, depend: Callable[[Iterable[str]], None]) -> None:
+        self._project = project
+        self._paths = frozenset(project.paths())
+        self._depend = depend
+        self._known: dict[tuple[str, str], tuple[Located, frozenset[str]]] = {}
+        self._sought: set[str] = set()
+        self._manifests: dict[str, Manifest | None] = {}
+        self._configs = Configs(self._manifest)
+        self._packages = Packages(self._paths, self._manifest)
+
+    def locate(self, importer: str, specifier: str) -> Located:
+        """The file that `specifier` names inside `importer`."""
+        known = self._known.get((importer, specifier))
+        if known is None:
+            self._sought = set()
+            found = self._locate(dirname(importer), specifier.partition("?")[0])
+            known = self._known[(importer, specifier)] = (found, frozenset(self._sought))
+        self._depend(known[1])
+        return known[0]
+
+    def _locate(self, folder: str, specifier: str) -> Located:
+        if specifier.startswith(("./", "../")) or specifier in (".", ".."):
+            return Located(self._file(normpath(join(folder, specifier))))
+        if specifier.startswith("#"):
+            own = self._packages.own_import(folder, specifier)
+            found = self._first(own)
+            if found is not None or own:
+                return Located(found, is_external=any(not path.startswith(".") for path in own))
+        candidates, is_claimed = self._configs.mapping(folder).candidates(specifier)
+        found = self._first(candidates)
+        if found is None and not specifier.startswith(("node:", "#", "/")):
+            self._sought.update((any_called("package"), *self._packages.manifests))
+            found = self._first(self._packages.entry_points(specifier))
+        return Located(found, is_external=found is None and not is_claimed)
+
+    def _first(self, candidates: list[str]) -> str | None:
+        return next((found for path in candidates if (found := self._file(path)) is not None), None)
+
+    def _manifest(self, path: str) -> Manifest | None:
+        """What a package.json or tsconfig.json says; None where it is missing or broken."""
+        if not self._has(path):
+            return None
+        if path not in self._manifests:
+            found = self._project.interface(path)
+            self._manifests[path] = found if isinstance(found, MANIFESTS) else None
+        return self._manifests[path]
+
+    def _has(self, path: str) -> bool:
+        self._sought.add(path)
+        return path in self._paths
+
+    def _file(self, path: str) -> str | None:
+        """The source file behind a path that may lack its extension or name a folder."""
+        return next((candidate for candidate in _candidates(path) if self._has(candidate)), None)
+
+
+def _candidates(path: str) -> Iterator[str]:
+    """The files that a path may mean, best first."""
+    written = path[path.rfind(".") :] if "." in path.rpartition("/")[2] else ""
+    if written in _WRITTEN_AS:
+        yield from (path[: -len(written)] + extension for extension in _WRITTEN_AS[written])
+    elif written:
+        yield path
+    if path in (".", ""):
+        path = ""
+    else:
+        yield from (path + extension for extension in _EXTENSIONS)
+        path += "/"
+    yield from (f"{path}index{extension}" for extension in _EXTENSIONS)

@@ -1,0 +1,120 @@
+"""Packages of the project: which files package.json names in `exports`, `imports` and entry fields."""
+
+from __future__ import annotations
+
+import json
+import re
+from posixpath import dirname, join, normpath
+from typing import TYPE_CHECKING
+
+from deltos.domains.graph.typescript.facts import PackageManifest
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+    from deltos.domains.graph.typescript.facts import Manifest
+    from deltos.domains.graph.typescript.modules.manifests import Json
+
+_CONDITIONS = ("source", "types", "import", "module", "default", "node", "require", "browser")
+_BUILT = re.compile(r"^(?:dist|lib|build|out|es|esm|cjs|output)(?:/(?:esm|cjs|es|types|src))*/")
+_EXTENSION = re.compile(r"(?:\.d)?\.[cm]?[jt]sx?$")
+
+
+class Packages:
+    """The packages whose package.json is part of the project."""
+
+    def __init__(self, paths: Iterable[str], manifest: Callable[[str], Manifest | None]) -> None:
+        self._manifest = manifest
+        self.manifests = sorted(path for path in paths if path.rpartition("/")[2] == "package.json")
+        self._folders: dict[str, str] | None = None
+
+    def entry_points(self, specifier: str) -> list[str]:
+        """The files that a bare specifier may mean, best first."""
+        parts = specifier.split("/")
+        name = "/".join(parts[: 2 if specifier.startswith("@") else 1])
+        folder = self._by_name().get(name)
+        if folder is None:
+            return []
+        subpath = "." + specifier[len(name) :]
+        content = self._package(join(folder, "package.json"))
+        if content is None:
+            return []
+        return [normpath(join(folder, path)) for path in _sources(_named(content, subpath), subpath)]
+
+    def own_import(self, folder: str, specifier: str) -> list[str]:
+        """The files or packages that a `#name` means in the package around a folder."""
+        while True:
+            content = self._package(join(folder, "package.json"))
+            if content is not None:
+                imports: Json = json.loads(content.imports)
+                targets = _match(imports if isinstance(imports, dict) else {}, specifier)
+                return [
+                    path if not target.startswith(".") else normpath(join(folder, path))
+                    for target in targets
+                    for path in (_sources([target], target) if target.startswith(".") else [target])
+                ]
+            if not folder:
+                return []
+            folder = dirname(folder)
+
+    def _by_name(self) -> dict[str, str]:
+        if self._folders is None:
+            self._folders = {}
+            for path in reversed(self.manifests):
+                content = self._package(path)
+                if content is not None and content.name:
+                    self._folders[content.name] = dirname(path)
+        return self._folders
+
+    def _package(self, path: str) -> PackageManifest | None:
+        found = self._manifest(path)
+        return found if isinstance(found, PackageManifest) else None
+
+
+def _named(content: PackageManifest, subpath: str) -> list[str]:
+    """What a package.json gives for a subpath: `.` or `./name`."""
+    exports: Json = json.loads(content.exports)
+    if exports is not None:
+        if not isinstance(exports, dict) or not any(key.startswith(".") for key in exports):
+            exports = {".": exports}
+        return _match(exports, subpath)
+    return list(content.entries) if subpath == "." else [subpath]
+
+
+def _match(table: dict[str, Json], name: str) -> list[str]:
+    """The targets of the most specific key that a name matches."""
+    if name in table:
+        return list(_leaves(table[name], 0))
+    best, middle = "", ""
+    for key in table:
+        prefix, star, suffix = key.partition("*")
+        if star and name.startswith(prefix) and name.endswith(suffix) and len(prefix) > len(best.partition("*")[0]):
+            best, middle = key, name[len(prefix) : len(name) - len(suffix)]
+    return [leaf.replace("*", middle) for leaf in _leaves(table[best], 0)] if best else []
+
+
+def _leaves(target: Json, depth: int) -> Iterator[str]:
+    """The paths below a target of conditions, by preference."""
+    if isinstance(target, str):
+        yield target
+    elif isinstance(target, list) and depth < 8:
+        for part in target:
+            yield from _leaves(part, depth + 1)
+    elif isinstance(target, dict) and depth < 8:
+        for condition in sorted(target, key=_preference):
+            yield from _leaves(target[condition], depth + 1)
+
+
+def _preference(condition: str) -> int:
+    return _CONDITIONS.index(condition) if condition in _CONDITIONS else len(_CONDITIONS)
+
+
+def _sources(targets: list[str], subpath: str) -> Iterator[str]:
+    """Targets, then the sources that they were probably built from."""
+    yield from targets
+    for target in targets:
+        path = normpath(target)
+        bare = _EXTENSION.sub("", _BUILT.sub("", path))
+        yield from (join("src", bare), bare)
+    rest = subpath[2:]
+    yield from (join("src", rest), rest) if rest else ("src/index", "index")

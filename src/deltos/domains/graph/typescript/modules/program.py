@@ -1,0 +1,125 @@
+"""A project while it is resolved: modules read on demand, names looked up through imports and exports."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, TypeAlias
+
+from deltos.domains.graph.kernel.memo import FixpointMemo
+from deltos.domains.graph.typescript.facts import ImportOrigin, ModuleInterface
+from deltos.domains.graph.typescript.modules.ambient import Ambient
+from deltos.domains.graph.typescript.modules.locate import Locator
+from deltos.domains.graph.typescript.modules.module import Module
+from deltos.domains.graph.typescript.nodes import ANY_NAME, NAMESPACE, InterfaceDeclaration
+from deltos.domains.graph.typescript.types import Namespace, Property
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from deltos.domains.graph.kernel.resolver import ProjectFacts
+    from deltos.domains.graph.typescript.nodes import Term
+    from deltos.domains.graph.typescript.types import Declared
+
+    MemberOfValue = Callable[[Module, Term, str], Property | None]
+
+Found: TypeAlias = "Declared | Namespace | Property"
+
+
+class Program:
+    """All modules of a project."""
+
+    def __init__(self, project: ProjectFacts, library: Module, member_of_value: MemberOfValue) -> None:
+        self._project = project
+        self.memo = FixpointMemo()
+        self.library = library
+        self._modules: dict[str, Module | None] = {}
+        self._library_members: frozenset[str] | None = None
+        self.locator = Locator(project, self.memo.depend_on_all)
+        self._ambient = Ambient(project.paths(), self._read, self.memo.depend_on_all)
+        self._member_of_value = member_of_value
+
+    def module(self, path: str) -> Module | None:
+        """A file of the project, as others see it."""
+        self.memo.depend(path)
+        return self._read(path)
+
+    def _read(self, path: str) -> Module | None:
+        if path not in self._modules:
+            interface = self._project.interface(path)
+            self._modules[path] = Module(path, interface) if isinstance(interface, ModuleInterface) else None
+        return self._modules[path]
+
+    def import_module(self, module: Module, specifier: str) -> Module | None:
+        """The module that a specifier names."""
+        path = self.locator.locate(module.path, specifier).path
+        return self.module(path) if path is not None else None
+
+    def lookup(self, module: Module, name: str) -> Found | None:
+        """What a module-level name stands for."""
+        origin = module.imports.get(name)
+        if origin is not None:
+            found = self.imported(module, origin)
+            return found if found is not None else module.declared(name)
+        found = module.declared(name)
+        if found is not None or module.is_library:
+            return found
+        found = self.library.declared(name)
+        return found if found is not None else self.memo.ask(("global", name), lambda: self._ambient.declared(name))
+
+    def is_of_library(self, name: str) -> bool:
+        """Whether the standard library has members of this name, which then tells little."""
+        if self._library_members is None:
+            parts = [part for parts in self.library.declarations.values() for part in parts]
+            tables = [part.members for part in parts if isinstance(part, InterfaceDeclaration)]
+            self._library_members = frozenset(member for table in tables for member in table)
+        return name in self._library_members
+
+    def imported(self, module: Module, origin: ImportOrigin) -> Found | None:
+        """What a module gets when it imports a name."""
+        target = self.import_module(module, origin.specifier)
+        if target is None:
+            return self._ambient.exported(origin.specifier, origin.name)
+        if origin.name == NAMESPACE:
+            return Namespace(target)
+        if origin.name == ANY_NAME:
+            return self._whole(target)
+        return self.exported(target, origin.name)
+
+    def is_certain(self, module: Module, origin: ImportOrigin) -> bool:
+        """Whether an imported name stands for what is exported, not for an equal value beside it."""
+        if origin.name not in (ANY_NAME, "default"):
+            return True
+        target = self.import_module(module, origin.specifier)
+        return target is None or not target.is_chained
+
+    def _whole(self, target: Module) -> Found | None:
+        """What `require` gives: the exported value, or the module as a namespace."""
+        if isinstance(target.whole, str):
+            return self.lookup(target, target.whole)
+        if target.whole is not None:
+            return Property(target, "", target.whole)
+        return Namespace(target)
+
+    def exported(self, module: Module, name: str) -> Found | None:
+        """What a module exports under a name, through re-exports."""
+        return self.memo.ask(("export", module.path, name), lambda: self._exported(module, name))
+
+    def _exported(self, module: Module, name: str) -> Found | None:
+        entry = module.exports.get(name)
+        if isinstance(entry, str):
+            return self.lookup(module, entry)
+        if entry is not None:
+            return self.imported(module, entry)
+        if module.whole is not None:
+            return self._exported_from_whole(module, name)
+        if name == "default":
+            return None
+        for specifier in module.stars:
+            target = self.import_module(module, specifier)
+            found = self.exported(target, name) if target is not None else None
+            if found is not None:
+                return found
+        return None
+
+    def _exported_from_whole(self, module: Module, name: str) -> Found | None:
+        whole = self._whole(module)
+        return whole if name == "default" else self._member_of_value(module, module.whole, name)
