@@ -27,9 +27,10 @@ import numpy as np
 
 from deltos.domains.docs.domain import Docs, open_docs
 from deltos.domains.docs.library import NewSource
-from deltos.domains.docs.rank import WEIGHTS_FILE, DocsFeatures, features, shared_ranker
+from deltos.domains.docs.rank import WEIGHTS_FILE, DocsFeatures, features
 from deltos.embed.static import shared_model
 from deltos.open_stores import open_library
+from deltos.ranking import load_ranker
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -158,7 +159,7 @@ def main() -> None:
     arguments = parser.parse_args()
     groups = [examples_of_group(number, sites, arguments.work) for number, sites in enumerate(GROUPS)]
     print("| measured on | questions | page recall@5 before | after |\n|---|---|---|---|")
-    current = np.array(shared_ranker().weights)
+    current = np.array(load_ranker(WEIGHTS_FILE, FEATURES).weights)
     for number, held_out in enumerate(groups):
         others = [example for other, group in enumerate(groups) if other != number for example in group]
         learned = fit(others)

@@ -20,12 +20,14 @@ from benchmarks.code_material import Query, hits, index_of, lay_out, queries
 from benchmarks.places import SHARED
 from deltos.domains.apis.apis import open_apis
 from deltos.domains.apis.search import search_units
+from deltos.domains.code.features import FEATURES
 from deltos.domains.code.match import describe_candidates
 from deltos.domains.code.query import parse_query
-from deltos.domains.code.search import shared_ranker
+from deltos.domains.code.search import WEIGHTS_FILE
 from deltos.domains.memory.memory import Memory
 from deltos.domains.memory.transfer import import_lines
 from deltos.embed.protocol import TextToEmbed
+from deltos.ranking import load_ranker
 from deltos.store.code import FileScope
 from deltos.store.sqlite.library import SqliteLibrary
 from deltos.store.sqlite.memory.reader import SqliteObservations
@@ -150,7 +152,7 @@ def code_corpora() -> Iterator[Corpus]:
             candidates, rows = describe_candidates(
                 store, parse_query(query.text, shared_words(), exact=False), FileScope()
             )
-            scored = zip(candidates, shared_ranker().scores(rows), strict=True)
+            scored = zip(candidates, load_ranker(WEIGHTS_FILE, FEATURES).scores(rows), strict=True)
             scores = {place: score for c, score in scored for place in first.get(c.file.path, ())}
             paths = {path for path in first if any(hits(path, target) for target in query.targets)}
             corpus.asked.append(Asked(passage(query.text), frozenset(paths), scores))

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from deltos.ranking import LinearRanker
+from deltos.ranking import LinearRanker, load_ranker
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 def test_weights_are_read_by_name_and_unknown_features_count_for_nothing(tmp_path: Path) -> None:
     path = tmp_path / "weights.json"
     path.write_text(json.dumps({"weights": {"b": 2.0, "a": 1.0, "gone": 9.0}, "midpoint": 3.0}))
-    ranker = LinearRanker.load(path, ("a", "b", "new"))
+    ranker = load_ranker(path, ("a", "b", "new"))
     assert ranker == LinearRanker((1.0, 2.0, 0.0), 3.0)
     assert ranker.scores([[1.0, 1.0, 5.0], [2.0, 0.0, 0.0]]) == [3.0, 2.0]
 

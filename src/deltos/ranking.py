@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import math
 from dataclasses import dataclass
+from functools import cache
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -23,12 +24,6 @@ class LinearRanker:
     weights: tuple[float, ...]
     midpoint: float = 0.0
 
-    @classmethod
-    def load(cls, path: Path, features: Sequence[str]) -> LinearRanker:
-        """Read weights by feature name; a feature that the file does not know counts for nothing."""
-        stored = json.loads(path.read_text("utf-8"))
-        return cls(tuple(stored["weights"].get(name, 0.0) for name in features), stored.get("midpoint", 0.0))
-
     def score(self, row: Sequence[float]) -> float:
         """The weighted sum of one candidate's features; higher is better."""
         return sum(map(float.__mul__, self.weights, row))
@@ -40,3 +35,10 @@ class LinearRanker:
     def confidence(self, score: float) -> float:
         """A score as a number between 0 and 1 that keeps the order."""
         return 1 / (1 + math.exp(-max(-30.0, min(30.0, score - self.midpoint))))
+
+
+@cache
+def load_ranker(path: Path, features: tuple[str, ...]) -> LinearRanker:
+    """Read weights by feature name, once; a feature that the file does not know counts for nothing."""
+    stored = json.loads(path.read_text("utf-8"))
+    return LinearRanker(tuple(stored["weights"].get(name, 0.0) for name in features), stored.get("midpoint", 0.0))

@@ -5,12 +5,11 @@ from __future__ import annotations
 import math
 from collections import Counter
 from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from deltos.domains.code.paths import is_prose
-from deltos.ranking import LinearRanker
+from deltos.ranking import load_ranker
 from deltos.text.identifiers import last_part
 from deltos.text.mentions import has_word
 from deltos.text.rarity import idf
@@ -44,11 +43,6 @@ class HitFeatures(NamedTuple):
     defines_name: bool
     mentions_name: bool
     leaning: float
-
-
-@cache
-def _ranker() -> LinearRanker:
-    return LinearRanker.load(WEIGHTS_FILE, HitFeatures._fields)
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +85,8 @@ def _rank(hit: Hit, best: Hit, asked: _Question, intent: Intent) -> RankedHit:
         mentions_name=mentions and not is_name,
         leaning=intent.towards(_nature(hit)) * (1 + covered) / 2,
     )
-    return RankedHit(hit, _ranker().score(features), 1.0 if is_name and (defines or mentions) else covered)
+    score = load_ranker(WEIGHTS_FILE, HitFeatures._fields).score(features)
+    return RankedHit(hit, score, 1.0 if is_name and (defines or mentions) else covered)
 
 
 def _nature(hit: Hit) -> str:

@@ -10,13 +10,14 @@ import pytest
 
 from deltos.domains.docs.domain import open_docs
 from deltos.domains.docs.query import choose_terms, parse_query
-from deltos.domains.docs.rank import WEIGHTS_FILE, DocsFeatures, features, order, shared_ranker
+from deltos.domains.docs.rank import WEIGHTS_FILE, DocsFeatures, features, order
 from deltos.domains.docs.render import render_passages
 from deltos.domains.docs.search import DocsRequest, merge, same_version
 from deltos.embed.remote import Endpoint, RemoteModel
 from deltos.embed.static import shared_model
 from deltos.errors import NotFound
 from deltos.fetch.configured import ask
+from deltos.ranking import load_ranker
 from deltos.store.documents import CandidateChunk
 from deltos.text.words import Words
 
@@ -156,7 +157,8 @@ def test_features_say_what_speaks_for_a_candidate() -> None:
     assert found.heading_answered == 0.5
     news = replace(CANDIDATE, url="https://x/whats-new/3.html", body_words="", heading_words="", position=0)
     assert features(asked, news, 0.0).secondary == 1.0
-    assert shared_ranker().score(found) > shared_ranker().score(features(asked, news, 0.0))
+    ranker = load_ranker(WEIGHTS_FILE, DocsFeatures._fields)
+    assert ranker.score(found) > ranker.score(features(asked, news, 0.0))
     assert [c.chunk_id for _, c in order(asked, [replace(news, chunk_id=2), CANDIDATE], {})] == [1, 2]
 
 

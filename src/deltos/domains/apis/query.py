@@ -17,95 +17,43 @@ _PATH = re.compile(r"^\s*(/\S+)\s*$")
 SYNONYM_WEIGHT = 0.85  # of another word for the same thing, against 1 for the word itself
 MAX_WORDS = 40
 
-# Verbs of interfaces: within a row, one is as good as another.
-VERBS: dict[str, tuple[str, ...]] = {
-    "create": (
-        "create",
-        "add",
-        "new",
-        "post",
-        "make",
-        "insert",
-        "register",
-        "generate",
-        "open",
-        "submit",
-        "start",
-    ),
-    "list": ("list", "all", "browse", "enumerate", "index", "every"),
-    "get": (
-        "get",
-        "retrieve",
-        "fetch",
-        "read",
-        "show",
-        "view",
-        "find",
-        "lookup",
-        "describe",
-        "load",
-        "obtain",
-        "return",
-    ),
-    "update": ("update", "patch", "put", "edit", "modify", "change", "set", "replace", "alter", "adjust"),
-    "delete": ("delete", "remove", "destroy", "drop", "erase", "unset", "clear"),
-    "cancel": ("cancel", "abort", "stop", "terminate", "revoke", "halt"),
-    "search": ("search", "query", "find", "filter"),
-    "check": ("check", "verify", "validate", "test", "confirm", "exist"),
-    "send": ("send", "post", "publish", "submit", "dispatch", "deliver"),
-    "enable": ("enable", "activate", "turn"),
-    "disable": ("disable", "deactivate", "suspend"),
-    "upload": ("upload", "import", "attach"),
-    "download": ("download", "export"),
-    "join": ("join", "enter"),
-    "leave": ("leave", "exit", "quit"),
-    "restore": ("restore", "undelete", "recover", "unarchive"),
-    "merge": ("merge", "combine"),
-    "assign": ("assign", "add", "give", "grant"),
-    "unassign": ("unassign", "remove"),
-    "star": ("star", "favorite", "bookmark"),
-    "run": ("run", "execute", "trigger", "start", "launch", "dispatch"),
-    "close": ("close", "end", "finish", "complete"),
-}
+# Verbs of interfaces: within a row, one is as good as another; the first names the row.
+_VERB_ROWS = """
+    create add new post make insert register generate open submit start
+    list all browse enumerate index every
+    get retrieve fetch read show view find lookup describe load obtain return
+    update patch put edit modify change set replace alter adjust
+    delete remove destroy drop erase unset clear
+    cancel abort stop terminate revoke halt
+    search query find filter
+    check verify validate test confirm exist
+    send post publish submit dispatch deliver
+    enable activate turn
+    disable deactivate suspend
+    upload import attach
+    download export
+    join enter
+    leave exit quit
+    restore undelete recover unarchive
+    merge combine
+    assign add give grant
+    unassign remove
+    star favorite bookmark
+    run execute trigger start launch dispatch
+    close end finish complete
+"""
+VERBS = {row.split()[0]: tuple(row.split()) for row in _VERB_ROWS.strip().splitlines()}
 # Things that interfaces call by several names, and their usual abbreviations.
-NOUNS: tuple[tuple[str, ...], ...] = (
-    ("repository", "repo"),
-    ("organization", "org", "organisation"),
-    ("configuration", "config", "setting", "preference"),
-    ("authentication", "auth", "login"),
-    ("authorization", "auth", "permission"),
-    ("information", "info", "detail"),
-    ("environment", "env"),
-    ("administrator", "admin"),
-    ("application", "app"),
-    ("identifier", "id"),
-    ("message", "msg"),
-    ("conversation", "channel", "chat"),
-    ("user", "member", "person", "people"),
-    ("picture", "photo", "image", "avatar"),
-    ("directory", "folder"),
-    ("comment", "reply", "note"),
-    ("label", "tag"),
-    ("customer", "client"),
-    ("invoice", "bill"),
-    ("payment", "charge"),
-    ("product", "item"),
-    ("webhook", "hook"),
-    ("credential", "secret", "token", "key"),
-    ("notification", "alert"),
-    ("statistic", "stat", "metric"),
-    ("document", "doc"),
-    ("database", "db"),
-    ("email", "mail"),
-    ("phone", "telephone"),
-    ("song", "track"),
-    ("issue", "ticket"),
-    ("job", "task"),
-    ("history", "log", "event"),
-    ("group", "team"),
-)
-
-
+_NOUN_ROWS = """
+    repository repo | organization org organisation | configuration config setting preference |
+    authentication auth login | authorization auth permission | information info detail | environment env |
+    administrator admin | application app | identifier id | message msg | conversation channel chat |
+    user member person people | picture photo image avatar | directory folder | comment reply note | label tag |
+    customer client | invoice bill | payment charge | product item | webhook hook | credential secret token key |
+    notification alert | statistic stat metric | document doc | database db | email mail | phone telephone |
+    song track | issue ticket | job task | history log event | group team
+"""
+NOUNS = tuple(tuple(row.split()) for row in _NOUN_ROWS.split("|"))
 ABBREVIATIONS = {"pr": ("pull", "request"), "prs": ("pull", "requests"), "mr": ("merge", "request")}
 
 

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from deltos.domains.apis.prose import is_parameter_segment, path_segments
 from deltos.domains.apis.query import parse_query, stems_of, verb_of
-from deltos.ranking import LinearRanker
+from deltos.ranking import load_ranker
 from deltos.text.identifiers import spaced
 from deltos.text.rarity import idf
 
@@ -104,7 +103,7 @@ def search_units(
     best = max(unit.score for unit in found)
     meanings = compare(query, [_spoken(unit) for unit in found]) if compare else [0.0] * len(found)
     rows = [_features(unit, question, weights, best, meaning) for unit, meaning in zip(found, meanings, strict=True)]
-    scores = _ranker().scores(rows)
+    scores = load_ranker(WEIGHTS_FILE, UnitFeatures._fields).scores(rows)
     ranked = [RankedUnit(unit.row, unit.api_name, score) for unit, score in zip(found, scores, strict=True)]
     ranked.sort(key=lambda unit: (-unit.score, len(unit.row.path), unit.row.id))
     return ranked[:limit]
@@ -143,11 +142,6 @@ def _concept_weights(store: ApiDescriptions, question: ApiQuery) -> dict[str, fl
         concept.word: idf(frequencies.get(stem, 0), total, against_rest=False)
         for concept, stem in zip(question.concepts, stems, strict=True)
     }
-
-
-@cache
-def _ranker() -> LinearRanker:
-    return LinearRanker.load(WEIGHTS_FILE, UnitFeatures._fields)
 
 
 def _features(

@@ -17,54 +17,22 @@ if TYPE_CHECKING:
     from deltos.domains.code.query import CodeQuery
     from deltos.store.code import CodeChunkWords, DefinitionRecord, FileRow, FileWords
 
-CONTENT_FEATURES = (
-    "bm25_best",
-    "bm25_second",
-    "bm25_third",
-    "chunk_hits",
-    "chunk_sum",
-    "chunk_coverage",
-    "symbol_coverage",
-    "doc_coverage",
+CONTENT_FEATURES = tuple(
+    "bm25_best bm25_second bm25_third chunk_hits chunk_sum chunk_coverage symbol_coverage doc_coverage".split()
 )
-PATH_FEATURES = ("stem_share", "stem_covered", "stem_prefix", "stem_exact", "folder_share", "joined_path")
-NAME_FEATURES = ("name_best", "name_share")
-DEFINITION_FEATURES = ("defined_exact", "defined_loose", "defined_top", "defined_file")
-PRIORS = (
-    "is_test",
-    "is_aside",
-    "is_built",
-    "is_settings",
-    "is_init",
-    "is_declaration",
-    "is_prose",
-    "is_data",
-    "is_unknown",
-    "length",
-    "depth",
+PATH_FEATURES = tuple("stem_share stem_covered stem_prefix stem_exact folder_share joined_path".split())
+NAME_FEATURES = tuple("name_best name_share".split())
+DEFINITION_FEATURES = tuple("defined_exact defined_loose defined_top defined_file".split())
+PRIORS = tuple(
+    "is_test is_aside is_built is_settings is_init is_declaration is_prose is_data is_unknown length depth".split()
 )
-OWN_FEATURES = (
-    *CONTENT_FEATURES,
-    *PATH_FEATURES,
-    *NAME_FEATURES,
-    *DEFINITION_FEATURES,
-    *PRIORS,
-    "bm25_file",
-    "file_coverage",
-)
+_OTHER_FEATURES = ("bm25_file", "file_coverage")
+OWN_FEATURES = CONTENT_FEATURES + PATH_FEATURES + NAME_FEATURES + DEFINITION_FEATURES + PRIORS + _OTHER_FEATURES
 # These count again relative to the best candidate of the same query (+0.007 NDCG@10),
-RELATIVE = ("bm25_best", "bm25_file", "chunk_coverage", "stem_share", "name_best", "file_coverage", "chunk_sum")
+RELATIVE = tuple("bm25_best bm25_file chunk_coverage stem_share name_best file_coverage chunk_sum".split())
 # and these again in proportion to the query's length (+0.01 on commits): a long one has fewer names and more content.
-BY_LENGTH = (
-    "stem_covered",
-    "stem_share",
-    "folder_share",
-    "bm25_best",
-    "chunk_coverage",
-    "chunk_hits",
-    "chunk_sum",
-    "is_test",
-    "name_best",
+BY_LENGTH = tuple(
+    "stem_covered stem_share folder_share bm25_best chunk_coverage chunk_hits chunk_sum is_test name_best".split()
 )
 FEATURES = (*OWN_FEATURES, *(f"{name}_relative" for name in RELATIVE), *(f"{name}_by_length" for name in BY_LENGTH))
 BEST_CHUNKS = 3

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,7 +14,7 @@ from deltos.domains.code.paths import is_aside, is_prose
 from deltos.domains.code.query import CodeQuery, parse_query
 from deltos.domains.code.scan import Finder, LinePattern, Literal, ScanReport, scan
 from deltos.domains.code.source import SourceReader
-from deltos.ranking import LinearRanker
+from deltos.ranking import load_ranker
 from deltos.store.code import FileScope
 from deltos.text.words import shared_words
 from deltos.workspace.purpose import is_test
@@ -25,6 +24,7 @@ if TYPE_CHECKING:
 
     from deltos.domains.code.features import CandidateFile
     from deltos.isolated.process import Workers
+    from deltos.ranking import LinearRanker
     from deltos.store.code import Code, CodeChunkRow, DefinitionRecord
     from deltos.store.project import ProjectFiles, ProjectStore
 
@@ -55,7 +55,7 @@ class CodeSearch:
         self._files: ProjectFiles = store
         self._root = root
         self._workers = workers
-        self._ranker = ranker or shared_ranker()
+        self._ranker = ranker or load_ranker(WEIGHTS_FILE, FEATURES)
 
     def search(
         self, text: str, scope: FileScope | None = None, *, limit: int = 10, concise: bool = False
@@ -218,9 +218,3 @@ def _one_per_file_first(found: Sequence[Ranked]) -> list[Ranked]:
         seen[ranked.chunk.path] = nth = seen.get(ranked.chunk.path, -1) + 1
         order.append((nth, position, ranked))
     return [ranked for _, _, ranked in sorted(order, key=lambda item: item[:2])]
-
-
-@cache
-def shared_ranker() -> LinearRanker:
-    """The committed weights, read once."""
-    return LinearRanker.load(WEIGHTS_FILE, FEATURES)

@@ -8,12 +8,11 @@ from __future__ import annotations
 import math
 import re
 from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from deltos.budget import CHARACTERS_PER_TOKEN
-from deltos.ranking import LinearRanker
+from deltos.ranking import load_ranker
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -85,15 +84,10 @@ def order(
         features(asked, candidate, page_scores.get(candidate.page_id, 0.0) / best_page, meaning)
         for candidate, meaning in zip(candidates, meanings or [0.0] * len(candidates), strict=True)
     ]
-    scored = list(zip(shared_ranker().scores(rows), candidates, strict=True))
+    scores = load_ranker(WEIGHTS_FILE, DocsFeatures._fields).scores(rows)
+    scored = list(zip(scores, candidates, strict=True))
     scored.sort(key=lambda pair: (-pair[0], pair[1].chunk_id))
     return scored
-
-
-@cache
-def shared_ranker() -> LinearRanker:
-    """The committed weights, read once."""
-    return LinearRanker.load(WEIGHTS_FILE, DocsFeatures._fields)
 
 
 def features(asked: WeightedQuery, candidate: CandidateChunk, page_score: float, meaning: float = 0.0) -> DocsFeatures:

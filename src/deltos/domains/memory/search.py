@@ -7,7 +7,6 @@ import heapq
 import math
 from collections import defaultdict
 from dataclasses import dataclass
-from functools import cache
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -16,7 +15,7 @@ from deltos.domains.memory.dates import TimeSpan, spoken_spans
 from deltos.domains.memory.query import MemoryQuery, label_of, parse_query
 from deltos.domains.memory.secrets.spans import lower, offsets
 from deltos.domains.memory.times import micros
-from deltos.ranking import LinearRanker
+from deltos.ranking import load_ranker
 from deltos.store.observations import session_of
 from deltos.text.rarity import idf
 from deltos.text.stop_words import PROSE_STOP_WORDS
@@ -26,6 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
     from datetime import datetime
 
+    from deltos.ranking import LinearRanker
     from deltos.store.observations import Observation, Observations, Sketch
 
 # Long questions over many observations: the rarest words decide, the rest would only cost time.
@@ -99,12 +99,9 @@ class ObservationFeatures(NamedTuple):
     soon_after_date: bool
 
 
-@cache
 def rankers() -> tuple[LinearRanker, LinearRanker]:
-    """The committed weights of both stages, read once."""
-    stages = (NearWords._fields, ObservationFeatures._fields)
-    first, second = (LinearRanker.load(WEIGHTS_FILE, features) for features in stages)
-    return first, second
+    """The committed weights of both stages."""
+    return load_ranker(WEIGHTS_FILE, NearWords._fields), load_ranker(WEIGHTS_FILE, ObservationFeatures._fields)
 
 
 class _Matches:
