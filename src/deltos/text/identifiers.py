@@ -68,10 +68,15 @@ def is_distinctive(name: str) -> bool:
     return looks_like_code(name, _DISTINCTIVE_SIGNS)
 
 
-def symbols_in_query(text: str) -> list[str]:
-    """The words of a query for code that are names, by their case, their signs or a parenthesis right after them."""
+def symbols_in_query(text: str, *, is_symbol: bool) -> list[str]:
+    """The names in a query for code, whole and by their last part; all of it where the query is a symbol.
+
+    In a sentence, a name is told by its case, its signs, or a parenthesis right after it.
+    """
     found = NAME_OR_PATH.finditer(text)
-    return [match[0] for match in found if looks_like_code(text[match.start() : match.end() + 1], SYMBOL_SIGNS)]
+    signs = SYMBOL_SIGNS.search
+    names = [match[0] for match in found if is_symbol or signs(text[match.start() : match.end() + 1])]
+    return list(dict.fromkeys(part for name in names for part in (name, last_part(name)) if len(part) > 1))
 
 
 def names_in_question(question: str) -> frozenset[str]:

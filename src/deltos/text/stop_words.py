@@ -13,28 +13,22 @@ STOP_WORDS = _FUNCTION_WORDS | frozenset("nor us self return else elif end let c
 INTERROGATIVES = frozenset("how what where when which who why whose whom".split())
 _MODALS = frozenset("can could should".split())
 # Words that turn a sentence into a question. Rare in code, they would weigh heavily: dropped from questions only.
-QUESTION_WORDS = (
-    INTERROGATIVES
-    | _MODALS
-    | frozenset(
-        """shall may might must does happen happens find show explain tell look need want used using use uses
-        code implementation implement implements implemented implementing handle handles handled handling logic part
-        defined definition responsible work works file files""".split()
-    )
+QUESTION_WORDS = INTERROGATIVES.union(
+    _MODALS,
+    """shall may might must does happen happens find show explain tell look need want used using use uses
+    code implementation implement implements implemented implementing handle handles handled handling logic part
+    defined definition responsible work works file files""".split(),
 )
 # The same for questions about an API: every unit is an operation, but `find` and `use` tell what it does.
 API_QUESTION_WORDS = INTERROGATIVES | _MODALS | frozenset("i api endpoint call operation".split())
 
 # Left out of questions about observations. Those are prose: more pronouns and fillers, and no keywords of code.
-PROSE_STOP_WORDS = (
-    _FUNCTION_WORDS
-    | INTERROGATIVES
-    | _MODALS
-    | frozenset(
-        """about after again all also am any anything because before both d doing don during each few having he her
-        hers him his i itself just kind like likely ll m many might more most much now once only other ours re s same
-        something t theirs thing through type until ve while yours""".split()
-    )
+PROSE_STOP_WORDS = _FUNCTION_WORDS.union(
+    INTERROGATIVES,
+    _MODALS,
+    """about after again all also am any anything because before both d doing don during each few having he her hers
+    him his i itself just kind like likely ll m many might more most much now once only other ours re s same something
+    t theirs thing through type until ve while yours""".split(),
 )
 
 # Verbs that open a commit subject: they name the change, not the code.

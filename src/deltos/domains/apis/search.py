@@ -29,14 +29,7 @@ KINDS_OF_TYPE: Mapping[str, tuple[str, ...]] = {
     "overview": ("overview", "tag"),
     "reference": ("operation", "webhook", "schema", "message"),
 }
-TYPE_OF_KIND = {
-    "operation": "endpoint",
-    "webhook": "endpoint",
-    "schema": "schema",
-    "message": "schema",
-    "overview": "overview",
-    "tag": "overview",
-}
+TYPE_OF_KIND = {kind: name for name in ("endpoint", "schema", "overview") for kind in KINDS_OF_TYPE[name]}
 _SEARCHED_APART = (("operation",), ("webhook", "schema", "message", "tag", "overview"))
 WEIGHTS_FILE = Path(__file__).with_name("weights.json")
 _DESCRIPTION_CHARACTERS = 600  # what comes later in a description is rarely about the unit as a whole

@@ -8,14 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from deltos.errors import BadArgument
-from deltos.text.identifiers import (
-    NAME_OR_PATH,
-    SYMBOL_SIGNS,
-    last_part,
-    looks_like_code,
-    split_identifier,
-    symbols_in_query,
-)
+from deltos.text.identifiers import NAME_OR_PATH, SYMBOL_SIGNS, looks_like_code, split_identifier, symbols_in_query
 from deltos.text.stop_words import CHANGE_VERBS, QUESTION_WORDS, STOP_WORDS
 from deltos.text.words import plain_words, unique
 
@@ -80,7 +73,7 @@ def _in_words(text: str, words: Words) -> CodeQuery:
         "symbol" if is_symbol else "words",
         tuple(terms or [word.lower() for word in plain][:MAX_TERMS]),
         tuple(_joined(plain, set(terms))),
-        tuple(_names(bare, is_symbol=is_symbol)),
+        tuple(symbols_in_query(bare, is_symbol=is_symbol)),
         about_tests=any(term in ("test", "spec", "mock", "fixtur") for term in terms),
     )
 
@@ -99,9 +92,3 @@ def _joined(plain: list[str], known: set[str]) -> list[str]:
     pairs = [left + right for left, right in itertools.pairwise(parts)]
     triples = [a + b + c for a, b, c in zip(parts, parts[1:], parts[2:], strict=False)]
     return [compound for compound in unique(pairs + triples) if compound not in known][: 2 * MAX_TERMS]
-
-
-def _names(text: str, *, is_symbol: bool) -> list[str]:
-    """Words that look like identifiers; for a dotted name, its last part too."""
-    found = NAME_OR_PATH.findall(text) if is_symbol else symbols_in_query(text)
-    return unique(name for whole in found for name in (whole, last_part(whole)) if len(name) > 1)
