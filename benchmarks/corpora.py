@@ -155,7 +155,7 @@ def index(reading: Reading) -> str:
     with tempfile.TemporaryDirectory() as home:
         app = App(Config(home=Path(home)))
         try:
-            report = app.projects.at(reading.folder).index()
+            report = app.domains.projects.at(reading.folder).index()
         finally:
             app.close()
     for error in report.errors:

@@ -257,7 +257,7 @@ def _edit_cpu(root: Path) -> Iterable[float]:
         copy = Path(folder, "project")
         shutil.copytree(root, copy)
         app = App(Config(Path(folder, "home")))
-        index = app.projects.at(copy)
+        index = app.domains.projects.at(copy)
         index.index()
         for path in EDITED:
             lines = (copy / path).read_text("utf-8").split("\n")
@@ -273,7 +273,7 @@ def print_speed() -> None:
     """How long questions about Django take, on an index that is up to date."""
     root = project("django-5.1.4")
     app = App(Config(SCRATCH / "graph" / "home"))
-    index = app.projects.at(root)
+    index = app.domains.projects.at(root)
     index.index()
     search = app.graph_search(index)
     names = random.Random(1).sample(sorted(search.reader.names()), QUERIES)

@@ -144,7 +144,7 @@ def print_change(folder: Path) -> None:
         print_row("`deltos index`, nothing changed", lambda _: unchanged)
         print_row("`deltos index`", lambda file: change_in_process(folder, file, environment))
         app = App(Config(home=Path(home)))
-        print_row("a running server, code and graph", lambda file: change_in_server(app.projects, folder, file))
+        print_row("a running server, code and graph", lambda file: change_in_server(app.domains.projects, folder, file))
         app.close()
     with tempfile.TemporaryDirectory() as home:
         projects = code_only(Path(home))

@@ -98,7 +98,7 @@ def probe(project: Path, home: Path) -> dict[str, float]:
     from deltos.workspace.walk import walk
 
     app = App(Config(home=home))
-    index = app.projects.at(project)
+    index = app.domains.projects.at(project)
     index.index()
     edited = max(project.rglob("*.py"), key=lambda path: path.stat().st_size if path.stat().st_size < 50_000 else 0)
     before = edited.read_text("utf-8")

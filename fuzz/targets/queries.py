@@ -113,8 +113,8 @@ def _with_tools(ask: Callable[[Desk, str], None]) -> Callable[[Path], AbstractCo
         desk = Desk(app.tools(), root)
         desk.call("index_repository", repo_path=str(root))
         desk.call("remember", text="We decided to round to whole cents in billing.py", kind="decision")
-        app.apis.indexer.add((root / "openapi.yaml").as_posix(), "billing")
-        app.docs.library  # noqa: B018 (opened before calls are confined)
+        app.domains.apis.indexer.add((root / "openapi.yaml").as_posix(), "billing")
+        app.domains.docs.library  # noqa: B018 (opened before calls are confined)
 
         def run(data: bytes) -> None:
             with confined(Confinement((root.resolve(),))):

@@ -41,105 +41,16 @@ if TYPE_CHECKING:
     from deltos.workspace.project_index import ProjectIndex
 
 
-class App:
-    """Everything that a surface can call."""
+class OpenedDomains:
+    """Implements `federation.model.Domains`: each is opened when it is first asked for, and closed with all others."""
 
     def __init__(self, config: Config) -> None:
         self.config = config
-        mend_folder(config.home)
         self._closing = ExitStack()  # what was opened, closed in the opposite order
         self.workers = Workers()
         self.projects = Projects(open_projects(config.home), (CodeIndexer(), GraphIndexer()), workers=self.workers)
 
-    def tools(self) -> tuple[Tool, ...]:
-        """The tools of the enabled toolsets."""
-        from deltos.domains.apis.tools import api_tools
-        from deltos.domains.code.tools import code_tools
-        from deltos.domains.docs.tools import DocsTools, docs_tools
-        from deltos.domains.graph.tools import graph_tools
-        from deltos.domains.memory.tools import memory_tools
-        from deltos.federation.tools import federation_tools
-        from deltos.workspace.identity import identify
-
-        token_budget = self.config.token_budget
-        every = (
-            *docs_tools(lambda: DocsTools(self.docs, token_budget, self.config.docs_roots)),
-            *api_tools(lambda: self.apis.library, token_budget=token_budget),
-            *code_tools(self.projects, token_budget=token_budget),
-            *graph_tools(self.projects, token_budget=token_budget, surroundings=self.links),
-            *federation_tools(self.federation, token_budget=token_budget),
-            *memory_tools(lambda: self.memory, identify, token_budget=token_budget),
-        )
-        return tuple(tool for tool in every if tool.toolset in self.config.toolsets)
-
-    def resources(self) -> tuple[Resource, ...]:
-        """What clients can read of the enabled toolsets."""
-        from deltos.federation.resources import Resources
-
-        return Resources(self.projects, self.federation, self.config.token_budget).offered(self.config.toolsets)
-
-    def prompts(self) -> tuple[Prompt, ...]:
-        """The requests that people can choose."""
-        from deltos.federation.prompts import Prompts
-
-        return Prompts(
-            self.projects,
-            self.links,
-            self.config.token_budget,
-            open_docs=self.links.open_docs,
-            open_apis=(lambda: self.apis) if "apis" in self.config.toolsets else None,
-            open_memory=self.links.open_memory,
-        ).offered(self.config.toolsets)
-
-    @property
-    def repeats_excerpts(self) -> bool:
-        """Whether excerpts are shown again: as the user wishes, and where no `fetch` could bring them back."""
-        return self.config.repeat_excerpts or "memory" not in self.config.toolsets
-
-    def code_search(self, index: ProjectIndex) -> CodeSearch:
-        """Search over one project's code."""
-        from deltos.domains.code.search import CodeSearch
-
-        return CodeSearch(index.store, index.project.root, workers=index.workers)
-
-    def graph_search(self, index: ProjectIndex) -> GraphSearch:
-        """Questions about one project's graph."""
-        from deltos.domains.graph.search import GraphSearch
-
-        return GraphSearch(index.store.graph, index.project.root)
-
-    @cached_property
-    def federation(self) -> Federation:
-        """The search over all enabled toolsets."""
-        from deltos.federation.providers.apis import ApiProvider
-        from deltos.federation.providers.code import CodeProvider
-        from deltos.federation.providers.docs import DocsProvider
-        from deltos.federation.providers.memory import MemoryProvider
-        from deltos.federation.search import Federation
-
-        providers = (
-            CodeProvider(self.projects),
-            DocsProvider(lambda: self.docs),
-            ApiProvider(lambda: self.apis),
-            MemoryProvider(lambda: self.memory, self._remembered_project),
-        )
-        return Federation(providers, self.config.toolsets)
-
-    @cached_property
-    def links(self) -> Links:
-        """What the enabled domains know about each other's things."""
-        from deltos.federation.links import Links
-
-        return Links(
-            self.projects,
-            self._remembered_project,
-            open_docs=(lambda: self.docs) if "docs" in self.config.toolsets else None,
-            open_memory=(lambda: self.memory) if "memory" in self.config.toolsets else None,
-            environments=self.config.environments,
-            open_parser=lambda: self.parser,
-        )
-
-    def _remembered_project(self, folder: Path) -> Project:
+    def remembered_project(self, folder: Path) -> Project:
         """The project at a folder, under the identity that memory has for it."""
         from deltos.workspace.identity import identify
 
@@ -222,17 +133,12 @@ class App:
             self.library,
             private_hosts=self.config.private_hosts,
             environments=self.config.environments,
-            apis=SharedApis(lambda: self.apis, self.api_parser),
+            apis=SharedApis(self, self.api_parser),
             parser=self.parser,
             embedder=lambda: self.embedder,
         )
         self._closing.callback(docs.library.crawls.stop)
         return docs
-
-    def resume(self) -> None:
-        """Go on with background work that an earlier process left unfinished."""
-        if "docs" in self.config.toolsets and has_library(self.config.home):
-            self.docs.library.crawls.resume()
 
     def close(self) -> None:
         """Stop background work and close all files. Whoever waits for a child stops waiting first."""
@@ -241,3 +147,96 @@ class App:
             git.stop_all()
         self.projects.close()
         self._closing.close()
+
+
+class App:
+    """Everything that a surface can call."""
+
+    def __init__(self, config: Config) -> None:
+        self.config = config
+        mend_folder(config.home)
+        self.domains = OpenedDomains(config)
+
+    def tools(self) -> tuple[Tool, ...]:
+        """The tools of the enabled toolsets."""
+        from deltos.domains.apis.tools import api_tools
+        from deltos.domains.code.tools import code_tools
+        from deltos.domains.docs.tools import DocsTools, docs_tools
+        from deltos.domains.graph.tools import graph_tools
+        from deltos.domains.memory.tools import memory_tools
+        from deltos.federation.tools import federation_tools
+        from deltos.workspace.identity import identify
+
+        token_budget = self.config.token_budget
+        every = (
+            *docs_tools(lambda: DocsTools(self.domains.docs, token_budget, self.config.docs_roots)),
+            *api_tools(lambda: self.domains.apis.library, token_budget=token_budget),
+            *code_tools(self.domains.projects, token_budget=token_budget),
+            *graph_tools(self.domains.projects, token_budget=token_budget, surroundings=self.links),
+            *federation_tools(self.federation, token_budget=token_budget),
+            *memory_tools(lambda: self.domains.memory, identify, token_budget=token_budget),
+        )
+        return tuple(tool for tool in every if tool.toolset in self.config.toolsets)
+
+    def resources(self) -> tuple[Resource, ...]:
+        """What clients can read of the enabled toolsets."""
+        from deltos.federation.resources import Resources
+
+        return Resources(self.domains.projects, self.federation, self.config.token_budget).offered(self.config.toolsets)
+
+    def prompts(self) -> tuple[Prompt, ...]:
+        """The requests that people can choose."""
+        from deltos.federation.prompts import Prompts
+
+        prompts = Prompts(self.domains, self.links, self.config.token_budget, self.config.toolsets)
+        return prompts.offered()
+
+    @property
+    def repeats_excerpts(self) -> bool:
+        """Whether excerpts are shown again: as the user wishes, and where no `fetch` could bring them back."""
+        return self.config.repeat_excerpts or "memory" not in self.config.toolsets
+
+    def code_search(self, index: ProjectIndex) -> CodeSearch:
+        """Search over one project's code."""
+        from deltos.domains.code.search import CodeSearch
+
+        return CodeSearch(index.store, index.project.root, workers=index.workers)
+
+    def graph_search(self, index: ProjectIndex) -> GraphSearch:
+        """Questions about one project's graph."""
+        from deltos.domains.graph.search import GraphSearch
+
+        return GraphSearch(index.store.graph, index.project.root)
+
+    @cached_property
+    def federation(self) -> Federation:
+        """The search over all enabled toolsets."""
+        from deltos.federation.providers.apis import ApiProvider
+        from deltos.federation.providers.code import CodeProvider
+        from deltos.federation.providers.docs import DocsProvider
+        from deltos.federation.providers.memory import MemoryProvider
+        from deltos.federation.search import Federation
+
+        providers = (
+            CodeProvider(self.domains.projects),
+            DocsProvider(self.domains),
+            ApiProvider(self.domains),
+            MemoryProvider(self.domains),
+        )
+        return Federation(providers, self.config.toolsets)
+
+    @cached_property
+    def links(self) -> Links:
+        """What the enabled domains know about each other's things."""
+        from deltos.federation.links import Links
+
+        return Links(self.domains, self.config.toolsets, self.config.environments)
+
+    def resume(self) -> None:
+        """Go on with background work that an earlier process left unfinished."""
+        if "docs" in self.config.toolsets and has_library(self.config.home):
+            self.domains.docs.library.crawls.resume()
+
+    def close(self) -> None:
+        """Stop background work and close all files."""
+        self.domains.close()

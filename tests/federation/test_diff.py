@@ -71,7 +71,7 @@ def test_the_innermost_definitions_on_changed_lines_are_touched(tmp_path: Path, 
     files = changed_files(root, "").files
     assert {file.path for file in files} == {"shop.py", "notes.md", "new.py"}
     with closing(App(Config(tmp_path / "home"))) as app:
-        index = app.projects.at(root)
+        index = app.domains.projects.at(root)
         index.index()
         touched = touched_by(app.graph_search(index), files)
     assert [impact.target.first.key for impact in touched.impacts] == ["Basket.total", "fresh"]
@@ -115,7 +115,7 @@ def test_what_is_used_most_comes_first_and_tests_last(tmp_path: Path) -> None:
         root, {"a.py": f"def lonely(): ...\n\n\ndef popular(): ...\n\n\n{users}", "test_a.py": "def test_it(): ...\n"}
     )
     with closing(App(Config(tmp_path / "home"))) as app:
-        index = app.projects.at(root)
+        index = app.domains.projects.at(root)
         index.index()
         touched = touched_by(app.graph_search(index), changed_files(root, "").files)
     keys = [impact.target.first.key for impact in touched.impacts]

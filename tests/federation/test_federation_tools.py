@@ -183,8 +183,8 @@ def test_code_of_another_project_is_named_with_that_project(tmp_path: Path) -> N
     there = write_files(tmp_path / "there", {"b.py": "def quokka():\n    return 7\n"})
     with closing(App(Config(tmp_path / "home"))) as app:
         desk = Desk(app.tools(), here)
-        project_id = app.projects.at(there).project.project_id
-        app.projects.at(there).index()
+        project_id = app.domains.projects.at(there).project.project_id
+        app.domains.projects.at(there).index()
         first = results(desk, "quokka", project_id=project_id)[0]
         assert first["id"] == f"code:{project_id}!b.py#quokka"
         assert "return 7" in desk.data("fetch", id=first["id"])["text"]
@@ -238,8 +238,8 @@ def test_notes_about_the_index_are_part_of_the_answer(tmp_path: Path) -> None:
     with closing(App(Config(tmp_path / "home"))) as app:
         desk = Desk(app.tools(), root)
         results(desk, "quokka")
-        database = project_database(app.projects.at(root)).path
-        app.projects.close()
+        database = project_database(app.domains.projects.at(root)).path
+        app.domains.projects.close()
         for path in database.parent.glob(f"{database.name}*"):
             path.write_bytes(b"damaged" * 999)
         assert "moved to" in desk.data("search", query="quokka")["notes"][0]

@@ -94,8 +94,8 @@ def test_a_package_that_was_added_as_a_source_is_known_by_short_names_too(tmp_pa
     with closing(App(Config(tmp_path / "other"))) as app:
         agent = Desk(app.tools(), root)
         agent.call("add_source", url="pypi:web-kit", name="kit")
-        (source,) = app.docs.library.sources()
-        app.docs.library.crawls.wait(source.id)
+        (source,) = app.domains.docs.library.sources()
+        app.domains.docs.library.crawls.wait(source.id)
         assert "timeout: float = 5.0" in agent.call("find_references", symbol="Client.get").text
 
 

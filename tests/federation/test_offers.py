@@ -143,8 +143,8 @@ def test_a_review_names_dependants_tests_documentation_and_memories(tmp_path: Pa
         with pytest.raises(BadArgument, match="There is no change to review"):
             written(prompt, desk)
         desk.call("add_source", url="docs", name="manual")
-        (source,) = app.docs.library.sources()
-        app.docs.library.crawls.wait(source.id)
+        (source,) = app.domains.docs.library.sources()
+        app.domains.docs.library.crawls.wait(source.id)
         desk.call("remember", text="total_price must stay free of taxes", files=["shop.py"])
         write_files(root, {"shop.py": code.replace("sum(items)", "sum(items) * 1.2"), "docs/guide.md": "# Guide\n"})
         text = written(prompt, desk)

@@ -54,7 +54,7 @@ def app(tmp_path: Path) -> Iterator[App]:
 
 def add(app: App, root: Path, url: str) -> str:
     """Add a source and read all of it; all that is known about it afterwards."""
-    library = app.docs.library
+    library = app.domains.docs.library
     try:
         added = library.add(NewSource(url, "", root, (root,)))
     except DeltosError as exc:
@@ -62,7 +62,7 @@ def add(app: App, root: Path, url: str) -> str:
     for source in added.sources:
         library.crawls.run(source.id)
     statuses = [library.status(source.id) for source in added.sources]
-    passages = [passage.text for passage in app.docs.search.search(DocsRequest(SECRET)).passages]
+    passages = [passage.text for passage in app.domains.docs.search.search(DocsRequest(SECRET)).passages]
     return "\n".join([*added.failures, *map(str, statuses), *passages])
 
 
@@ -89,7 +89,7 @@ def test_links_in_a_python_package_are_not_followed(root: Path, app: App) -> Non
     assert "pages=2" in shown  # README and __init__
     assert "pages_skipped=4" in shown
     assert SECRET not in shown
-    assert find_definition("kit.leak", root, parser=app.parser) is None
+    assert find_definition("kit.leak", root, parser=app.domains.parser) is None
 
 
 @pytest.mark.parametrize(
@@ -136,7 +136,7 @@ def test_files_that_put_other_folders_on_the_path_are_not_followed(root: Path, a
         root, "kit.pth,,\nkit.egg-link,,\n", {f"{SITE}/kit.pth": f"{outside}\n", f"{SITE}/kit.egg-link": f"{outside}\n"}
     )
     assert SECRET not in add(app, root, "pypi:kit")
-    assert find_definition("secret.leak", root, parser=app.parser) is None
+    assert find_definition("secret.leak", root, parser=app.domains.parser) is None
 
 
 @pytest.mark.parametrize(

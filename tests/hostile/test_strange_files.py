@@ -129,11 +129,11 @@ def test_what_an_ignore_file_would_have_said_is_missed_aloud(tmp_path: Path) -> 
     root = make_repository(tmp_path / "root", CODE)
     os.mkfifo(root / ".gitignore")
     with closing(App(Config(tmp_path / "home"))) as app:
-        notes = app.projects.at(root).index().notes
+        notes = app.domains.projects.at(root).index().notes
         assert notes == ("Note: .gitignore was not read: not a regular file.",)
-        assert app.projects.at(root).freshen().notes == notes
+        assert app.domains.projects.at(root).freshen().notes == notes
         (root / ".gitignore").unlink()
-        assert app.projects.at(root).freshen().notes == ()
+        assert app.domains.projects.at(root).freshen().notes == ()
 
 
 def test_an_index_of_git_that_cannot_be_read_is_told(tmp_path: Path) -> None:
@@ -159,7 +159,7 @@ def replaced(tmp_path: Path) -> Iterator[tuple[Desk, Path]]:
     root = make_repository(tmp_path / "root", CODE)
     write_files(tmp_path / "outside", OUTSIDE)
     with closing(App(Config(tmp_path / "home"))) as app:
-        app.projects.at(root).index()
+        app.domains.projects.at(root).index()
         desk = Desk(app.tools(), root)
         assert "sum(items)" in desk.call("search_code", query="total items").text
         stamps = {path: path.stat() for path in (root, root / "app", root / "app" / "shop.py")}
@@ -212,14 +212,14 @@ def test_a_documentation_folder_leaves_links_out_and_counts_them(tmp_path: Path)
         os.close(folder)
         desk = Desk(app.tools(), root)
         desk.call("add_source", url="docs", name="docs")
-        app.docs.library.crawls.wait(app.docs.library.find("docs").id)
-        status = app.docs.library.status("docs")
+        app.domains.docs.library.crawls.wait(app.domains.docs.library.find("docs").id)
+        status = app.domains.docs.library.status("docs")
         assert (status.state, status.pages, status.pages_skipped) == ("READY", 1, 6)
         shutil.rmtree(root / "docs")
         (root / "docs").symlink_to(tmp_path / "outside")
-        source = app.docs.library.recrawl("docs", full=True)
-        app.docs.library.crawls.run(app.docs.library.find("docs").id)
-        assert "a link" in str(app.docs.library.status("docs"))
+        source = app.domains.docs.library.recrawl("docs", full=True)
+        app.domains.docs.library.crawls.run(app.domains.docs.library.find("docs").id)
+        assert "a link" in str(app.domains.docs.library.status("docs"))
         assert SECRET not in desk.call("search_docs", query=ASKED).text
         assert source is not None
 
@@ -278,7 +278,7 @@ def test_a_root_that_the_user_names_may_be_a_link(tmp_path: Path) -> None:
     make_repository(tmp_path / "real", CODE)
     (tmp_path / "link").symlink_to("real")
     with closing(App(Config(tmp_path / "home"))) as app:
-        index = app.projects.at(tmp_path / "link")
+        index = app.domains.projects.at(tmp_path / "link")
         assert index.project.root == tmp_path / "real"
         assert index.index().files_written == 2
     assert git(tmp_path / "real", "status", "--porcelain") == ""

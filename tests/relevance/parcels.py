@@ -47,19 +47,19 @@ def unpack(archive: Path, root: Path) -> Path:
 def build_parcels(app: App, root: Path) -> Path:
     """Write the project, index it, add its documentation and API, remember what was learned; its root."""
     unpack(HERE / "parcels.txtar", root)
-    app.projects.at(root).index()
+    app.domains.projects.at(root).index()
     add_documentation(app, root, "docs", "parcels-docs")
-    app.apis.indexer.add((root / "openapi.yaml").as_posix(), "parcels")
+    app.domains.apis.indexer.add((root / "openapi.yaml").as_posix(), "parcels")
     place = ObservationOrigin(identify(root).project_id, root)
     for line in (HERE / "parcels_memories.txt").read_text("utf-8").splitlines():
         kind, text = line.split(" | ", 1)
-        app.memory.remember(Draft(text, kind=kind), place)
+        app.domains.memory.remember(Draft(text, kind=kind), place)
     return root
 
 
 def add_documentation(app: App, root: Path, folder: str, name: str) -> None:
     """Add a folder of the project as a source and read all of it."""
-    library = app.docs.library
+    library = app.domains.docs.library
     for source in library.add(NewSource(str(root / folder), name, root, (root,))).sources:
         library.crawls.run(source.id)
 

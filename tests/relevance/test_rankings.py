@@ -37,7 +37,7 @@ def search(tmp_path_factory: pytest.TempPathFactory) -> Iterator[CodeSearch]:
     """Search over the bookshop."""
     folder = tmp_path_factory.mktemp("relevance")
     with closing(App(Config(folder / "home"))) as app:
-        index = app.projects.at(unpack(HERE / "bookshop.txtar", folder / "bookshop"))
+        index = app.domains.projects.at(unpack(HERE / "bookshop.txtar", folder / "bookshop"))
         index.index()
         yield app.code_search(index)
 

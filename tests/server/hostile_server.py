@@ -40,8 +40,10 @@ class EndlessGraph(GraphIndexer):
 def open_toolbox(config: Config) -> Toolbox:
     """The application's tools over projects with the endless graph."""
     app = App(config)
-    app.workers = Workers(importable_from=(REPOSITORY,))
-    app.projects = Projects(SqliteProjects(config.home), (CodeIndexer(), EndlessGraph()), workers=app.workers)
+    app.domains.workers = Workers(importable_from=(REPOSITORY,))
+    app.domains.projects = Projects(
+        SqliteProjects(config.home), (CodeIndexer(), EndlessGraph()), workers=app.domains.workers
+    )
     return Toolbox(app.tools(), close=app.close)
 
 

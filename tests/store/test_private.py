@@ -34,10 +34,10 @@ from deltos.app import App
 from deltos.config import Config
 from deltos.store.sqlite.tokens import SqliteTokens
 app = App(Config(Path(sys.argv[2])))
-index = app.projects.at(Path(sys.argv[3]))
+index = app.domains.projects.at(Path(sys.argv[3]))
 index.freshen()
-app.memory.store.database.read().execute("SELECT 1")
-app.docs.library.statuses()
+app.domains.memory.store.database.read().execute("SELECT 1")
+app.domains.docs.library.statuses()
 SqliteTokens(Path(sys.argv[2]))
 os._exit(0)  # as a crash would: the side files of SQLite stay
 """

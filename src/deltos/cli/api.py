@@ -61,7 +61,7 @@ def _verb(
 ) -> argparse.ArgumentParser:
     def run_opened(args: argparse.Namespace) -> int:
         with opened_app() as app:
-            return run(app.apis, args)
+            return run(app.domains.apis, args)
 
     return add_verb(verbs, name, run_opened, what)
 

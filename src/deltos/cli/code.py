@@ -42,7 +42,7 @@ def _search(arguments: argparse.Namespace) -> int:
     limit = max(1, min(MAX_RESULTS, arguments.limit))
     bar = ProgressBar()
     with opened_app() as app:
-        index = app.projects.at(Path(arguments.project))
+        index = app.domains.projects.at(Path(arguments.project))
         scope = scope_of(index.project.root, arguments.directory, arguments.type)
         freshness = index.freshen(progress=bar, wait_seconds=float("inf"))
         bar.clear()

@@ -109,7 +109,7 @@ def _opened(run: Callable[[App, argparse.Namespace], int]) -> Callable[[argparse
 def _add(app: App, arguments: argparse.Namespace) -> int:
     root = Path(arguments.project).absolute()
     local = _local(arguments.url)
-    added = app.docs.library.add(
+    added = app.domains.docs.library.add(
         NewSource(
             url=str(local.absolute()) if local else arguments.url,
             name=arguments.name,
@@ -123,7 +123,7 @@ def _add(app: App, arguments: argparse.Namespace) -> int:
         )
     )
     code = _crawl(app, [source.id for source in added.sources], arguments)
-    statuses = [app.docs.library.status(source.id) for source in added.sources]
+    statuses = [app.domains.docs.library.status(source.id) for source in added.sources]
     if arguments.json:
         for status in statuses:
             print_json(_status_json(status))
@@ -155,7 +155,7 @@ def _crawl(app: App, source_ids: list[str], arguments: argparse.Namespace) -> in
         for source_id in source_ids:
             _crawl_detached(app.config.home, source_id, allow_private_hosts=arguments.allow_private_hosts)
         return 0
-    return _exit_code([_crawl_here(app.docs, source_id).state for source_id in source_ids])
+    return _exit_code([_crawl_here(app.domains.docs, source_id).state for source_id in source_ids])
 
 
 def _crawl_detached(home: Path, source_id: str, *, allow_private_hosts: str) -> None:
@@ -167,7 +167,7 @@ def _crawl_detached(home: Path, source_id: str, *, allow_private_hosts: str) -> 
 
 
 def _crawl_waiting(app: App, arguments: argparse.Namespace) -> int:
-    return _show([_crawl_here(app.docs, app.docs.library.find(arguments.source).id)], arguments)
+    return _show([_crawl_here(app.domains.docs, app.domains.docs.library.find(arguments.source).id)], arguments)
 
 
 def _crawl_here(docs: Docs, source_id: str) -> SourceStatus:
@@ -236,12 +236,12 @@ class _Line:
 
 
 def _list(app: App, arguments: argparse.Namespace) -> int:
-    statuses = app.docs.library.statuses()
+    statuses = app.domains.docs.library.statuses()
     if arguments.json:
         for status in statuses:
             print_json(_status_json(status))
     else:
-        apis = [f"- {line}" for line in app.docs.apis.names().values()]
+        apis = [f"- {line}" for line in app.domains.docs.apis.names().values()]
         print(render_sources(statuses, apis, token_budget=_SHOWN_TOKENS).text)
     return 0
 
@@ -249,18 +249,18 @@ def _list(app: App, arguments: argparse.Namespace) -> int:
 def _search(app: App, arguments: argparse.Namespace) -> int:
     if arguments.batch:
         for row in batch_queries(arguments.batch):
-            found = app.docs.search.search(_question(arguments, row.query))
+            found = app.domains.docs.search.search(_question(arguments, row.query))
             print_json({"id": row.id, "results": [_passage_json(passage) for passage in found.passages]})
         return 0
     if not arguments.query.strip():
         raise BadArgument("What should be searched for?", hint="deltos docs search 'how to set a timeout'")
     question = _question(arguments, arguments.query)
-    found = app.docs.search.search(question)
+    found = app.domains.docs.search.search(question)
     for number, passage in enumerate(found.passages, start=1):
         print_json(_passage_json(passage)) if arguments.json else print(render_passage(number, passage, Path.cwd()))
     if found.searched is not None and not arguments.json:
-        apis = app.docs.search.apis_of(question)
-        print(render_nothing(arguments.query, found.searched, app.docs.library.statuses(), apis))
+        apis = app.domains.docs.search.apis_of(question)
+        print(render_nothing(arguments.query, found.searched, app.domains.docs.library.statuses(), apis))
     return 0 if found.passages else 1
 
 
@@ -270,14 +270,14 @@ def _question(arguments: argparse.Namespace, query: str) -> DocsRequest:
 
 
 def _status(app: App, arguments: argparse.Namespace) -> int:
-    library = app.docs.library
+    library = app.domains.docs.library
     names = [arguments.source] if arguments.source else [source.id for source in library.sources()]
     ids = [library.find(name).id for name in names]
     if not names and not arguments.json:
         print(render_sources((), (), token_budget=_SHOWN_TOKENS).text)
     if not arguments.follow:
         return _show(map(library.status, ids), arguments)
-    return _show((_watch(app.docs, source_id) for source_id in ids), arguments, failing=(*_FAILING, "WAITING"))
+    return _show((_watch(app.domains.docs, source_id) for source_id in ids), arguments, failing=(*_FAILING, "WAITING"))
 
 
 def _show(
@@ -296,7 +296,7 @@ def _exit_code(states: list[str], failing: tuple[str, ...] = _FAILING) -> int:
 
 
 def _recrawl(app: App, arguments: argparse.Namespace) -> int:
-    library = app.docs.library
+    library = app.domains.docs.library
     source = library.recrawl(arguments.source, full=arguments.full).source
     code = _crawl(app, [source.id], arguments)
     status = library.status(source.id)
@@ -305,7 +305,7 @@ def _recrawl(app: App, arguments: argparse.Namespace) -> int:
 
 
 def _cancel(app: App, arguments: argparse.Namespace) -> int:
-    cancelled = app.docs.library.cancel(arguments.source)
+    cancelled = app.domains.docs.library.cancel(arguments.source)
     if arguments.json:
         print_json({"cancelled": cancelled})
     else:
@@ -314,7 +314,7 @@ def _cancel(app: App, arguments: argparse.Namespace) -> int:
 
 
 def _remove(app: App, arguments: argparse.Namespace) -> int:
-    source, pages, chunks = app.docs.library.remove(arguments.source)
+    source, pages, chunks = app.domains.docs.library.remove(arguments.source)
     if arguments.json:
         print_json({"removed": source.name, "pages": pages, "chunks": chunks})
     else:

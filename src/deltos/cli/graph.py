@@ -184,7 +184,7 @@ def _opened(arguments: argparse.Namespace) -> Iterator[tuple[GraphSearch, Budget
 
     bar = ProgressBar()
     with opened_app() as app:
-        index = app.projects.at(Path(arguments.project))
+        index = app.domains.projects.at(Path(arguments.project))
         freshness = index.freshen(progress=bar, wait_seconds=float("inf"))
         bar.clear()
         page = BudgetedLines(token_budget=app.config.token_budget, notes=freshness.notes_about("graph"))

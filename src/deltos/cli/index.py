@@ -28,7 +28,7 @@ def _index(arguments: argparse.Namespace) -> int:
     started = time.monotonic()
     bar = ProgressBar()
     with opened_app() as app:
-        index = app.projects.at(Path(arguments.path))
+        index = app.domains.projects.at(Path(arguments.path))
         report = index.index(progress=bar, force=arguments.force)
         bar.clear()
         seconds = time.monotonic() - started

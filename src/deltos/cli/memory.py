@@ -271,7 +271,7 @@ def _stats(args: argparse.Namespace) -> int:
 
 def _check(args: argparse.Namespace) -> int:
     with opened_app() as app:
-        done = check(app.memory)
+        done = check(app.domains.memory)
     facts = {
         "observations": done.observations,
         "problems": list(done.problems),
@@ -323,6 +323,6 @@ def _project() -> Project:
 @contextmanager
 def _memory() -> Iterator[Memory]:
     with opened_app() as app:
-        if aside := app.memory.store.set_aside:
+        if aside := app.domains.memory.store.set_aside:
             print(set_aside_text(aside), file=sys.stderr)
-        yield app.memory
+        yield app.domains.memory

@@ -24,7 +24,7 @@ def _status(arguments: argparse.Namespace) -> int:
     from deltos.workspace.failures import summaries
 
     with opened_app() as app:
-        indexes = app.projects.stores.known()
+        indexes = app.domains.projects.stores.known()
         if arguments.json:
             for index in indexes:
                 print_json(_as_data(index))

@@ -14,12 +14,12 @@ from deltos.domains.apis.source import Fetched
 from deltos.domains.docs.model import Passage
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
-    from deltos.domains.apis.apis import Apis
     from deltos.domains.apis.index import UnreadDocument
     from deltos.domains.apis.model import Api, ApiHit
     from deltos.domains.docs.model import FoundDescription
+    from deltos.federation.model import Domains
     from deltos.fetch.http import HttpClient, HttpResponse
     from deltos.guarded import Parser
     from deltos.private_hosts import PrivateHosts
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 class SharedApis:
     """The API domain as the documentation domain sees it; opened by the first question."""
 
-    open_apis: Callable[[], Apis]
+    domains: Domains
     parser: Parser
 
     def recognises(self, data: bytes) -> bool:
@@ -39,7 +39,7 @@ class SharedApis:
 
     def add(self, description: FoundDescription) -> str:
         """Index a description that was met; says what was added."""
-        indexer = self.open_apis().indexer
+        indexer = self.domains.apis.indexer
         if description.data:
             report = indexer.add_found(description.data, description.url, description.name)
         else:
@@ -50,12 +50,12 @@ class SharedApis:
 
     def search(self, query: str, *, api_name: str, types: Sequence[str], limit: int) -> list[Passage]:
         """Operations and schemas that match, best first."""
-        hits = self.open_apis().searcher.search(query, api_name=api_name, types=types, limit=limit)
+        hits = self.domains.apis.searcher.search(query, api_name=api_name, types=types, limit=limit)
         return [_passage(hit) for hit in hits]
 
     def names(self) -> dict[str, str]:
         """A line about each API by its name."""
-        library = self.open_apis().library
+        library = self.domains.apis.library
         unread: dict[str, list[UnreadRow]] = {}
         for row in library.unread():
             unread.setdefault(row.source, []).append(row)
@@ -63,13 +63,13 @@ class SharedApis:
 
     def refresh(self, name: str) -> str:
         """Read an API again; says what changed."""
-        report = self.open_apis().indexer.refresh(name)
+        report = self.domains.apis.indexer.refresh(name)
         changes = map(render_changes, report.changes)
         return _quoted("API description read again.", (*changes, *_not_read(report.failures)))
 
     def remove(self, name: str) -> str:
         """Forget an API; says what was removed."""
-        return f"Removed {', '.join(self.open_apis().indexer.remove(name))}."
+        return f"Removed {', '.join(self.domains.apis.indexer.remove(name))}."
 
 
 def _line(api: Api, unread: Sequence[UnreadRow]) -> str:

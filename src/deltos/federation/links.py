@@ -23,16 +23,12 @@ from deltos.text.identifiers import dotted
 from deltos.text.mentions import mentions
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Collection, Iterator, Sequence
     from pathlib import Path
 
-    from deltos.domains.docs.domain import Docs
     from deltos.domains.docs.model import Passage
-    from deltos.domains.memory.memory import Memory
-    from deltos.guarded import Parser
-    from deltos.model import Project
+    from deltos.federation.model import Domains
     from deltos.store.observations import Observation
-    from deltos.workspace.projects import Projects
 
 _ASKED_FOR = 20  # search finds words; of these only those stay that really mention the symbol
 _SHOWN = 5
@@ -45,12 +41,9 @@ _SIGNATURE_CHARACTERS = 1_500
 class Links:
     """Links from the graph to the domains that are enabled; those that are not give nothing."""
 
-    projects: Projects
-    identify: Callable[[Path], Project]
-    open_docs: Callable[[], Docs] | None = None
-    open_memory: Callable[[], Memory] | None = None
+    domains: Domains
+    toolsets: Collection[str]
     environments: tuple[Path, ...] = ()
-    open_parser: Callable[[], Parser] | None = None
 
     def mentions(self, name: str, root: Path) -> list[str]:
         """Sections for `get_context`: documentation and observations that mention a symbol."""
@@ -62,25 +55,25 @@ class Links:
 
     def passages(self, name: str) -> list[Passage]:
         """Passages of documentation that mention a symbol, best first."""
-        if self.open_docs is None:
+        if "docs" not in self.toolsets:
             return []
-        found = self.open_docs().search.search(DocsRequest(name, limit=_ASKED_FOR, types=("guide",)))
+        found = self.domains.docs.search.search(DocsRequest(name, limit=_ASKED_FOR, types=("guide",)))
         return [each for each in found.passages if mentions(each.text, name)][:_SHOWN]
 
     def observations(self, name: str, root: Path) -> list[Observation]:
         """Observations of the project that mention a symbol, best first."""
-        if self.open_memory is None:
+        if "memory" not in self.toolsets:
             return []
-        found = self.open_memory().search(name, self.identify(root).project_id, limit=_ASKED_FOR)
+        found = self.domains.memory.search(name, self.domains.remembered_project(root).project_id, limit=_ASKED_FOR)
         rows = [hit.observation for hit in found.hits]
         return [row for row in rows if name in row.symbols or mentions(row.text, name)][:_SHOWN]
 
     def observation_lines(self, rows: Sequence[Observation], root: Path) -> list[str]:
         """Observations, a line each, with whether their code has changed."""
-        if self.open_memory is None:
+        if "memory" not in self.toolsets:
             return []
-        project = self.identify(root)
-        changed = self.open_memory().changed_places(list(rows), {project.project_id: project.root})
+        project = self.domains.remembered_project(root)
+        changed = self.domains.memory.changed_places(list(rows), {project.project_id: project.root})
         return [
             f"{shown_id(row.id)} {day(row.created_at)} {row.kind}: "
             + title_of(" ".join(row.text.split()), characters=_LINE_CHARACTERS)
@@ -106,21 +99,19 @@ class Links:
         for passage in self._package_passages(name):
             if any(anchor == name or anchor.endswith(f".{name}") for anchor in passage.anchors):
                 return shown_path(passage.url, root), passage.text
-        if self.open_parser is None:
-            return "", ""
-        found = find_definition(name, root, self.environments, parser=self.open_parser())
+        found = find_definition(name, root, self.environments, parser=self.domains.parser)
         return (found.origin, found.text) if found else ("", "")
 
     def _package_passages(self, name: str) -> list[Passage]:
-        if self.open_docs is None:
+        if "docs" not in self.toolsets:
             return []
-        found = self.open_docs().search.search(DocsRequest(name, limit=_ASKED_FOR, types=("guide",)))
+        found = self.domains.docs.search.search(DocsRequest(name, limit=_ASKED_FOR, types=("guide",)))
         return [each for each in found.passages if each.url.startswith(("pypi:", "npm:"))]
 
     def _uses(self, name: str, root: Path) -> list[str]:
         """Files that name both the package and the symbol: the graph follows no reference out of the project."""
         package, _, last = name.partition(".")[0], "", name.rpartition(".")[2]
-        index = self.projects.at(root)
+        index = self.domains.projects.at(root)
         paths = [path for _, path in index.store.code.paths(FileScope())]
         naming = [found.path for found in scan(index.project.root, paths, Literal(package), ScanReport())]
         places = scan(index.project.root, naming, LinePattern(rf"\b{re.escape(last)}\b"), ScanReport())

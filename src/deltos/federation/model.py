@@ -9,8 +9,14 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
+    from deltos.domains.apis.apis import Apis
+    from deltos.domains.docs.domain import Docs
+    from deltos.domains.memory.memory import Memory
+    from deltos.guarded import Parser
+    from deltos.model import Project
     from deltos.progress import Progress
     from deltos.tool import JsonObject
+    from deltos.workspace.projects import Projects
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +70,33 @@ class Whole:
     text: str
     url: str
     metadata: JsonObject
+
+
+class Domains(Protocol):
+    """The domains that a search over everything asks, each opened when it is first asked for."""
+
+    @property
+    def projects(self) -> Projects:
+        """Code and graph."""
+
+    @property
+    def docs(self) -> Docs:
+        """Documentation."""
+
+    @property
+    def apis(self) -> Apis:
+        """API descriptions."""
+
+    @property
+    def memory(self) -> Memory:
+        """What was learned."""
+
+    @property
+    def parser(self) -> Parser:
+        """Parses what comes from outside."""
+
+    def remembered_project(self, folder: Path) -> Project:
+        """The project at a folder, under the identity that memory has for it."""
 
 
 class Provider(Protocol):

@@ -26,7 +26,7 @@ def root(tmp_path: Path) -> Path:
 
 def hits_after(app: App, root: Path, query: str, **changes: str) -> list[CodeHit]:
     """What a search shows of files that changed after the index was last brought up to date."""
-    index = app.projects.at(root)
+    index = app.domains.projects.at(root)
     index.index()
     write_files(root, {f"{name}.py": text for name, text in changes.items()})
     return list(app.code_search(index).search(query).hits)
@@ -58,7 +58,7 @@ def test_what_is_gone_is_not_shown(app: App, root: Path) -> None:
 
 
 def test_a_file_that_is_gone_or_no_source_any_more_is_not_shown(app: App, root: Path) -> None:
-    index = app.projects.at(root)
+    index = app.domains.projects.at(root)
     index.index()
     search = app.code_search(index)
     (root / "a.py").write_bytes(b"\0\0\0")
@@ -68,7 +68,7 @@ def test_a_file_that_is_gone_or_no_source_any_more_is_not_shown(app: App, root: 
 
 
 def test_a_file_that_became_a_link_out_of_the_project_is_not_shown(app: App, root: Path, tmp_path: Path) -> None:
-    index = app.projects.at(root)
+    index = app.domains.projects.at(root)
     index.index()
     write_files(tmp_path, {"outside.py": SECOND})
     (root / "a.py").unlink()

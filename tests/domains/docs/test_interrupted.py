@@ -54,7 +54,7 @@ class Gate:
 @pytest.fixture
 def library(tmp_path: Path) -> Iterator[Library]:
     app = App(Config(home=tmp_path / "home", private_hosts=LOOPBACK))
-    yield app.docs.library
+    yield app.domains.docs.library
     app.close()
 
 

@@ -38,7 +38,7 @@ class SmallProject:
 
     def index(self) -> ProjectIndex:
         """The index, brought up to date."""
-        index = self.app.projects.at(self.root)
+        index = self.app.domains.projects.at(self.root)
         index.index()
         return index
 

@@ -59,7 +59,7 @@ class Mono:
     def hook(self, folder: str, prompt: str, session_id: str = "s1") -> None:
         payload = {"session_id": session_id, "cwd": str(self.root / folder), "prompt": prompt}
         capture(
-            self.app.memory,
+            self.app.domains.memory,
             "UserPromptSubmit",
             json.dumps(payload).encode(),
             folder=self.root,
@@ -154,7 +154,7 @@ def test_what_hooks_capture_belongs_to_the_folder_that_the_agent_worked_in(mono:
         for session_id in ("s2", "s3"):
             with pytest.raises(NotFound):
                 desk.call("timeline", session_id=session_id)
-    sessions = {(session.session_id, session.folder) for session in mono.app.memory.store.sessions()}
+    sessions = {(session.session_id, session.folder) for session in mono.app.domains.memory.store.sessions()}
     assert sessions == {("s1", "a"), ("s2", "b"), ("s3", "")}  # one that goes deeper stays where it began
 
 
@@ -169,7 +169,11 @@ def test_the_context_of_a_new_session_speaks_of_the_whole_repository(mono: Mono)
     mono.keep("b", "Folder b is written in Rust")
     payload = json.dumps({"session_id": "new", "cwd": str(mono.root / "a"), "source": "startup"}).encode()
     shown = capture(
-        mono.app.memory, "SessionStart", payload, folder=mono.root, identify=lambda root: identify(root).project_id
+        mono.app.domains.memory,
+        "SessionStart",
+        payload,
+        folder=mono.root,
+        identify=lambda root: identify(root).project_id,
     )
     assert "written in Rust" in shown
 
@@ -199,7 +203,7 @@ def test_memories_from_before_folders_were_told_apart_are_the_whole_repositorys(
 def test_folders_go_out_and_in_again(tmp_path: Path, mono: Mono) -> None:
     kept = mono.keep("a", "Folder a uses PostgreSQL").removeprefix("obs:")
     copy = Memory(SqliteObservations(tmp_path / "copy.db"))
-    lines = list(export(mono.app.memory))
+    lines = list(export(mono.app.domains.memory))
     import_lines(copy, lines, project_id="")
     with confined(mono.only("a")):
         assert [row.id for row in copy.look_up([kept]).found] == [kept]
@@ -215,7 +219,7 @@ def test_a_repository_that_gets_a_remote_keeps_the_memories_of_all_its_folders_a
     config = mono.root / ".git" / "config"
     config.write_text(config.read_text() + '[remote "origin"]\n\turl = https://git.example/team/mono.git\n')
     mono.keep("a", "Folder a now has a remote")
-    assert {project.project_id for project in mono.app.memory.store.projects()} == {"git.example/team/mono"}
+    assert {project.project_id for project in mono.app.domains.memory.store.projects()} == {"git.example/team/mono"}
     with confined(mono.only("b")):
         assert len(found(mono.desk("b"), "uses MySQL PostgreSQL remote")) == 1
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 
@@ -22,18 +23,30 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from deltos.domains.memory.memory import Memory
+    from deltos.federation.model import Domains
     from deltos.tool import Answer
     from tests.domains.memory.conftest import Clock
+
+
+def identify(folder: Path) -> Project:
+    return Project(folder, f"id:{folder.name}")
+
+
+@dataclass(frozen=True)
+class MemoryAlone:
+    """No other domain."""
+
+    memory: Memory
+
+    def remembered_project(self, folder: Path) -> Project:
+        return identify(folder)
 
 
 class Client:
     """Calls tools by name."""
 
     def __init__(self, memory: Memory, root: Path, token_budget: int = 5_000) -> None:
-        def identify(folder: Path) -> Project:
-            return Project(folder, f"id:{folder.name}")
-
-        alone = Federation([MemoryProvider(lambda: memory, identify)], ("memory",))
+        alone = Federation([MemoryProvider(cast("Domains", MemoryAlone(memory)))], ("memory",))
         made = memory_tools(lambda: memory, identify, token_budget=token_budget)
         self.session = Desk((*federation_tools(alone, token_budget=token_budget), *made), root)
         self.tools = self.session.tools

@@ -58,9 +58,9 @@ class Walled:
         app = App(Config(home))
         for url in ("docs", "api.yaml"):
             new = NewSource(str(self.theirs / url), f"theirs-{url[:3]}", self.theirs, (self.theirs,))
-            for source in app.docs.library.add(new).sources:
-                app.docs.library.crawls.run(source.id, lambda: None)
-        app.projects.at(self.theirs).freshen()
+            for source in app.domains.docs.library.add(new).sources:
+                app.domains.docs.library.crawls.run(source.id, lambda: None)
+        app.domains.projects.at(self.theirs).freshen()
         app.close()
 
     def ask(self, session: dict[str, str], method: str, params: Any = None) -> str:

@@ -8,12 +8,11 @@ from deltos.domains.docs.render import shown_path
 from deltos.federation.model import Findings, Hit, Whole
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
     from pathlib import Path
 
-    from deltos.domains.apis.apis import Apis
     from deltos.domains.apis.model import ApiHit
-    from deltos.federation.model import SearchRequest
+    from deltos.federation.model import Domains, SearchRequest
 
 
 class ApiProvider:
@@ -22,18 +21,18 @@ class ApiProvider:
     kind = "api"
     toolsets: tuple[str, ...] = ("apis",)
 
-    def __init__(self, open_apis: Callable[[], Apis]) -> None:
-        self._open_apis = open_apis
+    def __init__(self, domains: Domains) -> None:
+        self._domains = domains
 
     def search(self, asked: SearchRequest, _scope: Sequence[str]) -> Findings:
         """Operations, schemas and overviews, best first."""
-        searcher = self._open_apis().searcher
+        searcher = self._domains.apis.searcher
         hits = tuple(_hit(hit, asked.root) for hit in searcher.search(asked.query, limit=asked.limit))
         return Findings(hits, len(hits), f"{searcher.count_searchable()} parts of API descriptions")
 
     def fetch(self, identifier: str, asked: SearchRequest) -> Whole:
         """One operation or schema in full."""
-        hit = self._open_apis().searcher.fetch(identifier)
+        hit = self._domains.apis.searcher.fetch(identifier)
         return Whole(
             id=hit.id,
             title=hit.title,

@@ -10,12 +10,11 @@ from deltos.errors import NotFound
 from deltos.federation.model import Findings, Hit, Whole
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
     from pathlib import Path
 
-    from deltos.domains.docs.domain import Docs
     from deltos.domains.docs.model import Passage
-    from deltos.federation.model import SearchRequest
+    from deltos.federation.model import Domains, SearchRequest
 
 PREFIX = "doc:"
 # A type that only documentation has: API descriptions have a provider of their own.
@@ -28,12 +27,12 @@ class DocsProvider:
     kind = "doc"
     toolsets: tuple[str, ...] = ("docs",)
 
-    def __init__(self, open_docs: Callable[[], Docs]) -> None:
-        self._open_docs = open_docs
+    def __init__(self, domains: Domains) -> None:
+        self._domains = domains
 
     def search(self, asked: SearchRequest, _scope: Sequence[str]) -> Findings:
         """Passages, best first."""
-        docs = self._open_docs()
+        docs = self._domains.docs
         found = docs.search.search(DocsRequest(asked.query, limit=asked.limit, types=_PROSE_ONLY))
         searched = "" if found.searched is None else _count(found.searched.chunks, "section")
         hits = tuple(_hit(passage, asked.root) for passage in found.passages)
@@ -42,7 +41,7 @@ class DocsProvider:
     def fetch(self, identifier: str, asked: SearchRequest) -> Whole:
         """One passage in full."""
         number = identifier.removeprefix(PREFIX)
-        passage = self._open_docs().search.passage(int(number)) if number.isdecimal() and len(number) < 19 else None
+        passage = self._domains.docs.search.passage(int(number)) if number.isdecimal() and len(number) < 19 else None
         if passage is None:
             raise NotFound(f"No documentation behind '{identifier[:200]}'", hint="Search again: it may have changed.")
         return Whole(

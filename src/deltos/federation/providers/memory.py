@@ -11,15 +11,12 @@ from deltos.errors import NotFound
 from deltos.federation.model import Findings, Hit, Whole
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-    from pathlib import Path
+    from collections.abc import Sequence
 
     from deltos.domains.memory.memory import Memory
-    from deltos.federation.model import SearchRequest
+    from deltos.federation.model import Domains, SearchRequest
     from deltos.model import Project
     from deltos.store.observations import Observation
-
-    Identify = Callable[[Path], Project]
 
 
 class MemoryProvider:
@@ -28,13 +25,12 @@ class MemoryProvider:
     kind = "obs"
     toolsets: tuple[str, ...] = ("memory",)
 
-    def __init__(self, open_memory: Callable[[], Memory], identify: Identify) -> None:
-        self._open_memory = open_memory
-        self._identify = identify
+    def __init__(self, domains: Domains) -> None:
+        self._domains = domains
 
     def search(self, asked: SearchRequest, _scope: Sequence[str]) -> Findings:
         """Observations, best first."""
-        memory, project = self._open_memory(), self._identify(asked.root)
+        memory, project = self._domains.memory, self._domains.remembered_project(asked.root)
         found = memory.search(asked.query, asked.project_id or project.project_id, limit=asked.limit)
         changed = self._changed(memory, project, [hit.observation for hit in found.hits])
         hits = tuple(_hit(hit.observation, hit.score, changed=hit.observation.place in changed) for hit in found.hits)
@@ -47,7 +43,7 @@ class MemoryProvider:
 
     def fetch(self, identifier: str, asked: SearchRequest) -> Whole:
         """One observation in full."""
-        memory, project = self._open_memory(), self._identify(asked.root)
+        memory, project = self._domains.memory, self._domains.remembered_project(asked.root)
         lookup = memory.look_up([identifier], project.project_id)
         if not lookup.found:
             raise NotFound(
