@@ -11,7 +11,7 @@ import pytest
 from deltos.app import App
 from deltos.config import Config
 from deltos.errors import BadArgument, Cancelled, NotFound
-from deltos.federation.model import Findings, SearchRequest, Whole
+from deltos.federation.model import ProviderResults, SearchRequest, Whole
 from deltos.federation.search import Federation
 from deltos.progress import Silent
 from tests.calling import Desk
@@ -200,7 +200,7 @@ class Failing:
     def __init__(self, problem: Exception) -> None:
         self.problem = problem
 
-    def search(self, _asked: SearchRequest, _scope: Sequence[str]) -> Findings:
+    def search(self, _asked: SearchRequest, _scope: Sequence[str]) -> ProviderResults:
         raise self.problem
 
     def fetch(self, identifier: str, asked: SearchRequest) -> Whole:
@@ -216,8 +216,8 @@ class Empty(Failing):
     def __init__(self) -> None:
         super().__init__(NotFound("nothing"))
 
-    def search(self, _asked: SearchRequest, _scope: Sequence[str]) -> Findings:
-        return Findings(searched="0 parts")
+    def search(self, _asked: SearchRequest, _scope: Sequence[str]) -> ProviderResults:
+        return ProviderResults(searched="0 parts")
 
 
 def test_a_provider_that_fails_is_named_and_stops_the_search_only_when_it_is_alone(tmp_path: Path) -> None:

@@ -52,7 +52,7 @@ class Hit:
 
 
 @dataclass(frozen=True, slots=True)
-class Findings:
+class ProviderResults:
     """What one provider found, best first; among how many; and what a reader should know about that."""
 
     hits: tuple[Hit, ...] = ()
@@ -105,7 +105,7 @@ class Provider(Protocol):
     kind: str
     toolsets: tuple[str, ...]
 
-    def search(self, asked: SearchRequest, scope: Sequence[str], /) -> Findings:
+    def search(self, asked: SearchRequest, scope: Sequence[str], /) -> ProviderResults:
         """What answers a question, of the toolsets in `scope`."""
 
     def fetch(self, identifier: str, asked: SearchRequest) -> Whole:

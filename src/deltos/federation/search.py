@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from deltos.errors import BadArgument, Cancelled, DeltosError, NotFound
 from deltos.federation.intent import intent_of
-from deltos.federation.model import Findings
+from deltos.federation.model import ProviderResults
 from deltos.federation.rank import RankedHit, merge
 
 if TYPE_CHECKING:
@@ -80,8 +80,8 @@ class Federation:
         return tuple(scope) or self._toolsets
 
     @staticmethod
-    def _ask(providers: Sequence[Provider], asked: SearchRequest, toolsets: Sequence[str]) -> list[Findings]:
-        findings: list[Findings] = []
+    def _ask(providers: Sequence[Provider], asked: SearchRequest, toolsets: Sequence[str]) -> list[ProviderResults]:
+        findings: list[ProviderResults] = []
         problems: list[DeltosError] = []
         for provider in providers:
             try:
@@ -90,7 +90,7 @@ class Federation:
                 raise
             except DeltosError as problem:
                 problems.append(problem)
-                findings.append(Findings(notes=(f"{'/'.join(provider.toolsets)} not searched: {problem}",)))
+                findings.append(ProviderResults(notes=(f"{'/'.join(provider.toolsets)} not searched: {problem}",)))
         if problems and len(problems) == len(providers):
             raise problems[0]
         return findings

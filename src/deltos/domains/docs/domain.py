@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from deltos.domains.docs.model import ApiDescriptions
+    from deltos.domains.docs.model import ApiCatalog
     from deltos.embed.protocol import Embedder
     from deltos.fetch.http import HttpClient
     from deltos.meaning import Meaning
@@ -37,7 +37,7 @@ class Docs:
 
     library: Library
     search: DocsSearch
-    apis: ApiDescriptions
+    apis: ApiCatalog
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +61,7 @@ def open_docs(
     *,
     private_hosts: PrivateHosts = NO_PRIVATE_HOSTS,
     environments: tuple[Path, ...] = (),
-    apis: ApiDescriptions | None = None,
+    apis: ApiCatalog | None = None,
     parser: GuardedParser | None = None,
     clock: Clock | None = None,
     embedder: Callable[[], Embedder | None] = lambda: None,

@@ -7,7 +7,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from deltos.domains.docs.model import ApiDescriptions, FoundDescription, PageReading, Skipped, Unchanged, Unparsed
+from deltos.domains.docs.model import ApiCatalog, FoundDescription, PageReading, Skipped, Unchanged, Unparsed
 from deltos.domains.docs.pages import RawPage, read_page
 from deltos.errors import FileRefused, NotFound
 from deltos.fetch.files import MAX_DESCRIPTION_BYTES, MAX_FILE_BYTES, check_unmoved, walk_files
@@ -32,7 +32,7 @@ class Folder:
     together = 16
     keeps_unlisted = False
 
-    def __init__(self, source: SourceRow, apis: ApiDescriptions) -> None:
+    def __init__(self, source: SourceRow, apis: ApiCatalog) -> None:
         self._root = Path(source.url)
         self._source = source
         self._apis = apis

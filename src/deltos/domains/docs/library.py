@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from deltos.domains.docs.background import Crawls
-    from deltos.domains.docs.model import ApiDescriptions
+    from deltos.domains.docs.model import ApiCatalog
     from deltos.domains.docs.running import Run
     from deltos.domains.docs.source import Address, Opener
     from deltos.store.documents import CrawlRow, Pages, Passages, Sources
@@ -78,7 +78,7 @@ class Library:
         crawls: Crawls,
         opener: Opener,
         *,
-        apis: ApiDescriptions,
+        apis: ApiCatalog,
         now: Callable[[], float],
     ) -> None:
         self._store = store

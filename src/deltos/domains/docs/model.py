@@ -98,7 +98,7 @@ class FoundDescription:
     data: bytes = b""
 
 
-class ApiDescriptions(Protocol):
+class ApiCatalog(Protocol):
     """What the documentation domain asks of whoever keeps API descriptions."""
 
     def recognises(self, data: bytes, /) -> bool:

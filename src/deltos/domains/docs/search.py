@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from deltos.domains.docs.library import Library
-    from deltos.domains.docs.model import ApiDescriptions
+    from deltos.domains.docs.model import ApiCatalog
     from deltos.domains.docs.query import WeightedQuery
     from deltos.meaning import Meaning, Similarities
     from deltos.store.documents import CandidateChunk, DocsTotals, Passages, ShownChunk, SourceRow
@@ -70,7 +70,7 @@ class DocsSearch:
         self,
         library: Library,
         store: Passages,
-        apis: ApiDescriptions,
+        apis: ApiCatalog,
         meaning: Callable[[], Meaning | None] = lambda: None,
     ) -> None:
         self._library = library

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from pathlib import Path
 
-    from deltos.domains.docs.model import ApiDescriptions, Origin
+    from deltos.domains.docs.model import ApiCatalog, Origin
     from deltos.fetch.http import HttpClient
     from deltos.guarded import Parser
     from deltos.store.documents import SourceRow
@@ -66,7 +66,7 @@ class Opener:
     """Opens sources of every kind."""
 
     client: Callable[[], HttpClient]
-    apis: ApiDescriptions
+    apis: ApiCatalog
     parser: Callable[[], Parser]  # one for each crawl
     environments: tuple[Path, ...] = ()
     monotonic: Callable[[], float] = time.monotonic

@@ -11,7 +11,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 from urllib.parse import urljoin, urlsplit
 
-from deltos.domains.docs.model import ApiDescriptions, FoundDescription, PageReading, Skipped, Unchanged, Unparsed
+from deltos.domains.docs.model import ApiCatalog, FoundDescription, PageReading, Skipped, Unchanged, Unparsed
 from deltos.domains.docs.pages import RawPage, text_of
 from deltos.errors import AddressRefused, FetchFailed, ReadingStopped, SourceError
 from deltos.fetch.pace import Pace
@@ -57,7 +57,7 @@ class Website:
         self,
         source: SourceRow,
         client: HttpClient,
-        apis: ApiDescriptions,
+        apis: ApiCatalog,
         *,
         parser: Parser,
         clock: Callable[[], float],

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from deltos.domains.docs.render import shown_path
-from deltos.federation.model import Findings, Hit, Whole
+from deltos.federation.model import Hit, ProviderResults, Whole
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -24,11 +24,11 @@ class ApiProvider:
     def __init__(self, domains: Domains) -> None:
         self._domains = domains
 
-    def search(self, asked: SearchRequest, _scope: Sequence[str]) -> Findings:
+    def search(self, asked: SearchRequest, _scope: Sequence[str]) -> ProviderResults:
         """Operations, schemas and overviews, best first."""
         searcher = self._domains.apis.searcher
         hits = tuple(_hit(hit, asked.root) for hit in searcher.search(asked.query, limit=asked.limit))
-        return Findings(hits, len(hits), f"{searcher.count_searchable()} parts of API descriptions")
+        return ProviderResults(hits, len(hits), f"{searcher.count_searchable()} parts of API descriptions")
 
     def fetch(self, identifier: str, asked: SearchRequest) -> Whole:
         """One operation or schema in full."""

@@ -10,7 +10,7 @@ from deltos.domains.code.spot import Spot, spot_of
 from deltos.domains.graph.search import GraphSearch
 from deltos.errors import BadRequest, NotFound
 from deltos.federation.intent import intent_of
-from deltos.federation.model import Findings, Hit, Whole
+from deltos.federation.model import Hit, ProviderResults, Whole
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -34,21 +34,21 @@ class CodeProvider:
     def __init__(self, projects: Projects) -> None:
         self._projects = projects
 
-    def search(self, asked: SearchRequest, scope: Sequence[str]) -> Findings:
+    def search(self, asked: SearchRequest, scope: Sequence[str]) -> ProviderResults:
         """Definitions of the name that is asked for, then chunks by meaning."""
         try:
             index = self._index(asked)
         except BadRequest as problem:
-            return Findings(searched=f"no code ({problem.message})")
+            return ProviderResults(searched=f"no code ({problem.message})")
         foreign = asked.project_id if index.project.root != asked.root.resolve() else ""
 
-        def work(freshness: Freshness) -> Findings:
+        def work(freshness: Freshness) -> ProviderResults:
             defined = self._definitions(index, asked, foreign) if "graph" in scope else []
             chunks, total, files = self._chunks(index, asked, foreign) if "code" in scope else ([], 0, 0)
             hits = {hit.id: hit for hit in reversed([*defined, *chunks])}
             searched = f"{files or index.store.file_count()} files of code"
             notes = freshness.notes_about("code")
-            return Findings(tuple(reversed(hits.values())), max(total, len(hits)), searched, notes)
+            return ProviderResults(tuple(reversed(hits.values())), max(total, len(hits)), searched, notes)
 
         return index.answer(work, progress=asked.progress)
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from deltos.domains.docs.render import shown_path
 from deltos.domains.docs.search import DocsRequest
 from deltos.errors import NotFound
-from deltos.federation.model import Findings, Hit, Whole
+from deltos.federation.model import Hit, ProviderResults, Whole
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -30,13 +30,13 @@ class DocsProvider:
     def __init__(self, domains: Domains) -> None:
         self._domains = domains
 
-    def search(self, asked: SearchRequest, _scope: Sequence[str]) -> Findings:
+    def search(self, asked: SearchRequest, _scope: Sequence[str]) -> ProviderResults:
         """Passages, best first."""
         docs = self._domains.docs
         found = docs.search.search(DocsRequest(asked.query, limit=asked.limit, types=_PROSE_ONLY))
         searched = "" if found.searched is None else _count(found.searched.chunks, "section")
         hits = tuple(_hit(passage, asked.root) for passage in found.passages)
-        return Findings(hits, len(hits), f"{searched or 'sections'} of documentation")
+        return ProviderResults(hits, len(hits), f"{searched or 'sections'} of documentation")
 
     def fetch(self, identifier: str, asked: SearchRequest) -> Whole:
         """One passage in full."""

@@ -8,7 +8,7 @@ from deltos.domains.memory.model import shown_id, title_of
 from deltos.domains.memory.render import CHANGED_MARK, metadata_of, set_aside_text, url_of
 from deltos.domains.memory.times import iso
 from deltos.errors import NotFound
-from deltos.federation.model import Findings, Hit, Whole
+from deltos.federation.model import Hit, ProviderResults, Whole
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -28,7 +28,7 @@ class MemoryProvider:
     def __init__(self, domains: Domains) -> None:
         self._domains = domains
 
-    def search(self, asked: SearchRequest, _scope: Sequence[str]) -> Findings:
+    def search(self, asked: SearchRequest, _scope: Sequence[str]) -> ProviderResults:
         """Observations, best first."""
         memory, project = self._domains.memory, self._domains.remembered_project(asked.root)
         found = memory.search(asked.query, asked.project_id or project.project_id, limit=asked.limit)
@@ -39,7 +39,7 @@ class MemoryProvider:
             searched += f" ({found.elsewhere} more belong to other projects: project_id='all' searches them too)"
         aside = memory.store.set_aside
         notes = (set_aside_text(aside),) if aside and not hits else ()
-        return Findings(hits, found.matching, searched, notes)
+        return ProviderResults(hits, found.matching, searched, notes)
 
     def fetch(self, identifier: str, asked: SearchRequest) -> Whole:
         """One observation in full."""
