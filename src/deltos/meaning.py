@@ -108,6 +108,7 @@ class Meaning:
             keys, rows, lengths = self._keys, self._rows, self._lengths
         if not len(keys) or not vector.any():
             return None
+        # int8 rows times a unit vector, divided by the rows' lengths, is the cosine: exact search without an index.
         values = np.concatenate(
             [
                 rows[start : start + COMPARE_BATCH_ROWS].astype(np.float32) @ vector
@@ -122,6 +123,7 @@ class Meaning:
         last = int(self._numbers[-1]) if len(self._numbers) else 0
         if new := self._store.since(model, last):
             self._append(new)
+        # Numbers only grow, so what is new comes after the last one; a different count means that rows were deleted.
         if self._store.count(model) != len(self._numbers):
             left = np.fromiter(self._store.numbers(model), np.int64)
             self._keep(np.isin(self._numbers, left))

@@ -135,7 +135,7 @@ class _Question:
         self._said = {hit.id: self._terms_in(f"{hit.title} {hit.text[:_READ_CHARACTERS]}") for hit in candidates}
         counts = Counter(term for terms in self._said.values() for term in terms)
         known = {term: idf(count, len(candidates), added=1, against_rest=False) for term, count in counts.items()}
-        # What no candidate has tells none from another; it counts like any other word of the question.
+        # A word that no candidate has does not order them, but lowers what all of them cover: it gets the mean weight.
         usual = sum(known.values()) / len(known) if known else 1.0
         self._weights = {term: known.get(term, usual) for term in self._terms}
         self._total = sum(self._weights.values()) or 1.0

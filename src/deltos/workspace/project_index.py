@@ -158,6 +158,7 @@ class ProjectIndex:
             if not held:
                 return Freshness(complete=True, notes=(*self._news(), _BEING_REINDEXED))
             plan = self._plan()
+            # Within the call, so that an answer right after an edit already knows it.
             if len(plan.candidates) <= SMALL_CHANGE_FILES and plan.bytes <= SMALL_CHANGE_BYTES:
                 self._carry_out(plan, progress)
                 self._background = None

@@ -125,6 +125,7 @@ def is_stale(seen: SeenStamp, stamp: Stamp) -> bool:
     """Whether a file must be read again: its stamp differs, or is too young to be trusted."""
     if (seen.size, seen.mtime_ns) != (stamp.size, stamp.mtime_ns):
         return True
+    # What git calls racily clean: written so shortly before it was read that a later write may leave the same stamp.
     return is_racy(seen.mtime_ns, seen.seen_at_ns)
 
 
@@ -193,7 +194,7 @@ class _Run:
             written = set(self._store.files()) if self._plan.first_time else self.report.written
             pending = self.report.written | self.report.removed
             if self._plan.first_time:
-                self._writer.commit_step()
+                self._writer.commit_step()  # children that resolve read the file themselves: now they see all of it
                 pending = set()
             for indexer in self._indexers:
                 unread = self._unread[indexer.name]

@@ -157,6 +157,7 @@ def _own(candidate: CandidateFile, query: CodeQuery, spoken: set[str], weights: 
     path = _path_facts(file.path)
     words = texts.files[file.id]
     stem, folders, names = f" {words.stem} ", f" {words.folders} ", f" {words.names} "
+    # One bit per query word and field: unions and differences of fields below are free.
     in_stem, in_folders, in_names = weights.found(stem), weights.found(folders), weights.found(names)
     chunks = [texts.chunks[chunk_id] for chunk_id in candidate.chunk_ids[:BEST_CHUNKS]]
     content, in_content = _content_features(candidate.chunk_scores, chunks, weights)

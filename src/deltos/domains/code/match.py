@@ -67,6 +67,8 @@ def _divide(terms: Sequence[str], frequencies: Mapping[str, int], chunk_count: i
     paired: list[str] = []
     rows = 0
     for term in terms:
+        # Terms come rarest first: once one had to be paired, every later one is at least as common. The rarest always
+        # stands alone, however common it is: a query of one word must find something.
         if not paired and (not alone or rows + frequencies[term] <= ALONE_ROWS):
             alone.append(term)
             rows += frequencies[term]

@@ -186,13 +186,13 @@ class Crawl:
         while readers.free():
             address = self._frontier.take(self._clock.monotonic())
             if address is None and not readers.busy:
-                address = self._frontier.take_suspect()
+                address = self._frontier.take_suspect()  # alone: if the process dies again, this one is to blame
             if address is None:
                 break
             if pause := self._origin.take_turn(address):
                 self._frontier.postpone(address, self._clock.monotonic() + pause)
                 break
-            self._logbook.begin(address.url)
+            self._logbook.begin(address.url)  # before it is read: the note must survive what reading does
             readers.read(address, self._known.get(address.url))
         if not readers.busy:  # all that waits has to wait
             self._clock.sleep(min(_LONGEST_NAP_SECONDS, self._frontier.seconds_to_wait(self._clock.monotonic())))
@@ -258,4 +258,5 @@ class Crawl:
         is_changed = dropped or counts.get("done")
         if is_changed and not index_words(self._index, self._source.id, stopping=self._stopping):
             return  # stays open; the next process goes on here
+        # One transaction: readers see the old generation or the new one, never both.
         self._index.publish(self._source.id, generation, now=self._clock.now())

@@ -183,6 +183,7 @@ def same_version(have: str, wanted: str) -> bool:
 
 def merge(documentation: Sequence[Passage], descriptions: Sequence[Passage]) -> list[Passage]:
     """Both ranked lists as one, no text twice: in turns while APIs are clearly meant, then documentation first."""
+    # Scores of the two lists are not comparable; whether a unit is clearly meant was decided by its own threshold.
     clear = [passage for passage in descriptions if passage.is_clear]
     in_turns = chain.from_iterable(zip_longest(clear, documentation))
     merged: dict[str, Passage] = {}

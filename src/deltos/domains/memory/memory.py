@@ -151,6 +151,7 @@ class Memory:
     def add(self, writer: ObservationsWriter, project: int, session: int, prepared: PreparedDraft) -> Remembered:
         """Insert a prepared draft, or merge it into the recent observation that says the same."""
         new = prepared.new
+        # Inside the write transaction: two hooks that report the same at once must not both insert it.
         duplicate = find_duplicate(new.text, new.kind, writer.recent(project, limit=_RECENT))
         if duplicate is not None:
             older, fuller = duplicate

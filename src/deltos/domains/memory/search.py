@@ -174,10 +174,10 @@ def _match(store: Observations, question: MemoryQuery, scope: MemoryScope, searc
     budget = _MOST_PLACES
     for count, term in _rarest(store, question.terms):
         if worth and count > budget:
-            break
+            break  # terms come rarest first: the others cost more and tell less
         places = store.places_with(term, at_most=min(_COUNT_UP_TO, budget))
         budget -= len(places)
-        if allowed is not None:
+        if allowed is not None:  # a place holds its session's key: no row is read to filter by project
             places = [place for place in places if session_of(place) in allowed]
         bit = 1 << len(worth)
         for place in places:
