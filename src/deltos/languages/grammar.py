@@ -19,10 +19,10 @@ if TYPE_CHECKING:
     import tree_sitter
 
 
-READ_BYTES = 4096  # small, so that a parse that has grown slow is soon noticed
+READ_BYTES = 512  # small, so that a parse that has grown slow is soon noticed
 READ_BYTES_LATER = 64  # a query's predicates read back short names only
-LIMIT_SECONDS = 0.5
-LIMIT_SECONDS_PER_BYTE = 2e-6  # an ordinary file takes a tenth of that
+LIMIT_SECONDS = 0.1
+LIMIT_SECONDS_PER_BYTE = 1e-5  # an ordinary file takes a thirtieth of that
 _LONGEST_RUN = 1000  # stray tokens; see `stray_runs`
 _DEEPEST = 50_000  # levels; a query counts them in 16 bits, see `deepest`
 _BLANKING_ROUNDS = 3  # blanking one run may bring another to light
