@@ -29,6 +29,10 @@ def read_import(language: str, node: tree_sitter.Node, text: Text) -> Iterator[I
     return _READERS[language](node, text)
 
 
+def _last(dotted: str) -> str:
+    return dotted.rpartition(".")[2]
+
+
 def _go(node: tree_sitter.Node, text: Text) -> Iterator[ImportClause]:
     path, alias = node.child_by_field_name("path"), node.child_by_field_name("name")
     if path is not None:
@@ -44,9 +48,9 @@ def _java(node: tree_sitter.Node, text: Text) -> Iterator[ImportClause]:
     if name.endswith(".*"):
         yield ImportClause("all", name[:-2])
     elif static:
-        yield ImportClause("member", name, name.rpartition(".")[2])
+        yield ImportClause("member", name, _last(name))
     else:
-        yield ImportClause("name", name, name.rpartition(".")[2])
+        yield ImportClause("name", name, _last(name))
 
 
 def _kotlin(node: tree_sitter.Node, text: Text) -> Iterator[ImportClause]:
@@ -55,14 +59,14 @@ def _kotlin(node: tree_sitter.Node, text: Text) -> Iterator[ImportClause]:
     if name.endswith(".*"):
         yield ImportClause("all", name[:-2])
     else:
-        yield ImportClause("name", name, alias.strip() or name.rpartition(".")[2])
+        yield ImportClause("name", name, alias.strip() or _last(name))
 
 
 def _csharp(node: tree_sitter.Node, text: Text) -> Iterator[ImportClause]:
     body = text(node).strip().rstrip(";").removeprefix("global ").removeprefix("using").strip()
     if body.startswith("static "):
         name = body.removeprefix("static ").strip()
-        yield ImportClause("name", name, name.rpartition(".")[2])
+        yield ImportClause("name", name, _last(name))
     elif "=" in body:
         alias, _, name = body.partition("=")
         yield ImportClause("name", name.strip(), alias.strip())
@@ -80,7 +84,7 @@ def _rust(node: tree_sitter.Node, text: Text) -> Iterator[ImportClause]:
     if argument is not None:
         for path, alias in _rust_paths(re.sub(r"\s+", " ", text(argument))):
             how = "all" if path.endswith(".*") else "name"
-            yield ImportClause(how, path.removesuffix(".*"), alias or path.rpartition(".")[2])
+            yield ImportClause(how, path.removesuffix(".*"), alias or _last(path))
 
 
 def _rust_paths(text: str, prefix: str = "") -> Iterator[tuple[str, str]]:
@@ -130,7 +134,7 @@ def _php(node: tree_sitter.Node, text: Text) -> Iterator[ImportClause]:
         name, _, alias = part.partition(" as ")
         dotted = re.sub(r"\s", "", name).replace("\\", ".").strip(".")
         if dotted:
-            yield ImportClause("name", dotted, alias.strip() or dotted.rpartition(".")[2])
+            yield ImportClause("name", dotted, alias.strip() or _last(dotted))
 
 
 def _ruby(node: tree_sitter.Node, text: Text) -> Iterator[ImportClause]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from posixpath import basename, dirname
 from typing import TYPE_CHECKING, NamedTuple
 
 from deltos.domains.graph.declared.facts import UNKNOWN
@@ -192,19 +193,18 @@ class Visibility:
 
     def files_of(self, package: str) -> list[DefinedSymbol]:
         """The files of a package that is told by its place: a Go folder, a Rust module."""
-        language, paths = self._unit.language, self._world.paths
-        stem = package.replace(".", "/")
-        if language == "rust":
-            self.dependencies.add(any_called(stem.rpartition("/")[2]))
-            return [
-                DefinedSymbol(path, "") for path in (f"{stem}.rs", f"{stem}/mod.rs", f"{stem}/lib.rs") if path in paths
-            ][:1]
-        if language == "go" and not package.startswith("//"):
-            self.dependencies.add(any_called(stem.rpartition("/")[2]))
-            inside = [path for path in paths if path.endswith(".go") and path.rpartition("/")[0] == stem]
-            return [DefinedSymbol(path, "") for path in sorted(inside) if not path.endswith("_test.go")]
-        return []
+        paths, folder = self._world.paths, package.replace(".", "/")
+        found: list[str] = []
+        if self._unit.language == "rust":
+            self.dependencies.add(any_called(basename(folder)))
+            candidates = (f"{folder}.rs", f"{folder}/mod.rs", f"{folder}/lib.rs")
+            found = [path for path in candidates if path in paths][:1]
+        elif self._unit.language == "go" and not package.startswith("//"):
+            self.dependencies.add(any_called(basename(folder)))
+            inside = [path for path in paths if path.endswith(".go") and dirname(path) == folder]
+            found = [path for path in sorted(inside) if not path.endswith("_test.go")]
+        return [DefinedSymbol(path, "") for path in found]
 
 
 def _stem(path: str) -> str:
-    return path.rpartition("/")[2].partition(".")[0]
+    return basename(path).partition(".")[0]

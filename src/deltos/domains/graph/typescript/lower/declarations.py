@@ -333,8 +333,9 @@ def walk_container(walk: Walk, body: Node | None, container: str, source: str) -
         return
     with walk.scopes.opened, walk.scopes.inside(source), walk.scopes.contained(container):
         for name in walk.found.declared_before(container):
-            walk.scopes.bind_value(name.rpartition(".")[2], name)
-            walk.scopes.bind_type(name.rpartition(".")[2], name)
+            last = name.rpartition(".")[2]
+            walk.scopes.bind_value(last, name)
+            walk.scopes.bind_type(last, name)
         hoist_module(walk, body.children, container)
         for child in body.children:
             if child.type == "comment":
