@@ -29,6 +29,8 @@ from multiprocessing import get_context
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import msgspec
+
 from benchmarks.processes import cpu_seconds_with_children
 from deltos.app import App
 from deltos.config import Config
@@ -143,7 +145,7 @@ def digest_of(facts: Any) -> str:
         codec = codec_of(record.language)
         parts = [codec.interface(zlib.decompress(record.interface)), codec.body(zlib.decompress(record.body))]
         named = repr((facts.symbols, sorted(record.parts.items()))).encode("utf-8", "surrogatepass")
-        content = b"".join([codec.stable(part) for part in parts]) + named
+        content = b"".join([msgspec.msgpack.encode(part) for part in parts]) + named
     else:
         content = repr(facts).encode("utf-8", "surrogatepass")
     return hashlib.blake2b(content, digest_size=8).hexdigest()

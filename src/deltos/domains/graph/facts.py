@@ -23,10 +23,14 @@ _INTERFACES_KEPT = 20_000
 def encode(language: str, facts: FileFacts, *, announces_names: bool = False) -> FactRecord:
     """The facts of a file as the store keeps them."""
     codec = codec_of(language)
-    parts = {name: _digest(codec.stable(piece)) for name, piece in facts.parts}
-    digest = _digest_of_all(parts) if parts else _digest(codec.stable(facts.interface))
-    interface, body = (zlib.compress(codec.encode(each), _COMPRESSION_LEVEL) for each in (facts.interface, facts.body))
-    return FactRecord(language, digest, interface, body, parts, announces_names)
+    interface, body = codec.encode(facts.interface), codec.encode(facts.body)
+    parts = {name: _digest(codec.encode(piece)) for name, piece in facts.parts}
+    digest = _digest_of_all(parts) if parts else _digest(interface)
+    return FactRecord(language, digest, _compressed(interface), _compressed(body), parts, announces_names)
+
+
+def _compressed(data: bytes) -> bytes:
+    return zlib.compress(data, _COMPRESSION_LEVEL)
 
 
 def _digest(data: bytes) -> bytes:

@@ -18,10 +18,7 @@ class Codec(Protocol):
     """Bytes of interfaces, of bodies and of the parts of an interface."""
 
     def encode(self, value: object) -> bytes:
-        """An interface or a body as the store keeps it."""
-
-    def stable(self, value: object) -> bytes:
-        """An interface, or one part of it, as bytes to compare by: equal values give equal bytes."""
+        """An interface, a part of one, or a body, as the store keeps it; of equal interfaces, equal bytes."""
 
     def interface(self, data: bytes) -> object:
         """An interface that was encoded."""
@@ -54,10 +51,6 @@ class StructCodec(Generic[Interface, Body]):
 
     def encode(self, value: object) -> bytes:
         """The value as MessagePack."""
-        return self._encoder.encode(value)
-
-    def stable(self, value: object) -> bytes:
-        """The same: MessagePack does not know what is shared."""
         return self._encoder.encode(value)
 
     def interface(self, data: bytes) -> Interface:

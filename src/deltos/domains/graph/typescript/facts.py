@@ -187,10 +187,6 @@ class FactsCodec:
             value = _StoredBody(value.uses, _pickled((value.owners, value.locals)))
         return self._encoder.encode(value)
 
-    def stable(self, value: object) -> bytes:
-        """An interface as bytes to compare by."""
-        return self._encoder.encode(value)
-
     def interface(self, data: bytes) -> Interface | None:
         """An interface that was encoded."""
         return self._interface.decode(data)

@@ -64,8 +64,9 @@ def _call(walk: Walk, node: Node, _expected: Term) -> Term:
         _arguments(walk, None, given, ())
         return None
     target = refer(walk, callee, "call")
-    generics = next((child for child in children[1:-1] if child.type == "type_arguments"), None)
-    type_terms = type_arguments(walk, generics)
+    type_terms: tuple[Term, ...] = ()
+    if len(children) > 2:  # most calls have none: a callee and its arguments
+        type_terms = type_arguments(walk, next((each for each in children if each.type == "type_arguments"), None))
     terms = _arguments(walk, target, given, type_terms)
     return nodes.Call(target, terms, type_terms) if target is not None else None
 

@@ -33,21 +33,25 @@ class Inliner:
         return cast("nodes.Declaration", self._copy(declaration, (), 0))
 
     def _copy(self, held: object, within: tuple[int, ...], depth: int) -> object:
-        if held is None or isinstance(held, str):
-            return held
-        if isinstance(held, tuple):
+        if type(held) is tuple:
             self._left -= 1
-            return tuple([self._copy(part, within, depth + 1) for part in held])
-        if isinstance(held, int):
+            return tuple(self._copies(held, within, depth + 1))
+        if type(held) is int:
             return self._local(held, within, depth) if held < 0 else held
-        if isinstance(held, dict):
+        if type(held) is dict:
             return {name: self._copy(value, within, depth + 1) for name, value in held.items()}
-        if not isinstance(held, nodes.Record) or (depth > _MAX_COPIED_DEPTH and isinstance(held, nodes.TermNode)):
+        if not isinstance(held, nodes.Record):
+            return held
+        kind = type(held)
+        if depth > _MAX_COPIED_DEPTH and kind in nodes.TERM_KINDS:
             return None
         self._left -= 1
-        copies = [self._copy(part, within, depth + 1) for part in nodes.parts(held)]
         # Which fields a class has is known to it alone: the copies come in the order of its parts.
-        return type(held)(*([tuple(copies)] if type(held) in nodes.TERM_LIST_KINDS else copies))
+        copies = self._copies(nodes.parts(held), within, depth + 1)
+        return kind(tuple(copies)) if kind in nodes.TERM_LIST_KINDS else kind(*copies)
+
+    def _copies(self, parts: tuple[object, ...], within: tuple[int, ...], depth: int) -> list[object]:
+        return [part if part is None or type(part) is str else self._copy(part, within, depth) for part in parts]
 
     def _local(self, local: int, within: tuple[int, ...], depth: int) -> object:
         if local in within or len(within) >= _MAX_NESTED_LOCALS or depth > _MAX_DEPTH or self._left < 0:

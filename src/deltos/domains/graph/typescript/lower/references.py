@@ -27,8 +27,8 @@ def member(walk: Walk, node: Node, kind: EdgeKind) -> Term:
     """Walk `object.name`; its term."""
     children = node.children
     owner = walk.expression(children[0])
-    place = children[-1]
-    name = walk.source.name(place)
+    place, source = children[-1], walk.source
+    name = source.text[place.start_byte : place.end_byte] if source.is_ascii else source.name(place)
     walk.use_member(place, kind, owner, name)
     if owner is None:
         return None

@@ -8,7 +8,9 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, TypeAlias, TypeVar
+
+from msgspec import Struct
 
 from deltos.domains.graph.typescript import nodes
 from deltos.domains.graph.typescript.facts import MemberUse, Merge, NameUse
@@ -183,7 +185,7 @@ class Findings:
         return known
 
 
-class _Shadowed(NamedTuple):
+class _Shadowed(Struct):
     """The names that a scope gave a meaning, each with the one before."""
 
     values: list[tuple[str, Binding | None]]
@@ -207,11 +209,11 @@ class _NameScope:
         self.shadowed.append(_Shadowed([], []))
 
     def __exit__(self, *_: object) -> None:
-        values, types = self.shadowed.pop()
-        if values:
-            _restore(self._values, values)
-        if types:
-            _restore(self._types, types)
+        closed = self.shadowed.pop()
+        if closed.values:
+            _restore(self._values, closed.values)
+        if closed.types:
+            _restore(self._types, closed.types)
 
 
 class _Branched:
@@ -309,7 +311,7 @@ class Scopes:
 
     def names_here(self) -> set[str]:
         """The names that were declared in the current function's own scope or by its parameters."""
-        return {name for scope in self.opened.shadowed[-2:] for shadowed in scope for name, _ in shadowed}
+        return {name for scope in self.opened.shadowed[-2:] for name, _ in (*scope.values, *scope.types)}
 
     def bind_value(self, name: str, binding: Binding) -> None:
         """Let a name stand for a value until the scope closes."""
@@ -428,7 +430,9 @@ class Walk:
 
     def use(self, node: Node, kind: EdgeKind) -> Term:
         """Note a reference by plain name; its term."""
-        return self.use_name(self.source.name(node), node.start_byte, kind)
+        start, source = node.start_byte, self.source
+        name = source.text[start : node.end_byte] if source.is_ascii else source.name(node)
+        return self.use_name(name, start, kind)
 
     def use_name(self, name: str, start: int, kind: EdgeKind) -> Term:
         """Note a reference to this name at this offset; its term."""
