@@ -102,7 +102,7 @@ def check_folder(folder: Path) -> None:
 
 
 def told(location: str) -> str:
-    """A path or an address as this call may be told it: whoever calls over a network has no use for our folders."""
+    """A path or an address as this call may be told it: callers over a network learn no folders of this machine."""
     current = _CURRENT.get()
     path, mark, anchor = location.partition("#")
     if current is None or not PurePath(path).is_absolute():

@@ -84,7 +84,7 @@ def _insert(text: str, into: Container, step: str | int, value: Json) -> str:
     after = last.comma + 1 if last.comma >= 0 else last.value.end
     rest = _REST_OF_LINE.match(text[after:].partition("\n")[0])
     line_end = after + (rest.end() if rest else 0)
-    if last.comma >= 0:  # the house style is a trailing comma
+    if last.comma >= 0:  # the file's own style is a trailing comma
         return text[:line_end] + line + "," + text[line_end:]
     return text[: last.value.end] + "," + text[last.value.end : line_end] + line + text[line_end:]
 

@@ -219,10 +219,10 @@ class Workers:
                 self._stop(job)
 
     def close(self) -> None:
-        """End all children now; whoever waits for one is told that it was cancelled."""
+        """End all children now; callers that wait for one get `Cancelled`."""
         with self._change:
             self._closed = True
-            for worker in self._busy:  # whoever uses it ends it
+            for worker in self._busy:  # the thread that uses it ends it
                 worker.kill()
             self._change.notify_all()
         self._end_idle()

@@ -95,7 +95,7 @@ class Git:
         source = self.folder / "input"
         source.write_bytes(given)
         with source.open("rb") as stdin:
-            with _starting:  # whoever stops all of them must not miss one that has just begun
+            with _starting:  # `stop_all` must not miss one that has just been started
                 process = subprocess.Popen(
                     [self.program, "--no-pager", *arguments],
                     stdin=stdin,

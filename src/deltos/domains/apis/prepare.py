@@ -1,7 +1,7 @@
 """Documents to what the store keeps of them: detect, parse, merge, chunk. Runs in a child process, which reads no file.
 
-Where a document refers to others that the child was not given, it names them; whoever asked reads them and asks again.
-Parsers are imported where they run: whoever has a child do the work needs none of them.
+Where a document refers to others that the child was not given, it names them; the parent reads them and asks again.
+Parsers are imported where they run: the parent needs none of them.
 """
 
 from __future__ import annotations

@@ -91,7 +91,7 @@ def render_operation(
 
 
 def operation_text(operation: Operation, overview: Overview, resolve: Resolve, *, characters: int) -> str:
-    """One operation as plain text, for whoever fences and cites it."""
+    """One operation as plain text; the caller fences and cites it."""
     example = example_call(operation, overview, resolve)
     tail = "\n\n".join([f"Auth: {_auth(operation, overview)}", *([f"Example:\n{example}"] if example else [])])
     head = one_line(operation.key, 200)

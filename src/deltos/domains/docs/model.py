@@ -99,7 +99,7 @@ class FoundDescription:
 
 
 class ApiCatalog(Protocol):
-    """What the documentation domain asks of whoever keeps API descriptions."""
+    """What the documentation domain asks of the API domain."""
 
     def recognises(self, data: bytes, /) -> bool:
         """Whether `data` is an API description."""

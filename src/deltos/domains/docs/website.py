@@ -47,7 +47,7 @@ _SAME_PAGE = re.compile(r"(?:/index)?(?:\.html?|\.md)?/?$")
 
 
 class Website:
-    """Reads pages below a start address, as politely as the site asks for."""
+    """Reads pages below a start address, as slowly as the site asks for."""
 
     parallel = PARALLEL_REQUESTS
     together = 1

@@ -52,7 +52,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class HttpApp:
-    """The application, and its gate, which whoever runs it closes at the end."""
+    """The application, and its gate, which the server closes at the end."""
 
     asgi: ASGIApp
     gate: RequestGuard
@@ -146,7 +146,7 @@ def _levels(manifest: Manifest) -> dict[str, Level]:
 def _scope_refusal(scope: Scope, body: bytes, manifest: Manifest) -> Response | None:
     """The 403 that the specification asks for when a token does not reach a tool.
 
-    A courtesy that lets clients ask for more: the workbench refuses such a call whatever this one makes of the body.
+    It lets clients ask for a wider scope; the workbench refuses the call anyway, whatever is made of the body here.
     """
     user = scope.get("user")
     shown = user.access_token if isinstance(user, AuthenticatedUser) else None

@@ -81,7 +81,7 @@ class Sessions:
             held.open_requests -= 1
             held.used_at = self._clock() if is_message else held.used_at
         ended = scope["method"] == "DELETE" and statuses and statuses[0] < 400
-        # A stranger who guesses an id is told 404 as well, but the session is not theirs.
+        # Also a caller who guessed an id gets 404 from the manager, and the session of its owner stays.
         if ended or (404 in statuses and caller_of(scope) == held.caller):
             self._held.pop(session_id, None)
 
@@ -117,7 +117,7 @@ class Sessions:
         return True
 
     async def _end(self, session_id: str) -> None:
-        """End a session in the name of whoever opened it."""
+        """End a session, as the caller who opened it."""
         held = self._held.pop(session_id)
         headers = [(b"mcp-session-id", session_id.encode("latin-1"))]
         scope: Scope = {"type": "http", "method": "DELETE", "path": "/mcp", "query_string": b"", "headers": headers}
