@@ -104,7 +104,7 @@ def test_concise_answers_save_at_least_half(desk: Desk, query: str) -> None:
 
 
 def test_a_cut_answer_says_so_in_its_first_line_and_in_its_data(desk: Desk) -> None:
-    answer, results = ask(desk, "database", limit=50)
+    answer, results = ask(desk, "project", limit=50)
     assert answer.structured is not None
     assert len(answer.text) <= 20_000
     assert answer.text.splitlines()[0].startswith("showing ")
