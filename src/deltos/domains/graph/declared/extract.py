@@ -315,35 +315,16 @@ class _SourceReader:
 
 
 _TRANSPARENT = frozenset(
-    [
-        "parenthesized_expression",
-        "await_expression",
-        "unary_expression",
-        "reference_expression",
-        "expression_list",
-        "pointer_expression",
-        "try_expression",
-        "generic_name",
-        "template_type",
-        "literal_element",
-        "argument",
-    ]
+    (
+        "parenthesized_expression await_expression unary_expression reference_expression expression_list "
+        "pointer_expression try_expression generic_name template_type literal_element argument"
+    ).split()
 )
 _VARIABLES = frozenset(
-    [
-        "variable_name",
-        "instance_variable",
-        "field_identifier",
-        "simple_identifier",
-        "package_identifier",
-        "relative_scope",
-        "self",
-        "this",
-        "super",
-        "crate",
-        "this_expression",
-        "namespace_name",
-    ]
+    (
+        "variable_name instance_variable field_identifier simple_identifier package_identifier relative_scope self "
+        "this super crate this_expression namespace_name"
+    ).split()
 )
 _GENERIC_NAMES = frozenset({"generic_name", "template_function", "generic_function", "parenthesized_expression"})
 _DECLARATORS = frozenset({"variable_declarator", "init_declarator", "property_element", "variable_declaration"})

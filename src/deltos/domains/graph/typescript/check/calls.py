@@ -50,19 +50,9 @@ _MAX_MATCHED_DEPTH = 6  # of types that are laid over each other
 _MAX_UNIFORM_MEMBERS = 30  # of an object that is indexed by a key which is not known
 _LIBRARY_ITERABLES = frozenset(
     (
-        "Array",
-        "ReadonlyArray",
-        "ArrayLike",
-        "Set",
-        "ReadonlySet",
-        "Iterable",
-        "Iterator",
-        "IterableIterator",
-        "Generator",
-        "AsyncIterable",
-        "AsyncGenerator",
-        "AsyncIterableIterator",
-    )
+        "Array ReadonlyArray ArrayLike Set ReadonlySet Iterable Iterator IterableIterator Generator AsyncIterable "
+        "AsyncGenerator AsyncIterableIterator"
+    ).split()
 )
 _MATCHED_BY_ITEM = frozenset(("Iterable", "ArrayLike", "ReadonlyArray", "AsyncIterable"))
 _NAMED_VARIABLES = (nodes.TypeParameterUse, nodes.InferredType)

@@ -28,22 +28,10 @@ _HOISTED_BY_MODULES = HOISTED | {
 }
 NESTING = frozenset(
     (
-        "if_statement",
-        "else_clause",
-        "for_statement",
-        "for_in_statement",
-        "while_statement",
-        "do_statement",
-        "try_statement",
-        "catch_clause",
-        "finally_clause",
-        "statement_block",
-        "switch_statement",
-        "switch_body",
-        "switch_case",
-        "switch_default",
-        "labeled_statement",
-    )
+        "if_statement else_clause for_statement for_in_statement while_statement do_statement try_statement "
+        "catch_clause finally_clause statement_block switch_statement switch_body switch_case switch_default "
+        "labeled_statement"
+    ).split()
 )
 
 

@@ -33,26 +33,9 @@ _BRACE = re.compile(r"[{}]")
 _IMPORTED = re.compile(r"(\*|[A-Za-z_$][\w$]*)(?:\s+as\s+([\w$]+))?")
 _TYPE_TAGS = frozenset(
     (
-        "type",
-        "param",
-        "arg",
-        "argument",
-        "returns",
-        "return",
-        "typedef",
-        "property",
-        "prop",
-        "extends",
-        "augments",
-        "implements",
-        "template",
-        "satisfies",
-        "this",
-        "enum",
-        "callback",
-        "yields",
-        "throws",
-    )
+        "type param arg argument returns return typedef property prop extends augments implements template satisfies "
+        "this enum callback yields throws"
+    ).split()
 )
 _BARE_TYPE_TAGS = frozenset(("extends", "augments", "implements"))
 
