@@ -108,22 +108,27 @@ def _blanked(data: bytes, ranges: list[tuple[int, int]]) -> bytes:
 
 
 class _Source:
-    """Feeds a file to the parser piece by piece until time is up.
+    """Feeds a file to the parser piece by piece until time is up; then the file ends where it was read to.
 
-    The parser's own progress callback crashes it (tree-sitter 0.26), so reading is where we can say stop.
+    The parser's own progress callback crashes it (tree-sitter 0.26), so reading is where we can say stop. The end may
+    not move: the parser goes back in the file, and one that finds another end there crashes too.
     """
 
     def __init__(self, data: bytes, limit_seconds: float) -> None:
         self._data = data
         self._deadline = time.thread_time() + limit_seconds
+        self._end = len(data)
+        self._read_to = 0
         self.parsed = False
 
     def read(self, offset: int, _point: tree_sitter.Point) -> bytes:
         if self.parsed:
             return self._data[offset : offset + READ_BYTES_LATER]
-        if time.thread_time() >= self._deadline:
-            return b""
-        return self._data[offset : offset + READ_BYTES]
+        if self._end > self._read_to and time.thread_time() >= self._deadline:
+            self._end = self._read_to
+        piece = self._data[offset : min(offset + READ_BYTES, self._end)]
+        self._read_to = max(self._read_to, offset + len(piece))
+        return piece
 
 
 @cache
