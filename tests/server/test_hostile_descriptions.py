@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.domains.apis.test_api_limits import NOT_AGAIN, many_roots
+from tests.domains.apis.test_api_limits import NOT_AGAIN, shared_path_item
 from tests.server.over_http.served import Served, rpc
 from tests.server.raw import JsonObject, RawClient
 from tests.server.test_hostile_pages import children_of, cpu_ticks
@@ -20,18 +20,18 @@ from tests.server.test_hostile_pages import children_of, cpu_ticks
 COMMAND = [sys.executable, "-P", "-m", "deltos", "mcp"]
 PATIENCE_SECONDS = 120
 BUSY_TICKS = 100  # a second of CPU: a child that has only started takes less
-STOPPED = rf"slow\.graphql: reading it took more than .*\. {NOT_AGAIN}"
+STOPPED = rf"slow\.json: reading it took more than .*\. {NOT_AGAIN}"
 
 pytestmark = pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="looks at processes as Linux shows them")
 
 
 @pytest.fixture
 def project(tmp_path: Path) -> Path:
-    """Code to search in, and 48 kB of a schema that describes nine million operations."""
+    """Code to search in, and 250 kB of a description with nine million parameters."""
     folder = tmp_path / "project"
     folder.mkdir()
     (folder / "quokka.py").write_text("def feed_quokka() -> None:\n    '''Give it leaves.'''\n")
-    (folder / "slow.graphql").write_text(many_roots(3_000))
+    (folder / "slow.json").write_text(shared_path_item(3_000))
     return folder
 
 
@@ -54,7 +54,7 @@ def test_a_client_is_answered_while_a_hostile_description_is_read(project: Path,
     client = RawClient([*COMMAND, str(project)], home=tmp_path / "home", DELTOS_EMBED="off")
     client.initialize()
     assert "feed_quokka" in client.text("search", query="feed quokka")
-    adding = client.start_call("add_source", url="slow.graphql", name="slow")
+    adding = client.start_call("add_source", url="slow.json", name="slow")
     until_reading(client.process.pid)
     for _ in range(5):
         assert client.request("ping")["result"] == {}
@@ -66,21 +66,21 @@ def test_a_client_is_answered_while_a_hostile_description_is_read(project: Path,
         time.sleep(0.05)  # leave the processor to the child
     assert answered[0]["result"]["isError"]
     assert re.search(STOPPED, answered[0]["result"]["content"][0]["text"])
-    assert re.search(STOPPED, client.text("add_source", url="slow.graphql", name="slow"))
+    assert re.search(STOPPED, client.text("add_source", url="slow.json", name="slow"))
     client.process.terminate()
     assert client.process.wait(PATIENCE_SECONDS) == 0
 
 
 def test_a_web_server_answers_others_while_hostile_descriptions_are_read(project: Path, tmp_path: Path) -> None:
     for number in range(9):  # more than there are children
-        (project / f"slow{number}.graphql").write_text(f"{many_roots(3_000)}# {number}\n")
+        (project / f"slow{number}.json").write_text(shared_path_item(3_000) + " " * number)
     server = Served([*COMMAND, str(project), "--http", "127.0.0.1:0"], tmp_path / "home", DELTOS_EMBED="off")
     session, other = server.open_session(), server.open_session()
     assert "feed_quokka" in server.text("search", other, query="feed quokka")
 
     def add(number: int) -> None:
         with suppress(OSError, HTTPException):  # the server ends before it has answered
-            server.text("add_source", session, url=f"slow{number}.graphql", name=f"slow{number}")
+            server.text("add_source", session, url=f"slow{number}.json", name=f"slow{number}")
 
     adding = [threading.Thread(target=add, args=(number,), daemon=True) for number in range(9)]
     for thread in adding:

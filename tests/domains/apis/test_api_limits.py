@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from contextlib import closing
 from typing import TYPE_CHECKING
 
@@ -49,6 +50,14 @@ def many_roots(number: int) -> str:
     roots = "".join(f"r{index}: T\n" for index in range(number))
     fields = "".join(f"f{index}: T\n" for index in range(number))
     return f"schema {{\n{roots}}}\ntype T {{\n{fields}}}\n"
+
+
+def shared_path_item(number: int) -> str:
+    """An OpenAPI description of so many paths that share one item of so many parameters: each operation has them all."""
+    item = {"get": {"parameters": [{"name": f"a{index}", "in": "query"} for index in range(number)]}}
+    paths = {f"/p{index}": {"$ref": "#/components/pathItems/Shared"} for index in range(number)}
+    info = {"title": "slow"}
+    return json.dumps({"openapi": "3.1.0", "info": info, "paths": paths, "components": {"pathItems": {"Shared": item}}})
 
 
 def long_package(parts: int) -> str:
@@ -212,7 +221,9 @@ REFUSED = {
     "merges.yaml": "openapi: 3.0.0\na: &a0 {k: 1}\n"
     + "".join(f"a{n}: &a{n} {{x{n}: *a{n - 1}, y{n}: *a{n - 1}, <<: *a{n - 1}}}\n" for n in range(1, 60)),
 }
-STOPPED = {"roots.graphql": many_roots(3_000), "scopes.proto": long_package(100_000)}
+STOPPED = {"shared.json": shared_path_item(4_000)}
+# Each took minutes once.
+LINEAR = {"roots.graphql": many_roots(3_000), "scopes.proto": long_package(100_000)}
 READ = {
     "braces.proto": proto("a") + "message M {" * DEEP,
     "closed.proto": proto("a") + "message M {" * DEEP + "}" * DEEP,
@@ -267,6 +278,13 @@ def test_nesting_without_end_hides_nothing_that_comes_before_it(roomy: Apis, sho
     (shop / name).write_text(READ[name])
     (api,) = roomy.indexer.add(str(shop)).apis
     assert api.operation_count == 1
+
+
+@pytest.mark.parametrize("name", LINEAR)
+def test_many_roots_and_a_long_package_take_no_longer_than_their_size(roomy: Apis, shop: Path, name: str) -> None:
+    (shop / name).write_text(LINEAR[name])
+    (api,) = roomy.indexer.add(str(shop)).apis
+    assert api.schema_count == 1
 
 
 # ---------------------------------------------------------------------- folders

@@ -97,11 +97,11 @@ def test_rules_of_a_site_that_cannot_be_read_allow_nothing(desk: Desk, site: Sit
 
 
 def test_rules_that_name_many_agents_and_many_paths_are_read_once(desk: Desk, site: Site) -> None:
-    """Every path was kept for every agent: 20,000 times 20,000 took minutes. Only the rules for us are kept now."""
+    """Every path was kept for every agent: 5,000 times 5,000 took long. Only the rules for us are kept now."""
     site.html("/", page("Start", "Welcome.", "/a"))
     site.html("/a", page("Secret", "Not for us."))
-    agents = "".join(f"User-agent: agent{number}\n" for number in range(20_000))
-    site.text("/robots.txt", f"{agents}User-agent: deltos\n" + "Disallow: /a\n" * 20_000)
+    agents = "".join(f"User-agent: agent{number}\n" for number in range(5_000))
+    site.text("/robots.txt", f"{agents}User-agent: deltos\n" + "Disallow: /a\n" * 5_000)
     status = desk.add(site.url)
     assert (status.state, status.pages) == ("READY", 1)
 
