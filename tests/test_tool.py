@@ -104,12 +104,16 @@ def test_a_tool_without_parameters_says_so() -> None:
         check_arguments((), {"x": 1})
 
 
-SCALARS = st.none() | st.booleans() | st.integers() | st.floats() | st.text()
-VALUES = st.recursive(SCALARS, lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner))
+SCALARS = st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=20)
+VALUES = st.recursive(
+    SCALARS,
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=8), inner, max_size=4),
+    max_leaves=8,
+)
 NAMES = st.text(max_size=12) | st.sampled_from([parameter.name for parameter in PARAMETERS])
 
 
-@given(st.dictionaries(NAMES, VALUES))
+@given(st.dictionaries(NAMES, VALUES, max_size=8))
 def test_any_arguments_are_either_checked_or_refused(given: dict[str, Any]) -> None:
     with suppress(BadArgument):
         arguments = check_arguments(PARAMETERS, given)

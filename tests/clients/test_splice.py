@@ -130,7 +130,7 @@ def test_all_json_is_read_as_json(value: object) -> None:
 
 
 @given(jsonc_objects(), st.sampled_from(["mcpServers", "hooks", "new key"]), jsonc())
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=80, deadline=None)
 def test_putting_a_member_changes_only_that_member(text: str, key: str, value: str) -> None:
     before = data(parse(text))
     assert isinstance(before, dict)
@@ -144,7 +144,7 @@ def test_putting_a_member_changes_only_that_member(text: str, key: str, value: s
 
 
 @given(jsonc_objects(), st.data())
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=80, deadline=None)
 def test_removing_a_member_keeps_all_others_and_the_comments_outside(text: str, choice: st.DataObject) -> None:
     before = data(parse(text))
     assert isinstance(before, dict)
