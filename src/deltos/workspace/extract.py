@@ -36,8 +36,9 @@ class FileToRead:
 class Extracted:
     """What came of one candidate: facts per indexer, or a reason to skip it, or neither if its content is unchanged.
 
-    `failures` are the names of indexers that could not read the file, each with its reason. Their facts are those of
-    plain text; None where even that failed. `failure` is why a file is skipped that ought to have been read.
+    `failures` are the names of indexers that could not read the whole file, each with its reason. Their facts are those
+    of the part that was parsed, or of plain text; None where even that failed. `failure` is why a file is skipped that
+    ought to have been read.
     """
 
     path: str
@@ -60,7 +61,7 @@ def extract_file(root: Path, indexers: Sequence[Indexer], candidate: FileToRead,
     language = None if as_text else admitted.language
     try:
         file = parse_file(blank.path, Admitted(admitted.data, language))
-        broken = ""
+        broken = _unread(file)
     except MemoryError:
         raise
     except Exception as exc:  # noqa: BLE001 (whatever is wrong with one file must not stop the run: it is reported)
@@ -91,6 +92,14 @@ def look_at(root: Path, candidate: FileToRead) -> Extracted:
 def parse_file(path: str, admitted: Admitted) -> ParsedFile:
     """Parse content with the grammar of its language, if there is one."""
     return ParsedFile(path, admitted.data, admitted.language, _tree(admitted.language, admitted.data))
+
+
+def _unread(file: ParsedFile) -> str:
+    """Why only the beginning of a file was parsed; empty where all of it was."""
+    if file.tree is None or file.tree.root_node.end_byte >= len(file.data.rstrip()):
+        return ""
+    line, lines = file.data.count(b"\n", 0, file.tree.root_node.end_byte) + 1, file.data.count(b"\n") + 1
+    return f"its syntax is so broken that it was parsed to line {line:,} of {lines:,} only"
 
 
 def _look(root: Path, candidate: FileToRead) -> tuple[Extracted, Admitted | None]:
@@ -129,8 +138,6 @@ def reason_of(exc: Exception) -> str:
 def _tree(language: Language | None, data: bytes) -> tree_sitter.Tree | None:
     if language is None:
         return None
-    from deltos.languages.grammar import (
-        parse,
-    )  # deferred: loads the parser library only where something is parsed
+    from deltos.languages.grammar import parse  # deferred: loads the parser library where something is parsed
 
     return parse(language, data)

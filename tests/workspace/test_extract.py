@@ -1,0 +1,35 @@
+"""What one file gives: all that could be parsed, and a word about the rest."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from deltos.domains.code.index import CodeIndexer
+from deltos.files import FileTree
+from deltos.languages import grammar
+from deltos.workspace.extract import FileToRead, extract_file
+from deltos.workspace.walk import stamp
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    import pytest
+
+SOURCE = "package a\n" + "func f() {}\n" * 200
+
+
+def test_a_file_that_is_parsed_in_part_says_how_far(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "a.go").write_text(SOURCE)
+    with FileTree(tmp_path) as tree:
+        seen = stamp(tree, "a.go")
+    assert seen is not None
+    indexer = CodeIndexer()
+    whole = extract_file(tmp_path, (indexer,), FileToRead("a.go", seen))
+    assert whole.facts is not None
+    assert (whole.failures, len(whole.facts[0].definitions)) == ((), 200)
+    monkeypatch.setattr(grammar, "LIMIT_SECONDS", 0.0)
+    monkeypatch.setattr(grammar, "LIMIT_SECONDS_PER_BYTE", 0.0)
+    part = extract_file(tmp_path, (indexer,), FileToRead("a.go", seen))
+    [(name, reason)] = part.failures
+    assert (name, reason) == ("code", "its syntax is so broken that it was parsed to line 1 of 202 only")
+    assert part.facts is not None  # its words are found all the same
