@@ -13,6 +13,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -21,13 +22,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from benchmarks.places import MIRRORS, REPOSITORY, SCRATCH
+from benchmarks.places import MIRRORS, REPOSITORY, SCRATCH, SHARED
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
 QUESTIONS = REPOSITORY / "benchmarks" / "questions"
 DEPTH = 10
+_BEGINNING_CHARACTERS = 40
+_TAG = re.compile(r"<[^<>]*>")
 DOMAINS = ("code", "docs", "memory", "apis")
 
 Row = dict[str, Any]
@@ -136,16 +139,10 @@ def _shows_lines(result: Row, target: Row, folder: Path) -> bool:  # noqa: ARG00
 
 
 def _shows_section(result: Row, target: Row, folder: Path) -> bool:
-    heading = _heading(folder / target["path"], target["start"])
-    return target["path"] in result["url"] and _squashed(heading) in _squashed(f"{result['section']} {result['text']}")
-
-
-def _heading(file: Path, line: int) -> str:
-    lines = file.read_text("utf-8").splitlines()
-    text = lines[line - 1].strip()
-    if text.startswith("<"):
-        text = text.partition(">")[2].partition("<")[0] or lines[line].partition(">")[2].partition("<")[0]
-    return text
+    """Whether the result is of that page and holds how the section's own text begins, below its heading."""
+    lines = (folder / target["path"]).read_text("utf-8").splitlines()[target["start"] - 1 : target["end"]]
+    text = _squashed(_TAG.sub(" ", " ".join(line for line in lines[1:] if any(map(str.isalnum, line)))))
+    return target["path"] in result["url"] and text[:_BEGINNING_CHARACTERS] in _squashed(result["text"])
 
 
 def _squashed(text: str) -> str:
@@ -157,7 +154,8 @@ def _is_observation(result: Row, target: Row, folder: Path) -> bool:  # noqa: AR
 
 
 def _is_operation(result: Row, target: Row, folder: Path) -> bool:  # noqa: ARG001
-    return _squashed(target["operation"]) in _squashed(json.dumps(result))
+    operation = result["id"].split(":", 2)[-1]  # `api:NAME:GET /path`; of a service, after the package's name
+    return _squashed(operation).endswith(_squashed(target["operation"]))
 
 
 def tree_of(project: str) -> Path:
@@ -169,7 +167,7 @@ def tree_of(project: str) -> Path:
         repos = target.with_suffix(".json")
         repos.parent.mkdir(parents=True, exist_ok=True)
         repos.write_text(json.dumps([{"name": target.name, "github": name, "commit": commit, "root": ""}]))
-        lay_out = REPOSITORY.parent / "shared" / "bench" / "code" / "lay_out.py"
+        lay_out = SHARED / "code" / "lay_out.py"
         command = [sys.executable, lay_out, "--mirrors", clone.parent.parent, "--out", target.parent, "--repos", repos]
         subprocess.run([str(word) for word in command], check=True, stdout=subprocess.DEVNULL)
     return target
