@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from multiprocessing.connection import Connection
 
-LIMIT_CPU_SECONDS = 40
+LIMIT_CPU_SECONDS = 60
 """Of CPU time, so that a busy machine fails nothing. All files of one test take a few seconds; with a reader that can be
 attacked, single ones take minutes or never end."""
 

@@ -252,8 +252,9 @@ def test_a_progress_bar_is_drawn_on_a_terminal(project: Path, home: Path) -> Non
 
 
 def test_ctrl_c_is_clean_and_leaves_the_previous_index(project: Path, home: Path) -> None:
-    for number in range(1500):
-        (project / f"module_{number}.py").write_text("def f():\n    return 1\n" * 60)
+    modules = [project / f"module_{number}.py" for number in range(1500)]
+    for module in modules:
+        module.write_text("def f():\n    return 1\n" * 60)
     command = [sys.executable, "-u", "-P", "-m", "deltos", "index", str(project)]
     main_fd, terminal = os.openpty()
     process = subprocess.Popen(command, stderr=terminal, stdout=subprocess.PIPE, text=True, start_new_session=True)
@@ -273,6 +274,8 @@ def test_ctrl_c_is_clean_and_leaves_the_previous_index(project: Path, home: Path
     assert process.wait(60) == 1
     assert b"Interrupted" in drawn
     assert b"Traceback" not in drawn
+    for module in modules:
+        module.unlink()
     assert main(["code", "search", "clear_cache", "--project", str(project), "--limit", "1"]) == 0
 
 

@@ -56,17 +56,24 @@ def write_project(root: Path) -> Path:
 
 def call_every_tool(call: Call, root: Path) -> set[str]:
     """Call each tool once so that it succeeds; the names of all that were called."""
-    called: dict[str, JsonObject] = {}
+    called: set[str] = set()
 
     def ok(name: str, /, **arguments: Any) -> JsonObject:
-        called[name] = call(name, arguments)
-        assert not called[name].get("isError"), (name, called[name])
-        return called[name]
+        called.add(name)
+        return _succeed(call, name, arguments)
 
     _call_code_and_graph(ok, root)
     _call_memory(ok)
     _call_docs_and_apis(ok)
-    return set(called)
+    return called
+
+
+def call_some_tools(call: Call) -> None:
+    """Call one tool of each domain so that it succeeds."""
+    assert "rounded" in _text(_succeed(call, "search_code", {"query": "round to cents"}))
+    assert "billing.py" in _text(_succeed(call, "find_references", {"symbol": "rounded"}))
+    assert _succeed(call, "remember", {"text": "We round to whole cents"})["structuredContent"]["id"]
+    assert "billing" in _text(_succeed(call, "add_source", {"url": "openapi.yaml", "name": "billing"})).lower()
 
 
 def listed_tools() -> set[str]:
@@ -114,6 +121,12 @@ def _call_docs_and_apis(ok: Callable[..., JsonObject]) -> None:
     ok("add_source", url="openapi.yaml", name="billing")
     assert "/entries" in _text(ok("get_api_endpoints", api_name="billing"))
     assert "billing" in _text(ok("list_apis")).lower()
+
+
+def _succeed(call: Call, name: str, arguments: JsonObject) -> JsonObject:
+    result = call(name, arguments)
+    assert not result.get("isError"), (name, result)
+    return result
 
 
 def _text(result: JsonObject) -> str:

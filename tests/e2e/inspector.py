@@ -7,7 +7,7 @@ import subprocess
 from typing import TYPE_CHECKING, Any
 
 from tests import node
-from tests.e2e.every_tool import call_every_tool, listed_tools
+from tests.e2e.every_tool import call_every_tool, call_some_tools, listed_tools
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -28,9 +28,17 @@ class Inspector:
 
     def drive_every_tool(self, project: Path) -> None:
         """List the tools and call each of them."""
+        self._list_tools()
+        assert call_every_tool(self._call, project) == listed_tools()
+
+    def drive_some_tools(self) -> None:
+        """List the tools and call one of each domain: over stdio every call starts a server."""
+        self._list_tools()
+        call_some_tools(self._call)
+
+    def _list_tools(self) -> None:
         names = {tool["name"] for tool in self._run("--method", "tools/list", "--strict")["tools"]}
         assert names == listed_tools()
-        assert call_every_tool(self._call, project) == names
 
     def _call(self, name: str, arguments: dict[str, Any]) -> dict[str, Any]:
         return self._run("--method", "tools/call", "--tool-name", name, "--tool-args-json", json.dumps(arguments))
