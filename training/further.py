@@ -1,0 +1,226 @@
+"""Train a finished table further with the lexicon and with pairs from repositories: contrast, pulled back to its start.
+
+    python -m training.further MATERIAL.npz OUT_FOLDER [--start FOLDER] [--run STEPS,LEXICON,PULL,TEMPERATURES ...]
+
+MATERIAL.npz is what project_pairs.py wrote. A part of a lexicon group asks for the rest of it, a question of a pair for
+its text. Needs PyTorch; minutes of a GPU. Writes one table per run, and prints how each does on repositories and groups
+that were held out.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+import torch
+import torch.nn.functional as F  # noqa: N812 (everybody calls it so)
+
+from training.table import Table
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    import numpy.typing as npt
+
+DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
+RATE = 3e-3
+DROPOUT = 0.2
+GROUPS_PER_STEP, PAIRS_PER_STEP = 2_048, 4_096
+MOST_TERMS = 40  # of a group that are drawn from
+HELD_OUT_GROUPS = 400
+_ALIKE = 0.9  # texts that are nearly one: neither is a wrong answer to the other's question
+_WARM_UP_STEPS = 50
+_MASKED = -1e4
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """How long a table learns, what the lexicon weighs beside pairs, and how strongly the start pulls."""
+
+    steps: int = 1_500
+    lexicon: float = 6.0
+    pull: float = 1.0
+    lexicon_temperature: float = 0.1
+    pairs_temperature: float = 0.05
+
+    @classmethod
+    def parse(cls, text: str) -> Run:
+        """`1500,6,1,0.1,0.05`."""
+        steps, *others = text.split(",")
+        return cls(int(steps), *map(float, others))
+
+
+@dataclass(frozen=True, slots=True)
+class Ragged:
+    """Rows of word ids on the device."""
+
+    ids: torch.Tensor
+    starts: torch.Tensor
+
+    @classmethod
+    def of(cls, arrays: Mapping[str, npt.NDArray[np.int64]], name: str) -> Ragged:
+        """Two arrays of the material."""
+        return cls(
+            *(torch.from_numpy(arrays[f"{name}_{part}"].astype(np.int64)).to(DEVICE) for part in ("ids", "starts"))
+        )
+
+    def __len__(self) -> int:
+        return len(self.starts) - 1
+
+    def take(self, rows: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        """The ids of some rows end to end, and where each begins."""
+        lengths = self.starts[rows + 1] - self.starts[rows]
+        offsets = torch.cumsum(lengths, 0) - lengths
+        places = torch.repeat_interleave(self.starts[rows] - offsets, lengths)
+        return self.ids[places + torch.arange(len(places), device=DEVICE)], offsets
+
+
+def vectors(table: torch.Tensor, bags: tuple[torch.Tensor, torch.Tensor], dropout: float = 0.0) -> torch.Tensor:
+    """Unit vectors of bags of words."""
+    ids, offsets = bags
+    kept = (torch.rand(len(ids), device=DEVICE) >= dropout).float() if dropout else None
+    return F.normalize(F.embedding_bag(ids, table, offsets, mode="sum", per_sample_weights=kept) + 1e-9, dim=-1)
+
+
+def contrast(queries: torch.Tensor, texts: torch.Tensor, temperature: float) -> torch.Tensor:
+    """How far each question's own text is from first, and each text's own question."""
+    alike = (texts @ texts.T).detach() > _ALIKE
+    alike.fill_diagonal_(fill_value=False)
+    scores = (queries @ texts.T / temperature).masked_fill(alike, _MASKED)
+    right = torch.arange(len(scores), device=DEVICE)
+    return (F.cross_entropy(scores, right) + F.cross_entropy(scores.T, right)) / 2
+
+
+class Groups:
+    """The lexicon's groups: random parts of them ask for others."""
+
+    def __init__(self, terms: Ragged, groups: npt.NDArray[np.int64]) -> None:
+        self._terms = terms
+        self._edges = torch.from_numpy(groups.astype(np.int64)).to(DEVICE)
+        order = np.random.default_rng(0).permutation(len(groups) - 1)
+        self._held_out = torch.from_numpy(order[:HELD_OUT_GROUPS]).to(DEVICE)
+        self._used = torch.from_numpy(order[HELD_OUT_GROUPS:]).to(DEVICE)
+
+    def draw(self, count: int) -> tuple[tuple[torch.Tensor, torch.Tensor], tuple[torch.Tensor, torch.Tensor]]:
+        """One to three terms of each of so many groups, and three to eleven others of the same group."""
+        chosen = self._used[torch.randint(len(self._used), (count,), device=DEVICE)]
+        asking = torch.randint(1, 4, (count,), device=DEVICE)
+        return self._split(chosen, asking, asking + torch.randint(3, 12, (count,), device=DEVICE))
+
+    def held_out(self) -> tuple[tuple[torch.Tensor, torch.Tensor], tuple[torch.Tensor, torch.Tensor]]:
+        """A third of the terms of each group held out, and the others."""
+        sizes = self._edges[self._held_out + 1] - self._edges[self._held_out]
+        return self._split(self._held_out, torch.clamp(sizes // 3, min=1), sizes)
+
+    def _split(
+        self, chosen: torch.Tensor, asking: torch.Tensor, ends: torch.Tensor
+    ) -> tuple[tuple[torch.Tensor, torch.Tensor], tuple[torch.Tensor, torch.Tensor]]:
+        first, sizes = self._edges[chosen], self._edges[chosen + 1] - self._edges[chosen]
+        keys = torch.rand(len(chosen), MOST_TERMS, device=DEVICE)
+        places = torch.arange(MOST_TERMS, device=DEVICE)[None]
+        keys[places >= sizes[:, None]] = 2.0  # behind all that exist
+        rows = first[:, None] + keys.argsort(1)
+        asked = places < asking[:, None]
+        answers = ~asked & (places < torch.minimum(ends, sizes)[:, None])
+        return self._bags(rows, asked), self._bags(rows, answers)
+
+    def _bags(self, rows: torch.Tensor, mask: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        """The words of all terms under the mask, one bag per group."""
+        terms = rows[mask]
+        owners = torch.arange(len(rows), device=DEVICE)[:, None].expand_as(rows)[mask]
+        lengths = self._terms.starts[terms + 1] - self._terms.starts[terms]
+        per_group = torch.zeros(len(rows), dtype=torch.long, device=DEVICE).scatter_add_(0, owners, lengths)
+        return self._terms.take(terms)[0], torch.cumsum(per_group, 0) - per_group
+
+
+@dataclass(frozen=True, slots=True)
+class Material:
+    """What a table learns from, and what it is measured on."""
+
+    queries: Ragged
+    texts: Ragged
+    held_out_queries: Ragged
+    held_out_texts: Ragged
+    held_out_kinds: torch.Tensor
+    groups: Groups
+
+    @classmethod
+    def read(cls, path: Path) -> Material:
+        """What project_pairs.py wrote."""
+        arrays = np.load(path)
+        return cls(
+            Ragged.of(arrays, "trained_query"),
+            Ragged.of(arrays, "trained_text"),
+            Ragged.of(arrays, "held_out_query"),
+            Ragged.of(arrays, "held_out_text"),
+            torch.from_numpy(arrays["held_out_kinds"]).to(DEVICE),
+            Groups(Ragged.of(arrays, "lexicon"), arrays["lexicon_groups"]),
+        )
+
+
+def train(start: torch.Tensor, material: Material, run: Run) -> torch.Tensor:
+    """The table after a run, the rate falling to nothing."""
+    torch.manual_seed(0)
+    table = start.clone().requires_grad_()
+    optimizer = torch.optim.Adam([table], lr=RATE)
+    for step in range(run.steps):
+        for group in optimizer.param_groups:
+            group["lr"] = RATE * (1 - step / run.steps) * min(1.0, (step + 1) / _WARM_UP_STEPS)
+        asked, answers = material.groups.draw(GROUPS_PER_STEP)
+        rows = torch.randint(len(material.queries), (PAIRS_PER_STEP,), device=DEVICE)
+        queries, texts = (vectors(table, bags.take(rows), DROPOUT) for bags in (material.queries, material.texts))
+        loss = contrast(queries, texts, run.pairs_temperature) + run.pull * ((table - start) ** 2).sum(1).mean()
+        asked_vectors, answer_vectors = vectors(table, asked), vectors(table, answers, DROPOUT)
+        loss = loss + run.lexicon * contrast(asked_vectors, answer_vectors, run.lexicon_temperature)
+        optimizer.zero_grad(set_to_none=True)
+        loss.backward()
+        optimizer.step()
+    return table.detach()
+
+
+def judge(table: torch.Tensor, material: Material) -> str:
+    """Mean reciprocal rank on what was held out: by kind of pair, and of lexicon groups."""
+    with torch.no_grad():
+        rows = torch.arange(len(material.held_out_queries), device=DEVICE)
+        bags = (material.held_out_queries, material.held_out_texts)
+        ranks = _reciprocal_ranks(*(vectors(table, bag.take(rows)) for bag in bags))
+        figures = [ranks[material.held_out_kinds == kind].mean().item() for kind in range(4)]
+        asked, answers = material.groups.held_out()
+        figures.append(_reciprocal_ranks(vectors(table, asked), vectors(table, answers)).mean().item())
+    return " ".join(f"{name} {figure:.3f}" for name, figure in zip((*_KINDS, "lexicon"), figures, strict=True))
+
+
+_KINDS = ("doc", "heading", "commit", "body")  # as project_pairs.py numbers them
+
+
+def _reciprocal_ranks(queries: torch.Tensor, texts: torch.Tensor) -> torch.Tensor:
+    scores = queries @ texts.T
+    return 1.0 / ((scores > scores.diag()[:, None]).sum(1) + 1).float()
+
+
+def main() -> None:
+    """Train what the command line names."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("material", type=Path)
+    parser.add_argument("out", type=Path)
+    parser.add_argument("--start", type=Path, default=Path("src/deltos/embed/model"), help="the model to begin with")
+    parser.add_argument("--run", type=Run.parse, action="append", metavar="STEPS,LEXICON,PULL,TEMPERATURES")
+    arguments = parser.parse_args()
+    material = Material.read(arguments.material)
+    stored = Table(np.load(arguments.start / "rows.npy"), np.load(arguments.start / "scales.npy"))
+    start = torch.from_numpy(stored.vectors()).to(DEVICE)
+    start = start / start.norm(dim=1).mean()
+    print("start", judge(start, material), flush=True)
+    for number, run in enumerate(arguments.run or [Run()]):
+        began = time.monotonic()
+        table = train(start, material, run)
+        print(number, run, judge(table, material), f"{time.monotonic() - began:.0f} s", flush=True)
+        Table.of(table.cpu().numpy()).write(arguments.out / f"further-{number}.npz")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,39 @@
+"""The lexicon: groups of words that belong together, one per line (`concept: term, term, …`), as numbers of words."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from training.data import Bags
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    import numpy.typing as npt
+
+FOLDER = Path(__file__).with_name("lexicon")
+_FEWEST_TERMS = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Lexicon:
+    """Terms as bags of word ids; group n has the terms from `groups[n]` to `groups[n + 1]`."""
+
+    terms: Bags
+    groups: npt.NDArray[np.int64]
+
+
+def read(numbers_of: Callable[[str], list[int]], folder: Path = FOLDER) -> Lexicon:
+    """All groups with enough known terms; `numbers_of` gives the ids of a term's words."""
+    groups = []
+    for path in sorted(folder.glob("*.txt")):
+        for line in path.read_text("utf-8").splitlines():
+            concept, _, rest = line.partition(":")
+            terms = [ids for term in (concept, *rest.split(",")) if (ids := numbers_of(term))]
+            if len(terms) >= _FEWEST_TERMS:
+                groups.append(terms)
+    return Lexicon(Bags.of([term for group in groups for term in group]), np.cumsum([0, *map(len, groups)]))
