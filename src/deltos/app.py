@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, cast
 
 from deltos.domains.code.index import CodeIndexer
 from deltos.domains.graph.index import GraphIndexer
+from deltos.domains.history.index import HistoryIndexer
 from deltos.isolated.process import Workers
 from deltos.open_stores import has_library, open_library, open_observations, open_projects
 from deltos.store.private import mend_folder
@@ -48,7 +49,12 @@ class OpenedDomains:
         self.config = config
         self._closing = ExitStack()  # what was opened, closed in the opposite order
         self.workers = Workers()
-        self.projects = Projects(open_projects(config.home), (CodeIndexer(), GraphIndexer()), workers=self.workers)
+        self.projects = Projects(
+            open_projects(config.home),
+            (CodeIndexer(), GraphIndexer()),
+            workers=self.workers,
+            follower=HistoryIndexer(),
+        )
 
     def remembered_project(self, folder: Path) -> Project:
         """The project at a folder, under the identity that memory has for it."""

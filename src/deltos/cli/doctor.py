@@ -102,6 +102,7 @@ def _grammars() -> Finding:
 
 def _unread(path: Path) -> list[str]:
     """What an index knows to be missing from it."""
+    from deltos.store.history import HISTORY_SUMMARY
     from deltos.store.sqlite.apis import glance_unread
     from deltos.store.sqlite.library import FILE_NAME
     from deltos.store.sqlite.project import glance
@@ -110,7 +111,10 @@ def _unread(path: Path) -> list[str]:
     if path.name == FILE_NAME:
         return [f"{row.document} could not be read: {row.reason}" for row in glance_unread(path)]
     seen = glance(path) if path.parent.name == "projects" else None
-    return summaries(seen.failures) if seen else []
+    if seen is None:
+        return []
+    history = seen.facts.get(HISTORY_SUMMARY, "")
+    return [*summaries(seen.failures), *([f"history: {history}"] if history else [])]
 
 
 def _indexes(home: Path) -> Iterator[Finding]:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from deltos.cli.command import add_verb, opened_app, print_json
 from deltos.cli.progress_bar import ProgressBar
+from deltos.store.history import HISTORY_SUMMARY
 
 if TYPE_CHECKING:
     import argparse
@@ -30,12 +31,14 @@ def _index(arguments: argparse.Namespace) -> int:
     with opened_app() as app:
         index = app.domains.projects.at(Path(arguments.path))
         report = index.index(progress=bar, force=arguments.force)
-        bar.clear()
         seconds = time.monotonic() - started
+        notes = index.catch_up(progress=bar, again=arguments.force)
+        bar.clear()
         if arguments.json:
             print_json(_as_data(index, report, seconds))
         else:
             _print(index, report, seconds)
+            print("\n".join([*notes, f"history: {index.store.meta(HISTORY_SUMMARY) or 'none (not a git repository)'}"]))
     return 0
 
 

@@ -34,6 +34,8 @@ def _status(arguments: argparse.Namespace) -> int:
             print("no project is indexed yet; run `deltos index` in a repository")
         for index in indexes:
             print(_line(index))
+            if index.history:
+                print(f"  history: {index.history}")
             for summary in summaries(index.failures):
                 print(f"  {summary}")
     return 0
@@ -48,6 +50,7 @@ def _as_data(index: KnownIndex) -> dict[str, object]:
         "synced_at": index.synced_at,
         "database": index.place,
         "bytes": index.size_bytes,
+        "history": index.history,
         "failures": [asdict(failure) for failure in index.failures],
     }
 

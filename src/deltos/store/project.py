@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 
     from deltos.store.code import Code, CodeWriter
     from deltos.store.graph import Graph, GraphWriter
+    from deltos.store.history import History, HistoryWriter
 
 _T = TypeVar("_T")
 
@@ -68,7 +69,7 @@ class FailedFile:
 
 @dataclass(frozen=True, slots=True)
 class KnownIndex:
-    """An index that is kept, and the project it belongs to. `place` is where, for a person."""
+    """An index that is kept, and its project. `place` is where, for a person; `history` how much is known of that."""
 
     place: str
     size_bytes: int
@@ -77,6 +78,7 @@ class KnownIndex:
     synced_at: float
     files: int
     failures: list[FailedFile]
+    history: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,6 +133,10 @@ class ProjectWriter(Protocol):
     def graph(self) -> GraphWriter:
         """Writes the graph; each time a new one, which remembers nothing of the last."""
 
+    @property
+    def history(self) -> HistoryWriter:
+        """Writes what is kept of the repository's history."""
+
     def commit_step(self) -> None:
         """Keep what was written so far and go on in a new transaction."""
 
@@ -184,6 +190,10 @@ class ProjectStore(ProjectFiles, Protocol):
         """The code graph."""
 
     @property
+    def history(self) -> History:
+        """The commits of the repository."""
+
+    @property
     def set_aside(self) -> str:
         """The name of a damaged copy in whose place this one was begun; empty when there was none."""
 
@@ -193,8 +203,11 @@ class ProjectStore(ProjectFiles, Protocol):
     def repairing(self, work: Callable[[], _T]) -> _T:
         """What `work` gives; where it meets damage, an empty store takes this one's place, and it works once more."""
 
-    def claim(self) -> AbstractContextManager[bool]:
-        """Whether this process may index now, until the block ends or the process dies; others may not meanwhile."""
+    def claim(self, part: str = "") -> AbstractContextManager[bool]:
+        """Whether this process may index now, until the block ends or the process dies; others may not meanwhile.
+
+        A `part` that is indexed apart from the files is claimed by its name.
+        """
 
     def release(self) -> None:
         """Let go of what this thread holds: for a thread that is about to end."""

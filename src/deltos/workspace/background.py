@@ -20,9 +20,11 @@ _STOP_SECONDS = 5.0
 class BackgroundRun:
     """Runs `work` at once and listens to its progress."""
 
-    def __init__(self, work: Callable[[Progress], object]) -> None:
+    def __init__(self, work: Callable[[Progress], object], *, name: str = "index", what: str = "files") -> None:
         self._work = work
-        self._thread = threading.Thread(target=self._run, name="deltos-index", daemon=True)
+        self.name = name
+        self._what = what
+        self._thread = threading.Thread(target=self._run, name=f"deltos-{name}", daemon=True)
         self._stop = threading.Event()
         self.failure: DeltosError | None = None
         self.done = self.total = 0
@@ -39,7 +41,7 @@ class BackgroundRun:
         while self.running and time.monotonic() < deadline and not progress.cancelled():
             self._thread.join(min(POLL_SECONDS, seconds))
             if self.total:
-                progress.report(self.done, self.total, "files")
+                progress.report(self.done, self.total, self._what)
 
     def stop(self) -> None:
         """Ask it to end and wait a moment for it."""

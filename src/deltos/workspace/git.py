@@ -13,7 +13,7 @@ import subprocess
 import sys
 import tempfile
 import threading
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -23,7 +23,7 @@ from deltos.errors import FileRefused, SourceError
 from deltos.files import MISSING, FileTree
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Generator, Iterator, Sequence
 
     from deltos.workspace.repository import Repository
 
@@ -75,6 +75,10 @@ class GitFailed(SourceError):
     """git is not there, failed, took too long or said too much."""
 
 
+class GitStopped(GitFailed):
+    """git took too long or said too much: what it said before is true."""
+
+
 @dataclass(frozen=True, slots=True)
 class Git:
     """git, reading the objects of one repository. `folder` is the temporary folder that it sees instead."""
@@ -92,6 +96,27 @@ class Git:
         timeout_seconds: float = TIMEOUT_SECONDS,
     ) -> bytes:
         """What git prints when `given` is its input; raises GitFailed."""
+        pieces = self.stream(
+            *arguments, given=given, accepted=accepted, max_bytes=max_bytes, timeout_seconds=timeout_seconds
+        )
+        output = bytearray()
+        with closing(pieces):
+            for piece in pieces:
+                output += piece
+        return bytes(output)
+
+    def stream(
+        self,
+        *arguments: str,
+        given: bytes = b"",
+        accepted: Sequence[int] = (0,),
+        max_bytes: int = MAX_OUTPUT_BYTES,
+        timeout_seconds: float = TIMEOUT_SECONDS,
+    ) -> Generator[bytes]:
+        """What git prints, piece by piece; raises GitFailed at the end, or GitStopped once it is too much or too late.
+
+        Whoever no longer reads closes it, which ends git.
+        """
         source = self.folder / "input"
         source.write_bytes(given)
         with source.open("rb") as stdin:
@@ -107,16 +132,23 @@ class Git:
                 )
                 _running.add(process)
             try:
-                output, is_late = _output(process, max_bytes, timeout_seconds)
+                yield from _pieces(process, max_bytes, timeout_seconds)
             finally:
                 _running.discard(process)
-        if is_late:
-            raise GitFailed(f"git took longer than {timeout_seconds:g} seconds and was stopped")
-        if len(output) > max_bytes:
-            raise GitFailed(f"git answered more than {max_bytes // 1_000_000} MB and was stopped")
         if process.returncode not in accepted:
             raise GitFailed(f"git has no answer (exit status {process.returncode})")
-        return output
+
+    def shallow(self) -> frozenset[str]:
+        """The commits where a shallow clone ends: their parents are not there. None of a whole clone."""
+        try:
+            return frozenset((self.folder / "shallow").read_text("utf-8").split())
+        except FileNotFoundError:
+            return frozenset()
+
+    def head(self) -> str:
+        """The id of the commit that is checked out; empty before the first one."""
+        text = (self.folder / "HEAD").read_text("utf-8").strip()
+        return text if _is_id(text) else ""
 
     def _environment(self) -> dict[str, str]:
         """All that git may know; nothing of our own environment but where programs are."""
@@ -183,26 +215,28 @@ def find_git(project: Path) -> str:
     return ""
 
 
-def _output(process: subprocess.Popen[bytes], max_bytes: int, timeout_seconds: float) -> tuple[bytes, bool]:
-    """What a process prints, at most a little too much, and whether it was stopped for taking too long."""
+def _pieces(process: subprocess.Popen[bytes], max_bytes: int, timeout_seconds: float) -> Generator[bytes]:
+    """What a process prints; it ends with this, whatever happens."""
     late = threading.Event()
 
     def stop() -> None:
         late.set()
         _kill(process)
 
-    output = bytearray()
     if process.stdout is None:  # never: it is a pipe
         raise GitFailed("git cannot be heard")
     timer = threading.Timer(timeout_seconds, stop)
     timer.daemon = True
     timer.start()
+    left = max_bytes
     try:
         _limit_memory(process.pid)
         with process.stdout as pipe:
-            while len(output) <= max_bytes and (piece := os.read(pipe.fileno(), _PIECE_BYTES)):
-                output += piece
-            if len(output) > max_bytes:
+            while left >= 0 and (piece := os.read(pipe.fileno(), _PIECE_BYTES)):
+                left -= len(piece)
+                if left >= 0:
+                    yield piece
+            if left < 0:
                 _kill(process)
         process.wait()
     except BaseException:
@@ -211,7 +245,10 @@ def _output(process: subprocess.Popen[bytes], max_bytes: int, timeout_seconds: f
         raise
     finally:
         timer.cancel()
-    return bytes(output), late.is_set()
+    if late.is_set():
+        raise GitStopped(f"git took longer than {timeout_seconds:g} seconds and was stopped")
+    if left < 0:
+        raise GitStopped(f"git answered more than {max_bytes // 1_000_000} MB and was stopped")
 
 
 def _kill(process: subprocess.Popen[bytes]) -> None:

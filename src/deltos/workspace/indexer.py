@@ -12,7 +12,9 @@ if TYPE_CHECKING:
 
     from deltos.isolated.process import Workers
     from deltos.languages.table import Language
-    from deltos.store.project import ProjectWriter
+    from deltos.model import Project
+    from deltos.progress import Progress
+    from deltos.store.project import ProjectStore, ProjectWriter
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,3 +56,15 @@ class Indexer(Protocol):
 
         What may take long over facts of others happens in a child of `workers`; here where there are none.
         """
+
+
+class Follower(Protocol):
+    """What is kept of a project besides its files: brought up to date behind them, in a thread of its own."""
+
+    name: str
+
+    def is_behind(self, project: Project, store: ProjectStore, *, at_once: bool = False) -> bool:
+        """Whether there is something new; asked with every answer, so it may look only now and then."""
+
+    def catch_up(self, project: Project, store: ProjectStore, progress: Progress, *, again: bool = False) -> None:
+        """Take in what is new, or everything `again`; in transactions of its own, each of them short."""

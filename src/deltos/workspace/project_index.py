@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, TypeVar
 
+from deltos.confinement import with_confinement
 from deltos.errors import Cancelled
 from deltos.progress import Progress, Silent
 from deltos.workspace.background import POLL_SECONDS, BackgroundRun
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from deltos.isolated.process import Workers
     from deltos.model import Project
     from deltos.store.project import FailedFile, ProjectStore
-    from deltos.workspace.indexer import Indexer
+    from deltos.workspace.indexer import Follower, Indexer
     from deltos.workspace.walk import WalkedFiles
 
 # How long a call waits for a first index before it answers from what is ready.
@@ -34,6 +35,8 @@ SMALL_CHANGE_BYTES = 1_500_000
 # How long a call waits for another process, or another call, that is indexing the same project.
 OTHER_PROCESS_SECONDS = 2.0
 OTHER_CALL_SECONDS = 2.0
+# What follows the files begins so long after an answer: a command that only asks has ended by then.
+FOLLOW_AFTER_SECONDS = 0.3
 _BEING_REINDEXED = "Note: another call or process is re-indexing; very recent edits may be missing."
 
 _T = TypeVar("_T")
@@ -63,6 +66,7 @@ class ProjectIndex:
         *,
         first_index_seconds: float = FIRST_INDEX_SECONDS,
         workers: Workers | None = None,
+        follower: Follower | None = None,
     ) -> None:
         self.project = project
         self.workers = workers
@@ -71,6 +75,8 @@ class ProjectIndex:
         self._first_index_seconds = first_index_seconds
         self._watch = Watch(project.root, self.store)
         self._background: BackgroundRun | None = None
+        self._follower = follower
+        self._following: BackgroundRun | None = None
         self._turn = threading.Lock()
         self._indexing = threading.Lock()
         self._starting = threading.Lock()
@@ -89,7 +95,10 @@ class ProjectIndex:
         self, work: Callable[[Freshness], _T], *, progress: Progress | None = None, wait_seconds: float | None = None
     ) -> _T:
         """What `work` makes of the index brought up to date; a file that proves damaged is rebuilt and asked again."""
-        return self.store.repairing(lambda: work(self.freshen(progress=progress, wait_seconds=wait_seconds)))
+        try:
+            return self.store.repairing(lambda: work(self.freshen(progress=progress, wait_seconds=wait_seconds)))
+        finally:
+            self._follow(after_seconds=FOLLOW_AFTER_SECONDS)  # only now: it must not slow the answer down
 
     def freshen(self, *, progress: Progress | None = None, wait_seconds: float | None = None) -> Freshness:
         """Make sure that an answer reflects the disk as it is now, or say truthfully where it may not.
@@ -115,6 +124,17 @@ class ProjectIndex:
                 self._turn.release()
         return Freshness(complete=True, notes=(*self._news(), *self._background_notes()))
 
+    def catch_up(
+        self, *, progress: Progress | None = None, wait_seconds: float = float("inf"), again: bool = False
+    ) -> tuple[str, ...]:
+        """Bring what follows the files up to date, waiting so long for it; notes on what went wrong."""
+        self._follow(at_once=True, again=again)
+        if self._following is None:
+            return ()
+        self._following.wait(wait_seconds, progress or Silent())
+        failure = self._following.failure
+        return (f"Note: {self._following.name} could not be read ({failure.message}).",) if failure else ()
+
     def listing(self) -> WalkedFiles:
         """All files of the project, as fresh as an answer is."""
         was_compared = not self._watch.is_due() and not self._is_reindexing()
@@ -122,8 +142,9 @@ class ProjectIndex:
 
     def close(self) -> None:
         """Stop background work and close the file."""
-        if self._background is not None:
-            self._background.stop()
+        for run in (self._background, self._following):
+            if run is not None:
+                run.stop()
         self.store.close()
 
     def _news(self) -> tuple[str, ...]:
@@ -215,6 +236,29 @@ class ProjectIndex:
             self.store.repairing(lambda: self._index(progress, force=False))
         finally:
             self.store.release()
+
+    def _follow(self, *, after_seconds: float = 0.0, at_once: bool = False, again: bool = False) -> None:
+        """Let the follower catch up in the background where it is behind; files come first."""
+        follower = self._follower
+        if follower is None or not self.store.meta("complete"):
+            return
+        with self._starting:
+            if self._following is not None and self._following.running:
+                return
+            if not again and not follower.is_behind(self.project, self.store, at_once=at_once):
+                return
+
+            def work(progress: Progress) -> None:
+                begin = time.monotonic() + after_seconds
+                while time.monotonic() < begin and not progress.cancelled():
+                    time.sleep(POLL_SECONDS)
+                try:
+                    if not progress.cancelled():
+                        follower.catch_up(self.project, self.store, progress, again=again)
+                finally:
+                    self.store.release()
+
+            self._following = BackgroundRun(with_confinement(work), name=follower.name, what="commits")
 
     def _is_reindexing(self) -> bool:
         return self._background is not None and self._background.running

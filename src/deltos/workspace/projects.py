@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from deltos.isolated.process import Workers
     from deltos.store.project import ProjectStores
-    from deltos.workspace.indexer import Indexer
+    from deltos.workspace.indexer import Follower, Indexer
 
 
 class Projects:
@@ -30,11 +30,13 @@ class Projects:
         *,
         first_index_seconds: float = FIRST_INDEX_SECONDS,
         workers: Workers | None = None,
+        follower: Follower | None = None,
     ) -> None:
         self.stores = stores
         self._indexers = tuple(indexers)
         self._first_index_seconds = first_index_seconds
         self._workers = workers
+        self._follower = follower
         self._open: dict[Path, ProjectIndex] = {}
         self._lock = threading.Lock()
 
@@ -72,6 +74,7 @@ class Projects:
             self._indexers,
             first_index_seconds=self._first_index_seconds,
             workers=self._workers,
+            follower=self._follower,
         )
 
     def _has_id(self, folder: Path, project_id: str) -> bool:

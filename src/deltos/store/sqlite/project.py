@@ -14,6 +14,7 @@ from deltos.store.sqlite.code import SqliteCode, SqliteCodeWriter
 from deltos.store.sqlite.database import BUSY_TIMEOUT_SECONDS, Database, Migration, connect_read_only, undone_on_error
 from deltos.store.sqlite.graph import SqliteGraphWriter
 from deltos.store.sqlite.graph_read import SqliteGraph
+from deltos.store.sqlite.history import SqliteHistory, SqliteHistoryWriter
 from deltos.store.sqlite.lock import try_lock
 
 if TYPE_CHECKING:
@@ -94,6 +95,7 @@ class SqliteProject:
         self.name = path.name
         self.code = SqliteCode(self.database)
         self.graph = SqliteGraph(self.database)
+        self.history = SqliteHistory(self.database)
 
     @property
     def set_aside(self) -> str:
@@ -113,8 +115,8 @@ class SqliteProject:
             self.database.replace(file)
             return work()
 
-    def claim(self) -> AbstractContextManager[bool]:
-        return try_lock(self.database.path.with_suffix(".lock"))
+    def claim(self, part: str = "") -> AbstractContextManager[bool]:
+        return try_lock(self.database.path.with_suffix(f".{part}.lock" if part else ".lock"))
 
     def release(self) -> None:
         self.database.release()
@@ -187,6 +189,7 @@ class SqliteProjectWriter:
         self.connection = connection
         self._database = database
         self.code = SqliteCodeWriter(connection, database.errors)
+        self.history = SqliteHistoryWriter(connection, database.errors)
 
     @property
     def graph(self) -> SqliteGraphWriter:

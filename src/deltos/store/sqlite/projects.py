@@ -7,6 +7,7 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from deltos.store.history import HISTORY_SUMMARY
 from deltos.store.project import KnownIndex
 from deltos.store.sqlite.migrations import PROJECT
 from deltos.store.sqlite.project import SqliteProject, glance
@@ -45,4 +46,5 @@ def _known(path: Path) -> KnownIndex | None:
     facts = seen.facts
     synced_at = float(facts["synced_at"])
     root, project_id = Path(facts["root"]), facts["project_id"]
-    return KnownIndex(str(path), seen.size_bytes, root, project_id, synced_at, seen.files, seen.failures)
+    history = facts.get(HISTORY_SUMMARY, "")
+    return KnownIndex(str(path), seen.size_bytes, root, project_id, synced_at, seen.files, seen.failures, history)

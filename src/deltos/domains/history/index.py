@@ -1,0 +1,316 @@
+"""Keeps the history of a project equal to its repository: new commits are added, rewritten ones replaced."""
+
+from __future__ import annotations
+
+import time
+from contextlib import closing
+from dataclasses import dataclass, field, replace
+from itertools import islice
+from typing import TYPE_CHECKING, NamedTuple
+
+from deltos.digest import sha256
+from deltos.domains.history.state import MAX_COMMITS, HistoryState, summary_of
+from deltos.errors import Cancelled
+from deltos.store.history import MAX_RELATED_FILES, CommitRecord
+from deltos.text.words import shared_words
+from deltos.workspace.commits import (
+    CommitRange,
+    commits_between,
+    count_commits,
+    files_at,
+    head_stamp,
+    prefix_of,
+    read_commits,
+)
+from deltos.workspace.git import GitFailed, GitStopped, reading
+from deltos.workspace.repository import find_repository
+
+if TYPE_CHECKING:
+    from collections.abc import Generator, Sequence
+    from pathlib import Path
+
+    from deltos.model import Project
+    from deltos.progress import Progress
+    from deltos.store.project import ProjectStore
+    from deltos.workspace.commits import Commit
+    from deltos.workspace.git import Git
+    from deltos.workspace.repository import Repository
+
+# Rises when commits are read or kept in another way: then they are read again.
+VERSION = 1
+# Another branch that differs by no more is told apart commit by commit; one that differs by more is read anew.
+MAX_NEW_COMMITS = 2_000
+MAX_GONE_COMMITS = 1_000
+MAX_NEW_RENAMES = 20_000
+# New commits push no old ones out until there are so many: then the history is read anew.
+MAX_KEPT_COMMITS = 60_000
+MAX_SECONDS = 120.0
+BATCH_COMMITS = 2_500
+_MAX_RENAMES_OF_FILE = 50
+_SETTLED_FILES = 500
+_LOOK_EVERY_SECONDS = 1.0
+# Words of so many of a commit's paths are indexed.
+_NAMED_PATHS = MAX_RELATED_FILES
+
+
+class ReadingLimits(NamedTuple):
+    """How many commits are kept, how long a reading may take, and how many are written at a time."""
+
+    max_commits: int
+    max_seconds: float
+    batch_commits: int
+
+
+class HistoryIndexer:
+    """Implements `workspace.indexer.Follower` for the commits of a repository."""
+
+    name = "history"
+
+    def __init__(
+        self,
+        *,
+        max_commits: int = MAX_COMMITS,
+        max_seconds: float = MAX_SECONDS,
+        batch_commits: int = BATCH_COMMITS,
+    ) -> None:
+        self._limits = ReadingLimits(max_commits, max_seconds, batch_commits)
+        self._settled: dict[Path, tuple[object, ...]] = {}
+        self._looked: dict[Path, float] = {}
+
+    def is_behind(self, project: Project, store: ProjectStore, *, at_once: bool = False) -> bool:
+        """Whether another commit is checked out than was seen last; looked up now and then, or `at_once`."""
+        now = time.monotonic()
+        if not at_once and now < self._looked.get(project.root, float("-inf")) + _LOOK_EVERY_SECONDS:
+            return False
+        self._looked[project.root] = now
+        return self._settled.get(project.root) != self._seen(project, store)
+
+    def catch_up(self, project: Project, store: ProjectStore, progress: Progress, *, again: bool = False) -> None:
+        """Read what is new, within limits of time; raises GitFailed where git cannot be asked."""
+        stamp = self._stamp(project)
+        try:
+            with store.claim(self.name) as held:
+                if held:
+                    self._read(project, store, progress, again=again)
+        except GitFailed as failed:
+            _record(store, replace(HistoryState.read(store.meta), stopped=failed.message))
+            raise
+        finally:
+            # What failed is tried again when the repository has changed, or in another process.
+            self._settled[project.root] = (stamp, store.meta("history/tip"))
+
+    def _seen(self, project: Project, store: ProjectStore) -> tuple[object, ...]:
+        return self._stamp(project), store.meta("history/tip")
+
+    @staticmethod
+    def _stamp(project: Project) -> tuple[object, ...]:
+        repository = find_repository(project.root)
+        return head_stamp(repository) if repository else ()
+
+    def _read(self, project: Project, store: ProjectStore, progress: Progress, *, again: bool) -> None:
+        repository = find_repository(project.root)
+        if repository is None:
+            _forget(store)
+            return
+        with reading(repository) as git:
+            head = git.head()
+            if not head:
+                _forget(store)
+                return
+            run = _Run(project, repository, store, git, progress, self._limits)
+            run.go(head, again=again)
+
+
+def _record(store: ProjectStore, state: HistoryState) -> None:
+    state = replace(state, summary=summary_of(store.history.totals(), state))
+    with store.writing() as writer:
+        writer.set_meta(state.facts())
+
+
+def _forget(store: ProjectStore) -> None:
+    if HistoryState.read(store.meta).tip:
+        with store.writing() as writer:
+            writer.history.clear()
+            writer.set_meta(HistoryState().facts())
+
+
+@dataclass(slots=True)
+class _Run:
+    """One reading of what is new."""
+
+    project: Project
+    repository: Repository
+    store: ProjectStore
+    git: Git
+    progress: Progress
+    limits: ReadingLimits
+    state: HistoryState = field(default_factory=HistoryState)
+    prefix: str = ""
+    files: set[str] = field(default_factory=set)
+    names: dict[str, str] = field(default_factory=dict)
+    deadline: float = 0.0
+
+    def go(self, head: str, *, again: bool) -> None:
+        """Read new commits, then older ones that an earlier reading did not come to, then what both say of files."""
+        self.deadline = time.monotonic() + self.limits.max_seconds
+        self.state = HistoryState.read(self.store.meta)
+        self.prefix = prefix_of(self.project.root, self.repository)
+        layout = self._layout()
+        if not again and layout == self.state.layout and self.state.tip == head and self.state.complete:
+            self._settle()
+            return
+        self.files = files_at(self.git, head, self.prefix)
+        if again or layout != self.state.layout or not self._add_newer(head):
+            self._begin(HistoryState(layout=layout, tip=head, start=head))
+        if not self.state.complete:
+            self._add_older()
+        else:
+            self._record_state()
+        self._settle()
+
+    def _layout(self) -> str:
+        """What all that is kept depends on: how it is read, where the project lies, where a shallow clone ends."""
+        ends = sha256("\n".join(sorted(self.git.shallow())).encode()).hexdigest()[:16] if self.git.shallow() else ""
+        return f"{VERSION}:{self.limits.max_commits}:{ends}:{self.prefix}"
+
+    def _begin(self, state: HistoryState) -> None:
+        with self.store.writing() as writer:
+            writer.history.clear()
+            writer.set_meta(state.facts())
+        self.state = state
+        self.names = {}
+
+    def _add_newer(self, head: str) -> bool:
+        """Whether the commits since the last reading could be added, and those that are gone removed."""
+        if self.state.tip == head:
+            self.names = self.store.history.renamed()
+            return True
+        gone = commits_between(self.git, self.state.tip, head, limit=MAX_GONE_COMMITS)
+        new = commits_between(self.git, head, self.state.tip, limit=MAX_NEW_COMMITS)
+        known = self.store.history.totals().commits
+        if gone is None or new is None or known + len(new) > self.limits.max_commits * MAX_KEPT_COMMITS // MAX_COMMITS:
+            return False
+        if gone and not self.state.complete:  # where the older ones were read from may be gone as well
+            return False
+        wanted = CommitRange(head, base=self.state.tip, limit=MAX_NEW_COMMITS)
+        commits = list(self._until_cancelled(read_commits(self.git, wanted, self.prefix, max_seconds=self._left())))
+        renames = self._renames(commits)
+        if len(renames) > MAX_NEW_RENAMES:
+            return False
+        self.names = self.store.history.renamed() | dict(renames)
+        self._write_newer(head, commits, gone, renames)
+        return True
+
+    def _renames(self, commits: Sequence[Commit]) -> list[tuple[str, str]]:
+        """The names that files had and got, in the order in which it happened; not those that there are again."""
+        return [
+            (file.before, file.path)
+            for commit in reversed(commits)
+            for file in commit.files
+            if file.before and file.before not in self.files
+        ]
+
+    def _write_newer(
+        self, head: str, commits: Sequence[Commit], gone: Sequence[str], renames: Sequence[tuple[str, str]]
+    ) -> None:
+        with self.store.writing() as writer:
+            writer.history.remove(gone)
+            for before, path in renames:
+                writer.history.rename(before, path)
+            writer.history.add_newer([self._record(commit) for commit in commits])
+            writer.history.add_renamed(self.names)
+            writer.history.keep_files(self.files)
+            self.state = replace(self.state, tip=head, stopped="")
+            writer.set_meta(self.state.facts())
+
+    def _add_older(self) -> None:
+        """Read backwards, and keep it in steps: whoever goes on later begins where this ended."""
+        walked = self.state.walked_count
+        wanted = CommitRange(self.state.start, skip=walked, limit=self.limits.max_commits - walked + 1)
+        commits = self._until_cancelled(read_commits(self.git, wanted, self.prefix, max_seconds=self._left()))
+        try:
+            while batch := list(islice(commits, min(self.limits.batch_commits, self.limits.max_commits - walked))):
+                walked += len(batch)
+                self._write_older(batch, walked)
+                self.progress.report(walked, self.limits.max_commits, "commits")
+            has_more = walked >= self.limits.max_commits and next(commits, None) is not None
+        except GitStopped as stopped:
+            self._record_state(stopped=stopped.message)
+            return
+        finally:
+            commits.close()
+        ends = "limit" if has_more else "shallow" if self.git.shallow() else ""
+        self._record_state(complete="1", stopped="", ends=ends, older=self._count_older() if has_more else "")
+
+    def _write_older(self, batch: Sequence[Commit], walked: int) -> None:
+        before = dict(self.names)
+        records = [self._record(commit) for commit in batch]
+        with self.store.writing() as writer:
+            writer.history.add_older(records)
+            writer.history.add_renamed({name: now for name, now in self.names.items() if before.get(name) != now})
+            self.state = replace(self.state, walked=str(walked))
+            writer.set_meta(self.state.facts())
+
+    def _record(self, commit: Commit) -> CommitRecord:
+        """A commit with its words. Its files go by the names that they have now; older commits follow them there."""
+        paths = []
+        for file in commit.files:
+            if path := self._now(file.path):
+                paths.append(path)
+                if file.before and file.before not in self.files:
+                    self.names.setdefault(file.before, path)
+        words = shared_words()
+        return CommitRecord(
+            hash=commit.hash,
+            time=commit.time,
+            author=commit.author,
+            subject=commit.subject,
+            body=commit.body,
+            file_count=commit.file_count,
+            is_merge=commit.is_merge,
+            paths=tuple(paths),
+            subject_words=words.of(commit.subject),
+            body_words=words.of(f"{commit.body} {commit.author}"),
+            path_words=words.of(" ".join(file.path for file in commit.files[:_NAMED_PATHS])),
+        )
+
+    def _now(self, path: str) -> str:
+        """The name that a file has now; empty when there is none."""
+        for _ in range(_MAX_RENAMES_OF_FILE):
+            if path in self.files or not path:
+                return path
+            path = self.names.get(path, "")
+        return ""
+
+    def _settle(self) -> None:
+        """Gather the words of files, some at a time, so that nobody waits long to write."""
+        settled = _SETTLED_FILES
+        while settled == _SETTLED_FILES:
+            self._check()
+            with self.store.writing() as writer:
+                settled = writer.history.settle(limit=_SETTLED_FILES)
+
+    def _record_state(self, **changes: str) -> None:
+        self.state = replace(self.state, **changes)
+        _record(self.store, self.state)
+
+    def _count_older(self) -> str:
+        if self.prefix:
+            return ""  # which of them touch a folder takes as long to tell as to read them
+        try:
+            return str(max(0, count_commits(self.git, self.state.start) - self.limits.max_commits))
+        except GitFailed:
+            return ""
+
+    def _until_cancelled(self, commits: Generator[Commit]) -> Generator[Commit]:
+        with closing(commits):
+            for commit in commits:
+                self._check()
+                yield commit
+
+    def _check(self) -> None:
+        if self.progress.cancelled():
+            raise Cancelled("Reading the history was cancelled")
+
+    def _left(self) -> float:
+        return max(1.0, self.deadline - time.monotonic())

@@ -1,0 +1,329 @@
+"""The tables of history: commits, the files that each touched, and two word indexes (by commit, by file)."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from deltos.store.history import (
+    LEAST_TOGETHER,
+    MAX_COUNTED_COMMITS,
+    MAX_RELATED_FILES,
+    MAX_WORD_COMMITS,
+    ChangedTogether,
+    CommitMatch,
+    CommitRecord,
+    CommitRow,
+    FileHistoryRow,
+    HistoryTotals,
+)
+from deltos.store.sqlite.database import Database, Migration, NamedErrors
+from deltos.store.sqlite.words import any_of
+
+if TYPE_CHECKING:
+    import sqlite3
+    from collections.abc import Collection, Iterable, Sequence
+    from contextlib import AbstractContextManager
+
+# A higher number is a later commit. Words of commits are only in their index; those of files are in `past_file`, too.
+HISTORY_001 = Migration(
+    "history-001-commits",
+    """
+    CREATE TABLE past_commit (
+        id INTEGER PRIMARY KEY,
+        hash TEXT NOT NULL UNIQUE,
+        time INTEGER NOT NULL,
+        author TEXT NOT NULL,
+        subject TEXT NOT NULL,
+        body TEXT NOT NULL,
+        file_count INTEGER NOT NULL,
+        is_merge INTEGER NOT NULL,
+        words TEXT NOT NULL
+    );
+    CREATE INDEX past_commit_by_time ON past_commit (time);
+    CREATE INDEX past_commit_sweeping ON past_commit (id) WHERE file_count > 30;
+    CREATE TABLE past_file (
+        id INTEGER PRIMARY KEY,
+        path TEXT NOT NULL UNIQUE,
+        changes INTEGER NOT NULL DEFAULT 0,
+        last_changed INTEGER NOT NULL DEFAULT 0,
+        words TEXT NOT NULL DEFAULT '',
+        is_settled INTEGER NOT NULL DEFAULT 0
+    );
+    CREATE INDEX past_file_unsettled ON past_file (id) WHERE NOT is_settled;
+    CREATE TABLE past_touch (
+        file_id INTEGER NOT NULL,
+        commit_id INTEGER NOT NULL,
+        PRIMARY KEY (file_id, commit_id)
+    ) WITHOUT ROWID;
+    CREATE INDEX past_touch_by_commit ON past_touch (commit_id);
+    CREATE TABLE past_name (before TEXT PRIMARY KEY, path TEXT NOT NULL) WITHOUT ROWID;
+    CREATE VIRTUAL TABLE past_commit_words USING fts5 (subject, body, paths, content = '', tokenize = 'ascii');
+    CREATE VIRTUAL TABLE past_file_words
+        USING fts5 (words, content = 'past_file', content_rowid = 'id', tokenize = 'ascii');
+    """,
+)
+_COMMIT = ", ".join(
+    f"past_commit.{name}" for name in ("id", "hash", "time", "author", "subject", "body", "file_count", "is_merge")
+)
+# Commits are read from the newest on; what comes before the first that was read needs room below it.
+_FIRST_ID = 1 << 40
+_SUBJECT, _BODY, _PATHS = 3.0, 1.0, 0.6  # what a word counts for by where it stands
+
+
+class SqliteHistory:
+    """Implements `store.history.History`."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def snapshot(self) -> AbstractContextManager[object]:
+        return self._database.snapshot()
+
+    def totals(self) -> HistoryTotals:
+        with self._database.snapshot() as connection:
+            commits, oldest, newest = connection.execute(
+                "SELECT COUNT(*), MIN(time), MAX(time) FROM past_commit"
+            ).fetchone()
+            sweeping = connection.execute(
+                f"SELECT COUNT(*) FROM past_commit WHERE file_count > {MAX_RELATED_FILES}"
+            ).fetchone()[0]
+        return HistoryTotals(commits, oldest or 0, newest or 0, sweeping)
+
+    def of_files(self, paths: Collection[str]) -> dict[str, FileHistoryRow]:
+        with self._database.snapshot() as connection:
+            rows = connection.execute(
+                """SELECT past_file.path, words, changes, last_changed
+                   FROM json_each(?) AS asked CROSS JOIN past_file ON past_file.path = asked.value WHERE changes""",
+                (json.dumps(list(paths)),),
+            ).fetchall()
+        return {row[0]: FileHistoryRow(*row[1:]) for row in rows}
+
+    def match_files(self, terms: Sequence[str], *, limit: int) -> list[tuple[str, float]]:
+        if not terms:
+            return []
+        with self._database.snapshot() as connection:
+            return connection.execute(
+                """SELECT past_file.path, -bm25(past_file_words) AS score FROM past_file_words
+                   JOIN past_file ON past_file.id = past_file_words.rowid
+                   JOIN file ON file.path = past_file.path
+                   WHERE past_file_words MATCH ? ORDER BY score DESC LIMIT ?""",
+                (any_of(terms), limit),
+            ).fetchall()
+
+    def changed_with(self, path: str, *, limit: int) -> list[ChangedTogether]:
+        with self._database.snapshot() as connection:
+            rows = connection.execute(
+                """WITH own (file, id) AS (
+                       SELECT past_touch.file_id, commit_id FROM past_file
+                       JOIN past_touch ON past_touch.file_id = past_file.id
+                       JOIN past_commit ON past_commit.id = commit_id
+                       WHERE path = ? AND file_count <= ? ORDER BY commit_id DESC LIMIT ?)
+                   SELECT path, COUNT(*) AS together, (SELECT COUNT(*) FROM own)
+                   FROM own JOIN past_touch ON past_touch.commit_id = own.id AND past_touch.file_id <> own.file
+                   JOIN past_file ON past_file.id = past_touch.file_id
+                   GROUP BY past_touch.file_id HAVING together >= ? ORDER BY together DESC, path LIMIT ?""",
+                (path, MAX_RELATED_FILES, MAX_COUNTED_COMMITS, LEAST_TOGETHER, limit),
+            ).fetchall()
+        return [ChangedTogether(*row) for row in rows]
+
+    def match_commits(
+        self, terms: Sequence[str], spans: Sequence[tuple[int, int]] = (), *, limit: int
+    ) -> list[CommitMatch]:
+        if not terms:
+            return []
+        condition, values = _in_spans(spans)
+        with self._database.snapshot() as connection:
+            rows = connection.execute(
+                f"""SELECT {_COMMIT}, -bm25(past_commit_words, {_SUBJECT}, {_BODY}, {_PATHS}) AS score
+                    FROM past_commit_words JOIN past_commit ON past_commit.id = past_commit_words.rowid
+                    WHERE past_commit_words MATCH ? {condition} ORDER BY score DESC LIMIT ?""",
+                (any_of(terms), *values, limit),
+            ).fetchall()
+        return [CommitMatch(_row(row), row[-1]) for row in rows]
+
+    def commits_in(self, spans: Sequence[tuple[int, int]], *, limit: int) -> list[CommitRow]:
+        condition, values = _in_spans(spans)
+        return self._rows(f"WHERE TRUE {condition} ORDER BY past_commit.id DESC LIMIT ?", (*values, limit))
+
+    def commits_named(self, prefix: str, *, limit: int) -> list[CommitRow]:
+        return self._rows(
+            "WHERE hash >= ? AND hash < ? ORDER BY past_commit.id DESC LIMIT ?", (prefix, f"{prefix}g", limit)
+        )
+
+    def commits_of(self, path: str, *, limit: int) -> list[CommitRow]:
+        return self._rows(
+            """JOIN past_touch ON commit_id = past_commit.id JOIN past_file ON past_file.id = file_id
+               WHERE path = ? ORDER BY commit_id DESC LIMIT ?""",
+            (path, limit),
+        )
+
+    def renamed(self) -> dict[str, str]:
+        with self._database.snapshot() as connection:
+            return dict(connection.execute("SELECT before, path FROM past_name").fetchall())
+
+    def _rows(self, rest: str, values: Sequence[object]) -> list[CommitRow]:
+        with self._database.snapshot() as connection:
+            rows = connection.execute(f"SELECT {_COMMIT} FROM past_commit {rest}", tuple(values)).fetchall()
+        return [_row(row) for row in rows]
+
+
+class SqliteHistoryWriter:
+    """Implements `store.history.HistoryWriter`."""
+
+    def __init__(self, connection: sqlite3.Connection, errors: NamedErrors) -> None:
+        self._connection = connection
+        self._errors = errors
+
+    def clear(self) -> None:
+        for table in ("past_commit_words", "past_file_words"):
+            self._connection.execute(f"INSERT INTO {table} ({table}) VALUES ('delete-all')")
+        for table in ("past_commit", "past_file", "past_touch", "past_name"):
+            self._connection.execute(f"DELETE FROM {table}")
+
+    def add_newer(self, commits: Sequence[CommitRecord]) -> None:
+        highest = self._end("MAX")
+        self._add(commits, range(highest + len(commits), highest, -1))
+
+    def add_older(self, commits: Sequence[CommitRecord]) -> None:
+        lowest = self._end("MIN")
+        self._add(commits, range(lowest - 1, lowest - 1 - len(commits), -1))
+
+    def _end(self, which: str) -> int:
+        # Of all that ever had words: those of a commit that was removed still carry its number.
+        found: int | None = self._connection.execute(f"SELECT {which}(id) FROM past_commit_words_docsize").fetchone()[0]
+        return found or _FIRST_ID
+
+    def _add(self, commits: Sequence[CommitRecord], ids: Sequence[int]) -> None:
+        with self._errors:
+            known = self._known([commit.hash for commit in commits])
+            # In ascending order: the word index writes what it has gathered whenever a number is lower than the last.
+            numbered = reversed([*zip(ids, commits, strict=True)])
+            fresh = [(number, commit) for number, commit in numbered if commit.hash not in known]
+            self._connection.executemany(
+                "INSERT INTO past_commit VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                [
+                    (n, c.hash, c.time, c.author, c.subject, c.body, c.file_count, c.is_merge, c.subject_words)
+                    for n, c in fresh
+                ],
+            )
+            self._connection.executemany(
+                "INSERT INTO past_commit_words (rowid, subject, body, paths) VALUES (?, ?, ?, ?)",
+                [(n, c.subject_words, c.body_words, c.path_words) for n, c in fresh],
+            )
+            self._touch([(path, number) for number, commit in fresh for path in dict.fromkeys(commit.paths)])
+
+    def _known(self, hashes: Sequence[str]) -> set[str]:
+        rows = self._connection.execute(
+            "SELECT hash FROM json_each(?) AS asked CROSS JOIN past_commit ON hash = asked.value", (json.dumps(hashes),)
+        )
+        return {row[0] for row in rows}
+
+    def _touch(self, touches: Sequence[tuple[str, int]]) -> None:
+        paths = list(dict.fromkeys(path for path, _ in touches))
+        self._connection.executemany(
+            "INSERT INTO past_file (path) VALUES (?) ON CONFLICT (path) DO UPDATE SET is_settled = 0",
+            [(path,) for path in paths],
+        )
+        ids = dict(
+            self._connection.execute(
+                """SELECT past_file.path, past_file.id
+                   FROM json_each(?) AS asked CROSS JOIN past_file ON past_file.path = asked.value""",
+                (json.dumps(paths),),
+            )
+        )
+        rows = sorted((ids[path], commit_id) for path, commit_id in touches)
+        self._connection.executemany("INSERT OR IGNORE INTO past_touch VALUES (?, ?)", rows)
+
+    def remove(self, hashes: Collection[str]) -> None:
+        ids = "SELECT past_commit.id FROM json_each(?) AS gone CROSS JOIN past_commit ON hash = gone.value"
+        given = (json.dumps(list(hashes)),)
+        self._connection.execute(
+            f"""UPDATE past_file SET is_settled = 0
+                WHERE id IN (SELECT file_id FROM past_touch WHERE commit_id IN ({ids}))""",
+            given,
+        )
+        self._connection.execute(f"DELETE FROM past_touch WHERE commit_id IN ({ids})", given)
+        # Its words stay in their index, where nothing leads to them any more.
+        self._connection.execute(f"DELETE FROM past_commit WHERE id IN ({ids})", given)
+
+    def rename(self, before: str, path: str) -> None:
+        old, new = self._file_id(before), self._file_id(path)
+        if old is None:
+            return
+        if new is not None:
+            self._connection.execute("UPDATE OR IGNORE past_touch SET file_id = ? WHERE file_id = ?", (new, old))
+            self._forget([old])
+            self._connection.execute("UPDATE past_file SET is_settled = 0 WHERE id = ?", (new,))
+        else:
+            self._connection.execute("UPDATE past_file SET path = ? WHERE id = ?", (path, old))
+
+    def add_renamed(self, names: dict[str, str]) -> None:
+        self._connection.executemany("INSERT OR REPLACE INTO past_name VALUES (?, ?)", names.items())
+
+    def keep_files(self, paths: Collection[str]) -> None:
+        rows = self._connection.execute("SELECT id, path FROM past_file").fetchall()
+        self._forget([file_id for file_id, path in rows if path not in paths])
+
+    def settle(self, *, limit: int) -> int:
+        with self._errors:
+            rows = self._connection.execute(
+                "SELECT id, changes FROM past_file WHERE NOT is_settled LIMIT ?", (limit,)
+            ).fetchall()
+            for file_id, known_changes in rows:
+                self._settle(file_id, is_indexed=bool(known_changes))
+        return len(rows)
+
+    def _settle(self, file_id: int, *, is_indexed: bool) -> None:
+        changes, last_changed = self._connection.execute(
+            """SELECT COUNT(*), MAX(time) FROM past_touch JOIN past_commit ON past_commit.id = commit_id
+               WHERE file_id = ?""",
+            (file_id,),
+        ).fetchone()
+        subjects = self._connection.execute(
+            """SELECT words FROM past_touch JOIN past_commit ON past_commit.id = commit_id
+               WHERE file_id = ? AND file_count <= ? ORDER BY commit_id DESC LIMIT ?""",
+            (file_id, MAX_RELATED_FILES, MAX_WORD_COMMITS),
+        ).fetchall()
+        if not changes:
+            self._forget([file_id])
+            return
+        if is_indexed:
+            self._unindex([file_id])
+        words = " ".join(words for (words,) in subjects if words)
+        self._connection.execute(
+            "UPDATE past_file SET changes = ?, last_changed = ?, words = ?, is_settled = 1 WHERE id = ?",
+            (changes, last_changed, words, file_id),
+        )
+        self._connection.execute("INSERT INTO past_file_words (rowid, words) VALUES (?, ?)", (file_id, words))
+
+    def _forget(self, ids: Iterable[int]) -> None:
+        ids = list(ids)
+        self._unindex(ids)
+        rows = [(file_id,) for file_id in ids]
+        self._connection.executemany("DELETE FROM past_touch WHERE file_id = ?", rows)
+        self._connection.executemany("DELETE FROM past_file WHERE id = ?", rows)
+
+    def _unindex(self, ids: Iterable[int]) -> None:
+        """Take the words of files out of their index, which has to be told what they were."""
+        self._connection.executemany(
+            """INSERT INTO past_file_words (past_file_words, rowid, words)
+               SELECT 'delete', id, words FROM past_file WHERE id = ? AND changes""",
+            [(file_id,) for file_id in ids],
+        )
+
+    def _file_id(self, path: str) -> int | None:
+        row = self._connection.execute("SELECT id FROM past_file WHERE path = ?", (path,)).fetchone()
+        return row[0] if row else None
+
+
+def _row(row: Sequence[Any]) -> CommitRow:
+    return CommitRow(*row[:8])
+
+
+def _in_spans(spans: Sequence[tuple[int, int]]) -> tuple[str, list[int]]:
+    """A further condition on a commit's time, with its values."""
+    if not spans:
+        return "", []
+    inside = " OR ".join(["past_commit.time >= ? AND past_commit.time < ?"] * len(spans))
+    return f"AND ({inside})", [edge for span in spans for edge in span]

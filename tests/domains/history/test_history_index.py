@@ -1,0 +1,290 @@
+"""The history that is kept is the repository's: all of it, whatever it holds, and nothing that is gone."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from deltos.domains.history.index import HistoryIndexer
+from deltos.model import Project
+from deltos.store.history import HISTORY_SUMMARY
+from deltos.workspace.git import GitFailed
+from tests.domains.history.pasts import START, begin, commit, opened, read_history, subjects
+from tests.repositories import git, write_files
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from deltos.store.project import ProjectStore
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    return begin(tmp_path / "shop")
+
+
+@pytest.fixture
+def store(tmp_path: Path, root: Path) -> Iterator[ProjectStore]:
+    with opened(tmp_path / "home", root) as store:
+        yield store
+
+
+def test_commits_are_kept_with_message_author_time_and_files(root: Path, store: ProjectStore) -> None:
+    commit(root, "Begin\n", {"a.py": "1"})
+    made = commit(root, "Retry payments twice\n\nThe bank drops the first call.\n", {"pay.py": "1", "a.py": "2"}, day=3)
+    read_history(store, root)
+    row = store.history.commits_in([], limit=1)[0]
+    assert (row.hash, row.subject, row.body) == (made, "Retry payments twice", "The bank drops the first call.")
+    assert (row.author, row.time, row.file_count, row.is_merge) == ("Ada", START + 3 * 86_400, 2, False)
+    assert store.history.of_files(["pay.py", "a.py", "gone.py"]) == {
+        "pay.py": type(store.history.of_files(["pay.py"])["pay.py"])("retri payment twice", 1, START + 3 * 86_400),
+        "a.py": store.history.of_files(["a.py"])["a.py"],
+    }
+    assert store.history.of_files(["a.py"])["a.py"].changes == 2
+
+
+def test_only_new_commits_are_read_when_there_are_new_ones(root: Path, store: ProjectStore) -> None:
+    commit(root, "one", {"a.py": "1"})
+    read_history(store, root)
+    first = store.history.commits_in([], limit=1)[0]
+    commit(root, "two", {"a.py": "2"}, day=1)
+    read_history(store, root)
+    assert subjects(store) == ["two", "one"]
+    assert store.history.commits_named(first.hash, limit=2) == [first]  # the same row: it was not written again
+    assert store.history.of_files(["a.py"])["a.py"].words == "two one"
+
+
+def test_an_amended_commit_takes_the_place_of_the_former(root: Path, store: ProjectStore) -> None:
+    commit(root, "one", {"a.py": "1"})
+    commit(root, "wrong words", {"a.py": "2"}, day=1)
+    read_history(store, root)
+    git(root, "commit", "--quiet", "--amend", "--message=right words")
+    read_history(store, root)
+    assert subjects(store) == ["right words", "one"]
+    assert store.history.match_commits(["wrong"], limit=5) == []
+    assert store.history.match_files(["wrong"], limit=5) == []
+    assert store.history.of_files(["a.py"])["a.py"].words == "right word one"
+
+
+def test_a_rewritten_history_is_read_anew(root: Path, store: ProjectStore) -> None:
+    commit(root, "one", {"a.py": "1"})
+    commit(root, "two", {"a.py": "2"}, day=1)
+    read_history(store, root)
+    git(root, "checkout", "--quiet", "--orphan", "other")
+    commit(root, "anew", {"a.py": "3"}, day=2)
+    git(root, "branch", "--quiet", "-D", "main")
+    git(root, "reflog", "expire", "--expire=now", "--all")
+    git(root, "gc", "--quiet", "--prune=now")
+    read_history(store, root)
+    assert subjects(store) == ["anew"]
+    assert store.history.totals().commits == 1
+
+
+def test_another_branch_has_its_own_history(root: Path, store: ProjectStore) -> None:
+    commit(root, "one", {"a.py": "1"})
+    git(root, "checkout", "--quiet", "-b", "side")
+    commit(root, "aside", {"b.py": "1"}, day=1)
+    read_history(store, root)
+    git(root, "checkout", "--quiet", "main")
+    commit(root, "ahead", {"c.py": "1"}, day=2)
+    read_history(store, root)
+    assert subjects(store) == ["ahead", "one"]
+    assert set(store.history.of_files(["a.py", "b.py", "c.py"])) == {"a.py", "c.py"}
+
+
+def test_a_merge_is_found_by_its_subject(root: Path, store: ProjectStore) -> None:
+    commit(root, "one", {"a.py": "1"})
+    git(root, "checkout", "--quiet", "-b", "side")
+    commit(root, "aside", {"b.py": "1"}, day=1)
+    git(root, "checkout", "--quiet", "main")
+    commit(root, "ahead", {"c.py": "1"}, day=2)
+    git(root, "merge", "--quiet", "--no-ff", "--message=Merge the side", "side")
+    read_history(store, root)
+    merge = store.history.match_commits(["merg"], limit=5)[0].commit
+    assert (merge.subject, merge.is_merge, merge.file_count) == ("Merge the side", True, 0)
+    assert sorted(subjects(store)) == ["Merge the side", "ahead", "aside", "one"]
+
+
+def test_a_shallow_clone_says_so_and_its_last_commit_brought_no_files(
+    root: Path, store: ProjectStore, tmp_path: Path
+) -> None:
+    for number in range(4):
+        commit(root, f"step {number}", {"a.py": str(number), f"{number}.py": ""}, day=number)
+    clone = tmp_path / "clone"
+    git(tmp_path, "clone", "--quiet", "--depth=2", f"file://{root}", str(clone))
+    with opened(tmp_path / "home", clone) as kept:
+        read_history(kept, clone)
+        assert subjects(kept) == ["step 3", "step 2"]
+        assert "shallow clone" in kept.meta(HISTORY_SUMMARY)
+        assert set(kept.history.of_files(["a.py", "0.py", "2.py", "3.py"])) == {"a.py", "3.py"}
+        git(clone, "fetch", "--quiet", "--unshallow")
+        read_history(kept, clone)
+        assert len(subjects(kept)) == 4
+        assert "shallow" not in kept.meta(HISTORY_SUMMARY)
+
+
+def test_a_repository_without_commits_has_no_history(root: Path, store: ProjectStore) -> None:
+    read_history(store, root)
+    assert subjects(store) == []
+    commit(root, "one", {"a.py": "1"})
+    read_history(store, root)
+    assert subjects(store) == ["one"]
+
+
+def test_a_folder_without_git_has_none_either_and_loses_what_it_had(root: Path, store: ProjectStore) -> None:
+    commit(root, "one", {"a.py": "1"})
+    read_history(store, root)
+    (root / ".git").rename(root.parent / "elsewhere")
+    read_history(store, root)
+    assert (subjects(store), store.meta(HISTORY_SUMMARY)) == ([], "")
+
+
+def test_without_the_git_program_the_reason_is_kept(
+    root: Path, store: ProjectStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    commit(root, "one", {"a.py": "1"})
+    monkeypatch.setenv("PATH", "")
+    with pytest.raises(GitFailed, match="not installed"):
+        read_history(store, root)
+    assert "git is not installed" in store.meta(HISTORY_SUMMARY)
+
+
+def test_a_message_of_a_megabyte_is_cut_and_the_next_commit_is_read(root: Path, store: ProjectStore) -> None:
+    commit(root, "before", {"a.py": "1"})
+    commit(root, "x" * 500_000 + "\n\n" + "many words " * 50_000, {"a.py": "2"}, day=1)
+    commit(root, "after", {"a.py": "3"}, day=2)
+    read_history(store, root)
+    rows = store.history.commits_in([], limit=5)
+    assert [row.subject[:6] for row in rows] == ["after", "xxxxxx", "before"]
+    assert len(rows[1].subject) <= 300
+    assert len(rows[1].body) <= 2_000
+
+
+def test_what_a_message_holds_does_nothing(root: Path, store: ProjectStore) -> None:
+    hostile = "\x1b[2J\x1b]0;owned\x07 M\tx.py \u202eevil\n\nM\nx.py\n\x9b31m ${HOME} $(touch owned) %H%x00 \ufffd"
+    commit(root, "one", {"a.py": "1"})
+    commit(root, hostile.encode() + b"\xff\xfe", {"a.py": "2"}, day=1, author="Eve \x1b[31m")
+    read_history(store, root)
+    rows = store.history.commits_in([], limit=5)
+    assert len(rows) == 2
+    assert all(
+        character == "\n" or character.isprintable()
+        for row in rows
+        for character in row.subject + row.body + row.author
+    )
+    assert rows[0].file_count == 1
+
+
+def test_a_file_may_have_any_name(root: Path, store: ProjectStore) -> None:
+    names = ["M", "R100", "a b\tc.py", "new\nline.py", "-rf", ":(top)x", 'quo"te.py', "ünï.py", "a" * 40]
+    commit(root, "odd names", dict.fromkeys(names, "1"))
+    (root / "more.py").write_text("1")
+    bad = root.joinpath(b"\xff.py".decode("utf-8", "surrogateescape"))
+    bad.write_text("1")
+    commit(root, "not unicode", day=1)
+    read_history(store, root)
+    assert set(store.history.of_files(names)) == set(names)
+    assert set(store.history.of_files(["more.py"])) == {"more.py"}
+    assert store.history.commits_in([], limit=1)[0].file_count == 2
+
+
+def test_a_commit_of_thousands_of_files_counts_for_none_of_them(root: Path, store: ProjectStore) -> None:
+    commit(root, "everything", {f"many/{number}.py": str(number) for number in range(5_000)})
+    commit(root, "one of them", {"many/7.py": "other"}, day=1)
+    read_history(store, root)
+    assert store.history.of_files(["many/7.py", "many/8.py"])["many/7.py"].changes == 1
+    assert store.history.of_files(["many/8.py"]) == {}
+    assert store.history.match_commits(["everyth"], limit=5)[0].commit.file_count == 5_000
+    assert "1 of them with more than 30 files" in store.meta(HISTORY_SUMMARY)
+
+
+def test_a_renamed_file_keeps_its_past_whether_it_was_read_before_or_after(
+    root: Path, store: ProjectStore, tmp_path: Path
+) -> None:
+    commit(root, "invent billing", {"bill.py": "one\ntwo\nthree\n"})
+    read_history(store, root)
+    git(root, "mv", "bill.py", "invoice.py")
+    commit(root, "move it", day=1)
+    git(root, "mv", "invoice.py", "money.py")
+    commit(root, "move again", day=2)
+    read_history(store, root)
+    with opened(tmp_path / "other", root) as fresh:
+        read_history(fresh, root)
+        for kept in (store, fresh):
+            assert kept.history.of_files(["money.py"])["money.py"].words == "move again move invent bill"
+            assert kept.history.of_files(["bill.py", "invoice.py"]) == {}
+
+
+def test_a_deleted_file_is_forgotten(root: Path, store: ProjectStore) -> None:
+    commit(root, "two", {"a.py": "1", "b.py": "1"})
+    read_history(store, root)
+    commit(root, "less", removed=("b.py",), day=1)
+    read_history(store, root)
+    assert set(store.history.of_files(["a.py", "b.py"])) == {"a.py"}
+
+
+def test_a_project_that_is_a_folder_of_a_repository_knows_only_what_touched_it(root: Path, tmp_path: Path) -> None:
+    commit(root, "both", {"api/a.py": "1", "web/b.py": "1"})
+    commit(root, "web alone", {"web/b.py": "2"}, day=1)
+    commit(root, "api alone", {"api/a.py": "2"}, day=2)
+    with opened(tmp_path / "home", root / "api") as store:
+        read_history(store, root / "api")
+        assert subjects(store) == ["api alone", "both"]
+        assert [row.file_count for row in store.history.commits_in([], limit=5)] == [1, 1]
+        assert set(store.history.of_files(["a.py", "api/a.py", "web/b.py", "b.py"])) == {"a.py"}
+        assert store.history.match_commits(["web"], limit=5) == []
+
+
+def test_older_commits_than_the_limit_are_left_out_and_counted(root: Path, store: ProjectStore) -> None:
+    for number in range(7):
+        commit(root, f"step {number}", {"a.py": str(number)}, day=number)
+    read_history(store, root, HistoryIndexer(max_commits=5))
+    assert subjects(store) == [f"step {number}" for number in (6, 5, 4, 3, 2)]
+    assert "2 older ones" in store.meta(HISTORY_SUMMARY)
+
+
+def test_a_reading_that_was_stopped_goes_on_where_it_ended(root: Path, store: ProjectStore) -> None:
+    for number in range(6):
+        commit(root, f"step {number}", {"a.py": str(number)}, day=number)
+
+    class Impatient:
+        calls = 0
+
+        def report(self, done: int, total: int, what: str) -> None: ...
+
+        def cancelled(self) -> bool:
+            self.calls += 1
+            return self.calls > 3
+
+    indexer = HistoryIndexer(batch_commits=2)
+    with pytest.raises(Exception, match="cancelled"):
+        indexer.catch_up(Project(root.resolve(), "test"), store, Impatient())
+    assert 0 < len(subjects(store)) < 6
+    assert "still being read" in store.meta(HISTORY_SUMMARY) or not store.meta(HISTORY_SUMMARY)
+    commit(root, "step 6", {"a.py": "6"}, day=6)
+    read_history(store, root, HistoryIndexer(batch_commits=2))
+    assert subjects(store) == [f"step {number}" for number in range(6, -1, -1)]
+
+
+def test_what_is_settled_is_not_looked_at_again_until_head_moves(root: Path, store: ProjectStore) -> None:
+    commit(root, "one", {"a.py": "1"})
+    indexer, project = HistoryIndexer(), Project(root.resolve(), "test")
+    assert indexer.is_behind(project, store, at_once=True)
+    read_history(store, root, indexer)
+    assert not indexer.is_behind(project, store, at_once=True)
+    write_files(root, {"a.py": "2"})
+    assert not indexer.is_behind(project, store, at_once=True)
+    commit(root, "two", day=1)
+    assert indexer.is_behind(project, store, at_once=True)
+
+
+def test_files_that_usually_change_together_are_known(root: Path, store: ProjectStore) -> None:
+    for number in range(4):
+        commit(root, f"pair {number}", {"a.py": str(number), "b.py": str(number)}, day=number)
+    commit(root, "alone", {"a.py": "x"}, day=5)
+    commit(root, "sweep", {"a.py": "y", **{f"s{number}.py": "" for number in range(40)}}, day=6)
+    read_history(store, root)
+    found = store.history.changed_with("a.py", limit=5)
+    assert [(each.path, each.together, each.changes) for each in found] == [("b.py", 4, 5)]

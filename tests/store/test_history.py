@@ -1,0 +1,113 @@
+"""What is promised of a project's history: commits in their order, words that find them, and what they say of files."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from deltos.store.history import ChangedTogether, CommitRecord, FileHistoryRow, HistoryTotals
+from deltos.store.project import FileRecord, SeenStamp
+
+if TYPE_CHECKING:
+    from deltos.store.project import ProjectStore
+
+
+def record(name: str, time: int, words: str, *paths: str, body: str = "", file_count: int = 0) -> CommitRecord:
+    count = file_count or len(paths)
+    return CommitRecord(
+        name * 40, time, "Ada", words, body, count, False, paths, words, body, " ".join(paths).replace(".", " ")
+    )  # fmt: skip
+
+
+def settle(project: ProjectStore) -> None:
+    with project.writing() as writer:
+        while writer.history.settle(limit=1):
+            pass
+
+
+def test_commits_stay_in_order_whichever_end_they_come_to(project: ProjectStore) -> None:
+    with project.writing() as writer:
+        writer.history.add_older([record("c", 30, "three"), record("b", 20, "two")])
+        writer.history.add_newer([record("e", 50, "five"), record("d", 40, "four")])
+        writer.history.add_older([record("a", 10, "one")])
+        writer.history.add_newer([record("e", 50, "five")])  # known already
+    assert [row.subject for row in project.history.commits_in([], limit=9)] == ["five", "four", "three", "two", "one"]
+    assert [row.subject for row in project.history.commits_in([(20, 40)], limit=9)] == ["three", "two"]
+    assert project.history.totals() == HistoryTotals(5, 10, 50, 0)
+
+
+def test_subjects_count_for_more_than_bodies_and_names_of_files_are_found(project: ProjectStore) -> None:
+    with project.writing() as writer:
+        writer.history.add_older(
+            [record("a", 1, "retri", "x.py"), record("b", 2, "other", "retri.py"), record("c", 3, "more", body="retri")]
+        )
+    found = project.history.match_commits(["retri"], limit=5)
+    assert found[0].commit.subject == "retri"
+    assert {match.commit.subject for match in found} == {"retri", "other", "more"}
+    assert [match.commit.subject for match in project.history.match_commits(["retri"], [(3, 4)], limit=5)] == ["more"]
+    assert project.history.match_commits([], limit=5) == []
+    assert project.history.match_commits(['"', "NEAR(", "*"], limit=5) == []
+
+
+def test_a_file_has_the_words_of_its_last_commits_but_not_of_sweeps(project: ProjectStore) -> None:
+    with project.writing() as writer:
+        writer.add_file(FileRecord("a.py", "python", 1, b"", SeenStamp(1, 2, 3)))
+        writer.history.add_older(
+            [
+                record("c", 30, "late", "a.py", "b.py"),
+                record("b", 20, "reformat", "a.py", file_count=31),
+                record("a", 10, "earli", "a.py"),
+            ]
+        )
+    assert project.history.of_files(["a.py"]) == {}  # nothing is told of a file before it is settled
+    settle(project)
+    assert project.history.of_files(["a.py", "x.py"]) == {"a.py": FileHistoryRow("late earli", 3, 30)}
+    assert [path for path, _ in project.history.match_files(["late"], limit=5)] == ["a.py"]  # b.py is not indexed
+    assert project.history.match_files(["reformat"], limit=5) == []
+
+
+def test_what_is_removed_is_found_no_longer_and_its_number_is_not_used_again(project: ProjectStore) -> None:
+    with project.writing() as writer:
+        writer.add_file(FileRecord("a.py", "python", 1, b"", SeenStamp(1, 2, 3)))
+        writer.history.add_older([record("b", 20, "wrong", "a.py"), record("a", 10, "one", "a.py")])
+    settle(project)
+    with project.writing() as writer:
+        writer.history.remove(["b" * 40, "f" * 40])
+        writer.history.add_newer([record("c", 30, "right", "a.py")])
+    settle(project)
+    assert project.history.match_commits(["wrong"], limit=5) == []
+    assert project.history.match_files(["wrong"], limit=5) == []
+    assert project.history.of_files(["a.py"])["a.py"].words == "right one"
+    with project.writing() as writer:
+        writer.history.clear()
+    assert (project.history.totals(), project.history.of_files(["a.py"])) == (HistoryTotals(), {})
+
+
+def test_files_change_together_from_three_times_on(project: ProjectStore) -> None:
+    with project.writing() as writer:
+        writer.history.add_older(
+            [
+                *(record(name, 1, "x", "a.py", "b.py", "c.py") for name in "ab"),
+                record("c", 1, "x", "a.py", "b.py"),
+                record("d", 1, "x", "a.py"),
+            ]
+        )
+    settle(project)
+    assert project.history.changed_with("a.py", limit=5) == [ChangedTogether("b.py", 3, 4)]
+    assert project.history.changed_with("b.py", limit=5) == [ChangedTogether("a.py", 3, 3)]
+    assert project.history.changed_with("none.py", limit=5) == []
+
+
+def test_a_file_keeps_its_past_under_its_new_name(project: ProjectStore) -> None:
+    with project.writing() as writer:
+        writer.history.add_older([record("a", 1, "one", "old.py", "gone.py")])
+    settle(project)
+    with project.writing() as writer:
+        writer.history.rename("old.py", "new.py")
+        writer.history.add_renamed({"old.py": "new.py"})
+        writer.history.add_newer([record("b", 2, "two", "new.py")])
+        writer.history.keep_files({"new.py"})
+    settle(project)
+    assert project.history.of_files(["old.py", "new.py", "gone.py"]) == {"new.py": FileHistoryRow("two one", 2, 2)}
+    assert project.history.renamed() == {"old.py": "new.py"}
+    assert [row.subject for row in project.history.commits_of("new.py", limit=5)] == ["two", "one"]
+    assert [row.subject for row in project.history.commits_named("aaa", limit=5)] == ["one"]
