@@ -56,3 +56,9 @@ def cut(text: str, *, characters: int) -> str:
     if line_end > len(head) // 2:
         head = head[:line_end]
     return head + mark
+
+
+def shown_of(shown: int, total: int, noun: str, how: str, *, is_least: bool = False) -> str:
+    """The first line of an answer that does not show all there is: how much of how much, and how to get the rest."""
+    amount = f"{shown} of at least {total}" if is_least else f"{shown}/{total}"
+    return f"showing {amount} {noun} ({how})"

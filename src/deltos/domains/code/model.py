@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from deltos.domains.code.query import CodeQuery
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,7 +24,10 @@ class CodeChunk:
 
 @dataclass(frozen=True, slots=True)
 class CodeHit:
-    """A chunk that answers a query, with the lines as they are on disk now; `line` is the one asked for, if any."""
+    """A chunk that answers a query, with the lines as they are on disk now; `line` is the one asked for, if any.
+
+    `score` is the confidence that it answers, from 0 to 1; what matches a text or a pattern exactly has 1.
+    """
 
     chunk_id: int
     path: str
@@ -37,10 +44,15 @@ class CodeHit:
 
 @dataclass(frozen=True, slots=True)
 class CodeAnswer:
-    """The hits of one query, best first; where there are none, how much was searched for them."""
+    """The hits of one query as it was understood, best first; where there are none, how much was searched for them.
 
+    `total` is how many hits there would be without a limit, or at least that many.
+    """
+
+    query: CodeQuery
     hits: tuple[CodeHit, ...]
     total: int
+    total_is_least: bool = False
     files_searched: int = 0
     notes: tuple[str, ...] = ()
     suggestions: tuple[str, ...] = ()

@@ -1,20 +1,44 @@
-"""Code answers as text and as data, within a token budget."""
+"""Code answers as text and as data, which share one token budget and say the same."""
 
 from __future__ import annotations
 
 import json
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from deltos.budget import characters_for, cut, fit
+from deltos.budget import CHARACTERS_PER_TOKEN, MAX_ANSWER_CHARACTERS, characters_for, shown_of
+from deltos.domains.code.excerpt import CONCISE_CHARACTERS, answering_line, cut_around, tell
 from deltos.domains.code.spot import spot_of
 from deltos.excerpts import Excerpts
 from deltos.tool import Answer, JsonObject
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from deltos.domains.code.model import CodeAnswer, CodeHit
 
-_CUT_HINT = "narrow the query, lower limit or set concise"
+LINE_CHARACTERS = 400  # of a hit that is told in one line
+# A concise answer is half as long at most: its lines get shorter until it is, though never shorter than the last.
+_CONCISE_STEPS = (CONCISE_CHARACTERS, 160, 120, 90, 60, 40, 25)
+_FRAME_CHARACTERS = 420  # what is around the results
+_WEAK_CONFIDENCE = 0.25
+_BY_BUDGET = "the token budget is full: narrow the query or set concise"
+_BY_LIMIT = "raise limit for more"
+_ROOM_FOR_CUT = 220  # the line that tells of a cut, in the text and in the data
+_LEAST_CONTENT = 40
+
+
+@dataclass(frozen=True, slots=True)
+class _Shown:
+    """A hit as the text shows it, and the same as data."""
+
+    block: str
+    data: JsonObject
+
+    @property
+    def characters(self) -> int:
+        """What it takes of the budget, in both forms."""
+        return len(self.block) + len(json.dumps(self.data, ensure_ascii=False)) + 4
 
 
 def render_hits(
@@ -28,47 +52,124 @@ def render_hits(
     token_budget: int,
     excerpts: Excerpts | None = None,
 ) -> Answer:
-    """Hits as `path:start-end symbol` and code; the same as data. Both fit the budget, cut between hits.
+    """The first hit with its code, the others a line each (all of them if concise), as text and the same as data.
 
-    Code that `excerpts` knows is named, not repeated; concise answers show so little that they stay out of that.
+    Code that `excerpts` knows is named, not repeated.
     """
     if not answer.hits:
         return _nothing_found(answer, query, project_id, latency_ms)
     known = excerpts or Excerpts()
-    hits = answer.hits if concise else tuple(_fold(hit, known) for hit in answer.hits)
-    characters = characters_for(token_budget)
-    blocks = [_block(hit) for hit in hits]
-    shown = fit(blocks, characters=characters - 400, separator="\n\n")
-    data = [_as_data(hit, concise=concise) for hit in hits]
-    sizes = fit([json.dumps(item, ensure_ascii=False) for item in data], characters=characters - 400)
-    truncated = shown.truncated or sizes.truncated
-    structured: JsonObject = {
-        "results": data[: len(sizes.pieces)],
+    notes = (*answer.notes, *_weakness(answer))
+    rest: JsonObject = {
+        "notes": list(notes),
         "total_count": answer.total,
         "project_id": project_id,
         "database_name": database_name,
         "latency_ms": latency_ms,
-        "truncated": truncated,
-        "original_size_chars": max(shown.original_characters, sizes.original_characters),
+        "truncated": False,
+        "original_size_chars": 0,
     }
-    if not concise:
-        whole = min(len(shown.pieces), len(sizes.pieces)) - (len(blocks[0]) > characters - 400)
-        known.note((_id(hit), hit.content) for hit in hits[: max(0, whole)] if hit.content)
-    if len(sizes.pieces) == 1:
-        _cut_content(structured["results"][0], characters=characters - 400)
+    if answer.total_is_least:
+        rest["total_is_least"] = True
     if concise:
-        del structured["database_name"]
-    header = [f"showing {len(shown.pieces)}/{len(hits)} results ({_CUT_HINT})"] if shown.truncated else []
-    text = "\n".join([*header, *answer.notes, "\n\n".join(shown.pieces)])
-    return Answer(text, structured, truncated=truncated, original_characters=shown.original_characters)
+        del rest["database_name"]
+    frame = len(json.dumps(rest, ensure_ascii=False)) + sum(map(len, notes)) + _ROOM_FOR_CUT
+    room = characters_for(token_budget) - frame
+    every = _concise(answer) if concise else _in_full(answer, known)
+    shown = _fitting(every, room)
+    whole = every[0].characters <= room
+    if not whole:
+        shown = [every[0] if concise else _first_cut(answer, room)]
+    if not concise and whole and every[0].data["content"]:
+        known.note([(_id(answer.hits[0]), answer.hits[0].content)])
+    truncated = not whole or len(shown) < len(every)
+    if cut := _cut_line(len(shown), answer, by_budget=truncated):
+        notes = (cut, *notes)
+    text = "\n".join([*notes, *(each.block for each in shown)])
+    original = sum(each.characters for each in every) + frame
+    rest |= {"notes": list(notes), "truncated": truncated, "original_size_chars": original}
+    return Answer(text, {"results": [each.data for each in shown], **rest}, truncated, original)
 
 
-def _cut_content(result: JsonObject, *, characters: int) -> None:
-    """Shorten the content of a result that alone is too long, by as much as its JSON is."""
-    excess = len(json.dumps(result, ensure_ascii=False)) - characters
-    if excess > 0:
-        content: str = result["content"]
-        result["content"] = cut(content, characters=max(0, len(content) - excess - 2))
+def render_text(answer: CodeAnswer, *, query: str, concise: bool) -> str:
+    """The text of an answer alone, for a reader who scrolls: as long as an answer may be at all."""
+    most = MAX_ANSWER_CHARACTERS // CHARACTERS_PER_TOKEN
+    shown = render_hits(
+        answer, query=query, project_id="", database_name="", latency_ms=0, concise=concise, token_budget=most
+    )
+    return shown.text
+
+
+def _cut_line(shown: int, answer: CodeAnswer, *, by_budget: bool) -> str:
+    """How much is shown of how much, and why not all; empty where all is."""
+    if not by_budget and shown == answer.total and not answer.total_is_least:
+        return ""
+    how = _BY_BUDGET if by_budget else _BY_LIMIT
+    return shown_of(shown, answer.total, "results", how, is_least=answer.total_is_least)
+
+
+def _weakness(answer: CodeAnswer) -> tuple[str, ...]:
+    best = answer.hits[0].score
+    return (f"Note: a weak match: confidence {best:.2f} of 1.",) if best < _WEAK_CONFIDENCE else ()
+
+
+def _in_full(answer: CodeAnswer, known: Excerpts) -> list[_Shown]:
+    """The first hit with its code, unless the session knows it; the others in a line."""
+    first = answer.hits[0]
+    if known.has(_id(first), first.content):
+        first = replace(first, content="", context_before="", context_after="")
+    lines = [_in_a_line(answer, hit, LINE_CHARACTERS) for hit in answer.hits[1:]]
+    block = f"{_block(first)}\n" if lines else _block(first)
+    return [_Shown(block, _as_data(first, with_context=True)), *lines]
+
+
+def _concise(answer: CodeAnswer) -> list[_Shown]:
+    """Every hit in a line, half as long as the full answer if that can be."""
+    full_text, full_data = _sizes(_in_full(answer, Excerpts()))
+    shown: list[_Shown] = []
+    for characters in _CONCISE_STEPS:
+        shown = [_in_a_line(answer, hit, characters, concise=True) for hit in answer.hits]
+        text, data = _sizes(shown)
+        if text * 2 <= full_text and data * 2 + _FRAME_CHARACTERS <= full_data:
+            break
+    return shown
+
+
+def _sizes(shown: Sequence[_Shown]) -> tuple[int, int]:
+    """The characters of the text and of the data."""
+    text = sum(len(each.block) for each in shown)
+    return text, sum(each.characters for each in shown) - text
+
+
+def _in_a_line(answer: CodeAnswer, hit: CodeHit, characters: int, *, concise: bool = False) -> _Shown:
+    line = tell(hit, answer.query).line(characters)
+    told = replace(hit, content=line, context_before="", context_after="")
+    return _Shown(f"{_place(hit)}: {line}", _as_data(told, with_context=not concise))
+
+
+def _first_cut(answer: CodeAnswer, room: int) -> _Shown:
+    """The first hit alone, of which only the lines around the answer fit."""
+    hit = answer.hits[0]
+    line = answering_line(hit, answer.query)
+    characters = room // 2
+    while True:
+        content = cut_around(hit.content, line, characters)
+        short = replace(hit, content=content, context_before="", context_after="")
+        shown = _Shown(_block(short), _as_data(short, with_context=True))
+        if shown.characters <= room or characters <= _LEAST_CONTENT:
+            return shown
+        characters = max(_LEAST_CONTENT, characters * 4 // 5)
+
+
+def _fitting(every: Sequence[_Shown], room: int) -> list[_Shown]:
+    """As many as fit, in order."""
+    shown = []
+    for each in every:
+        room -= each.characters
+        if room < 0:
+            break
+        shown.append(each)
+    return shown
 
 
 def _nothing_found(answer: CodeAnswer, query: str, project_id: str, latency_ms: int) -> Answer:
@@ -76,6 +177,7 @@ def _nothing_found(answer: CodeAnswer, query: str, project_id: str, latency_ms: 
     text = f"No results found for query: {query[:200]}\nSearched {answer.files_searched} files.{near}"
     structured: JsonObject = {
         "results": [],
+        "notes": list(answer.notes),
         "total_count": 0,
         "project_id": project_id,
         "latency_ms": latency_ms,
@@ -86,25 +188,21 @@ def _nothing_found(answer: CodeAnswer, query: str, project_id: str, latency_ms: 
     return Answer("\n".join([*answer.notes, text]), structured)
 
 
-def _fold(hit: CodeHit, excerpts: Excerpts) -> CodeHit:
-    """A hit without its code if that was shown before."""
-    if not excerpts.has(_id(hit), hit.content):
-        return hit
-    return replace(hit, content="", context_before="", context_after="")
-
-
 def _id(hit: CodeHit) -> str:
     return spot_of(hit.path, hit.symbol, hit.start_line, hit.end_line).id
 
 
+def _place(hit: CodeHit) -> str:
+    return f"{hit.path}:{hit.start_line}-{hit.end_line} {hit.symbol}".rstrip()
+
+
 def _block(hit: CodeHit) -> str:
-    symbol = f" {hit.symbol}" if hit.symbol else ""
     if not hit.content:
-        return f"{hit.path}:{hit.start_line}-{hit.end_line}{symbol} (shown before in this session: {_id(hit)})"
-    return f"{hit.path}:{hit.start_line}-{hit.end_line}{symbol}\n{hit.content}"
+        return f"{_place(hit)} (shown before in this session: {_id(hit)})"
+    return f"{_place(hit)}\n{hit.content}"
 
 
-def _as_data(hit: CodeHit, *, concise: bool) -> JsonObject:
+def _as_data(hit: CodeHit, *, with_context: bool) -> JsonObject:
     data: JsonObject = {
         "chunk_id": hit.chunk_id,
         "file_path": hit.path,
@@ -116,7 +214,7 @@ def _as_data(hit: CodeHit, *, concise: bool) -> JsonObject:
     }
     if not hit.content:
         return data | {"shown_before": _id(hit)}
-    if not concise:
+    if with_context:
         data["context_before"] = hit.context_before
         data["context_after"] = hit.context_after
     return data

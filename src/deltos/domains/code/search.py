@@ -6,9 +6,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from deltos.domains.code.excerpt import excerpted
 from deltos.domains.code.features import BEST_CHUNKS, FEATURES
-from deltos.domains.code.match import describe_candidates
+from deltos.domains.code.match import KEPT_FILES, describe_candidates
 from deltos.domains.code.model import CodeAnswer, CodeHit
 from deltos.domains.code.paths import is_aside, is_prose
 from deltos.domains.code.query import CodeQuery, parse_query
@@ -20,7 +19,7 @@ from deltos.text.words import shared_words
 from deltos.workspace.purpose import is_test
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from deltos.domains.code.features import CandidateFile
     from deltos.isolated.process import Workers
@@ -32,6 +31,8 @@ WEIGHTS_FILE = Path(__file__).with_name("weights.json")
 # Results with less than this share of the best confidence are noise; beside a name that was found, the bar is higher.
 _LEAST_SHARE, _LEAST_SHARE_BESIDE_NAME = 0.05, 0.1
 _LEAST_SHARE_OF_BEST_CHUNK = 0.5
+_NEXT_CHUNK = 0.9  # what the confidence in a file is worth for its second chunk and later ones
+MAX_RESULTS = 50
 _SUGGESTED_FROM = 50_000
 _SHOWN_CHARACTERS = 100
 
@@ -57,31 +58,39 @@ class CodeSearch:
         self._workers = workers
         self._ranker = ranker or load_ranker(WEIGHTS_FILE, FEATURES)
 
-    def search(
-        self, text: str, scope: FileScope | None = None, *, limit: int = 10, concise: bool = False
-    ) -> CodeAnswer:
-        """The best chunks for a query, one per file first; when concise, only the telling part of each."""
+    def search(self, text: str, scope: FileScope | None = None, *, limit: int = 10) -> CodeAnswer:
+        """The best chunks for a query, one per file first."""
         query = parse_query(text, shared_words())
         with self._store.snapshot():
             exactly = query.kind in ("literal", "pattern")
             search = self._search_exactly if exactly else self._search_by_words
-            answer = search(query, scope or FileScope(), limit=limit)
-        if not concise:
-            return answer
-        return replace(answer, hits=tuple(excerpted(hit, query, shared_words()) for hit in answer.hits))
+            return search(query, scope or FileScope(), limit=limit)
 
     def _search_by_words(
         self, query: CodeQuery, scope: FileScope, *, limit: int, notes: tuple[str, ...] = ()
     ) -> CodeAnswer:
-        ranked = _worthwhile(rank_files(self._store, query, scope, self._ranker, at_least=limit), query)
-        chosen = _chosen_chunks(self._store, ranked, query, at_once=limit)
-        hits = self._read(chosen, query, limit=limit)
+        ranked, is_least = self._worth_showing(query, scope)
+        chosen = _chosen_chunks(self._store, ranked, query)
+        hits, gone = self._read(chosen, query, limit=limit)
         if hits:
             if query.is_name and not any(candidate.definitions for candidate, _ in ranked):
                 shown = query.text[:_SHOWN_CHARACTERS]
                 notes = (*notes, f"Note: nothing named {shown} is defined here; closest by words:")
-            return CodeAnswer(tuple(hits), len(ranked), notes=notes)
-        return CodeAnswer((), 0, self._store.file_count(scope), notes, self._suggest(query))
+            return CodeAnswer(query, tuple(hits), len(chosen) - gone, is_least, notes=notes)
+        return CodeAnswer(
+            query, (), 0, files_searched=self._store.file_count(scope), notes=notes, suggestions=self._suggest(query)
+        )
+
+    def _worth_showing(self, query: CodeQuery, scope: FileScope) -> tuple[list[tuple[CandidateFile, float]], bool]:
+        """The files that are worth their tokens, whatever the limit, and whether there may be more of them."""
+        ranked: list[tuple[CandidateFile, float]] = []
+        for described in (KEPT_FILES, MAX_RESULTS):
+            every = rank_files(self._store, query, scope, self._ranker, at_least=described)
+            ranked = _worthwhile(every, query)
+            # The likeliest files are described first: where some of them are not worth showing, no other one is.
+            if len(every) < described or len(ranked) < len(every):
+                return ranked, False
+        return ranked, True
 
     def _search_exactly(self, query: CodeQuery, scope: FileScope, *, limit: int) -> CodeAnswer:
         finder: Finder = Literal(query.text) if query.kind == "literal" else LinePattern(query.text)
@@ -98,19 +107,22 @@ class CodeSearch:
             missing = (f"No exact match for {query.kind} {shown} in {report.files} files; closest by words:",)
             words = parse_query(" ".join(query.text.split()) + " ", shared_words(), exact=False)
             return self._search_by_words(words, scope, limit=limit, notes=note + missing)
-        hits = self._read(_one_per_file_first(found), query, limit=limit)
-        return CodeAnswer(tuple(hits), len(found), len(ids), note)
+        hits, gone = self._read(_one_per_file_first(found), query, limit=limit)
+        return CodeAnswer(query, tuple(hits), len(found) - gone, not report.complete, len(ids), note)
 
-    def _read(self, chosen: Iterable[Ranked], query: CodeQuery, *, limit: int) -> list[CodeHit]:
-        """The chosen chunks with their lines from disk; what is gone from disk is left out."""
+    def _read(self, chosen: Iterable[Ranked], query: CodeQuery, *, limit: int) -> tuple[list[CodeHit], int]:
+        """The first of the chosen chunks with their lines from disk, and how many were left out as they are gone."""
         found: list[tuple[Ranked, CodeHit]] = []
+        gone = 0
         with SourceReader(self._root, self._files, self._workers) as reader:
             for ranked in chosen:
                 if len(found) >= limit:
                     break
                 if hit := reader.hit(ranked.chunk, ranked.confidence):
                     found.append((ranked, hit))
-        return self._named(found, query) if found else []
+                else:
+                    gone += 1
+        return (self._named(found, query) if found else []), gone
 
     def _named(self, found: Sequence[tuple[Ranked, CodeHit]], query: CodeQuery) -> list[CodeHit]:
         """The hits, each named for the definition in it that was asked for; those in changed files keep their names."""
@@ -163,19 +175,16 @@ def _worthwhile(ranked: list[tuple[CandidateFile, float]], query: CodeQuery) -> 
     return [(candidate, confidence) for candidate, confidence in ranked if confidence >= best * share]
 
 
-def _chosen_chunks(
-    store: Code, ranked: Sequence[tuple[CandidateFile, float]], query: CodeQuery, *, at_once: int
-) -> Iterator[Ranked]:
-    """One chunk of each file in order of rank; then the next best ones of the same files."""
+def _chosen_chunks(store: Code, ranked: Sequence[tuple[CandidateFile, float]], query: CodeQuery) -> list[Ranked]:
+    """All that is worth showing: one chunk of each file in order of rank; then the next best ones of the same files."""
+    firsts: list[Ranked] = []
     others: list[Ranked] = []
-    for start in range(0, len(ranked), at_once):
-        part = ranked[start : start + at_once]
-        matching = store.chunks([chunk_id for candidate, _ in part for chunk_id in candidate.chunk_ids[:BEST_CHUNKS]])
-        for candidate, confidence in part:
-            chunks = _chunks_of(store, candidate, query, matching)
-            yield from (Ranked(first.chunk, confidence, first.line) for first in chunks[:1])
-            others += [Ranked(other.chunk, confidence * 0.9, other.line) for other in chunks[1:]]
-    yield from others
+    matching = store.chunks([chunk_id for candidate, _ in ranked for chunk_id in candidate.chunk_ids[:BEST_CHUNKS]])
+    for candidate, confidence in ranked:
+        chunks = _chunks_of(store, candidate, query, matching)
+        firsts += [Ranked(first.chunk, confidence, first.line) for first in chunks[:1]]
+        others += [Ranked(other.chunk, confidence * _NEXT_CHUNK, other.line) for other in chunks[1:]]
+    return firsts + others
 
 
 def _chunks_of(

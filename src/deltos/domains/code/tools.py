@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from deltos.confinement import told
 from deltos.domains.code.render import render_hits
 from deltos.domains.code.scope import scope_of
-from deltos.domains.code.search import CodeSearch
+from deltos.domains.code.search import MAX_RESULTS, CodeSearch
 from deltos.files import given_path
 from deltos.tool import Answer, Call, JsonObject, Parameter, Tool
 
@@ -65,7 +65,7 @@ def _search_code(run: Callable[[Call], Answer]) -> Tool:
             Parameter("project_id", "string", "Default: the session's.", default=""),
             Parameter("file_type", "string", "Such as 'py', 'python' or 'ts,tsx'.", default=""),
             Parameter("directory", "string", "Only below this folder.", default=""),
-            Parameter("limit", "integer", "How many (1-50).", default=10, minimum=1, maximum=50),
+            Parameter("limit", "integer", f"How many (1-{MAX_RESULTS}).", default=10, minimum=1, maximum=MAX_RESULTS),
             Parameter("concise", "boolean", "Half as long.", default=False),
         ),
         run,
@@ -108,7 +108,7 @@ class _CodeTools:
         search = CodeSearch(index.store, index.project.root, workers=index.workers)
 
         def work(freshness: Freshness) -> CodeAnswer:
-            answer = search.search(call.text("query"), scope, limit=call.number("limit"), concise=call.flag("concise"))
+            answer = search.search(call.text("query"), scope, limit=call.number("limit"))
             if not answer.hits and not answer.files_searched:
                 answer = answer.with_notes((_why_empty(index.store.totals(), scope),))
             return answer.with_notes(freshness.notes_about("code"))

@@ -1,0 +1,170 @@
+"""Does search_code find the files that fix an issue? Acc@k with the whole issue as the query, and with its first line.
+
+    python -m benchmarks.localize [--most N] [--per-repository N] [--fold N/M] [--answers FILE] [--list]
+
+Issues of Loc-Bench whose repositories lie among the mirrors (fetch them first; what a mirror lacks is left out). An
+issue counts at k when all files that its fix changed are among the first k distinct paths. `--fold 1/2` asks the
+repositories of one half, `--fold 2/2` the others: choose on one, report the other.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import statistics
+import subprocess
+import time
+import zlib
+from collections import Counter
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from benchmarks.code_material import index_of
+from benchmarks.places import MIRRORS, SCRATCH, SHARED
+from deltos.domains.code.search import CodeSearch
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+ISSUES = SHARED / "localize" / "locbench_dev.jsonl"
+DEPTHS = (1, 3, 5, 10)
+
+
+@dataclass(frozen=True, slots=True)
+class Issue:
+    """A real issue, and the files that its fix changed."""
+
+    id: str
+    repository: str
+    commit: str
+    text: str
+    targets: frozenset[str]
+
+    @property
+    def root(self) -> Path:
+        """The repository's files as they were before the fix."""
+        return SCRATCH / "localize" / self.id
+
+    @property
+    def first_line(self) -> str:
+        """Its title."""
+        return self.text.strip().split("\n", 1)[0]
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What a query brought: distinct paths, best first, and the CPU time that took."""
+
+    issue: Issue
+    paths: tuple[str, ...]
+    cpu_seconds: float
+
+    def has_all(self, depth: int) -> bool:
+        """Whether all files of the fix are among the first."""
+        return self.issue.targets <= set(self.paths[:depth])
+
+
+def main() -> None:
+    """Print one row per kind of query."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--most", type=int, default=120)
+    parser.add_argument("--per-repository", type=int, default=3)
+    parser.add_argument("--fold", default="1/1", metavar="N/M")
+    parser.add_argument("--answers", type=Path, metavar="FILE", help="write answers of the whole issue for score.py")
+    parser.add_argument("--list", action="store_true", help="print each issue with the ranks of its files")
+    chosen = parser.parse_args()
+    nth, folds = map(int, chosen.fold.split("/"))
+    sample = [issue for issue in issues(chosen.most, chosen.per_repository) if fold_of(issue, folds) == nth]
+    print(f"{len(sample)} issues of {len({issue.repository for issue in sample})} repositories\n")
+    print("| query | " + " | ".join(f"Acc@{depth}" for depth in DEPTHS) + " | CPU ms, median | CPU ms, p95 |")
+    print("|---|" + "--:|" * (len(DEPTHS) + 2))
+    first = [ask(issue, issue.first_line) for issue in sample]
+    whole = [ask(issue, issue.text) for issue in sample]
+    print_row("first line", first)
+    print_row("whole issue", whole)
+    if chosen.answers:
+        rows = ({"id": each.issue.id, "paths": each.paths} for each in whole)
+        chosen.answers.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    if chosen.list:
+        for one, other in zip(first, whole, strict=True):
+            print(one.issue.id, ranks(one), ranks(other), f"{other.cpu_seconds * 1000:.0f} ms", len(one.issue.text))
+
+
+def issues(most: int, per_repository: int) -> Iterator[Issue]:
+    """A sample of issues, a few of each repository whose mirror is there, laid out on disk."""
+    taken: Counter[str] = Counter()
+    for line in ISSUES.read_text("utf-8").splitlines():
+        row = json.loads(line)
+        issue = Issue(row["id"], row["repo"], row["commit"], row["query"], frozenset(row["targets"]))
+        mirror = MIRRORS / issue.repository.replace("/", "+") / "repo"
+        if taken.total() >= most or taken[issue.repository] >= per_repository or not mirror.is_dir():
+            continue
+        if lay_out(mirror / ".git" if (mirror / ".git").is_dir() else mirror, issue):
+            taken[issue.repository] += 1
+            yield issue
+
+
+def fold_of(issue: Issue, folds: int) -> int:
+    """The fold of an issue's repository, from 1."""
+    return zlib.crc32(issue.repository.encode()) % folds + 1
+
+
+def lay_out(mirror: Path, issue: Issue) -> bool:
+    """Write the files of the issue's commit; whether those of the fix are among them. Large files may be missing."""
+    if not issue.root.is_dir():
+        listed = git(mirror, "ls-tree", "-r", "-z", issue.commit).decode("utf-8", "replace").split("\0")
+        entries = [entry.partition("\t")[::2] for entry in listed if entry.startswith("100")]
+        wanted = "".join(f"{head.split()[2]}\n" for head, _ in entries).encode()
+        objects = iter_objects(git(mirror, "cat-file", "--batch", given=wanted))
+        for (_, path), content in zip(entries, objects, strict=True):
+            if content is not None:
+                (issue.root / path).parent.mkdir(parents=True, exist_ok=True)
+                (issue.root / path).write_bytes(content)
+    return all((issue.root / path).is_file() for path in issue.targets)
+
+
+def git(mirror: Path, *arguments: str, given: bytes = b"") -> bytes:
+    """What git prints; nothing where it fails."""
+    command = ["git", "--git-dir", str(mirror), *arguments]
+    return subprocess.run(command, input=given, capture_output=True, check=False).stdout
+
+
+def iter_objects(batch: bytes) -> Iterator[bytes | None]:
+    """The contents in what `cat-file --batch` printed; None for each that is missing."""
+    at = 0
+    while at < len(batch):
+        end = batch.index(b"\n", at)
+        head = batch[at:end].split()
+        at = end + 1
+        if len(head) != 3:  # "… missing"
+            yield None
+            continue
+        yield batch[at : at + int(head[2])]
+        at += int(head[2]) + 1
+
+
+def ask(issue: Issue, text: str) -> Found:
+    """Search the code of the issue's commit."""
+    store = index_of(issue.root)
+    started = time.process_time()
+    answer = CodeSearch(store, issue.root).search(text, limit=max(DEPTHS))
+    spent = time.process_time() - started
+    return Found(issue, tuple(dict.fromkeys(hit.path for hit in answer.hits)), spent)
+
+
+def ranks(found: Found) -> str:
+    """The rank of each file of the fix; – for one that was not found."""
+    return ",".join(str(found.paths.index(path) + 1) if path in found.paths else "–" for path in found.issue.targets)
+
+
+def print_row(name: str, found: Iterable[Found]) -> None:
+    """The accuracy of one kind of query, and its cost."""
+    rows = list(found)
+    spent = sorted(each.cpu_seconds * 1000 for each in rows)
+    right = (f"{statistics.mean(each.has_all(depth) for each in rows):.3f}" for depth in DEPTHS)
+    print(f"| {name} | {' | '.join(right)} | {statistics.median(spent):.0f} | {spent[int(len(spent) * 0.95)]:.0f} |")
+
+
+if __name__ == "__main__":
+    main()
