@@ -29,6 +29,8 @@ from benchmarks.startup import PEER, install_peer
 from deltos.domains.memory.memory import Memory
 from deltos.domains.memory.model import Draft, ObservationOrigin
 from deltos.domains.memory.transfer import import_lines
+from deltos.embed.static import shared_model
+from deltos.meaning import Meaning
 from deltos.store.sqlite.database import check_file
 from deltos.store.sqlite.memory.reader import SqliteObservations
 from deltos.text.stop_words import PROSE_STOP_WORDS
@@ -50,7 +52,7 @@ def recall(_: argparse.Namespace) -> None:
     """R@5 and R@10, fractional by turn, of our search and of porter-stemmed OR search with BM25."""
     conversations = locomo()
     with tempfile.TemporaryDirectory() as folder:
-        memory = Memory(SqliteObservations(Path(folder) / "memory.db"))
+        memory = opened(SqliteObservations(Path(folder) / "memory.db"))
         for turns, _ in conversations:
             import_lines(memory, map(turn_line, turns), project_id="")
         ours = recall_of(conversations, lambda _, question: asked(memory, question))
@@ -59,6 +61,14 @@ def recall(_: argparse.Namespace) -> None:
         ("questions", "n", "porter OR R@5", "porter OR R@10", "deltos R@5", "deltos R@10"),
         ((group, len(ours[group]), *_means(baseline[group]), *_means(ours[group])) for group in sorted(ours)),
     )
+
+
+def opened(store: SqliteObservations) -> Memory:
+    """Memory as the product opens it: compared by meaning, unless DELTOS_EMBED is `off`."""
+    if os.environ.get("DELTOS_EMBED") == "off":
+        return Memory(store)
+    meaning = Meaning(shared_model(), store.vectors)
+    return Memory(store, meaning=lambda: meaning)
 
 
 def locomo() -> list[Any]:
@@ -189,7 +199,7 @@ def latency(args: argparse.Namespace) -> None:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "memory.db"
         store = SqliteObservations(path)
-        memory = Memory(store)
+        memory = opened(store)
         import_lines(memory, (prose.line(number) for number in range(args.observations)), project_id="bench")
         store.database.read().execute("PRAGMA wal_checkpoint(TRUNCATE)")
         ratio = path.stat().st_size / memory.store.counts().text_characters

@@ -14,9 +14,8 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from benchmarks.memory import asked, locomo, recall_of, table, turn_line
+from benchmarks.memory import asked, locomo, opened, recall_of, table, turn_line
 from deltos.domains.memory import search
-from deltos.domains.memory.memory import Memory
 from deltos.domains.memory.transfer import import_lines
 from deltos.ranking import LinearRanker
 from deltos.store.sqlite.memory.reader import SqliteObservations
@@ -24,10 +23,15 @@ from deltos.store.sqlite.memory.reader import SqliteObservations
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from deltos.domains.memory.memory import Memory
+
 # What is changed together, and its features.
 WEIGHTS = {
     "words beside": ("words_before", "words_after", "words_two_before", "words_two_after"),
-    **{name: (name,) for name in ("session_words", "named", "dated", "soon_after_date", "recency", "excess_length")},
+    **{
+        name: (name,)
+        for name in ("session_words", "named", "dated", "soon_after_date", "recency", "excess_length", "meaning")
+    },
 }
 FACTORS = (0.0, 0.5, 2.0)
 
@@ -37,7 +41,7 @@ def main() -> None:
     conversations = locomo()
     settings = ["as shipped", *(f"{name} × {factor:g}" for name in WEIGHTS for factor in FACTORS)]
     with tempfile.TemporaryDirectory() as folder:
-        memory = Memory(SqliteObservations(Path(folder) / "memory.db"))
+        memory = opened(SqliteObservations(Path(folder) / "memory.db"))
         for turns, _ in conversations:
             import_lines(memory, map(turn_line, turns), project_id="")
         figures = [recall_by_conversation(memory, conversations) for _ in each_setting()]

@@ -9,7 +9,7 @@ import sys
 import threading
 import time
 from contextlib import ExitStack
-from functools import cached_property
+from functools import cache, cached_property
 from typing import TYPE_CHECKING, cast
 
 from deltos.domains.code.index import CodeIndexer
@@ -35,9 +35,10 @@ if TYPE_CHECKING:
     from deltos.federation.links import Links
     from deltos.federation.search import Federation
     from deltos.guarded import GuardedParser
-    from deltos.meaning import Comparison
+    from deltos.meaning import Comparison, Meaning
     from deltos.model import Project
     from deltos.store.library import LibraryStore
+    from deltos.store.vectors import VectorRecords
     from deltos.tool import Prompt, Resource, Tool
     from deltos.workspace.project_index import ProjectIndex
 
@@ -69,7 +70,16 @@ class OpenedDomains:
 
         store = open_observations(self.config.home)
         self._closing.callback(store.close)
-        return Memory(store)
+        return Memory(store, meaning=cache(lambda: self._private_meaning(store.vectors)))
+
+    def _private_meaning(self, vectors: VectorRecords) -> Meaning | None:
+        """Texts compared on this machine alone, whichever model the user chose for documentation; None for words."""
+        if self.config.embedding.kind == "off":
+            return None
+        from deltos.embed.static import shared_model  # deferred: numpy takes a while to import
+        from deltos.meaning import Meaning
+
+        return Meaning(shared_model(), vectors)
 
     @cached_property
     def library(self) -> LibraryStore:

@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from deltos.embed.protocol import TextToEmbed
+from deltos.text.words import shared_words
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     import numpy.typing as npt
 
@@ -39,15 +40,26 @@ class Similarities:
     def nearest(self, count: int, *, at_least: float = -1.0) -> list[int]:
         """The keys of the most similar texts, best first, none below `at_least`."""
         most = min(count, len(self.keys))
+        if not most:
+            return []
         some = np.argpartition(-self.values, most - 1)[:most]
         some = some[self.values[some] >= at_least]
         ordered: list[int] = self.keys[some[np.argsort(-self.values[some], kind="stable")]].tolist()
         return ordered
 
+    def in_groups(self, groups: Iterable[int], *, bits: int) -> Similarities:
+        """Those of some groups, where a key is the number of its group, followed by so many bits."""
+        kept = np.isin(self.keys >> bits, np.fromiter(groups, np.int64))
+        return Similarities(self.keys[kept], self.values[kept])
+
+    def raw(self, keys: Sequence[int]) -> dict[int, float]:
+        """The cosine similarities of some texts, as far as they have vectors."""
+        some = np.flatnonzero(np.isin(self.keys, keys))
+        return dict(zip(self.keys[some].tolist(), self.values[some].tolist(), strict=True))
+
     def of(self, keys: Sequence[int]) -> list[float]:
         """The similarities of some texts, standardised among each other; a text without a vector gets the mean."""
-        some = np.flatnonzero(np.isin(self.keys, keys))
-        known = dict(zip(self.keys[some].tolist(), self.values[some].tolist(), strict=True))
+        known = self.raw(keys)
         return standardised(np.array([known.get(key, np.nan) for key in keys], np.float32))
 
 
@@ -88,9 +100,11 @@ class Meaning:
     def catch_up(self, stopping: Callable[[], bool] = lambda: False) -> int:
         """Give a vector to everything that has none of this model; returns how many. Stops when asked to."""
         written = last = 0
-        model = self._embedder.identity
+        model, words = self._embedder.identity, shared_words().of
         while not stopping() and (found := self._store.unembedded(model, after=last, limit=EMBED_BATCH_TEXTS)):
-            vectors = self._embedder.texts([TextToEmbed(thing.text, thing.words) for thing in found])
+            vectors = self._embedder.texts(
+                [TextToEmbed(thing.text, thing.words or words(thing.text)) for thing in found]
+            )
             rows = zip((thing.key for thing in found), map(np.ndarray.tobytes, quantised(vectors)), strict=True)
             self._store.write(model, rows)
             written += len(found)

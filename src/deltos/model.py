@@ -4,6 +4,9 @@
 from pathlib import Path
 from typing import NamedTuple
 
+# Beside a result that shares no word with the question.
+NEAR_MARK = "(near in meaning)"
+
 
 class Project(NamedTuple):
     """A folder of source that is indexed as one.

@@ -23,6 +23,7 @@ from deltos.domains.memory.render import (
 from deltos.domains.memory.times import day, iso, micros, parse_iso
 from deltos.domains.memory.transfer import as_json, export, import_lines
 from deltos.errors import NotFound, SourceError
+from deltos.model import NEAR_MARK
 from deltos.workspace.identity import identify
 
 if TYPE_CHECKING:
@@ -136,7 +137,7 @@ def _print_found(query: str, found: MemoryResults, *, as_json_lines: bool) -> No
     for hit in found.hits:
         print(
             f"{hit.score:.2f}  {hit.observation.id}  {day(hit.observation.created_at)}  "
-            f"{hit.observation.kind}: {hit.snippet}"
+            f"{hit.observation.kind}: {hit.snippet}{f' {NEAR_MARK}' if hit.is_near else ''}"
         )
     if not found.hits:
         print(
@@ -296,6 +297,7 @@ def _result(hit: MemoryHit) -> dict[str, Any]:
         "snippet": hit.snippet,
         "source": row.source,
         "created_at": iso(row.created_at),
+        **({"near_in_meaning": True} if hit.is_near else {}),
     }
 
 

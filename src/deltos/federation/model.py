@@ -32,7 +32,8 @@ class SearchRequest:
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """One result. `own_score` compares within its provider only; `names` are what it defines."""
+    """One result. `own_score` compares within its provider only; `names` are what it defines; one that `is_near` was
+    found by meaning alone."""
 
     id: str
     title: str
@@ -44,6 +45,7 @@ class Hit:
     names: tuple[str, ...] = ()
     path: str = ""
     mark: str = ""
+    is_near: bool = False
 
     @property
     def kind(self) -> str:

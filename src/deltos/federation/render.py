@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from deltos.budget import characters_for, cut, estimate_tokens
 from deltos.domains.memory.query import parse_query
 from deltos.domains.memory.search import snippet
+from deltos.model import NEAR_MARK
 from deltos.tool import Answer
 
 if TYPE_CHECKING:
@@ -79,9 +80,10 @@ def compact(value: JsonObject) -> str:
 def _line(ranked: RankedHit, query: str, best: float) -> JsonObject:
     hit = ranked.hit
     title = hit.title if len(hit.title) <= _TITLE_CHARACTERS else f"{hit.title[: _TITLE_CHARACTERS - 1]}…"
+    marks = [hit.mark, NEAR_MARK if hit.is_near else ""]
     return {
         "id": hit.id,
-        "title": f"{title} {hit.mark}".rstrip(),
+        "title": " ".join(filter(None, (title, *marks))),
         "url": hit.url,
         "score": round(ranked.score / best, 4),
         "snippet": snippet(hit.text, parse_query(query).terms),

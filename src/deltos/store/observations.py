@@ -7,7 +7,10 @@ times as fast.
 # Annotations are evaluated here: as texts, each field of a named tuple would be compiled whenever a hook starts.
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager
-from typing import NamedTuple, NewType, Protocol
+from typing import TYPE_CHECKING, NamedTuple, NewType, Protocol
+
+if TYPE_CHECKING:
+    from deltos.store.vectors import VectorRecords
 
 # An observation's place is one number: the session's key and the position inside that session. Neighbours are
 # therefore found by arithmetic on the places that the word index returns, without reading a single row.
@@ -187,6 +190,10 @@ class Observations(Protocol):
     @property
     def size_bytes(self) -> int:
         """How much room it takes."""
+
+    @property
+    def vectors(self) -> "VectorRecords":
+        """The vectors of live observations, by their places. What is forgotten, changed or purged loses its own."""
 
     def close(self) -> None:
         """Let go of it."""

@@ -1,4 +1,4 @@
-"""VectorRecords beside what they stand for, each with the model that made it."""
+"""Vectors beside what they stand for, each with the model that made it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Unembedded:
-    """A thing without a vector of the wanted model."""
+    """A thing without a vector of the wanted model; `words` is empty where its index words are not kept."""
 
     key: int
     text: str

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from deltos.text.identifiers import split_identifier
 from deltos.text.scripts import bigrams
-from deltos.text.stop_words import STOP_WORDS
+from deltos.text.stop_words import QUESTION_WORDS, STOP_WORDS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -61,6 +61,13 @@ class Words:
 def shared_words() -> Words:
     """One memory of analysed words per process."""
     return Words()
+
+
+def asked_words(question: str) -> str:
+    """The index words of a question without those that only make it one; all of them where nothing else is said."""
+    plain = plain_words(question)
+    kept = [word for word in plain if word.lower() not in QUESTION_WORDS]
+    return shared_words().of(" ".join(kept)) or shared_words().of(" ".join(plain))
 
 
 class Stemmer(Protocol):

@@ -16,7 +16,7 @@ from deltos.domains.memory.query import MemoryQuery, label_of, parse_query
 from deltos.domains.memory.secrets.spans import lower, offsets
 from deltos.domains.memory.times import micros
 from deltos.ranking import load_ranker
-from deltos.store.observations import session_of
+from deltos.store.observations import POSITION_BITS, session_of
 from deltos.text.rarity import idf
 from deltos.text.stop_words import PROSE_STOP_WORDS
 from deltos.text.words import tokens
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
     from datetime import datetime
 
+    from deltos.meaning import Similarities
     from deltos.ranking import LinearRanker
     from deltos.store.observations import Observation, Observations, Sketch
 
@@ -35,6 +36,9 @@ _COUNT_UP_TO = 4_000  # a term in more observations than this is common, however
 _FIRST_STAGE = 300  # candidates by words alone
 _SECOND_STAGE = 150  # of these, those whose rows are read
 _DATED_PLACES = 200
+_NEAREST = 50  # candidates by meaning
+# Cosine similarity of observations that have nothing to do with a question: nothing below it is near.
+MIN_COSINE_SIMILARITY = 0.05
 
 # A word counts where it stands nearest: in the observation itself, else beside it, the nearest neighbours first.
 _BESIDE = (-1, 1, -2, 2)
@@ -57,6 +61,7 @@ class MemoryHit:
     observation: Observation
     score: float
     snippet: str
+    is_near: bool = False  # by meaning alone: no word of the question stands in it or beside it
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +94,10 @@ class NearWords(NamedTuple):
 
 
 class ObservationFeatures(NamedTuple):
-    """The second stage: the score of the first, and what else speaks for an observation."""
+    """The second stage: the score of the first, and what else speaks for an observation.
+
+    `meaning` is the similarity to the question, times the share of the question that no observation has words for.
+    """
 
     words: float
     recency: float
@@ -97,6 +105,7 @@ class ObservationFeatures(NamedTuple):
     named: bool
     dated: bool
     soon_after_date: bool
+    meaning: float
 
 
 def rankers() -> tuple[LinearRanker, LinearRanker]:
@@ -107,9 +116,10 @@ def rankers() -> tuple[LinearRanker, LinearRanker]:
 class _Matches:
     """Which of the question's terms (bits) stand at which place, and what each term is worth."""
 
-    def __init__(self, bits: Mapping[int, int], worth: Sequence[float]) -> None:
+    def __init__(self, bits: Mapping[int, int], worth: Sequence[float], worth_absent: float) -> None:
         self.bits = bits
         self._worth = worth
+        self._total = sum(worth) + worth_absent
         self._values: dict[int, float] = {0: 0.0}
 
     def value(self, mask: int) -> float:
@@ -119,6 +129,11 @@ class _Matches:
             value = sum(worth for number, worth in enumerate(self._worth) if mask >> number & 1)
             self._values[mask] = value
         return value
+
+    def unanswered(self) -> float:
+        """The share of the question that even the best observation has no words for."""
+        best = max(map(self.value, set(self.bits.values())), default=0.0)
+        return 1 - best / self._total if self._total else 1.0
 
     def best(self, count: int) -> list[int]:
         """The places whose own terms are worth most, best first."""
@@ -131,23 +146,38 @@ class _Matches:
         return places
 
 
-def search(store: Observations, text: str, scope: MemoryScope, *, limit: int, now: datetime) -> MemoryResults:
-    """The best `limit` observations for a question, best first."""
+def search(
+    store: Observations,
+    text: str,
+    scope: MemoryScope,
+    *,
+    limit: int,
+    now: datetime,
+    similarities: Similarities | None = None,
+) -> MemoryResults:
+    """The best `limit` observations for a question, best first, by words and where known by meaning."""
     question = parse_query(text)
     searched = store.count(scope.project_keys)
     matches = _match(store, question, scope, searched)
     spans = spoken_spans(text, now)
     best = matches.best(_FIRST_STAGE)
-    candidates = _with_neighbours(best).union(_dated(store, scope, spans))
+    near = _near(store, scope, similarities)
+    candidates = _with_neighbours(best).union(_dated(store, scope, spans), near)
     by_words, by_features = rankers()
-    words = {place: by_words.score(row) for place, row in _near_words(matches, candidates, best).items()}
+    near_words = _near_words(matches, candidates, best)
+    words = {place: by_words.score(row) for place, row in near_words.items()}
     chosen = heapq.nlargest(_SECOND_STAGE, words, key=words.__getitem__)
-    sketches = store.sketches(chosen, head_characters=_HEAD_CHARACTERS)
-    rows = [_features(sketch, words[sketch.place], question, spans, micros(now)) for sketch in sketches]
+    sketches = store.sketches([*{*chosen, *near}], head_characters=_HEAD_CHARACTERS)
+    unanswered = matches.unanswered()
+    meanings = [unanswered * near.get(sketch.place, 0.0) for sketch in sketches]
+    rows = [
+        _features(sketch, words[sketch.place], question, spans, micros(now), meaning)
+        for sketch, meaning in zip(sketches, meanings, strict=True)
+    ]
     places = [sketch.place for sketch in sketches]
     ranked = sorted(zip(by_features.scores(rows), places, strict=True), reverse=True)
     top = [(score, place) for score, place in ranked if score > 0][:limit]
-    hits = _hits(store, top, question)
+    hits = _hits(store, top, question, _wordless(near_words, near))
     return MemoryResults(hits, matching=max(len(matches.bits), len(hits)), searched=searched, elsewhere=0)
 
 
@@ -172,7 +202,8 @@ def _match(store: Observations, question: MemoryQuery, scope: MemoryScope, searc
     bits: dict[int, int] = {}
     worth: list[float] = []
     budget = _MOST_PLACES
-    for count, term in _rarest(store, question.terms):
+    found, absent = _rarest(store, question.terms)
+    for count, term in found:
         if worth and count > budget:
             break  # terms come rarest first: the others cost more and tell less
         places = store.places_with(term, at_most=min(_COUNT_UP_TO, budget))
@@ -183,11 +214,12 @@ def _match(store: Observations, question: MemoryQuery, scope: MemoryScope, searc
         for place in places:
             bits[place] = bits.get(place, 0) | bit
         worth.append(idf(len(places), searched) if places else 0.0)
-    return _Matches(bits, worth)
+    return _Matches(bits, worth, absent * idf(0, searched))
 
 
-def _rarest(store: Observations, terms: Iterable[tuple[str, ...]]) -> list[tuple[int, tuple[str, ...]]]:
-    """The terms that fewest observations have, with how many, rarest first; terms that none has are left out."""
+def _rarest(store: Observations, terms: Iterable[tuple[str, ...]]) -> tuple[list[tuple[int, tuple[str, ...]]], int]:
+    """The terms that fewest observations have, with how many, rarest first; and how many terms none has."""
+    absent = 0
     found: list[tuple[int, tuple[str, ...]]] = []
     for term in terms:
         # A term more common than those already chosen need not be counted to the end.
@@ -195,7 +227,9 @@ def _rarest(store: Observations, terms: Iterable[tuple[str, ...]]) -> list[tuple
         count = store.frequency(term, at_most=enough)
         if count:
             found = sorted([*found, (count, term)])[:_MOST_TERMS]
-    return found
+        else:
+            absent += 1
+    return found, absent
 
 
 def _with_neighbours(places: Iterable[int]) -> set[int]:
@@ -245,8 +279,18 @@ def _session_worth(matches: _Matches, best: Sequence[int]) -> dict[int, float]:
     return {session: sum(values) / _SESSION_BEST for session, values in by_session.items()}
 
 
+def _near(store: Observations, scope: MemoryScope, similarities: Similarities | None) -> dict[int, float]:
+    """The observations nearest in meaning, by place, each with how much more similar it is than an unrelated one."""
+    if similarities is None:
+        return {}
+    if not scope.everything:
+        similarities = similarities.in_groups(store.session_keys(scope.project_keys), bits=POSITION_BITS)
+    nearest = similarities.nearest(_NEAREST, at_least=MIN_COSINE_SIMILARITY)
+    return {place: value - MIN_COSINE_SIMILARITY for place, value in similarities.raw(nearest).items()}
+
+
 def _features(
-    sketch: Sketch, words: float, question: MemoryQuery, spans: Sequence[TimeSpan], now: int
+    sketch: Sketch, words: float, question: MemoryQuery, spans: Sequence[TimeSpan], now: int, meaning: float
 ) -> ObservationFeatures:
     written = sketch.created_at
     dated = any(span.start <= written < span.end for span in spans)
@@ -258,6 +302,7 @@ def _features(
         named=_is_named(sketch, question),
         dated=dated,
         soon_after_date=soon_after and not dated,
+        meaning=meaning,
     )
 
 
@@ -273,11 +318,21 @@ def _is_named(sketch: Sketch, question: MemoryQuery) -> bool:
     return not subjects.isdisjoint(question.names | question.words)
 
 
-def _hits(store: Observations, top: Sequence[tuple[float, int]], question: MemoryQuery) -> tuple[MemoryHit, ...]:
+def _wordless(near_words: Mapping[int, NearWords], near: Iterable[int]) -> set[int]:
+    """The places among `near` with no word of the question in them or beside them."""
+    return {place for place in near if not any(near_words[place]._replace(session_words=0.0))}
+
+
+def _hits(
+    store: Observations, top: Sequence[tuple[float, int]], question: MemoryQuery, near: Collection[int]
+) -> tuple[MemoryHit, ...]:
     by_place = {row.place: row for row in store.at_places([place for _, place in top])}
     best = top[0][0] if top else 1.0
     found: list[tuple[float, Observation]] = [(score, by_place[place]) for score, place in top if place in by_place]
-    return tuple(MemoryHit(row, round(score / best, 4), snippet(row.text, question.terms)) for score, row in found)
+    return tuple(
+        MemoryHit(row, round(score / best, 4), snippet(row.text, question.terms), row.place in near)
+        for score, row in found
+    )
 
 
 def _term_positions(text: str, terms: Iterable[Collection[str]]) -> list[int]:

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from deltos.domains.memory.memory import Memory
+    from deltos.domains.memory.search import MemoryHit
     from deltos.federation.model import Domains, SearchRequest
     from deltos.model import Project
     from deltos.store.observations import Observation
@@ -33,7 +34,7 @@ class MemoryProvider:
         memory, project = self._domains.memory, self._domains.remembered_project(asked.root)
         found = memory.search(asked.query, asked.project_id or project.project_id, limit=asked.limit)
         changed = self._changed(memory, project, [hit.observation for hit in found.hits])
-        hits = tuple(_hit(hit.observation, hit.score, changed=hit.observation.place in changed) for hit in found.hits)
+        hits = tuple(_hit(hit, changed=hit.observation.place in changed) for hit in found.hits)
         searched = f"{found.searched} observations"
         if found.elsewhere:
             searched += f" ({found.elsewhere} more belong to other projects: project_id='all' searches them too)"
@@ -65,14 +66,16 @@ class MemoryProvider:
         return memory.changed_places(list(rows), {project.project_id: project.root})
 
 
-def _hit(observation: Observation, score: float, *, changed: bool) -> Hit:
+def _hit(found: MemoryHit, *, changed: bool) -> Hit:
+    observation = found.observation
     return Hit(
         id=shown_id(observation.id),
         title=title_of(observation.text),
         url=url_of(observation),
         text=observation.text,
         source=observation.source or observation.kind,
-        own_score=score,
+        own_score=found.score,
         created_at=iso(observation.created_at),
+        is_near=found.is_near,
         mark=CHANGED_MARK if changed else "",
     )

@@ -1,4 +1,4 @@
-"""VectorRecords beside what they stand for: one table per kind of thing, each row with the model that made it.
+"""Vectors beside what they stand for: one table per kind of thing, each row with the model that made it.
 
 A thing that goes takes its vector along; what has none yet, or one of another model, can be asked for.
 """
@@ -19,16 +19,38 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Owner:
-    """The table whose rows have vectors, and how their texts are read: SQL of key, text and index words."""
+    """The table whose rows have vectors, and how their texts are read: SQL of key, text and index words.
+
+    With `is_awaited`, the table of vectors has a row without a model for each thing whose vector is still to be made.
+    """
 
     table: str
     key: str
     texts: str
+    is_awaited: bool = False
 
     @property
     def vectors(self) -> str:
         """The name of the table of vectors."""
         return f"{self.table}_vector"
+
+    @property
+    def unembedded(self) -> str:
+        """SQL of the first ?3 texts whose keys come after ?1 and that have no vector of model ?2."""
+        if self.is_awaited:  # both ranges are read from the index by model
+            return f"""SELECT t.* FROM (
+                    SELECT key FROM {self.vectors} WHERE (model < ?2 OR model > ?2) AND key > ?1 ORDER BY key LIMIT ?3
+                ) v CROSS JOIN ({self.texts}) t ON t.{self.key} = v.key"""
+        return f"""SELECT * FROM ({self.texts}) t WHERE t.{self.key} > ?1 AND NOT EXISTS
+                (SELECT 1 FROM {self.vectors} v WHERE v.key = t.{self.key} AND v.model = ?2)
+            ORDER BY t.{self.key} LIMIT ?3"""
+
+    @property
+    def is_there(self) -> str:
+        """SQL of the key ?1, where that thing may have a vector."""
+        if self.is_awaited:
+            return f"SELECT key FROM {self.vectors} WHERE key = ?1"
+        return f"SELECT {self.key} AS key FROM {self.table} WHERE {self.key} = ?1"
 
 
 DOCS_CHUNKS = Owner(
@@ -37,6 +59,7 @@ DOCS_CHUNKS = Owner(
     "SELECT c.id, c.section || char(10) || c.text, w.trail || ' ' || w.heading || ' ' || w.body"
     " FROM docs_chunk c CROSS JOIN docs_words w ON w.rowid = c.id",  # CROSS: in the order of chunks, nothing to sort
 )
+OBSERVATIONS = Owner("observation", "place", "SELECT place, text, '' FROM live_observation", is_awaited=True)
 
 
 def migration(owner: Owner) -> Migration:
@@ -69,21 +92,14 @@ class SqliteVectors:
         self._owner = owner
 
     def unembedded(self, model: str, *, after: int, limit: int) -> list[Unembedded]:
-        owner = self._owner
-        rows = self._database.read().execute(
-            f"SELECT * FROM ({owner.texts}) t WHERE t.{owner.key} > ? AND NOT EXISTS"
-            f" (SELECT 1 FROM {owner.vectors} v WHERE v.key = t.{owner.key} AND v.model = ?)"
-            f" ORDER BY t.{owner.key} LIMIT ?",
-            (after, model, limit),
-        )
+        rows = self._database.read().execute(self._owner.unembedded, (after, model, limit))
         return [Unembedded(*row) for row in rows]
 
     def write(self, model: str, vectors: Iterable[tuple[int, bytes]]) -> None:
         owner = self._owner
         with self._database.write() as connection:
             connection.executemany(
-                f"INSERT OR REPLACE INTO {owner.vectors} (key, model, data)"
-                f" SELECT {owner.key}, ?2, ?3 FROM {owner.table} WHERE {owner.key} = ?1",
+                f"INSERT OR REPLACE INTO {owner.vectors} (key, model, data) SELECT key, ?2, ?3 FROM ({owner.is_there})",
                 [(key, model, data) for key, data in vectors],
             )
 

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
     from pathlib import Path
 
+    from deltos.store.sqlite.vectors import SqliteVectors
+
 _WHEN_DAMAGED = "Run `deltos memory check`: it brings back what can still be read."
 
 
@@ -47,6 +49,12 @@ class SqliteObservations:
     @property
     def size_bytes(self) -> int:
         return self._path.stat().st_size
+
+    @property
+    def vectors(self) -> SqliteVectors:
+        from deltos.store.sqlite.vectors import OBSERVATIONS, SqliteVectors  # deferred: hooks compare nothing
+
+        return SqliteVectors(self.database, OBSERVATIONS)
 
     def close(self) -> None:
         self.database.close()

@@ -65,4 +65,29 @@ MIGRATIONS = (
         ALTER TABLE project_folder RENAME TO project;
         """,
     ),
+    Migration(
+        # A row without model and data stands for a vector that is still to be made, so that a search need not look
+        # through all observations for those without one. What is forgotten has none.
+        "003-vectors",
+        """
+        CREATE TABLE observation_vector (
+            number INTEGER PRIMARY KEY AUTOINCREMENT,
+            key INTEGER NOT NULL UNIQUE,
+            model TEXT NOT NULL DEFAULT '',
+            data BLOB NOT NULL DEFAULT x''
+        );
+        CREATE INDEX observation_vector_by_model ON observation_vector (model, number);
+        INSERT INTO observation_vector (key) SELECT place FROM live_observation;
+        CREATE TRIGGER observation_vector_wanted AFTER INSERT ON observation WHEN new.deleted_at IS NULL BEGIN
+            INSERT INTO observation_vector (key) VALUES (new.place);
+        END;
+        CREATE TRIGGER observation_vector_outdated AFTER UPDATE OF text, deleted_at ON observation BEGIN
+            DELETE FROM observation_vector WHERE key = old.place;
+            INSERT INTO observation_vector (key) SELECT new.place WHERE new.deleted_at IS NULL;
+        END;
+        CREATE TRIGGER observation_vector_leaves AFTER DELETE ON observation BEGIN
+            DELETE FROM observation_vector WHERE key = old.place;
+        END;
+        """,
+    ),
 )

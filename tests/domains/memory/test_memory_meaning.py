@@ -1,0 +1,112 @@
+"""What shares no word with a question is found by meaning, marked as such, and leaves nothing behind when it goes."""
+
+from __future__ import annotations
+
+import sqlite3
+from contextlib import closing
+from typing import TYPE_CHECKING
+
+import pytest
+
+from deltos.domains.memory.memory import Memory
+from deltos.embed.static import shared_model
+from deltos.meaning import Meaning
+from deltos.store.sqlite.memory.reader import SqliteObservations
+from tests.files_of import memory_file
+
+from .conftest import Clock, Notes
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+LOGIN = "Users sign in with OAuth; the session token lives in a cookie"
+INVOICES = "Invoices are rendered to PDF by a nightly job"
+RETRIES = "The payment client waits twice as long after every failed attempt"
+
+
+@pytest.fixture
+def memory(tmp_path: Path, clock: Clock) -> Iterator[Memory]:
+    store = SqliteObservations(tmp_path / "home" / "memory.db")
+    meaning = Meaning(shared_model(), store.vectors)
+    yield Memory(store, clock=clock, meaning=lambda: meaning)
+    store.close()
+
+
+@pytest.fixture
+def notes(memory: Memory) -> Notes:
+    notes = Notes(memory)
+    for text in (LOGIN, INVOICES, RETRIES):
+        notes.keep(text)
+    return notes
+
+
+def vectors(memory: Memory) -> list[tuple[str, int]]:
+    """The model and the size of each stored vector."""
+    with closing(sqlite3.connect(memory_file(memory))) as connection:
+        return connection.execute("SELECT model, length(data) FROM observation_vector").fetchall()
+
+
+def test_what_shares_no_word_with_the_question_is_found_and_marked(memory: Memory, notes: Notes) -> None:
+    hit = memory.search("authentication", "p", limit=3).hits[0]
+    assert hit.observation.text == LOGIN
+    assert hit.is_near
+
+
+def test_what_shares_its_words_comes_first_and_is_not_marked(memory: Memory, notes: Notes) -> None:
+    hit = memory.search("which job makes invoices", "p", limit=3).hits[0]
+    assert hit.observation.text == INVOICES
+    assert not hit.is_near
+
+
+def test_other_projects_are_not_found_by_meaning_either(notes: Notes) -> None:
+    assert notes.ask("authentication", project="another") == []
+
+
+def test_nothing_is_shown_where_nothing_is_near(notes: Notes) -> None:
+    assert notes.ask("xylophone zebra") == []
+
+
+def test_what_is_forgotten_loses_its_vector_and_gets_it_back(memory: Memory, notes: Notes) -> None:
+    before = notes.ask("authentication")
+    assert len(vectors(memory)) == 3
+    ids = [row.id for row in memory.store.all() if row.text == LOGIN]
+    memory.forget(ids)
+    assert len(vectors(memory)) == 2
+    assert LOGIN not in notes.ask("authentication")
+    memory.forget(ids, restore=True)
+    assert notes.ask("authentication") == before
+
+
+def test_a_purged_observation_leaves_no_vector_in_any_file(memory: Memory, notes: Notes) -> None:
+    notes.ask("authentication")
+    row = next(row for row in memory.store.all() if row.text == LOGIN)
+    with closing(sqlite3.connect(memory_file(memory))) as connection:
+        sql = "SELECT data FROM observation_vector WHERE key = ?"
+        vector: bytes = connection.execute(sql, (row.place,)).fetchone()[0]
+    memory.forget([row.id])
+    assert memory.purge().is_traceless
+    raw = b"".join(path.read_bytes() for path in memory_file(memory).parent.rglob("*") if path.is_file())
+    assert vector[:64] not in raw
+
+
+def test_vectors_are_made_of_text_without_secrets(memory: Memory, notes: Notes) -> None:
+    secret = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
+    notes.keep(f"The deploy token is {secret}")
+    assert all(secret not in thing.text for thing in memory.store.vectors.unembedded("none", after=-1, limit=10))
+
+
+def test_vectors_of_another_model_are_made_anew(memory: Memory, notes: Notes) -> None:
+    with closing(sqlite3.connect(memory_file(memory))) as connection:
+        connection.execute("UPDATE observation_vector SET model = 'older', data = x'00'")
+        connection.commit()
+    assert notes.ask("authentication")[0] == LOGIN
+    assert vectors(memory) == [(shared_model().identity, 256)] * 3
+
+
+def test_a_text_that_changed_is_compared_as_it_is_now(memory: Memory, notes: Notes) -> None:
+    notes.ask("authentication")
+    notes.keep(f"{INVOICES}, and the mail that carries them is sent by Sendgrid")
+    assert vectors(memory).count(("", 0)) == 1
+    notes.ask("authentication")
+    assert ("", 0) not in vectors(memory)
