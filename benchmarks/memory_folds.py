@@ -30,7 +30,16 @@ WEIGHTS = {
     "words beside": ("words_before", "words_after", "words_two_before", "words_two_after"),
     **{
         name: (name,)
-        for name in ("session_words", "named", "dated", "soon_after_date", "recency", "excess_length", "meaning")
+        for name in (
+            "session_words",
+            "named",
+            "dated",
+            "soon_after_date",
+            "recency",
+            "excess_length",
+            "similarity",
+            "near_alone",
+        )
     },
 }
 FACTORS = (0.0, 0.5, 2.0)
@@ -79,7 +88,7 @@ def scaled(features: tuple[str, ...], factor: float) -> tuple[LinearRanker, Line
     """Both rankers with some weights times a factor; a word beside an observation never counts more than one inside."""
     weights = json.loads(search.WEIGHTS_FILE.read_text())["weights"]
     for name in features:
-        weights[name] = min(1.0, weights[name] * factor) if len(features) > 1 else weights[name] * factor
+        weights[name] = min(1.0, weights[name] * factor) if name.startswith("words_") else weights[name] * factor
     stages = (search.NearWords._fields, search.ObservationFeatures._fields)
     first, second = (LinearRanker(tuple(weights[name] for name in names)) for names in stages)
     return first, second

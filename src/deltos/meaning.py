@@ -37,6 +37,11 @@ class Similarities:
     keys: npt.NDArray[np.int64]
     values: Vectors
 
+    @property
+    def highest(self) -> float:
+        """The similarity of the most similar text."""
+        return float(self.values.max(initial=-1.0))
+
     def nearest(self, count: int, *, at_least: float = -1.0) -> list[int]:
         """The keys of the most similar texts, best first, none below `at_least`."""
         most = min(count, len(self.keys))

@@ -37,8 +37,11 @@ _FIRST_STAGE = 300  # candidates by words alone
 _SECOND_STAGE = 150  # of these, those whose rows are read
 _DATED_PLACES = 200
 _NEAREST = 50  # candidates by meaning
-# Cosine similarity of observations that have nothing to do with a question: nothing below it is near.
-MIN_COSINE_SIMILARITY = 0.05
+# What is near a question is at least so similar to it, and at least this share as similar as what is nearest.
+_MIN_COSINE_SIMILARITY = 0.1
+_SHARE_OF_NEAREST = 0.4
+# Where the best observation lacks more than this share of the question, meaning counts for much more.
+_USUALLY_LACKING = 0.7
 
 # A word counts where it stands nearest: in the observation itself, else beside it, the nearest neighbours first.
 _BESIDE = (-1, 1, -2, 2)
@@ -96,7 +99,7 @@ class NearWords(NamedTuple):
 class ObservationFeatures(NamedTuple):
     """The second stage: the score of the first, and what else speaks for an observation.
 
-    `meaning` is the similarity to the question, times the share of the question that no observation has words for.
+    `similarity` is that of meaning; `near_alone` is the same, the more the question lacks words of any observation.
     """
 
     words: float
@@ -105,7 +108,8 @@ class ObservationFeatures(NamedTuple):
     named: bool
     dated: bool
     soon_after_date: bool
-    meaning: float
+    similarity: float
+    near_alone: float
 
 
 def rankers() -> tuple[LinearRanker, LinearRanker]:
@@ -130,10 +134,11 @@ class _Matches:
             self._values[mask] = value
         return value
 
-    def unanswered(self) -> float:
-        """The share of the question that even the best observation has no words for."""
+    def lacking(self) -> float:
+        """How much of the question even the best observation has no words for: 0 for as much as usual, 1 for all."""
         best = max(map(self.value, set(self.bits.values())), default=0.0)
-        return 1 - best / self._total if self._total else 1.0
+        share = 1 - best / self._total if self._total else 1.0
+        return max(0.0, share - _USUALLY_LACKING) / (1 - _USUALLY_LACKING)
 
     def best(self, count: int) -> list[int]:
         """The places whose own terms are worth most, best first."""
@@ -161,18 +166,28 @@ def search(
     matches = _match(store, question, scope, searched)
     spans = spoken_spans(text, now)
     best = matches.best(_FIRST_STAGE)
-    near = _near(store, scope, similarities)
+    similarities = _within(store, scope, similarities)
+    near = _near(similarities)
     candidates = _with_neighbours(best).union(_dated(store, scope, spans), near)
     by_words, by_features = rankers()
     near_words = _near_words(matches, candidates, best)
     words = {place: by_words.score(row) for place, row in near_words.items()}
     chosen = heapq.nlargest(_SECOND_STAGE, words, key=words.__getitem__)
-    sketches = store.sketches([*{*chosen, *near}], head_characters=_HEAD_CHARACTERS)
-    unanswered = matches.unanswered()
-    meanings = [unanswered * near.get(sketch.place, 0.0) for sketch in sketches]
+    places = [*dict.fromkeys((*chosen, *near))]
+    similar = similarities.raw(places) if similarities else {}
+    lacking = matches.lacking()
+    sketches = store.sketches(places, head_characters=_HEAD_CHARACTERS)
     rows = [
-        _features(sketch, words[sketch.place], question, spans, micros(now), meaning)
-        for sketch, meaning in zip(sketches, meanings, strict=True)
+        _features(
+            sketch,
+            question,
+            spans,
+            now=micros(now),
+            words=words[sketch.place],
+            similarity=max(0.0, similar.get(sketch.place, 0.0)),
+            lacking=lacking,
+        )
+        for sketch in sketches
     ]
     places = [sketch.place for sketch in sketches]
     ranked = sorted(zip(by_features.scores(rows), places, strict=True), reverse=True)
@@ -279,18 +294,30 @@ def _session_worth(matches: _Matches, best: Sequence[int]) -> dict[int, float]:
     return {session: sum(values) / _SESSION_BEST for session, values in by_session.items()}
 
 
-def _near(store: Observations, scope: MemoryScope, similarities: Similarities | None) -> dict[int, float]:
-    """The observations nearest in meaning, by place, each with how much more similar it is than an unrelated one."""
+def _within(store: Observations, scope: MemoryScope, similarities: Similarities | None) -> Similarities | None:
+    """The similarities of what may be found."""
+    if similarities is None or scope.everything:
+        return similarities
+    return similarities.in_groups(store.session_keys(scope.project_keys), bits=POSITION_BITS)
+
+
+def _near(similarities: Similarities | None) -> list[int]:
+    """The places nearest in meaning, best first; none where all are far."""
     if similarities is None:
-        return {}
-    if not scope.everything:
-        similarities = similarities.in_groups(store.session_keys(scope.project_keys), bits=POSITION_BITS)
-    nearest = similarities.nearest(_NEAREST, at_least=MIN_COSINE_SIMILARITY)
-    return {place: value - MIN_COSINE_SIMILARITY for place, value in similarities.raw(nearest).items()}
+        return []
+    least = max(_MIN_COSINE_SIMILARITY, _SHARE_OF_NEAREST * similarities.highest)
+    return similarities.nearest(_NEAREST, at_least=least)
 
 
 def _features(
-    sketch: Sketch, words: float, question: MemoryQuery, spans: Sequence[TimeSpan], now: int, meaning: float
+    sketch: Sketch,
+    question: MemoryQuery,
+    spans: Sequence[TimeSpan],
+    *,
+    now: int,
+    words: float,
+    similarity: float,
+    lacking: float,
 ) -> ObservationFeatures:
     written = sketch.created_at
     dated = any(span.start <= written < span.end for span in spans)
@@ -302,7 +329,8 @@ def _features(
         named=_is_named(sketch, question),
         dated=dated,
         soon_after_date=soon_after and not dated,
-        meaning=meaning,
+        similarity=similarity,
+        near_alone=similarity * lacking,
     )
 
 
