@@ -129,8 +129,8 @@ def _with_tools(ask: Callable[[Desk, str], None]) -> Callable[[Path], AbstractCo
 def _dates(_scratch: Path) -> Run:
     from datetime import UTC, datetime
 
-    from deltos.domains.memory.dates import spoken_spans
     from deltos.federation.intent import intent_of
+    from deltos.text.dates import spoken_spans
 
     now = datetime(2025, 5, 14, 12, 0, tzinfo=UTC)
 

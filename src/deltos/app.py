@@ -230,6 +230,7 @@ class App:
         from deltos.federation.providers.apis import ApiProvider
         from deltos.federation.providers.code import CodeProvider
         from deltos.federation.providers.docs import DocsProvider
+        from deltos.federation.providers.history import HistoryProvider
         from deltos.federation.providers.memory import MemoryProvider
         from deltos.federation.search import Federation
 
@@ -238,6 +239,7 @@ class App:
             DocsProvider(self.domains),
             ApiProvider(self.domains),
             MemoryProvider(self.domains),
+            HistoryProvider(self.domains.projects),
         )
         return Federation(providers, self.config.toolsets)
 

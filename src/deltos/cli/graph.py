@@ -117,14 +117,15 @@ def _chosen(search: GraphSearch, arguments: argparse.Namespace) -> Iterator[Targ
 def _impact(arguments: argparse.Namespace) -> int:
     from deltos.domains.graph.render import render_impact
 
-    with _opened(arguments) as (search, page, _):
+    with _opened(arguments) as (search, page, links):
         for target in search.targets(arguments.symbol):
             impact = search.impact(target)
             if arguments.json:
                 levels = [[_symbol(row) for row in level] for level in impact.levels]
                 print_json({**_symbol(target.first), "levels": levels, "tests": [_symbol(row) for row in impact.tests]})
             else:
-                print(render_impact(impact, limit=max(1, arguments.limit), page=page).text)
+                together = links.changed_with(target.first.path, search.root)
+                print(render_impact(impact, together, limit=max(1, arguments.limit), page=page).text)
     return 0
 
 
@@ -158,7 +159,8 @@ def _context(arguments: argparse.Namespace) -> int:
                     "members": [_symbol(row) for row in context.members],
                 })  # fmt: skip
             else:
-                extras = links.mentions(target.first.name, search.root)
+                first, root = target.first, search.root
+                extras = [*links.past(first, root), *links.mentions(first.name, root)]
                 print(render_context(context, extras, page=page).text)
     return 0
 

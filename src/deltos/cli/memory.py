@@ -20,10 +20,10 @@ from deltos.domains.memory.render import (
     set_aside_text,
     timeline_answer,
 )
-from deltos.domains.memory.times import day, iso, micros, parse_iso
 from deltos.domains.memory.transfer import as_json, export, import_lines
 from deltos.errors import NotFound, SourceError
 from deltos.model import NEAR_MARK
+from deltos.text.times import day, iso, micros, parse_iso
 from deltos.workspace.identity import identify
 
 if TYPE_CHECKING:

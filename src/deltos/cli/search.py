@@ -22,14 +22,14 @@ MAX_RESULTS = 20
 
 def add_commands(subparsers: Subparsers) -> None:
     """Add `search` and `fetch`."""
-    search = add_verb(subparsers, "search", _search, "search code, documentation, APIs and memory at once")
+    search = add_verb(subparsers, "search", _search, "search code, documentation, APIs, commits and memory at once")
     search.add_argument("query", nargs="?", default="", help="a question, a name, or METHOD /path")
     search.add_argument("--limit", type=int, default=10, help="how many results, 1 to 20; default: 10")
     search.add_argument("--scope", default="", metavar="LIST", help=f"only these, of {','.join(TOOLSETS)}")
     search.add_argument("--project-id", default="", help="another indexed project; for memory also 'all'")
     search.add_argument("--batch", metavar="FILE", help='read {"id", "query"} lines from FILE, or - for standard input')
     fetch = add_verb(subparsers, "fetch", _fetch, "show the full text behind an id of search")
-    fetch.add_argument("id", help="such as code:src/app.py#main, doc:12, api:shop:GET /orders or obs:…")
+    fetch.add_argument("id", help="such as code:src/app.py#main, doc:12, api:shop:GET /orders, commit:1a2b3c or obs:…")
     for verb in (search, fetch):
         add_project(verb)
 

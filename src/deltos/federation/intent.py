@@ -17,6 +17,8 @@ _ADDRESS = re.compile(
 _CODE_LIKE_NAME, _PLAIN_NAME, _NAME_INSIDE = 0.6, 0.35, 0.15
 # A sentence without any sign of code is about the project more often than about a line of it.
 _SENTENCE_WORDS, _SENTENCE = 3, 0.12
+# What was done to a thing is said in the same words as what it is: commits answer second unless they are asked for.
+UNASKED = {"commit": -0.4}
 _MOST_NAMES = 20  # in one question
 
 
@@ -50,6 +52,9 @@ _CUES = (
         0.4,
         "history of|went wrong|conventions?|our (?:policy|rule|reason)s?|rationale|reasons? (?:for|why|behind)",
     ),
+    Cue("commit", 0.9, "commits?|committed|git log|git history|git blame|changelog of|pull requests?"),
+    Cue("commit", 0.8, "^when (?:did|was|were|has|have)|^since when|^who (?:added|changed|removed|wrote|broke|fixed)"),
+    Cue("commit", 0.6, r"what (?:has |have )?(?:changed|happened)|^why (?:is|was|were|did|does) .+|used to|regress\w*"),
     Cue("api", 0.5, "endpoints?|apis?|requests?|routes?|operations?|webhooks?|status codes?|responses?|payloads?"),
     Cue("api", 0.5, "request body|query parameters?|schemas?|graphql|mutation|rpc|rest|http (?:call|method|verb)"),
     Cue(
@@ -82,7 +87,7 @@ class Intent:
 
     def towards(self, kind: str) -> float:
         """How much it leans towards a kind."""
-        return self.leanings.get(kind, 0.0)
+        return self.leanings.get(kind, UNASKED.get(kind, 0.0))
 
 
 def intent_of(query: str) -> Intent:

@@ -12,15 +12,18 @@ from deltos.domains.code.scan import LinePattern, Literal, ScanReport, scan
 from deltos.domains.docs.packages import find_definition
 from deltos.domains.docs.render import shown_path
 from deltos.domains.docs.search import DocsRequest
+from deltos.domains.history.lines import commits_of_lines
+from deltos.domains.history.show import SHORT_HASH, headline
+from deltos.domains.history.state import limits_of
 from deltos.domains.memory.model import shown_id, title_of
 from deltos.domains.memory.render import CHANGED_MARK, fence
 from deltos.domains.memory.search import snippet
-from deltos.domains.memory.times import day
 from deltos.errors import StoreError
 from deltos.federation.providers import docs as docs_provider
 from deltos.store.code import FileScope
 from deltos.text.identifiers import dotted
 from deltos.text.mentions import mentions
+from deltos.text.times import day
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
@@ -28,11 +31,18 @@ if TYPE_CHECKING:
 
     from deltos.domains.docs.model import Passage
     from deltos.federation.model import Domains
+    from deltos.store.history import ChangedTogether
     from deltos.store.observations import Observation
+    from deltos.store.symbols import Symbol
+    from deltos.workspace.project_index import ProjectIndex
 
 _ASKED_FOR = 20  # search finds words; of these only those stay that really mention the symbol
 _SHOWN = 5
 _FILES_SHOWN = 20
+_COMMITS_SHOWN = 5
+_WAIT_SECONDS = 0.3
+_TOGETHER_SHOWN = 8
+_LEAST_SHARE = 4  # files change together usually when every fourth commit of one touches the other
 _LINE_CHARACTERS = 120
 _SIGNATURE_CHARACTERS = 1_500
 
@@ -52,6 +62,28 @@ class Links:
             return [*_documentation_section(pages, name, root), *self._memory_section(rows, root)]
         except StoreError as problem:  # theirs, not the graph's: the answer goes without
             return [f"--- documentation and memory could not be read: {problem} ---"]
+
+    def past(self, symbol: Symbol, root: Path) -> list[str]:
+        """A section for `get_context`: the last commits of a symbol's lines."""
+        store = self._with_history(root).store
+        found = commits_of_lines(store.history, root, symbol.path, (symbol.line, symbol.end_line), limit=_COMMITS_SHOWN)
+        if not found.commits:
+            return []
+        of = "the file (which of them changed these lines takes too long to tell)" if found.of_file else "these lines"
+        lines = [f"commit:{row.hash[:SHORT_HASH]} {headline(row)}" for row in found.commits]
+        note = [f"({limits})"] if (limits := limits_of(store)) else []
+        return ["\n".join([f"--- last commits of {of} ({len(lines)}, quoted) ---", *lines, *note])]
+
+    def changed_with(self, path: str, root: Path) -> list[ChangedTogether]:
+        """The files that change in at least every fourth commit of a file, most often first."""
+        found = self._with_history(root).store.history.changed_with(path, limit=_FILES_SHOWN)
+        return [each for each in found if each.together * _LEAST_SHARE >= each.changes][:_TOGETHER_SHOWN]
+
+    def _with_history(self, root: Path) -> ProjectIndex:
+        """The project, its history brought up to date where that is quickly done."""
+        index = self.domains.projects.at(root)
+        index.catch_up(wait_seconds=_WAIT_SECONDS)
+        return index
 
     def passages(self, name: str) -> list[Passage]:
         """Passages of documentation that mention a symbol, best first."""

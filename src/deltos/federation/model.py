@@ -49,7 +49,7 @@ class Hit:
 
     @property
     def kind(self) -> str:
-        """What its id begins with: code, doc, api or obs."""
+        """What its id begins with: code, doc, api, obs or commit."""
         return self.id.partition(":")[0]
 
 

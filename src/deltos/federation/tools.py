@@ -42,7 +42,7 @@ def _search_tool(run: Callable[[Call], Answer]) -> Tool:
         "search",
         "memory",
         "Search everything",
-        "Search code, docs, APIs and what earlier sessions learned. A compact index: fetch the rest.",
+        "Search code, docs, APIs, commits and what earlier sessions learned. A compact index: fetch the rest.",
         (
             Parameter("query", "string", "A question, a name or METHOD /path"),
             Parameter("limit", "integer", "Most results (1-20)", default=10, minimum=1, maximum=20),
@@ -58,7 +58,7 @@ def _fetch_tool(run: Callable[[Call], Answer]) -> Tool:
         "fetch",
         "memory",
         "Fetch by id",
-        "Show the full text behind an id from search, with its citation.",
+        "Show the full text behind an id from search, with its citation; of a commit, also the diff.",
         (Parameter("id", "string", "An id from search"),),
         run,
     )

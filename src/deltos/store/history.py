@@ -111,6 +111,9 @@ class History(Protocol):
     ) -> list[CommitMatch]:
         """The commits that best match the terms; in one of the spans of time (from, up to) where there are any."""
 
+    def commit_counts(self, terms: Sequence[str]) -> dict[str, int]:
+        """In how many commits each term stands."""
+
     def commits_in(self, spans: Sequence[tuple[int, int]], *, limit: int) -> list[CommitRow]:
         """The newest commits in some spans of time."""
 
@@ -119,6 +122,9 @@ class History(Protocol):
 
     def commits_of(self, path: str, *, limit: int) -> list[CommitRow]:
         """The last commits of a file, newest first."""
+
+    def paths_of(self, ids: Collection[int], *, limit: int) -> dict[int, list[str]]:
+        """The files that commits touched and that there still are, at most so many of each."""
 
     def renamed(self) -> dict[str, str]:
         """The name that a file has today, by the names that it had."""

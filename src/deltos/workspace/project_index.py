@@ -77,6 +77,7 @@ class ProjectIndex:
         self._background: BackgroundRun | None = None
         self._follower = follower
         self._following: BackgroundRun | None = None
+        self._hurry = threading.Event()
         self._turn = threading.Lock()
         self._indexing = threading.Lock()
         self._starting = threading.Lock()
@@ -128,6 +129,7 @@ class ProjectIndex:
         self, *, progress: Progress | None = None, wait_seconds: float = float("inf"), again: bool = False
     ) -> tuple[str, ...]:
         """Bring what follows the files up to date, waiting so long for it; notes on what went wrong."""
+        self._hurry.set()
         self._follow(at_once=True, again=again)
         if self._following is None:
             return ()
@@ -142,6 +144,7 @@ class ProjectIndex:
 
     def close(self) -> None:
         """Stop background work and close the file."""
+        self._hurry.set()
         for run in (self._background, self._following):
             if run is not None:
                 run.stop()
@@ -248,10 +251,11 @@ class ProjectIndex:
             if not again and not follower.is_behind(self.project, self.store, at_once=at_once):
                 return
 
+            if after_seconds:
+                self._hurry.clear()
+
             def work(progress: Progress) -> None:
-                begin = time.monotonic() + after_seconds
-                while time.monotonic() < begin and not progress.cancelled():
-                    time.sleep(POLL_SECONDS)
+                self._hurry.wait(after_seconds)
                 try:
                     if not progress.cancelled():
                         follower.catch_up(self.project, self.store, progress, again=again)

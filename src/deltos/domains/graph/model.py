@@ -10,6 +10,9 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
+    from deltos.store.history import ChangedTogether
+    from deltos.store.symbols import Symbol
+
 
 EdgeKind = Literal["import", "call", "inherit", "type", "decorate", "read", "write"]
 ImportMode = Literal["runtime", "type", "deferred"]
@@ -47,6 +50,12 @@ class Surroundings(Protocol):
     def outside(self, symbol: str, root: Path, /) -> Sequence[str]:
         """What is known about a symbol that the project does not define; nothing when nobody knows it."""
 
+    def past(self, symbol: Symbol, root: Path, /) -> Sequence[str]:
+        """The last commits of a symbol's lines."""
+
+    def changed_with(self, path: str, root: Path, /) -> Sequence[ChangedTogether]:
+        """The files that usually change when a file does, most often first."""
+
 
 class NoSurroundings:
     """Stands in where the graph is alone."""
@@ -56,5 +65,13 @@ class NoSurroundings:
         return ()
 
     def outside(self, _symbol: str, _root: Path) -> Sequence[str]:
+        """Nothing is known."""
+        return ()
+
+    def past(self, _symbol: Symbol, _root: Path) -> Sequence[str]:
+        """Nothing is known."""
+        return ()
+
+    def changed_with(self, _path: str, _root: Path) -> Sequence[ChangedTogether]:
         """Nothing is known."""
         return ()

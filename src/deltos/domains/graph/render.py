@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from deltos.domains.graph.cycles import Component
     from deltos.domains.graph.search import Context, FoundReferences, Impact, Target
     from deltos.store.graph import GraphCounts, ReferenceRow
+    from deltos.store.history import ChangedTogether
     from deltos.store.symbols import Symbol
 
 _HEADER_CHARACTERS = 400
@@ -105,8 +106,10 @@ def render_candidates(targets: Sequence[Target], counts: dict[int, int], symbol:
     return page.answer(header, lines)
 
 
-def render_impact(impact: Impact, *, limit: int, page: BudgetedLines) -> Answer:
-    """Dependants by distance, then the tests among them."""
+def render_impact(
+    impact: Impact, together: Sequence[ChangedTogether] = (), *, limit: int, page: BudgetedLines
+) -> Answer:
+    """Dependants by distance, then the tests among them, then files that only history connects."""
     sections = [(f"--- distance {number} ---", rows) for number, rows in enumerate(impact.levels, 1)]
     sections.append(("--- tests ---", impact.tests))
     lines: list[str] = []
@@ -120,6 +123,8 @@ def render_impact(impact: Impact, *, limit: int, page: BudgetedLines) -> Answer:
     affected = [row for level in impact.levels for row in level]
     files = len({row.path for row in (*affected, *impact.tests)})
     total = len(affected) + len(impact.tests)
+    lines += _together_section(impact, together)
+    counts += [0] * (len(lines) - len(counts))
 
     def header(shown: int) -> str:
         placed = sum(counts[:shown])
@@ -131,6 +136,17 @@ def render_impact(impact: Impact, *, limit: int, page: BudgetedLines) -> Answer:
         return f"showing {placed}/{total} dependants (increase limit for more)\n{what}" if placed < total else what
 
     return page.answer(header, lines)
+
+
+def _together_section(impact: Impact, together: Sequence[ChangedTogether]) -> list[str]:
+    """Files that usually change with the target's and that no reference leads to, as one block."""
+    reached = {row.path for level in impact.levels for row in level} | {row.path for row in impact.tests}
+    others = [each for each in together if each.path not in reached]
+    if not others:
+        return []
+    title = f"--- possible: changed together with {impact.target.first.path}, no reference known ---"
+    lines = [f"{each.path} changed together {each.together} of {each.changes} times" for each in others]
+    return ["\n".join([title, *lines])]
 
 
 def render_outside(symbol: str, sections: Sequence[str], *, page: BudgetedLines) -> Answer:

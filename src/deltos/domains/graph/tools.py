@@ -63,7 +63,7 @@ def graph_tools(projects: Projects, *, token_budget: int, surroundings: Surround
         _tool(
             "get_impact",
             "Impact",
-            "List what a change of a symbol affects, by distance; tests apart.",
+            "List what a change of a symbol affects, by distance; tests and files that usually change with it apart.",
             (_SYMBOL, _limit(50)),
             tools.served(tools.get_impact),
         ),
@@ -77,7 +77,7 @@ def graph_tools(projects: Projects, *, token_budget: int, surroundings: Surround
         _tool(
             "get_context",
             "Context",
-            "Show a symbol's definition, callers, callees, bases, subclasses, members, docs and memories.",
+            "Show a symbol's definition, callers, callees, bases, subclasses, members, commits, docs and memories.",
             (_SYMBOL,),
             tools.served(tools.get_context),
         ),
@@ -143,7 +143,8 @@ class _GraphTools:
         target = self._target(graph, call)
         if isinstance(target, Answer):
             return target
-        return render_impact(graph.search.impact(target), limit=call.number("limit"), page=graph.page)
+        together = self._surroundings.changed_with(target.first.path, graph.search.root)
+        return render_impact(graph.search.impact(target), together, limit=call.number("limit"), page=graph.page)
 
     def detect_circular(self, graph: _Opened, _call: Call) -> Answer:
         """Import cycles."""
@@ -156,7 +157,8 @@ class _GraphTools:
         if isinstance(target, Answer):
             return target
         context = graph.search.context(target)
-        extras = self._surroundings.mentions(target.first.name, graph.search.root)
+        root = graph.search.root
+        extras = [*self._surroundings.past(target.first, root), *self._surroundings.mentions(target.first.name, root)]
         return render_context(context, extras, page=graph.page)
 
     def get_stats(self, graph: _Opened, _call: Call) -> Answer:

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from deltos.digest import sha256
 from deltos.domains.history.state import MAX_COMMITS, HistoryState, summary_of
+from deltos.domains.history.words import words_of
 from deltos.errors import Cancelled
 from deltos.store.history import MAX_RELATED_FILES, CommitRecord
-from deltos.text.words import shared_words
 from deltos.workspace.commits import (
     CommitRange,
     commits_between,
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from deltos.workspace.repository import Repository
 
 # Rises when commits are read or kept in another way: then they are read again.
-VERSION = 1
+VERSION = 2
 # Another branch that differs by no more is told apart commit by commit; one that differs by more is read anew.
 MAX_NEW_COMMITS = 2_000
 MAX_GONE_COMMITS = 1_000
@@ -259,7 +259,6 @@ class _Run:
                 paths.append(path)
                 if file.before and file.before not in self.files:
                     self.names.setdefault(file.before, path)
-        words = shared_words()
         return CommitRecord(
             hash=commit.hash,
             time=commit.time,
@@ -269,9 +268,9 @@ class _Run:
             file_count=commit.file_count,
             is_merge=commit.is_merge,
             paths=tuple(paths),
-            subject_words=words.of(commit.subject),
-            body_words=words.of(f"{commit.body} {commit.author}"),
-            path_words=words.of(" ".join(file.path for file in commit.files[:_NAMED_PATHS])),
+            subject_words=words_of(commit.subject),
+            body_words=words_of(f"{commit.body} {commit.author}"),
+            path_words=words_of(" ".join(file.path for file in commit.files[:_NAMED_PATHS])),
         )
 
     def _now(self, path: str) -> str:

@@ -12,8 +12,8 @@ from deltos.domains.memory.anchors import relative_files
 from deltos.domains.memory.events import Happening
 from deltos.domains.memory.model import ObservationOrigin
 from deltos.domains.memory.payload import Payload
-from deltos.domains.memory.times import micros
 from deltos.errors import BadArgument
+from deltos.text.times import micros
 from deltos.workspace.identity import folder_in_checkout
 
 if TYPE_CHECKING:

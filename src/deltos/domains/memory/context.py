@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from deltos.budget import CHARACTERS_PER_TOKEN
 from deltos.domains.memory.admit import is_fixed
 from deltos.domains.memory.model import PERSONAL, shown_id, title_of
-from deltos.domains.memory.times import day
+from deltos.text.times import day
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -22,10 +22,10 @@ from deltos.domains.memory.model import (
     possible_ids,
 )
 from deltos.domains.memory.redact import redact, redact_name, storable
-from deltos.domains.memory.times import micros
 from deltos.errors import BadArgument, Forbidden, StoreError
 from deltos.store.observations import Clean, NewObservation
 from deltos.text.identifiers import names_in_prose, words_inside
+from deltos.text.times import micros
 from deltos.workspace.identity import folder_in_checkout
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from deltos.budget import characters_for, cut, fit
 from deltos.domains.memory.model import shown_id, title_of
-from deltos.domains.memory.times import iso
+from deltos.text.times import iso
 from deltos.tool import Answer
 
 if TYPE_CHECKING:

@@ -11,14 +11,14 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from deltos.domains.memory.dates import TimeSpan, spoken_spans
 from deltos.domains.memory.query import MemoryQuery, label_of, parse_query
 from deltos.domains.memory.secrets.spans import lower, offsets
-from deltos.domains.memory.times import micros
 from deltos.ranking import load_ranker
 from deltos.store.observations import POSITION_BITS, session_of
+from deltos.text.dates import TimeSpan, spoken_spans
 from deltos.text.rarity import idf
 from deltos.text.stop_words import PROSE_STOP_WORDS
+from deltos.text.times import micros
 from deltos.text.words import tokens
 
 if TYPE_CHECKING:

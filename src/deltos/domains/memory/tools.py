@@ -13,8 +13,8 @@ from deltos.domains.memory.render import (
     remembered_text,
     timeline_answer,
 )
-from deltos.domains.memory.times import parse_iso
 from deltos.errors import BadArgument, NotFound
+from deltos.text.times import parse_iso
 from deltos.tool import Answer, Parameter, Tool
 
 if TYPE_CHECKING:

@@ -12,9 +12,9 @@ from deltos.domains.memory import anchors
 from deltos.domains.memory.memory import words_of_names
 from deltos.domains.memory.model import MAX_TEXT_CHARACTERS
 from deltos.domains.memory.redact import redact, redact_name, storable
-from deltos.domains.memory.times import iso, micros, parse_iso
 from deltos.errors import SourceError
 from deltos.store.observations import Anchor, Clean, NewObservation, Observation
+from deltos.text.times import iso, micros, parse_iso
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 from deltos.domains.memory.model import shown_id, title_of
 from deltos.domains.memory.render import CHANGED_MARK, metadata_of, set_aside_text, url_of
-from deltos.domains.memory.times import iso
 from deltos.errors import NotFound
 from deltos.federation.model import Hit, ProviderResults, Whole
+from deltos.text.times import iso
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -142,6 +142,11 @@ class SqliteHistory:
             ).fetchall()
         return [CommitMatch(_row(row), row[-1]) for row in rows]
 
+    def commit_counts(self, terms: Sequence[str]) -> dict[str, int]:
+        sql = "SELECT COUNT(*) FROM past_commit_words WHERE past_commit_words MATCH ?"
+        with self._database.snapshot() as connection:
+            return {term: connection.execute(sql, (any_of([term]),)).fetchone()[0] for term in terms}
+
     def commits_in(self, spans: Sequence[tuple[int, int]], *, limit: int) -> list[CommitRow]:
         condition, values = _in_spans(spans)
         return self._rows(f"WHERE TRUE {condition} ORDER BY past_commit.id DESC LIMIT ?", (*values, limit))
@@ -157,6 +162,18 @@ class SqliteHistory:
                WHERE path = ? ORDER BY commit_id DESC LIMIT ?""",
             (path, limit),
         )
+
+    def paths_of(self, ids: Collection[int], *, limit: int) -> dict[int, list[str]]:
+        found: dict[int, list[str]] = {}
+        with self._database.snapshot() as connection:
+            for commit_id in ids:
+                rows = connection.execute(
+                    """SELECT path FROM past_touch JOIN past_file ON past_file.id = file_id
+                       WHERE commit_id = ? LIMIT ?""",
+                    (commit_id, limit),
+                ).fetchall()
+                found[commit_id] = [row[0] for row in rows]
+        return found
 
     def renamed(self) -> dict[str, str]:
         with self._database.snapshot() as connection:

@@ -9,7 +9,7 @@ from datetime import datetime, timedelta
 from functools import cache
 from typing import TYPE_CHECKING
 
-from deltos.domains.memory.times import micros
+from deltos.text.times import micros
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -6,8 +6,8 @@ from datetime import UTC, datetime
 
 import pytest
 
-from deltos.domains.memory.dates import spoken_spans
-from deltos.domains.memory.times import day, iso, micros, moment_of, parse_iso
+from deltos.text.dates import spoken_spans
+from deltos.text.times import day, iso, micros, moment_of, parse_iso
 
 NOW = datetime(2025, 5, 14, 12, 0, tzinfo=UTC)  # a Wednesday
 

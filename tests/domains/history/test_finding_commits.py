@@ -1,0 +1,154 @@
+"""Commits are found by what a question says, shown whole within bounds, and named where code is looked at."""
+
+from __future__ import annotations
+
+import json
+from contextlib import closing
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+import pytest
+
+from deltos.app import App
+from deltos.config import Config
+from deltos.domains.history.query import parse_query
+from deltos.errors import NotFound
+from tests.calling import Desk
+from tests.domains.history.pasts import START, begin, commit
+from tests.repositories import git
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+PAY = "def pay(order):\n    return charge(order)\n\n\ndef charge(order):\n    return order\n"
+PAY_TWICE = "def pay(order):\n    return charge(order) or charge(order)\n\n\ndef charge(order):\n    return order\n"
+
+
+@pytest.fixture(scope="module")
+def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    root = begin(tmp_path_factory.mktemp("past") / "shop")
+    commit(root, "Begin the shop", {"pay.py": PAY, "setup.cfg": "python = 3.8", "rates.json": "0"})
+    commit(root, "Support Python 3.12", {"setup.cfg": "python = 3.8, 3.12"}, day=10)
+    commit(
+        root,
+        "Charge a second time when the bank stays silent\n\nThe first call of the day is often lost by their gateway.\n",
+        {"pay.py": PAY_TWICE},
+        day=40,
+        author="Grace",
+    )
+    commit(root, "Removed Python 3.8", {"setup.cfg": "python = 3.12"}, day=70)
+    for number in range(3):
+        files = {"pay.py": f"{PAY_TWICE}# {number}\n", "rates.json": str(number + 1)}
+        commit(root, f"New rates {number}", files, day=80 + number)
+    commit(root, "Explain the shop", {"README.md": "Python 3.12 is needed."}, day=100)
+    return root
+
+
+@pytest.fixture(scope="module")
+def desk(root: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Desk]:
+    with closing(App(Config(tmp_path_factory.mktemp("home")))) as app:
+        app.domains.projects.at(root).index()
+        app.domains.projects.at(root).catch_up()
+        yield Desk(app.tools(), root)
+
+
+def first(desk: Desk, question: str) -> dict[str, object]:
+    found: dict[str, object] = desk.data("search", query=question)["results"][0]
+    return found
+
+
+@pytest.mark.parametrize(
+    ("question", "title"),
+    [
+        ("when did we drop Python 3.8", "2020-11-22 Ada: Removed Python 3.8 (1 file)"),
+        (
+            "why is the order charged a second time",
+            "2020-10-23 Grace: Charge a second time when the bank stays silent (1 file)",
+        ),
+        (
+            "which commit speaks of a lost call of the gateway",
+            "2020-10-23 Grace: Charge a second time when the bank stays silent (1 file)",
+        ),
+        ("commits in October 2020", "2020-10-23 Grace: Charge a second time when the bank stays silent (1 file)"),
+        ("what changed in rates.json since December 2020", "2020-12-04 Ada: New rates 2 (2 files)"),
+    ],
+)
+def test_a_question_about_the_past_is_answered_by_the_commit(desk: Desk, question: str, title: str) -> None:
+    best = first(desk, question)
+    assert best["title"] == title
+    assert str(best["id"]).startswith("commit:")
+    assert str(best["created_at"]).startswith(title[:10])
+
+
+def test_a_question_about_code_is_answered_by_code_first(desk: Desk) -> None:
+    assert str(first(desk, "pay")["id"]).startswith("code:pay.py")
+    assert str(first(desk, "where is the order charged")["id"]).startswith("code:pay.py")
+
+
+def test_a_commit_is_fetched_with_message_files_and_diff(desk: Desk, root: Path) -> None:
+    found = first(desk, "when was the second charge added")
+    whole = desk.data("fetch", id=found["id"])
+    assert "often lost by their gateway" in whole["text"]
+    assert "--- files ---\npay.py\n" in whole["text"]
+    assert "-    return charge(order)\n+    return charge(order) or charge(order)" in whole["text"]
+    assert whole["metadata"]["commit"] == git(root, "rev-parse", "HEAD~5")
+    assert "not an instruction" in whole["metadata"]["note"]
+    assert desk.data("fetch", id=f"commit:{whole['metadata']['commit'][:7]}")["id"] == whole["id"]
+
+
+@pytest.mark.parametrize("name", ["", "zz", "HEAD", "--help", "ffffffffff", "main", "HEAD:pay.py", "0" * 500])
+def test_what_names_no_commit_is_refused(desk: Desk, name: str) -> None:
+    with pytest.raises(NotFound):
+        desk.call("fetch", id=f"commit:{name}")
+
+
+def test_the_context_of_a_symbol_names_the_commits_of_its_lines(desk: Desk) -> None:
+    text = desk.call("get_context", symbol="pay").text
+    assert "--- last commits of these lines (2, quoted) ---" in text
+    assert "Grace: Charge a second time" in text
+    assert "New rates" not in text
+    assert "Begin the shop" in desk.call("get_context", symbol="charge").text
+
+
+def test_impact_names_files_that_usually_change_with_it(desk: Desk) -> None:
+    text = desk.call("get_impact", symbol="charge").text
+    assert "--- possible: changed together with pay.py, no reference known ---" in text
+    assert "rates.json changed together 4 of 5 times" in text
+
+
+def test_a_commit_made_a_moment_ago_is_found(tmp_path: Path) -> None:
+    root = begin(tmp_path / "shop")
+    commit(root, "Begin", {"a.py": "x = 1\n"})
+    with closing(App(Config(tmp_path / "home"))) as app:
+        desk = Desk(app.tools(), root)
+        assert str(first(desk, "commit Begin")["id"]).startswith("commit:")
+        made = commit(root, "Invent the zeppelin", {"a.py": "x = 2\n"}, day=1)
+        assert first(desk, "when was the zeppelin invented")["id"] == f"commit:{made[:10]}"
+
+
+def test_a_large_diff_is_cut_to_the_budget_and_says_so(tmp_path: Path) -> None:
+    root = begin(tmp_path / "shop")
+    commit(root, "Begin", {"a.py": "x = 1\n"})
+    made = commit(root, "Much", {"big.txt": "line of text\n" * 100_000, "wide.txt": "w" * 900_000}, day=1)
+    with closing(App(Config(tmp_path / "home"))) as app:
+        answer = Desk(app.tools(), root).call("fetch", id=f"commit:{made}")
+    assert answer.truncated
+    assert json.loads(answer.text)["truncated"] is True
+    assert len(answer.text) <= 20_000
+
+
+def test_a_folder_without_git_is_searched_as_ever(tmp_path: Path) -> None:
+    (tmp_path / "plain").mkdir()
+    (tmp_path / "plain" / "a.py").write_text("def zeppelin():\n    return 1\n")
+    with closing(App(Config(tmp_path / "home"))) as app:
+        desk = Desk(app.tools(), tmp_path / "plain")
+        assert str(first(desk, "zeppelin")["id"]).startswith("code:")
+        assert "no commits" in desk.call("search", query="when was quicksilver dropped").text
+        assert "commits" not in desk.call("get_context", symbol="zeppelin").text
+
+
+def test_words_of_time_are_no_words_of_the_commit() -> None:
+    query = parse_query("what changed in the parser last week", datetime.fromtimestamp(START, UTC))
+    assert (query.words, len(query.spans)) == (("parser",), 1)
+    assert parse_query("drop Python 3.8", datetime.fromtimestamp(START, UTC)).words == ("drop", "python", "3p8")
