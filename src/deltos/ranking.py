@@ -19,10 +19,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class LinearRanker:
-    """A weight per feature; `midpoint` is the raw score that means even odds."""
+    """A weight per feature; `midpoint` is the raw score that means even odds, `slope` the log-odds per unit of it."""
 
     weights: tuple[float, ...]
     midpoint: float = 0.0
+    slope: float = 1.0
 
     def score(self, row: Sequence[float]) -> float:
         """The weighted sum of one candidate's features; higher is better."""
@@ -34,11 +35,12 @@ class LinearRanker:
 
     def confidence(self, score: float) -> float:
         """A score as a number between 0 and 1 that keeps the order."""
-        return 1 / (1 + math.exp(-max(-30.0, min(30.0, score - self.midpoint))))
+        return 1 / (1 + math.exp(-max(-30.0, min(30.0, (score - self.midpoint) * self.slope))))
 
 
 @cache
 def load_ranker(path: Path, features: tuple[str, ...]) -> LinearRanker:
     """Read weights by feature name, once; a feature that the file does not know counts for nothing."""
     stored = json.loads(path.read_text("utf-8"))
-    return LinearRanker(tuple(stored["weights"].get(name, 0.0) for name in features), stored.get("midpoint", 0.0))
+    weights = tuple(stored["weights"].get(name, 0.0) for name in features)
+    return LinearRanker(weights, stored.get("midpoint", 0.0), stored.get("slope", 1.0))

@@ -81,7 +81,8 @@ def test_a_bad_request_gets_the_specified_error(agent: RawClient, method: str, p
 
 def test_what_was_shown_in_a_session_is_named_the_next_time(agent: RawClient) -> None:
     assert "return sum(items)" in agent.text("search_code", query="total_price")
-    assert "shown before in this session: code:shop.py#total_price" in agent.text("search_code", query="total_price")
+    assert "return sum(items)" in agent.text("search_code", query="total_price")
+    assert "shown before in this session: code:shop.py#total_price" in agent.text("search_code", query="total price")
 
 
 def test_a_flag_turns_that_off(tmp_path_factory: pytest.TempPathFactory) -> None:

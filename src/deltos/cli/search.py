@@ -55,7 +55,7 @@ def _answer_one(app: App, arguments: argparse.Namespace) -> int:
     elif not results:
         print(answer[0])
     else:
-        for note in answer[1].get("notes", ()):
+        for note in (*filter(None, [answer[1].get("showing")]), *answer[1].get("notes", ())):
             print(note)
         for result in results:
             print(f"{result['score']:.2f} {result['id']}  {result['title']}\n     {result['snippet']}")

@@ -53,13 +53,28 @@ class RankedHit:
     score: float
     covered: float
 
+    @property
+    def confidence(self) -> float:
+        """How sure it is that the hit answers, from 0 to 1, in every list alike."""
+        return load_ranker(WEIGHTS_FILE, HitFeatures._fields).confidence(self.score)
+
 
 def merge(found: Sequence[Sequence[Hit]], query: str, intent: Intent, *, limit: int) -> list[RankedHit]:
     """The best `limit` hits; providers keep their order, and each that truly matches is there."""
-    asked = _Question(query, [hit for hits in found for hit in hits])
-    lists = [_in_own_order([_rank(hit, hits[0], asked, intent) for hit in hits]) for hits in found if hits]
+    return first_of(rank_all(found, query, intent), limit)
+
+
+def rank_all(found: Sequence[Sequence[Hit]], query: str, intent: Intent) -> list[RankedHit]:
+    """All hits that have something to do with the question, best first; providers keep their order."""
+    lists = (in_order(hits, query, intent, [hit for hits in found for hit in hits]) for hits in found if hits)
     every = sorted((ranked for hits in lists for ranked in hits), key=lambda ranked: -ranked.score)
-    return _with_every_kind(_without_noise(every), limit)
+    return _without_noise(every)
+
+
+def in_order(hits: Sequence[Hit], query: str, intent: Intent, candidates: Sequence[Hit]) -> list[RankedHit]:
+    """One provider's hits in its own order, scored as all are; `candidates` tell which words are rare."""
+    asked = _Question(query, candidates)
+    return _in_own_order([_rank(hit, hits[0], asked, intent) for hit in hits])
 
 
 def _without_noise(every: Sequence[RankedHit]) -> list[RankedHit]:
@@ -110,7 +125,7 @@ def _in_own_order(ranked: Sequence[RankedHit]) -> list[RankedHit]:
     return ordered
 
 
-def _with_every_kind(every: Sequence[RankedHit], limit: int) -> list[RankedHit]:
+def first_of(every: Sequence[RankedHit], limit: int) -> list[RankedHit]:
     """The first `limit`, where the last of a kind that has several give way to kinds that would be missing."""
     chosen = list(every[:limit])
     kinds = {ranked.hit.kind for ranked in chosen}

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from deltos.errors import BadArgument, Cancelled, DeltosError, NotFound
 from deltos.federation.intent import intent_of
 from deltos.federation.model import ProviderResults
-from deltos.federation.rank import RankedHit, merge
+from deltos.federation.rank import RankedHit, first_of, in_order, rank_all
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -17,16 +17,21 @@ if TYPE_CHECKING:
 
 LONGEST_QUERY = 500
 LONGEST_ID = 1_000
-# Providers are asked for a few more than are shown: a kind that wins must not run out.
-_LEAST_ASKED_FOR = 10
+# Providers are asked for as many as can be shown, whatever the limit: a kind that wins must not run out, and how many
+# results there are must not depend on how many are shown.
+MAX_RESULTS = 20
 
 
 @dataclass(frozen=True, slots=True)
 class FederatedResults:
-    """The one list, among how many; what was searched, and what a reader should know about that."""
+    """The one list, among how many; what was searched, and what a reader should know about that.
+
+    `total` counts what would be listed without a limit, or is the least that it may be.
+    """
 
     ranked: tuple[RankedHit, ...]
     total: int
+    total_is_least: bool
     kinds: tuple[str, ...]
     searched: tuple[str, ...]
     notes: tuple[str, ...]
@@ -46,16 +51,17 @@ class Federation:
         query = asked.query.replace("\0", " ").strip()[:LONGEST_QUERY]
         if not query:
             raise BadArgument("The query is empty", hint="Ask in a few words what you want to know.")
-        wider = replace(asked, query=query, limit=max(_LEAST_ASKED_FOR, asked.limit))
+        wider = replace(asked, query=query, limit=MAX_RESULTS)
         findings = self._ask(providers, wider, toolsets)
         lists = _without_twins([each.hits for each in findings])
         if [provider.kind for provider in providers] == ["obs"]:
-            ranked = [RankedHit(hit, hit.own_score, 1.0) for hits in lists for hit in hits[: asked.limit]]
+            every = [ranked for hits in lists for ranked in in_order(hits, query, intent_of(query), hits)]
         else:
-            ranked = merge(lists, query, intent_of(query), limit=asked.limit)
+            every = rank_all(lists, query, intent_of(query))
         return FederatedResults(
-            tuple(ranked),
-            total=max(len(ranked), sum(each.total for each in findings)),
+            tuple(first_of(every, asked.limit)),
+            total=len(every),
+            total_is_least=any(each.total > len(each.hits) for each in findings),
             kinds=tuple(provider.kind for provider in providers),
             searched=tuple(each.searched for each in findings if each.searched),
             notes=tuple(note for each in findings for note in each.notes),

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from deltos.config import TOOLSETS
 from deltos.federation.model import SearchRequest
 from deltos.federation.render import fetch_answer, search_answer
+from deltos.federation.search import MAX_RESULTS
 from deltos.tool import Answer, Parameter, Tool
 
 if TYPE_CHECKING:
@@ -45,7 +46,7 @@ def _search_tool(run: Callable[[Call], Answer]) -> Tool:
         "Search code, docs, APIs, commits and what earlier sessions learned. A compact index: fetch the rest.",
         (
             Parameter("query", "string", "A question, a name or METHOD /path"),
-            Parameter("limit", "integer", "Most results (1-20)", default=10, minimum=1, maximum=20),
+            Parameter("limit", "integer", "Most results (1-20)", default=10, minimum=1, maximum=MAX_RESULTS),
             Parameter("project_id", "string", "Default: the session's; or 'all'", default=""),
             Parameter("scope", "array", "Only these", default=[], choices=TOOLSETS),
         ),

@@ -54,6 +54,19 @@ def test_code_is_found_by_name_and_by_meaning(desk: Desk, query: str, path: str,
     assert (first["file_path"], first["symbol"]) == (path, symbol)
 
 
+@pytest.mark.parametrize("length", [2, 30])
+@pytest.mark.parametrize(
+    "query", ["AppContext.push", "push of AppContext", "how does AppContext push", "AppContext::push"]
+)
+def test_a_method_is_found_when_its_class_is_named(desk: Desk, project: Path, query: str, length: int) -> None:
+    body = "".join(f"        self.step_{n} = {n}\n" for n in range(length))
+    methods = "".join(f"    def {name}(self):\n{body}\n" for name in ("__init__", "push", "pop"))
+    write_files(project, {"src/ctx.py": f"class RequestContext:\n{methods}\nclass AppContext:\n{methods}"})
+    first = search(desk, query)["results"][0]
+    assert (first["file_path"], first["symbol"]) == ("src/ctx.py", "AppContext.push")
+    assert "def push(self):" in first["content"]
+
+
 def test_text_names_place_and_symbol_and_shows_the_code(desk: Desk) -> None:
     text = desk.call("search_code", query="startServer", limit=1).text
     assert text == f"web/server.ts:1-3 startServer\n{str(FILES['web/server.ts']).rstrip()}"

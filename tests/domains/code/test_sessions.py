@@ -136,7 +136,7 @@ def test_another_project_is_searched_by_its_id(desk: Desk, tmp_path: Path) -> No
 def test_code_that_was_shown_in_full_is_afterwards_named_by_id_and_lines(desk: Desk, project: Path) -> None:
     agent = Desk(desk.tools.values(), project, repeat=False)
     first = agent.call("search_code", query="clear the cache", limit=1)
-    again = agent.call("search_code", query="clear the cache", limit=1)
+    again = agent.call("search_code", query="forget the cache, clear it", limit=1)
     assert first.structured is not None
     assert again.structured is not None
     (shown,), (named,) = first.structured["results"], again.structured["results"]
@@ -145,6 +145,29 @@ def test_code_that_was_shown_in_full_is_afterwards_named_by_id_and_lines(desk: D
     assert named["shown_before"].startswith(f"code:{shown['file_path']}")
     assert (named["content"], named["start_line"]) == ("", shown["start_line"])
     assert "context_before" not in named
+
+
+def test_a_question_that_is_asked_again_shows_its_code_again(desk: Desk, project: Path) -> None:
+    agent = Desk(desk.tools.values(), project, repeat=False)
+    first, second = (agent.call("search_code", query="clear the cache").text for _ in range(2))
+    assert first == second
+    assert "shown before" not in second
+
+
+def test_of_two_clones_the_session_s_own_is_searched(desk: Desk, tmp_path: Path) -> None:
+    clones = []
+    for name in ("first", "second"):
+        root = make_repository(tmp_path / name, {"t.py": f"def only_in_{name}():\n    pass\n"})
+        git(root, "remote", "add", "origin", "git@example.org:team/tool.git")
+        clones.append(root)
+        desk.data("index_repository", repo_path=str(root))
+    for name, root in zip(("first", "second"), clones, strict=True):
+        own = Desk(desk.tools.values(), root)
+        found = search(own, "only_in", project_id="example.org/team/tool")["results"]
+        assert [hit["symbol"] for hit in found] == [f"only_in_{name}"]
+        [hit] = own.data("search", query="only_in", scope=["code"], project_id="example.org/team/tool")["results"]
+        assert f"only_in_{name}" in own.data("fetch", id=hit["id"])["text"]
+        assert f"only_in_{name}" in own.call("find_symbol", symbol=".*only.*", project_path="").text
 
 
 def test_code_that_changed_is_shown_again(desk: Desk, project: Path) -> None:

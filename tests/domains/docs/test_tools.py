@@ -12,7 +12,7 @@ from deltos.domains.docs.render import render_passages
 from deltos.domains.docs.search import DocsRequest
 from deltos.domains.docs.tools import DocsTools, docs_tools
 from deltos.errors import BadArgument, NotFound
-from deltos.excerpts import Excerpts
+from deltos.excerpts import Excerpts, ShownBefore
 from tests import calling
 
 if TYPE_CHECKING:
@@ -204,7 +204,10 @@ def test_a_passage_that_was_shown_is_afterwards_named_by_its_id(agent: Agent) ->
     found = agent.desk.docs.search.search(DocsRequest("install")).passages
     shown = Excerpts()
     first, again = (
-        render_passages(found, project_root=agent.desk.root, token_budget=5_000, excerpts=shown).text for _ in range(2)
+        render_passages(
+            found, project_root=agent.desk.root, token_budget=5_000, shown_before=shown.answering(question)
+        ).text
+        for question in ("install", "installation")
     )
     assert "Use pip" in first
     assert "Use pip" not in again
@@ -214,11 +217,22 @@ def test_a_passage_that_was_shown_is_afterwards_named_by_its_id(agent: Agent) ->
     )
 
 
+def test_a_limit_that_cuts_is_named_with_how_many_there_are(agent: Agent) -> None:
+    pages = {f"page{number}": f"# Page {number}\n\nThe quokka of page {number} hops." for number in range(6)}
+    write(agent.desk, **pages)
+    agent.desk.add(".", name="manual")
+    for limit in (1, 4):
+        first_line = agent.text("search_docs", query="quokka", max_results=limit).splitlines()[0]
+        assert first_line == f"showing {limit}/6 results (raise max_results for more)"
+    assert not agent.text("search_docs", query="quokka", max_results=6).startswith("showing")
+
+
 def test_a_passage_that_was_cut_does_not_count_as_shown(agent: Agent) -> None:
     write(agent.desk, guide="# Guide\n\n" + "quokka words " * 300)
     agent.desk.add(".", name="manual")
     found = agent.desk.docs.search.search(DocsRequest("quokka")).passages
     shown = Excerpts()
     for _ in range(2):
-        text = render_passages(found, project_root=agent.desk.root, token_budget=200, excerpts=shown).text
+        before = ShownBefore(shown)
+        text = render_passages(found, project_root=agent.desk.root, token_budget=200, shown_before=before).text
         assert "quokka words" in text

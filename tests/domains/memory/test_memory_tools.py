@@ -102,7 +102,8 @@ def test_search_answers_a_compact_index_as_data_and_as_json(client: Client) -> N
     assert list(result) == ["id", "title", "url", "score", "snippet", "source", "created_at"]
     assert result["id"] == kept
     assert result["id"].startswith("obs:")
-    assert (result["source"], result["score"]) == ("Ada", 1.0)
+    assert result["source"] == "Ada"
+    assert 0.5 < result["score"] < 1
     assert answer.structured["total_count"] == 1
     assert answer.structured["query"] == "why postgresql?"
     assert answer.structured["token_estimate"] > 0
@@ -132,7 +133,7 @@ def test_limits_out_of_range_are_clamped(client: Client, limit: int, shown: int)
 
 
 def test_an_index_that_exceeds_the_budget_is_cut_between_results(memory: Memory, root: Path) -> None:
-    client = Client(memory, root, token_budget=400)
+    client = Client(memory, root, token_budget=800)
     for number in range(20):
         client.remember(f"deploy number {number} went out to the cluster in the north")
     answer = client.call("search", query="deploy", limit=20)
@@ -140,7 +141,9 @@ def test_an_index_that_exceeds_the_budget_is_cut_between_results(memory: Memory,
     assert answer.structured is not None
     assert answer.structured["truncated"] is True
     assert answer.structured["original_size_chars"] == answer.original_characters
-    assert estimate_tokens(answer.text) <= 400
+    assert estimate_tokens(answer.text) * 2 <= 800  # it is there as text and as data
+    shown = len(answer.structured["results"])
+    assert answer.structured["showing"].startswith(f"showing {shown}/20 results (the token budget is full")
     assert 1 < len(answer.structured["results"]) < 20
 
 

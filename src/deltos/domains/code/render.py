@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING
 from deltos.budget import CHARACTERS_PER_TOKEN, MAX_ANSWER_CHARACTERS, characters_for, shown_of
 from deltos.domains.code.excerpt import CONCISE_CHARACTERS, answering_line, cut_around, tell
 from deltos.domains.code.spot import spot_of
-from deltos.excerpts import Excerpts
+from deltos.excerpts import nothing_shown
 from deltos.tool import Answer, JsonObject
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from deltos.domains.code.model import CodeAnswer, CodeHit
+    from deltos.excerpts import ShownBefore
 
 LINE_CHARACTERS = 400  # of a hit that is told in one line
 # A concise answer is half as long at most: its lines get shorter until it is, though never shorter than the last.
@@ -50,15 +51,15 @@ def render_hits(
     latency_ms: int,
     concise: bool,
     token_budget: int,
-    excerpts: Excerpts | None = None,
+    shown_before: ShownBefore | None = None,
 ) -> Answer:
     """The first hit with its code, the others a line each (all of them if concise), as text and the same as data.
 
-    Code that `excerpts` knows is named, not repeated.
+    Code that was shown before is named, not repeated.
     """
     if not answer.hits:
         return _nothing_found(answer, query, project_id, latency_ms)
-    known = excerpts or Excerpts()
+    known = shown_before or nothing_shown()
     notes = (*answer.notes, *_weakness(answer))
     rest: JsonObject = {
         "notes": list(notes),
@@ -113,7 +114,7 @@ def _weakness(answer: CodeAnswer) -> tuple[str, ...]:
     return (f"Note: a weak match: confidence {best:.2f} of 1.",) if best < _WEAK_CONFIDENCE else ()
 
 
-def _in_full(answer: CodeAnswer, known: Excerpts) -> list[_Shown]:
+def _in_full(answer: CodeAnswer, known: ShownBefore) -> list[_Shown]:
     """The first hit with its code, unless the session knows it; the others in a line."""
     first = answer.hits[0]
     if known.has(_id(first), first.content):
@@ -125,7 +126,7 @@ def _in_full(answer: CodeAnswer, known: Excerpts) -> list[_Shown]:
 
 def _concise(answer: CodeAnswer) -> list[_Shown]:
     """Every hit in a line, half as long as the full answer if that can be."""
-    full_text, full_data = _sizes(_in_full(answer, Excerpts()))
+    full_text, full_data = _sizes(_in_full(answer, nothing_shown()))
     shown: list[_Shown] = []
     for characters in _CONCISE_STEPS:
         shown = [_in_a_line(answer, hit, characters, concise=True) for hit in answer.hits]

@@ -15,6 +15,7 @@ from deltos.domains.code.scan import Finder, LinePattern, Literal, ScanReport, s
 from deltos.domains.code.source import SourceReader
 from deltos.ranking import load_ranker
 from deltos.store.code import FileScope
+from deltos.text.identifiers import dotted
 from deltos.text.words import shared_words
 from deltos.workspace.purpose import is_test
 
@@ -31,6 +32,7 @@ WEIGHTS_FILE = Path(__file__).with_name("weights.json")
 # Results with less than this share of the best confidence are noise; beside a name that was found, the bar is higher.
 _LEAST_SHARE, _LEAST_SHARE_BESIDE_NAME = 0.05, 0.1
 _LEAST_SHARE_OF_BEST_CHUNK = 0.5
+_DEFINITIONS_SHOWN = 2  # of those that a file has of what is asked for
 _NEXT_CHUNK = 0.9  # what the confidence in a file is worth for its second chunk and later ones
 MAX_RESULTS = 50
 _SUGGESTED_FROM = 50_000
@@ -195,13 +197,47 @@ def _chunks_of(
     There are none where a file holds nothing but blank lines.
     """
     file_id = candidate.file.id
-    exact = [d.line for d in candidate.definitions if d.name in query.names] or [d.line for d in candidate.definitions]
-    defining = _covering(store.chunks_at(file_id, exact[:2]), exact[:2]) if exact else []
+    lines = _asked_lines(store, candidate, query)[:_DEFINITIONS_SHOWN]
+    defining = _covering(store.chunks_at(file_id, lines), lines) if lines else []
     best = [Ranked(matching[chunk_id], 1.0) for chunk_id in _best_chunks(candidate)]
     shown: dict[int, Ranked] = {}
     for ranked in [*defining, *best]:
         shown.setdefault(ranked.chunk.id, ranked)
     return list(shown.values()) or [Ranked(chunk, 1.0) for chunk in store.first_chunk(file_id)]
+
+
+def _asked_lines(store: Code, candidate: CandidateFile, query: CodeQuery) -> list[int]:
+    """Where the definitions stand that the query asks for, the likeliest first: a member before the class it names.
+
+    `A.b` asks for the `b` of `A`; "the b of A" too, which names the class and has the words of the member.
+    """
+    named = [each for each in candidate.definitions if each.name in query.names] or candidate.definitions
+    named = sorted(named, key=lambda each: -_container_asked(each, query))
+    members = _members_asked(store, candidate.file.id, named, query) if query.kind == "words" else []
+    return [each.line for each in (*members, *named)]
+
+
+def _container_asked(definition: DefinitionRecord, query: CodeQuery) -> bool:
+    """Whether the query names the definition together with what it stands in."""
+    qualified = f"{definition.container}.{definition.name}"
+    return any("." in name and f".{qualified}".endswith(f".{name}") for name in map(dotted, query.names))
+
+
+def _members_asked(
+    store: Code, file_id: int, named: Sequence[DefinitionRecord], query: CodeQuery
+) -> list[DefinitionRecord]:
+    """The members of a named class whose names the query spells out in words, those with most words first."""
+    places = [(file_id, each.line, each.end_line) for each in named[:_DEFINITIONS_SHOWN] if each.end_line > each.line]
+    words = shared_words()
+    own = {word for each in named for word in words.of(each.name).split()}
+    asked = set(query.terms) - own
+    found: dict[DefinitionRecord, int] = {}
+    for inside in store.definitions_in(places) if places and asked else ():
+        for member in inside:
+            spoken = set(words.of(member.name).split())
+            if member not in named and spoken and spoken <= asked:
+                found[member] = len(spoken)
+    return sorted(found, key=lambda member: -found[member])
 
 
 def _best_chunks(candidate: CandidateFile) -> list[int]:

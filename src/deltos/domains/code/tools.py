@@ -121,7 +121,7 @@ class _CodeTools:
             latency_ms=int((time.monotonic() - started) * 1000),
             concise=call.flag("concise"),
             token_budget=self._token_budget,
-            excerpts=call.excerpts,
+            shown_before=call.excerpts.answering(call.text("query")),
         )
 
     def set_working_directory(self, call: Call) -> Answer:

@@ -28,6 +28,8 @@ MOST_CANDIDATES = 300
 NEAREST_CHUNKS = 60
 # Below this the nearest vectors are unrelated; set on the benchmark, see training/LOG.md.
 MIN_COSINE_SIMILARITY = 0.35
+# Candidates that are read to count distinct passages: as many as the highest limit may show, and their repeats.
+COUNTED_CANDIDATES = 100
 _DOCUMENTATION_TYPES = frozenset(("overview", "guide", "glossary", "use-case", "reference"))
 
 
@@ -45,11 +47,16 @@ class DocsRequest:
 
 @dataclass(frozen=True, slots=True)
 class DocsResults:
-    """The passages, best first; when there are none, how much was searched; what went wrong, if anything."""
+    """The passages, best first; when there are none, how much was searched; what went wrong, if anything.
+
+    `total` is how many there would be without a limit, or at least that many.
+    """
 
     passages: tuple[Passage, ...]
     searched: DocsTotals | None = None
     note: str = ""
+    total: int = 0
+    total_is_least: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,8 +92,13 @@ class DocsSearch:
         with self._store.snapshot():
             ids = [source.id for source in self._sources(question)]
             found = self.candidates(question.query, ids)
-            passages = merge(self._documentation(question, found), self._descriptions(question))[: question.limit]
-            return DocsResults(tuple(passages), None if passages else self._store.totals(ids), found.note)
+            descriptions = self._descriptions(question)
+            every = merge(self._documentation(question, found), descriptions)
+            passages = tuple(every[: question.limit])
+            # More units of APIs than the limit are not rendered, so not counted either.
+            is_least = len(found.candidates) > COUNTED_CANDIDATES or len(descriptions) >= question.limit
+            searched = None if passages else self._store.totals(ids)
+            return DocsResults(passages, searched, found.note, len(every), is_least)
 
     def _sources(self, question: DocsRequest) -> list[SourceRow]:
         """The sources that the question is about; a name that does not exist is an error that says so."""
@@ -101,7 +113,7 @@ class DocsSearch:
 
     def _documentation(self, question: DocsRequest, found: Candidates) -> list[Passage]:
         ranked = _ordered(found)
-        shown = self._store.chunks([candidate.chunk_id for _, candidate in ranked[: question.limit * 2]])
+        shown = self._store.chunks([candidate.chunk_id for _, candidate in ranked[:COUNTED_CANDIDATES]])
         scores = {candidate.chunk_id: value for value, candidate in ranked}
         wanted = set(self._words.of(question.query).split())
         texts: dict[str, Passage] = {}

@@ -63,8 +63,10 @@ class DocsTools:
             found.passages,
             project_root=call.session.project_root(),
             token_budget=self.token_budget,
-            excerpts=call.excerpts,
+            shown_before=call.excerpts.answering(query),
             note=found.note,
+            total=found.total,
+            total_is_least=found.total_is_least,
         )
 
     def list_sources(self, call: Call) -> Answer:

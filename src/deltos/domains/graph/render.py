@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from typing import TYPE_CHECKING
 
-from deltos.budget import characters_for, fit
+from deltos.budget import characters_for, fit, shown_of
 from deltos.store.symbols import bare_key
 from deltos.tool import Answer
 
@@ -39,13 +39,19 @@ class BudgetedLines:
         return Answer(text, truncated=fitted.truncated, original_characters=fitted.original_characters)
 
 
+def _cut_line(shown: int, listed: int, total: int, noun: str) -> str:
+    """How much is shown of how much, and why not all: what the limit lists may not fit the budget."""
+    how = "the token budget is full: narrow the question" if shown < listed else "increase limit for more"
+    return shown_of(shown, total, noun, how)
+
+
 def render_symbols(rows: Sequence[Symbol], symbol: str, *, limit: int, page: BudgetedLines) -> Answer:
     """`def name file:line kind`, one line each."""
     lines = [f"def {row.label} {row.path}:{row.line} {row.kind}" for row in rows[:limit]]
 
     def header(shown: int) -> str:
         if shown < len(rows):
-            return f"showing {shown}/{len(rows)} definitions (increase limit for more)"
+            return _cut_line(shown, len(lines), len(rows), "definitions")
         return f"{_count(len(rows), 'definition')} of '{symbol}'"
 
     return page.answer(header, lines)
@@ -71,7 +77,7 @@ def render_references(references: FoundReferences, *, limit: int, page: Budgeted
     def header(shown: int) -> str:
         placed = sum(counts[:shown])
         what = f"{_head(references.target)}: {_summary(references)}"
-        return f"showing {placed}/{total} references (increase limit for more)\n{what}" if placed < total else what
+        return f"{_cut_line(placed, sum(counts), total, 'references')}\n{what}" if placed < total else what
 
     return page.answer(header, lines)
 
@@ -133,7 +139,7 @@ def render_impact(
             f"{_head(impact.target)}: affects {_count(symbols, 'symbol')} in {_count(files, 'file')}, "
             f"{_count(len(impact.tests), 'test')}, up to distance {len(impact.levels)}"
         )
-        return f"showing {placed}/{total} dependants (increase limit for more)\n{what}" if placed < total else what
+        return f"{_cut_line(placed, sum(counts), total, 'dependants')}\n{what}" if placed < total else what
 
     return page.answer(header, lines)
 

@@ -69,7 +69,7 @@ class MemoryHit:
 
 @dataclass(frozen=True, slots=True)
 class MemoryResults:
-    """The best hits, and among how many they were found."""
+    """The best hits, and how many there are: of very many, those that were looked at."""
 
     hits: tuple[MemoryHit, ...]
     matching: int
@@ -191,9 +191,9 @@ def search(
     ]
     places = [sketch.place for sketch in sketches]
     ranked = sorted(zip(by_features.scores(rows), places, strict=True), reverse=True)
-    top = [(score, place) for score, place in ranked if score > 0][:limit]
-    hits = _hits(store, top, question, _wordless(near_words, near))
-    return MemoryResults(hits, matching=max(len(matches.bits), len(hits)), searched=searched, elsewhere=0)
+    answering = [(score, place) for score, place in ranked if score > 0]
+    hits = _hits(store, answering[:limit], question, _wordless(near_words, near))
+    return MemoryResults(hits, matching=len(answering), searched=searched, elsewhere=0)
 
 
 def snippet(text: str, terms: Iterable[Collection[str]], *, characters: int = SNIPPET_CHARACTERS) -> str:

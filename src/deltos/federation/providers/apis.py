@@ -28,7 +28,8 @@ class ApiProvider:
         """Operations, schemas and overviews, best first."""
         searcher = self._domains.apis.searcher
         hits = tuple(_hit(hit, asked.root) for hit in searcher.search(asked.query, limit=asked.limit))
-        return ProviderResults(hits, len(hits), f"{searcher.count_searchable()} parts of API descriptions")
+        total = len(hits) + (len(hits) >= asked.limit)  # there may be more
+        return ProviderResults(hits, total, f"{searcher.count_searchable()} parts of API descriptions")
 
     def fetch(self, identifier: str, asked: SearchRequest) -> Whole:
         """One operation or schema in full."""

@@ -36,7 +36,7 @@ class DocsProvider:
         found = docs.search.search(DocsRequest(asked.query, limit=asked.limit, types=_PROSE_ONLY))
         searched = "" if found.searched is None else _count(found.searched.chunks, "section")
         hits = tuple(_hit(passage, asked.root) for passage in found.passages)
-        return ProviderResults(hits, len(hits), f"{searched or 'sections'} of documentation")
+        return ProviderResults(hits, found.total + found.total_is_least, f"{searched or 'sections'} of documentation")
 
     def fetch(self, identifier: str, asked: SearchRequest) -> Whole:
         """One passage in full."""
