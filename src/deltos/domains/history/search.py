@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 _CANDIDATES = 80
 _OTHER_CANDIDATES = 40
 _NAMED_FILES = 20
+_BODY_READ = 600  # characters of a message that count for how much of the question it covers
 _HALF_LIFE_SECONDS = 3 * 365 * 86_400.0
 # Hand-set on questions about this project, Django and Rails: what speaks for a commit.
 _BY_WORDS, _IN_SUBJECT, _ANYWHERE, _RECENT, _MERGE = 0.3, 0.9, 0.6, 0.12, -0.15
@@ -75,7 +76,7 @@ def _scored(found: Sequence[CommitMatch], query: HistoryQuery, history: History)
     paths = history.paths_of([match.commit.id for match in found], limit=_NAMED_FILES)
     subjects = [set(words_of(match.commit.subject).split()) for match in found]
     wholes = [
-        subject | set(words_of(f"{match.commit.body} {' '.join(paths.get(match.commit.id, ()))}").split())
+        subject | set(words_of(f"{match.commit.body[:_BODY_READ]} {' '.join(paths.get(match.commit.id, ()))}").split())
         for subject, match in zip(subjects, found, strict=True)
     ]
     weights = _weights(query, history)
