@@ -91,7 +91,7 @@ def read_commits(git: Git, wanted: CommitRange, prefix: str, *, max_seconds: flo
     )  # fmt: skip
     ends = git.shallow()
     with closing(git.stream(*arguments, max_bytes=MAX_LOG_BYTES, timeout_seconds=max_seconds)) as pieces:
-        for commit in _commits(_fields(pieces), prefix):
+        for commit in parse_log(pieces, prefix):
             # A shallow clone shows its last commits as if they had brought all files.
             yield commit if commit.hash not in ends else _without_files(commit)
 
@@ -148,6 +148,11 @@ def _stamp(place: Path) -> tuple[int, int, int] | None:
     except OSError:
         return None
     return status.st_mtime_ns, status.st_size, status.st_ino
+
+
+def parse_log(pieces: Iterable[bytes], prefix: str) -> Iterator[Commit]:
+    """The commits in the output of `git log`, however it is cut into pieces."""
+    return _commits(_fields(pieces), prefix)
 
 
 def _fields(pieces: Iterable[bytes]) -> Iterator[bytes]:

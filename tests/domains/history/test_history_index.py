@@ -5,10 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from deltos.domains.history.index import HistoryIndexer
 from deltos.model import Project
 from deltos.store.history import HISTORY_SUMMARY
+from deltos.workspace.commits import parse_log
 from deltos.workspace.git import GitFailed
 from tests.domains.history.pasts import START, begin, commit, opened, read_history, subjects
 from tests.repositories import git, write_files
@@ -288,3 +291,11 @@ def test_files_that_usually_change_together_are_known(root: Path, store: Project
     read_history(store, root)
     found = store.history.changed_with("a.py", limit=5)
     assert [(each.path, each.together, each.changes) for each in found] == [("b.py", 4, 5)]
+
+
+@given(st.lists(st.binary(max_size=60).map(lambda text: text.replace(b"\0", b"")), max_size=40), st.integers(1, 50))
+def test_any_output_of_git_is_read_without_an_error(fields: list[bytes], size: int) -> None:
+    output = b"\0".join(fields)
+    pieces = [output[at : at + size] for at in range(0, len(output), size)]
+    for found in parse_log(pieces, ""):
+        assert len(found.files) <= found.file_count

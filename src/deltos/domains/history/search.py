@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 _CANDIDATES = 80
 _OTHER_CANDIDATES = 40
+# A word is common when more than one of so many commits has it.
+_COMMON_SHARE = 15
 _NAMED_FILES = 20
 _BODY_READ = 600  # characters of a message that count for how much of the question it covers
 _HALF_LIFE_SECONDS = 3 * 365 * 86_400.0
@@ -52,62 +54,71 @@ def search_commits(history: History, question: str, now: datetime, *, limit: int
             scored = [(row, 1.0 - place / 1_000) for place, row in enumerate(rows)]
         else:
             # What a question says of its time holds, unless nothing of that time has its words.
-            found = _candidates(history, query, query.spans) if query.spans else []
-            scored = _scored(found or _candidates(history, query, ()), query, history)
+            counts = history.commit_counts(query.meanings)
+            searcher = _Searcher(history, query, counts, history.totals().commits)
+            scored = searcher.scored((searcher.candidates(query.spans) if query.spans else []) or searcher.candidates())
         paths = history.paths_of([row.id for row, _ in scored[:limit]], limit=_NAMED_FILES)
     hits = tuple(CommitHit(row, tuple(paths.get(row.id, ())), score) for row, score in scored[:limit])
     return FoundCommits(hits, len(scored))
 
 
-def _candidates(history: History, query: HistoryQuery, spans: Sequence[tuple[int, int]]) -> list[CommitMatch]:
-    """The best by the very words of the question, and a few that say the same in others."""
-    found = history.match_commits(query.words, spans, limit=_CANDIDATES)
-    known = {match.commit.id for match in found}
-    if len(query.meanings) > len(query.words):
-        others = history.match_commits(query.meanings, spans, limit=_OTHER_CANDIDATES)
-        lowest = found[-1].score if found else 0.0
-        found += [CommitMatch(match.commit, lowest) for match in others if match.commit.id not in known]
-    return found
+@dataclass(frozen=True, slots=True)
+class _Searcher:
+    """One question to one history. `counts` tells how many of the `total` commits have each word."""
+
+    history: History
+    query: HistoryQuery
+    counts: dict[str, int]
+    total: int
+
+    def candidates(self, spans: Sequence[tuple[int, int]] = ()) -> list[CommitMatch]:
+        """The best by the very words of the question, and a few that say the same in others."""
+        words, meanings = self._telling(self.query.words), self._telling(self.query.meanings)
+        found = self.history.match_commits(words, spans, limit=_CANDIDATES)
+        if len(meanings) > len(words):
+            known = {match.commit.id for match in found}
+            lowest = found[-1].score if found else 0.0
+            others = self.history.match_commits(meanings, spans, limit=_OTHER_CANDIDATES)
+            found += [CommitMatch(match.commit, lowest) for match in others if match.commit.id not in known]
+        return found
+
+    def _telling(self, words: Sequence[str]) -> list[str]:
+        """The words that few commits have; the two rarest where there are none. Others count, but find nothing."""
+        known = sorted((word for word in words if self.counts[word]), key=self.counts.__getitem__)
+        return [word for word in known if self.counts[word] * _COMMON_SHARE <= self.total] or known[:2]
+
+    def scored(self, found: Sequence[CommitMatch]) -> list[tuple[CommitRow, float]]:
+        """Candidates by all that speaks for them, best first."""
+        if not found:
+            return []
+        newest, best = max(match.commit.time for match in found), max(found[0].score, 1e-9)
+        weights = self._weights()
+        paths = self.history.paths_of([match.commit.id for match in found], limit=_NAMED_FILES)
+
+        def score(match: CommitMatch) -> float:
+            commit = match.commit
+            subject = set(words_of(commit.subject).split())
+            rest = words_of(f"{commit.body[:_BODY_READ]} {' '.join(paths.get(commit.id, ()))}")
+            recency: float = 0.5 ** ((newest - commit.time) / _HALF_LIFE_SECONDS)
+            return (
+                _BY_WORDS * match.score / best
+                + _IN_SUBJECT * _covered(weights, subject)
+                + _ANYWHERE * _covered(weights, subject.union(rest.split()))
+                + _RECENT * (1.0 - recency if self.query.wants_first else recency)
+                + (_MERGE if commit.is_merge else 0.0)
+            )
+
+        return sorted(((match.commit, score(match)) for match in found), key=lambda pair: -pair[1])
+
+    def _weights(self) -> dict[tuple[str, ...], float]:
+        """What each word of the question counts for: the fewer commits have it, the more."""
+        sums = {group: sum(self.counts[word] for word in group) for group in self.query.groups}
+        return {
+            group: idf(min(self.total, count), self.total, added=1, against_rest=False) for group, count in sums.items()
+        }
 
 
-def _scored(found: Sequence[CommitMatch], query: HistoryQuery, history: History) -> list[tuple[CommitRow, float]]:
-    if not found:
-        return []
-    paths = history.paths_of([match.commit.id for match in found], limit=_NAMED_FILES)
-    subjects = [set(words_of(match.commit.subject).split()) for match in found]
-    wholes = [
-        subject | set(words_of(f"{match.commit.body[:_BODY_READ]} {' '.join(paths.get(match.commit.id, ()))}").split())
-        for subject, match in zip(subjects, found, strict=True)
-    ]
-    weights = _weights(query, history)
+def _covered(weights: dict[tuple[str, ...], float], words: set[str]) -> float:
+    """The share of the question that there are words for."""
     total = sum(weights.values()) or 1.0
-    best, newest = max(found[0].score, 1e-9), max(match.commit.time for match in found)
-
-    def covered(words: set[str]) -> float:
-        return sum(weight for group, weight in weights.items() if not words.isdisjoint(group)) / total
-
-    def by_age(time: int) -> float:
-        recency: float = 0.5 ** ((newest - time) / _HALF_LIFE_SECONDS)
-        return 1.0 - recency if query.wants_first else recency
-
-    scored = [
-        (
-            match.commit,
-            _BY_WORDS * match.score / best
-            + _IN_SUBJECT * covered(subject)
-            + _ANYWHERE * covered(whole)
-            + _RECENT * by_age(match.commit.time)
-            + (_MERGE if match.commit.is_merge else 0.0),
-        )
-        for match, subject, whole in zip(found, subjects, wholes, strict=True)
-    ]
-    return sorted(scored, key=lambda pair: -pair[1])
-
-
-def _weights(query: HistoryQuery, history: History) -> dict[tuple[str, ...], float]:
-    """What each word of the question counts for: the fewer commits have it, the more."""
-    counts, total = history.commit_counts(query.meanings), history.totals().commits
-    return {
-        group: idf(min(total, sum(counts[word] for word in group)), total, added=1, against_rest=False)
-        for group in query.groups
-    }
+    return sum(weight for group, weight in weights.items() if not words.isdisjoint(group)) / total

@@ -68,6 +68,7 @@ _COMMIT = ", ".join(
 )
 # Commits are read from the newest on; what comes before the first that was read needs room below it.
 _FIRST_ID = 1 << 40
+_REMOVED = 50  # words of commits that were removed may still match: so many more are asked for
 _SUBJECT, _BODY, _PATHS = 3.0, 1.0, 0.6  # what a word counts for by where it stands
 
 
@@ -133,12 +134,15 @@ class SqliteHistory:
         if not terms:
             return []
         condition, values = _in_spans(spans)
+        # Rows are read only of those that are wanted: messages are long.
+        among = f"AND +rowid IN (SELECT id FROM past_commit WHERE TRUE {condition})" if spans else ""
         with self._database.snapshot() as connection:
             rows = connection.execute(
-                f"""SELECT {_COMMIT}, -bm25(past_commit_words, {_SUBJECT}, {_BODY}, {_PATHS}) AS score
-                    FROM past_commit_words JOIN past_commit ON past_commit.id = past_commit_words.rowid
-                    WHERE past_commit_words MATCH ? {condition} ORDER BY score DESC LIMIT ?""",
-                (any_of(terms), *values, limit),
+                f"""SELECT {_COMMIT}, -match.score FROM
+                    (SELECT rowid, bm25(past_commit_words, {_SUBJECT}, {_BODY}, {_PATHS}) AS score
+                     FROM past_commit_words WHERE past_commit_words MATCH ? {among} ORDER BY score LIMIT ?) AS match
+                    JOIN past_commit ON past_commit.id = match.rowid ORDER BY match.score LIMIT ?""",
+                (any_of(terms), *values, limit + _REMOVED, limit),
             ).fetchall()
         return [CommitMatch(_row(row), row[-1]) for row in rows]
 
