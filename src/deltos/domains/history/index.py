@@ -44,7 +44,7 @@ MAX_GONE_COMMITS = 1_000
 MAX_NEW_RENAMES = 20_000
 # New commits push no old ones out until there are so many: then the history is read anew.
 MAX_KEPT_COMMITS = 60_000
-MAX_SECONDS = 120.0
+MAX_SECONDS = 300.0
 BATCH_COMMITS = 2_500
 _MAX_RENAMES_OF_FILE = 50
 _SETTLED_FILES = 500

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import accumulate
 from typing import TYPE_CHECKING
 
 from deltos.domains.history.query import parse_query
@@ -19,13 +20,13 @@ if TYPE_CHECKING:
 
 _CANDIDATES = 80
 _OTHER_CANDIDATES = 40
-# A word is common when more than one of so many commits has it.
-_COMMON_SHARE = 15
+# Words are looked up as long as no more commits than these have to be scored.
+_MAX_ROWS = 4_000
 _NAMED_FILES = 20
 _BODY_READ = 600  # characters of a message that count for how much of the question it covers
 _HALF_LIFE_SECONDS = 3 * 365 * 86_400.0
 # Hand-set on questions about this project, Django and Rails: what speaks for a commit.
-_BY_WORDS, _IN_SUBJECT, _ANYWHERE, _RECENT, _MERGE = 0.3, 0.9, 0.6, 0.12, -0.15
+_BY_WORDS, _IN_SUBJECT, _ANYWHERE, _CONCISE, _RECENT, _MERGE = 0.3, 0.9, 0.6, 0.3, 0.12, -0.15
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,16 +84,19 @@ class _Searcher:
         return found
 
     def _telling(self, words: Sequence[str]) -> list[str]:
-        """The words that few commits have; the two rarest where there are none. Others count, but find nothing."""
+        """The rarest words, at least two, as long as they stand in few commits. Others count, but find nothing."""
         known = sorted((word for word in words if self.counts[word]), key=self.counts.__getitem__)
-        return [word for word in known if self.counts[word] * _COMMON_SHARE <= self.total] or known[:2]
+        sums = accumulate(self.counts[word] for word in known)
+        return [
+            word for place, (word, rows) in enumerate(zip(known, sums, strict=True)) if place < 2 or rows <= _MAX_ROWS
+        ]
 
     def scored(self, found: Sequence[CommitMatch]) -> list[tuple[CommitRow, float]]:
         """Candidates by all that speaks for them, best first."""
         if not found:
             return []
         newest, best = max(match.commit.time for match in found), max(found[0].score, 1e-9)
-        weights = self._weights()
+        weights, meanings = self._weights(), set(self.query.meanings)
         paths = self.history.paths_of([match.commit.id for match in found], limit=_NAMED_FILES)
 
         def score(match: CommitMatch) -> float:
@@ -104,6 +108,7 @@ class _Searcher:
                 _BY_WORDS * match.score / best
                 + _IN_SUBJECT * _covered(weights, subject)
                 + _ANYWHERE * _covered(weights, subject.union(rest.split()))
+                + _CONCISE * len(subject.intersection(meanings)) / max(1, len(subject))
                 + _RECENT * (1.0 - recency if self.query.wants_first else recency)
                 + (_MERGE if commit.is_merge else 0.0)
             )
