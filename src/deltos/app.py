@@ -54,7 +54,7 @@ class OpenedDomains:
             open_projects(config.home),
             (CodeIndexer(), GraphIndexer()),
             workers=self.workers,
-            follower=HistoryIndexer(),
+            follower=HistoryIndexer(workers=self.workers),
         )
 
     def remembered_project(self, folder: Path) -> Project:

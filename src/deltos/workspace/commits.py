@@ -5,16 +5,17 @@ Starts git through `git`, with options that let nothing of the repository decide
 
 from __future__ import annotations
 
+import secrets
 from contextlib import closing
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 from deltos.errors import FileRefused
 from deltos.files import FileTree
-from deltos.workspace.git import GitFailed
+from deltos.workspace.git import GitFailed, GitStopped
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Iterable, Iterator, Sequence
+    from collections.abc import Collection, Generator, Sequence
     from pathlib import Path
 
     from deltos.workspace.git import Git
@@ -26,12 +27,14 @@ MAX_AUTHOR_CHARACTERS = 100
 # Of a commit with more files, which is no change to any one of them, only the number is kept.
 MAX_COMMIT_FILES = 1_000
 MAX_LOG_BYTES = 400_000_000
+MAX_COMMIT_BYTES = 32_000_000
+# How much of a log is handed on at a time: some thousand commits.
+CHUNK_BYTES = 1_000_000
 _MAX_FIELD_BYTES = 16_384
 _LOG_SECONDS = 120.0
 _COUNT_SECONDS = 10.0
 _FIELDS = "%H%x00%P%x00%ct%x00%an%x00%s%x00%b"
 _FIELD_COUNT = 6
-_STATUSES = frozenset("AMDTRCUX")
 # Nothing that a message holds may act on a terminal or show text in another order.
 _UNSAFE = dict.fromkeys(
     [*range(9), *range(11, 32), *range(127, 160), *range(0x202A, 0x202F), *range(0x2066, 0x206A)], " "
@@ -50,8 +53,7 @@ class TouchedFile(NamedTuple):
     before: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Commit:
+class Commit(NamedTuple):
     """A commit. `files` are those below the root; none where there are too many, which `file_count` tells."""
 
     hash: str
@@ -84,16 +86,45 @@ def read_commits(git: Git, wanted: CommitRange, prefix: str, *, max_seconds: flo
 
     Raises GitFailed, and GitStopped after those that could be read.
     """
+    marker = new_marker()
+    with closing(log_chunks(git, wanted, prefix, marker, max_seconds=max_seconds)) as chunks:
+        for chunk in chunks:
+            yield from parse_log(marker, git.shallow(), prefix, chunk)
+
+
+def new_marker() -> bytes:
+    """What stands before each commit of one reading: drawn anew, so that nothing in a repository can pass for it."""
+    return secrets.token_hex(16).encode()
+
+
+def log_chunks(
+    git: Git,
+    wanted: CommitRange,
+    prefix: str,
+    marker: bytes,
+    *,
+    chunk_bytes: int = CHUNK_BYTES,
+    max_seconds: float = _LOG_SECONDS,
+) -> Generator[bytes]:
+    """The log of some commits in pieces of whole commits, for `parse_log`; raises as `read_commits` does."""
     arguments = (
-        "log", *SAFE_OPTIONS, "-z", "--name-status", "--find-renames=100%", "-l1000", f"--format=tformat:{_FIELDS}",
+        "log", *SAFE_OPTIONS, "-z", "--name-status", "--find-renames=100%", "-l1000",
+        f"--format=tformat:%x00{marker.decode()}%x00{_FIELDS}",
         f"--max-count={wanted.limit}", f"--skip={wanted.skip}", wanted.tip,
         *([f"^{wanted.base}"] if wanted.base else []), *limited_to(prefix),
     )  # fmt: skip
-    ends = git.shallow()
+    separator = b"\0" + marker + b"\0"
+    begun = bytearray()
     with closing(git.stream(*arguments, max_bytes=MAX_LOG_BYTES, timeout_seconds=max_seconds)) as pieces:
-        for commit in parse_log(pieces, prefix):
-            # A shallow clone shows its last commits as if they had brought all files.
-            yield commit if commit.hash not in ends else _without_files(commit)
+        for piece in pieces:
+            begun += piece
+            if len(begun) >= chunk_bytes and (last := begun.rfind(separator)) > 0:
+                yield bytes(begun[:last])
+                del begun[:last]
+            elif len(begun) > MAX_COMMIT_BYTES + chunk_bytes:
+                raise GitStopped(f"a commit has more than {MAX_COMMIT_BYTES // 1_000_000} MB")
+    if begun:
+        yield bytes(begun)
 
 
 def limited_to(prefix: str) -> Sequence[str]:
@@ -150,73 +181,54 @@ def _stamp(place: Path) -> tuple[int, int, int] | None:
     return status.st_mtime_ns, status.st_size, status.st_ino
 
 
-def parse_log(pieces: Iterable[bytes], prefix: str) -> Iterator[Commit]:
-    """The commits in the output of `git log`, however it is cut into pieces."""
-    return _commits(_fields(pieces), prefix)
+def parse_log(marker: bytes, ends: Collection[str], prefix: str, chunk: bytes) -> list[Commit]:
+    """The commits in a piece of a log; `ends` are those where a shallow clone ends."""
+    records = chunk.split(b"\0" + marker + b"\0")[1:]
+    return [_commit(record.split(b"\0"), ends, prefix) for record in records]
 
 
-def _fields(pieces: Iterable[bytes]) -> Iterator[bytes]:
-    """What stands between zero bytes, each without what exceeds the longest that anybody needs."""
-    begun = b""
-    for piece in pieces:
-        parts = piece.split(b"\0")
-        if len(begun) < _MAX_FIELD_BYTES:
-            begun += parts[0]
-        if len(parts) == 1:
-            continue
-        yield begun[:_MAX_FIELD_BYTES]
-        for part in parts[1:-1]:
-            yield part[:_MAX_FIELD_BYTES]
-        begun = parts[-1]
+def _commit(tokens: list[bytes], ends: Collection[str], prefix: str) -> Commit:
+    """One commit: its fields, then a status and one or two names for each file."""
+    fields = [token[:_MAX_FIELD_BYTES].decode("utf-8", "replace") for token in tokens[:_FIELD_COUNT]]
+    commit_hash, parents, time, author, subject, body = fields + [""] * (_FIELD_COUNT - len(fields))
+    # A shallow clone shows its last commits as if they had brought all files.
+    files, file_count = _files(tokens[_FIELD_COUNT:], prefix) if commit_hash not in ends else ((), 0)
+    return Commit(
+        hash=commit_hash,
+        parents=tuple(parents.split()),
+        time=int(time) if time.isascii() and time.isdecimal() and len(time) < 16 else 0,
+        author=_cut(_one_line(author), MAX_AUTHOR_CHARACTERS),
+        subject=_cut(_one_line(subject), MAX_SUBJECT_CHARACTERS),
+        body=_cut(safe(body.strip()), MAX_BODY_CHARACTERS),
+        files=files,
+        file_count=file_count,
+    )
 
 
-@dataclass(slots=True)
-class _Begun:
-    """A commit whose files are still to come."""
-
-    fields: list[bytes]
-    files: list[TouchedFile] = field(default_factory=list)
-    file_count: int = 0
-
-    def add(self, path: str, before: str, prefix: str) -> None:
-        """Take note of a file."""
-        self.file_count += 1
-        if self.file_count > MAX_COMMIT_FILES:
-            self.files.clear()
-        elif _is_text(path):
-            inside = before if before.startswith(prefix) and _is_text(before) else ""
-            self.files.append(TouchedFile(path.removeprefix(prefix), inside.removeprefix(prefix)))
-
-    def finished(self) -> Commit:
-        """The commit, cleaned and cut to size."""
-        commit_hash, parents, time, author, subject, body = (part.decode("utf-8", "replace") for part in self.fields)
-        return Commit(
-            hash=commit_hash,
-            parents=tuple(parents.split()),
-            time=int(time) if time.isdecimal() and len(time) < 16 else 0,
-            author=_cut(_one_line(author), MAX_AUTHOR_CHARACTERS),
-            subject=_cut(_one_line(subject), MAX_SUBJECT_CHARACTERS),
-            body=_cut(safe(body.strip()), MAX_BODY_CHARACTERS),
-            files=tuple(self.files),
-            file_count=self.file_count,
-        )
+def _files(tokens: list[bytes], prefix: str) -> tuple[tuple[TouchedFile, ...], int]:
+    """The files of a commit, none where there are too many, and how many there are."""
+    files: list[TouchedFile] = []
+    file_count, at = 0, 0
+    while at + 1 < len(tokens):
+        status = tokens[at].removeprefix(b"\n")[:1]
+        if not status:  # nothing follows but the end
+            break
+        has_two = status in (b"R", b"C")
+        before, path = (tokens[at + 1], tokens[at + 2]) if has_two and at + 2 < len(tokens) else (b"", tokens[at + 1])
+        at += 3 if has_two else 2
+        file_count += 1
+        if file_count <= MAX_COMMIT_FILES and (name := _name(path, prefix)):
+            files.append(TouchedFile(name, _name(before, prefix) if status == b"R" else ""))
+    return (tuple(files), file_count) if file_count <= MAX_COMMIT_FILES else ((), file_count)
 
 
-def _commits(fields: Iterator[bytes], prefix: str) -> Iterator[Commit]:
-    """The commits in the fields of a log. What follows a commit's own is a status and its one or two names, or the next
-    commit's id: no status is as long as an id, so no name and no message can pass for either."""
-    begun: _Begun | None = None
-    for token in fields:
-        status = token.removeprefix(b"\n").decode("ascii", "replace")
-        if begun is not None and 0 < len(status) <= 4 and status[0] in _STATUSES:
-            before = _decoded(next(fields, b"")) if status[0] in "RC" else ""
-            begun.add(_decoded(next(fields, b"")), before if status[0] == "R" else "", prefix)
-            continue
-        if begun is not None:
-            yield begun.finished()
-        begun = _Begun([token, *(next(fields, b"") for _ in range(_FIELD_COUNT - 1))])
-    if begun is not None:
-        yield begun.finished()
+def _name(path: bytes, prefix: str) -> str:
+    """A name as the index can have it, below the project; empty when it is no Unicode or elsewhere."""
+    try:
+        text = path.decode("utf-8")
+    except UnicodeDecodeError:
+        return ""
+    return text.removeprefix(prefix) if text.startswith(prefix) else ""
 
 
 def safe(text: str) -> str:
@@ -228,21 +240,8 @@ def _one_line(text: str) -> str:
     return " ".join(safe(text).split())
 
 
-def _without_files(commit: Commit) -> Commit:
-    return Commit(commit.hash, commit.parents, commit.time, commit.author, commit.subject, commit.body, (), 0)
-
-
 def _decoded(name: bytes) -> str:
     return name.decode("utf-8", "surrogateescape")
-
-
-def _is_text(path: str) -> bool:
-    """Whether a name is one that the index can have: valid Unicode, as the walk wants it."""
-    try:
-        path.encode()
-    except UnicodeEncodeError:
-        return False
-    return bool(path)
 
 
 def _cut(text: str, characters: int) -> str:

@@ -5,22 +5,25 @@ from __future__ import annotations
 import time
 from contextlib import closing
 from dataclasses import dataclass, field, replace
-from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
 from deltos.digest import sha256
 from deltos.domains.history.state import MAX_COMMITS, HistoryState, summary_of
 from deltos.domains.history.words import words_of
-from deltos.errors import Cancelled
+from deltos.errors import Cancelled, ReadingStopped
+from deltos.isolated.wire import TaskLimits
 from deltos.store.history import MAX_RELATED_FILES, CommitRecord
 from deltos.workspace.commits import (
+    CHUNK_BYTES,
     CommitRange,
     commits_between,
     count_commits,
     files_at,
     head_stamp,
+    log_chunks,
+    new_marker,
+    parse_log,
     prefix_of,
-    read_commits,
 )
 from deltos.workspace.git import GitFailed, GitStopped, reading
 from deltos.workspace.repository import find_repository
@@ -29,6 +32,7 @@ if TYPE_CHECKING:
     from collections.abc import Generator, Sequence
     from pathlib import Path
 
+    from deltos.isolated.process import Workers
     from deltos.model import Project
     from deltos.progress import Progress
     from deltos.store.project import ProjectStore
@@ -45,7 +49,8 @@ MAX_NEW_RENAMES = 20_000
 # New commits push no old ones out until there are so many: then the history is read anew.
 MAX_KEPT_COMMITS = 60_000
 MAX_SECONDS = 300.0
-BATCH_COMMITS = 2_500
+# Reading a piece of a log takes far less than a second.
+_CPU_SECONDS = 30.0
 _MAX_RENAMES_OF_FILE = 50
 _SETTLED_FILES = 500
 _LOOK_EVERY_SECONDS = 1.0
@@ -54,11 +59,33 @@ _NAMED_PATHS = MAX_RELATED_FILES
 
 
 class ReadingLimits(NamedTuple):
-    """How many commits are kept, how long a reading may take, and how many are written at a time."""
+    """How many commits are kept, how long a reading may take, and how much is read and written at a time."""
 
     max_commits: int
     max_seconds: float
-    batch_commits: int
+    chunk_bytes: int
+
+
+class ReadCommit(NamedTuple):
+    """A commit and its words, as a child sends them."""
+
+    commit: Commit
+    subject_words: str
+    body_words: str
+    path_words: str
+
+
+def read_chunk(marker: bytes, ends: frozenset[str], prefix: str, chunk: bytes) -> list[ReadCommit]:
+    """In the child: the commits in a piece of a log, with their words."""
+    return [
+        ReadCommit(
+            commit,
+            words_of(commit.subject),
+            words_of(f"{commit.body} {commit.author}"),
+            words_of(" ".join(file.path for file in commit.files[:_NAMED_PATHS])),
+        )
+        for commit in parse_log(marker, ends, prefix, chunk)
+    ]
 
 
 class HistoryIndexer:
@@ -71,9 +98,11 @@ class HistoryIndexer:
         *,
         max_commits: int = MAX_COMMITS,
         max_seconds: float = MAX_SECONDS,
-        batch_commits: int = BATCH_COMMITS,
+        chunk_bytes: int = CHUNK_BYTES,
+        workers: Workers | None = None,
     ) -> None:
-        self._limits = ReadingLimits(max_commits, max_seconds, batch_commits)
+        self._limits = ReadingLimits(max_commits, max_seconds, chunk_bytes)
+        self._workers = workers
         self._settled: dict[Path, tuple[object, ...]] = {}
         self._looked: dict[Path, float] = {}
 
@@ -117,7 +146,7 @@ class HistoryIndexer:
             if not head:
                 _forget(store)
                 return
-            run = _Run(project, repository, store, git, progress, self._limits)
+            run = _Run(project, repository, store, git, progress, self._limits, self._workers)
             run.go(head, again=again)
 
 
@@ -144,6 +173,7 @@ class _Run:
     git: Git
     progress: Progress
     limits: ReadingLimits
+    workers: Workers | None
     state: HistoryState = field(default_factory=HistoryState)
     prefix: str = ""
     files: set[str] = field(default_factory=set)
@@ -193,7 +223,8 @@ class _Run:
         if gone and not self.state.complete:  # where the older ones were read from may be gone as well
             return False
         wanted = CommitRange(head, base=self.state.tip, limit=MAX_NEW_COMMITS)
-        commits = list(self._until_cancelled(read_commits(self.git, wanted, self.prefix, max_seconds=self._left())))
+        with closing(self._read(wanted)) as chunks:
+            commits = [commit for chunk in chunks for commit in chunk]
         renames = self._renames(commits)
         if len(renames) > MAX_NEW_RENAMES:
             return False
@@ -201,17 +232,17 @@ class _Run:
         self._write_newer(head, commits, gone, renames)
         return True
 
-    def _renames(self, commits: Sequence[Commit]) -> list[tuple[str, str]]:
+    def _renames(self, commits: Sequence[ReadCommit]) -> list[tuple[str, str]]:
         """The names that files had and got, in the order in which it happened; not those that there are again."""
         return [
             (file.before, file.path)
-            for commit in reversed(commits)
-            for file in commit.files
+            for read in reversed(commits)
+            for file in read.commit.files
             if file.before and file.before not in self.files
         ]
 
     def _write_newer(
-        self, head: str, commits: Sequence[Commit], gone: Sequence[str], renames: Sequence[tuple[str, str]]
+        self, head: str, commits: Sequence[ReadCommit], gone: Sequence[str], renames: Sequence[tuple[str, str]]
     ) -> None:
         with self.store.writing() as writer:
             writer.history.remove(gone)
@@ -227,22 +258,23 @@ class _Run:
         """Read backwards, and keep it in steps: whoever goes on later begins where this ended."""
         walked = self.state.walked_count
         wanted = CommitRange(self.state.start, skip=walked, limit=self.limits.max_commits - walked + 1)
-        commits = self._until_cancelled(read_commits(self.git, wanted, self.prefix, max_seconds=self._left()))
+        read = walked
         try:
-            while batch := list(islice(commits, min(self.limits.batch_commits, self.limits.max_commits - walked))):
-                walked += len(batch)
-                self._write_older(batch, walked)
-                self.progress.report(walked, self.limits.max_commits, "commits")
-            has_more = walked >= self.limits.max_commits and next(commits, None) is not None
-        except GitStopped as stopped:
+            with closing(self._read(wanted)) as chunks:
+                for chunk in chunks:
+                    read += len(chunk)
+                    kept = chunk[: self.limits.max_commits - walked]
+                    walked += len(kept)
+                    self._write_older(kept, walked)
+                    self.progress.report(walked, self.limits.max_commits, "commits")
+        except (GitStopped, ReadingStopped) as stopped:
             self._record_state(stopped=stopped.message)
             return
-        finally:
-            commits.close()
+        has_more = read > walked
         ends = "limit" if has_more else "shallow" if self.git.shallow() else ""
         self._record_state(complete="1", stopped="", ends=ends, older=self._count_older() if has_more else "")
 
-    def _write_older(self, batch: Sequence[Commit], walked: int) -> None:
+    def _write_older(self, batch: Sequence[ReadCommit], walked: int) -> None:
         before = dict(self.names)
         records = [self._record(commit) for commit in batch]
         with self.store.writing() as writer:
@@ -251,8 +283,9 @@ class _Run:
             self.state = replace(self.state, walked=str(walked))
             writer.set_meta(self.state.facts())
 
-    def _record(self, commit: Commit) -> CommitRecord:
-        """A commit with its words. Its files go by the names that they have now; older commits follow them there."""
+    def _record(self, read: ReadCommit) -> CommitRecord:
+        """A commit as it is kept. Its files go by the names that they have now; older commits follow them there."""
+        commit = read.commit
         paths = []
         for file in commit.files:
             if path := self._now(file.path):
@@ -268,9 +301,9 @@ class _Run:
             file_count=commit.file_count,
             is_merge=commit.is_merge,
             paths=tuple(paths),
-            subject_words=words_of(commit.subject),
-            body_words=words_of(f"{commit.body} {commit.author}"),
-            path_words=words_of(" ".join(file.path for file in commit.files[:_NAMED_PATHS])),
+            subject_words=read.subject_words,
+            body_words=read.body_words,
+            path_words=read.path_words,
         )
 
     def _now(self, path: str) -> str:
@@ -301,11 +334,19 @@ class _Run:
         except GitFailed:
             return ""
 
-    def _until_cancelled(self, commits: Generator[Commit]) -> Generator[Commit]:
-        with closing(commits):
-            for commit in commits:
+    def _read(self, wanted: CommitRange) -> Generator[list[ReadCommit]]:
+        """Commits with their words, some thousand at a time: git prints them, a child reads them."""
+        marker, ends = new_marker(), self.git.shallow()
+        chunk_bytes, max_seconds = self.limits.chunk_bytes, self._left()
+        chunks = log_chunks(self.git, wanted, self.prefix, marker, chunk_bytes=chunk_bytes, max_seconds=max_seconds)
+        with closing(chunks):
+            for chunk in chunks:
                 self._check()
-                yield commit
+                if self.workers is None:
+                    yield read_chunk(marker, ends, self.prefix, chunk)
+                else:
+                    limits = TaskLimits(cpu_seconds=_CPU_SECONDS, wall_seconds=_CPU_SECONDS * 8)
+                    yield self.workers.run(read_chunk, marker, ends, self.prefix, chunk, limits=limits)
 
     def _check(self) -> None:
         if self.progress.cancelled():
