@@ -12,6 +12,7 @@ import sys
 # Each is a module here and its arguments.
 COMMANDS = (
     "code_search",
+    "localize",
     "query_speed",
     "index_speed",
     "index_kills",

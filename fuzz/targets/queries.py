@@ -20,6 +20,7 @@ _NOT_CALLED = frozenset(("add_source", "recrawl_source"))
 _QUERY = (
     b"how does ", b"where is ", b"class ", b"def ", b'"', b"'", b"`", b"/", b"\\", b"(", b")", b"[", b"]", b"{", b"}", b"*", b"+", b"?", b"|", b"^", b"$", b".*", b"(?i)", b"(?=a)",
     b"AND", b"OR", b"NOT", b"NEAR(", b"path:", b"file:", b"kind:", b"::", b".", b"_", b"-", b"rounded", b"Ledger.add", b"billing.py:11", b"GET /entries", b"Error: ", b"yesterday",
+    b"\n", b"\n```\n", b"\n### Environment\n", b"<!--", b"-->", b'File "billing.py", line 11, in add', b"at add (billing.py:11:3)", b"- [x] ",
 )  # fmt: skip
 _DATES = (
     b"yesterday", b"today", b"last week", b"two weeks ago", b"on monday", b"in march", b"march 2024", b"2024-02-30", b"2024-13-01", b"0000-00-00", b"9999-12-31", b"99999 years ago",

@@ -46,6 +46,8 @@ def text_of(root: Path, path: str, content: bytes) -> str:
         ("a.py", " \n\t\n", "empty"),
         ("photo.PNG", "whatever", "binary"),
         ("a.py", b"abc\0def", "binary"),
+        ("requests-logo.ai", b"%PDF-1.5\n%comment\n", "binary"),
+        ("drawing", b"%!PS-Adobe-3.0 EPSF-3.0\n/x 1 def\n", "binary"),
         ("package-lock.json", "{}", "generated"),
         ("deep/Cargo.lock", "x", "generated"),
         ("rows.csv", "a,b\n", "data"),

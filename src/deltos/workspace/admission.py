@@ -25,7 +25,9 @@ BINARY_SUFFIXES = frozenset(
     """.png .jpg .jpeg .gif .webp .ico .bmp .tiff .psd .pdf .zip .gz .bz2 .xz .zst .7z .tar .tgz .jar .war
     .class .pyc .pyo .so .o .a .dylib .dll .exe .bin .dat .db .sqlite .sqlite3 .woff .woff2 .ttf .otf .eot
     .mp3 .mp4 .mov .avi .wav .ogg .webm .wasm .npy .npz .parquet .onnx .safetensors .pt .pth .h5 .mo .gmo
-    .lockb .whl .deb .rpm .iso""".split()
+    .lockb .whl .deb .rpm .iso .ai .eps .ps .indd .sketch .fig .xcf .dwg .blend .fbx .glb .stl .icns .cur .heic .avif
+    .flac .m4a .mkv .pkl .pickle .joblib .feather .arrow .rds .rdata .mat .docx .xlsx .pptx .odt .ods .odp .epub .dmg
+    .msi .apk .ipa .swf .jks .p12 .pfx .keystore""".split()
 )
 GENERATED_NAMES = frozenset(
     """package-lock.json npm-shrinkwrap.json yarn.lock pnpm-lock.yaml bun.lock poetry.lock pdm.lock uv.lock
@@ -33,6 +35,8 @@ GENERATED_NAMES = frozenset(
     packages.lock.json""".split()
 )
 DATA_SUFFIXES = frozenset({".svg", ".csv", ".tsv", ".po", ".pot", ".log", ".map", ".snap", ".lock", ".ipynb"})
+# What drawings and documents begin with; they are text, but not one that a person wrote.
+_ASSET_MARKS = (b"%PDF-", b"%!PS", b"{\\rtf")
 # Said in a comment: code that looks for these marks must not be taken for generated itself.
 _COMMENT_MARKS = (b"//", b"#", b"*", b"/*", b"--", b";", b"%", b"<!--", b'"""', b"'''")
 _GENERATED_TAG = re.compile(rb"@generated\b")
@@ -101,7 +105,7 @@ def read_source(tree: FileTree, path: str) -> bytes | None:
 def refuse_by_content(data: bytes, language: Language | None) -> str | None:
     """The reason to skip content that is no source written by a person; None when it is."""
     head = data[:_HEAD_BYTES]
-    if b"\0" in head and _marked_encoding(head) is None:
+    if (b"\0" in head and _marked_encoding(head) is None) or head.startswith(_ASSET_MARKS):
         return "binary"
     if len(data) > MAX_CODE_BYTES:
         return "too large"

@@ -48,13 +48,17 @@ _NAMES_PER_TERM = 100  # a file may define thousands of names with one common wo
 
 @dataclass(slots=True)
 class CandidateFile:
-    """A file that may answer, and what the index said about it; its chunks come best first."""
+    """A file that may answer, and what the index said about it; its chunks come best first.
+
+    `lines` are those that the query itself mentions, as stack frames do.
+    """
 
     file: FileRow
     chunk_scores: list[float] = field(default_factory=list)
     chunk_ids: list[int] = field(default_factory=list)
     file_score: float = 0.0
     definitions: list[DefinitionRecord] = field(default_factory=list)
+    lines: list[int] = field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,19 +4,34 @@ from __future__ import annotations
 
 import itertools
 import re
+from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
+from deltos.domains.code.issue import is_issue, read_issue, shortened
 from deltos.errors import BadArgument
-from deltos.text.identifiers import NAME_OR_PATH, SYMBOL_SIGNS, looks_like_code, split_identifier, symbols_in_query
+from deltos.text.identifiers import (
+    NAME_OR_PATH,
+    SYMBOL_SIGNS,
+    last_part,
+    looks_like_code,
+    split_identifier,
+    symbols_in_query,
+)
 from deltos.text.stop_words import CHANGE_VERBS, QUESTION_WORDS, STOP_WORDS
 from deltos.text.words import plain_words, unique
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from deltos.domains.code.issue import Issue, Place
     from deltos.text.words import Words
 
 MAX_QUERY_CHARACTERS = 2_000
 MAX_TERMS = 24  # each costs a lookup and a bit in every mask
+# Of an issue: names and terms of each kind, the most telling kind first. All its terms together are MAX_TERMS at most.
+_ISSUE_NAMES, _ISSUE_FUNCTIONS, _ISSUE_CODE_NAMES = 12, 4, 8
+_NAME_TERMS, _QUOTED_TERMS, _FUNCTION_TERMS, _PROSE_TERMS, _CODE_TERMS = 10, 10, 4, 12, 6
 
 QueryKind = Literal["words", "symbol", "literal", "pattern"]
 
@@ -27,7 +42,10 @@ _PATTERN_SIGNS = re.compile(r"\\[wdsbWDSB.(){}\[\]]|\.[*+]|\[[^\[\]\s]+\][*+?]|\
 
 @dataclass(frozen=True, slots=True)
 class CodeQuery:
-    """A parsed query: `terms` are index words, `joined` neighbours written as one, `names` are like identifiers."""
+    """A parsed query: `terms` are index words, `joined` neighbours written as one, `names` are like identifiers.
+
+    One that was read as an issue has its title for a text, and the places that it mentions.
+    """
 
     text: str
     kind: QueryKind
@@ -35,6 +53,8 @@ class CodeQuery:
     joined: tuple[str, ...] = ()
     names: tuple[str, ...] = ()
     about_tests: bool = False
+    is_issue: bool = False
+    places: tuple[Place, ...] = ()
 
     @property
     def is_name(self) -> bool:
@@ -44,9 +64,11 @@ class CodeQuery:
 
 def parse_query(text: str, words: Words, *, exact: bool = True) -> CodeQuery:
     """Recognise what kind of query this is and take it apart; without `exact`, everything is read as words."""
-    text = "".join(char if char.isprintable() or char in "\n\t" else " " for char in text).strip()
+    text = "\n".join(map(_printable, shortened(text.strip()).expandtabs(4).splitlines())).strip()
     if not text:
         raise BadArgument("The query is empty", hint="Describe the code you look for, or give a name.")
+    if is_issue(text):
+        return _from_issue(read_issue(text), words)
     text = text[:MAX_QUERY_CHARACTERS]
     if not exact:
         return _in_words(text, words)
@@ -59,6 +81,13 @@ def parse_query(text: str, words: Words, *, exact: bool = True) -> CodeQuery:
     if not plain_words(text):
         return CodeQuery(text, "literal")
     return _in_words(text, words)
+
+
+def _printable(line: str) -> str:
+    """A line with spaces in place of control characters."""
+    if line.isprintable():
+        return line
+    return "".join(char if char.isprintable() else " " for char in line)
 
 
 def _in_words(text: str, words: Words) -> CodeQuery:
@@ -76,6 +105,49 @@ def _in_words(text: str, words: Words) -> CodeQuery:
         tuple(symbols_in_query(bare, is_symbol=is_symbol)),
         about_tests=any(term in ("test", "spec", "mock", "fixtur") for term in terms),
     )
+
+
+def _from_issue(issue: Issue, words: Words) -> CodeQuery:
+    """Title first, then what is named or quoted, then the words that the prose repeats, then names of example code."""
+    title = _in_words(issue.title[:MAX_QUERY_CHARACTERS] or "issue", words)
+    named, in_code = issue.names()[:_ISSUE_NAMES], issue.code_names()
+    functions = unique(reversed(issue.functions))[:_ISSUE_FUNCTIONS]
+    terms = unique(
+        itertools.chain(
+            title.terms,
+            _terms(named, words)[:_NAME_TERMS],
+            _terms(issue.quoted, words)[:_QUOTED_TERMS],
+            _terms(functions, words)[:_FUNCTION_TERMS],
+            _repeated_terms(issue.prose, words)[:_PROSE_TERMS],
+            _terms(in_code[:_ISSUE_CODE_NAMES], words)[:_CODE_TERMS],
+        )
+    )
+    names = unique([*title.names, *_with_last_parts([*named, *functions, *in_code[:_ISSUE_CODE_NAMES]])])
+    return CodeQuery(
+        title.text,
+        "words",
+        tuple(terms[:MAX_TERMS]),
+        title.joined,
+        tuple(names[:MAX_TERMS]),
+        about_tests=title.about_tests,
+        is_issue=True,
+        places=tuple(issue.places),
+    )
+
+
+def _terms(texts: Iterable[str], words: Words) -> list[str]:
+    return unique(words.of(" ".join(texts)).split())
+
+
+def _repeated_terms(prose: Iterable[str], words: Words) -> list[str]:
+    """The index words of prose, the most frequent first."""
+    left_out = STOP_WORDS | QUESTION_WORDS
+    kept = [word for word in plain_words(" ".join(prose)) if not word.isdigit() and word.lower() not in left_out]
+    return [term for term, _ in Counter(words.of(" ".join(kept)).split()).most_common()]
+
+
+def _with_last_parts(names: Iterable[str]) -> list[str]:
+    return [part for name in names for part in (name, last_part(name)) if len(part) > 1]
 
 
 def _without_change_verbs(words: list[str]) -> list[str]:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from deltos.domains.code.features import BEST_CHUNKS, FEATURES
 from deltos.domains.code.match import KEPT_FILES, describe_candidates
+from deltos.domains.code.mentioned import judge_by_issue
 from deltos.domains.code.model import CodeAnswer, CodeHit
 from deltos.domains.code.paths import is_aside, is_prose
 from deltos.domains.code.query import CodeQuery, parse_query
@@ -165,7 +166,9 @@ def rank_files(
 ) -> list[tuple[CandidateFile, float]]:
     """Files that may answer the query, best first, each with its confidence."""
     candidates, rows = describe_candidates(store, query, scope, at_least=at_least)
-    scored = zip(candidates, ranker.scores(rows), strict=True)
+    scored = list(zip(candidates, ranker.scores(rows), strict=True))
+    if query.is_issue:
+        scored = judge_by_issue(store, scored, query, scope)
     ordered = sorted(scored, key=lambda pair: (-pair[1], pair[0].file.path))
     return [(candidate, ranker.confidence(score)) for candidate, score in ordered]
 
@@ -197,7 +200,7 @@ def _chunks_of(
     There are none where a file holds nothing but blank lines.
     """
     file_id = candidate.file.id
-    lines = _asked_lines(store, candidate, query)[:_DEFINITIONS_SHOWN]
+    lines = [*candidate.lines, *_asked_lines(store, candidate, query)][:_DEFINITIONS_SHOWN]
     defining = _covering(store.chunks_at(file_id, lines), lines) if lines else []
     best = [Ranked(matching[chunk_id], 1.0) for chunk_id in _best_chunks(candidate)]
     shown: dict[int, Ranked] = {}

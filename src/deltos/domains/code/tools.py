@@ -59,7 +59,7 @@ def _search_code(run: Callable[[Call], Answer]) -> Tool:
         "search_code",
         "code",
         "Search code",
-        'Find code by meaning, by name or exactly: plain words, a symbol, a "quoted string" or a /regex/.',
+        'Find code by meaning, name or exactly: plain words, a symbol, an issue, a "quoted string" or a /regex/.',
         (
             Parameter("query", "string", "What to look for."),
             Parameter("project_id", "string", "Default: the session's.", default=""),

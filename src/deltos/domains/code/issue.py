@@ -1,0 +1,215 @@
+"""Read a text of the size of an issue: its title, what it says, the names and places it mentions, without its template.
+
+Knows text only; which of the places lie in the project is left to the search.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+
+from deltos.text.identifiers import NAME_OR_PATH, SYMBOL_SIGNS
+
+# Read of a longer one: its beginning, and its end, where stack traces are.
+_HEAD_CHARACTERS, _TAIL_CHARACTERS = 5_000, 2_500
+_LEAST_CHARACTERS = 200
+_MOST_PLACES = 60
+_LONGEST_SPAN = 120
+_LONGEST_NAME = 100
+_LONGEST_PATH = 300
+_LONGEST_HEADING = 80
+
+# Under such headings templates ask for what has nothing to do with the cause.
+_ASIDE_HEADINGS = tuple(
+    "environment|version|system info|your system|platform|checklist|prerequisite|additional context|screenshots|"
+    "code of conduct|are you willing|contact|os|dependencies|installation method|conda|pip list|pip freeze|software|"
+    "desktop|smartphone|provide verbose|guidelines|acceptance|installed".split("|")
+)
+# Headings that a template gives and that say nothing themselves; what stands below them does.
+_TEMPLATE_HEADINGS = tuple(
+    "bug report|describe|expected|actual|current|steps to|to reproduce|repro|minimal|how to reproduce|what|summary|"
+    "description|feature request|is your feature|proposed|motivation|possible solution|context|issue|code|logs|"
+    "relevant|error|traceback|observed|output|example|problem|details|notes|background|additional".split("|")
+)
+_CHECKBOXES = ("- [ ]", "- [x]", "- [X]", "* [ ]", "* [x]", "* [X]", "[ ]", "[x]", "[X]")
+_NO_PROSE = ("<img", "<details", "</details", "<summary", "</summary", "![", "_No response_")
+_SOURCE_SUFFIXES = frozenset(
+    """py pyi pyx js jsx mjs cjs ts tsx vue svelte java kt kts scala groovy go rs rb php cs fs vb c h cc cpp cxx hpp m
+    mm swift ex exs erl hs ml lua pl pm r jl dart sh sql html css scss json yaml yml toml cfg ini xml proto graphql tf
+    zig nim""".split()
+)
+# What stands around a place in a stack frame, in any language.
+_AROUND_PLACES = str.maketrans(dict.fromkeys("()\"'`<>[]{},;|*=", " "))
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A file that a text mentions, with a line in a stack frame (else 0); `nearness` is 1 for the innermost frame."""
+
+    path: str
+    line: int = 0
+    nearness: float = 1.0
+
+
+@dataclass(slots=True)
+class Issue:
+    """What a text of several lines says, by what it is worth."""
+
+    title: str
+    prose: list[str] = field(default_factory=list)
+    quoted: list[str] = field(default_factory=list)
+    code: list[str] = field(default_factory=list)
+    functions: list[str] = field(default_factory=list)
+    places: list[Place] = field(default_factory=list)
+
+    def names(self) -> list[str]:
+        """The names in title, prose and quotations, the most frequent first."""
+        return _names([self.title, *self.prose, *self.quoted])
+
+    def code_names(self) -> list[str]:
+        """The names in blocks of code, the most frequent first."""
+        return _names(self.code)
+
+
+def is_issue(text: str) -> bool:
+    """Whether a query is so long, and of several lines, that it has to be read like an issue."""
+    return len(text) > _LEAST_CHARACTERS and "\n" in text
+
+
+def shortened(text: str) -> str:
+    """What is read of a query, however long it is."""
+    if len(text) <= _HEAD_CHARACTERS + _TAIL_CHARACTERS:
+        return text
+    return f"{text[:_HEAD_CHARACTERS]}\n{text[-_TAIL_CHARACTERS:]}"
+
+
+def read_issue(text: str) -> Issue:
+    """Take an issue apart. Linear in its length."""
+    first, *lines = _without_comments(text).strip().split("\n")
+    issue = Issue(first.strip().strip("# "))
+    is_aside = is_fenced = False
+    frames: list[Place] = []
+    for line in lines:
+        stripped = line.strip()
+        if stripped.startswith(("```", "~~~")):
+            is_fenced = not is_fenced
+            continue
+        if places := _places_in(line):
+            frames += places
+            issue.functions += _function_of(stripped)
+        if is_fenced:
+            issue.code += [] if is_aside or places else [line]
+            continue
+        heading = _heading(stripped)
+        if heading:
+            is_aside = _is_aside(heading)
+            issue.prose += [] if is_aside or heading.startswith(_TEMPLATE_HEADINGS) else [heading]
+        elif not is_aside:
+            _read_line(issue, line, stripped)
+    issue.places = [*map(Place, _paths_in(issue.title)), *_by_nearness(frames[:_MOST_PLACES])]
+    return issue
+
+
+def _read_line(issue: Issue, line: str, stripped: str) -> None:
+    """Add a line outside of fences: prose with its quotations, or indented code."""
+    if not stripped or stripped.startswith((*_CHECKBOXES, *_NO_PROSE)):
+        return
+    if line.startswith(("    ", "\t")) or stripped.startswith(">>>"):
+        issue.code.append(line)
+        return
+    quoted = stripped.split("`")[1::2]
+    issue.quoted += [span for span in quoted if span and len(span) < _LONGEST_SPAN]
+    issue.prose.append(" ".join(word for word in stripped.split() if "://" not in word))
+
+
+def _without_comments(text: str) -> str:
+    """The text without HTML comments: the instructions of templates."""
+    kept: list[str] = []
+    at = 0
+    while (opened := text.find("<!--", at)) >= 0:
+        kept.append(text[at:opened])
+        closed = text.find("-->", opened)
+        if closed < 0:
+            return "".join(kept)
+        at = closed + 3
+    return "".join((*kept, text[at:]))
+
+
+def _heading(stripped: str) -> str:
+    """A heading in lower case, as Markdown or as a bold line; empty for any other line."""
+    is_bold = stripped.startswith("**") and stripped.rstrip(":").endswith("**") and len(stripped) < _LONGEST_HEADING
+    return stripped.strip("#*: ").lower() if stripped.startswith("#") or is_bold else ""
+
+
+def _is_aside(heading: str) -> bool:
+    return heading.startswith(_ASIDE_HEADINGS) or "version" in heading or "environment" in heading
+
+
+def _places_in(line: str) -> list[Place]:
+    """The files that a line mentions with a line number: a stack frame of any language, or `path:12`."""
+    if "." not in line:
+        return []
+    words = line.translate(_AROUND_PLACES).split()
+    found = []
+    for number, word in enumerate(words):
+        if "." not in word:
+            continue
+        path, *rest = word.removeprefix("file://").split(":")
+        if len(path) == 1 and rest:  # a drive
+            path, *rest = rest
+        if not _is_path(path):
+            continue
+        following = [*rest, *words[number + 1 : number + 3]]
+        numbers = [part for part in following if part.isascii() and part.isdigit() and len(part) < 8]
+        says_line = bool(rest) or "line" in following
+        is_counted = bool(numbers) and (says_line or following[:1] == numbers[:1])
+        found.append(Place(path, int(numbers[0]) if is_counted else 0))
+    return found
+
+
+def _paths_in(text: str) -> list[str]:
+    return [place.path for place in _places_in(text)]
+
+
+def _is_path(word: str) -> bool:
+    name = word.replace("\\", "/").rsplit("/", 1)[-1]
+    stem, _, suffix = name.rpartition(".")
+    return bool(stem) and suffix.lower() in _SOURCE_SUFFIXES and len(word) < _LONGEST_PATH
+
+
+def _function_of(frame: str) -> list[str]:
+    """The function that a stack frame names: after `in` or `at`, or none."""
+    words = frame.replace("(", " ").split()
+    for mark in ("in", "at"):
+        if mark in words[:-1]:
+            name = words[words.index(mark) + 1].strip("`'\",:")
+            if name.replace(".", "").replace("_", "").isalnum() and len(name) < _LONGEST_NAME:
+                return [name]
+    return []
+
+
+def _by_nearness(places: list[Place]) -> list[Place]:
+    """Places with how near the innermost frame they are; Python alone prints that one last."""
+    is_python = sum(place.path.endswith(".py") for place in places) * 2 > len(places)
+    frames = [place for place in places if place.line]
+    order = list(dict.fromkeys(place.path for place in (reversed(frames) if is_python else frames)))
+    nearness = {path: 1 / (1 + number) for number, path in enumerate(order)}
+    unique = {place.path: place for place in (places if is_python else reversed(places))}
+    return [Place(path, place.line, nearness.get(path, 1.0)) for path, place in unique.items()]
+
+
+def _names(texts: list[str]) -> list[str]:
+    counted: Counter[str] = Counter()
+    for text in texts:
+        for match in NAME_OR_PATH.finditer(text):
+            name = match[0]
+            if 2 < len(name) < _LONGEST_NAME and _is_name(text, match.start(), match.end()):
+                counted[name] += 1
+    return [name for name, _ in counted.most_common()]
+
+
+def _is_name(text: str, start: int, end: int) -> bool:
+    name = text[start:end]
+    if name.isalpha() and (name[1:].islower() or name.isupper()) and text[end : end + 1] != "(":
+        return False  # a plain word, as most are
+    return SYMBOL_SIGNS.search(text[start : end + 1]) is not None or "." in name

@@ -1,0 +1,90 @@
+"""What an issue means for a project's files: those it mentions come forward, what cannot be its cause goes back."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from deltos.domains.code.features import CandidateFile
+from deltos.domains.code.paths import is_prose
+from deltos.workspace.purpose import is_test
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from deltos.domains.code.issue import Place
+    from deltos.domains.code.query import CodeQuery
+    from deltos.store.code import Code, FileScope
+
+# In log-odds, hand-set: between half and twice of each, Acc@5 stays the same (benchmarks/RESULTS.md).
+_MENTIONED = 3.0
+_TEST_OR_PROSE = -2.0
+_NO_ANSWER = -6.0
+_MOST_NAMESAKES = 3  # a name that more files have means none of them
+_NOT_CODE = frozenset({"markdown", "rst", "asciidoc", "text", "json", "yaml", "toml", "xml", ""})
+_CHANGELOGS = ("changelog", "changes", "history", "news", "releases", "release_notes", "releasenotes")
+
+
+def judge_by_issue(
+    store: Code, scored: Sequence[tuple[CandidateFile, float]], query: CodeQuery, scope: FileScope
+) -> list[tuple[CandidateFile, float]]:
+    """The candidates with their scores as the issue has them, and files that it mentions as further candidates."""
+    mentioned = _mentioned(store, query.places, scope) if query.places else {}
+    known = {candidate.file.id for candidate, _ in scored}
+    least = min((score for _, score in scored), default=0.0)
+    new = [(CandidateFile(file), least) for file in store.files([each for each in mentioned if each not in known])]
+    judged = []
+    for candidate, score in (*scored, *new):
+        place = mentioned.get(candidate.file.id)
+        if place is not None:
+            candidate.lines = [place.line] if place.line else []
+        judged.append((candidate, score + _worth(candidate, place, query)))
+    return judged
+
+
+def _worth(candidate: CandidateFile, place: Place | None, query: CodeQuery) -> float:
+    """What the issue adds to a candidate's score."""
+    path = candidate.file.path
+    worth = _MENTIONED * place.nearness if place else 0.0
+    if _is_about_the_project(path):
+        worth += _NO_ANSWER
+    elif (is_test(path) and not query.about_tests) or is_prose(path) or candidate.file.language in _NOT_CODE:
+        worth += _TEST_OR_PROSE
+    return worth
+
+
+def _is_about_the_project(path: str) -> bool:
+    """Whether a file speaks about issues and releases: templates and changelogs repeat the words of any issue."""
+    name = path.rsplit("/", 1)[-1].lower()
+    return path.startswith(".github/") or "/.github/" in path or name.split(".")[0] in _CHANGELOGS
+
+
+def _mentioned(store: Code, places: Sequence[Place], scope: FileScope) -> Mapping[int, Place]:
+    """The project's files that are mentioned, by id, each with the place nearest to the innermost frame."""
+    by_name: dict[str, list[tuple[int, str]]] = {}
+    for file_id, path in store.paths(scope):
+        by_name.setdefault(path.rsplit("/", 1)[-1], []).append((file_id, path))
+    found: dict[int, Place] = {}
+    for place in places:
+        parts = [part for part in place.path.replace("\\", "/").split("/") if part not in ("", ".", "..")]
+        for file_id in _files_meant(parts, by_name.get(parts[-1], ())) if parts else ():
+            if file_id not in found or found[file_id].nearness < place.nearness:
+                found[file_id] = place
+    return found
+
+
+def _files_meant(parts: Sequence[str], namesakes: Sequence[tuple[int, str]]) -> list[int]:
+    """Which files of the same name a path means: those whose folders agree furthest; none where that is no folder."""
+    best, meant = 0, list[int]()
+    for file_id, path in namesakes:
+        folders = path.split("/")
+        agreeing = 0
+        for theirs, ours in zip(reversed(parts), reversed(folders), strict=False):
+            if theirs != ours:
+                break
+            agreeing += 1
+        if agreeing == best:
+            meant.append(file_id)
+        elif agreeing > best:
+            best, meant = agreeing, [file_id]
+    is_elsewhere = best == 1 and len(parts) > 2 and all("/" in path for _, path in namesakes)
+    return [] if is_elsewhere or len(meant) > _MOST_NAMESAKES else meant

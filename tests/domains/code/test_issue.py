@@ -1,0 +1,137 @@
+"""Queries of the size of an issue: what is read of them, and what is found."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from deltos.domains.code.issue import read_issue
+from deltos.domains.code.query import MAX_TERMS, parse_query
+from deltos.text.words import shared_words
+from tests.domains.code.asking import paths, search
+from tests.repositories import write_files
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tests.calling import Desk
+
+ISSUE = """\
+Total is wrong after a coupon is applied
+
+<!-- Thank you for the marmot report! Please search the walrus first. -->
+### Describe the bug
+`apply_coupon` subtracts the discount twice when the basket is empty.
+
+- [x] I have searched the penguins
+
+### Steps to reproduce
+```python
+from shop.basket import Basket
+Basket().checkout_all(coupon="X")
+```
+
+### Environment
+- OS: aardvark 22.04
+- Python 3.11
+
+**Version**
+badger 1.2.3
+"""
+
+
+def terms_of(text: str) -> set[str]:
+    return set(parse_query(text, shared_words()).terms)
+
+
+def test_an_issue_is_read_by_title_names_and_prose_and_never_by_its_template() -> None:
+    query = parse_query(ISSUE, shared_words())
+    assert query.is_issue
+    assert query.text == "Total is wrong after a coupon is applied"
+    assert {"total", "coupon", "subtract", "discount", "basket"} <= set(query.terms)
+    assert {"apply_coupon", "checkout_all", "shop.basket"} <= set(query.names)
+    left_out = ("marmot", "walrus", "penguin", "aardvark", "badger", "describ", "reproduc", "environ", "search")
+    assert not set(query.terms).intersection(left_out)
+
+
+def test_a_comment_that_never_ends_hides_the_rest_only() -> None:
+    assert read_issue("A title\n\nsome prose\n<!-- and so on\nfor ever").prose == ["some prose"]
+
+
+def test_a_short_query_or_one_line_is_no_issue() -> None:
+    assert not parse_query("where is the cache\ncleared", shared_words()).is_issue
+    assert not parse_query("where is the cache cleared " * 30, shared_words()).is_issue
+
+
+def test_the_terms_of_a_long_issue_are_few() -> None:
+    text = "Title of it\n" + "\n".join(f"word{n} other_{n}.name{n}() and `quoted_{n}`" for n in range(2_000))
+    query = parse_query(text, shared_words())
+    assert len(query.terms) <= MAX_TERMS
+    assert len(query.names) <= MAX_TERMS
+
+
+@pytest.mark.parametrize(
+    ("frame", "path", "line"),
+    [
+        ('  File "/usr/app/shop/basket.py", line 41, in total', "/usr/app/shop/basket.py", 41),
+        ("    at Basket.total (/app/src/basket.ts:41:13)", "/app/src/basket.ts", 41),
+        ("    at file:///app/src/basket.mjs:41:13", "///app/src/basket.mjs", 41),
+        ("\tat com.shop.Basket.total(Basket.java:41)", "Basket.java", 41),
+        ("\t/go/src/shop/basket.go:41 +0x1d", "/go/src/shop/basket.go", 41),
+        ("             at ./src/basket.rs:41:5", "./src/basket.rs", 41),
+        ("thread 'main' panicked at src/basket.rs:41:5:", "src/basket.rs", 41),
+        ("\tfrom app/models/basket.rb:41:in `total'", "app/models/basket.rb", 41),
+        ("#0 /var/www/src/Basket.php(41): Shop\\Basket->total()", "/var/www/src/Basket.php", 41),
+        ("   at Shop.Basket.Total() in C:\\app\\src\\Basket.cs:line 41", "\\app\\src\\Basket.cs", 41),
+        ("The loop in shop/basket.py is slow.", "shop/basket.py", 0),
+    ],
+)
+def test_stack_frames_of_many_languages_are_places(frame: str, path: str, line: int) -> None:
+    [place] = read_issue(f"It crashes\n\n```\n{frame}\n```\n").places
+    assert (place.path.lstrip("/"), place.line) == (path.lstrip("/"), line)
+
+
+def test_the_innermost_frame_is_the_nearest() -> None:
+    python = 'Crash\n\n  File "a/outer.py", line 1, in f\n    g()\n  File "a/inner.py", line 2, in g\n    1/0\n'
+    script = "Crash\n\n    at g (a/inner.js:2:1)\n    at f (a/outer.js:1:1)\n"
+    for text in (python, script):
+        nearest = max(read_issue(text).places, key=lambda place: place.nearness)
+        assert "inner" in nearest.path
+
+
+BODY = "".join(f"    unrelated_{n} = {n}\n" for n in range(60))
+TRACE = (
+    "Crash when the moon is full\n\nNothing works any more since yesterday, please help, this is urgent for all of us"
+    " here in the office and in the field, thank you very much for looking at it.\n\n```\nTraceback (most recent call"
+    ' last):\n  File "/home/me/site-packages/warehouse/stock/levels.py", line 70, in f\n    return 1 / 0\n```\n'
+)
+
+
+def test_a_stack_frame_in_the_project_is_a_candidate_by_itself(desk: Desk, project: Path) -> None:
+    far = f"def one():\n{BODY}\n\ndef two():\n    x = 0\n    y = 1\n    z = 2\n    return q / 0\n{BODY}"
+    write_files(project, {"warehouse/stock/levels.py": far, "other/levels.py": "moon = 'full'\n"})
+    first = search(desk, TRACE)["results"][0]
+    assert first["file_path"] == "warehouse/stock/levels.py"
+    assert first["start_line"] <= 70 <= first["end_line"]
+
+
+def test_a_frame_of_a_library_is_no_candidate(desk: Desk, project: Path) -> None:
+    write_files(project, {"deep/inside/levels.py": "def one():\n    return 1\n"})
+    assert "deep/inside/levels.py" not in paths(search(desk, TRACE))
+
+
+def test_templates_and_changelogs_and_tests_come_after_the_code_they_speak_of(desk: Desk, project: Path) -> None:
+    prose = "Total is wrong after a coupon is applied. apply_coupon subtracts the discount twice. basket total\n"
+    code = "def apply_coupon(basket, discount):\n    basket.total -= discount\n"
+    write_files(
+        project,
+        {
+            ".github/ISSUE_TEMPLATE/bug_report.md": prose * 3,
+            "CHANGELOG.md": f"# Changes\n\n{prose * 3}",
+            "tests/test_coupon.py": f"def test_apply_coupon_total_basket_discount():\n    '''{prose.strip()}'''\n",
+            "shop/coupon.py": code,
+        },
+    )
+    assert paths(search(desk, ISSUE))[0] == "shop/coupon.py"
+    assert paths(search(desk, ISSUE.replace("Total is", "The test of the total is")))[0] != "CHANGELOG.md"
