@@ -83,3 +83,20 @@ def test_misuse_is_told_on_stderr(shell: Path, capsys: pytest.CaptureFixture[str
     code, out, err = run(capsys, *words)
     assert (code, out) == (2, "")
     assert err.startswith("Error: ")
+
+
+def test_a_score_is_a_confidence_in_every_search(shell: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Where most of the question is missing it is low, though the result is the best there is."""
+    (shell / "docs").mkdir(exist_ok=True)
+    (shell / "docs" / "guide.md").write_text("# Guide\n\n## Clear the cache\n\nThe cache is cleared at midnight.\n")
+    run(capsys, "docs", "add", "docs", "--name", "guide", "--wait")
+    far = "the cache of pelicans on distant islands beyond every ocean"
+    for words in (("code", "search"), ("memory", "search"), ("docs", "search"), ("search",)):
+        near_score, far_score = (_best_score(capsys, *words, query) for query in ("clear the cache", far))
+        assert 0 <= far_score < near_score <= 1, words
+        assert far_score < 0.6 or words == ("docs", "search"), words  # one page is always the best page there is
+
+
+def _best_score(capsys: pytest.CaptureFixture[str], *words: str) -> float:
+    _, out, _ = run(capsys, *words, "--json")
+    return max((json.loads(line)["score"] for line in out.splitlines()), default=0.0)

@@ -112,7 +112,7 @@ def _search(apis: Apis, args: argparse.Namespace) -> int:
         raise BadArgument("What should be searched for?", hint="deltos api search 'create a refund' --api stripe")
     found = apis.searcher.search(args.query, api_name=args.api, types=args.types, limit=limit)
     for hit in found:
-        print_json(_hit_json(hit)) if args.json else print(f"{hit.score:.2f}  {hit.api_name}  {hit.title}")
+        print_json(_hit_json(hit)) if args.json else print(f"{hit.confidence:.2f}  {hit.api_name}  {hit.title}")
     if not found and not args.json:
         searched = apis.searcher.count_searchable(args.api)
         print(f"No results found for query: {args.query} (searched {searched} operations, schemas and tags)")
@@ -192,7 +192,7 @@ def _hit_json(hit: ApiHit) -> dict[str, Any]:
         "url": hit.citation,
         "section": hit.section,
         "title": hit.title,
-        "score": round(hit.score, 4),
+        "score": round(hit.confidence, 4),
         "text": hit.text,
     }
 

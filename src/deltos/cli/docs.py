@@ -330,7 +330,7 @@ def _passage_json(passage: Passage) -> dict[str, Any]:
         "source": passage.source,
         "version": passage.version,
         "tokens": estimate_tokens(render_passage(1, passage, Path.cwd())),
-        "score": round(passage.score, 4),
+        "score": round(passage.confidence, 4),
         "text": passage.text,
     }
 

@@ -136,7 +136,7 @@ def _print_found(query: str, found: MemoryResults, *, as_json_lines: bool) -> No
         return
     for hit in found.hits:
         print(
-            f"{hit.score:.2f}  {hit.observation.id}  {day(hit.observation.created_at)}  "
+            f"{hit.confidence:.2f}  {hit.observation.id}  {day(hit.observation.created_at)}  "
             f"{hit.observation.kind}: {hit.snippet}{f' {NEAR_MARK}' if hit.is_near else ''}"
         )
     if not found.hits:
@@ -293,7 +293,7 @@ def _result(hit: MemoryHit) -> dict[str, Any]:
     row = hit.observation
     return {
         "id": row.id,
-        "score": hit.score,
+        "score": hit.confidence,
         "snippet": hit.snippet,
         "source": row.source,
         "created_at": iso(row.created_at),

@@ -100,6 +100,7 @@ def _passage(hit: ApiHit) -> Passage:
         text=hit.text,
         score=hit.score,
         is_clear=hit.score >= CLEAR_MATCH,
+        confidence=hit.confidence,
     )
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from deltos.domains.apis.library import ApiLibrary, api_of
 from deltos.domains.apis.model import Api, ApiHit
 from deltos.domains.apis.render import operation_line, operation_text, render_overview, render_schema
-from deltos.domains.apis.search import TYPE_OF_KIND, RankedUnit, kinds_of, search_units
+from deltos.domains.apis.search import TYPE_OF_KIND, RankedUnit, confidence, kinds_of, search_units
 from deltos.errors import NotFound
 
 if TYPE_CHECKING:
@@ -89,6 +89,7 @@ class _Shown:
             title=f"{unit.method} {unit.path} — {unit.title}" if unit.path else unit.title,
             text=self._text(unit, row, api, resolve, characters),
             score=found.score,
+            confidence=confidence(found.score),
         )
 
     def _open(self, name: str) -> tuple[ApiRow, Api, Resolve]:

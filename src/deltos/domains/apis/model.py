@@ -136,7 +136,10 @@ class Api:
 
 @dataclass(frozen=True, slots=True)
 class ApiHit:
-    """A found part of an API, ready to show: `citation` is the specification's address and a JSON pointer."""
+    """A found part of an API, ready to show: `citation` is the specification's address and a JSON pointer.
+
+    `score` compares parts in one answer; `confidence` (0 to 1) means the same in every answer.
+    """
 
     id: str
     api_name: str
@@ -147,6 +150,7 @@ class ApiHit:
     title: str
     text: str
     score: float
+    confidence: float = 1.0
 
 
 @dataclass(frozen=True, slots=True)

@@ -102,6 +102,11 @@ def search_units(
     return ranked[:limit]
 
 
+def confidence(score: float) -> float:
+    """How sure it is that a unit with this score answers, from 0 to 1."""
+    return load_ranker(WEIGHTS_FILE, UnitFeatures._fields).confidence(score)
+
+
 def _spoken(unit: FoundUnit) -> str:
     """What a unit says of itself, in short."""
     return f"{unit.row.method} {unit.row.path} {unit.words.title} {unit.words.names}"

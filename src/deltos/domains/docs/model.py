@@ -16,7 +16,8 @@ if TYPE_CHECKING:
 class Passage:
     """A found piece of documentation, ready to show. The first of `anchors` opens it.
 
-    `is_clear` marks part of an API that the question is plainly about.
+    `score` compares passages of one answer; `confidence` (0 to 1) means the same in every answer. `is_clear` marks part
+    of an API that the question is plainly about.
     """
 
     id: str
@@ -29,6 +30,7 @@ class Passage:
     text: str
     score: float
     is_clear: bool = False
+    confidence: float = 1.0
 
     @property
     def citation(self) -> str:

@@ -90,6 +90,11 @@ def order(
     return scored
 
 
+def confidence(score: float) -> float:
+    """How sure it is that a candidate with this score answers, from 0 to 1."""
+    return load_ranker(WEIGHTS_FILE, DocsFeatures._fields).confidence(score)
+
+
 def features(asked: WeightedQuery, candidate: CandidateChunk, page_score: float, meaning: float = 0.0) -> DocsFeatures:
     """Describe one candidate."""
     heading, trail = _WeightedWords.of(asked, candidate.heading_words), _WeightedWords.of(asked, candidate.trail_words)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from deltos.domains.docs.model import Passage
 from deltos.domains.docs.query import asked_terms, choose_terms, parse_query
-from deltos.domains.docs.rank import order
+from deltos.domains.docs.rank import confidence, order
 from deltos.embed.protocol import TextToEmbed as Spoken
 from deltos.errors import EmbedderUnavailable
 from deltos.text.words import shared_words
@@ -216,4 +216,5 @@ def _passage(chunk: ShownChunk, anchors: tuple[str, ...], score: float) -> Passa
         version=chunk.version,
         text=chunk.text,
         score=score,
+        confidence=confidence(score),
     )

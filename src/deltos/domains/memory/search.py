@@ -59,11 +59,15 @@ SNIPPET_CHARACTERS = 100
 
 @dataclass(frozen=True, slots=True)
 class MemoryHit:
-    """One observation that answers a question. Scores compare within one answer; the best is 1."""
+    """One observation that answers a question.
+
+    Scores compare within one answer, where the best is 1; `confidence` (0 to 1) means the same in every answer.
+    """
 
     observation: Observation
     score: float
     snippet: str
+    confidence: float = 1.0
     is_near: bool = False  # by meaning alone: no word of the question stands in it or beside it
 
 
@@ -134,6 +138,10 @@ class _Matches:
             self._values[mask] = value
         return value
 
+    def confidence(self, score: float) -> float:
+        """How sure it is that an observation with this score answers: even odds where it has half of the question."""
+        return 1 - 0.25 ** (max(0.0, score) / self._total) if self._total else 0.5
+
     def lacking(self) -> float:
         """How much of the question even the best observation has no words for: 0 for as much as usual, 1 for all."""
         best = max(map(self.value, set(self.bits.values())), default=0.0)
@@ -192,7 +200,7 @@ def search(
     places = [sketch.place for sketch in sketches]
     ranked = sorted(zip(by_features.scores(rows), places, strict=True), reverse=True)
     answering = [(score, place) for score, place in ranked if score > 0]
-    hits = _hits(store, answering[:limit], question, _wordless(near_words, near))
+    hits = _hits(store, answering[:limit], question, matches, _wordless(near_words, near))
     return MemoryResults(hits, matching=len(answering), searched=searched, elsewhere=0)
 
 
@@ -352,13 +360,23 @@ def _wordless(near_words: Mapping[int, NearWords], near: Iterable[int]) -> set[i
 
 
 def _hits(
-    store: Observations, top: Sequence[tuple[float, int]], question: MemoryQuery, near: Collection[int]
+    store: Observations,
+    top: Sequence[tuple[float, int]],
+    question: MemoryQuery,
+    matches: _Matches,
+    near: Collection[int],
 ) -> tuple[MemoryHit, ...]:
     by_place = {row.place: row for row in store.at_places([place for _, place in top])}
     best = top[0][0] if top else 1.0
     found: list[tuple[float, Observation]] = [(score, by_place[place]) for score, place in top if place in by_place]
     return tuple(
-        MemoryHit(row, round(score / best, 4), snippet(row.text, question.terms), row.place in near)
+        MemoryHit(
+            row,
+            round(score / best, 4),
+            snippet(row.text, question.terms),
+            round(matches.confidence(score), 4),
+            row.place in near,
+        )
         for score, row in found
     )
 
