@@ -40,7 +40,9 @@ if TYPE_CHECKING:
 
 Numbers: TypeAlias = "npt.NDArray[np.float64]"
 
-FEATURES = DocsFeatures._fields
+# Chosen on questions that share no word with their answer (questions/near.jsonl): the questions here all share some.
+NOT_LEARNED = ("near_alone",)
+FEATURES = tuple(name for name in DocsFeatures._fields if name not in NOT_LEARNED)
 # Features that speak for a candidate must not get a negative weight by accident, nor those against it a positive one.
 EITHER_SIGN = frozenset(("length", "definition", "first", "depth"))
 AGAINST = frozenset(("secondary",))
@@ -321,9 +323,9 @@ def describe(docs: Docs, group: Path, asked: Asked) -> Example | None:
     if not found.candidates:
         return None
     best = max(found.page_scores.values(), default=1.0)
-    meanings = found.meanings or [0.0] * len(found.candidates)
+    meanings = found.similarities.standardised if found.similarities else [0.0] * len(found.candidates)
     rows = [
-        features(found.asked, c, found.page_scores.get(c.page_id, 0.0) / best, meaning)
+        features(found.asked, c, found.page_scores.get(c.page_id, 0.0) / best, meaning)[: len(FEATURES)]
         for c, meaning in zip(found.candidates, meanings, strict=True)
     ]
     urls = {(group / asked.site / "pages" / page).as_posix(): anchor for page, anchor in asked.answers if page}
@@ -381,6 +383,7 @@ def page_recall(examples: list[Example], weights: Numbers) -> float:
 
 def write_weights(weights: Numbers) -> None:
     named = {name: round(float(weight), 3) for name, weight in zip(FEATURES, weights, strict=True)}
+    named |= dict(zip(NOT_LEARNED, load_ranker(WEIGHTS_FILE, NOT_LEARNED).weights, strict=True))
     WEIGHTS_FILE.write_text(json.dumps({"weights": named}, indent=1) + "\n")
 
 

@@ -83,7 +83,7 @@ def docs_corpus(home: Path) -> Corpus:
     ids = [source.id for source in docs.library.sources()]
     for line in (SHARED / "docs/queries.jsonl").read_text().splitlines():
         row = json.loads(line)
-        scores = {places[candidate.chunk_id]: value for value, candidate in docs.search.rank(row["query"], ids)}
+        scores = {places[each.candidate.chunk_id]: each.score for each in docs.search.rank(row["query"], ids)}
         right = frozenset(f"{row['set']}/{answer['page']}" for answer in row["targets"])
         corpus.asked.append(Asked(passage(row["query"]), right, scores))
     return corpus

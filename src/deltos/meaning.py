@@ -25,6 +25,9 @@ if TYPE_CHECKING:
     from deltos.text.words import Words
 
 EMBED_BATCH_TEXTS = 500
+# What is near a question is at least so similar to it, and at least this share as similar as what is nearest.
+_MIN_COSINE_SIMILARITY = 0.1
+_SHARE_OF_NEAREST = 0.4
 _LARGEST_INT8 = 127
 # Rows are converted from int8 to float32 in batches: the whole matrix would be four times as large in memory.
 COMPARE_BATCH_ROWS = 1_024
@@ -37,10 +40,10 @@ class Similarities:
     keys: npt.NDArray[np.int64]
     values: Vectors
 
-    @property
-    def highest(self) -> float:
-        """The similarity of the most similar text."""
-        return float(self.values.max(initial=-1.0))
+    def near(self, count: int) -> list[int]:
+        """The keys of the most similar texts, best first; none where all are far."""
+        highest = float(self.values.max(initial=0.0))
+        return self.nearest(count, at_least=max(_MIN_COSINE_SIMILARITY, _SHARE_OF_NEAREST * highest))
 
     def nearest(self, count: int, *, at_least: float = -1.0) -> list[int]:
         """The keys of the most similar texts, best first, none below `at_least`."""

@@ -332,6 +332,7 @@ def _passage_json(passage: Passage) -> dict[str, Any]:
         "tokens": estimate_tokens(render_passage(1, passage, Path.cwd())),
         "score": round(passage.confidence, 4),
         "text": passage.text,
+        **({"near_in_meaning": True} if passage.is_near else {}),
     }
 
 

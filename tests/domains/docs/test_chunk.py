@@ -1,4 +1,4 @@
-"""Sections become chunks: code whole, small neighbours together, long ones apart, no anchor lost."""
+"""Sections become chunks: code whole, tiny neighbours together, long ones apart, no anchor lost."""
 
 from __future__ import annotations
 
@@ -21,8 +21,12 @@ def section(heading: str, *texts: str, kind: BlockKind = "prose", is_definition:
 LONG = "word " * 60
 
 
-def test_small_neighbours_are_one_chunk_with_both_headings_and_anchors() -> None:
-    (chunk,) = chunks(section("One", "first"), section("Two", "second"))
+def test_short_sections_with_headings_of_their_own_stay_apart() -> None:
+    assert [chunk.text for chunk in chunks(section("One", "first"), section("Two", "second"))] == ["first", "second"]
+
+
+def test_tiny_neighbours_are_one_chunk_with_both_headings_and_anchors() -> None:
+    (chunk,) = chunks(section("One", "first", is_definition=True), section("Two", "second", is_definition=True))
     assert chunk.text == "first\n\n### Two\n\nsecond"
     assert (chunk.path, chunk.anchors) == (("Page", "One"), ("one", "two"))
 

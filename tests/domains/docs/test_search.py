@@ -159,7 +159,7 @@ def test_features_say_what_speaks_for_a_candidate() -> None:
     assert features(asked, news, 0.0).secondary == 1.0
     ranker = load_ranker(WEIGHTS_FILE, DocsFeatures._fields)
     assert ranker.score(found) > ranker.score(features(asked, news, 0.0))
-    assert [c.chunk_id for _, c in order(asked, [replace(news, chunk_id=2), CANDIDATE], {})] == [1, 2]
+    assert [each.candidate.chunk_id for each in order(asked, [replace(news, chunk_id=2), CANDIDATE], {})] == [1, 2]
 
 
 def test_a_question_without_neighbours_or_names_has_no_phrases() -> None:
@@ -183,6 +183,52 @@ def test_a_section_in_other_words_is_found_by_meaning(desk: Desk) -> None:
     assert alone.citation.endswith("remove.md#deleting-a-user"), "no word of this question is in the library"
     assert docs.search.search(DocsRequest("xyzzy quux")).passages == ()
     assert [p.section for p in docs.search.search(DocsRequest("colours")).passages] == ["Paint > Colours"]
+
+
+HANDBOOK = """# Handbook
+
+## Rate limits
+
+Sixty calls a minute.
+
+## Signing in
+
+Ask IT for OAuth credentials.
+
+## Backups
+
+Snapshots are copied every night.
+
+## Holidays
+
+Tell your lead two weeks ahead.
+"""
+
+
+@pytest.mark.parametrize(
+    ("question", "anchor"),
+    [("throttling", "rate-limits"), ("authentication", "signing-in"), ("vacation", "holidays"), ("restore", "backups")],
+)
+def test_a_short_section_is_found_by_meaning_and_marked(desk: Desk, question: str, anchor: str) -> None:
+    write(desk, handbook=HANDBOOK)
+    docs = open_docs(desk.store, embedder=shared_model)
+    docs.library.crawls.resume()
+    docs.library.crawls.wait("docs-meaning")
+    found = docs.search.search(DocsRequest(question)).passages
+    assert found[0].citation.endswith(f"handbook.md#{anchor}")
+    assert found[0].is_near
+    shown = render_passages(found[:1], project_root=desk.root, token_budget=500).text
+    assert shown.count("(near in meaning)") == 1
+
+
+def test_a_passage_that_shares_a_word_is_not_marked(desk: Desk) -> None:
+    write(desk, handbook=HANDBOOK)
+    docs = open_docs(desk.store, embedder=shared_model)
+    docs.library.crawls.resume()
+    docs.library.crawls.wait("docs-meaning")
+    (first, *_) = docs.search.search(DocsRequest("how often are backups copied")).passages
+    assert first.citation.endswith("#backups")
+    assert not first.is_near
 
 
 def test_a_model_that_is_down_leaves_words_and_is_said(desk: Desk) -> None:

@@ -1,4 +1,4 @@
-"""Sections to chunks: whole code blocks, small neighbours merged, long sections split between paragraphs."""
+"""Sections to chunks: whole code blocks, tiny entries of a reference merged, long sections split between paragraphs."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from deltos.markup.model import Document, Section
 
 MAX_TOKENS = 400  # of prose: ten or so passages fit the default budget
-SMALL_TOKENS = 40  # a section below this shares a chunk with its neighbour
+SMALL_TOKENS = 40  # a part of a section below this shares a chunk with the next
 TINY_TOKENS = 12  # the same for entries of a reference
 _LARGEST_CODE_TOKENS = 3_000  # a code block is cut only beyond this: half an example is of no use
 _SENTENCE_END = re.compile(r"(?<=[.!?;:])\s+|\n")
@@ -149,6 +149,8 @@ def _belong_together(held: DocsChunk, piece: DocsChunk, max_tokens: int, small_t
     siblings = held.path[:-1] == piece.path[:-1] or held.path == piece.path[:-1]
     if held.is_definition and piece.is_definition:
         small_tokens = min(small_tokens, TINY_TOKENS)  # an entry of a reference is looked up by itself
+    elif held.path != piece.path and piece.text:
+        return False  # a section with a heading is a topic of its own, however short
     return siblings and min(held.tokens, piece.tokens) < small_tokens
 
 

@@ -17,7 +17,7 @@ class Passage:
     """A found piece of documentation, ready to show. The first of `anchors` opens it.
 
     `score` compares passages of one answer; `confidence` (0 to 1) means the same in every answer. `is_clear` marks part
-    of an API that the question is plainly about.
+    of an API that the question is plainly about, `is_near` what shares no word with it.
     """
 
     id: str
@@ -31,6 +31,7 @@ class Passage:
     score: float
     is_clear: bool = False
     confidence: float = 1.0
+    is_near: bool = False
 
     @property
     def citation(self) -> str:

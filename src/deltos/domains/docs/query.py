@@ -28,6 +28,7 @@ class WeightedQuery:
     identifiers: frozenset[str]
     plain: frozenset[str]
     total: float  # the weight of all words together
+    unknown: float = 0.0  # the weight of words that nothing has
 
 
 def parse_query(query: str, terms: Sequence[str], frequencies: Mapping[str, int], chunks: int) -> WeightedQuery:
@@ -39,6 +40,7 @@ def parse_query(query: str, terms: Sequence[str], frequencies: Mapping[str, int]
         identifiers=names_in_question(query),
         plain=frozenset(word.lower() for word in plain_words(query)),
         total=sum(weights.values()) or 1.0,
+        unknown=idf(0, chunks) * sum(term not in frequencies for term in terms),
     )
 
 

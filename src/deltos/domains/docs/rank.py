@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 WEIGHTS_FILE = Path(__file__).with_name("weights.json")
 _K1 = 1.2  # BM25's usual value
+# Where the best candidate lacks more than this share of the question, meaning counts for much more.
+_USUALLY_LACKING = 0.5
 # Release notes tell of everything once, indexes name everything: both match what they do not explain.
 _SECONDARY = re.compile(
     r"what.?s.?new|\breleases?\b|release.?notes|change.?log|\bchanges\b|\bhistory\b|\bnews\b|deprecat|\bupgrad|\bmigrat"
@@ -47,7 +49,11 @@ _LINKS, _BODY = _Field(5, 0.5), _Field(110, 0.6)
 
 
 class DocsFeatures(NamedTuple):
-    """Everything that speaks for or against a candidate; words count by their share of the question's weight."""
+    """Everything that speaks for or against a candidate; words count by their share of the question's weight.
+
+    `meaning` is the similarity among candidates, standardised; `near_alone` is the cosine similarity itself, the more
+    the question lacks words of any candidate.
+    """
 
     heading: float
     trail: float
@@ -70,29 +76,65 @@ class DocsFeatures(NamedTuple):
     depth: float
     meaning: float
     secondary: float
+    near_alone: float = 0.0
+
+
+class RankedChunk(NamedTuple):
+    """A candidate with its score and how sure it is that it answers; `is_near` when it shares no word with the
+    question."""
+
+    score: float
+    candidate: CandidateChunk
+    confidence: float
+    is_near: bool
+
+
+@dataclass(frozen=True, slots=True)
+class ChunkSimilarities:
+    """Of each candidate: its cosine similarity to the question, and the same standardised among them."""
+
+    cosines: Sequence[float]
+    standardised: Sequence[float]
 
 
 def order(
     asked: WeightedQuery,
     candidates: Sequence[CandidateChunk],
     page_scores: Mapping[int, float],
-    meanings: Sequence[float] = (),
-) -> list[tuple[float, CandidateChunk]]:
-    """The candidates with their scores, best first; `meanings` are their standardised similarities, where known."""
+    similarities: ChunkSimilarities | None = None,
+) -> list[RankedChunk]:
+    """The candidates with their scores, best first; by words alone where their similarities are not known."""
     best_page = max(page_scores.values(), default=1.0)
+    unknown = [0.0] * len(candidates)
+    similar = similarities or ChunkSimilarities(unknown, unknown)
     rows = [
         features(asked, candidate, page_scores.get(candidate.page_id, 0.0) / best_page, meaning)
-        for candidate, meaning in zip(candidates, meanings or [0.0] * len(candidates), strict=True)
+        for candidate, meaning in zip(candidates, similar.standardised, strict=True)
     ]
-    scores = load_ranker(WEIGHTS_FILE, DocsFeatures._fields).scores(rows)
-    scored = list(zip(scores, candidates, strict=True))
-    scored.sort(key=lambda pair: (-pair[0], pair[1].chunk_id))
-    return scored
+    lacking = _lacking(asked, rows)
+    nearness = [lacking * max(0.0, cosine) for cosine in similar.cosines]
+    ranked = list(map(_ranked, candidates, rows, nearness))
+    ranked.sort(key=lambda each: (-each.score, each.candidate.chunk_id))
+    return ranked
 
 
-def confidence(score: float) -> float:
-    """How sure it is that a candidate with this score answers, from 0 to 1."""
-    return load_ranker(WEIGHTS_FILE, DocsFeatures._fields).confidence(score)
+def _ranked(candidate: CandidateChunk, by_words: DocsFeatures, nearness: float) -> RankedChunk:
+    ranker = load_ranker(WEIGHTS_FILE, DocsFeatures._fields)
+    return RankedChunk(
+        ranker.score(by_words._replace(near_alone=nearness)),
+        candidate,
+        # A cosine similarity is a fair guess of how sure meaning is; its weight is for the order alone.
+        confidence=max(ranker.confidence(ranker.score(by_words)), nearness),
+        is_near=not (by_words.covered_with_trail or by_words.covered_by_anchors or by_words.links),
+    )
+
+
+def _lacking(asked: WeightedQuery, rows: Sequence[DocsFeatures]) -> float:
+    """How much of the question even the best candidate has no words for: 0 for as much as usual, 1 for all."""
+    known = asked.total if asked.weights else 0.0
+    best = max((row.covered_with_trail for row in rows), default=0.0)
+    share = 1 - best * known / (known + asked.unknown) if known else 1.0
+    return max(0.0, share - _USUALLY_LACKING) / (1 - _USUALLY_LACKING)
 
 
 def features(asked: WeightedQuery, candidate: CandidateChunk, page_score: float, meaning: float = 0.0) -> DocsFeatures:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from deltos.budget import characters_for, cut, fit, shown_of
 from deltos.confinement import told
 from deltos.excerpts import nothing_shown
+from deltos.model import NEAR_MARK
 from deltos.tool import Answer
 
 if TYPE_CHECKING:
@@ -68,6 +69,7 @@ def render_passage(number: int, passage: Passage, project_root: Path, *, is_repe
     section = passage.section or passage.title
     if passage.version and f"@{passage.version}/" not in passage.url:
         section = f"{passage.source} {passage.version} > {section}"
+    section = f"{section} {NEAR_MARK}" if passage.is_near else section
     citation = shown_path(passage.citation, project_root)
     head = f"## [{number}] Source: {citation}\nSection: {section}\n\n"
     if is_repeated:

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 
 from deltos.domains.docs.model import Passage
 from deltos.domains.docs.query import asked_terms, choose_terms, parse_query
-from deltos.domains.docs.rank import confidence, order
+from deltos.domains.docs.rank import ChunkSimilarities, order
 from deltos.embed.protocol import TextToEmbed as Spoken
 from deltos.errors import EmbedderUnavailable
-from deltos.text.words import shared_words
+from deltos.text.words import asked_words, shared_words
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from deltos.domains.docs.library import Library
     from deltos.domains.docs.model import ApiCatalog
     from deltos.domains.docs.query import WeightedQuery
+    from deltos.domains.docs.rank import RankedChunk
     from deltos.meaning import Meaning, Similarities
     from deltos.store.documents import CandidateChunk, DocsTotals, Passages, ShownChunk, SourceRow
 
@@ -26,8 +27,6 @@ if TYPE_CHECKING:
 MOST_CANDIDATES = 300
 # Candidates by meaning alone: a passage in other words shares no term with the question.
 NEAREST_CHUNKS = 60
-# Below this the nearest vectors are unrelated; set on the benchmark, see training/LOG.md.
-MIN_COSINE_SIMILARITY = 0.35
 # Candidates that are read to count distinct passages: as many as the highest limit may show, and their repeats.
 COUNTED_CANDIDATES = 100
 _DOCUMENTATION_TYPES = frozenset(("overview", "guide", "glossary", "use-case", "reference"))
@@ -66,7 +65,7 @@ class Candidates:
     asked: WeightedQuery
     candidates: list[CandidateChunk]
     page_scores: dict[int, float]
-    meanings: list[float]  # standardised similarity of each candidate; empty when it is not known
+    similarities: ChunkSimilarities | None  # None when they are not known
     note: str = ""  # why it is not known, where the model could not be asked
 
 
@@ -112,14 +111,15 @@ class DocsSearch:
         return [source for source in sources if same_version(source.version, question.version)]
 
     def _documentation(self, question: DocsRequest, found: Candidates) -> list[Passage]:
-        ranked = _ordered(found)
-        shown = self._store.chunks([candidate.chunk_id for _, candidate in ranked[:COUNTED_CANDIDATES]])
-        scores = {candidate.chunk_id: value for value, candidate in ranked}
+        ranked = {each.candidate.chunk_id: each for each in _ordered(found)[:COUNTED_CANDIDATES]}
+        shown = self._store.chunks(list(ranked))
         wanted = set(self._words.of(question.query).split())
         texts: dict[str, Passage] = {}
         for chunk in shown:
             anchors = self._best_first(chunk.anchors, wanted)
-            texts.setdefault(chunk.text, _passage(chunk, anchors, scores[chunk.id]))
+            found_as = ranked[chunk.id]
+            passage = _passage(chunk, anchors, found_as.score, found_as.confidence, is_near=found_as.is_near)
+            texts.setdefault(chunk.text, passage)
         return list(texts.values())
 
     def _best_first(self, anchors: tuple[str, ...], wanted: set[str]) -> tuple[str, ...]:
@@ -132,9 +132,9 @@ class DocsSearch:
     def passage(self, chunk_id: int) -> Passage | None:
         """One passage by the number in its id; None when it is gone."""
         shown = self._store.chunks([chunk_id])
-        return _passage(shown[0], shown[0].anchors, 1.0) if shown and self._library.knows(shown[0].source) else None
+        return _passage(shown[0], shown[0].anchors, 1.0, 1.0) if shown and self._library.knows(shown[0].source) else None
 
-    def rank(self, query: str, source_ids: list[str]) -> list[tuple[float, CandidateChunk]]:
+    def rank(self, query: str, source_ids: list[str]) -> list[RankedChunk]:
         """Candidates for a query, best first."""
         return _ordered(self.candidates(query, source_ids))
 
@@ -147,17 +147,16 @@ class DocsSearch:
         asked = parse_query(query, terms, frequencies, total)
         rarest = choose_terms(frequencies, total)
         candidates = self._store.candidates(rarest, source_ids, limit=MOST_CANDIDATES)
-        similarities, note = self._similarities(Spoken(query, words)) if source_ids else (None, "")
+        similarities, note = self._similarities(Spoken(query, asked_words(query))) if source_ids else (None, "")
         if similarities:
             known = {candidate.chunk_id for candidate in candidates}
-            nearest = similarities.nearest(NEAREST_CHUNKS, at_least=MIN_COSINE_SIMILARITY)
-            new = [chunk_id for chunk_id in nearest if chunk_id not in known]
+            new = [chunk_id for chunk_id in similarities.near(NEAREST_CHUNKS) if chunk_id not in known]
             candidates += self._store.candidates_with(new, source_ids)
         return Candidates(
             asked=asked,
             candidates=candidates,
             page_scores=self._store.page_scores(rarest, source_ids, limit=MOST_CANDIDATES),
-            meanings=similarities.of([row.chunk_id for row in candidates]) if similarities and candidates else [],
+            similarities=_of_candidates(similarities, candidates) if similarities and candidates else None,
             note=note,
         )
 
@@ -181,10 +180,16 @@ class DocsSearch:
         return self._apis.search(question.query, api_name=question.api_name, types=question.types, limit=question.limit)
 
 
-def _ordered(found: Candidates) -> list[tuple[float, CandidateChunk]]:
+def _ordered(found: Candidates) -> list[RankedChunk]:
     if not found.candidates:
         return []
-    return order(found.asked, found.candidates, found.page_scores, found.meanings)
+    return order(found.asked, found.candidates, found.page_scores, found.similarities)
+
+
+def _of_candidates(similarities: Similarities, candidates: Sequence[CandidateChunk]) -> ChunkSimilarities:
+    ids = [candidate.chunk_id for candidate in candidates]
+    known = similarities.raw(ids)
+    return ChunkSimilarities([known.get(chunk_id, 0.0) for chunk_id in ids], similarities.of(ids))
 
 
 def same_version(have: str, wanted: str) -> bool:
@@ -205,7 +210,9 @@ def merge(documentation: Sequence[Passage], descriptions: Sequence[Passage]) -> 
     return list(merged.values())
 
 
-def _passage(chunk: ShownChunk, anchors: tuple[str, ...], score: float) -> Passage:
+def _passage(
+    chunk: ShownChunk, anchors: tuple[str, ...], score: float, confidence: float, *, is_near: bool = False
+) -> Passage:
     return Passage(
         id=f"doc:{chunk.id}",
         url=chunk.url,
@@ -216,5 +223,6 @@ def _passage(chunk: ShownChunk, anchors: tuple[str, ...], score: float) -> Passa
         version=chunk.version,
         text=chunk.text,
         score=score,
-        confidence=confidence(score),
+        confidence=confidence,
+        is_near=is_near,
     )

@@ -37,9 +37,6 @@ _FIRST_STAGE = 300  # candidates by words alone
 _SECOND_STAGE = 150  # of these, those whose rows are read
 _DATED_PLACES = 200
 _NEAREST = 50  # candidates by meaning
-# What is near a question is at least so similar to it, and at least this share as similar as what is nearest.
-_MIN_COSINE_SIMILARITY = 0.1
-_SHARE_OF_NEAREST = 0.4
 # Where the best observation lacks more than this share of the question, meaning counts for much more.
 _USUALLY_LACKING = 0.7
 
@@ -175,7 +172,7 @@ def search(
     spans = spoken_spans(text, now)
     best = matches.best(_FIRST_STAGE)
     similarities = _within(store, scope, similarities)
-    near = _near(similarities)
+    near = similarities.near(_NEAREST) if similarities else []
     candidates = _with_neighbours(best).union(_dated(store, scope, spans), near)
     by_words, by_features = rankers()
     near_words = _near_words(matches, candidates, best)
@@ -307,14 +304,6 @@ def _within(store: Observations, scope: MemoryScope, similarities: Similarities 
     if similarities is None or scope.everything:
         return similarities
     return similarities.in_groups(store.session_keys(scope.project_keys), bits=POSITION_BITS)
-
-
-def _near(similarities: Similarities | None) -> list[int]:
-    """The places nearest in meaning, best first; none where all are far."""
-    if similarities is None:
-        return []
-    least = max(_MIN_COSINE_SIMILARITY, _SHARE_OF_NEAREST * similarities.highest)
-    return similarities.nearest(_NEAREST, at_least=least)
 
 
 def _features(

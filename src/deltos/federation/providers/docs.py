@@ -75,6 +75,7 @@ def _hit(passage: Passage, root: Path) -> Hit:
         own_score=passage.score,
         names=passage.anchors,
         path=url.partition("#")[0],
+        is_near=passage.is_near,
     )
 
 

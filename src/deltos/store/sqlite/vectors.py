@@ -56,7 +56,9 @@ class Owner:
 DOCS_CHUNKS = Owner(
     "docs_chunk",
     "id",
-    "SELECT c.id, c.section || char(10) || c.text, w.trail || ' ' || w.heading || ' ' || w.body"
+    # The heading counts twice: it says what the section is about.
+    "SELECT c.id, c.section || char(10) || c.text,"
+    " w.trail || ' ' || w.heading || ' ' || w.heading || ' ' || w.body"
     " FROM docs_chunk c CROSS JOIN docs_words w ON w.rowid = c.id",  # CROSS: in the order of chunks, nothing to sort
 )
 OBSERVATIONS = Owner("observation", "place", "SELECT place, text, '' FROM live_observation", is_awaited=True)
