@@ -27,9 +27,8 @@ from deltos.domains.apis.answer import ApiSearcher
 from deltos.domains.apis.apis import Apis, open_apis
 from deltos.domains.apis.endpoints import Filter, show_endpoints
 from deltos.embed.static import shared_model
-from deltos.meaning import Comparison
+from deltos.meaning import Meaning
 from deltos.store.sqlite.library import SqliteLibrary
-from deltos.text.words import shared_words
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -88,14 +87,15 @@ def main() -> None:
     files += [path for path in (args.github, *args.spec) if path]
     wanted = args.what or ["counts", "cost", "search", "sizes"]
     with tempfile.TemporaryDirectory() as folder:
-        apis = open_apis(SqliteLibrary(Path(folder, "library.db")), network=None, clock=time.time)
+        library = SqliteLibrary(Path(folder, "library.db"))
+        apis = open_apis(library, network=None, clock=time.time)
         names = {path: apis.indexer.add(str(path), api_name(path, args.github)).apis[0].name for path in files}
         if "counts" in wanted:
             print_counts(apis, names)
         if "cost" in wanted:
             print_cost(files)
         if "search" in wanted:
-            print_search(apis, list(names.values()))
+            print_search(apis, Meaning(shared_model(), library.api_vectors), list(names.values()))
         if "sizes" in wanted:
             print_sizes(apis, list(names.values()))
 
@@ -181,9 +181,10 @@ def parse_alone(data: bytes, suffix: str) -> None:
     yaml.load(data, Tolerant)
 
 
-def print_search(apis: Apis, names: list[str]) -> None:
+def print_search(apis: Apis, meaning: Meaning, names: list[str]) -> None:
     """Share of questions whose operation is first, or among the first three; by words alone, and with the model."""
-    searchers = {"words": apis.searcher, "model": ApiSearcher(apis.library, Comparison(shared_model(), shared_words()))}
+    meaning.catch_up()
+    searchers = {"words": apis.searcher, "model": ApiSearcher(apis.library, lambda: meaning)}
     print(
         "\n| API | questions | n | by | first | first 3 | first 3, all types | ms |\n|---|---|--:|---|--:|--:|--:|--:|"
     )

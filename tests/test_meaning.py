@@ -6,12 +6,10 @@ import numpy as np
 import pytest
 
 from deltos.embed.protocol import TextToEmbed, Vectors
-from deltos.embed.static import shared_model
 from deltos.errors import EmbedderUnavailable
-from deltos.meaning import Comparison, Meaning, standardised
+from deltos.meaning import Meaning, standardised
 from deltos.store.sqlite.database import Database, Migration
 from deltos.store.sqlite.vectors import Owner, SqliteVectors, migration
-from deltos.text.words import Words
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -124,10 +122,3 @@ def test_a_question_that_says_nothing_is_like_nothing(database: Database, meanin
 def test_values_that_do_not_differ_say_nothing() -> None:
     assert standardised(np.array([0.5, 0.5, np.nan], np.float32)) == [0.0, 0.0, 0.0]
     assert standardised(np.array([0.5], np.float32)) == [0.0]
-
-
-def test_a_few_texts_are_compared_on_the_spot() -> None:
-    compare = Comparison(shared_model(), Words())
-    near, far = compare("delete a user", ["remove the user account", "draw a circle"])
-    assert near > far
-    assert compare("delete a user", []) == []

@@ -21,7 +21,6 @@ from deltos.store.private import mend_folder
 from deltos.workspace.projects import Projects
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
     from pathlib import Path
 
     from deltos.config import Config
@@ -35,7 +34,7 @@ if TYPE_CHECKING:
     from deltos.federation.links import Links
     from deltos.federation.search import Federation
     from deltos.guarded import GuardedParser
-    from deltos.meaning import Comparison, Meaning
+    from deltos.meaning import Meaning
     from deltos.model import Project
     from deltos.store.library import LibraryStore
     from deltos.store.vectors import VectorRecords
@@ -70,10 +69,10 @@ class OpenedDomains:
 
         store = open_observations(self.config.home)
         self._closing.callback(store.close)
-        return Memory(store, meaning=cache(lambda: self._private_meaning(store.vectors)))
+        return Memory(store, meaning=cache(lambda: self._inner_meaning(store.vectors)))
 
-    def _private_meaning(self, vectors: VectorRecords) -> Meaning | None:
-        """Texts compared on this machine alone, whichever model the user chose for documentation; None for words."""
+    def _inner_meaning(self, vectors: VectorRecords) -> Meaning | None:
+        """Compares with the model in the wheel, whichever the user chose for documentation; None for words alone."""
         if self.config.embedding.kind == "off":
             return None
         from deltos.embed.static import shared_model  # deferred: numpy takes a while to import
@@ -109,20 +108,8 @@ class OpenedDomains:
         from deltos.federation.descriptions import GuardedNetwork
 
         network = GuardedNetwork(self.config.private_hosts)
-        compare = self._compare if self.config.embedding.kind == "static" else None
-        return open_apis(self.library, network=network, clock=time.time, parser=self.api_parser, compare=compare)
-
-    def _compare(self, question: str, texts: Sequence[str]) -> list[float]:
-        """The similarity of texts to a question; the model is opened when first asked."""
-        return self._comparison(question, texts)
-
-    @cached_property
-    def _comparison(self) -> Comparison:
-        from deltos.embed.static import shared_model  # deferred: numpy takes a while to import
-        from deltos.meaning import Comparison
-        from deltos.text.words import shared_words
-
-        return Comparison(shared_model(), shared_words())
+        meaning = cache(lambda: self._inner_meaning(self.library.api_vectors))
+        return open_apis(self.library, network=network, clock=time.time, parser=self.api_parser, meaning=meaning)
 
     @cached_property
     def embedder(self) -> Embedder | None:

@@ -6,13 +6,16 @@ Words never wait for it: what has no vector yet, or cannot have one now, is simp
 from __future__ import annotations
 
 import threading
+import time
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from deltos.embed.protocol import TextToEmbed
-from deltos.text.words import shared_words
+from deltos.errors import StoreError
+from deltos.text.words import asked_words, shared_words
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -20,11 +23,10 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from deltos.embed.protocol import Embedder, Vectors
-    from deltos.embed.static import StaticModel
     from deltos.store.vectors import StoredVector, VectorRecords
-    from deltos.text.words import Words
 
 EMBED_BATCH_TEXTS = 500
+CATCH_UP_SECONDS = 2.0  # a search waits no longer for vectors of what was written since; the next one goes on
 # What is near a question is at least so similar to it, and at least this share as similar as what is nearest.
 _MIN_COSINE_SIMILARITY = 0.1
 _SHARE_OF_NEAREST = 0.4
@@ -80,19 +82,6 @@ def standardised(values: Vectors) -> list[float]:
     return scaled
 
 
-class Comparison:
-    """Compares a question with a few texts without storing vectors; for the static model, which is fast enough."""
-
-    def __init__(self, model: StaticModel, words: Words) -> None:
-        self._model = model
-        self._words = words
-
-    def __call__(self, question: str, texts: Sequence[str]) -> list[float]:
-        """The similarity of each text to the question, standardised."""
-        vectors = self._model.of_words([self._words.of(text) for text in (question, *texts)])
-        return standardised(vectors[1:] @ vectors[0])
-
-
 class Meaning:
     """The vectors of one kind of text, in memory as int8, and the model that makes them."""
 
@@ -118,6 +107,13 @@ class Meaning:
             written += len(found)
             last = found[-1].key
         return written
+
+    def compare(self, question: str) -> Similarities | None:
+        """The similarity of every text to a question; what was written since the last one gets its vector first."""
+        until = time.monotonic() + CATCH_UP_SECONDS
+        with suppress(StoreError):  # nothing can be written now: what has a vector is compared all the same
+            self.catch_up(lambda: time.monotonic() > until)
+        return self.similarities(TextToEmbed(question, asked_words(question)))
 
     def similarities(self, question: TextToEmbed) -> Similarities | None:
         """The similarity of every text to a question; None when there is nothing to compare.

@@ -14,6 +14,7 @@ from deltos.domains.apis.render import render_api, render_changes
 from deltos.domains.apis.search import KINDS_OF_TYPE
 from deltos.domains.apis.tools import render_list
 from deltos.errors import BadArgument, SourceError
+from deltos.model import NEAR_MARK
 
 if TYPE_CHECKING:
     import argparse
@@ -112,7 +113,7 @@ def _search(apis: Apis, args: argparse.Namespace) -> int:
         raise BadArgument("What should be searched for?", hint="deltos api search 'create a refund' --api stripe")
     found = apis.searcher.search(args.query, api_name=args.api, types=args.types, limit=limit)
     for hit in found:
-        print_json(_hit_json(hit)) if args.json else print(f"{hit.confidence:.2f}  {hit.api_name}  {hit.title}")
+        print_json(_hit_json(hit)) if args.json else print(_hit_line(hit))
     if not found and not args.json:
         searched = apis.searcher.count_searchable(args.api)
         print(f"No results found for query: {args.query} (searched {searched} operations, schemas and tags)")
@@ -183,6 +184,11 @@ def _api_json(api: Api) -> dict[str, Any]:
     }
 
 
+def _hit_line(hit: ApiHit) -> str:
+    line = f"{hit.confidence:.2f}  {hit.api_name}  {hit.title}"
+    return f"{line} {NEAR_MARK}" if hit.is_near else line
+
+
 def _hit_json(hit: ApiHit) -> dict[str, Any]:
     return {
         "id": hit.id,
@@ -194,6 +200,7 @@ def _hit_json(hit: ApiHit) -> dict[str, Any]:
         "title": hit.title,
         "score": round(hit.confidence, 4),
         "text": hit.text,
+        **({"near_in_meaning": True} if hit.is_near else {}),
     }
 
 

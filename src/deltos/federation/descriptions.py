@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 from deltos.confinement import told
 from deltos.domains.apis.detect import kind_of
 from deltos.domains.apis.render import fence, render_api, render_changes, render_unread
-from deltos.domains.apis.search import CLEAR_MATCH
 from deltos.domains.apis.source import Fetched
 from deltos.domains.docs.model import Passage
 
@@ -99,8 +98,9 @@ def _passage(hit: ApiHit) -> Passage:
         version=hit.api_version,
         text=hit.text,
         score=hit.score,
-        is_clear=hit.score >= CLEAR_MATCH,
+        is_clear=hit.is_clear,
         confidence=hit.confidence,
+        is_near=hit.is_near,
     )
 
 

@@ -132,6 +132,11 @@ class ApiDescriptions(Protocol):
     ) -> list[FoundUnit]:
         """The units that best match any of the words, with a weight per field, `without` those of some APIs."""
 
+    def found(
+        self, unit_ids: Sequence[int], *, api_id: int | None, kinds: Sequence[str], without: Sequence[int] = ()
+    ) -> list[FoundUnit]:
+        """Some units, in that order, as far as they are of that API and of those kinds; their score is 0."""
+
     def document_frequencies(self, stems: Sequence[str]) -> dict[str, int]:
         """In how many units each stem occurs."""
 

@@ -9,6 +9,7 @@ from deltos.store.documents import Documents
 if TYPE_CHECKING:
     from deltos.store.apis import ApiDescriptions
     from deltos.store.stopped import StoppedReadings
+    from deltos.store.vectors import VectorRecords
 
 
 class LibraryStore(Documents, Protocol):
@@ -17,6 +18,10 @@ class LibraryStore(Documents, Protocol):
     @property
     def apis(self) -> ApiDescriptions:
         """API descriptions."""
+
+    @property
+    def api_vectors(self) -> VectorRecords:
+        """The vectors of units of APIs, by their ids."""
 
     @property
     def stopped(self) -> StoppedReadings:

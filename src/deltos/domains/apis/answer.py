@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING
 from deltos.domains.apis.library import ApiLibrary, api_of
 from deltos.domains.apis.model import Api, ApiHit
 from deltos.domains.apis.render import operation_line, operation_text, render_overview, render_schema
-from deltos.domains.apis.search import TYPE_OF_KIND, RankedUnit, confidence, kinds_of, search_units
+from deltos.domains.apis.search import TYPE_OF_KIND, RankedUnit, kinds_of, search_units
 from deltos.errors import NotFound
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from deltos.domains.apis.outline import Resolve
-    from deltos.domains.apis.search import Compare
+    from deltos.meaning import Meaning
     from deltos.store.apis import ApiRow, UnitRow
 
 HIT_CHARACTERS = 2_400
@@ -26,15 +26,17 @@ OPERATIONS_OF_TAG = 40
 class ApiSearcher:
     """Searches operations and schemas, and fetches one by its id."""
 
-    def __init__(self, library: ApiLibrary, compare: Compare | None = None) -> None:
+    def __init__(self, library: ApiLibrary, meaning: Callable[[], Meaning | None] = lambda: None) -> None:
         self._library = library
-        self._compare = compare
+        self._meaning = meaning
 
     def search(self, query: str, *, api_name: str = "", types: Sequence[str] = (), limit: int = 10) -> list[ApiHit]:
         """The parts of one API, or of all, that answer `query` best; an unknown `api_name` is an error."""
         kinds = kinds_of(types)
         if types and not kinds:
             return []
+        meaning = self._meaning()
+        similarities = meaning.compare(query) if meaning else None
         with self._library.store.snapshot():
             row = self._library.row(api_name) if api_name else None
             api_id = row.id if row else None
@@ -44,7 +46,7 @@ class ApiSearcher:
                 api_id=api_id,
                 kinds=kinds,
                 limit=limit,
-                compare=self._compare,
+                similarities=similarities,
                 without=self._library.hidden_ids(),
             )
             shown = _Shown(self._library)
@@ -89,7 +91,9 @@ class _Shown:
             title=f"{unit.method} {unit.path} — {unit.title}" if unit.path else unit.title,
             text=self._text(unit, row, api, resolve, characters),
             score=found.score,
-            confidence=confidence(found.score),
+            confidence=found.confidence,
+            is_clear=found.is_clear,
+            is_near=found.is_near,
         )
 
     def _open(self, name: str) -> tuple[ApiRow, Api, Resolve]:

@@ -14,9 +14,9 @@ from deltos.isolated.process import Workers
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from deltos.domains.apis.search import Compare
     from deltos.domains.apis.source import Network
     from deltos.guarded import Parser
+    from deltos.meaning import Meaning
     from deltos.store.library import LibraryStore
 
 MOST_READING = 3  # descriptions parsed at once; the other children stay free for other work
@@ -37,10 +37,10 @@ def open_apis(
     network: Network | None,
     clock: Callable[[], float],
     parser: Parser | None = None,
-    compare: Compare | None = None,
+    meaning: Callable[[], Meaning | None] = lambda: None,
 ) -> Apis:
     """The domain over a library; without a network only local descriptions can be added."""
     library = ApiLibrary(store.apis)
     parser = parser or GuardedParser(Workers(), store.stopped)
     indexer = ApiIndexer(store.apis, network=network, parser=parser, clock=clock)
-    return Apis(indexer, library, ApiSearcher(library, compare))
+    return Apis(indexer, library, ApiSearcher(library, meaning))

@@ -139,6 +139,7 @@ class ApiHit:
     """A found part of an API, ready to show: `citation` is the specification's address and a JSON pointer.
 
     `score` compares parts in one answer; `confidence` (0 to 1) means the same in every answer.
+    `is_clear` when the question is plainly about it, `is_near` when it shares no word with the question.
     """
 
     id: str
@@ -151,6 +152,8 @@ class ApiHit:
     text: str
     score: float
     confidence: float = 1.0
+    is_clear: bool = False
+    is_near: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,15 +14,18 @@ from deltos.text.identifiers import spaced
 from deltos.text.rarity import idf
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from deltos.domains.apis.query import ApiQuery, Concept
+    from deltos.meaning import Similarities
     from deltos.store.apis import ApiDescriptions, FoundUnit, UnitRow
-
-    Compare = Callable[[str, Sequence[str]], list[float]]
 
 COLUMN_WEIGHTS = (6.0, 8.0, 2.0, 1.5, 0.5)  # BM25 weights of names, title, tags, description, details
 CANDIDATES = 120
+NEAREST_UNITS = 40  # candidates by meaning
+_NEAREST_LOOKED_AT = 600  # of all APIs and kinds; those that are not asked for are left out
+# Where the best unit lacks more than this share of the question, meaning counts for much more.
+_USUALLY_LACKING = 0.5
 KINDS_OF_TYPE: Mapping[str, tuple[str, ...]] = {
     "endpoint": ("operation", "webhook"),
     "schema": ("schema", "message"),
@@ -46,11 +49,15 @@ class RankedUnit:
     row: UnitRow
     api_name: str
     score: float
+    confidence: float = 1.0
+    is_clear: bool = False
+    is_near: bool = False
 
 
 class UnitFeatures(NamedTuple):
     """What speaks for a unit. Coverage is the share of the question that a field has words for; `…_asked` is the share
-    of the field's own words that were asked for; `meaning` is in standard deviations of similarity to the question."""
+    of the field's own words that were asked for; `meaning` is in standard deviations of similarity to the question,
+    `near_alone` is the cosine similarity itself, the more the question lacks words of any unit."""
 
     bm25: float
     title_coverage: float
@@ -67,6 +74,7 @@ class UnitFeatures(NamedTuple):
     address_of_other_method: bool
     is_deprecated: bool
     meaning: float
+    near_alone: float = 0.0
 
 
 def kinds_of(types: Iterable[str]) -> tuple[str, ...]:
@@ -81,35 +89,65 @@ def search_units(
     api_id: int | None,
     kinds: Sequence[str],
     limit: int,
-    compare: Compare | None = None,
+    similarities: Similarities | None = None,
     without: Sequence[int] = (),
 ) -> list[RankedUnit]:
-    """The units that answer `query` best, `without` those of some APIs; `compare` gives their similarity by
-    meaning."""
+    """The units that answer `query` best, `without` those of some APIs, by words and where known by meaning."""
     question = parse_query(query)
     if not question.concepts:
         return []
     found = _candidates(store, question, api_id, kinds, max(CANDIDATES, 2 * limit), without)
+    if similarities:
+        known = {unit.row.id for unit in found}
+        near = store.found(similarities.near(_NEAREST_LOOKED_AT), api_id=api_id, kinds=kinds, without=without)
+        found += [unit for unit in near[:NEAREST_UNITS] if unit.row.id not in known]
     if not found:
         return []
-    weights = _concept_weights(store, question)
-    best = max(unit.score for unit in found)
-    meanings = compare(query, [_spoken(unit) for unit in found]) if compare else [0.0] * len(found)
-    rows = [_features(unit, question, weights, best, meaning) for unit, meaning in zip(found, meanings, strict=True)]
-    scores = load_ranker(WEIGHTS_FILE, UnitFeatures._fields).scores(rows)
-    ranked = [RankedUnit(unit.row, unit.api_name, score) for unit, score in zip(found, scores, strict=True)]
+    ranked = _ranked(found, _described(store, question, found, similarities))
     ranked.sort(key=lambda unit: (-unit.score, len(unit.row.path), unit.row.id))
     return ranked[:limit]
 
 
-def confidence(score: float) -> float:
-    """How sure it is that a unit with this score answers, from 0 to 1."""
-    return load_ranker(WEIGHTS_FILE, UnitFeatures._fields).confidence(score)
+def _described(
+    store: ApiDescriptions, question: ApiQuery, found: Sequence[FoundUnit], similarities: Similarities | None
+) -> list[UnitFeatures]:
+    """The features of each candidate."""
+    weights = _concept_weights(store, question)
+    best = max(unit.score for unit in found) or 1.0
+    ids = [unit.row.id for unit in found]
+    meanings = similarities.of(ids) if similarities else [0.0] * len(ids)
+    cosines = similarities.raw(ids) if similarities else {}
+    rows = [_features(unit, question, weights, best, meaning) for unit, meaning in zip(found, meanings, strict=True)]
+    lacking = _lacking(rows)
+    return [
+        row._replace(near_alone=lacking * max(0.0, cosines.get(unit_id, 0.0)))
+        for row, unit_id in zip(rows, ids, strict=True)
+    ]
 
 
-def _spoken(unit: FoundUnit) -> str:
-    """What a unit says of itself, in short."""
-    return f"{unit.row.method} {unit.row.path} {unit.words.title} {unit.words.names}"
+def _lacking(rows: Iterable[UnitFeatures]) -> float:
+    """How much of the question even the best unit has no words for: 0 for as much as usual, 1 for all."""
+    share = 1 - max(max(row.coverage, float(row.address or row.exact_title)) for row in rows)
+    return max(0.0, share - _USUALLY_LACKING) / (1 - _USUALLY_LACKING)
+
+
+def _ranked(found: Iterable[FoundUnit], rows: Iterable[UnitFeatures]) -> list[RankedUnit]:
+    ranker = load_ranker(WEIGHTS_FILE, UnitFeatures._fields)
+    ranked: list[RankedUnit] = []
+    for unit, row in zip(found, rows, strict=True):
+        by_words = ranker.score(row._replace(near_alone=0.0))
+        ranked.append(
+            RankedUnit(
+                unit.row,
+                unit.api_name,
+                ranker.score(row),
+                # A cosine similarity is a fair guess of how sure meaning is; its weight is for the order alone.
+                confidence=max(ranker.confidence(by_words), row.near_alone),
+                is_clear=by_words >= CLEAR_MATCH,
+                is_near=not (unit.score or row.coverage),
+            )
+        )
+    return ranked
 
 
 def _candidates(

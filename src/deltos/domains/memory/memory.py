@@ -4,8 +4,6 @@ to render.py."""
 from __future__ import annotations
 
 import os
-import time
-from contextlib import suppress
 from datetime import datetime
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -22,7 +20,7 @@ from deltos.domains.memory.model import (
     possible_ids,
 )
 from deltos.domains.memory.redact import redact, redact_name, storable
-from deltos.errors import BadArgument, Forbidden, StoreError
+from deltos.errors import BadArgument, Forbidden
 from deltos.store.observations import Clean, NewObservation
 from deltos.text.identifiers import names_in_prose, words_inside
 from deltos.text.times import micros
@@ -34,7 +32,7 @@ if TYPE_CHECKING:
 
     from deltos.domains.memory.model import Clock
     from deltos.domains.memory.search import MemoryResults
-    from deltos.meaning import Meaning, Similarities
+    from deltos.meaning import Meaning
     from deltos.model import Project
     from deltos.store.observations import Observation, Observations, ObservationsWriter
     from deltos.store.observations import ProjectRow as KnownProject
@@ -43,7 +41,6 @@ _RECENT = 40  # observations of the project that a new one is compared with
 _ID_LETTERS = "0123456789abcdefghjkmnpqrstvwxyz"  # Crockford's base 32: no i, l, o, u
 _ID_LENGTH = 10
 LONGEST_QUERY = 500
-EMBED_SECONDS = 2.0  # a search waits no longer for vectors of what was kept since; the next one goes on
 
 
 class ObservationLookup(NamedTuple):
@@ -202,7 +199,8 @@ class Memory:
         query = storable(query)[:LONGEST_QUERY].strip()
         if not query:
             raise BadArgument("The query is empty", hint="Ask in a few words what you want to know.")
-        similarities = self._similarities(query)
+        meaning = self._meaning()
+        similarities = meaning.compare(query) if meaning else None
         with self.store.snapshot():
             keys = self.project_keys(project_id)
             found = search(
@@ -216,18 +214,6 @@ class Memory:
             others = [project.key for project in self._projects() if project.key not in keys]
             elsewhere = self.store.count(others) if not found.hits else 0
         return replace(found, elsewhere=elsewhere)
-
-    def _similarities(self, query: str) -> Similarities | None:
-        """How similar all observations are to a question; those kept since the last one get their vectors first."""
-        if (meaning := self._meaning()) is None:
-            return None
-        from deltos.embed.protocol import TextToEmbed  # deferred: hooks never search
-        from deltos.text.words import asked_words
-
-        until = time.monotonic() + EMBED_SECONDS
-        with suppress(StoreError):  # nothing can be written now: what has a vector is compared all the same
-            meaning.catch_up(lambda: time.monotonic() > until)
-        return meaning.similarities(TextToEmbed(query, asked_words(query)))
 
     def look_up(self, ids: Sequence[str], project_id: str = "") -> ObservationLookup:
         """The live observations behind ids, in that order; an id that several projects use means this project's."""

@@ -59,4 +59,5 @@ def _hit(hit: ApiHit, root: Path) -> Hit:
         source=hit.api_name,
         own_score=hit.score,
         path=url.partition("#")[0],
+        is_near=hit.is_near,
     )

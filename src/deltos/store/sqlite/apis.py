@@ -5,7 +5,7 @@ from __future__ import annotations
 import sqlite3
 from contextlib import closing
 from dataclasses import fields
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from deltos.store.apis import ApiRow, FoundUnit, NewUnit, UnitRow, UnreadRow, WordsRow
 from deltos.store.sqlite.database import Migration, connect_read_only
@@ -71,6 +71,11 @@ APIS_002 = Migration(
 )
 
 _UNIT_COLUMNS = "kind, key, pointer, title, grouping, method, path, tags, deprecated, id"
+_FOUND_COLUMNS = (
+    ", ".join(f"unit.{name}" for name in _UNIT_COLUMNS.split(", "))
+    + ", api.name, names, api_words.title, api_words.tags, description"
+)
+_FOUND_TABLES = "api_words JOIN api_unit AS unit ON unit.id = api_words.rowid JOIN api ON api.id = unit.api_id"
 _CALLABLE = "('operation', 'webhook')"
 _UNREAD = "SELECT source, document, reason FROM api_unread ORDER BY source, document"
 
@@ -159,27 +164,24 @@ class SqliteApis:
         limit: int,
         without: Sequence[int] = (),
     ) -> list[FoundUnit]:
-        where = ["api_words MATCH ?"]
-        values: list[object] = [any_of(words)]
-        if api_id is not None:
-            where.append("unit.api_id = ?")
-            values.append(api_id)
-        if without:
-            where.append(f"unit.api_id NOT IN ({', '.join('?' * len(without))})")
-            values.extend(without)
-        if kinds:
-            where.append(f"unit.kind IN ({', '.join('?' * len(kinds))})")
-            values.extend(kinds)
+        where, values = _of_scope(api_id, kinds, without)
         ranking = ", ".join(str(float(weight)) for weight in weights)
-        columns = ", ".join(f"unit.{name}" for name in _UNIT_COLUMNS.split(", "))
         query = (
-            f"SELECT {columns}, api.name, names, api_words.title, api_words.tags, description, "
-            f"bm25(api_words, {ranking}) AS rank "
-            "FROM api_words JOIN api_unit AS unit ON unit.id = api_words.rowid "
-            f"JOIN api ON api.id = unit.api_id WHERE {' AND '.join(where)} ORDER BY rank, unit.id LIMIT ?"
+            f"SELECT {_FOUND_COLUMNS}, -bm25(api_words, {ranking}) AS score FROM {_FOUND_TABLES} "
+            f"WHERE api_words MATCH ? {where} ORDER BY score DESC, unit.id LIMIT ?"
         )
-        rows = self._database.read().execute(query, (*values, limit))
-        return [FoundUnit(UnitRow(*row[:10]), row[10], WordsRow(*row[11:15]), -row[15]) for row in rows]
+        rows = self._database.read().execute(query, (any_of(words), *values, limit))
+        return [_found(row) for row in rows]
+
+    def found(
+        self, unit_ids: Sequence[int], *, api_id: int | None, kinds: Sequence[str], without: Sequence[int] = ()
+    ) -> list[FoundUnit]:
+        where, values = _of_scope(api_id, kinds, without)
+        marks = ", ".join("?" * len(unit_ids))
+        query = f"SELECT {_FOUND_COLUMNS}, 0.0 FROM {_FOUND_TABLES} WHERE unit.id IN ({marks}) {where}"
+        rows = self._database.read().execute(query, (*unit_ids, *values))
+        by_id = {unit.row.id: unit for unit in map(_found, rows)}
+        return [by_id[unit_id] for unit_id in unit_ids if unit_id in by_id]
 
     def document_frequencies(self, stems: Sequence[str]) -> dict[str, int]:
         marks = ", ".join("?" * len(stems))
@@ -201,6 +203,25 @@ def glance_unread(path: Path) -> list[UnreadRow]:
             return list(map(UnreadRow._make, connection.execute(_UNREAD)))
     except sqlite3.Error:  # written before there was such a table, or damaged
         return []
+
+
+def _of_scope(api_id: int | None, kinds: Sequence[str], without: Sequence[int]) -> tuple[str, list[object]]:
+    """SQL that leaves only units of an API and of some kinds, and its values."""
+    where, values = "", list[object]()
+    if api_id is not None:
+        where += " AND unit.api_id = ?"
+        values.append(api_id)
+    if without:
+        where += f" AND unit.api_id NOT IN ({', '.join('?' * len(without))})"
+        values.extend(without)
+    if kinds:
+        where += f" AND unit.kind IN ({', '.join('?' * len(kinds))})"
+        values.extend(kinds)
+    return where, values
+
+
+def _found(row: tuple[Any, ...]) -> FoundUnit:
+    return FoundUnit(UnitRow(*row[:10]), row[10], WordsRow(*row[11:15]), row[15])
 
 
 def _delete(connection: sqlite3.Connection, name: str) -> bool:

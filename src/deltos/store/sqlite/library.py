@@ -12,7 +12,7 @@ from deltos.store.sqlite.docs_index import SqlitePages
 from deltos.store.sqlite.docs_search import SqlitePassages
 from deltos.store.sqlite.migrations import LIBRARY
 from deltos.store.sqlite.stopped import SqliteStopped
-from deltos.store.sqlite.vectors import DOCS_CHUNKS, SqliteVectors
+from deltos.store.sqlite.vectors import API_UNITS, DOCS_CHUNKS, SqliteVectors
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -31,6 +31,7 @@ class SqliteLibrary:
         self.passages = SqlitePassages(self.database)
         self.vectors = SqliteVectors(self.database, DOCS_CHUNKS)
         self.apis = SqliteApis(self.database)
+        self.api_vectors = SqliteVectors(self.database, API_UNITS)
         self.stopped = SqliteStopped(self.database, now)
 
     def close(self) -> None:

@@ -61,6 +61,14 @@ DOCS_CHUNKS = Owner(
     " w.trail || ' ' || w.heading || ' ' || w.heading || ' ' || w.body"
     " FROM docs_chunk c CROSS JOIN docs_words w ON w.rowid = c.id",  # CROSS: in the order of chunks, nothing to sort
 )
+API_UNITS = Owner(
+    "api_unit",
+    "id",
+    # What a unit is called counts twice.
+    "SELECT rowid AS id,"
+    " title || ' ' || title || ' ' || names || ' ' || names || ' ' || description || ' ' || details, '' FROM api_words",
+    is_awaited=True,
+)
 OBSERVATIONS = Owner("observation", "place", "SELECT place, text, '' FROM live_observation", is_awaited=True)
 
 
@@ -84,6 +92,25 @@ def migration(owner: Owner) -> Migration:
 
 
 DOCS_VECTORS = migration(DOCS_CHUNKS)
+API_VECTORS = Migration(
+    "api_unit-vectors-001",
+    """
+    CREATE TABLE api_unit_vector (
+        number INTEGER PRIMARY KEY AUTOINCREMENT,
+        key INTEGER NOT NULL UNIQUE,
+        model TEXT NOT NULL DEFAULT '',
+        data BLOB NOT NULL DEFAULT x''
+    );
+    CREATE INDEX api_unit_vector_by_model ON api_unit_vector (model, number);
+    INSERT INTO api_unit_vector (key) SELECT id FROM api_unit WHERE kind <> 'fragment';
+    CREATE TRIGGER api_unit_vector_wanted AFTER INSERT ON api_unit WHEN new.kind <> 'fragment' BEGIN
+        INSERT INTO api_unit_vector (key) VALUES (new.id);
+    END;
+    CREATE TRIGGER api_unit_vector_leaves AFTER DELETE ON api_unit BEGIN
+        DELETE FROM api_unit_vector WHERE key = old.id;
+    END;
+    """,
+)
 
 
 class SqliteVectors:
