@@ -21,6 +21,7 @@ from deltos.store.private import mend_folder
 from deltos.workspace.projects import Projects
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
 
     from deltos.config import Config
@@ -228,7 +229,16 @@ class App:
             MemoryProvider(self.domains),
             HistoryProvider(self.domains.projects),
         )
-        return Federation(providers, self.config.toolsets)
+        return Federation(providers, self.config.toolsets, self._compare)
+
+    def _compare(self, question: str, texts: Sequence[str]) -> list[float]:
+        """The similarity of texts to a question; nothing is similar where the user wants words alone."""
+        if self.config.embedding.kind == "off":
+            return [0.0] * len(texts)
+        from deltos.embed.static import shared_model  # deferred: numpy takes a while to import
+        from deltos.meaning import Comparison
+
+        return Comparison(shared_model())(question, texts)
 
     @cached_property
     def links(self) -> Links:

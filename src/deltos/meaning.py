@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from deltos.embed.protocol import Embedder, Vectors
+    from deltos.embed.static import StaticModel
     from deltos.store.vectors import StoredVector, VectorRecords
 
 EMBED_BATCH_TEXTS = 500
@@ -80,6 +81,20 @@ def standardised(values: Vectors) -> list[float]:
         return [0.0] * len(values)
     scaled: list[float] = np.nan_to_num((values - known.mean()) / known.std()).tolist()
     return scaled
+
+
+class Comparison:
+    """Compares a question with a few texts without storing vectors; for the static model, which is fast enough."""
+
+    def __init__(self, model: StaticModel) -> None:
+        self._model = model
+
+    def __call__(self, question: str, texts: Sequence[str]) -> list[float]:
+        """The cosine similarity of each text to the question."""
+        words = shared_words().of
+        vectors = self._model.of_words([asked_words(question), *map(words, texts)])
+        similarities: list[float] = (vectors[1:] @ vectors[0]).tolist()
+        return similarities
 
 
 class Meaning:

@@ -63,3 +63,12 @@ def test_prose_among_code_counts_as_documentation() -> None:
 def test_nothing_found_is_nothing_merged() -> None:
     assert merged("anything") == []
     assert merged("...", [hit("doc:1", "dots")]) == ["doc:1"]
+
+
+def test_where_words_are_lacking_the_nearest_in_meaning_comes_first() -> None:
+    code = [hit("code:a", "def people(): print all names")]
+    memory = [hit("obs:1", "Users sign in with OAuth")]
+    near = {"code:a def people(): print all names": 0.0, "obs:1 Users sign in with OAuth": 0.6}
+    query = "authentication of people by certificates"
+    found = merge([code, memory], query, intent_of(query), limit=5, compare=lambda _, texts: [near[t] for t in texts])
+    assert [ranked.hit.id for ranked in found] == ["obs:1", "code:a"]

@@ -17,10 +17,12 @@ from deltos.text.stop_words import QUESTION_WORDS
 from deltos.text.words import plain_words, shared_words
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from deltos.federation.intent import Intent
     from deltos.federation.model import Hit
+
+    Compare = Callable[[str, Sequence[str]], list[float]]
 
 WEIGHTS_FILE = Path(__file__).with_name("weights.json")
 # A provider's order is kept, but a weak hit may profit from the strong ones right behind it.
@@ -29,11 +31,14 @@ TRUE_MATCH = 0.5
 _READ_CHARACTERS = 3_000
 # A hit is noise when its score is below this share of the best and it covers less than this share of the question.
 _NOISE_SCORE, _NOISE_COVERED = 0.25, 0.34
+# Where the best hit lacks more than this share of the question, meaning counts as well.
+_USUALLY_LACKING = 0.5
 _STEP = 0.99  # keeps scores strictly falling down a provider's list
 
 
 class HitFeatures(NamedTuple):
-    """What speaks for a hit of any kind. The question itself may be a name (`…_query`), or hold some (`…_name`)."""
+    """What speaks for a hit of any kind. The question itself may be a name (`…_query`), or hold some (`…_name`);
+    `near_alone` is the similarity of meaning, the more the question lacks words of any hit."""
 
     title_coverage: float
     coverage: float
@@ -43,6 +48,7 @@ class HitFeatures(NamedTuple):
     defines_name: bool
     mentions_name: bool
     leaning: float
+    near_alone: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,21 +65,26 @@ class RankedHit:
         return load_ranker(WEIGHTS_FILE, HitFeatures._fields).confidence(self.score)
 
 
-def merge(found: Sequence[Sequence[Hit]], query: str, intent: Intent, *, limit: int) -> list[RankedHit]:
+def merge(
+    found: Sequence[Sequence[Hit]], query: str, intent: Intent, *, limit: int, compare: Compare | None = None
+) -> list[RankedHit]:
     """The best `limit` hits; providers keep their order, and each that truly matches is there."""
-    return first_of(rank_all(found, query, intent), limit)
+    return first_of(rank_all(found, query, intent, compare), limit)
 
 
-def rank_all(found: Sequence[Sequence[Hit]], query: str, intent: Intent) -> list[RankedHit]:
+def rank_all(
+    found: Sequence[Sequence[Hit]], query: str, intent: Intent, compare: Compare | None = None
+) -> list[RankedHit]:
     """All hits that have something to do with the question, best first; providers keep their order."""
-    lists = (in_order(hits, query, intent, [hit for hits in found for hit in hits]) for hits in found if hits)
+    asked = _Question(query, [hit for hits in found for hit in hits], compare)
+    lists = (_in_own_order([_rank(hit, hits[0], asked, intent) for hit in hits]) for hits in found if hits)
     every = sorted((ranked for hits in lists for ranked in hits), key=lambda ranked: -ranked.score)
     return _without_noise(every)
 
 
-def in_order(hits: Sequence[Hit], query: str, intent: Intent, candidates: Sequence[Hit]) -> list[RankedHit]:
-    """One provider's hits in its own order, scored as all are; `candidates` tell which words are rare."""
-    asked = _Question(query, candidates)
+def in_order(hits: Sequence[Hit], query: str, intent: Intent, compare: Compare | None = None) -> list[RankedHit]:
+    """One provider's hits in its own order, scored as all are."""
+    asked = _Question(query, hits, compare)
     return _in_own_order([_rank(hit, hits[0], asked, intent) for hit in hits])
 
 
@@ -99,6 +110,7 @@ def _rank(hit: Hit, best: Hit, asked: _Question, intent: Intent) -> RankedHit:
         defines_name=defines and not is_name,
         mentions_name=mentions and not is_name,
         leaning=intent.towards(_nature(hit)) * (1 + covered) / 2,
+        near_alone=asked.nearness(hit),
     )
     score = load_ranker(WEIGHTS_FILE, HitFeatures._fields).score(features)
     return RankedHit(hit, score, 1.0 if is_name and (defines or mentions) else covered)
@@ -142,9 +154,10 @@ def first_of(every: Sequence[RankedHit], limit: int) -> list[RankedHit]:
 
 
 class _Question:
-    """The words of a question, each weighed by how few of the candidates have it."""
+    """The words of a question, each weighed by how few of the candidates have it, and how near they are in meaning
+    where words are lacking."""
 
-    def __init__(self, query: str, candidates: Sequence[Hit]) -> None:
+    def __init__(self, query: str, candidates: Sequence[Hit], compare: Compare | None = None) -> None:
         asked = [word for word in plain_words(query) if word.lower() not in QUESTION_WORDS] or plain_words(query)
         self._terms = dict.fromkeys(shared_words().of(" ".join(asked)).split())
         self._said = {hit.id: self._terms_in(f"{hit.title} {hit.text[:_READ_CHARACTERS]}") for hit in candidates}
@@ -154,6 +167,17 @@ class _Question:
         usual = sum(known.values()) / len(known) if known else 1.0
         self._weights = {term: known.get(term, usual) for term in self._terms}
         self._total = sum(self._weights.values()) or 1.0
+        best = max((self._weigh(terms) for terms in self._said.values()), default=0.0)
+        lacking = max(0.0, 1 - best - _USUALLY_LACKING) / (1 - _USUALLY_LACKING)
+        self._nearness: dict[str, float] = {}
+        if compare and lacking:
+            texts = [f"{hit.title} {hit.text[:_READ_CHARACTERS]}" for hit in candidates]
+            similar = zip(candidates, compare(query, texts), strict=True)
+            self._nearness = {hit.id: lacking * max(0.0, value) for hit, value in similar}
+
+    def nearness(self, hit: Hit) -> float:
+        """How similar a candidate is to the question, as far as words are lacking."""
+        return self._nearness.get(hit.id, 0.0)
 
     def covered_by(self, hit: Hit) -> float:
         """The share of the question that a candidate has words for."""

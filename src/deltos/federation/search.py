@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from deltos.federation.model import Hit, Provider, SearchRequest, Whole
+    from deltos.federation.rank import Compare
 
 LONGEST_QUERY = 500
 LONGEST_ID = 1_000
@@ -40,7 +41,8 @@ class FederatedResults:
 class Federation:
     """All providers that are enabled."""
 
-    def __init__(self, providers: Sequence[Provider], toolsets: Sequence[str]) -> None:
+    def __init__(self, providers: Sequence[Provider], toolsets: Sequence[str], compare: Compare | None = None) -> None:
+        self._compare = compare
         self._providers = tuple(provider for provider in providers if not set(provider.toolsets).isdisjoint(toolsets))
         self._toolsets = tuple(toolsets)
 
@@ -55,9 +57,9 @@ class Federation:
         findings = self._ask(providers, wider, toolsets)
         lists = _without_twins([each.hits for each in findings])
         if [provider.kind for provider in providers] == ["obs"]:
-            every = [ranked for hits in lists for ranked in in_order(hits, query, intent_of(query), hits)]
+            every = [ranked for hits in lists for ranked in in_order(hits, query, intent_of(query), self._compare)]
         else:
-            every = rank_all(lists, query, intent_of(query))
+            every = rank_all(lists, query, intent_of(query), self._compare)
         return FederatedResults(
             tuple(first_of(every, asked.limit)),
             total=len(every),

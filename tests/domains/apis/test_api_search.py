@@ -7,16 +7,22 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from fuzz.here import Here
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from deltos.domains.apis.apis import Apis, open_apis
 from deltos.domains.apis.model import Api, ApiChanges, OperationChange
 from deltos.domains.apis.query import parse_query
 from deltos.domains.apis.render import render_changes
+from deltos.embed.static import shared_model
 from deltos.errors import NotFound
+from deltos.meaning import Meaning
+from deltos.store.sqlite.library import SqliteLibrary
 
 if TYPE_CHECKING:
-    from deltos.domains.apis.apis import Apis
+    from collections.abc import Iterator
+    from pathlib import Path
 
 Add = Callable[..., Api]
 
@@ -173,3 +179,39 @@ def test_a_reader_never_sees_half_of_a_replacement(apis: Apis, add: Add) -> None
     while not done.is_set():
         assert apis.searcher.search("create a refund", api_name="payments")[0].id == "api:payments:POST /v1/refunds"
     writer.join()
+
+
+@pytest.fixture
+def near_apis(tmp_path: Path) -> Iterator[Apis]:
+    """Searched by meaning as well."""
+    database = SqliteLibrary(tmp_path / "home" / "library.db")
+    meaning = Meaning(shared_model(), database.api_vectors)
+    yield open_apis(database, network=None, parser=Here(), clock=lambda: 1.0, meaning=lambda: meaning)
+    database.close()
+
+
+def test_an_operation_that_shares_no_word_is_found_by_meaning_and_marked(near_apis: Apis, tmp_path: Path) -> None:
+    (tmp_path / "pay.yaml").write_text(PAYMENTS)
+    near_apis.indexer.add(str(tmp_path / "pay.yaml"), "pay")
+    near = near_apis.searcher.search("reimburse a shopper", types=["endpoint"])[0]
+    assert "refund" in near.id
+    assert near.is_near
+    assert not near.is_clear
+    said = near_apis.searcher.search("create a refund", types=["endpoint"])[0]
+    assert said.id.endswith("POST /v1/refunds")
+    assert said.is_clear
+    assert not said.is_near
+
+
+def test_units_of_an_api_that_goes_take_their_vectors_along(near_apis: Apis, tmp_path: Path) -> None:
+    (tmp_path / "pay.yaml").write_text(PAYMENTS)
+    near_apis.indexer.add(str(tmp_path / "pay.yaml"), "pay")
+    assert near_apis.searcher.search("reimburse a shopper")
+    near_apis.indexer.remove("pay")
+    assert near_apis.searcher.search("reimburse a shopper") == []
+
+
+def test_nothing_is_found_where_nothing_is_near(near_apis: Apis, tmp_path: Path) -> None:
+    (tmp_path / "pay.yaml").write_text(PAYMENTS)
+    near_apis.indexer.add(str(tmp_path / "pay.yaml"), "pay")
+    assert near_apis.searcher.search("xyzzy quux") == []
