@@ -132,7 +132,9 @@ class DocsSearch:
     def passage(self, chunk_id: int) -> Passage | None:
         """One passage by the number in its id; None when it is gone."""
         shown = self._store.chunks([chunk_id])
-        return _passage(shown[0], shown[0].anchors, 1.0, 1.0) if shown and self._library.knows(shown[0].source) else None
+        return (
+            _passage(shown[0], shown[0].anchors, 1.0, 1.0) if shown and self._library.knows(shown[0].source) else None
+        )
 
     def rank(self, query: str, source_ids: list[str]) -> list[RankedChunk]:
         """Candidates for a query, best first."""

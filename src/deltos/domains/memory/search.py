@@ -197,7 +197,12 @@ def search(
     places = [sketch.place for sketch in sketches]
     ranked = sorted(zip(by_features.scores(rows), places, strict=True), reverse=True)
     answering = [(score, place) for score, place in ranked if score > 0]
-    hits = _hits(store, answering[:limit], question, matches, _wordless(near_words, near))
+    sure = {
+        # A cosine similarity is a fair guess of how sure meaning is; its weight is for the order alone.
+        place: max(matches.confidence(by_features.score(row._replace(near_alone=0.0))), row.near_alone)
+        for place, row in zip(places, rows, strict=True)
+    }
+    hits = _hits(store, answering[:limit], question, sure, _wordless(near_words, near))
     return MemoryResults(hits, matching=len(answering), searched=searched, elsewhere=0)
 
 
@@ -352,7 +357,7 @@ def _hits(
     store: Observations,
     top: Sequence[tuple[float, int]],
     question: MemoryQuery,
-    matches: _Matches,
+    sure: Mapping[int, float],
     near: Collection[int],
 ) -> tuple[MemoryHit, ...]:
     by_place = {row.place: row for row in store.at_places([place for _, place in top])}
@@ -363,7 +368,7 @@ def _hits(
             row,
             round(score / best, 4),
             snippet(row.text, question.terms),
-            round(matches.confidence(score), 4),
+            round(sure[row.place], 4),
             row.place in near,
         )
         for score, row in found
