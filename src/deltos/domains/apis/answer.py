@@ -47,6 +47,7 @@ class ApiSearcher:
                 kinds=kinds,
                 limit=limit,
                 similarities=similarities,
+                compare=meaning.order_of if meaning else None,
                 without=self._library.hidden_ids(),
             )
             shown = _Shown(self._library)

@@ -14,11 +14,13 @@ from deltos.text.identifiers import spaced
 from deltos.text.rarity import idf
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from deltos.domains.apis.query import ApiQuery, Concept
     from deltos.meaning import Similarities
     from deltos.store.apis import ApiDescriptions, FoundUnit, UnitRow
+
+    Compare = Callable[[str, Sequence[str]], list[float]]
 
 COLUMN_WEIGHTS = (6.0, 8.0, 2.0, 1.5, 0.5)  # BM25 weights of names, title, tags, description, details
 CANDIDATES = 120
@@ -90,9 +92,13 @@ def search_units(
     kinds: Sequence[str],
     limit: int,
     similarities: Similarities | None = None,
+    compare: Compare | None = None,
     without: Sequence[int] = (),
 ) -> list[RankedUnit]:
-    """The units that answer `query` best, `without` those of some APIs, by words and where known by meaning."""
+    """The units that answer `query` best, `without` those of some APIs, by words and where known by meaning.
+
+    `similarities` are of all that units say, which finds; `compare` is asked about what they are called, which orders.
+    """
     question = parse_query(query)
     if not question.concepts:
         return []
@@ -103,19 +109,28 @@ def search_units(
         found += [unit for unit in near[:NEAREST_UNITS] if unit.row.id not in known]
     if not found:
         return []
-    ranked = _ranked(found, _described(store, question, found, similarities))
+    meanings = compare(query, list(map(_called, found))) if compare else [0.0] * len(found)
+    ranked = _ranked(found, _described(store, question, found, meanings, similarities))
     ranked.sort(key=lambda unit: (-unit.score, len(unit.row.path), unit.row.id))
     return ranked[:limit]
 
 
+def _called(unit: FoundUnit) -> str:
+    """What a unit is called, in short."""
+    return f"{unit.row.method} {unit.row.path} {unit.words.title} {unit.words.names}"
+
+
 def _described(
-    store: ApiDescriptions, question: ApiQuery, found: Sequence[FoundUnit], similarities: Similarities | None
+    store: ApiDescriptions,
+    question: ApiQuery,
+    found: Sequence[FoundUnit],
+    meanings: Sequence[float],
+    similarities: Similarities | None,
 ) -> list[UnitFeatures]:
     """The features of each candidate."""
     weights = _concept_weights(store, question)
     best = max(unit.score for unit in found) or 1.0
     ids = [unit.row.id for unit in found]
-    meanings = similarities.of(ids) if similarities else [0.0] * len(ids)
     cosines = similarities.raw(ids) if similarities else {}
     rows = [_features(unit, question, weights, best, meaning) for unit, meaning in zip(found, meanings, strict=True)]
     lacking = _lacking(rows)
