@@ -59,6 +59,17 @@ _DIFF = (
     b"\t\n",
 )
 
+_LOG = (
+    b"\0marker\0" + b"a" * 40 + b"\0\0001600000000\0Ada\0Fix it\0Why\0",
+    b"\nM\0src/a.py\0",
+    b"R100\0src/a.py\0src/b.py\0",
+    b"\0marker\0",
+    b"\0",
+    b"\n",
+    b"\xff\xfe",
+    b"D\0",
+)
+
 
 def targets() -> Iterator[Target]:
     """One per kind of file."""
@@ -77,6 +88,7 @@ def targets() -> Iterator[Target]:
         (b"refs/heads/", b"ref: ", b"^", b"\n", b"/", b"..", b"@{", b" "),
     )
     yield Target("git-diff", opened(_diff), ("git-diff",), (".diff", ".patch"), _DIFF)
+    yield Target("git-log", opened(_log), ("git-log",), (".diff", ".patch"), _LOG)
     yield Target(
         "git-remote",
         opened(_remote),
@@ -180,6 +192,12 @@ def _diff(_scratch: Path) -> Run:
     from deltos.workspace.changes import read_diff
 
     return lambda data: read_diff(data.decode("utf-8", "replace").splitlines())
+
+
+def _log(_scratch: Path) -> Run:
+    from deltos.domains.history.index import read_chunk
+
+    return lambda data: read_chunk(b"marker", frozenset(), "src/", data)
 
 
 def _remote(_scratch: Path) -> Run:

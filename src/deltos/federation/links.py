@@ -12,7 +12,7 @@ from deltos.domains.code.scan import LinePattern, Literal, ScanReport, scan
 from deltos.domains.docs.packages import find_definition
 from deltos.domains.docs.render import shown_path
 from deltos.domains.docs.search import DocsRequest
-from deltos.domains.history.lines import commits_of_lines
+from deltos.domains.history.lines import LineRange, commits_of_lines
 from deltos.domains.history.show import SHORT_HASH, headline
 from deltos.domains.history.state import limits_of
 from deltos.domains.memory.model import shown_id, title_of
@@ -66,13 +66,14 @@ class Links:
     def past(self, symbol: Symbol, root: Path) -> list[str]:
         """A section for `get_context`: the last commits of a symbol's lines."""
         store = self._with_history(root).store
-        found = commits_of_lines(store.history, root, symbol.path, (symbol.line, symbol.end_line), limit=_COMMITS_SHOWN)
+        lines = LineRange(symbol.line, symbol.end_line)
+        found = commits_of_lines(store.history, root, symbol.path, lines, limit=_COMMITS_SHOWN)
         if not found.commits:
             return []
-        of = "the file (which of them changed these lines takes too long to tell)" if found.of_file else "these lines"
-        lines = [f"commit:{row.hash[:SHORT_HASH]} {headline(row)}" for row in found.commits]
+        of = f"the file; none of its last {found.read} changed these lines" if found.of_file else "these lines"
+        rows = [f"commit:{row.hash[:SHORT_HASH]} {headline(row)}" for row in found.commits]
         note = [f"({limits})"] if (limits := limits_of(store)) else []
-        return ["\n".join([f"--- last commits of {of} ({len(lines)}, quoted) ---", *lines, *note])]
+        return ["\n".join([f"--- last commits of {of} ({len(rows)}, quoted) ---", *rows, *note])]
 
     def changed_with(self, path: str, root: Path) -> list[ChangedTogether]:
         """The files that change in at least every fourth commit of a file, most often first."""

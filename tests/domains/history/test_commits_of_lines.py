@@ -1,0 +1,87 @@
+"""Lines are followed back through the commits of their file, as `git log -L` does."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from deltos.domains.history.lines import Hunk, LineRange, before, commits_of_lines, touches
+from tests.domains.history.pasts import begin, commit, opened, read_history
+from tests.repositories import git
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from deltos.store.project import ProjectStore
+
+
+@pytest.mark.parametrize(
+    ("hunk", "is_touched", "were"),
+    [
+        (Hunk(2, 1, 2, 1), False, (5, 8)),  # another line above
+        (Hunk(1, 0, 2, 3), False, (2, 5)),  # three new lines above
+        (Hunk(2, 2, 1, 0), False, (7, 10)),  # two lines less above
+        (Hunk(9, 1, 9, 1), False, (5, 8)),  # another line below
+        (Hunk(6, 1, 6, 1), True, (5, 8)),  # another line inside
+        (Hunk(5, 0, 6, 1), True, (5, 7)),  # a new line inside
+        (Hunk(6, 1, 5, 0), True, (5, 9)),  # a line less inside
+        (Hunk(3, 2, 3, 4), True, (3, 6)),  # over the first lines
+        (Hunk(4, 0, 5, 4), True, None),  # all of them are new
+        (Hunk(0, 0, 1, 20), True, None),  # so is the file
+    ],
+)
+def test_a_hunk_says_where_lines_were_and_whether_it_changed_them(
+    hunk: Hunk, is_touched: bool, were: tuple[int, int] | None
+) -> None:
+    assert touches(LineRange(5, 8), [hunk]) is is_touched
+    assert before(LineRange(5, 8), [hunk]) == were
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    root = begin(tmp_path / "shop")
+    commit(root, "one", {"old.py": "a\nb\nc\nd\ne\nf\n"})
+    commit(root, "above", {"old.py": "new\na\nb\nc\nd\ne\nf\n"}, day=1)
+    commit(root, "inside", {"old.py": "new\na\nb\nC\nd\ne\nf\n"}, day=2)
+    git(root, "mv", "old.py", "a.py")
+    commit(root, "moved", day=3)
+    commit(root, "below", {"a.py": "new\na\nb\nC\nd\ne\nF\n"}, day=4)
+    return root
+
+
+@pytest.fixture
+def store(tmp_path: Path, root: Path) -> Iterator[ProjectStore]:
+    with opened(tmp_path / "home", root) as store:
+        read_history(store, root)
+        yield store
+
+
+def told(store: ProjectStore, root: Path, first: int, last: int) -> list[str]:
+    found = commits_of_lines(store.history, root, "a.py", LineRange(first, last), limit=5)
+    assert not found.of_file
+    return [row.subject for row in found.commits]
+
+
+def test_only_commits_that_changed_the_lines_are_named_also_under_an_earlier_name(
+    root: Path, store: ProjectStore
+) -> None:
+    assert told(store, root, 3, 5) == ["inside", "one"]
+    assert told(store, root, 7, 7) == ["below", "one"]
+    assert told(store, root, 1, 1) == ["above"]
+
+
+def test_edits_that_are_not_committed_are_seen_through(root: Path, store: ProjectStore) -> None:
+    (root / "a.py").write_text("1\n2\n3\nnew\na\nb\nC\nd\ne\nF\n")
+    assert told(store, root, 6, 8) == ["inside", "one"]
+    (root / "a.py").write_text("1\nnew\na\nb\nedited\nd\ne\nF\nmore\n")
+    assert "inside" in told(store, root, 4, 6)
+
+
+def test_where_git_cannot_be_asked_the_commits_of_the_file_are_named(
+    root: Path, store: ProjectStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", "")
+    found = commits_of_lines(store.history, root, "a.py", LineRange(1, 2), limit=2)
+    assert (found.of_file, [row.subject for row in found.commits]) == (True, ["below", "moved"])
