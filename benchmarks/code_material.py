@@ -1,4 +1,8 @@
-"""The code-search benchmark: queries with the files that answer them, and an index of every repository."""
+"""The code-search benchmarks: queries with the files that answer them, and an index of every repository.
+
+Four sets: `labelled` and `commits` of the shared benchmark, `questions` written for this project (a third of their
+repositories is kept apart: never tuned on), and `subjects` of commits of the same repositories.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +14,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING
 
-from benchmarks.places import MIRRORS, SCRATCH, SHARED
+from benchmarks.places import MIRRORS, REPOSITORY, SCRATCH, SHARED
 from deltos.domains.code.index import CodeIndexer
 from deltos.store.sqlite.projects import SqliteProjects
 from deltos.workspace.projects import Projects
@@ -21,19 +25,16 @@ if TYPE_CHECKING:
 
     from deltos.store.project import ProjectStore
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    from deltos.store.project import ProjectStore
-
 CODE = SHARED / "code"
+QUESTIONS = REPOSITORY / "benchmarks" / "questions" / "code.jsonl"
 DEPTH = 10
+SUBJECTS_PER_REPOSITORY = 15
+MOST_FILES_OF_COMMIT = 3
 
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """A question and the files that answer it. `set` is `labelled` or `commits`."""
+    """A question and the files that answer it; `apart` ones are for reporting only."""
 
     id: str
     set: str
@@ -42,10 +43,13 @@ class Query:
     category: str
     text: str
     targets: tuple[dict[str, object], ...]
+    apart: bool = False
 
     @property
     def root(self) -> Path:
         """The repository's files, laid out at the commit that the labels fit."""
+        if self.set in ("questions", "subjects"):
+            return SCRATCH / "questions" / self.repository
         return SCRATCH / "code" / self.set / self.repository
 
 
@@ -57,6 +61,49 @@ def queries() -> Iterator[Query]:
             yield Query(
                 row["id"], name, row["repo"], row["language"], row["category"], row["query"], tuple(row["targets"])
             )
+
+
+def questions() -> Iterator[Query]:
+    """The questions of `questions/code.jsonl`, those of one repository together; `also` counts as right too."""
+    rows = [json.loads(line) for line in QUESTIONS.read_text("utf-8").splitlines()]
+    for row in sorted(rows, key=lambda row: row["repo"]):
+        targets = (*row["targets"], *({"path": path} for path in row["also"]))
+        name = row["repo"].replace("/", "+")
+        yield Query(row["id"], "questions", name, "", row["kind"], row["query"], targets, apart=row["apart"])
+
+
+def subjects() -> Iterator[Query]:
+    """Commit subjects of the questions' repositories, with the one to three files that each changed."""
+    apart = {query.repository: query.apart for query in questions()}
+    for repository in sorted(apart):
+        found = 0
+        for number, (subject, files) in enumerate(_log(MIRRORS / repository / "repo")):
+            there = [path for path in files if (SCRATCH / "questions" / repository / path).is_file()]
+            if not 1 <= len(there) == len(files) <= MOST_FILES_OF_COMMIT or not _tells(subject):
+                continue
+            targets: tuple[dict[str, object], ...] = tuple({"path": path} for path in there)
+            name = f"{repository}-{number}"
+            yield Query(name, "subjects", repository, "", "", subject, targets, apart=apart[repository])
+            found += 1
+            if found == SUBJECTS_PER_REPOSITORY:
+                break
+
+
+def _log(clone: Path) -> Iterator[tuple[str, list[str]]]:
+    command = ["git", "-C", str(clone), "log", "-n", "1500", "--no-merges", "--no-renames"]
+    command += ["--name-only", "--format=%x01%s"]
+    listing = subprocess.run(command, capture_output=True, text=True, errors="replace", check=True).stdout
+    for commit in listing.split("\x01")[1:]:
+        subject, *files = [line for line in commit.split("\n") if line]
+        yield subject, files
+
+
+def _tells(subject: str) -> bool:
+    """Whether a subject says enough to be asked: not a release, a bump or a revert."""
+    words = subject.lower().split()
+    return len(words) >= 4 and not any(
+        word.startswith(("bump", "release", "revert", "merge", "upgrade")) for word in words
+    )
 
 
 def lay_out() -> None:

@@ -59,7 +59,7 @@ def main() -> None:
     tables = sys.argv[1:] or ["relevance", "tokens"]
     lay_out()
     asked = list(queries())
-    found = examples()
+    found = examples(asked)
     weights = fit_without(found)
     if "relevance" in tables:
         ours = [Outcome("deltos", query, paths) for query, paths in cross_validate(found, weights)]

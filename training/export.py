@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
-from deltos.embed.static import MODEL_FOLDER
+from deltos.embed.identity import MODEL_FOLDER
 from training.table import Table
 
 

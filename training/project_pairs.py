@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from deltos.embed.static import MODEL_FOLDER
+from deltos.embed.identity import MODEL_FOLDER
 from deltos.text.words import shared_words
 from training import lexicon
 from training.data import Bags

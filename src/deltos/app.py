@@ -175,7 +175,7 @@ class App:
         every = (
             *docs_tools(lambda: DocsTools(self.domains.docs, token_budget, self.config.docs_roots)),
             *api_tools(lambda: self.domains.apis.library, token_budget=token_budget),
-            *code_tools(self.domains.projects, token_budget=token_budget),
+            *code_tools(self.domains.projects, token_budget=token_budget, by_meaning=self.config.searches_by_meaning),
             *graph_tools(self.domains.projects, token_budget=token_budget, surroundings=self.links),
             *federation_tools(self.federation, token_budget=token_budget),
             *memory_tools(lambda: self.domains.memory, identify, token_budget=token_budget),
@@ -204,7 +204,9 @@ class App:
         """Search over one project's code."""
         from deltos.domains.code.search import CodeSearch
 
-        return CodeSearch(index.store, index.project.root, workers=index.workers)
+        return CodeSearch(
+            index.store, index.project.root, workers=index.workers, by_meaning=self.config.searches_by_meaning
+        )
 
     def graph_search(self, index: ProjectIndex) -> GraphSearch:
         """Questions about one project's graph."""
@@ -223,7 +225,7 @@ class App:
         from deltos.federation.search import Federation
 
         providers = (
-            CodeProvider(self.domains.projects),
+            CodeProvider(self.domains.projects, by_meaning=self.config.searches_by_meaning),
             DocsProvider(self.domains),
             ApiProvider(self.domains),
             MemoryProvider(self.domains),

@@ -45,6 +45,11 @@ class Config:
     repeat_excerpts: bool = False
     toolsets_may_change: bool = False  # neither a flag nor the environment fixes them
 
+    @property
+    def searches_by_meaning(self) -> bool:
+        """Whether meaning counts at all; code goes by the model in the wheel, whichever compares documentation."""
+        return self.embedding.kind != "off"
+
     @classmethod
     def from_environment(cls, environ: Mapping[str, str] = os.environ, *, toolsets: str = "") -> Config:
         """Read `DELTOS_*` variables; `toolsets` is a comma-separated list that overrides the default."""

@@ -3,8 +3,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from deltos.embed.identity import MODEL_FOLDER
 from deltos.embed.protocol import TextToEmbed
-from deltos.embed.static import MODEL_FOLDER, MOST_WORDS, StaticModel, shared_model
+from deltos.embed.static import MOST_WORDS, StaticModel, shared_model
 from deltos.text.words import Words
 
 

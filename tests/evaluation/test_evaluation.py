@@ -111,7 +111,8 @@ def test_a_cut_answer_says_so_in_its_first_line_and_in_its_data(desk: Desk) -> N
     assert answer.structured is not None
     assert len(answer.text) + len(json.dumps(answer.structured, ensure_ascii=False)) <= 20_000
     total = answer.structured["total_count"]
-    assert answer.text.splitlines()[0].startswith(f"showing {len(results)}/{total} results (the token budget is full")
+    of = f" of at least {total}" if answer.structured.get("total_is_least") else f"/{total}"
+    assert answer.text.splitlines()[0].startswith(f"showing {len(results)}{of} results (the token budget is full")
     assert answer.structured["truncated"] is True
     assert answer.structured["original_size_chars"] > 20_000
     assert len(results) < min(50, total)

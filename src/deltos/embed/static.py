@@ -6,19 +6,20 @@ import json
 from collections import Counter
 from functools import cache
 from itertools import chain, islice
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from deltos.embed.identity import MODEL_FOLDER
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from pathlib import Path
 
     import numpy.typing as npt
 
     from deltos.embed.protocol import TextToEmbed, Vectors
 
-MODEL_FOLDER = Path(__file__).with_name("model")
 # Distinct words of a text that count: later ones add little and cost time.
 MOST_WORDS = 160
 # Batch size that fits the CPU cache.

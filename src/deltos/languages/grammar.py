@@ -25,6 +25,7 @@ LIMIT_SECONDS = 0.1
 LIMIT_SECONDS_PER_BYTE = 1e-5  # an ordinary file takes a thirtieth of that
 _LONGEST_RUN = 1000  # stray tokens; see `stray_runs`
 _DEEPEST = 50_000  # levels; a query counts them in 16 bits, see `deepest`
+_PART_AFTER_GIVING_UP = 8  # of the file: only its beginning is parsed then
 _BLANKING_ROUNDS = 3  # blanking one run may bring another to light
 
 
@@ -53,11 +54,14 @@ def parse(language: Language, data: bytes, *, limit_seconds: float | None = None
 def _parse(grammar: tree_sitter.Language, data: bytes, limit_seconds: float) -> tree_sitter.Tree:
     import tree_sitter  # deferred: listing languages must not load a parser
 
-    source = _Source(data, limit_seconds)
-    # a parser of its own: while it reads, other threads run
-    tree = tree_sitter.Parser(grammar).parse(source.read)
-    source.parsed = True
-    return tree
+    while True:
+        source = _Source(data, limit_seconds)
+        # a parser of its own: while it reads, other threads run
+        tree = tree_sitter.Parser(grammar).parse(source.read)
+        source.parsed = True
+        if not source.gave_up:
+            return tree
+        data = data[: len(data) // _PART_AFTER_GIVING_UP]
 
 
 def stray_runs(tree: tree_sitter.Tree) -> list[tuple[int, int]]:
@@ -111,7 +115,8 @@ class _Source:
     """Feeds a file to the parser piece by piece until time is up; then the file ends where it was read to.
 
     The parser's own progress callback crashes it (tree-sitter 0.26), so reading is where we can say stop. The end may
-    not move: the parser goes back in the file, and one that finds another end there crashes too.
+    not move: the parser goes back in the file, and one that finds another end there crashes too. Where it was at the
+    end already (it looks there for the end of each of many comments), it gets blanks, and the tree is worth nothing.
     """
 
     def __init__(self, data: bytes, limit_seconds: float) -> None:
@@ -120,13 +125,17 @@ class _Source:
         self._end = len(data)
         self._read_to = 0
         self.parsed = False
+        self.gave_up = False
 
     def read(self, offset: int, _point: tree_sitter.Point) -> bytes:
         if self.parsed:
             return self._data[offset : offset + READ_BYTES_LATER]
-        if self._end > self._read_to and time.thread_time() >= self._deadline:
+        if time.thread_time() >= self._deadline:
+            self.gave_up = self.gave_up or self._end == self._read_to == len(self._data)
             self._end = self._read_to
         piece = self._data[offset : min(offset + READ_BYTES, self._end)]
+        if self.gave_up:
+            return b" " * len(piece)
         self._read_to = max(self._read_to, offset + len(piece))
         return piece
 

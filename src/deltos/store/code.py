@@ -1,4 +1,4 @@
-"""What code search keeps of a project: chunks, definitions and their words."""
+"""What code search keeps of a project: chunks, definitions, their words and what they mean."""
 
 from __future__ import annotations
 
@@ -37,11 +37,13 @@ class DefinitionRecord:
 
 @dataclass(frozen=True, slots=True)
 class FileWords:
-    """The words of a file's path and of the names it defines, one `|`-separated group per name."""
+    """The words of a file's path, of the names it defines, one `|`-separated group per name, and of its head: what is
+    said about the whole file where it begins."""
 
     stem: str
     folders: str
     names: str
+    head: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +79,24 @@ class CodeChunkWords:
 
 
 @dataclass(frozen=True, slots=True)
+class ChunkVectors:
+    """What the chunks of one file mean, in their order: int8 vectors end to end, and the model that made them."""
+
+    model: str
+    data: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class FileVectors:
+    """The vectors of a file's chunks, whose ids count up from `first_chunk`; `number` grows with every write."""
+
+    number: int
+    file_id: int
+    first_chunk: int
+    data: bytes
+
+
+@dataclass(frozen=True, slots=True)
 class FileRow:
     """A file, without its words."""
 
@@ -105,9 +125,6 @@ class Code(Protocol):
 
     def document_frequencies(self, terms: Sequence[str]) -> dict[str, int]:
         """In how many chunks each term stands, for common ones as last counted; absent terms are left out."""
-
-    def approximate_chunk_count(self) -> int:
-        """Nearly how many chunks there are; found at once, while counting them takes time."""
 
     def match_chunks(
         self, alone: Sequence[str], paired: Sequence[str], scope: FileScope, *, limit: int
@@ -140,6 +157,15 @@ class Code(Protocol):
     def first_chunk(self, file_id: int) -> list[CodeChunkRow]:
         """The chunk that a file begins with."""
 
+    def vectors_since(self, model: str, number: int) -> list[FileVectors]:
+        """The vectors of a model that were written after those with that number."""
+
+    def vector_count(self, model: str) -> int:
+        """How many files have vectors of a model."""
+
+    def vector_numbers(self, model: str) -> list[int]:
+        """The numbers of all vectors of a model."""
+
     def definitions_named(
         self, names: Sequence[str], scope: FileScope, *, limit: int
     ) -> list[tuple[int, DefinitionRecord]]:
@@ -167,6 +193,7 @@ class CodeWriter(Protocol):
         words: FileWords,
         chunks: Sequence[ChunkRecord],
         definitions: Sequence[DefinitionRecord],
+        vectors: ChunkVectors | None = None,
     ) -> None:
         """Write all that is known about one file."""
 

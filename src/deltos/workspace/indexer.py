@@ -40,7 +40,10 @@ class Indexer(Protocol):
     """One domain's part in the write path. `extract` runs in worker processes, the rest inside a write transaction."""
 
     name: str
-    version: int
+
+    @property
+    def version(self) -> int | str:
+        """Of what `extract` gives: files are read again when it changes."""
 
     def extract(self, file: ParsedFile) -> Any:
         """Facts about one file, independent of all others; must survive pickling."""

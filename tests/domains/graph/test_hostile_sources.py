@@ -31,6 +31,7 @@ def test_comments_cannot_stop_the_reader_of_javascript() -> None:
 def test_comments_cannot_stop_the_reader_of_typescript() -> None:
     texts = {
         "newlines in a comment": "/*" + "\n" * N + "*/\nfunction f() {}\ninterface A<in T> {",
+        "comments that are never closed, one on each line": "f(;\n" + "/*\n" * 10_000,
         "newlines before a broken line": "<" + "\n" * N + "in T {",
         "blanks": "interface A<\nin" + " " * N + "T {",
         "parentheses on lines": "interface A {" + "\n  (a" * N + "{",

@@ -13,6 +13,7 @@ def test_the_steps_of_each_kind_of_file_keep_their_order() -> None:
         "graph-001-symbols-and-edges",
         "project-002-failures",
         "history-001-commits",
+        "code-002-vectors",
     ]
     assert [step.name for step in LIBRARY] == [
         "docs-001-sources", "docs-002-index", "apis-1", "docs_chunk-vectors-001", "stopped-001", "apis-2",

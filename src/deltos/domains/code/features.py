@@ -26,18 +26,34 @@ DEFINITION_FEATURES = tuple("defined_exact defined_loose defined_top defined_fil
 PRIORS = tuple(
     "is_test is_aside is_built is_settings is_init is_declaration is_prose is_data is_unknown length depth".split()
 )
-_OTHER_FEATURES = ("bm25_file", "file_coverage")
-OWN_FEATURES = CONTENT_FEATURES + PATH_FEATURES + NAME_FEATURES + DEFINITION_FEATURES + PRIORS + _OTHER_FEATURES
+# A similarity is told as it is, and by how far it stands out among all chunks of the project.
+NEAR_FEATURES = tuple("near near_deviations".split())
+_OTHER_FEATURES = ("bm25_file", "file_coverage", "rare_coverage", "head_coverage")
+OWN_FEATURES = (
+    CONTENT_FEATURES + PATH_FEATURES + NAME_FEATURES + DEFINITION_FEATURES + PRIORS + _OTHER_FEATURES + NEAR_FEATURES
+)
 # These count again relative to the best candidate of the same query (+0.007 NDCG@10),
-RELATIVE = tuple("bm25_best bm25_file chunk_coverage stem_share name_best file_coverage chunk_sum".split())
+RELATIVE = tuple(
+    "bm25_best bm25_file chunk_coverage stem_share name_best file_coverage chunk_sum rare_coverage near".split()
+)
 # and these again in proportion to the query's length (+0.01 on commits): a long one has fewer names and more content.
 BY_LENGTH = tuple(
-    "stem_covered stem_share folder_share bm25_best chunk_coverage chunk_hits chunk_sum is_test name_best".split()
+    "stem_covered stem_share folder_share bm25_best chunk_coverage chunk_hits chunk_sum is_test name_best"
+    " near_deviations head_coverage".split()
 )
-FEATURES = (*OWN_FEATURES, *(f"{name}_relative" for name in RELATIVE), *(f"{name}_by_length" for name in BY_LENGTH))
+# and these in proportion to the share of the query's words that no candidate has: meaning speaks where words do not.
+BY_UNANSWERED = tuple("near near_deviations file_coverage".split())
+FEATURES = (
+    *OWN_FEATURES,
+    *(f"{name}_relative" for name in RELATIVE),
+    *(f"{name}_by_length" for name in BY_LENGTH),
+    *(f"{name}_unanswered" for name in BY_UNANSWERED),
+)
 BEST_CHUNKS = 3
 _RELATIVE_COLUMNS = tuple(OWN_FEATURES.index(name) for name in RELATIVE)
 _BY_LENGTH_COLUMNS = tuple(OWN_FEATURES.index(name) for name in BY_LENGTH)
+_BY_UNANSWERED_COLUMNS = tuple(OWN_FEATURES.index(name) for name in BY_UNANSWERED)
+_COVERAGE_COLUMN = OWN_FEATURES.index("file_coverage")
 _LONG_QUERY_TERMS = 8  # from here on a query counts as long
 _PREFIX = 4  # characters that related words share at least
 _PROSE = frozenset({"markdown", "rst", "asciidoc", "text"})
@@ -59,6 +75,10 @@ class CandidateFile:
     file_score: float = 0.0
     definitions: list[DefinitionRecord] = field(default_factory=list)
     lines: list[int] = field(default_factory=list)
+    near_chunk: int = 0
+    similarity: float = 0.0
+    deviations: float = 0.0  # by how many standard deviations the similarity is above the project's mean
+    coverage: float = 0.0  # the share of the query's words that the file has, where it was described
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +106,8 @@ class Weights:
         self._needles = tuple((f" {term} ", 1 << n) for n, term in enumerate(self.by_term))
         self._joined = tuple(f" {compound} " for compound in query.joined if frequencies.get(compound))
         self._shares: dict[int, float] = {}
+        squares = {term: value * value for term, value in self.by_term.items()}
+        self._rare = tuple(value / (sum(squares.values()) or 1.0) for value in squares.values())
         self._by_prefix: dict[str, list[str]] = {}
         for term in self.by_term:
             if len(term) >= _PREFIX:
@@ -110,6 +132,10 @@ class Weights:
             known = sum(weight for n, weight in enumerate(self.by_term.values()) if bits >> n & 1)
             self._shares[bits] = known
         return known
+
+    def rare_share(self, bits: int) -> float:
+        """The same, with rare words counting more: by the square of their weight."""
+        return sum(weight for n, weight in enumerate(self._rare) if bits >> n & 1)
 
     def sharing_prefix(self, word: str) -> list[str]:
         """The query's words that begin with this one, or the other way round."""
@@ -149,9 +175,11 @@ def describe(
     rows = [_own(candidate, query, spoken, weights, texts) for candidate in candidates]
     best = [max((row[i] for row in rows), default=0.0) + 1e-9 for i in _RELATIVE_COLUMNS]
     length = min(1.0, len(query.terms) / _LONG_QUERY_TERMS)
+    unanswered = 1 - max((row[_COVERAGE_COLUMN] for row in rows), default=0.0)
     for row in rows:
         row += [row[i] / top for i, top in zip(_RELATIVE_COLUMNS, best, strict=True)]
         row += [row[i] * length for i in _BY_LENGTH_COLUMNS]
+        row += [row[i] * unanswered for i in _BY_UNANSWERED_COLUMNS]
     return rows
 
 
@@ -165,6 +193,9 @@ def _own(candidate: CandidateFile, query: CodeQuery, spoken: set[str], weights: 
     in_stem, in_folders, in_names = weights.found(stem), weights.found(folders), weights.found(names)
     chunks = [texts.chunks[chunk_id] for chunk_id in candidate.chunk_ids[:BEST_CHUNKS]]
     content, in_content = _content_features(candidate.chunk_scores, chunks, weights)
+    in_head = weights.found(f" {words.head} ")
+    anywhere = in_stem | in_folders | in_names | in_content | in_head
+    candidate.coverage = weights.share(anywhere)
     return [
         *content,
         weights.share(in_stem),
@@ -181,7 +212,11 @@ def _own(candidate: CandidateFile, query: CodeQuery, spoken: set[str], weights: 
         *_file_priors(file),
         path.depth,
         candidate.file_score,
-        weights.share(in_stem | in_folders | in_names | in_content),
+        candidate.coverage,
+        weights.rare_share(anywhere),
+        weights.share(in_head),
+        candidate.similarity,
+        candidate.deviations,
     ]
 
 

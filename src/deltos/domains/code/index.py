@@ -6,8 +6,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from deltos.domains.code.chunk import chunk_lines, lines_of
+from deltos.domains.code.embedding import vectors_of
+from deltos.domains.code.head import head_of
 from deltos.domains.code.paths import path_words
-from deltos.store.code import ChunkRecord, DefinitionRecord, FileWords
+from deltos.embed.identity import model_identity
+from deltos.store.code import ChunkRecord, ChunkVectors, DefinitionRecord, FileWords
 from deltos.text.words import shared_words, unique
 from deltos.workspace.extract import parse_file
 
@@ -33,13 +36,15 @@ class CodeFacts:
     words: FileWords
     chunks: tuple[ChunkRecord, ...]
     definitions: tuple[DefinitionRecord, ...]
+    vectors: ChunkVectors
 
 
 class CodeIndexer:
     """Implements `workspace.indexer.Indexer` for code search."""
 
     name = "code"
-    version = 1
+    # A new model makes every vector anew, and so is a new version.
+    version = f"2/{model_identity()}"
 
     def extract(self, file: ParsedFile) -> CodeFacts:
         """Cut the file along its definitions and turn the pieces into words."""
@@ -48,15 +53,19 @@ class CodeIndexer:
         definitions = definitions_of(file)
         chunks = chunk_lines(lines, definitions)
         stem, folders = path_words(file.path, words)
+        head = words.of(head_of(lines, definitions))
+        file_words = FileWords(stem, folders, _name_words(definitions, words), head)
+        records = tuple(_record(chunk, lines, words) for chunk in chunks)
         return CodeFacts(
-            FileWords(stem, folders, _name_words(definitions, words)),
-            tuple(_record(chunk, lines, words) for chunk in chunks),
+            file_words,
+            records,
             tuple(DefinitionRecord(d.name, d.kind, d.line, d.end_line, d.container) for d in definitions),
+            vectors_of(file_words, records),
         )
 
     def write(self, store: ProjectWriter, file_id: int, path: str, facts: CodeFacts) -> int:  # noqa: ARG002
         """Store the file's chunks, definitions and words; how many chunks."""
-        store.code.add(file_id, facts.words, facts.chunks, facts.definitions)
+        store.code.add(file_id, facts.words, facts.chunks, facts.definitions, facts.vectors)
         return len(facts.chunks)
 
     def remove(self, store: ProjectWriter, file_id: int) -> None:

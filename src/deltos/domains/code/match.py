@@ -5,12 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from deltos.domains.code.features import BEST_CHUNKS, CandidateFile, Texts, Weights, describe, first_guess
+from deltos.store.code import FileScope
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
+    from deltos.domains.code.near import Similarities
     from deltos.domains.code.query import CodeQuery
-    from deltos.store.code import ChunkMatch, Code, DefinitionRecord, FileScope
+    from deltos.store.code import ChunkMatch, Code, DefinitionRecord
 
 # Scoring a row with BM25 costs twenty times as much as finding it. So a term alone selects rows only while they are few
 ALONE_ROWS = 300
@@ -27,22 +29,28 @@ _NAME_CANDIDATES = 200
 # Files whose features are computed; a name may be defined in many files that score alike before that.
 KEPT_FILES = 20
 KEPT_FILES_FOR_NAME = 28
+# Files that join because a chunk of theirs is near in meaning, and how many of them are described whatever words say.
+NEAR_CANDIDATES = 30
+KEPT_NEAR_FILES = 10
 
 
 def describe_candidates(
-    store: Code, query: CodeQuery, scope: FileScope, *, at_least: int = 0
+    store: Code, query: CodeQuery, scope: FileScope, near: Similarities | None = None, *, at_least: int = 0
 ) -> tuple[list[CandidateFile], list[list[float]]]:
     """What may answer the query, with its features: what ranking and training both start from.
 
-    `at_least` is how many files are wanted in the end, if there are so many.
+    `near` tells how near every chunk is in meaning; None to go by words alone. `at_least` is how many files are wanted
+    in the end, if there are so many.
     """
     frequencies = store.document_frequencies([*query.terms, *query.joined])
-    chunk_count = store.approximate_chunk_count()
+    chunk_count = store.chunk_count()
     weights = Weights(query, frequencies, chunk_count)
     candidates = _candidates(store, query, scope, frequencies, chunk_count, weights.total)
+    nearest = _join_near(store, scope, candidates, near) if near else []
     kept = max(KEPT_FILES_FOR_NAME if query.names else KEPT_FILES, at_least)
     if len(candidates) > kept:
-        candidates = sorted(candidates, key=lambda candidate: -first_guess(candidate, query, weights))[:kept]
+        likely = sorted(candidates, key=lambda candidate: -first_guess(candidate, query, weights))[:kept]
+        candidates = likely + [candidate for candidate in nearest[:KEPT_NEAR_FILES] if candidate not in likely]
     return candidates, describe(candidates, query, weights, _read_words(store, candidates))
 
 
@@ -61,6 +69,22 @@ def _candidates(
     files = store.match_files([*query.terms, *query.joined], alone, paired, scope, limit=FILE_CANDIDATES)
     definitions = store.definitions_named(query.names, scope, limit=_NAME_CANDIDATES) if query.names else []
     return _gather(store, chunks, files, definitions, scale)
+
+
+def _join_near(
+    store: Code, scope: FileScope, candidates: list[CandidateFile], similarities: Similarities
+) -> list[CandidateFile]:
+    """Add the files that are near in meaning to the candidates, and how near each is; the near ones, best first."""
+    among = None if scope == FileScope() else {file_id for file_id, _ in store.paths(scope)}
+    nearest = similarities.nearest_files(NEAR_CANDIDATES, among)
+    known = {candidate.file.id: candidate for candidate in candidates}
+    new = store.files([near.file_id for near in nearest if near.file_id not in known])
+    candidates += [known.setdefault(file.id, CandidateFile(file)) for file in new]
+    for near in similarities.of_files(known).values():
+        candidate = known[near.file_id]
+        candidate.near_chunk, candidate.similarity = near.chunk_id, near.similarity
+        candidate.deviations = (near.similarity - similarities.mean) / similarities.deviation
+    return [known[near.file_id] for near in nearest if near.file_id in known]
 
 
 def _divide(terms: Sequence[str], frequencies: Mapping[str, int], chunk_count: int) -> tuple[list[str], list[str]]:

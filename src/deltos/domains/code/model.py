@@ -27,6 +27,7 @@ class CodeHit:
     """A chunk that answers a query, with the lines as they are on disk now; `line` is the one asked for, if any.
 
     `score` is the confidence that it answers, from 0 to 1; what matches a text or a pattern exactly has 1.
+    `is_near` says that it was found by its meaning, as it has hardly a word of the query.
     """
 
     chunk_id: int
@@ -40,6 +41,7 @@ class CodeHit:
     context_before: str = ""
     context_after: str = ""
     line: int = 0
+    is_near: bool = False
 
 
 @dataclass(frozen=True, slots=True)

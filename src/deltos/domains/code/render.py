@@ -10,6 +10,7 @@ from deltos.budget import CHARACTERS_PER_TOKEN, MAX_ANSWER_CHARACTERS, character
 from deltos.domains.code.excerpt import CONCISE_CHARACTERS, answering_line, cut_around, tell
 from deltos.domains.code.spot import spot_of
 from deltos.excerpts import nothing_shown
+from deltos.model import NEAR_MARK
 from deltos.tool import Answer, JsonObject
 
 if TYPE_CHECKING:
@@ -194,7 +195,8 @@ def _id(hit: CodeHit) -> str:
 
 
 def _place(hit: CodeHit) -> str:
-    return f"{hit.path}:{hit.start_line}-{hit.end_line} {hit.symbol}".rstrip()
+    mark = f" {NEAR_MARK}" if hit.is_near else ""
+    return f"{hit.path}:{hit.start_line}-{hit.end_line} {hit.symbol}".rstrip() + mark
 
 
 def _block(hit: CodeHit) -> str:
@@ -213,6 +215,8 @@ def _as_data(hit: CodeHit, *, with_context: bool) -> JsonObject:
         "content": hit.content,
         "similarity_score": hit.score,
     }
+    if hit.is_near:
+        data["near_in_meaning"] = True
     if not hit.content:
         return data | {"shown_before": _id(hit)}
     if with_context:

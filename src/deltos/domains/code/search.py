@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from deltos.domains.code.features import CandidateFile
+    from deltos.domains.code.near import Similarities
     from deltos.isolated.process import Workers
     from deltos.ranking import LinearRanker
     from deltos.store.code import Code, CodeChunkRow, DefinitionRecord
@@ -33,6 +34,12 @@ WEIGHTS_FILE = Path(__file__).with_name("weights.json")
 # Results with less than this share of the best confidence are noise; beside a name that was found, the bar is higher.
 _LEAST_SHARE, _LEAST_SHARE_BESIDE_NAME = 0.05, 0.1
 _LEAST_SHARE_OF_BEST_CHUNK = 0.5
+# A file with a smaller share of the query's words was found by its meaning, and is marked so; beside files that have
+# the words it must be nearly as likely as they are.
+_LEAST_COVERAGE = 0.2
+_LEAST_SHARE_OF_NEAR = 0.25
+# Up to this share, meaning also chooses which of its chunks is shown.
+_FEW_WORDS = 0.4
 _DEFINITIONS_SHOWN = 2  # of those that a file has of what is asked for
 _NEXT_CHUNK = 0.9  # what the confidence in a file is worth for its second chunk and later ones
 MAX_RESULTS = 50
@@ -42,23 +49,34 @@ _SHOWN_CHARACTERS = 100
 
 @dataclass(frozen=True, slots=True)
 class Ranked:
-    """A chunk chosen for the answer with its confidence; `line` is the one asked for, if any."""
+    """A chunk chosen for the answer with its confidence; `line` is the one asked for, if any.
+
+    `is_near` ones were found by their meaning: they have next to none of the query's words.
+    """
 
     chunk: CodeChunkRow
     confidence: float
     line: int = 0
+    is_near: bool = False
 
 
 class CodeSearch:
     """Searches one project's code."""
 
     def __init__(
-        self, store: ProjectStore, root: Path, ranker: LinearRanker | None = None, *, workers: Workers | None = None
+        self,
+        store: ProjectStore,
+        root: Path,
+        ranker: LinearRanker | None = None,
+        *,
+        workers: Workers | None = None,
+        by_meaning: bool = True,
     ) -> None:
         self._store = store.code
         self._files: ProjectFiles = store
         self._root = root
         self._workers = workers
+        self._by_meaning = by_meaning
         self._ranker = ranker or load_ranker(WEIGHTS_FILE, FEATURES)
 
     def search(self, text: str, scope: FileScope | None = None, *, limit: int = 10) -> CodeAnswer:
@@ -87,8 +105,9 @@ class CodeSearch:
     def _worth_showing(self, query: CodeQuery, scope: FileScope) -> tuple[list[tuple[CandidateFile, float]], bool]:
         """The files that are worth their tokens, whatever the limit, and whether there may be more of them."""
         ranked: list[tuple[CandidateFile, float]] = []
+        near = similarities_to(self._store, query) if self._by_meaning else None
         for described in (KEPT_FILES, MAX_RESULTS):
-            every = rank_files(self._store, query, scope, self._ranker, at_least=described)
+            every = rank_files(self._store, query, scope, self._ranker, near, at_least=described)
             ranked = _worthwhile(every, query)
             # The likeliest files are described first: where some of them are not worth showing, no other one is.
             if len(every) < described or len(ranked) < len(every):
@@ -122,7 +141,7 @@ class CodeSearch:
                 if len(found) >= limit:
                     break
                 if hit := reader.hit(ranked.chunk, ranked.confidence):
-                    found.append((ranked, hit))
+                    found.append((ranked, replace(hit, is_near=ranked.is_near)))
                 else:
                     gone += 1
         return (self._named(found, query) if found else []), gone
@@ -161,11 +180,24 @@ def _called(hit: CodeHit, definition: DefinitionRecord) -> CodeHit:
     return replace(hit, symbol=name, kind=definition.kind)
 
 
+def similarities_to(store: Code, query: CodeQuery) -> Similarities | None:
+    """How near every chunk is to a query in meaning; None where that is not known."""
+    from deltos.domains.code.near import near_chunks  # deferred: numpy and the model take a while to open
+
+    return near_chunks(store).similarities(store, query.terms)
+
+
 def rank_files(
-    store: Code, query: CodeQuery, scope: FileScope, ranker: LinearRanker, *, at_least: int
+    store: Code,
+    query: CodeQuery,
+    scope: FileScope,
+    ranker: LinearRanker,
+    near: Similarities | None = None,
+    *,
+    at_least: int,
 ) -> list[tuple[CandidateFile, float]]:
     """Files that may answer the query, best first, each with its confidence."""
-    candidates, rows = describe_candidates(store, query, scope, at_least=at_least)
+    candidates, rows = describe_candidates(store, query, scope, near, at_least=at_least)
     scored = list(zip(candidates, ranker.scores(rows), strict=True))
     if query.is_issue:
         scored = judge_by_issue(store, scored, query, scope)
@@ -177,18 +209,24 @@ def _worthwhile(ranked: list[tuple[CandidateFile, float]], query: CodeQuery) -> 
     """The files that are worth their tokens."""
     share = _LEAST_SHARE_BESIDE_NAME if query.kind == "symbol" else _LEAST_SHARE
     best = max((confidence for _, confidence in ranked), default=0.0)
-    return [(candidate, confidence) for candidate, confidence in ranked if confidence >= best * share]
+    return [
+        (candidate, confidence)
+        for candidate, confidence in ranked
+        if confidence >= best * (_LEAST_SHARE_OF_NEAR if candidate.coverage < _LEAST_COVERAGE else share)
+    ]
 
 
 def _chosen_chunks(store: Code, ranked: Sequence[tuple[CandidateFile, float]], query: CodeQuery) -> list[Ranked]:
     """All that is worth showing: one chunk of each file in order of rank; then the next best ones of the same files."""
     firsts: list[Ranked] = []
     others: list[Ranked] = []
-    matching = store.chunks([chunk_id for candidate, _ in ranked for chunk_id in candidate.chunk_ids[:BEST_CHUNKS]])
+    ids = [[*candidate.chunk_ids[:BEST_CHUNKS], candidate.near_chunk] for candidate, _ in ranked]
+    matching = store.chunks([chunk_id for some in ids for chunk_id in some if chunk_id])
     for candidate, confidence in ranked:
         chunks = _chunks_of(store, candidate, query, matching)
-        firsts += [Ranked(first.chunk, confidence, first.line) for first in chunks[:1]]
-        others += [Ranked(other.chunk, confidence * _NEXT_CHUNK, other.line) for other in chunks[1:]]
+        is_near = candidate.near_chunk > 0 and candidate.coverage < _LEAST_COVERAGE
+        firsts += [Ranked(first.chunk, confidence, first.line, is_near) for first in chunks[:1]]
+        others += [Ranked(other.chunk, confidence * _NEXT_CHUNK, other.line, is_near) for other in chunks[1:]]
     return firsts + others
 
 
@@ -197,12 +235,16 @@ def _chunks_of(
 ) -> list[Ranked]:
     """The chunks of a file worth showing, best first: the definition asked for, then what matches by words.
 
+    Where few of the words are in the file, the chunk that is nearest in meaning comes before those that match by words.
     There are none where a file holds nothing but blank lines.
     """
     file_id = candidate.file.id
     lines = [*candidate.lines, *_asked_lines(store, candidate, query)][:_DEFINITIONS_SHOWN]
     defining = _covering(store.chunks_at(file_id, lines), lines) if lines else []
-    best = [Ranked(matching[chunk_id], 1.0) for chunk_id in _best_chunks(candidate)]
+    wanted = _best_chunks(candidate)
+    if candidate.near_chunk and (not wanted or candidate.coverage < _FEW_WORDS):
+        wanted = [candidate.near_chunk, *wanted]
+    best = [Ranked(matching[chunk_id], 1.0) for chunk_id in wanted if chunk_id in matching]
     shown: dict[int, Ranked] = {}
     for ranked in [*defining, *best]:
         shown.setdefault(ranked.chunk.id, ranked)

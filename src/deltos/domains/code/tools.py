@@ -27,9 +27,9 @@ _SHOWN_ERRORS = 20
 _CONCISE_KEYS = ("project_id", "status", "files_indexed", "files_skipped", "chunks_created", "duration_ms")
 
 
-def code_tools(projects: Projects, *, token_budget: int) -> tuple[Tool, ...]:
+def code_tools(projects: Projects, *, token_budget: int, by_meaning: bool = True) -> tuple[Tool, ...]:
     """The tools of the code toolset, bound to the projects they work on."""
-    tools = _CodeTools(projects, token_budget)
+    tools = _CodeTools(projects, token_budget, by_meaning=by_meaning)
     return (
         _index_repository(tools.index_repository),
         _search_code(tools.search_code),
@@ -85,8 +85,9 @@ def _set_working_directory(run: Callable[[Call], Answer]) -> Tool:
 
 
 class _CodeTools:
-    def __init__(self, projects: Projects, token_budget: int) -> None:
+    def __init__(self, projects: Projects, token_budget: int, *, by_meaning: bool) -> None:
         self._projects = projects
+        self._by_meaning = by_meaning
         self._token_budget = token_budget
 
     def index_repository(self, call: Call) -> Answer:
@@ -105,7 +106,7 @@ class _CodeTools:
         started = time.monotonic()
         index = self._projects.find(call.text("project_id"), call.session.project_root())
         scope = scope_of(index.project.root, call.text("directory"), call.text("file_type"))
-        search = CodeSearch(index.store, index.project.root, workers=index.workers)
+        search = CodeSearch(index.store, index.project.root, workers=index.workers, by_meaning=self._by_meaning)
 
         def work(freshness: Freshness) -> CodeAnswer:
             answer = search.search(call.text("query"), scope, limit=call.number("limit"))

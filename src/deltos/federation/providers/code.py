@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from deltos.domains.code.search import CodeSearch
@@ -31,8 +32,9 @@ class CodeProvider:
     kind = "code"
     toolsets: tuple[str, ...] = ("code", "graph")
 
-    def __init__(self, projects: Projects) -> None:
+    def __init__(self, projects: Projects, *, by_meaning: bool = True) -> None:
         self._projects = projects
+        self._by_meaning = by_meaning
 
     def search(self, asked: SearchRequest, scope: Sequence[str]) -> ProviderResults:
         """Definitions of the name that is asked for, then chunks by meaning."""
@@ -74,14 +76,14 @@ class CodeProvider:
         return [_defined(row, foreign) for row in rows[:_MOST_DEFINITIONS]]
 
     def _chunks(self, index: ProjectIndex, asked: SearchRequest, foreign: str) -> tuple[list[Hit], int, int]:
-        search = CodeSearch(index.store, index.project.root, workers=index.workers)
+        search = CodeSearch(index.store, index.project.root, workers=index.workers, by_meaning=self._by_meaning)
         answer = search.search(asked.query, limit=asked.limit)
         return [_found(hit, foreign) for hit in answer.hits], answer.total, answer.files_searched
 
 
 def _found(hit: CodeHit, foreign: str) -> Hit:
     spot = spot_of(hit.path, hit.symbol, hit.start_line, hit.end_line, foreign)
-    return _hit(spot, hit.start_line, hit.end_line, hit.content, hit.score)
+    return replace(_hit(spot, hit.start_line, hit.end_line, hit.content, hit.score), is_near=hit.is_near)
 
 
 def _defined(row: Symbol, foreign: str) -> Hit:

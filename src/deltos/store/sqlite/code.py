@@ -7,11 +7,13 @@ from typing import TYPE_CHECKING
 from deltos.store.code import (
     ChunkMatch,
     ChunkRecord,
+    ChunkVectors,
     CodeChunkRow,
     CodeChunkWords,
     DefinitionRecord,
     FileRow,
     FileScope,
+    FileVectors,
     FileWords,
 )
 from deltos.store.sqlite.database import Database, Migration, NamedErrors
@@ -51,7 +53,23 @@ CODE_001 = Migration(
     CREATE TABLE common_word (word TEXT PRIMARY KEY, chunks INTEGER NOT NULL) WITHOUT ROWID;
     """,
 )
-
+CODE_002 = Migration(
+    "code-002-vectors",
+    """
+    DROP TABLE file_words;
+    CREATE VIRTUAL TABLE file_words USING fts5 (stem, folders, names, head, tokenize = 'ascii');
+    CREATE TABLE chunk_vectors (
+        number INTEGER PRIMARY KEY AUTOINCREMENT,
+        file_id INTEGER NOT NULL UNIQUE,
+        model TEXT NOT NULL,
+        first_chunk INTEGER NOT NULL,
+        data BLOB NOT NULL
+    );
+    CREATE INDEX chunk_vectors_by_model ON chunk_vectors (model, number);
+    CREATE TABLE chunk_total (chunks INTEGER NOT NULL);
+    INSERT INTO chunk_total SELECT COUNT(*) FROM chunk;
+    """,
+)
 
 # A word is common when it stands in more than one of so many chunks.
 COMMON_SHARE = 100
@@ -70,7 +88,7 @@ class SqliteCode:
         return self._database.snapshot()
 
     def chunk_count(self) -> int:
-        count: int = self._database.read().execute("SELECT COUNT(*) FROM chunk").fetchone()[0]
+        count: int = self._database.read().execute("SELECT chunks FROM chunk_total").fetchone()[0]
         return count
 
     def document_frequencies(self, terms: Sequence[str]) -> dict[str, int]:
@@ -80,10 +98,6 @@ class SqliteCode:
         others = [term for term in terms if term not in common]
         sql = f"SELECT term, doc FROM chunk_vocabulary WHERE term IN ({', '.join('?' * len(others))})"
         return common | dict(self._database.read().execute(sql, others).fetchall())
-
-    def approximate_chunk_count(self) -> int:
-        highest: int | None = self._database.read().execute("SELECT MAX(id) FROM chunk").fetchone()[0]
-        return highest or 0
 
     def match_chunks(
         self, alone: Sequence[str], paired: Sequence[str], scope: FileScope, *, limit: int
@@ -111,7 +125,7 @@ class SqliteCode:
             expression += f" OR {any_of([*alone, *paired])}"
             among += f" OR {one_or_two_of(alone, paired)}"
         rows = self._database.read().execute(
-            f"""SELECT file_words.rowid, -bm25(file_words, 4.0, 1.5, 3.0) AS score FROM file_words
+            f"""SELECT file_words.rowid, -bm25(file_words, 4.0, 1.5, 3.0, 1.5) AS score FROM file_words
                 {"JOIN file ON file.id = file_words.rowid" if condition else ""}
                 WHERE file_words MATCH ? {_AMONG.format(table="file_words")}
                 {"AND " + condition if condition else ""} ORDER BY score DESC LIMIT ?""",
@@ -127,7 +141,7 @@ class SqliteCode:
 
     def file_words(self, ids: Sequence[int]) -> dict[int, FileWords]:
         rows = self._database.read().execute(
-            f"SELECT rowid, stem, folders, names FROM file_words WHERE rowid IN ({', '.join('?' * len(ids))})",
+            f"SELECT rowid, stem, folders, names, head FROM file_words WHERE rowid IN ({', '.join('?' * len(ids))})",
             tuple(ids),
         )
         return {row[0]: FileWords(*row[1:]) for row in rows}
@@ -159,6 +173,23 @@ class SqliteCode:
             tuple(values),
         )
         return [CodeChunkRow(*row) for row in rows]
+
+    def vectors_since(self, model: str, number: int) -> list[FileVectors]:
+        rows = self._database.read().execute(
+            """SELECT number, file_id, first_chunk, data FROM chunk_vectors
+               WHERE number > ? AND model = ? ORDER BY number""",
+            (number, model),
+        )
+        return [FileVectors(*row) for row in rows]
+
+    def vector_count(self, model: str) -> int:
+        sql = "SELECT COUNT(*) FROM chunk_vectors WHERE model = ?"
+        count: int = self._database.read().execute(sql, (model,)).fetchone()[0]
+        return count
+
+    def vector_numbers(self, model: str) -> list[int]:
+        rows = self._database.read().execute("SELECT number FROM chunk_vectors WHERE model = ?", (model,))
+        return [row[0] for row in rows]
 
     def definitions_named(
         self, names: Sequence[str], scope: FileScope, *, limit: int
@@ -214,6 +245,7 @@ class SqliteCodeWriter:
         words: FileWords,
         chunks: Sequence[ChunkRecord],
         definitions: Sequence[DefinitionRecord],
+        vectors: ChunkVectors | None = None,
     ) -> None:
         with self._errors:
             first = self._connection.execute("SELECT COALESCE(MAX(id), 0) + 1 FROM chunk").fetchone()[0]
@@ -233,15 +265,23 @@ class SqliteCodeWriter:
                 [(file_id, d.name, d.kind, d.line, d.end_line, d.container) for d in definitions],
             )
             self._connection.execute(
-                "INSERT INTO file_words (rowid, stem, folders, names) VALUES (?, ?, ?, ?)",
-                (file_id, words.stem, words.folders, words.names),
+                "INSERT INTO file_words (rowid, stem, folders, names, head) VALUES (?, ?, ?, ?, ?)",
+                (file_id, words.stem, words.folders, words.names, words.head),
             )
+            self._connection.execute("UPDATE chunk_total SET chunks = chunks + ?", (len(chunks),))
+            if vectors and chunks:
+                self._connection.execute(
+                    "INSERT INTO chunk_vectors (file_id, model, first_chunk, data) VALUES (?, ?, ?, ?)",
+                    (file_id, vectors.model, first, vectors.data),
+                )
 
     def remove(self, file_id: int) -> None:
         self._connection.execute(
             "DELETE FROM chunk_words WHERE rowid IN (SELECT id FROM chunk WHERE file_id = ?)", (file_id,)
         )
-        self._connection.execute("DELETE FROM chunk WHERE file_id = ?", (file_id,))
+        gone = self._connection.execute("DELETE FROM chunk WHERE file_id = ?", (file_id,)).rowcount
+        self._connection.execute("UPDATE chunk_total SET chunks = chunks - ?", (gone,))
+        self._connection.execute("DELETE FROM chunk_vectors WHERE file_id = ?", (file_id,))
         self._connection.execute("DELETE FROM definition WHERE file_id = ?", (file_id,))
         self._connection.execute("DELETE FROM file_words WHERE rowid = ?", (file_id,))
 

@@ -1,0 +1,27 @@
+"""What a file's chunks mean, as vectors of the model in the wheel. Runs where files are extracted, in child processes.
+
+A chunk is told where it stands: its words come after those of the path, of what the file says about itself, and of the
+definitions around it.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from deltos.store.code import ChunkVectors
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from deltos.store.code import ChunkRecord, FileWords
+
+
+def vectors_of(words: FileWords, chunks: Sequence[ChunkRecord]) -> ChunkVectors:
+    """The vectors of a file's chunks, in their order."""
+    from deltos.embed.static import shared_model  # deferred: numpy takes a while to import
+    from deltos.meaning import quantised
+
+    model = shared_model()
+    around = f"{words.stem} {words.folders} {words.head}"
+    texts = [f"{around} {chunk.symbol_words} {chunk.doc_words} {chunk.body_words}" for chunk in chunks]
+    return ChunkVectors(model.identity, quantised(model.of_words(texts)).tobytes())

@@ -1,0 +1,54 @@
+"""What a file says about itself where it begins: docstring, header comment or title, and its first definition's doc.
+
+Licences, imports and shebangs are no part of it.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from deltos.languages.model import Definition
+
+MOST_LINES = 40  # a licence may come first
+MOST_CHARACTERS = 800
+_LONGEST_LINE = 200
+_COMMENT_SIGNS = "/*#!-;%\"'<>=~(){} \t"
+_LEGAL = ("copyright", "license", "licence", "spdx", "all rights reserved", "redistribut", "warrant", "(c)")
+_NO_PROSE = (
+    "import", "from", "#include", "use", "using", "package", "require", "namespace", "module", "export", "const", "let",
+    "var", "local", "#!", "@", "#define", "#ifndef", "#ifdef", "#pragma", "extern", "open", "include",
+)  # fmt: skip
+
+
+def head_of(lines: Sequence[str], definitions: Sequence[Definition]) -> str:
+    """The telling lines before the first definition, then the first doc of a definition at the top level."""
+    until = min((definition.start_line for definition in definitions), default=MOST_LINES + 1) - 1
+    said = " ".join(_telling(lines[: min(until, MOST_LINES)]))[:MOST_CHARACTERS]
+    doc = next((definition.doc for definition in definitions if definition.doc and not definition.container), "")
+    return f"{said} {doc[:MOST_CHARACTERS]}"
+
+
+def _telling(lines: Iterable[str]) -> Iterator[str]:
+    """The text of lines that tell something; a paragraph about a licence is left out whole."""
+    paragraph: list[str] = []
+    for line in lines:
+        text = line[:_LONGEST_LINE].strip().strip(_COMMENT_SIGNS)
+        if text and not _is_statement(line):
+            paragraph.append(text)
+            continue
+        yield from _unless_legal(paragraph)
+        paragraph = []
+    yield from _unless_legal(paragraph)
+
+
+def _is_statement(line: str) -> bool:
+    first = line.split(maxsplit=1)[0] if line.strip() else ""
+    return first.rstrip(";{(") in _NO_PROSE or first.startswith(("#!", "@"))
+
+
+def _unless_legal(paragraph: list[str]) -> list[str]:
+    lowered = " ".join(paragraph).lower()
+    return [] if any(word in lowered for word in _LEGAL) else paragraph

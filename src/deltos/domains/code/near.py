@@ -1,0 +1,188 @@
+"""Find chunks by meaning: the vectors of one project's chunks in memory, compared with a question exactly.
+
+Vectors are stored per file while it is indexed; what was written since the last question is read before the next one.
+"""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+from weakref import WeakKeyDictionary
+
+import numpy as np
+
+from deltos.embed.static import shared_model
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Sequence
+
+    import numpy.typing as npt
+
+    from deltos.embed.protocol import Vectors
+    from deltos.store.code import Code, FileVectors
+
+# Where there are more chunks, all are compared in the strongest dimensions first, and only the best of them in all.
+MOST_COMPARED_WHOLE = 20_000
+_COARSE_DIMENSIONS = 64
+_KEPT_OF_COARSE = 2_000
+_BATCH_ROWS = 4_096  # rows become float32 in batches that fit the CPU cache
+
+
+@dataclass(frozen=True, slots=True)
+class NearChunk:
+    """The chunk of a file that is nearest to the question, and its cosine similarity."""
+
+    file_id: int
+    chunk_id: int
+    similarity: float
+
+
+@dataclass(frozen=True, slots=True)
+class _Rows:
+    """All vectors: whose they are, which write they came with, and their lengths."""
+
+    numbers: npt.NDArray[np.int64]
+    chunk_ids: npt.NDArray[np.int64]
+    file_ids: npt.NDArray[np.int64]
+    vectors: npt.NDArray[np.int8]
+    coarse: npt.NDArray[np.int8]
+    lengths: Vectors
+
+    @classmethod
+    def of(cls, files: Sequence[FileVectors], dimensions: int) -> _Rows:
+        counts = [len(file.data) // dimensions for file in files]
+        vectors = np.frombuffer(b"".join(file.data for file in files), np.int8).reshape(-1, dimensions)
+        first = np.repeat(np.array([file.first_chunk for file in files], np.int64), counts)
+        starts = np.repeat(np.cumsum([0, *counts[:-1]]), counts) if files else np.zeros(0, np.int64)
+        return cls(
+            np.repeat(np.array([file.number for file in files], np.int64), counts),
+            first + np.arange(len(first)) - starts,
+            np.repeat(np.array([file.file_id for file in files], np.int64), counts),
+            vectors,
+            np.ascontiguousarray(vectors[:, :_COARSE_DIMENSIONS]),
+            _lengths(vectors),
+        )
+
+    def __len__(self) -> int:
+        return len(self.numbers)
+
+    @property
+    def file_count(self) -> int:
+        """How many files they are of; those of one file stand together."""
+        return int(np.count_nonzero(np.diff(self.numbers))) + 1 if len(self) else 0
+
+    def kept(self, which: npt.NDArray[np.bool_]) -> _Rows:
+        """Some of them."""
+        return _Rows(
+            self.numbers[which],
+            self.chunk_ids[which],
+            self.file_ids[which],
+            self.vectors[which],
+            self.coarse[which],
+            self.lengths[which],
+        )
+
+    def with_more(self, others: _Rows) -> _Rows:
+        """These and others behind them."""
+        return _Rows(
+            np.concatenate([self.numbers, others.numbers]),
+            np.concatenate([self.chunk_ids, others.chunk_ids]),
+            np.concatenate([self.file_ids, others.file_ids]),
+            np.concatenate([self.vectors, others.vectors]),
+            np.concatenate([self.coarse, others.coarse]),
+            np.concatenate([self.lengths, others.lengths]),
+        )
+
+
+class Similarities:
+    """How near every chunk is to one question; values are cosines, rough ones for those far away in large projects."""
+
+    def __init__(self, rows: _Rows, vector: Vectors) -> None:
+        self._rows = rows
+        self._vector = vector
+        self._is_rough = len(rows) > MOST_COMPARED_WHOLE
+        part = rows.coarse if self._is_rough else rows.vectors
+        self._values = _products(part, vector[: part.shape[1]]) / rows.lengths
+        # What is usual in this project: a similarity says little until it is compared with those of other chunks.
+        self.mean, self.deviation = float(self._values.mean()), float(self._values.std()) + 1e-6
+
+    def nearest_files(self, count: int, among: Collection[int] | None = None) -> list[NearChunk]:
+        """The files with the nearest chunks, best first, each with that chunk; only those with the ids, if given."""
+        values = self._values
+        if among is not None:
+            values = np.where(np.isin(self._rows.file_ids, list(among)), values, -np.inf)
+        most = min(_KEPT_OF_COARSE, len(values))
+        places = np.argpartition(-values, most - 1)[:most]
+        best = self._best_per_file(places[np.isfinite(values[places])])
+        return sorted(best.values(), key=lambda near: (-near.similarity, near.chunk_id))[:count]
+
+    def of_files(self, file_ids: Collection[int]) -> dict[int, NearChunk]:
+        """The nearest chunk of each file that has one."""
+        return self._best_per_file(np.flatnonzero(np.isin(self._rows.file_ids, list(file_ids))))
+
+    def _best_per_file(self, places: npt.NDArray[np.int64]) -> dict[int, NearChunk]:
+        values = self._values[places]
+        if self._is_rough:
+            values = _products(self._rows.vectors[places], self._vector) / self._rows.lengths[places]
+        best: dict[int, NearChunk] = {}
+        order = np.lexsort((self._rows.chunk_ids[places], -values))
+        columns = (self._rows.file_ids[places], self._rows.chunk_ids[places], values)
+        for file_id, chunk_id, value in zip(*(column[order].tolist() for column in columns), strict=True):
+            if file_id not in best:
+                best[file_id] = NearChunk(file_id, chunk_id, value)
+        return best
+
+
+class NearChunks:
+    """The vectors of one project, kept in step with its store."""
+
+    def __init__(self) -> None:
+        self._guard = threading.Lock()
+        self._rows: _Rows | None = None
+
+    def similarities(self, store: Code, terms: Sequence[str]) -> Similarities | None:
+        """How near each chunk is to the words of a question; None where the model knows none of them."""
+        model = shared_model()
+        vector: Vectors = model.of_words([" ".join(terms)])[0]
+        with self._guard:
+            rows = self._rows = self._refreshed(store)
+        return Similarities(rows, vector) if len(rows) and vector.any() else None
+
+    def _refreshed(self, store: Code) -> _Rows:
+        model = shared_model()
+        known = self._rows
+        last = int(known.numbers[-1]) if known is not None and len(known) else 0
+        new = store.vectors_since(model.identity, last)
+        rows = _Rows.of(new, model.dimensions) if new or known is None else None
+        if known is None:
+            return rows or _Rows.of([], model.dimensions)
+        # Numbers only grow: what is new comes after the last one, and those that are missing were deleted.
+        if store.vector_count(model.identity) - len(new) != known.file_count:
+            left = np.array(store.vector_numbers(model.identity), np.int64)
+            known = known.kept(np.isin(known.numbers, left))
+        return known.with_more(rows) if rows is not None else known
+
+
+_OPEN: WeakKeyDictionary[Code, NearChunks] = WeakKeyDictionary()
+_OPENING = threading.Lock()
+
+
+def near_chunks(store: Code) -> NearChunks:
+    """The vectors of an open project; they go when it is closed."""
+    with _OPENING:
+        return _OPEN.setdefault(store, NearChunks())
+
+
+def _products(rows: npt.NDArray[np.int8], vector: Vectors) -> Vectors:
+    out = np.empty(len(rows), np.float32)
+    for start in range(0, len(rows), _BATCH_ROWS):
+        out[start : start + _BATCH_ROWS] = rows[start : start + _BATCH_ROWS].astype(np.float32) @ vector
+    return out
+
+
+def _lengths(rows: npt.NDArray[np.int8]) -> Vectors:
+    out = np.empty(len(rows), np.float32)
+    for start in range(0, len(rows), _BATCH_ROWS):
+        out[start : start + _BATCH_ROWS] = np.linalg.norm(rows[start : start + _BATCH_ROWS].astype(np.float32), axis=1)
+    return out + np.float32(1e-9)

@@ -1,0 +1,16 @@
+"""Which model is in the wheel, told without opening it (that takes numpy)."""
+
+from __future__ import annotations
+
+import json
+from functools import cache
+from pathlib import Path
+
+MODEL_FOLDER = Path(__file__).with_name("model")
+
+
+@cache
+def model_identity() -> str:
+    """The name of the model in the wheel."""
+    identity: str = json.loads((MODEL_FOLDER / "model.json").read_text("utf-8"))["identity"]
+    return identity

@@ -1,0 +1,46 @@
+"""Code is found by what it means where question and answer share no word."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tests.domains.code.asking import paths, search
+from tests.repositories import write_files
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tests.calling import Desk
+
+LOGIN = '''"""Who may come in."""
+
+
+def verify_password(user, given):
+    """Compare the hash of the given password with the stored one."""
+    return hmac.compare_digest(hash_of(given, user.salt), user.digest)
+'''
+LIMIT = '''class TokenBucket:
+    """At most so many calls per minute."""
+
+    def take(self):
+        return self.left > 0
+'''
+
+
+def test_what_shares_no_word_with_the_question_is_found_and_marked(desk: Desk, project: Path) -> None:
+    write_files(project, {"src/login.py": LOGIN, "src/bucket.py": LIMIT})
+    answer = desk.call("search_code", query="authentication of credentials")
+    assert "src/login.py:1-6 verify_password (near in meaning)" in answer.text
+    assert answer.structured is not None
+    assert answer.structured["results"][0]["near_in_meaning"] is True
+    assert paths(search(desk, "throttling"))[0] == "src/bucket.py"
+
+
+def test_an_edit_changes_what_a_file_means(desk: Desk, project: Path) -> None:
+    write_files(project, {"src/thing.py": LOGIN})
+    assert paths(search(desk, "authentication of credentials"))[0] == "src/thing.py"
+    write_files(project, {"src/thing.py": LIMIT, "src/login.py": LOGIN})
+    assert paths(search(desk, "authentication of credentials"))[0] == "src/login.py"
+    (project / "src/login.py").unlink()
+    assert "src/login.py" not in paths(search(desk, "authentication of credentials"))
+    assert paths(search(desk, "throttling"))[0] == "src/thing.py"
