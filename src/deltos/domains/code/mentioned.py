@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from deltos.store.code import Code, FileScope
 
 # In log-odds, hand-set: between half and twice of each, Acc@5 stays the same (benchmarks/RESULTS.md).
-_MENTIONED = 3.0
+_MENTIONED = 5.0
 _TEST_OR_PROSE = -2.0
 _NO_ANSWER = -6.0
 _MOST_NAMESAKES = 3  # a name that more files have means none of them
