@@ -64,6 +64,13 @@ def test_a_short_query_or_one_line_is_no_issue() -> None:
     assert not parse_query("where is the cache cleared " * 30, shared_words()).is_issue
 
 
+def test_a_long_text_in_quotes_is_looked_for_as_it_stands() -> None:
+    text = "\n".join(f"\tline {number} of it" for number in range(30))
+    query = parse_query(f'"{text}"', shared_words())
+    assert (query.kind, query.text) == ("literal", text)
+    assert parse_query(f"/{text}/", shared_words()).kind == "pattern"
+
+
 def test_the_terms_of_a_long_issue_are_few() -> None:
     text = "Title of it\n" + "\n".join(f"word{n} other_{n}.name{n}() and `quoted_{n}`" for n in range(2_000))
     query = parse_query(text, shared_words())

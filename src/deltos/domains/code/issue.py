@@ -15,6 +15,7 @@ _HEAD_CHARACTERS, _TAIL_CHARACTERS = 5_000, 2_500
 _LEAST_CHARACTERS = 200
 _MOST_PLACES = 60
 _LONGEST_SPAN = 120
+_PUNCTUATION = ".,;:!?\"'"
 _LONGEST_NAME = 100
 _LONGEST_PATH = 300
 _LONGEST_HEADING = 80
@@ -200,16 +201,21 @@ def _by_nearness(places: list[Place]) -> list[Place]:
 
 def _names(texts: list[str]) -> list[str]:
     counted: Counter[str] = Counter()
-    for text in texts:
-        for match in NAME_OR_PATH.finditer(text):
+    for word in " ".join(texts).split():
+        if word.strip(_PUNCTUATION).isalpha() and _is_plain(word.strip(_PUNCTUATION)):
+            continue  # as most words are
+        for match in NAME_OR_PATH.finditer(word):
             name = match[0]
-            if 2 < len(name) < _LONGEST_NAME and _is_name(text, match.start(), match.end()):
+            if 2 < len(name) < _LONGEST_NAME and _is_name(name, word[match.end() : match.end() + 1]):
                 counted[name] += 1
     return [name for name, _ in counted.most_common()]
 
 
-def _is_name(text: str, start: int, end: int) -> bool:
-    name = text[start:end]
-    if name.isalpha() and (name[1:].islower() or name.isupper()) and text[end : end + 1] != "(":
-        return False  # a plain word, as most are
-    return SYMBOL_SIGNS.search(text[start : end + 1]) is not None or "." in name
+def _is_plain(letters: str) -> bool:
+    return letters[1:].islower() or letters.isupper()
+
+
+def _is_name(name: str, following: str) -> bool:
+    if name.isalpha() and _is_plain(name) and following != "(":
+        return False
+    return "." in name or SYMBOL_SIGNS.search(name + following) is not None

@@ -64,10 +64,11 @@ class CodeQuery:
 
 def parse_query(text: str, words: Words, *, exact: bool = True) -> CodeQuery:
     """Recognise what kind of query this is and take it apart; without `exact`, everything is read as words."""
-    text = "\n".join(map(_printable, shortened(text.strip()).expandtabs(4).splitlines())).strip()
+    text = "\n".join(map(_printable, shortened(text.strip()).splitlines())).strip()
     if not text:
         raise BadArgument("The query is empty", hint="Describe the code you look for, or give a name.")
-    if is_issue(text):
+    is_exact = exact and len(text) <= MAX_QUERY_CHARACTERS and (_QUOTED.match(text) or _SLASHED.match(text))
+    if is_issue(text) and not is_exact:
         return _from_issue(read_issue(text), words)
     text = text[:MAX_QUERY_CHARACTERS]
     if not exact:
@@ -85,9 +86,9 @@ def parse_query(text: str, words: Words, *, exact: bool = True) -> CodeQuery:
 
 def _printable(line: str) -> str:
     """A line with spaces in place of control characters."""
-    if line.isprintable():
+    if line.replace("\t", "").isprintable():
         return line
-    return "".join(char if char.isprintable() else " " for char in line)
+    return "".join(char if char.isprintable() or char == "\t" else " " for char in line)
 
 
 def _in_words(text: str, words: Words) -> CodeQuery:
