@@ -123,6 +123,11 @@ class Meaning:
             last = found[-1].key
         return written
 
+    @property
+    def is_behind(self) -> bool:
+        """Whether texts are left that have no vector of this model yet."""
+        return bool(self._store.unembedded(self._embedder.identity, after=0, limit=1))
+
     def compare(self, question: str) -> Similarities | None:
         """The similarity of every text to a question; what was written since the last one gets its vector first."""
         until = time.monotonic() + CATCH_UP_SECONDS

@@ -6,6 +6,8 @@ from typing import NamedTuple
 
 # Beside a result that shares no word with the question.
 NEAR_MARK = "(near in meaning)"
+# Where vectors are still being made.
+BEHIND_NOTE = "Not all {} are compared by meaning yet: ask again."
 
 
 class Project(NamedTuple):

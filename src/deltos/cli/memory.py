@@ -22,7 +22,7 @@ from deltos.domains.memory.render import (
 )
 from deltos.domains.memory.transfer import as_json, export, import_lines
 from deltos.errors import NotFound, SourceError
-from deltos.model import NEAR_MARK
+from deltos.model import BEHIND_NOTE, NEAR_MARK
 from deltos.text.times import day, iso, micros, parse_iso
 from deltos.workspace.identity import identify
 
@@ -139,6 +139,8 @@ def _print_found(query: str, found: MemoryResults, *, as_json_lines: bool) -> No
             f"{hit.confidence:.2f}  {hit.observation.id}  {day(hit.observation.created_at)}  "
             f"{hit.observation.kind}: {hit.snippet}{f' {NEAR_MARK}' if hit.is_near else ''}"
         )
+    if found.is_behind:
+        print(BEHIND_NOTE.format("observations"))
     if not found.hits:
         print(
             f"No observations found matching '{query}'. "

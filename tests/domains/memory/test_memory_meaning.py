@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from deltos import meaning
 from deltos.domains.memory.memory import Memory
 from deltos.embed.static import shared_model
 from deltos.meaning import Meaning
@@ -28,8 +29,8 @@ RETRIES = "The payment client waits twice as long after every failed attempt"
 @pytest.fixture
 def memory(tmp_path: Path, clock: Clock) -> Iterator[Memory]:
     store = SqliteObservations(tmp_path / "home" / "memory.db")
-    meaning = Meaning(shared_model(), store.vectors)
-    yield Memory(store, clock=clock, meaning=lambda: meaning)
+    compared = Meaning(shared_model(), store.vectors)
+    yield Memory(store, clock=clock, meaning=lambda: compared)
     store.close()
 
 
@@ -110,3 +111,11 @@ def test_a_text_that_changed_is_compared_as_it_is_now(memory: Memory, notes: Not
     assert vectors(memory).count(("", 0)) == 1
     notes.ask("authentication")
     assert ("", 0) not in vectors(memory)
+
+
+def test_what_is_not_compared_yet_is_said(memory: Memory, notes: Notes, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(meaning, "CATCH_UP_SECONDS", -1.0)
+    assert notes.ask("invoices") == [INVOICES]
+    assert memory.search("invoices", "p", limit=5).is_behind
+    monkeypatch.undo()
+    assert not memory.search("invoices", "p", limit=5).is_behind

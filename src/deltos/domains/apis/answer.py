@@ -53,6 +53,12 @@ class ApiSearcher:
             shown = _Shown(self._library)
             return [shown.hit(unit, HIT_CHARACTERS) for unit in found]
 
+    @property
+    def is_behind(self) -> bool:
+        """Whether some parts are not compared by meaning yet."""
+        meaning = self._meaning()
+        return meaning is not None and meaning.is_behind
+
     def fetch(self, unit_id: str) -> ApiHit:
         """The whole text behind an id such as `api:stripe:POST /v1/refunds`."""
         name, _, key = unit_id.removeprefix(ID_PREFIX).partition(":")

@@ -213,7 +213,7 @@ class Memory:
             )
             others = [project.key for project in self._projects() if project.key not in keys]
             elsewhere = self.store.count(others) if not found.hits else 0
-        return replace(found, elsewhere=elsewhere)
+        return replace(found, elsewhere=elsewhere, is_behind=meaning is not None and meaning.is_behind)
 
     def look_up(self, ids: Sequence[str], project_id: str = "") -> ObservationLookup:
         """The live observations behind ids, in that order; an id that several projects use means this project's."""

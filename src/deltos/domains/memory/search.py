@@ -76,6 +76,7 @@ class MemoryResults:
     matching: int
     searched: int
     elsewhere: int
+    is_behind: bool = False  # some observations are not compared by meaning yet
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,6 +112,14 @@ class ObservationFeatures(NamedTuple):
     soon_after_date: bool
     similarity: float
     near_alone: float
+
+
+class _RankedPlace(NamedTuple):
+    """A place with its score, and how sure it is that the observation answers."""
+
+    score: float
+    place: int
+    confidence: float
 
 
 def rankers() -> tuple[LinearRanker, LinearRanker]:
@@ -174,16 +183,15 @@ def search(
     similarities = _within(store, scope, similarities)
     near = similarities.near(_NEAREST) if similarities else []
     candidates = _with_neighbours(best).union(_dated(store, scope, spans), near)
-    by_words, by_features = rankers()
+    by_words, _ = rankers()
     near_words = _near_words(matches, candidates, best)
     words = {place: by_words.score(row) for place, row in near_words.items()}
     chosen = heapq.nlargest(_SECOND_STAGE, words, key=words.__getitem__)
     places = [*dict.fromkeys((*chosen, *near))]
     similar = similarities.raw(places) if similarities else {}
     lacking = matches.lacking()
-    sketches = store.sketches(places, head_characters=_HEAD_CHARACTERS)
-    rows = [
-        _features(
+    rows = {
+        sketch.place: _features(
             sketch,
             question,
             spans,
@@ -192,18 +200,26 @@ def search(
             similarity=max(0.0, similar.get(sketch.place, 0.0)),
             lacking=lacking,
         )
-        for sketch in sketches
-    ]
-    places = [sketch.place for sketch in sketches]
-    ranked = sorted(zip(by_features.scores(rows), places, strict=True), reverse=True)
-    answering = [(score, place) for score, place in ranked if score > 0]
-    sure = {
-        # A cosine similarity is a fair guess of how sure meaning is; its weight is for the order alone.
-        place: max(matches.confidence(by_features.score(row._replace(near_alone=0.0))), row.near_alone)
-        for place, row in zip(places, rows, strict=True)
+        for sketch in store.sketches(places, head_characters=_HEAD_CHARACTERS)
     }
-    hits = _hits(store, answering[:limit], question, sure, _wordless(near_words, near))
+    answering = _ranked(rows, matches)
+    hits = _hits(store, answering[:limit], question, _wordless(near_words, near))
     return MemoryResults(hits, matching=len(answering), searched=searched, elsewhere=0)
+
+
+def _ranked(rows: Mapping[int, ObservationFeatures], matches: _Matches) -> list[_RankedPlace]:
+    """The places with anything that speaks for them, best first."""
+    _, ranker = rankers()
+    ranked = [
+        # A cosine similarity is a fair guess of how sure meaning is; its weight is for the order alone.
+        _RankedPlace(
+            ranker.score(row),
+            place,
+            max(matches.confidence(ranker.score(row._replace(near_alone=0.0))), row.near_alone),
+        )
+        for place, row in rows.items()
+    ]
+    return sorted((each for each in ranked if each.score > 0), reverse=True)
 
 
 def snippet(text: str, terms: Iterable[Collection[str]], *, characters: int = SNIPPET_CHARACTERS) -> str:
@@ -355,23 +371,22 @@ def _wordless(near_words: Mapping[int, NearWords], near: Iterable[int]) -> set[i
 
 def _hits(
     store: Observations,
-    top: Sequence[tuple[float, int]],
+    top: Sequence[_RankedPlace],
     question: MemoryQuery,
-    sure: Mapping[int, float],
     near: Collection[int],
 ) -> tuple[MemoryHit, ...]:
-    by_place = {row.place: row for row in store.at_places([place for _, place in top])}
-    best = top[0][0] if top else 1.0
-    found: list[tuple[float, Observation]] = [(score, by_place[place]) for score, place in top if place in by_place]
+    by_place = {row.place: row for row in store.at_places([each.place for each in top])}
+    best = top[0].score if top else 1.0
     return tuple(
         MemoryHit(
             row,
-            round(score / best, 4),
+            round(each.score / best, 4),
             snippet(row.text, question.terms),
-            round(sure[row.place], 4),
-            row.place in near,
+            round(each.confidence, 4),
+            each.place in near,
         )
-        for score, row in found
+        for each in top
+        if (row := by_place.get(each.place))
     )
 
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from deltos.domains.docs.render import shown_path
 from deltos.federation.model import Hit, ProviderResults, Whole
+from deltos.model import BEHIND_NOTE
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -29,7 +30,8 @@ class ApiProvider:
         searcher = self._domains.apis.searcher
         hits = tuple(_hit(hit, asked.root) for hit in searcher.search(asked.query, limit=asked.limit))
         total = len(hits) + (len(hits) >= asked.limit)  # there may be more
-        return ProviderResults(hits, total, f"{searcher.count_searchable()} parts of API descriptions")
+        notes = (BEHIND_NOTE.format("parts of APIs"),) if searcher.is_behind else ()
+        return ProviderResults(hits, total, f"{searcher.count_searchable()} parts of API descriptions", notes)
 
     def fetch(self, identifier: str, asked: SearchRequest) -> Whole:
         """One operation or schema in full."""

@@ -8,6 +8,7 @@ from deltos.domains.memory.model import shown_id, title_of
 from deltos.domains.memory.render import CHANGED_MARK, metadata_of, set_aside_text, url_of
 from deltos.errors import NotFound
 from deltos.federation.model import Hit, ProviderResults, Whole
+from deltos.model import BEHIND_NOTE
 from deltos.text.times import iso
 
 if TYPE_CHECKING:
@@ -39,8 +40,10 @@ class MemoryProvider:
         if found.elsewhere:
             searched += f" ({found.elsewhere} more belong to other projects: project_id='all' searches them too)"
         aside = memory.store.set_aside
-        notes = (set_aside_text(aside),) if aside and not hits else ()
-        return ProviderResults(hits, found.matching, searched, notes)
+        notes = [set_aside_text(aside)] if aside and not hits else []
+        if found.is_behind:
+            notes.append(BEHIND_NOTE.format("observations"))
+        return ProviderResults(hits, found.matching, searched, tuple(notes))
 
     def fetch(self, identifier: str, asked: SearchRequest) -> Whole:
         """One observation in full."""
