@@ -30,7 +30,7 @@ EMBED_BATCH_TEXTS = 500
 CATCH_UP_SECONDS = 2.0  # a search waits no longer for vectors of what was written since; the next one goes on
 # What is near a question is at least so similar to it, and at least this share as similar as what is nearest.
 _MIN_COSINE_SIMILARITY = 0.1
-_SHARE_OF_NEAREST = 0.4
+_SHARE_OF_NEAREST = 0.3
 _LARGEST_INT8 = 127
 # Rows are converted from int8 to float32 in batches: the whole matrix would be four times as large in memory.
 COMPARE_BATCH_ROWS = 1_024

@@ -27,7 +27,7 @@ CANDIDATES = 120
 NEAREST_UNITS = 40  # candidates by meaning
 _NEAREST_LOOKED_AT = 600  # of all APIs and kinds; those that are not asked for are left out
 # Where the best unit lacks more than this share of the question, meaning counts for much more.
-_USUALLY_LACKING = 0.5
+_USUALLY_LACKING = 0.3
 KINDS_OF_TYPE: Mapping[str, tuple[str, ...]] = {
     "endpoint": ("operation", "webhook"),
     "schema": ("schema", "message"),

@@ -37,9 +37,9 @@ class Owner:
     @property
     def unembedded(self) -> str:
         """SQL of the first ?3 texts whose keys come after ?1 and that have no vector of model ?2."""
-        if self.is_awaited:  # both ranges are read from the index by model
+        if self.is_awaited:  # with a plus before the key, both ranges are read from the index by model
             return f"""SELECT t.* FROM (
-                    SELECT key FROM {self.vectors} WHERE (model < ?2 OR model > ?2) AND key > ?1 ORDER BY key LIMIT ?3
+                    SELECT key FROM {self.vectors} WHERE (model < ?2 OR model > ?2) AND +key > ?1 ORDER BY +key LIMIT ?3
                 ) v CROSS JOIN ({self.texts}) t ON t.{self.key} = v.key"""
         return f"""SELECT * FROM ({self.texts}) t WHERE t.{self.key} > ?1 AND NOT EXISTS
                 (SELECT 1 FROM {self.vectors} v WHERE v.key = t.{self.key} AND v.model = ?2)
