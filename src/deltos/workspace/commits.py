@@ -115,14 +115,19 @@ def log_chunks(
     )  # fmt: skip
     separator = b"\0" + marker + b"\0"
     begun = bytearray()
-    with closing(git.stream(*arguments, max_bytes=MAX_LOG_BYTES, timeout_seconds=max_seconds)) as pieces:
-        for piece in pieces:
-            begun += piece
-            if len(begun) >= chunk_bytes and (last := begun.rfind(separator)) > 0:
-                yield bytes(begun[:last])
-                del begun[:last]
-            elif len(begun) > MAX_COMMIT_BYTES + chunk_bytes:
-                raise GitStopped(f"a commit has more than {MAX_COMMIT_BYTES // 1_000_000} MB")
+    try:
+        with closing(git.stream(*arguments, max_bytes=MAX_LOG_BYTES, timeout_seconds=max_seconds)) as pieces:
+            for piece in pieces:
+                begun += piece
+                if len(begun) >= chunk_bytes and (last := begun.rfind(separator)) > 0:
+                    yield bytes(begun[:last])
+                    del begun[:last]
+                elif len(begun) > MAX_COMMIT_BYTES + chunk_bytes:
+                    raise GitStopped(f"a commit has more than {MAX_COMMIT_BYTES // 1_000_000} MB")
+    except GitFailed:
+        if (last := begun.rfind(separator)) > 0:  # the last commit may not be whole; those before it are
+            yield bytes(begun[:last])
+        raise
     if begun:
         yield bytes(begun)
 

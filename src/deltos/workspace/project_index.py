@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import threading
 import time
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, TypeVar
 
 from deltos.confinement import with_confinement
-from deltos.errors import Cancelled
+from deltos.errors import Cancelled, StoreError
 from deltos.progress import Progress, Silent
 from deltos.workspace.background import POLL_SECONDS, BackgroundRun
 from deltos.workspace.batches import warm_up
@@ -99,7 +99,8 @@ class ProjectIndex:
         try:
             return self.store.repairing(lambda: work(self.freshen(progress=progress, wait_seconds=wait_seconds)))
         finally:
-            self._follow(after_seconds=FOLLOW_AFTER_SECONDS)  # only now: it must not slow the answer down
+            with suppress(StoreError):  # what the answer met counts, not what comes after it
+                self._follow(after_seconds=FOLLOW_AFTER_SECONDS)  # only now: it must not slow the answer down
 
     def freshen(self, *, progress: Progress | None = None, wait_seconds: float | None = None) -> Freshness:
         """Make sure that an answer reflects the disk as it is now, or say truthfully where it may not.

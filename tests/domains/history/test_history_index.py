@@ -294,6 +294,19 @@ def test_files_that_usually_change_together_are_known(root: Path, store: Project
     assert [(each.path, each.together, each.changes) for each in found] == [("b.py", 4, 5)]
 
 
+def test_what_comes_before_a_damaged_commit_is_kept_and_the_rest_is_said_to_be_missing(
+    root: Path, store: ProjectStore
+) -> None:
+    for number in range(8):
+        commit(root, f"step {number}", {"a.py": str(number)}, day=number)
+    tree = git(root, "rev-parse", "HEAD~5^{tree}")
+    (root / ".git" / "objects" / tree[:2] / tree[2:]).unlink()
+    read_history(store, root)
+    assert subjects(store)[:3] == ["step 7", "step 6", "step 5"]
+    assert "step 1" not in subjects(store)
+    assert "commits were read: git has no answer" in store.meta(HISTORY_SUMMARY)
+
+
 @given(st.lists(st.binary(max_size=60), max_size=40))
 def test_any_output_of_git_is_read_without_an_error(fields: list[bytes]) -> None:
     for found in parse_log(b"marker", (), "src/", b"\0marker\0".join(fields)):

@@ -25,7 +25,7 @@ from deltos.workspace.commits import (
     parse_log,
     prefix_of,
 )
-from deltos.workspace.git import GitFailed, GitStopped, reading
+from deltos.workspace.git import GitFailed, reading
 from deltos.workspace.repository import find_repository
 
 if TYPE_CHECKING:
@@ -267,7 +267,7 @@ class _Run:
                     walked += len(kept)
                     self._write_older(kept, walked)
                     self.progress.report(walked, self.limits.max_commits, "commits")
-        except (GitStopped, ReadingStopped) as stopped:
+        except (GitFailed, ReadingStopped) as stopped:
             self._record_state(stopped=stopped.message)
             return
         has_more = read > walked
