@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from deltos.app import App
-from deltos.config import Config
+from deltos.config import Config, Embedding
 from deltos.domains.history.query import parse_query
 from deltos.errors import NotFound
 from tests.calling import Desk
@@ -141,7 +141,7 @@ def test_a_large_diff_is_cut_to_the_budget_and_says_so(tmp_path: Path) -> None:
 def test_a_folder_without_git_is_searched_as_ever(tmp_path: Path) -> None:
     (tmp_path / "plain").mkdir()
     (tmp_path / "plain" / "a.py").write_text("def zeppelin():\n    return 1\n")
-    with closing(App(Config(tmp_path / "home"))) as app:
+    with closing(App(Config(tmp_path / "home", embedding=Embedding("off")))) as app:
         desk = Desk(app.tools(), tmp_path / "plain")
         assert str(first(desk, "zeppelin")["id"]).startswith("code:")
         assert "no commits" in desk.call("search", query="when was quicksilver dropped").text
