@@ -71,6 +71,18 @@ def test_an_amended_commit_takes_the_place_of_the_former(root: Path, store: Proj
     assert store.history.of_files(["a.py"])["a.py"].words == "right word one"
 
 
+def test_after_many_removed_commits_all_are_read_anew(root: Path, store: ProjectStore) -> None:
+    commit(root, "one", {"a.py": "1"})
+    commit(root, "two", {"a.py": "2"}, day=1)
+    read_history(store, root)
+    for words, removed in (("three", "1"), ("four", "")):
+        git(root, "commit", "--quiet", "--amend", f"--message={words}")
+        read_history(store, root)
+        assert (subjects(store), store.meta("history/removed")) == ([words, "one"], removed)
+        with store.writing() as writer:
+            writer.set_meta({"history/removed": "200"})
+
+
 def test_a_rewritten_history_is_read_anew(root: Path, store: ProjectStore) -> None:
     commit(root, "one", {"a.py": "1"})
     commit(root, "two", {"a.py": "2"}, day=1)

@@ -46,6 +46,7 @@ VERSION = 2
 MAX_NEW_COMMITS = 2_000
 MAX_GONE_COMMITS = 1_000
 MAX_NEW_RENAMES = 20_000
+LEAST_REMOVED = 200
 # New commits push no old ones out until there are so many: then the history is read anew.
 MAX_KEPT_COMMITS = 60_000
 MAX_SECONDS = 300.0
@@ -222,6 +223,9 @@ class _Run:
             return False
         if gone and not self.state.complete:  # where the older ones were read from may be gone as well
             return False
+        # Words of removed commits stay in the index: once there are many, it is made anew.
+        if self.state.removed_count + len(gone) > max(LEAST_REMOVED, known // 10):
+            return False
         wanted = CommitRange(head, base=self.state.tip, limit=MAX_NEW_COMMITS)
         with closing(self._read(wanted)) as chunks:
             commits = [commit for chunk in chunks for commit in chunk]
@@ -251,7 +255,8 @@ class _Run:
             writer.history.add_newer([self._record(commit) for commit in commits])
             writer.history.add_renamed(self.names)
             writer.history.keep_files(self.files)
-            self.state = replace(self.state, tip=head, stopped="")
+            removed = self.state.removed_count + len(gone)
+            self.state = replace(self.state, tip=head, stopped="", removed=str(removed))
             writer.set_meta(self.state.facts())
 
     def _add_older(self) -> None:

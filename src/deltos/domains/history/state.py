@@ -24,8 +24,8 @@ class HistoryState:
     """What was read. `tip` is the newest known commit; from `start` on, `walked` commits were read backwards.
 
     `layout` is what all of it depends on, `ends` why there is nothing older (shallow, limit), `stopped` why reading
-    ended before its time, `older` how many commits the limit leaves out, where that is known, and `summary` what a
-    person is told of all this.
+    ended before its time, `older` how many commits the limit leaves out, where that is known, `removed` how many
+    were removed since `start`, whose words are still in the index, and `summary` what a person is told of all this.
     """
 
     layout: str = ""
@@ -36,6 +36,7 @@ class HistoryState:
     ends: str = ""
     stopped: str = ""
     older: str = ""
+    removed: str = ""
     summary: str = ""
 
     @classmethod
@@ -46,6 +47,11 @@ class HistoryState:
     def facts(self) -> dict[str, str]:
         """The state as it is recorded."""
         return {_KEY + field.name: getattr(self, field.name) for field in fields(self)}
+
+    @property
+    def removed_count(self) -> int:
+        """How many commits were removed since the history was read as a whole."""
+        return int(self.removed) if self.removed.isdecimal() else 0
 
     @property
     def walked_count(self) -> int:
