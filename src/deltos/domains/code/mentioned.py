@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from deltos.domains.code.query import CodeQuery
     from deltos.store.code import Code, FileScope
 
-# In log-odds, hand-set: between half and twice of each, Acc@5 stays the same (benchmarks/RESULTS.md).
+# In log-odds, hand-set; Acc@5 of issues hardly depends on them (benchmarks/RESULTS.md).
 _MENTIONED = 5.0
 _TEST_OR_PROSE = -2.0
 _NO_ANSWER = -6.0
