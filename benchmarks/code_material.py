@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 
 from benchmarks.places import MIRRORS, REPOSITORY, SCRATCH, SHARED
 from deltos.domains.code.index import CodeIndexer
+from deltos.domains.code.paths import is_prose, is_settings
 from deltos.store.sqlite.projects import SqliteProjects
 from deltos.workspace.projects import Projects
 
@@ -78,6 +79,7 @@ def subjects() -> Iterator[Query]:
     for repository in sorted(apart):
         found = 0
         for number, (subject, files) in enumerate(_log(MIRRORS / repository / "repo")):
+            files = [path for path in files if not is_prose(path) and not is_settings(path)]
             there = [path for path in files if (SCRATCH / "questions" / repository / path).is_file()]
             if not 1 <= len(there) == len(files) <= MOST_FILES_OF_COMMIT or not _tells(subject):
                 continue

@@ -50,7 +50,10 @@ def describe_candidates(
     kept = max(KEPT_FILES_FOR_NAME if query.names else KEPT_FILES, at_least)
     if len(candidates) > kept:
         likely = sorted(candidates, key=lambda candidate: -first_guess(candidate, query, weights))[:kept]
-        candidates = likely + [candidate for candidate in nearest[:KEPT_NEAR_FILES] if candidate not in likely]
+        known = {candidate.file.id for candidate in likely}
+        candidates = likely + [each for each in nearest[:KEPT_NEAR_FILES] if each.file.id not in known]
+    if near:
+        _tell_similarities(candidates, near)
     return candidates, describe(candidates, query, weights, _read_words(store, candidates))
 
 
@@ -74,17 +77,22 @@ def _candidates(
 def _join_near(
     store: Code, scope: FileScope, candidates: list[CandidateFile], similarities: Similarities
 ) -> list[CandidateFile]:
-    """Add the files that are near in meaning to the candidates, and how near each is; the near ones, best first."""
+    """Add the files that are near in meaning to the candidates; the near ones, best first."""
     among = None if scope == FileScope() else {file_id for file_id, _ in store.paths(scope)}
     nearest = similarities.nearest_files(NEAR_CANDIDATES, among)
     known = {candidate.file.id: candidate for candidate in candidates}
     new = store.files([near.file_id for near in nearest if near.file_id not in known])
     candidates += [known.setdefault(file.id, CandidateFile(file)) for file in new]
-    for near in similarities.of_files(known).values():
-        candidate = known[near.file_id]
-        candidate.near_chunk, candidate.similarity = near.chunk_id, near.similarity
-        candidate.deviations = (near.similarity - similarities.mean) / similarities.deviation
     return [known[near.file_id] for near in nearest if near.file_id in known]
+
+
+def _tell_similarities(candidates: Sequence[CandidateFile], similarities: Similarities) -> None:
+    """Give each candidate its nearest chunk, and how near that is."""
+    nearest = similarities.of_files({candidate.file.id for candidate in candidates})
+    for candidate in candidates:
+        if near := nearest.get(candidate.file.id):
+            candidate.near_chunk, candidate.similarity = near.chunk_id, near.similarity
+            candidate.deviations = (near.similarity - similarities.mean) / similarities.deviation
 
 
 def _divide(terms: Sequence[str], frequencies: Mapping[str, int], chunk_count: int) -> tuple[list[str], list[str]]:

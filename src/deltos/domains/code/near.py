@@ -23,9 +23,10 @@ if TYPE_CHECKING:
     from deltos.store.code import Code, FileVectors
 
 # Where there are more chunks, all are compared in the strongest dimensions first, and only the best of them in all.
-MOST_COMPARED_WHOLE = 20_000
+MOST_COMPARED_WHOLE = 4_000
 _COARSE_DIMENSIONS = 64
-_KEPT_OF_COARSE = 2_000
+_KEPT_OF_COARSE = 500
+_SAMPLED = 1_000  # chunks that tell what is usual
 _BATCH_ROWS = 4_096  # rows become float32 in batches that fit the CPU cache
 
 
@@ -105,7 +106,8 @@ class Similarities:
         part = rows.coarse if self._is_rough else rows.vectors
         self._values = _products(part, vector[: part.shape[1]]) / rows.lengths
         # What is usual in this project: a similarity says little until it is compared with those of other chunks.
-        self.mean, self.deviation = float(self._values.mean()), float(self._values.std()) + 1e-6
+        usual = self._exact(np.arange(0, len(rows), max(1, len(rows) // _SAMPLED))) if self._is_rough else self._values
+        self.mean, self.deviation = float(usual.mean()), float(usual.std()) + 1e-6
 
     def nearest_files(self, count: int, among: Collection[int] | None = None) -> list[NearChunk]:
         """The files with the nearest chunks, best first, each with that chunk; only those with the ids, if given."""
@@ -122,9 +124,7 @@ class Similarities:
         return self._best_per_file(np.flatnonzero(np.isin(self._rows.file_ids, list(file_ids))))
 
     def _best_per_file(self, places: npt.NDArray[np.int64]) -> dict[int, NearChunk]:
-        values = self._values[places]
-        if self._is_rough:
-            values = _products(self._rows.vectors[places], self._vector) / self._rows.lengths[places]
+        values = self._exact(places) if self._is_rough else self._values[places]
         best: dict[int, NearChunk] = {}
         order = np.lexsort((self._rows.chunk_ids[places], -values))
         columns = (self._rows.file_ids[places], self._rows.chunk_ids[places], values)
@@ -132,6 +132,11 @@ class Similarities:
             if file_id not in best:
                 best[file_id] = NearChunk(file_id, chunk_id, value)
         return best
+
+    def _exact(self, places: npt.NDArray[np.int64]) -> Vectors:
+        """The cosines of some chunks in all dimensions."""
+        values: Vectors = _products(self._rows.vectors[places], self._vector) / self._rows.lengths[places]
+        return values
 
 
 class NearChunks:

@@ -34,10 +34,8 @@ WEIGHTS_FILE = Path(__file__).with_name("weights.json")
 # Results with less than this share of the best confidence are noise; beside a name that was found, the bar is higher.
 _LEAST_SHARE, _LEAST_SHARE_BESIDE_NAME = 0.05, 0.1
 _LEAST_SHARE_OF_BEST_CHUNK = 0.5
-# A file with a smaller share of the query's words was found by its meaning, and is marked so; beside files that have
-# the words it must be nearly as likely as they are.
+# A file with a smaller share of the query's words was found by its meaning, and is marked so.
 _LEAST_COVERAGE = 0.2
-_LEAST_SHARE_OF_NEAR = 0.25
 # Up to this share, meaning also chooses which of its chunks is shown.
 _FEW_WORDS = 0.4
 _DEFINITIONS_SHOWN = 2  # of those that a file has of what is asked for
@@ -181,7 +179,9 @@ def _called(hit: CodeHit, definition: DefinitionRecord) -> CodeHit:
 
 
 def similarities_to(store: Code, query: CodeQuery) -> Similarities | None:
-    """How near every chunk is to a query in meaning; None where that is not known."""
+    """How near every chunk is to a query in meaning; None where that is not known, or a name is meant that there is."""
+    if query.kind == "symbol" and store.definitions_named(query.names, FileScope(), limit=1):
+        return None
     from deltos.domains.code.near import near_chunks  # deferred: numpy and the model take a while to open
 
     return near_chunks(store).similarities(store, query.terms)
@@ -209,11 +209,7 @@ def _worthwhile(ranked: list[tuple[CandidateFile, float]], query: CodeQuery) -> 
     """The files that are worth their tokens."""
     share = _LEAST_SHARE_BESIDE_NAME if query.kind == "symbol" else _LEAST_SHARE
     best = max((confidence for _, confidence in ranked), default=0.0)
-    return [
-        (candidate, confidence)
-        for candidate, confidence in ranked
-        if confidence >= best * (_LEAST_SHARE_OF_NEAR if candidate.coverage < _LEAST_COVERAGE else share)
-    ]
+    return [(candidate, confidence) for candidate, confidence in ranked if confidence >= best * share]
 
 
 def _chosen_chunks(store: Code, ranked: Sequence[tuple[CandidateFile, float]], query: CodeQuery) -> list[Ranked]:
