@@ -20,6 +20,7 @@ OWN = {
     "domains/docs/source.py": "an origin, not a file",
     "domains/graph/typescript/check/library.py": "came with us",
     "domains/memory/secrets/blocks.py": "came with us",
+    "embed/identity.py": "came with us",
     "embed/static.py": "came with us",
     "fetch/configured.py": "an address, not a file",
     "files.py": "the one way",
