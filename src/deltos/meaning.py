@@ -29,8 +29,8 @@ if TYPE_CHECKING:
 EMBED_BATCH_TEXTS = 500
 CATCH_UP_SECONDS = 2.0  # a search waits no longer for vectors of what was written since; the next one goes on
 # What is near a question is at least so similar to it, and at least this share as similar as what is nearest.
-_MIN_COSINE_SIMILARITY = 0.1
-_SHARE_OF_NEAREST = 0.3
+MIN_COSINE_SIMILARITY = 0.1
+SHARE_OF_NEAREST = 0.3
 _LARGEST_INT8 = 127
 # Rows are converted from int8 to float32 in batches: the whole matrix would be four times as large in memory.
 COMPARE_BATCH_ROWS = 1_024
@@ -46,7 +46,7 @@ class Similarities:
     def near(self, count: int) -> list[int]:
         """The keys of the most similar texts, best first; none where all are far."""
         highest = float(self.values.max(initial=0.0))
-        return self.nearest(count, at_least=max(_MIN_COSINE_SIMILARITY, _SHARE_OF_NEAREST * highest))
+        return self.nearest(count, at_least=max(MIN_COSINE_SIMILARITY, SHARE_OF_NEAREST * highest))
 
     def nearest(self, count: int, *, at_least: float = -1.0) -> list[int]:
         """The keys of the most similar texts, best first, none below `at_least`."""
@@ -153,13 +153,7 @@ class Meaning:
         if not len(keys) or not vector.any():
             return None
         # int8 rows times a unit vector, divided by the rows' lengths, is the cosine: exact search without an index.
-        values = np.concatenate(
-            [
-                rows[start : start + COMPARE_BATCH_ROWS].astype(np.float32) @ vector
-                for start in range(0, len(rows), COMPARE_BATCH_ROWS)
-            ]
-        )
-        return Similarities(keys, (values / lengths).astype(np.float32))
+        return Similarities(keys, products(rows, vector) / lengths)
 
     def _refresh(self) -> None:
         """Take in what was written since, drop what is gone."""
@@ -177,11 +171,28 @@ class Meaning:
         self._rows = np.concatenate([self._rows, rows]) if len(self._rows) else rows
         self._numbers = np.append(self._numbers, [vector.number for vector in new])
         self._keys = np.append(self._keys, [vector.key for vector in new])
-        self._lengths = np.append(self._lengths, np.linalg.norm(rows.astype(np.float32), axis=1) + np.float32(1e-9))
+        self._lengths = np.append(self._lengths, lengths_of(rows))
 
     def _keep(self, kept: npt.NDArray[np.bool_]) -> None:
         self._rows, self._numbers = self._rows[kept], self._numbers[kept]
         self._keys, self._lengths = self._keys[kept], self._lengths[kept]
+
+
+def products(rows: npt.NDArray[np.int8], vector: Vectors) -> Vectors:
+    """The dot product of each row with a vector."""
+    out = np.empty(len(rows), np.float32)
+    for start in range(0, len(rows), COMPARE_BATCH_ROWS):
+        out[start : start + COMPARE_BATCH_ROWS] = rows[start : start + COMPARE_BATCH_ROWS].astype(np.float32) @ vector
+    return out
+
+
+def lengths_of(rows: npt.NDArray[np.int8]) -> Vectors:
+    """The length of each row; never quite 0, so that one can divide by it."""
+    out = np.empty(len(rows), np.float32)
+    for start in range(0, len(rows), COMPARE_BATCH_ROWS):
+        part = rows[start : start + COMPARE_BATCH_ROWS].astype(np.float32)
+        out[start : start + COMPARE_BATCH_ROWS] = np.linalg.norm(part, axis=1)
+    return out + np.float32(1e-9)
 
 
 def quantised(vectors: Vectors) -> npt.NDArray[np.int8]:

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from contextlib import closing
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from deltos.app import App
+from deltos.config import Config, Embedding
+from tests.calling import Desk
 from tests.domains.code.asking import paths, search
 from tests.repositories import write_files
 
 if TYPE_CHECKING:
     from pathlib import Path
-
-    from tests.calling import Desk
 
 LOGIN = '''"""Who may come in."""
 
@@ -44,3 +47,23 @@ def test_an_edit_changes_what_a_file_means(desk: Desk, project: Path) -> None:
     (project / "src/login.py").unlink()
     assert "src/login.py" not in paths(search(desk, "authentication of credentials"))
     assert paths(search(desk, "throttling"))[0] == "src/thing.py"
+
+
+def test_what_is_far_is_not_shown_with_what_is_near(desk: Desk, project: Path) -> None:
+    write_files(project, {"src/login.py": LOGIN, "src/bucket.py": LIMIT})
+    assert "src/bucket.py" not in paths(search(desk, "authentication of credentials"))
+
+
+def test_of_a_near_file_the_part_that_defines_something_is_shown(desk: Desk, project: Path) -> None:
+    imports = "".join(f"import module_{number}\n" for number in range(30))
+    write_files(project, {"src/login.py": f'"""Who may come in: passwords."""\n\n{imports}\n\n{LOGIN}'})
+    results = search(desk, "authentication of credentials")["results"]
+    assert next(hit["symbol"] for hit in results if hit["file_path"] == "src/login.py") == "verify_password"
+
+
+def test_without_a_model_words_alone_find(tmp_path: Path, project: Path) -> None:
+    write_files(project, {"src/login.py": LOGIN})
+    with closing(App(replace(Config(tmp_path / "off"), embedding=Embedding("off")))) as app:
+        off = Desk(app.tools(), project)
+        assert paths(search(off, "authentication of credentials")) == []
+        assert paths(search(off, "verify the password"))[0] == "src/login.py"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tests.attacked import unread
 
-N = 4_000
+N = 10_000
 
 
 def test_comments_cannot_stop_the_reader_of_javascript() -> None:

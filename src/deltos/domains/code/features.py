@@ -75,7 +75,7 @@ class CandidateFile:
     file_score: float = 0.0
     definitions: list[DefinitionRecord] = field(default_factory=list)
     lines: list[int] = field(default_factory=list)
-    near_chunk: int = 0
+    near_chunks: tuple[int, ...] = ()
     similarity: float = 0.0
     deviations: float = 0.0  # by how many standard deviations the similarity is above the project's mean
     coverage: float = 0.0  # the share of the query's words that the file has, where it was described

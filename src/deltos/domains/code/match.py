@@ -10,7 +10,7 @@ from deltos.store.code import FileScope
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from deltos.domains.code.near import Similarities
+    from deltos.domains.code.near import ChunkSimilarities
     from deltos.domains.code.query import CodeQuery
     from deltos.store.code import ChunkMatch, Code, DefinitionRecord
 
@@ -35,7 +35,7 @@ KEPT_NEAR_FILES = 10
 
 
 def describe_candidates(
-    store: Code, query: CodeQuery, scope: FileScope, near: Similarities | None = None, *, at_least: int = 0
+    store: Code, query: CodeQuery, scope: FileScope, near: ChunkSimilarities | None = None, *, at_least: int = 0
 ) -> tuple[list[CandidateFile], list[list[float]]]:
     """What may answer the query, with its features: what ranking and training both start from.
 
@@ -75,7 +75,7 @@ def _candidates(
 
 
 def _join_near(
-    store: Code, scope: FileScope, candidates: list[CandidateFile], similarities: Similarities
+    store: Code, scope: FileScope, candidates: list[CandidateFile], similarities: ChunkSimilarities
 ) -> list[CandidateFile]:
     """Add the files that are near in meaning to the candidates; the near ones, best first."""
     among = None if scope == FileScope() else {file_id for file_id, _ in store.paths(scope)}
@@ -86,12 +86,12 @@ def _join_near(
     return [known[near.file_id] for near in nearest if near.file_id in known]
 
 
-def _tell_similarities(candidates: Sequence[CandidateFile], similarities: Similarities) -> None:
-    """Give each candidate its nearest chunk, and how near that is."""
+def _tell_similarities(candidates: Sequence[CandidateFile], similarities: ChunkSimilarities) -> None:
+    """Give each candidate its nearest chunks, and how near they are."""
     nearest = similarities.of_files({candidate.file.id for candidate in candidates})
     for candidate in candidates:
         if near := nearest.get(candidate.file.id):
-            candidate.near_chunk, candidate.similarity = near.chunk_id, near.similarity
+            candidate.near_chunks, candidate.similarity = near.chunk_ids, near.similarity
             candidate.deviations = (near.similarity - similarities.mean) / similarities.deviation
 
 

@@ -13,6 +13,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from deltos.embed.static import shared_model
+from deltos.meaning import MIN_COSINE_SIMILARITY, SHARE_OF_NEAREST, lengths_of, products
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
@@ -27,15 +28,15 @@ MOST_COMPARED_WHOLE = 4_000
 _COARSE_DIMENSIONS = 64
 _KEPT_OF_COARSE = 500
 _SAMPLED = 1_000  # chunks that tell what is usual
-_BATCH_ROWS = 4_096  # rows become float32 in batches that fit the CPU cache
+_CHUNKS_PER_FILE = 2
 
 
 @dataclass(frozen=True, slots=True)
-class NearChunk:
-    """The chunk of a file that is nearest to the question, and its cosine similarity."""
+class NearFile:
+    """A file with those of its chunks that are nearest to the question, and the cosine similarity of the first."""
 
     file_id: int
-    chunk_id: int
+    chunk_ids: tuple[int, ...]
     similarity: float
 
 
@@ -62,7 +63,7 @@ class _Rows:
             np.repeat(np.array([file.file_id for file in files], np.int64), counts),
             vectors,
             np.ascontiguousarray(vectors[:, :_COARSE_DIMENSIONS]),
-            _lengths(vectors),
+            lengths_of(vectors),
         )
 
     def __len__(self) -> int:
@@ -96,7 +97,7 @@ class _Rows:
         )
 
 
-class Similarities:
+class ChunkSimilarities:
     """How near every chunk is to one question; values are cosines, rough ones for those far away in large projects."""
 
     def __init__(self, rows: _Rows, vector: Vectors) -> None:
@@ -104,38 +105,41 @@ class Similarities:
         self._vector = vector
         self._is_rough = len(rows) > MOST_COMPARED_WHOLE
         part = rows.coarse if self._is_rough else rows.vectors
-        self._values = _products(part, vector[: part.shape[1]]) / rows.lengths
+        self._values = products(part, vector[: part.shape[1]]) / rows.lengths
         # What is usual in this project: a similarity says little until it is compared with those of other chunks.
         usual = self._exact(np.arange(0, len(rows), max(1, len(rows) // _SAMPLED))) if self._is_rough else self._values
         self.mean, self.deviation = float(usual.mean()), float(usual.std()) + 1e-6
 
-    def nearest_files(self, count: int, among: Collection[int] | None = None) -> list[NearChunk]:
-        """The files with the nearest chunks, best first, each with that chunk; only those with the ids, if given."""
+    def nearest_files(self, count: int, among: Collection[int] | None = None) -> list[NearFile]:
+        """The files with the nearest chunks, best first, none that is far; only those with the ids, if given."""
         values = self._values
         if among is not None:
             values = np.where(np.isin(self._rows.file_ids, list(among)), values, -np.inf)
         most = min(_KEPT_OF_COARSE, len(values))
         places = np.argpartition(-values, most - 1)[:most]
         best = self._best_per_file(places[np.isfinite(values[places])])
-        return sorted(best.values(), key=lambda near: (-near.similarity, near.chunk_id))[:count]
+        nearest = sorted(best.values(), key=lambda near: (-near.similarity, near.file_id))[:count]
+        least = max(MIN_COSINE_SIMILARITY, SHARE_OF_NEAREST * nearest[0].similarity) if nearest else 0.0
+        return [near for near in nearest if near.similarity >= least]
 
-    def of_files(self, file_ids: Collection[int]) -> dict[int, NearChunk]:
-        """The nearest chunk of each file that has one."""
+    def of_files(self, file_ids: Collection[int]) -> dict[int, NearFile]:
+        """The nearest chunks of each file that has some."""
         return self._best_per_file(np.flatnonzero(np.isin(self._rows.file_ids, list(file_ids))))
 
-    def _best_per_file(self, places: npt.NDArray[np.int64]) -> dict[int, NearChunk]:
+    def _best_per_file(self, places: npt.NDArray[np.int64]) -> dict[int, NearFile]:
         values = self._exact(places) if self._is_rough else self._values[places]
-        best: dict[int, NearChunk] = {}
         order = np.lexsort((self._rows.chunk_ids[places], -values))
         columns = (self._rows.file_ids[places], self._rows.chunk_ids[places], values)
+        found: dict[int, tuple[list[int], float]] = {}
         for file_id, chunk_id, value in zip(*(column[order].tolist() for column in columns), strict=True):
-            if file_id not in best:
-                best[file_id] = NearChunk(file_id, chunk_id, value)
-        return best
+            chunk_ids, _ = found.setdefault(file_id, ([], value))
+            if len(chunk_ids) < _CHUNKS_PER_FILE:
+                chunk_ids.append(chunk_id)
+        return {file_id: NearFile(file_id, tuple(ids), value) for file_id, (ids, value) in found.items()}
 
     def _exact(self, places: npt.NDArray[np.int64]) -> Vectors:
         """The cosines of some chunks in all dimensions."""
-        values: Vectors = _products(self._rows.vectors[places], self._vector) / self._rows.lengths[places]
+        values: Vectors = products(self._rows.vectors[places], self._vector) / self._rows.lengths[places]
         return values
 
 
@@ -146,13 +150,13 @@ class NearChunks:
         self._guard = threading.Lock()
         self._rows: _Rows | None = None
 
-    def similarities(self, store: Code, terms: Sequence[str]) -> Similarities | None:
+    def similarities(self, store: Code, terms: Sequence[str]) -> ChunkSimilarities | None:
         """How near each chunk is to the words of a question; None where the model knows none of them."""
         model = shared_model()
         vector: Vectors = model.of_words([" ".join(terms)])[0]
         with self._guard:
             rows = self._rows = self._refreshed(store)
-        return Similarities(rows, vector) if len(rows) and vector.any() else None
+        return ChunkSimilarities(rows, vector) if len(rows) and vector.any() else None
 
     def _refreshed(self, store: Code) -> _Rows:
         model = shared_model()
@@ -177,17 +181,3 @@ def near_chunks(store: Code) -> NearChunks:
     """The vectors of an open project; they go when it is closed."""
     with _OPENING:
         return _OPEN.setdefault(store, NearChunks())
-
-
-def _products(rows: npt.NDArray[np.int8], vector: Vectors) -> Vectors:
-    out = np.empty(len(rows), np.float32)
-    for start in range(0, len(rows), _BATCH_ROWS):
-        out[start : start + _BATCH_ROWS] = rows[start : start + _BATCH_ROWS].astype(np.float32) @ vector
-    return out
-
-
-def _lengths(rows: npt.NDArray[np.int8]) -> Vectors:
-    out = np.empty(len(rows), np.float32)
-    for start in range(0, len(rows), _BATCH_ROWS):
-        out[start : start + _BATCH_ROWS] = np.linalg.norm(rows[start : start + _BATCH_ROWS].astype(np.float32), axis=1)
-    return out + np.float32(1e-9)

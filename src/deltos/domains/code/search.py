@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from deltos.domains.code.features import CandidateFile
-    from deltos.domains.code.near import Similarities
+    from deltos.domains.code.near import ChunkSimilarities
     from deltos.isolated.process import Workers
     from deltos.ranking import LinearRanker
     from deltos.store.code import Code, CodeChunkRow, DefinitionRecord
@@ -178,7 +178,7 @@ def _called(hit: CodeHit, definition: DefinitionRecord) -> CodeHit:
     return replace(hit, symbol=name, kind=definition.kind)
 
 
-def similarities_to(store: Code, query: CodeQuery) -> Similarities | None:
+def similarities_to(store: Code, query: CodeQuery) -> ChunkSimilarities | None:
     """How near every chunk is to a query in meaning; None where that is not known, or a name is meant that there is."""
     if query.kind == "symbol" and store.definitions_named(query.names, FileScope(), limit=1):
         return None
@@ -192,7 +192,7 @@ def rank_files(
     query: CodeQuery,
     scope: FileScope,
     ranker: LinearRanker,
-    near: Similarities | None = None,
+    near: ChunkSimilarities | None = None,
     *,
     at_least: int,
 ) -> list[tuple[CandidateFile, float]]:
@@ -216,11 +216,11 @@ def _chosen_chunks(store: Code, ranked: Sequence[tuple[CandidateFile, float]], q
     """All that is worth showing: one chunk of each file in order of rank; then the next best ones of the same files."""
     firsts: list[Ranked] = []
     others: list[Ranked] = []
-    ids = [[*candidate.chunk_ids[:BEST_CHUNKS], candidate.near_chunk] for candidate, _ in ranked]
-    matching = store.chunks([chunk_id for some in ids for chunk_id in some if chunk_id])
+    ids = [[*candidate.chunk_ids[:BEST_CHUNKS], *candidate.near_chunks] for candidate, _ in ranked]
+    matching = store.chunks([chunk_id for some in ids for chunk_id in some])
     for candidate, confidence in ranked:
         chunks = _chunks_of(store, candidate, query, matching)
-        is_near = candidate.near_chunk > 0 and candidate.coverage < _LEAST_COVERAGE
+        is_near = bool(candidate.near_chunks) and candidate.coverage < _LEAST_COVERAGE
         firsts += [Ranked(first.chunk, confidence, first.line, is_near) for first in chunks[:1]]
         others += [Ranked(other.chunk, confidence * _NEXT_CHUNK, other.line, is_near) for other in chunks[1:]]
     return firsts + others
@@ -238,13 +238,19 @@ def _chunks_of(
     lines = [*candidate.lines, *_asked_lines(store, candidate, query)][:_DEFINITIONS_SHOWN]
     defining = _covering(store.chunks_at(file_id, lines), lines) if lines else []
     wanted = _best_chunks(candidate)
-    if candidate.near_chunk and (not wanted or candidate.coverage < _FEW_WORDS):
-        wanted = [candidate.near_chunk, *wanted]
+    if not wanted or candidate.coverage < _FEW_WORDS:
+        wanted = [*_nearest_chunk(candidate, matching), *wanted]
     best = [Ranked(matching[chunk_id], 1.0) for chunk_id in wanted if chunk_id in matching]
     shown: dict[int, Ranked] = {}
     for ranked in [*defining, *best]:
         shown.setdefault(ranked.chunk.id, ranked)
     return list(shown.values()) or [Ranked(chunk, 1.0) for chunk in store.first_chunk(file_id)]
+
+
+def _nearest_chunk(candidate: CandidateFile, matching: Mapping[int, CodeChunkRow]) -> list[int]:
+    """The chunk of a file that is nearest in meaning; of two, one that defines something: the other is its header."""
+    near = [chunk_id for chunk_id in candidate.near_chunks if chunk_id in matching]
+    return sorted(near, key=lambda chunk_id: not matching[chunk_id].symbol)[:1]
 
 
 def _asked_lines(store: Code, candidate: CandidateFile, query: CodeQuery) -> list[int]:
