@@ -29,8 +29,8 @@ if TYPE_CHECKING:
 EMBED_BATCH_TEXTS = 500
 CATCH_UP_SECONDS = 2.0  # a search waits no longer for vectors of what was written since; the next one goes on
 # What is near a question is at least so similar to it, and at least this share as similar as what is nearest.
-MIN_COSINE_SIMILARITY = 0.1
-SHARE_OF_NEAREST = 0.3
+_MIN_COSINE_SIMILARITY = 0.1
+_SHARE_OF_NEAREST = 0.3
 _LARGEST_INT8 = 127
 # Rows are converted from int8 to float32 in batches: the whole matrix would be four times as large in memory.
 COMPARE_BATCH_ROWS = 1_024
@@ -46,7 +46,7 @@ class Similarities:
     def near(self, count: int) -> list[int]:
         """The keys of the most similar texts, best first; none where all are far."""
         highest = float(self.values.max(initial=0.0))
-        return self.nearest(count, at_least=max(MIN_COSINE_SIMILARITY, SHARE_OF_NEAREST * highest))
+        return self.nearest(count, at_least=max(_MIN_COSINE_SIMILARITY, _SHARE_OF_NEAREST * highest))
 
     def nearest(self, count: int, *, at_least: float = -1.0) -> list[int]:
         """The keys of the most similar texts, best first, none below `at_least`."""

@@ -13,7 +13,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from deltos.embed.static import shared_model
-from deltos.meaning import MIN_COSINE_SIMILARITY, SHARE_OF_NEAREST, lengths_of, products
+from deltos.meaning import lengths_of, products
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
@@ -29,6 +29,9 @@ _COARSE_DIMENSIONS = 64
 _KEPT_OF_COARSE = 500
 _SAMPLED = 1_000  # chunks that tell what is usual
 _CHUNKS_PER_FILE = 2
+# Below, a chunk is unrelated: without a bound a word that nothing is about shows every file of a small project,
+# and with 0.1 four of 108 answers leave the first ten (benchmarks.near, the part that may be seen).
+_LEAST_SIMILARITY = 0.05
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,8 +122,7 @@ class ChunkSimilarities:
         places = np.argpartition(-values, most - 1)[:most]
         best = self._best_per_file(places[np.isfinite(values[places])])
         nearest = sorted(best.values(), key=lambda near: (-near.similarity, near.file_id))[:count]
-        least = max(MIN_COSINE_SIMILARITY, SHARE_OF_NEAREST * nearest[0].similarity) if nearest else 0.0
-        return [near for near in nearest if near.similarity >= least]
+        return [near for near in nearest if near.similarity >= _LEAST_SIMILARITY]
 
     def of_files(self, file_ids: Collection[int]) -> dict[int, NearFile]:
         """The nearest chunks of each file that has some."""
