@@ -18,6 +18,7 @@ OWN = {
     "domains/code/scope.py": "names of folders for a hint",
     "domains/docs/background.py": "an origin, not a file",
     "domains/docs/source.py": "an origin, not a file",
+    "domains/graph/resolving.py": "the temporary file in which a child notes what it reads",
     "domains/graph/typescript/check/library.py": "came with us",
     "domains/memory/secrets/blocks.py": "came with us",
     "embed/identity.py": "came with us",

@@ -141,6 +141,69 @@ def test_a_file_that_was_stopped_because_of_another_is_resolved_once_that_one_is
     assert ("user.ts", 3) in edges(index)
 
 
+# Each doubles the type, or the depth of the type, that the one before it has: because of what `pair` and `wrap` say.
+PAIRS = "import { pair } from './dependency';\n" + ENDLESS.partition("\n")[2]
+WRAPS = "from dependency import Box\n\nb = Box[int]()\n" + DEEP.partition("b = Box[int]()\n")[2]
+
+
+def index_or_give_up(index: ProjectIndex) -> list[str]:
+    """The errors of indexing, which ends soon unless a file is resolved that never ends."""
+    errors: list[list[str]] = []
+    thread = threading.Thread(target=lambda: errors.append(index.index().errors), daemon=True)
+    thread.start()
+    thread.join(PATIENCE_SECONDS)
+    (found,) = errors
+    return found
+
+
+def test_a_file_that_was_stopped_is_tried_again_when_what_it_uses_changes_and_not_before(
+    index: ProjectIndex, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(resolving, "CPU_SECONDS", 3.0)
+    doubling = "export function pair<T>(x: T): [T, T] { return [x, x] }\n"
+    write_files(index.project.root, {"dependency.ts": doubling, "user.ts": PAIRS})
+    (error,) = index.index().errors
+    assert error.startswith("user.ts: could not be resolved by the graph")
+    assert "took more than 3" in error
+
+    monkeypatch.setattr(resolving, "CPU_SECONDS", 36_000.0)  # tried again, it would never end
+    elsewhere = "export function elsewhere(n: number) { return n }\n"
+    write_files(index.project.root, {"elsewhere.ts": elsewhere})
+    assert index_or_give_up(index) == [error]
+    write_files(index.project.root, {"elsewhere.ts": elsewhere.replace("number", "string")})
+    assert index_or_give_up(index) == [error]
+    write_files(index.project.root, {"dependency.ts": "// The same as before.\n" + doubling})
+    assert index_or_give_up(index) == [error]
+
+    write_files(index.project.root, {"dependency.ts": "export function pair<T>(x: T): T { return x }\n"})
+    assert index_or_give_up(index) == []
+    assert ("user.ts", 3) in edges(index)
+
+
+def test_a_file_that_broke_the_resolver_is_tried_again_when_what_it_uses_changes(index: ProjectIndex) -> None:
+    write_files(index.project.root, {"dependency.py": DEEP.partition("b = Box[int]()\n")[0], "user.py": WRAPS})
+    (error,) = index.index().errors
+    assert error.startswith("user.py: could not be resolved by the graph")
+    assert "RecursionError" in error
+    mended = DEEP.partition("b = Box[int]()\n")[0].replace("'Box[Box[T]]'", "'Box[T]'")
+    write_files(index.project.root, {"dependency.py": mended})
+    assert index.index().errors == []
+    assert ("user.py", 4) in edges(index)
+
+
+def test_files_that_were_left_out_are_resolved_once_what_stopped_the_others_is_mended(
+    index: ProjectIndex, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(resolving, "CPU_SECONDS", 1.5)
+    monkeypatch.setattr(resolving, "MOST_STOPPED", 1)
+    doubling = "export function pair<T>(x: T): [T, T] { return [x, x] }\n"
+    write_files(index.project.root, {"dependency.ts": doubling, "user.ts": PAIRS})
+    assert [error.partition(":")[0] for error in index.index().errors] == ["user.ts", "zoo.ts"]
+    write_files(index.project.root, {"dependency.ts": "export function pair<T>(x: T): T { return x }\n"})
+    assert index.index().errors == []
+    assert edges(index) >= {*GOOD_EDGES, ("user.ts", 3)}
+
+
 def test_files_that_take_too_long_all_together_are_left_out(
     index: ProjectIndex, monkeypatch: pytest.MonkeyPatch
 ) -> None:

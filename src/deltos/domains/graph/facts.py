@@ -7,13 +7,15 @@ import zlib
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
+from deltos.domains.graph.kernel.dependencies import any_definition
 from deltos.domains.graph.kernel.resolver import FileFacts, NamedSymbol
 from deltos.domains.graph.languages import codec_of
 from deltos.store.graph import FactRecord, PendingFacts
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping
+    from collections.abc import Callable, Collection, Mapping
 
+    from deltos.domains.graph.kernel.resolver import ProjectFacts
     from deltos.store.graph import FactReader
 
 _COMPRESSION_LEVEL = 1
@@ -82,3 +84,40 @@ class StoredFacts:
         pending = self._pending.facts
         blob = pending[path][0] if path in pending else self._stored.interface(path)
         return None if blob is None else codec_of(self.language(path)).interface(zlib.decompress(blob))
+
+
+class NotedFacts:
+    """Implements `ProjectFacts` over another one; what is read the first time is told by the name to depend on."""
+
+    def __init__(self, facts: ProjectFacts, note: Callable[[str], object]) -> None:
+        self._facts = facts
+        self._note = note
+        self._noted: set[str] = set()
+
+    def paths(self) -> Collection[str]:
+        """Every indexed file, of any language, relative to the root."""
+        return self._facts.paths()
+
+    def facts(self, path: str) -> FileFacts | None:
+        """The facts of one file."""
+        self._read(path)
+        return self._facts.facts(path)
+
+    def interface(self, path: str) -> object:
+        """The interface of one file alone."""
+        self._read(path)
+        return self._facts.interface(path)
+
+    def language(self, path: str) -> str:
+        """The language of one file; empty when it is not there."""
+        return self._facts.language(path)
+
+    def named(self, name: str) -> Collection[NamedSymbol]:
+        """Every symbol of a name."""
+        self._read(any_definition(name))
+        return self._facts.named(name)
+
+    def _read(self, dependency: str) -> None:
+        if dependency not in self._noted:
+            self._noted.add(dependency)
+            self._note(dependency)

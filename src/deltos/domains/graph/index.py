@@ -9,7 +9,13 @@ from deltos.domains.graph.declared.manifest import MANIFEST_LANGUAGE, is_manifes
 from deltos.domains.graph.facts import StoredFacts, encode
 from deltos.domains.graph.kernel.dependencies import any_called, any_suffixed
 from deltos.domains.graph.languages import DEFINITIONS_ONLY, FAMILIES, LOOKED_UP_BY_NAME, resolver_of
-from deltos.domains.graph.resolving import OTHER_UNRESOLVED, ResolvingSession, Unresolved, resolve_in_child
+from deltos.domains.graph.resolving import (
+    OTHER_UNRESOLVED,
+    UNRESOLVED,
+    ResolvingSession,
+    Unresolved,
+    resolve_in_child,
+)
 from deltos.garbage_collection import garbage_collection_paused
 from deltos.store.graph import APPEARED, INTERFACE_CHANGED, FactRecord, ResolutionRecord, Unsettled
 
@@ -60,11 +66,13 @@ class GraphIndexer:
         """Resolve changed files, and every file that depended on an interface which changed, came or went."""
         writer = store.graph
         writer.load_places()
-        another_try = any(writer.depends(path, OTHER_UNRESOLVED) for path in (*changes.written, *changes.removed))
+        one_is_gone = any(writer.depends(path, UNRESOLVED) for path in changes.removed)
         for path in changes.removed:
             writer.remove_file(path)
         languages = writer.languages()
-        affected = _affected(writer, changes.removed, [OTHER_UNRESOLVED] if another_try else ())
+        affected = _affected(writer, changes.removed)
+        if one_is_gone or any(writer.depends(path, UNRESOLVED) for path in affected):
+            affected = sorted({*affected, *writer.dependants([OTHER_UNRESOLVED])})
         unresolved: list[Unresolved] = []
         for number, family in enumerate(FAMILIES):
             paths = [path for path in affected if languages.get(path) in family.languages]
@@ -81,7 +89,7 @@ class GraphIndexer:
                     if isinstance(each, Unresolved):
                         unresolved.append(each)
                     writer.write_resolution(each.record() if isinstance(each, Unresolved) else each)
-        store.set_unresolved(self.name, affected, unresolved)
+        store.set_unresolved(self.name, affected, [(each.path, each.reason) for each in unresolved])
         writer.settle()
 
 
@@ -91,10 +99,10 @@ def _resolve_here(
     return map(_resolution_record, family.resolver().resolve(facts, paths))
 
 
-def _affected(writer: GraphWriter, removed: Collection[str], others: Iterable[str]) -> list[str]:
-    """The files whose edges may differ from what is stored, in order; `others` are further names that went stale."""
+def _affected(writer: GraphWriter, removed: Collection[str]) -> list[str]:
+    """The files whose edges may differ from what is stored, in order."""
     unsettled = writer.unsettled()
-    dirty = {*_dirty_names(unsettled, removed), *writer.stale_names(), *others}
+    dirty = {*_dirty_names(unsettled, removed), *writer.stale_names()}
     return sorted({file.path for file in unsettled} | writer.dependants(dirty))
 
 

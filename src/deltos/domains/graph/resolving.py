@@ -1,19 +1,22 @@
 """Resolves files in a child process, one after the other, where a file that takes too long can be stopped.
 
 The child reads facts from the store itself; what the running transaction changed, and nobody else sees yet,
-comes with the request.
+comes with the request. A file that fails is tried once more by itself, noting what it reads in a file: whoever is
+killed can tell no other way what it depends on.
 """
 
 from __future__ import annotations
 
+import tempfile
 import time
 from contextlib import closing
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec.structs import astuple
 
-from deltos.domains.graph.facts import StoredFacts
+from deltos.domains.graph.facts import NotedFacts, StoredFacts
 from deltos.domains.graph.kernel.resolver import Resolution
 from deltos.domains.graph.languages import FAMILIES
 from deltos.errors import ReadingStopped
@@ -24,6 +27,7 @@ from deltos.store.graph import PendingFacts, ResolutionRecord
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
+    from deltos.domains.graph.kernel.resolver import ProjectFacts
     from deltos.isolated.process import Workers
     from deltos.isolated.wire import Reply
     from deltos.store.graph import FactSource
@@ -32,6 +36,7 @@ if TYPE_CHECKING:
 CPU_SECONDS = 20.0
 CPU_SECONDS_PER_FILE = 0.005
 WALL_PER_CPU_SECOND = 8.0
+SECOND_TRY_CPU_SECONDS = 5.0
 MEMORY_BYTES = 4 << 30
 # Where so many files had to be stopped, or broke the resolver, the others of their languages are left out too;
 MOST_STOPPED = 10
@@ -39,8 +44,10 @@ MOST_BROKEN = 200
 # and so they are where all together take longer than this.
 ALL_CPU_SECONDS = 600.0
 ALL_CPU_SECONDS_PER_FILE = 0.25
-# What a file depends on that could not be resolved: on the others like it. If one changes, they all get another try.
-OTHER_UNRESOLVED = "!unresolved"
+# Names that files which could not be resolved depend on. All of them on this, by which they are known;
+UNRESOLVED = "!unresolved"
+# and those that were left out on the others: if one of those is tried again, so are they.
+OTHER_UNRESOLVED = "!others"
 
 
 class EdgeRow(NamedTuple):
@@ -72,10 +79,11 @@ class Unresolved(NamedTuple):
 
     path: str
     reason: str
+    dependencies: Sequence[str] = (OTHER_UNRESOLVED,)
 
     def record(self) -> ResolutionRecord:
         """What is stored of it: nothing but what it depends on."""
-        return ResolutionRecord(self.path, (), (), (OTHER_UNRESOLVED,), 0, 0)
+        return ResolutionRecord(self.path, (), (), (UNRESOLVED, *self.dependencies), 0, 0)
 
 
 @dataclass(slots=True)
@@ -87,6 +95,7 @@ class ResolvingSession:
     pending: PendingFacts
     family: int
     paths: Sequence[str]
+    notes: Path | None = None
     running: Iterator[Resolution] | None = field(default=None)
     ahead: Resolution | None = field(default=None)
 
@@ -94,8 +103,7 @@ class ResolvingSession:
         """The resolution of the next path."""
         if self.running is None:
             rest = self.paths[self.paths.index(path) :]
-            facts = StoredFacts(self.source.reader(), self.languages, self.pending)
-            self.running = FAMILIES[self.family].resolver().resolve(facts, rest)
+            self.running = FAMILIES[self.family].resolver().resolve(self._facts(), rest)
         if self.ahead is None:
             running, self.running = self.running, None  # one that raises cannot go on
             self.ahead = next(running, None)
@@ -104,6 +112,13 @@ class ResolvingSession:
             return Resolution(path, (), (), frozenset())  # a file that has nothing to resolve
         resolution, self.ahead = self.ahead, None
         return resolution
+
+    def _facts(self) -> ProjectFacts:
+        stored = StoredFacts(self.source.reader(), self.languages, self.pending)
+        if self.notes is None:
+            return stored
+        file = self.notes.open("ab", buffering=0)  # whoever is killed flushes nothing
+        return NotedFacts(stored, lambda name: file.write(name.encode("utf-8", "surrogateescape") + b"\0"))
 
 
 def resolve_next(session: ResolvingSession, path: str) -> ResolvedFile:
@@ -124,16 +139,35 @@ def resolve_next(session: ResolvingSession, path: str) -> ResolvedFile:
 
 def resolve_in_child(workers: Workers, session: ResolvingSession) -> Iterator[ResolutionRecord | Unresolved]:
     """The resolutions of all files of a session, and those that there are none of."""
-    cpu_seconds = CPU_SECONDS + CPU_SECONDS_PER_FILE * len(session.languages)
-    limits = TaskLimits(cpu_seconds, WALL_PER_CPU_SECOND * cpu_seconds, MEMORY_BYTES)
+    limits = _limits(CPU_SECONDS, session)
     spent = _Spent(ALL_CPU_SECONDS + ALL_CPU_SECONDS_PER_FILE * len(session.paths))
     with closing(workers.stream(resolve_next, (session,), session.paths, lambda _: limits)) as replies:
         for number, (path, reply) in enumerate(zip(session.paths, replies, strict=True), 1):
             spent.add(reply)
-            yield Unresolved(path, _reason(reply.error)) if reply.error is not None else _record(reply)
+            yield _record(reply) if reply.error is None else _second_try(workers, session, path, _reason(reply.error))
             if too_much := spent.too_much():
                 yield from (Unresolved(each, f"left out: {too_much}") for each in session.paths[number:])
                 return
+
+
+def _limits(cpu_seconds: float, session: ResolvingSession) -> TaskLimits:
+    cpu_seconds += CPU_SECONDS_PER_FILE * len(session.languages)
+    return TaskLimits(cpu_seconds, WALL_PER_CPU_SECOND * cpu_seconds, MEMORY_BYTES)
+
+
+def _second_try(workers: Workers, session: ResolvingSession, path: str, reason: str) -> ResolutionRecord | Unresolved:
+    """Resolve a file that failed by itself; if it fails again, it depends on what it has read."""
+    with tempfile.TemporaryDirectory(prefix="deltos-notes-", ignore_cleanup_errors=True) as folder:
+        notes = Path(folder, "notes")
+        notes.touch()
+        alone = replace(session, paths=[path], notes=notes)
+        limits = _limits(min(CPU_SECONDS, SECOND_TRY_CPU_SECONDS), session)
+        with closing(workers.stream(resolve_next, (alone,), [path], lambda _: limits)) as replies:
+            (reply,) = replies
+        if reply.error is None:
+            return _record(reply)
+        read = {name.decode("utf-8", "surrogateescape") for name in notes.read_bytes().split(b"\0")[:-1]}
+    return Unresolved(path, reason, sorted(read - {path}))
 
 
 @dataclass(slots=True)
