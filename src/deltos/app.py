@@ -212,7 +212,7 @@ class App:
         """Questions about one project's graph."""
         from deltos.domains.graph.search import GraphSearch
 
-        return GraphSearch(index.store.graph, index.project.root)
+        return GraphSearch(index.store.graph, index.project.root, index.store)
 
     @cached_property
     def federation(self) -> Federation:

@@ -42,7 +42,7 @@ def rows(text: str) -> list[Any]:
 def test_find_prints_definitions(graph: Path, capsys: pytest.CaptureFixture[str]) -> None:
     code, out, _ = run(capsys, graph, "find", "f")
     assert code == 0
-    assert "def f a.py:4 function" in out
+    assert "def f a.py:4-5 function ()" in out
     _, out, _ = run(capsys, graph, "find", "f", "--json")
     assert rows(out)[0] == {"symbol": "f", "file": "a.py", "line": 4, "kind": "function"}
 
@@ -52,7 +52,9 @@ def test_refs_have_the_fixed_form(graph: Path, capsys: pytest.CaptureFixture[str
     (answer,) = rows(out)
     assert code == 0
     assert (answer["file"], answer["line"]) == ("a.py", 4)
-    assert {"file": "b.py", "line": 5, "kind": "call", "certain": True} in answer["references"]
+    assert {
+        "file": "b.py", "line": 5, "kind": "call", "certain": True, "via": None, "text": "return a.f()",
+    } in answer["references"]  # fmt: skip
     _, out, _ = run(capsys, graph, "refs", "f")
     assert "test_a.py" in out
 

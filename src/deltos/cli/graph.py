@@ -17,8 +17,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from deltos.cli.command import Subparsers
-    from deltos.domains.graph.render import BudgetedLines
+    from deltos.domains.graph.page import BudgetedLines
     from deltos.domains.graph.search import FoundReferences, GraphSearch, Target
+    from deltos.domains.graph.source import Source
     from deltos.federation.links import Links
     from deltos.store.symbols import Symbol
     from deltos.tool import JsonObject
@@ -78,9 +79,9 @@ def _refs(arguments: argparse.Namespace) -> int:
                 continue
             references = search.references(target)
             if arguments.json:
-                print_json(_references(references))
+                print_json(_references(references, search.source))
             else:
-                print(render_references(references, limit=max(1, arguments.limit), page=page).text)
+                print(render_references(references, search.source, limit=max(1, arguments.limit), page=page).text)
     return 0 if found else 1
 
 
@@ -125,7 +126,7 @@ def _impact(arguments: argparse.Namespace) -> int:
                 print_json({**_symbol(target.first), "levels": levels, "tests": [_symbol(row) for row in impact.tests]})
             else:
                 together = links.changed_with(target.first.path, search.root)
-                print(render_impact(impact, together, limit=max(1, arguments.limit), page=page).text)
+                print(render_impact(impact, search.source, together, limit=max(1, arguments.limit), page=page).text)
     return 0
 
 
@@ -152,7 +153,9 @@ def _context(arguments: argparse.Namespace) -> int:
             if arguments.json:
                 print_json({
                     **_symbol(target.first),
-                    "callers": [{"file": row.path, "line": row.line} for row in context.callers],
+                    "callers": [
+                        {"file": use.path, "line": use.line} for group in context.callers for use in group.uses
+                    ],
                     "callees": [_symbol(row) for row in context.callees],
                     "bases": [_symbol(row) for row in context.bases],
                     "subclasses": [_symbol(row) for row in context.subclasses],
@@ -161,7 +164,7 @@ def _context(arguments: argparse.Namespace) -> int:
             else:
                 first, root = target.first, search.root
                 extras = [*links.past(first, root), *links.mentions(first.name, root)]
-                print(render_context(context, extras, page=page).text)
+                print(render_context(context, search.source, extras, page=page).text)
     return 0
 
 
@@ -182,7 +185,7 @@ def _stats(arguments: argparse.Namespace) -> int:
 @contextmanager
 def _opened(arguments: argparse.Namespace) -> Iterator[tuple[GraphSearch, BudgetedLines, Links]]:
     """The project's graph, brought up to date however long that takes, and what is linked to it."""
-    from deltos.domains.graph.render import BudgetedLines
+    from deltos.domains.graph.page import BudgetedLines
 
     bar = ProgressBar()
     with opened_app() as app:
@@ -197,16 +200,26 @@ def _symbol(row: Symbol) -> JsonObject:
     return {"symbol": row.label, "file": row.path, "line": row.line, "kind": row.kind}
 
 
-def _references(references: FoundReferences) -> JsonObject:
-    """`certain` are places that name the symbol itself; uses under an import alias, and possible ones, are not."""
+def _references(references: FoundReferences, source: Source) -> JsonObject:
+    """`certain` are places that name the symbol itself; uses under an import alias, through another definition that
+    need not run it (`via`), and possible ones, are not."""
     rows = [(row, True) for row in references.certain]
-    rows += [(row, False) for row in (*references.aliased, *references.possible)]
+    rows += [(row, False) for row in (*references.aliased, *references.through, *references.possible)]
+    texts = source.lines((row.path, row.line) for row, _ in rows)
     first = references.target.first
     return {
         "symbol": references.target.name,
         "file": first.path,
         "line": first.line,
         "references": [
-            {"file": row.path, "line": row.line, "kind": row.kind, "certain": certain} for row, certain in rows
+            {
+                "file": row.path,
+                "line": row.line,
+                "kind": row.kind,
+                "certain": certain,
+                "via": references.via(row) or None,
+                "text": texts.get((row.path, row.line), "").strip(),
+            }
+            for row, certain in rows
         ],
     }

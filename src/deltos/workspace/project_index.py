@@ -102,20 +102,23 @@ class ProjectIndex:
             with suppress(StoreError):  # what the answer met counts, not what comes after it
                 self._follow(after_seconds=FOLLOW_AFTER_SECONDS)  # only now: it must not slow the answer down
 
-    def freshen(self, *, progress: Progress | None = None, wait_seconds: float | None = None) -> Freshness:
+    def freshen(
+        self, *, progress: Progress | None = None, wait_seconds: float | None = None, at_once: bool = False
+    ) -> Freshness:
         """Make sure that an answer reflects the disk as it is now, or say truthfully where it may not.
 
-        `wait_seconds` is how long a first index may take before the answer comes from what is ready.
+        `wait_seconds` is how long a first index may take before the answer comes from what is ready. `at_once` compares
+        with the disk however short ago that was done: somebody has seen a change.
         """
-        freshness = self._freshen(progress or Silent(), wait_seconds)
+        freshness = self._freshen(progress or Silent(), wait_seconds, at_once=at_once)
         return replace(freshness, failures=tuple(self.store.failures()))
 
-    def _freshen(self, progress: Progress, wait_seconds: float | None) -> Freshness:
+    def _freshen(self, progress: Progress, wait_seconds: float | None, *, at_once: bool) -> Freshness:
         if not self.store.meta("complete"):
             return self._await_first_index(
                 progress, self._first_index_seconds if wait_seconds is None else wait_seconds
             )
-        if self._watch.is_due() and not self._is_reindexing():
+        if (at_once or self._watch.is_due()) and not self._is_reindexing():
             # Of several calls, the first absorbs the change; the others do not wait for a file that takes long to read.
             if not self._turn.acquire(timeout=OTHER_CALL_SECONDS):
                 return Freshness(complete=True, notes=(*self._news(), _BEING_REINDEXED))

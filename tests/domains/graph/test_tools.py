@@ -68,18 +68,22 @@ def test_the_toolset_has_six_tools_in_under_900_tokens(tools: Tools) -> None:
 def test_find_symbol_names_every_definition(tools: Tools) -> None:
     text = tools.call("find_symbol", symbol="total")
     assert text.splitlines()[0].startswith("3 definitions")
-    assert "def total shop/price.py:4 function" in text
-    assert "def total shop/other.py:1 function" in text
+    assert "def total shop/price.py:4-5 function (cart)" in text
+    assert "def total shop/other.py:1-2 function ()" in text
 
 
 def test_find_symbol_filters_by_kind_and_path(tools: Tools) -> None:
-    assert "Cart shop/cart.py:11 class" in tools.call("find_symbol", symbol="Cart", kind="class,interface", path="shop")
+    assert "def Cart shop/cart.py:11-21 class — What is going to be bought." in tools.call(
+        "find_symbol", symbol="Cart", kind="class,interface", path="shop"
+    )
     assert "not found" in tools.error("find_symbol", symbol="Cart", kind="enum")
     assert "banana" in tools.error("find_symbol", symbol="Cart", kind="banana")
 
 
 def test_find_symbol_takes_dotted_names_and_patterns(tools: Tools) -> None:
-    assert "shop/cart.py:14 method" in tools.call("find_symbol", symbol="Cart.add")
+    assert "def Cart.add shop/cart.py:14-16 method (self, item: str) -> None — Put an item in." in tools.call(
+        "find_symbol", symbol="Cart.add"
+    )
     assert "Express" in tools.call("find_symbol", symbol="^Ex.*s$")
     assert "No symbol matches" in tools.error("find_symbol", symbol="(a+)+$")
 
@@ -131,10 +135,10 @@ def test_repeated_definitions_are_told_apart_by_their_lines(project: SmallProjec
     both = "import os\n\nif os.name == 'nt':\n    def lock():\n        pass\nelse:\n    def lock():\n        pass\n"
     project.write({"shop/lock.py": both + "\n\ndef hold():\n    lock()\n"})
     tools = Tools(project)
-    assert "def lock shop/lock.py:4 function\ndef lock shop/lock.py:7 function" in tools.call(
+    assert "def lock shop/lock.py:4-5 function ()\ndef lock shop/lock.py:7-8 function ()" in tools.call(
         "find_symbol", symbol="lock"
     )
-    assert "lock shop/lock.py:7" in tools.call("get_context", symbol="hold")
+    assert "shop/lock.py\n 4 lock()\n 7 lock()" in tools.call("get_context", symbol="hold")
     assert "#" not in tools.call("get_context", symbol="hold")
 
 
@@ -181,7 +185,15 @@ def test_ten_symbols_fit_200_tokens_and_beat_json(project: SmallProject) -> None
     rows = project.graph().find("thing_.*")
     as_json = json.dumps(
         [
-            {"name": r.name, "file": r.path, "line": r.line, "kind": r.kind, "end_line": r.end_line, "key": r.key}
+            {
+                "name": r.name,
+                "file": r.path,
+                "line": r.line,
+                "kind": r.kind,
+                "end_line": r.end_line,
+                "key": r.key,
+                "signature": r.signature,
+            }
             for r in rows
         ]
     )

@@ -22,6 +22,7 @@ KINDS = ("function", "class", "method", "interface", "type", "enum", "variable",
 # What outlines call some things, under the name that a caller would use for them.
 _KIND_OF = {"property": "variable", "module": "class", "namespace": "class"}
 _LONGEST_SYMBOL = 500
+_LINE_DIGITS = 9
 _NAME = re.compile(r"[\w$]+")
 _DOTTED = re.compile(r"[\w$]+(?:(?:\.|::|#|/)[\w$]+)+")
 _ONLY_STEM = re.compile(r"(?:^|\.)(?:__init__|index|mod)$")
@@ -38,6 +39,36 @@ class SymbolQuery:
     def last(self) -> str:
         """The last part of a dotted name."""
         return self.text.rpartition(".")[2]
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """What a caller means by `file:line` or `file::name`; `line` is 0 where a name is given."""
+
+    path: str
+    line: int = 0
+    name: str = ""
+
+
+def parse_place(symbol: str) -> Place | None:
+    """A symbol that is given by its place: `src/app.py:12`, `src/app.py::run`; None for every other form."""
+    text = symbol.strip().removeprefix("./")
+    path, _, name = text.partition("::")
+    if name and _looks_like_file(path):
+        return Place(path, name=name.replace("::", "."))
+    # `app.py:12:7` and `app.py:12-20` begin with the line that is meant.
+    path, _, lines = text.partition(":")
+    line = lines.partition(":")[0].partition("-")[0]
+    return Place(path, line=int(line)) if _is_line(line) and _looks_like_file(path) else None
+
+
+def _is_line(text: str) -> bool:
+    return text.isascii() and text.isdigit() and len(text) <= _LINE_DIGITS
+
+
+def _looks_like_file(path: str) -> bool:
+    name = path.rpartition("/")[2]
+    return "/" in path or "." in name.strip(".")
 
 
 def parse_query(symbol: str) -> SymbolQuery:
@@ -95,11 +126,9 @@ def is_of_kind(row: Symbol, kinds: frozenset[str]) -> bool:
     return not kinds or row.kind in kinds or _KIND_OF.get(row.kind) in kinds
 
 
-def path_filter(root: Path, text: str) -> Callable[[str], bool]:
-    """A test for paths below a folder, equal to a file, or matching a glob."""
+def inside(root: Path, text: str) -> str:
+    """A path as it is below the root, "" for the root itself; refuses what leads out of it."""
     wanted = text.strip()
-    if not wanted or wanted in (".", "./"):
-        return lambda _path: True
     if "\0" in wanted:
         raise BadArgument("The path is invalid", hint="Give a file or folder of the project.")
     if wanted.startswith(("/", "~")):
@@ -107,7 +136,13 @@ def path_filter(root: Path, text: str) -> Callable[[str], bool]:
     wanted = posixpath.normpath(wanted)
     if wanted.startswith(".."):
         raise BadArgument(f"'{text}' is outside the project", hint="Give a path relative to the project's root.")
-    if wanted == ".":
+    return "" if wanted == "." else wanted
+
+
+def path_filter(root: Path, text: str) -> Callable[[str], bool]:
+    """A test for paths below a folder, equal to a file, or matching a glob."""
+    wanted = inside(root, text)
+    if not wanted:
         return lambda _path: True
     if any(mark in wanted for mark in "*?["):
         return lambda path: matches_glob(path, wanted) or matches_glob(path, f"*/{wanted}")

@@ -1,96 +1,95 @@
-"""Graph answers as compact text: a header with counts, then lines grouped by file, cut between results."""
+"""Graph answers as compact text: a header with counts, then lines of source grouped by file, cut between results."""
 
 from __future__ import annotations
 
-from collections import defaultdict
+import textwrap
+from collections import Counter, defaultdict
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from deltos.budget import characters_for, fit, shown_of
-from deltos.store.symbols import bare_key
-from deltos.tool import Answer
+from deltos.domains.graph.lines import UseLines, called, definition_line, first_sentence, outline_line
+from deltos.domains.graph.page import WIDTHS, Piece, count, cut_line
+from deltos.domains.graph.source import around
+from deltos.domains.graph.uses import grouped_uses
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from deltos.domains.graph.cycles import Component
+    from deltos.domains.graph.page import BudgetedLines
     from deltos.domains.graph.search import Context, FoundReferences, Impact, Target
-    from deltos.store.graph import GraphCounts, ReferenceRow
+    from deltos.domains.graph.source import Source
+    from deltos.domains.graph.uses import UseGroup
+    from deltos.store.graph import GraphCounts
     from deltos.store.history import ChangedTogether
     from deltos.store.symbols import Symbol
+    from deltos.tool import Answer
 
-_HEADER_CHARACTERS = 400
 _CANDIDATES_SHOWN = 30
 _CONTEXT_SHOWN = 12
 _FILES_SHOWN = 12
+_LEFT_OUT_FILES = 8
+_FEW = 6
+_SOURCE_LINES = 25  # a definition that is longer is not shown whole
+_VALUES = frozenset({"variable", "property"})
+_SHOWN_WHOLE = frozenset({"function", "method", "component", "type", *_VALUES})
+_SOURCE_CHARACTERS = 200  # of each of its lines
 _MODE_NAMES = {"runtime": "at run time", "type": "type-only", "deferred": "deferred (function-local)"}
 
 
-class BudgetedLines:
-    """Lines of an answer on their way into the budget."""
-
-    def __init__(self, *, token_budget: int, notes: Sequence[str] = ()) -> None:
-        self._characters = characters_for(token_budget) - _HEADER_CHARACTERS
-        self._notes = tuple(notes)
-
-    def answer(self, header: Callable[[int], str], results: Sequence[str], *, always: Sequence[str] = ()) -> Answer:
-        """As many results as fit, under a header that is told how many those are."""
-        fitted = fit(results, characters=self._characters - sum(map(len, always)))
-        text = "\n".join([header(len(fitted.pieces)), *self._notes, *always, *fitted.pieces])
-        return Answer(text, truncated=fitted.truncated, original_characters=fitted.original_characters)
-
-
-def _cut_line(shown: int, listed: int, total: int, noun: str) -> str:
-    """How much is shown of how much, and why not all: what the limit lists may not fit the budget."""
-    how = "the token budget is full: narrow the question" if shown < listed else "increase limit for more"
-    return shown_of(shown, total, noun, how)
-
-
 def render_symbols(rows: Sequence[Symbol], symbol: str, *, limit: int, page: BudgetedLines) -> Answer:
-    """`def name file:line kind`, one line each."""
-    lines = [f"def {row.label} {row.path}:{row.line} {row.kind}" for row in rows[:limit]]
+    """One line for each definition: where it is and what it says of itself."""
+    listed = rows[:limit]
 
     def header(shown: int) -> str:
         if shown < len(rows):
-            return _cut_line(shown, len(lines), len(rows), "definitions")
-        return f"{_count(len(rows), 'definition')} of '{symbol}'"
+            return cut_line(shown, len(listed), len(rows), "definitions")
+        return f"{count(len(rows), 'definition')} of '{symbol}'"
 
-    return page.answer(header, lines)
-
-
-def render_references(references: FoundReferences, *, limit: int, page: BudgetedLines) -> Answer:
-    """References by file, certain ones first, possible ones apart."""
-    sections = (
-        ("", references.certain),
-        ("--- under another name (import … as) ---", references.aliased),
-        (f"--- possible: receiver unknown, {_namesakes(references.namesakes)} ---", references.possible),
+    # A long list is there to choose from: it tells less of each.
+    most = WIDTHS[0] if len(listed) <= _FEW else WIDTHS[2]
+    return page.widest(
+        header, lambda width: [Piece(definition_line(row, characters=min(width, most))) for row in listed]
     )
-    total = sum(len(rows) for _, rows in sections)
-    lines: list[str] = []
-    counts: list[int] = []
-    room = limit
-    for title, rows in sections:
-        for index, (block, size) in enumerate(_by_file(rows[:room])):
-            lines.append(f"{title}\n{block}" if title and index == 0 else block)
-            counts.append(size)
-        room = max(0, room - len(rows))
+
+
+def render_references(references: FoundReferences, source: Source, *, limit: int, page: BudgetedLines) -> Answer:
+    """Uses with their source text by file: certain ones first, then those through others, possible ones apart."""
+    groups = grouped_uses(references)
+    total = sum(len(group.uses) for group in groups)
+    listed, room = [], limit
+    for group in groups:
+        if room > 0:
+            listed.append(replace(group, uses=group.uses[:room]))
+        room -= len(group.uses)
+    texts = source.lines(use.place for group in listed for use in group.uses)
+    lines = UseLines(references.target.first, texts, source.changed)
 
     def header(shown: int) -> str:
-        placed = sum(counts[:shown])
-        what = f"{_head(references.target)}: {_summary(references)}"
-        return f"{_cut_line(placed, sum(counts), total, 'references')}\n{what}" if placed < total else what
+        what = f"{definition_line(references.target.first)}\n{_summary(groups)}"
+        return f"{cut_line(shown, min(limit, total), total, 'references')}\n{what}" if shown < total else what
 
-    return page.answer(header, lines)
-
-
-def _summary(references: FoundReferences) -> str:
-    certain = [*references.certain, *references.aliased]
-    files = len({row.path for row in certain})
-    text = f"{_count(len(certain), 'reference')} in {_count(files, 'file')}"
-    return f"{text}, {len(references.possible)} possible" if references.possible else text
+    return page.widest(header, lambda characters: [*lines.grouped(listed, characters)], last=_left_out(groups, limit))
 
 
-def _namesakes(count: int) -> str:
-    return "any of this name" if count <= 1 else f"{count} definitions share the name"
+def _left_out(groups: Sequence[UseGroup], limit: int) -> str:
+    """The files of the uses beyond the limit, each with how many."""
+    rest = [use.path for group in groups for use in group.uses][limit:]
+    counts = Counter(rest).most_common()
+    if not counts:
+        return ""
+    named = ", ".join(f"{path} {number}" for path, number in counts[:_LEFT_OUT_FILES])
+    more = f" and {len(counts) - _LEFT_OUT_FILES} more files" if len(counts) > _LEFT_OUT_FILES else ""
+    return f"--- not shown: {named}{more} ---"
+
+
+def _summary(groups: Sequence[UseGroup]) -> str:
+    direct = [use for group in groups if not group.reason and not group.is_through for use in group.uses]
+    through = sum(len(group.uses) for group in groups if group.is_through)
+    possible = sum(len(group.uses) for group in groups if group.reason)
+    text = f"{count(len(direct), 'reference')} in {count(len({use.path for use in direct}), 'file')}"
+    text += f", {through} through another definition" if through else ""
+    return f"{text}, {possible} possible" if possible else text
 
 
 def render_candidates(targets: Sequence[Target], counts: dict[int, int], symbol: str, *, page: BudgetedLines) -> Answer:
@@ -101,7 +100,7 @@ def render_candidates(targets: Sequence[Target], counts: dict[int, int], symbol:
 
     ordered = sorted(targets, key=lambda target: -weight(target))
     lines = [
-        f"{target.name} {_where(target.first)}, {_count(weight(target), 'reference')}"
+        Piece(f"{target.name} {_where(target.first)}, {count(weight(target), 'reference')}{_told(target.first)}")
         for target in ordered[:_CANDIDATES_SHOWN]
     ]
 
@@ -113,38 +112,60 @@ def render_candidates(targets: Sequence[Target], counts: dict[int, int], symbol:
 
 
 def render_impact(
-    impact: Impact, together: Sequence[ChangedTogether] = (), *, limit: int, page: BudgetedLines
+    impact: Impact, source: Source, together: Sequence[ChangedTogether] = (), *, limit: int, page: BudgetedLines
 ) -> Answer:
-    """Dependants by distance, then the tests among them, then files that only history connects."""
+    """Dependants by distance, the direct ones with the line that depends; then tests, then what history connects."""
     sections = [(f"--- distance {number} ---", rows) for number, rows in enumerate(impact.levels, 1)]
     sections.append(("--- tests ---", impact.tests))
-    lines: list[str] = []
-    counts: list[int] = []
-    room = limit
-    for title, rows in sections:
-        for index, (block, size) in enumerate(_symbols_by_file(rows[:room])):
-            lines.append(f"{title}\n{block}" if index == 0 else block)
-            counts.append(size)
-        room = max(0, room - len(rows))
     affected = [row for level in impact.levels for row in level]
-    files = len({row.path for row in (*affected, *impact.tests)})
     total = len(affected) + len(impact.tests)
-    lines += _together_section(impact, together)
-    counts += [0] * (len(lines) - len(counts))
+    listed = list(_limited(sections, limit))
+    direct = [uses[0].place for _, rows in listed for row in rows if (uses := impact.lines.get(row.node_id))]
+    lines = UseLines(impact.target.first, source.lines(direct), source.changed)
+
+    def results(characters: int) -> list[Piece]:
+        pieces = [piece for title, rows in listed for piece in _dependants(title, rows, impact, lines, characters)]
+        return [*pieces, *_together_section(impact, together)]
 
     def header(shown: int) -> str:
-        placed = sum(counts[:shown])
         symbols = sum(row.kind != "file" for row in affected)
+        files = len({row.path for row in (*affected, *impact.tests)})
         what = (
-            f"{_head(impact.target)}: affects {_count(symbols, 'symbol')} in {_count(files, 'file')}, "
-            f"{_count(len(impact.tests), 'test')}, up to distance {len(impact.levels)}"
+            f"{definition_line(impact.target.first)}\naffects {count(symbols, 'symbol')} in {count(files, 'file')}, "
+            f"{count(len(impact.tests), 'test')}, up to distance {len(impact.levels)}"
         )
-        return f"{_cut_line(placed, sum(counts), total, 'dependants')}\n{what}" if placed < total else what
+        return f"{cut_line(shown, min(limit, total), total, 'dependants')}\n{what}" if shown < total else what
 
-    return page.answer(header, lines)
+    return page.widest(header, results)
 
 
-def _together_section(impact: Impact, together: Sequence[ChangedTogether]) -> list[str]:
+def _limited(sections: Iterable[tuple[str, Sequence[Symbol]]], limit: int) -> Iterator[tuple[str, Sequence[Symbol]]]:
+    for title, rows in sections:
+        if limit > 0 and rows:
+            yield title, rows[:limit]
+        limit -= len(rows)
+
+
+def _dependants(
+    title: str, rows: Sequence[Symbol], impact: Impact, lines: UseLines, characters: int
+) -> Iterator[Piece]:
+    """One piece per file: direct dependants a line each, with where they depend; those further off in one line."""
+    files: dict[str, list[Symbol]] = defaultdict(list)
+    for row in rows:
+        files[row.path].append(row)
+    for path, inside in files.items():
+        apart = [row for row in inside if row.key] or inside  # that a file imports what it uses goes without saying
+        named = [f"{row.line} {row.label}" for row in inside if row.key and row.node_id not in impact.lines]
+        block = [f"{path} {', '.join(named)}".rstrip()]
+        for row in apart:
+            if uses := impact.lines.get(row.node_id):
+                more = f" (+{len(uses) - 1} lines)" if len(uses) > 1 else ""
+                block.append(f" {lines.of(uses[0], characters)}{more}")
+        yield Piece("\n".join([*([title] if title else []), *block]), len(inside))
+        title = ""
+
+
+def _together_section(impact: Impact, together: Sequence[ChangedTogether]) -> list[Piece]:
     """Files that usually change with the target's and that no reference leads to, as one block."""
     reached = {row.path for level in impact.levels for row in level} | {row.path for row in impact.tests}
     others = [each for each in together if each.path not in reached]
@@ -152,25 +173,25 @@ def _together_section(impact: Impact, together: Sequence[ChangedTogether]) -> li
         return []
     title = f"--- possible: changed together with {impact.target.first.path}, no reference known ---"
     lines = [f"{each.path} changed together {each.together} of {each.changes} times" for each in others]
-    return ["\n".join([title, *lines])]
+    return [Piece("\n".join([title, *lines]), 0)]
 
 
 def render_outside(symbol: str, sections: Sequence[str], *, page: BudgetedLines) -> Answer:
     """A symbol of an installed package: what its documentation says, and where its name is used."""
     head = f"'{symbol}' is not defined in this project but in an installed package:"
-    return page.answer(lambda _shown: head, sections)
+    return page.answer(lambda _shown: head, [*map(Piece, sections)])
 
 
 def render_cycles(found: Sequence[Component], files: int, *, page: BudgetedLines) -> Answer:
     """Components with one shortest cycle each, by when they take effect."""
-    lines = [_component(component) for component in found]
+    lines = [Piece(_component(component)) for component in found]
     by_mode = [f"{sum(component.mode == mode for component in found)} {name}" for mode, name in _MODE_NAMES.items()]
 
     def header(shown: int) -> str:
         if not found:
             return f"No circular imports among {files:,} files (at run time, type-only, deferred)."
         cut = f"showing {shown}/{len(found)} components\n" if shown < len(found) else ""
-        return f"{cut}{_count(len(found), 'circular component')}: {', '.join(by_mode)}"
+        return f"{cut}{count(len(found), 'circular component')}: {', '.join(by_mode)}"
 
     return page.answer(header, lines)
 
@@ -185,47 +206,75 @@ def _component(component: Component) -> str:
     return "\n".join(lines)
 
 
-def render_context(context: Context, extras: Sequence[str], *, page: BudgetedLines) -> Answer:
+def render_context(context: Context, source: Source, extras: Sequence[str], *, page: BudgetedLines) -> Answer:
     """Definition first, then each kind of neighbour under its own heading."""
     first = context.target.first
-    definition = [line for line in (first.signature, f'"{first.doc}"' if first.doc else "") if line]
-    sections = [
-        _reference_section("callers", context.callers),
-        _symbol_section("callees", context.callees),
-        _symbol_section("bases", context.bases),
-        _symbol_section("subclasses", context.subclasses),
-        _member_section(context.members),
-        _reference_section("other references", context.other_references),
-        *extras,
-    ]
+    whole = _whole(first, source)
+    uses = [use for group in (*context.callers, *context.other_references) for use in group.uses[:_CONTEXT_SHOWN]]
+    lines = UseLines(first, source.lines(use.place for use in uses), source.changed)
+    definition = definition_line(first, characters=0 if whole else WIDTHS[0])
+
+    def sections(characters: int) -> list[Piece]:
+        told = [
+            whole,
+            *[_use_section(group, lines, characters) for group in context.callers],
+            _symbol_section("callees", context.callees),
+            _symbol_section("overrides", context.overridden),
+            _symbol_section("bases", context.bases),
+            _symbol_section("subclasses", context.subclasses),
+            _member_section(context.members),
+            *[_use_section(group, lines, characters) for group in context.other_references],
+            *extras,
+        ]
+        return [Piece(section) for section in told if section]
+
+    total = len(sections(0))
 
     def header(shown: int) -> str:
-        kept = [section for section in sections if section]
-        cut = f"showing {shown}/{len(kept)} sections\n" if shown < len(kept) else ""
-        return f"{cut}{first.label or context.target.name} {first.path}:{first.line}-{first.end_line} {first.kind}"
+        return f"showing {shown}/{total} sections\n{definition}" if shown < total else definition
 
-    return page.answer(header, [section for section in sections if section], always=definition)
+    return page.widest(header, sections)
 
 
-def _reference_section(title: str, rows: Sequence[ReferenceRow]) -> str:
-    if not rows:
+def _whole(row: Symbol, source: Source) -> str:
+    """The source of a definition that is short enough; a class is told by its members."""
+    if row.end_line - row.line >= _SOURCE_LINES or row.kind not in _SHOWN_WHOLE:
         return ""
-    blocks = [block for block, _ in _by_file(rows[:_CONTEXT_SHOWN])]
-    return "\n".join([_title(title, len(rows), min(len(rows), _CONTEXT_SHOWN)), *blocks])
+    lines = [around(line, 0, _SOURCE_CHARACTERS) for line in source.block(row.path, row.line, row.end_line)]
+    return textwrap.dedent("\n".join(lines))
+
+
+def _use_section(group: UseGroup, lines: UseLines, characters: int) -> str:
+    shown = group.uses[:_CONTEXT_SHOWN]
+    pieces = lines.grouped([replace(group, title="", uses=shown)], characters)
+    return "\n".join([_title(group.title, len(group.uses), len(shown)), *[piece.text for piece in pieces]])
 
 
 def _symbol_section(title: str, rows: Sequence[Symbol]) -> str:
+    """Definitions by file, as one would call them."""
     if not rows:
         return ""
-    lines = [f"{row.label} {row.path}:{row.line}" for row in rows[:_CONTEXT_SHOWN]]
-    return "\n".join([_title(title, len(rows), len(lines)), *lines])
+    shown = rows[:_CONTEXT_SHOWN]
+    lines = [_title(title, len(rows), len(shown))]
+    path = ""
+    for row in sorted(shown, key=lambda row: row.path):
+        if row.path != path:
+            path = row.path
+            lines.append(path)
+        lines.append(f" {row.line} {called(row)}")
+    return "\n".join(lines)
 
 
 def _member_section(rows: Sequence[Symbol]) -> str:
+    """Functions a line each with their signatures, variables in one line."""
     if not rows:
         return ""
     shown = rows[: 3 * _CONTEXT_SHOWN]
-    return "\n".join([_title("members", len(rows), len(shown)), ", ".join(f"{row.name}:{row.line}" for row in shown)])
+    lines = [_title("members", len(rows), len(shown))]
+    lines += [f" {outline_line(row)}" for row in shown if row.kind not in _VALUES]
+    if values := [f"{row.name}:{row.line}" for row in shown if row.kind in _VALUES]:
+        lines.append(f" {', '.join(values)}")
+    return "\n".join(lines)
 
 
 def _title(title: str, total: int, shown: int) -> str:
@@ -238,7 +287,7 @@ def render_stats(counts: GraphCounts, freshness: str, *, page: BudgetedLines) ->
     lines = sum(number for _, number in counts.files_by_language.values())
     edges = sum(counts.edges_by_kind.values())
     share = f" ({edges / (edges + counts.possible):.0%})" if edges + counts.possible else ""
-    results = [
+    told = [
         "languages: "
         + ", ".join(f"{name} {n} files {size:,} lines" for name, (n, size) in counts.files_by_language.items()),
         f"symbols: {sum(counts.symbols_by_kind.values()):,} ({_pairs(counts.symbols_by_kind)})",
@@ -246,7 +295,7 @@ def render_stats(counts: GraphCounts, freshness: str, *, page: BudgetedLines) ->
         _imports(counts),
         freshness,
     ]
-    return page.answer(lambda _shown: f"{files:,} files, {lines:,} lines", results)
+    return page.answer(lambda _shown: f"{files:,} files, {lines:,} lines", [*map(Piece, told)])
 
 
 def _imports(counts: GraphCounts) -> str:
@@ -257,41 +306,14 @@ def _imports(counts: GraphCounts) -> str:
 # --- pieces
 
 
-def _head(target: Target) -> str:
-    return f"{target.first.label or target.name} {_where(target.first)}"
-
-
 def _where(row: Symbol) -> str:
     return f"{row.path}:{row.line} {row.kind}"
 
 
-def _count(number: int, noun: str) -> str:
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+def _told(row: Symbol) -> str:
+    sentence = first_sentence(row.doc)
+    return f" — {sentence}" if sentence else ""
 
 
 def _pairs(counts: dict[str, int]) -> str:
     return ", ".join(f"{name} {number:,}" for name, number in counts.items())
-
-
-def _by_file(rows: Sequence[ReferenceRow]) -> Iterator[tuple[str, int]]:
-    """One block per file: its path, then `lines kind in definition`; with it, how many references that are."""
-    files: dict[str, dict[tuple[str, str], list[int]]] = defaultdict(lambda: defaultdict(list))
-    sizes: dict[str, int] = defaultdict(int)
-    for row in rows:
-        files[row.path][(row.kind, bare_key(row.source_key))].append(row.line)
-        sizes[row.path] += 1
-    for path, groups in files.items():
-        lines = [path]
-        for (kind, source), numbers in groups.items():
-            places = ",".join(map(str, dict.fromkeys(numbers)))
-            lines.append(f" {places} {kind}{f' {source}' if source else ''}")
-        yield "\n".join(lines), sizes[path]
-
-
-def _symbols_by_file(rows: Iterable[Symbol]) -> Iterator[tuple[str, int]]:
-    files: dict[str, list[Symbol]] = defaultdict(list)
-    for row in rows:
-        files[row.path].append(row)
-    for path, inside in files.items():
-        named = [f" {row.line} {row.label}" for row in inside if row.key]
-        yield "\n".join([path, *named]), len(inside)

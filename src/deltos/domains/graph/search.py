@@ -4,32 +4,41 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
+from deltos.domains.graph.implementing import implemented_by
 from deltos.domains.graph.query import (
+    Place,
     SymbolQuery,
     ends_with,
+    inside,
     is_of_kind,
     module_name,
+    parse_place,
     parse_query,
     path_filter,
     pattern_matcher,
     qualified_name,
 )  # fmt: skip
+from deltos.domains.graph.source import Source
+from deltos.domains.graph.uses import ALIAS, as_group, merged
 from deltos.errors import BadArgument, NotFound
 from deltos.store.graph import ReferenceRow
 from deltos.store.symbols import Symbol
 from deltos.workspace.purpose import is_test
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
     from pathlib import Path
 
+    from deltos.domains.graph.uses import Use, UseGroup
     from deltos.store.graph import Graph
+    from deltos.store.project import ProjectFiles
 
 _SUGGESTIONS = 3
 _LEAST_SIMILAR = 60
+_HINT_CHARACTERS = 200
 _CALLABLE = frozenset({"function", "method", "component"})
 
 
@@ -49,22 +58,34 @@ class Target:
 
 @dataclass(frozen=True, slots=True)
 class FoundReferences:
-    """Places that refer to a target: surely, surely but under another name, and perhaps."""
+    """Places that refer to a target: surely, surely but under another name, through what it implements, and perhaps.
+
+    `others` are the definitions that a place may name instead of the target: bases that it overrides, and overrides.
+    """
 
     target: Target
     certain: tuple[ReferenceRow, ...]
     aliased: tuple[ReferenceRow, ...]
     possible: tuple[ReferenceRow, ...]
     namesakes: int
+    through: tuple[ReferenceRow, ...] = ()
+    others: Mapping[int, Symbol] = field(default_factory=dict)
+    bases: frozenset[int] = frozenset()
+
+    def via(self, row: ReferenceRow) -> str:
+        """The definition that a place names, where that is another than the target; else empty."""
+        other = self.others.get(row.target_id)
+        return other.label if other is not None and row.target_id not in self.target.node_ids else ""
 
 
 @dataclass(frozen=True, slots=True)
 class Impact:
-    """Who is affected by a change of a target: by distance, tests apart."""
+    """Who is affected by a change of a target: by distance, tests apart. `lines`: where direct dependants use it."""
 
     target: Target
     levels: tuple[tuple[Symbol, ...], ...]
     tests: tuple[Symbol, ...]
+    lines: Mapping[int, tuple[Use, ...]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,9 +93,10 @@ class Context:
     """A symbol and its neighbourhood."""
 
     target: Target
-    callers: tuple[ReferenceRow, ...]
-    other_references: tuple[ReferenceRow, ...]
+    callers: tuple[UseGroup, ...]
+    other_references: tuple[UseGroup, ...]
     callees: tuple[Symbol, ...]
+    overridden: tuple[Symbol, ...]
     bases: tuple[Symbol, ...]
     subclasses: tuple[Symbol, ...]
     members: tuple[Symbol, ...]
@@ -83,19 +105,23 @@ class Context:
 class GraphSearch:
     """Answers questions about one project's graph."""
 
-    def __init__(self, reader: Graph, root: Path) -> None:
+    def __init__(self, reader: Graph, root: Path, files: ProjectFiles) -> None:
         self.reader = reader
         self.root = root
+        self.source = Source(root, files)
 
     # --- symbols
 
     def find(self, symbol: str, *, path: str = "", kinds: frozenset[str] = frozenset()) -> list[Symbol]:
         """Definitions of a name or matching a pattern, best first; NotFound with suggestions when there are none."""
-        query = parse_query(symbol)
         in_path = path_filter(self.root, path)
-        found = self._matching(query)
-        if not found:
-            raise self._not_found(symbol, query)
+        if place := self._place(symbol):
+            found = self._symbols_at(place, symbol)
+        else:
+            query = parse_query(symbol)
+            found = self._matching(query)
+            if not found:
+                raise self._not_found(symbol, query)
         kept = [row for row in found if in_path(row.path) and is_of_kind(row, kinds)]
         if not kept:
             where = f" below '{path}'" if path.strip() else ""
@@ -134,24 +160,67 @@ class GraphSearch:
 
     def targets(self, symbol: str) -> list[Target]:
         """The things that a name may mean, each with all its definitions; modules when no symbol has the name."""
+        place = self._place(symbol)
         try:
-            return _grouped(self.find(symbol))
+            return [self._target_at(place)] if place and place.line else _grouped(self.find(symbol))
         except NotFound:
-            modules = self._modules(parse_query(symbol))
+            modules = self._modules(parse_query(symbol)) if place is None else []
             if not modules:
                 raise
             return modules
 
+    def file(self, path: str) -> str:
+        """The file of the graph that a path means, also one that only ends with it; NotFound unless there is one."""
+        wanted = inside(self.root, path)
+        paths = self.reader.paths()
+        found = [wanted] if wanted in paths else [each for each in paths if each.endswith(f"/{wanted}")]
+        if len(found) == 1:
+            return found[0]
+        if not found:
+            raise NotFound(f"No file '{path}' in the graph", hint="Give its path below the project's root.")
+        raise NotFound(f"{len(found)} files end with '{path}'", hint=f"Such as {', '.join(found[:_SUGGESTIONS])}.")
+
+    def _place(self, symbol: str) -> Place | None:
+        """The place that a symbol is given by; `a.b::c` is one only where `a.b` is a file."""
+        place = parse_place(symbol)
+        if place is None or place.line:
+            return place
+        try:
+            return replace(place, path=self.file(place.path))
+        except NotFound:
+            return None
+
+    def _symbols_at(self, place: Place, symbol: str) -> list[Symbol]:
+        if place.line:
+            return [self._target_at(place).first]
+        rows = self.reader.symbols_in(place.path)
+        found = [row for row in rows if ends_with(row.key, place.name)]
+        if not found:
+            near = ", ".join(dict.fromkeys(row.label for row in rows if row.kind != "variable"))[:_HINT_CHARACTERS]
+            raise NotFound(f"Symbol '{symbol}' not found", hint=f"{place.path} defines {near or 'nothing'}.")
+        return found
+
+    def _target_at(self, place: Place) -> Target:
+        """The definition on a line, else the innermost one around it."""
+        path = self.file(place.path)
+        try:
+            return self.at(f"{path}:{place.line}")
+        except NotFound:
+            around = [row for row in self.reader.symbols_in(path) if row.line <= place.line <= row.end_line]
+            if not around:
+                raise
+            return _grouped([max(around, key=lambda row: (row.line, -row.end_line))])[0]
+
     def _modules(self, query: SymbolQuery) -> list[Target]:
         if query.form == "pattern":
             return []
-        found: list[Target] = []
-        for path in self.reader.paths():
-            if ends_with(module_name(path), query.text) or path == query.text:
-                node_id = self.reader.module_node(path)
-                row = Symbol("", module_name(path).rpartition(".")[2], "module", 1, 1, path=path, node_id=node_id or 0)
-                found.append(Target(row, (node_id,) if node_id else (), frozenset()))
-        return found
+        return [self.module(path) for path in self.reader.paths() if ends_with(module_name(path), query.text)]
+
+    def module(self, path: str) -> Target:
+        """A file as a whole."""
+        node_id = self.reader.module_node(path)
+        row = Symbol("", module_name(path).rpartition(".")[2], "module", 1, 1, path=path, node_id=node_id or 0)
+        return Target(row, (node_id,) if node_id else (), frozenset())
 
     def at(self, place: str) -> Target:
         """The definition on a line, given as FILE:LINE."""
@@ -169,22 +238,33 @@ class GraphSearch:
 
     def references(self, target: Target) -> FoundReferences:
         """All places that refer to a target; its own definition is none."""
-        family = self._family(target)
+        # The target, what it overrides or adds to, and what overrides or adds to that: a call may mean any of them.
+        above = self._closure(set(target.node_ids), self.reader.overridden)
+        family = self._closure(above, self.reader.overriding)
         every = [*self.reader.references(family), *self._definitions(family)]
         rows = [row for row in _once_per_line(every) if (row.path, row.line) not in target.places]
+        implemented = self.implemented(target) - family
+        through = [row for row in self.reader.references(implemented) if row.certain]
         namesakes = len({qualified_name(row) for row in self.reader.symbols_named(target.first.name)})
         return FoundReferences(
             target,
-            tuple(row for row in rows if row.certain and row.origin != "alias"),
-            tuple(row for row in rows if row.certain and row.origin == "alias"),
+            tuple(row for row in rows if row.certain and row.origin != ALIAS),
+            tuple(row for row in rows if row.certain and row.origin == ALIAS),
             (*[row for row in rows if not row.certain], *self._mentions(target)),
             namesakes,
+            tuple(through),
+            self._others(target, family | implemented),
+            frozenset(above | implemented),
         )
 
-    def _family(self, target: Target) -> set[int]:
-        """The target, what it overrides or adds to, and what overrides or adds to that: a call may mean any of them."""
-        above = self._closure(set(target.node_ids), self.reader.overridden)
-        return self._closure(above, self.reader.overriding)
+    def _others(self, target: Target, node_ids: set[int]) -> dict[int, Symbol]:
+        """Definitions that a place may name instead of the target; one declared again under its name is none."""
+        rows = self.reader.symbols(node_ids - set(target.node_ids))
+        return {i: row for i, row in rows.items() if (row.path, row.label) != (target.first.path, target.first.label)}
+
+    def implemented(self, target: Target) -> set[int]:
+        """The members of bases, protocols and interfaces that a member stands in for."""
+        return {row.node_id for row in implemented_by(self.reader, target.first)}
 
     @staticmethod
     def _closure(start: set[int], step: Callable[[Iterable[int]], set[int]]) -> set[int]:
@@ -214,8 +294,15 @@ class GraphSearch:
         frontier = set(seen)
         levels: list[tuple[Symbol, ...]] = []
         tests: list[Symbol] = []
+        direct: dict[int, list[ReferenceRow]] = defaultdict(list)
+        is_first = True
         while frontier:
-            sources = {row.source_id for row in self.reader.references(frontier) if row.certain} - seen
+            found = [row for row in self.reader.references(frontier) if row.certain and row.source_id not in seen]
+            sources = {row.source_id for row in found}
+            if is_first:
+                for row in found:
+                    direct[row.source_id].append(row)
+                is_first = False
             seen |= sources
             rows = self._described(sources)
             tests.extend(row for row in rows if is_test(row.path))
@@ -224,7 +311,8 @@ class GraphSearch:
                 levels.append(level)
             # What stands at the top of a file runs on import: that reaches the file, not everybody who imports it.
             frontier = {row.node_id for row in rows if row.key}
-        return Impact(target, tuple(levels), tuple(tests))
+        lines = {source: tuple(merged(rows)) for source, rows in direct.items()}
+        return Impact(target, tuple(levels), tuple(tests), lines)
 
     def _described(self, node_ids: set[int]) -> list[Symbol]:
         known = self.reader.symbols(node_ids)
@@ -244,11 +332,18 @@ class GraphSearch:
         members = self._members(target)
         outgoing = self.reader.outgoing(target.first.path, [*target.node_ids, *[row.node_id for row in members]])
         own = [row for row in outgoing if row.source_id in target.node_ids]
+        through = [row for row in references.through if row.kind == "call"]
         return Context(
             target,
-            callers=tuple(row for row in every if row.kind == "call"),
-            other_references=tuple(row for row in every if row.kind != "call" and row.kind != "inherit"),
+            callers=(
+                *as_group("callers", [row for row in every if row.kind == "call"]),
+                *as_group("callers through what it implements or overrides", through),
+            ),
+            other_references=as_group(
+                "other references", [row for row in every if row.kind != "call" and row.kind != "inherit"]
+            ),
             callees=self._targets_of(outgoing if target.first.kind not in _CALLABLE else own, "call"),
+            overridden=tuple(row for i, row in references.others.items() if i in references.bases),
             bases=self._targets_of(own, "inherit"),
             subclasses=tuple(self.reader.symbols(row.source_id for row in every if row.kind == "inherit").values()),
             members=tuple(members),

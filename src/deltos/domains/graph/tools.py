@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 from deltos.domains.graph.cycles import find_cycles
 from deltos.domains.graph.model import NoSurroundings
+from deltos.domains.graph.page import BudgetedLines
 from deltos.domains.graph.query import KINDS, kinds_of
 from deltos.domains.graph.render import (
-    BudgetedLines,
     render_candidates,
     render_context,
     render_cycles,
@@ -121,7 +121,16 @@ class _GraphTools:
 
         def run(call: Call) -> Answer:
             index = self._projects.at(_folder(call.text("project_path"), call.session.project_root()))
-            return index.answer(lambda freshness: work(self._opened(index, freshness), call), progress=call.progress)
+
+            def answered(freshness: Freshness) -> Answer:
+                graph = self._opened(index, freshness)
+                answer = work(graph, call)
+                if not graph.search.source.changed or not freshness.complete:
+                    return answer
+                # A file was edited after the last look at the disk: its lines are elsewhere now.
+                return work(self._opened(index, index.freshen(progress=call.progress, at_once=True)), call)
+
+            return index.answer(answered, progress=call.progress)
 
         return run
 
@@ -136,7 +145,9 @@ class _GraphTools:
         target = self._target(graph, call)
         if isinstance(target, Answer):
             return target
-        return render_references(graph.search.references(target), limit=call.number("limit"), page=graph.page)
+        return render_references(
+            graph.search.references(target), graph.search.source, limit=call.number("limit"), page=graph.page
+        )
 
     def get_impact(self, graph: _Opened, call: Call) -> Answer:
         """Transitive dependants."""
@@ -144,7 +155,9 @@ class _GraphTools:
         if isinstance(target, Answer):
             return target
         together = self._surroundings.changed_with(target.first.path, graph.search.root)
-        return render_impact(graph.search.impact(target), together, limit=call.number("limit"), page=graph.page)
+        return render_impact(
+            graph.search.impact(target), graph.search.source, together, limit=call.number("limit"), page=graph.page
+        )
 
     def detect_circular(self, graph: _Opened, _call: Call) -> Answer:
         """Import cycles."""
@@ -159,7 +172,7 @@ class _GraphTools:
         context = graph.search.context(target)
         root = graph.search.root
         extras = [*self._surroundings.past(target.first, root), *self._surroundings.mentions(target.first.name, root)]
-        return render_context(context, extras, page=graph.page)
+        return render_context(context, graph.search.source, extras, page=graph.page)
 
     def get_stats(self, graph: _Opened, _call: Call) -> Answer:
         """Sizes and shares."""
@@ -184,7 +197,7 @@ class _GraphTools:
         state = (
             "index complete and up to date" if freshness.complete and not freshness.notes else "index not complete yet"
         )
-        return _Opened(GraphSearch(index.store.graph, index.project.root), page, state)
+        return _Opened(GraphSearch(index.store.graph, index.project.root, index.store), page, state)
 
 
 def _folder(text: str, default: Path) -> Path:

@@ -1,0 +1,62 @@
+"""Results of an answer on their way into the token budget: whole ones, and lines as long as all of them allow."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from deltos.budget import characters_for, fit, shown_of
+from deltos.tool import Answer
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+# How long a line of source may be, from the longest to the shortest that still tells what stands there.
+WIDTHS = (160, 120, 90, 70, 50, 36)
+
+
+class Piece(NamedTuple):
+    """A part of an answer that is shown whole or not at all, and how many results it holds."""
+
+    text: str
+    results: int = 1
+
+
+class BudgetedLines:
+    """Fits the pieces of an answer into its budget."""
+
+    def __init__(self, *, token_budget: int, notes: Sequence[str] = ()) -> None:
+        self._characters = characters_for(token_budget)
+        self._notes = tuple(notes)
+
+    def answer(self, header: Callable[[int], str], pieces: Sequence[Piece], *, last: str = "") -> Answer:
+        """As many pieces as fit, under a header that is told how many results those hold."""
+        fitted = fit([piece.text for piece in pieces], characters=self._room(header, last))
+        shown = sum(piece.results for piece in pieces[: len(fitted.pieces)])
+        text = "\n".join([header(shown), *self._notes, *fitted.pieces, *([last] if last else [])])
+        return Answer(text, truncated=fitted.truncated, original_characters=fitted.original_characters)
+
+    def widest(self, header: Callable[[int], str], make: Callable[[int], Sequence[Piece]], *, last: str = "") -> Answer:
+        """The same with the longest lines with which all pieces fit; `make` gives pieces for a length of lines."""
+        room = self._room(header, last)
+        pieces: Sequence[Piece] = ()
+        for characters in WIDTHS:
+            pieces = make(characters)
+            if sum(len(piece.text) + 1 for piece in pieces) <= room + 1:
+                break
+        return self.answer(header, pieces, last=last)
+
+    def _room(self, header: Callable[[int], str], last: str) -> int:
+        """What is left for pieces; the header that tells of a cut is the longer one."""
+        around = [header(0), *self._notes, *([last] if last else [])]
+        return self._characters - sum(len(line) + 1 for line in around)
+
+
+def cut_line(shown: int, listed: int, total: int, noun: str) -> str:
+    """How much is shown of how much, and why not all: what the limit lists may not fit the budget."""
+    how = "the token budget is full: narrow the question" if shown < listed else "increase limit for more"
+    return shown_of(shown, total, noun, how)
+
+
+def count(number: int, noun: str) -> str:
+    """A number of things: `1 file`, `2 files`."""
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"

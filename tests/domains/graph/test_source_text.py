@@ -1,0 +1,268 @@
+"""Answers of the graph carry the lines they speak of, as these are on disk now."""
+
+from __future__ import annotations
+
+import json
+from contextlib import closing
+from typing import TYPE_CHECKING
+
+import pytest
+
+from deltos.app import App
+from deltos.budget import estimate_tokens
+from deltos.config import Config
+from deltos.domains.graph.source import around, occurrences, printable, used_at
+from tests.calling import Desk
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from tests.domains.graph.small_project import SmallProject
+
+STORE = '''"""Where things are kept."""
+
+
+class Base:
+    def put(self, key): ...
+
+
+class Store(Base):
+    """Keeps things. Also counts them."""
+
+    def put(self, key):
+        """Keep a thing; once."""
+        return key
+
+    @staticmethod
+    def made():
+        def inner():
+            return Store()
+
+        return inner
+'''
+USER = """from store import Base, Store
+
+
+def fill(store: Store, base: Base, other):
+    store.put(store.put(1))
+    base.put(2)
+    other.put(3)
+
+
+class Shelf:
+    store = Store()
+
+    def refill(self):
+        def twice():
+            self.store.put(4)
+
+        twice()
+"""
+
+
+def tools_of(project: SmallProject) -> Desk:
+    return Desk([tool for tool in project.app.tools() if tool.toolset == "graph"], project.root)
+
+
+@pytest.fixture
+def desk(project: SmallProject) -> Desk:
+    return tools_of(project.write({"store.py": STORE, "user.py": USER}))
+
+
+@pytest.fixture
+def tight(project: SmallProject, tmp_path: Path) -> Iterator[Desk]:
+    """The same tools within 500 tokens."""
+    with closing(App(Config(home=tmp_path / "tight", token_budget=500))) as app:
+        yield Desk([tool for tool in app.tools() if tool.toolset == "graph"], project.root)
+
+
+def test_a_reference_has_its_line_its_kind_and_the_definition_around_it(desk: Desk) -> None:
+    text = desk.call("find_references", symbol="Store").text
+    assert text.startswith("def Store store.py:8-20 class (Base) — Keeps things.\n4 references in 2 files\n")
+    assert "store.py\n 18 call return Store()  Store.made.inner\n" in text
+    assert " 1 from store import Base, Store\n" in text
+    assert " 4 type def fill(store: Store, base: Base, other):\n" in text
+    assert " 11 call store = Store()  Shelf" in text
+
+
+def test_calls_through_a_base_and_possible_ones_are_groups_of_their_own(desk: Desk) -> None:
+    text = desk.call("find_references", symbol="Store.put").text
+    assert text.split("\n---")[0].endswith(
+        "2 references in 1 file, 1 through another definition, 1 possible\nuser.py\n"
+        " 5:11,21 call store.put(store.put(1))  fill\n"
+        " 15 call self.store.put(4)  Shelf.refill.twice"
+    )
+    assert "--- through Base.put, which it implements or overrides ---\nuser.py\n 6 call base.put(2)  fill\n" in text
+    assert "--- possible: unknown receiver, 2 definitions share the name ---\nuser.py\n 7 call other.put(3)" in text
+
+
+def test_a_protocol_is_fulfilled_without_being_named(project: SmallProject) -> None:
+    project.write({
+        "shape.py": "from typing import Protocol\n\n\nclass Keeps(Protocol):\n    def put(self, key): ...\n\n\n"
+        "class Loses(Protocol):\n    def put(self, key): ...\n    def lose(self): ...\n",
+        "disk.py": "class Disk:\n    def put(self, key):\n        return key\n",
+        "use.py": "from shape import Keeps, Loses\n\n\ndef run(keeps: Keeps, loses: Loses):\n    keeps.put(1)\n    loses.put(2)\n",
+    })  # fmt: skip
+    text = tools_of(project).call("find_references", symbol="Disk.put").text
+    assert "through Keeps.put" in text
+    assert "5 call keeps.put(1)  run" in text
+    assert "loses.put" not in text.split("possible")[0]
+
+
+def test_interfaces_of_go_are_fulfilled_by_methods(project: SmallProject) -> None:
+    project.write({
+        "go.mod": "module example.com/a\n",
+        "a.go": "package a\n\ntype Putter interface {\n\tPut(key string)\n}\n\ntype Disk struct{}\n\n"
+        "// Put keeps a key. It never fails.\nfunc (d *Disk) Put(key string) {\n}\n\nfunc fill(p Putter) {\n\tp.Put(\"a\")\n}\n",
+    })  # fmt: skip
+    text = tools_of(project).call("find_references", symbol="Disk.Put").text
+    assert 'through Putter.Put, which it implements or overrides ---\na.go\n 14 call p.Put("a")  fill' in text
+    assert text.startswith("def Disk.Put a.go:10-11 method func (d *Disk) Put(key string) — Put keeps a key.")
+
+
+def test_decorators_defaults_and_class_bodies_belong_to_their_definition(project: SmallProject) -> None:
+    project.write({
+        "marks.py": "def mark(value):\n    return value\n\n\ndef limit():\n    return 3\n",
+        "use.py": "from marks import limit, mark\n\n\nclass Case:\n    most = limit()\n\n    @mark\n    def run(self, n=limit()):\n"
+        "        return [limit() for _ in range(n)]\n",
+    })  # fmt: skip
+    desk = tools_of(project)
+    assert " 7 decorate @mark  Case.run" in desk.call("find_references", symbol="mark").text
+    text = desk.call("find_references", symbol="limit").text
+    assert " 5 call most = limit()  Case\n" in text
+    assert " 9 call return [limit() for _ in range(n)]  Case.run" in text
+
+
+def test_direct_dependants_show_the_line_that_depends(desk: Desk) -> None:
+    text = desk.call("get_impact", symbol="Store.put").text
+    assert "--- distance 1 ---\nuser.py\n 5:11,21 call store.put(store.put(1))  fill\n" in text
+    assert " 15 call self.store.put(4)  Shelf.refill.twice" in text
+    assert "--- distance 2 ---\nuser.py 13 Shelf.refill" in text
+
+
+def test_context_shows_a_short_definition_whole_and_callers_with_their_lines(desk: Desk) -> None:
+    text = desk.call("get_context", symbol="Store.put").text
+    assert text.startswith(
+        'def Store.put store.py:11-13 method (self, key)\ndef put(self, key):\n    """Keep a thing; once."""\n    return key\n'
+    )
+    assert "--- callers (2) ---\nuser.py\n 5:11,21 call store.put(store.put(1))  fill" in text
+    assert "--- overrides (1) ---\nstore.py\n 5 Base.put(self, key)" in text
+    members = desk.call("get_context", symbol="Store").text
+    assert " 11 put(self, key) — Keep a thing; once." in members
+    assert "--- bases (1) ---\nstore.py\n 4 Base" in members
+
+
+@pytest.mark.parametrize(
+    ("symbol", "found"),
+    [
+        ("store.py:11", "def Store.put store.py:11-13"),
+        ("./store.py:13", "def Store.put store.py:11-13"),
+        ("store.py:18:9", "def Store.made.inner store.py:17-18"),
+        ("store.py:9-12", "def Store store.py:8-20"),
+        ("store.py::Store.put", "def Store.put store.py:11-13"),
+        ("user.py::twice", "def Shelf.refill.twice user.py:14-15"),
+        ("store.Store.put", "def Store.put store.py:11-13"),
+    ],
+)
+@pytest.mark.parametrize("tool", ["find_symbol", "find_references", "get_impact", "get_context"])
+def test_a_symbol_can_be_given_by_its_place(tool: str, symbol: str, found: str, desk: Desk) -> None:
+    assert found in desk.call(tool, symbol=symbol).text
+
+
+def test_a_place_that_is_not_there_says_what_is(desk: Desk) -> None:
+    with pytest.raises(Exception, match=r"No file 'gone.py' in the graph"):
+        desk.call("find_references", symbol="gone.py:3")
+    with pytest.raises(Exception, match=r"No definition on store.py:1. Nearest: Base on line 4"):
+        desk.call("find_references", symbol="store.py:1")
+    with pytest.raises(Exception, match=r"store.py defines Base, Base.put, Store"):
+        desk.call("find_references", symbol="store.py::nothing")
+    with pytest.raises(Exception, match="outside the project"):
+        desk.call("find_references", symbol="../store.py:3")
+
+
+def test_an_edit_moves_the_lines_that_are_shown(desk: Desk, project: SmallProject) -> None:
+    assert " 15 call self.store.put(4)" in desk.call("find_references", symbol="Store.put").text
+    # Right after an answer the disk may not be looked at again: the text itself shows that the file is another.
+    project.write({"user.py": "# one more line\n" + USER.replace("put(4)", "put(44)")})
+    text = desk.call("find_references", symbol="Store.put").text
+    assert " 16 call self.store.put(44)  Shelf.refill.twice" in text
+    assert "put(4)" not in text
+
+
+def test_lines_of_a_file_that_changed_unseen_are_not_shown(project: SmallProject) -> None:
+    graph = project.write({"store.py": STORE, "user.py": USER}).graph()
+    (target,) = graph.targets("Store.put")
+    found = graph.references(target)
+    project.write({"user.py": "\n\n" + USER})
+    assert graph.source.lines((row.path, row.line) for row in found.certain) == {}
+    assert graph.source.changed == {"user.py"}
+
+
+def test_a_tight_budget_shortens_lines_around_the_use_and_then_cuts_between_them(
+    project: SmallProject, tight: Desk
+) -> None:
+    padding = " + ".join(f"filler_{n}" for n in range(9))
+    calls = "".join(f"    value_{n} = {padding} + keep({n}) + {padding}\n" for n in range(60))
+    project.write({"a.py": f"def keep(n):\n    return n\n\n\ndef run():\n{calls}"})
+    text = tight.call("find_references", symbol="keep", limit=8).text
+    assert estimate_tokens(text) <= 500
+    for number in range(8):
+        assert f"keep({number})" in text
+    assert "…" in text
+    everything = tight.call("find_references", symbol="keep", limit=60).text
+    assert estimate_tokens(everything) <= 500
+    shown = everything.count("keep(")
+    assert 20 < shown < 60
+    assert everything.startswith(f"showing {shown}/60 references (the token budget is full")
+
+
+def test_what_the_limit_leaves_out_is_counted_by_file(project: SmallProject) -> None:
+    project.write(
+        {"a.py": "def keep():\n    pass\n", **{f"u{n}.py": "from a import keep\n\nkeep()\n" for n in range(9)}}
+    )
+    text = tools_of(project).call("find_references", symbol="keep", limit=3).text
+    assert text.startswith("showing 3/18 references (increase limit for more)\n")
+    assert "--- not shown: u2.py 2, u3.py 2, u4.py 2, u5.py 2, u6.py 2, u7.py 2, u8.py 2, u1.py 1 ---" in text
+
+
+def test_hostile_text_of_a_line_is_neutralised_and_short(project: SmallProject) -> None:
+    line = "keep('\x1b[2J\u202e\x07')" + "; x = 'y'" * 400 + "; keep(2)"
+    project.write({"a.py": "# many short lines\n" * 20 + f"def keep(n):\n    return n\n\n\n{line}\n"})
+    text = tools_of(project).call("find_references", symbol="keep").text
+    assert text.replace("\n", "").isprintable()
+    assert "keep('\ufffd[2J\ufffd\ufffd')" in text
+    assert len(text) < 400
+
+
+def test_a_line_is_shortened_around_the_use() -> None:
+    text = "a" * 300 + " use() " + "b" * 300
+    shown = around(text, 301, 60)
+    assert len(shown) <= 60
+    assert "use()" in shown
+    assert shown[0] == shown[-1] == "…"
+    assert around("short", 0, 60) == "short"
+    assert around(text, 0, 20) == "a" * 18 + "…"
+
+
+def test_a_name_is_found_as_a_whole_word_where_it_is_used_as_said() -> None:
+    assert occurrences("put(input, x.put, put_all, $put)", "put") == [0, 13]
+    assert occurrences("x", "") == []
+    assert used_at("put = self.put(put)", ["put"], "call", is_member=True) == [11]
+    assert used_at("put = put(put(1))", ["put"], "call", is_member=False) == [6, 10]
+    assert used_at("return Cart()", ["__init__", "Cart"], "call", is_member=True) == [7]
+    assert printable("a\tb\x00c\u2029 ") == "a b\ufffdc"
+
+
+def test_every_reference_has_its_text_as_data(project: SmallProject, capsys: pytest.CaptureFixture[str]) -> None:
+    from deltos.cli.main import main
+
+    project.write({"store.py": STORE, "user.py": USER})
+    assert main(["graph", "refs", "Store.put", "--json", "--project", str(project.root)]) == 0
+    (answer,) = map(json.loads, capsys.readouterr().out.splitlines())
+    assert [(row["line"], row["certain"], row["via"], row["text"]) for row in answer["references"]] == [
+        (5, True, None, "store.put(store.put(1))"),
+        (15, True, None, "self.store.put(4)"),
+        (6, False, "Base.put", "base.put(2)"),
+        (7, False, None, "other.put(3)"),
+    ]
