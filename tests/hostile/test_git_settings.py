@@ -2,28 +2,30 @@
 
 from __future__ import annotations
 
+import ast
 import json
 import os
+import shutil
 import subprocess
 import sys
 import time
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
+import deltos
+from deltos.domains.history.index import HistoryIndexer
 from deltos.server.access import Level, Tokens
 from deltos.store.sqlite.tokens import SqliteTokens
 from deltos.workspace.changes import changes_since
 from deltos.workspace.identity import identify
 from deltos.workspace.walk import walk
+from tests.domains.history.pasts import opened, read_history
 from tests.repositories import git, make_repository, write_files
 from tests.server.over_http.served import Served, rpc
 from tests.server.raw import environment
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 CODE = {
     "shop.py": "def total(items):\n    return sum(items)\n",
@@ -31,6 +33,16 @@ CODE = {
 }
 ATTRIBUTES = "* filter=trap diff=trap merge=trap text=auto ident export-subst\n"
 PATIENCE_SECONDS = 120
+SIGNER = "#!/bin/sh\ncat > /dev/null\necho '-----BEGIN PGP SIGNATURE-----'\necho '-----END PGP SIGNATURE-----'\necho '[GNUPG:] SIG_CREATED D' >&2\n"
+PAST = "Begin the sum at zero"
+# How often each module has git do something, and what: one word is enough to tell its calls apart.
+CALLS = {
+    "domains/history/lines.py": ("--no-walk=unsorted", "cat-file blob"),
+    "domains/history/show.py": ("--format=%B", "--src-prefix=a/"),
+    "workspace/changes.py": ("--full-tree HEAD", "--batch-check", "--batch", "diff --no-index"),
+    "workspace/commits.py": ("--name-status", "--full-tree --name-only", "rev-list --count", "rev-list --max-count"),
+    "workspace/identity.py": ("--max-parents=0",),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,9 +66,26 @@ def trap(tmp_path: Path) -> Trap:
 
 
 @pytest.fixture
+def calls(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A file that gets a line with the arguments of each git that is started from now on."""
+    noted, real = tmp_path / "noted" / "calls", shutil.which("git")
+    write_files(tmp_path, {"noted/calls": "", "noted/git": f'#!/bin/sh\necho "$*" >> {noted}\nexec {real} "$@"\n'})
+    (tmp_path / "noted" / "git").chmod(0o755)
+    monkeypatch.setenv("PATH", os.pathsep.join([str(noted.parent), os.environ["PATH"]]))
+    return noted
+
+
+@pytest.fixture
 def root(tmp_path: Path) -> Path:
-    """A repository with a change that was not committed."""
-    root = make_repository(tmp_path / "served" / "shop", {**CODE, ".gitattributes": ATTRIBUTES, "a.txt": "a\n"})
+    """A repository with two commits, the second one signed, and a change that was not committed."""
+    mailmap = "Trap <trap@example.org> A <a@example.org>\n"
+    files = {**CODE, ".gitattributes": ATTRIBUTES, "a.txt": "a\n", ".mailmap": mailmap}
+    root = make_repository(tmp_path / "served" / "shop", files)
+    write_files(tmp_path, {"signer": SIGNER})
+    (tmp_path / "signer").chmod(0o755)
+    write_files(root, {"shop.py": CODE["shop.py"].replace("(items)\n", "(items, 0)\n")})
+    git(root, "-c", f"gpg.program={tmp_path / 'signer'}", "commit", "--quiet", "-S", "-am", PAST)
+    assert "gpgsig" in git(root, "cat-file", "commit", "HEAD")
     write_files(root, {"shop.py": CODE["shop.py"].replace("sum(items)", "max(items)"), "new.py": "def fresh(): ...\n"})
     (root / ".git" / "logs" / "HEAD").unlink()  # so that git has to be asked for the first commit
     return root
@@ -79,8 +108,11 @@ def every_setting(value: str) -> str:
     return "".join(lines)
 
 
-def review(root: Path, home: Path, **environ: str) -> str:
-    """Index, search and have the change reviewed over HTTP, with a token for this project alone; what comes of it."""
+def review(root: Path, home: Path, *, past: str = "", **environ: str) -> str:
+    """Index, search and have the change reviewed over HTTP, with a token for this project alone; what comes of it.
+
+    `past` is the subject of a commit, which is found and shown before.
+    """
     store = SqliteTokens(home)
     token = Tokens(store, time.time).create("t", Level.WRITE, [str(root)], 3_600)[1]
     store.close()
@@ -90,7 +122,12 @@ def review(root: Path, home: Path, **environ: str) -> str:
         session = server.open_session({"Authorization": f"Bearer {token}"})
         assert "shop.py" in server.text("search_code", session, query="total items")
         server.call("index_repository", session, repo_path=str(root), force_reindex=True)
-        server.call("get_context", session, symbol="total")
+        if past:
+            found = server.call("search", session, query=f"which commit: {past}")["structuredContent"]["results"]
+            commit = next(hit["id"] for hit in found if past in hit["title"])
+            assert "--- diff ---" in server.text("fetch", session, id=commit)
+            assert past in server.text("get_context", session, symbol="total")
+            server.call("get_impact", session, symbol="total")
         server.call("remember", session, text="total uses max now")
         return json.dumps(server.post(rpc("prompts/get", {"name": "review_impact"}), session).message)
     finally:
@@ -113,14 +150,56 @@ def run_commands(root: Path, home: Path, **environ: str) -> None:
         )
 
 
-def test_the_trap_works(root: Path, trap: Trap) -> None:
-    git(root, "config", "filter.trap.clean", str(trap.program))
-    git(root, "diff", "HEAD")
+def read_the_past(root: Path, home: Path, later: str) -> None:
+    """Read the history, counting what is left out of it, then all of it, and what is new once it goes on."""
+    with opened(home, root) as store:
+        read_history(store, root, HistoryIndexer(max_commits=1))
+        read_history(store, root)
+        write_files(root, {".git/refs/heads/main": f"{later}\n"})
+        read_history(store, root)
+        assert [row.author for row in store.history.commits_in([], limit=5)] == ["A", "A", "A"]
+
+
+@pytest.mark.parametrize(
+    ("setting", "command"),
+    [
+        ("filter.trap.clean", "diff HEAD"),
+        ("diff.trap.textconv", "log --patch"),
+        ("diff.trap.command", "log --patch --ext-diff"),
+        ("diff.external", "diff HEAD~1 HEAD -- use.py shop.py"),
+        ("gpg.program", "log --show-signature"),
+        ("core.fsmonitor", "status"),
+        ("alias.history", "history"),
+    ],
+)
+def test_the_trap_works(root: Path, trap: Trap, setting: str, command: str) -> None:
+    git(root, "config", setting, f"{'!' if 'alias' in setting else ''}{trap.program}")
+    with suppress(subprocess.CalledProcessError):
+        git(root, *command.split())
     assert trap.is_sprung
 
 
+def test_all_that_git_is_asked_for_is_listed_above() -> None:
+    """A new call has to be listed, and is then looked for among those that were made under hostile settings."""
+    source = Path(deltos.__file__).parent
+    asked: dict[str, int] = {}
+    for path in source.rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            if not isinstance(node, ast.Call) or not node.args:
+                continue
+            words = ast.unparse(node.func)
+            if words.endswith(("git.run", "git.stream")) or (words, ast.unparse(node.args[0])) == ("_head", "git"):
+                name = path.relative_to(source).as_posix()
+                asked[name] = asked.get(name, 0) + 1
+    asked["domains/history/show.py"] -= 1  # what `_head` passes on
+    assert asked == {name: len(words) for name, words in CALLS.items()}
+
+
 @pytest.mark.parametrize("prefix", ["", "!"])
-def test_no_setting_of_a_repository_runs_anything(tmp_path: Path, root: Path, trap: Trap, prefix: str) -> None:
+def test_no_setting_of_a_repository_runs_anything(
+    tmp_path: Path, root: Path, trap: Trap, calls: Path, prefix: str
+) -> None:
+    later = git(root, "commit-tree", "HEAD^{tree}", "-p", "HEAD", "-m", "later")
     settings = every_setting(f"{prefix}{trap.program}")
     with (root / ".git" / "config").open("a") as config:
         config.write(settings)
@@ -128,11 +207,14 @@ def test_no_setting_of_a_repository_runs_anything(tmp_path: Path, root: Path, tr
     for name in ("post-checkout", "pre-commit", "post-index-change", "fsmonitor-watchman", "reference-transaction"):
         (root / ".git" / "hooks" / name).write_bytes(trap.program.read_bytes())
         (root / ".git" / "hooks" / name).chmod(0o755)
-    answer = review(root, tmp_path / "home")
+    answer = review(root, tmp_path / "home", past=PAST)
     assert "total shop.py:1" in answer
     assert "fresh new.py:1" in answer
     run_commands(root, tmp_path / "home")
+    read_the_past(root, tmp_path / "other", later)
     assert not trap.is_sprung, trap.mark.read_text()
+    noted = calls.read_text()
+    assert [word for words in CALLS.values() for word in words if word not in noted] == []
 
 
 @pytest.mark.parametrize("kind", ["clean", "process"])
@@ -193,7 +275,7 @@ def test_nothing_of_the_environment_or_of_the_users_settings_runs(tmp_path: Path
         "PATH": os.pathsep.join([".", "", str(root), os.environ["PATH"]]),
     }
     before = trap.program.read_bytes()
-    answer = review(root, tmp_path / "home", **hostile)
+    answer = review(root, tmp_path / "home", past=PAST, **hostile)
     run_commands(root, tmp_path / "home", **hostile)
     assert "total shop.py:1" in answer
     assert "fresh" not in answer  # the user's own exclude file counts

@@ -114,18 +114,22 @@ def log_chunks(
         *([f"^{wanted.base}"] if wanted.base else []), *limited_to(prefix),
     )  # fmt: skip
     separator = b"\0" + marker + b"\0"
-    begun = bytearray()
+    begun, last = bytearray(), 0  # `last` is where its last commit begins
     try:
         with closing(git.stream(*arguments, max_bytes=MAX_LOG_BYTES, timeout_seconds=max_seconds)) as pieces:
             for piece in pieces:
+                # Only what is new is searched: a commit of many pieces would take time in the square of its size.
+                searched = max(0, len(begun) - len(separator))
                 begun += piece
-                if len(begun) >= chunk_bytes and (last := begun.rfind(separator)) > 0:
+                last = max(last, begun.rfind(separator, searched))
+                if len(begun) >= chunk_bytes and last:
                     yield bytes(begun[:last])
                     del begun[:last]
+                    last = 0
                 elif len(begun) > MAX_COMMIT_BYTES + chunk_bytes:
                     raise GitStopped(f"a commit has more than {MAX_COMMIT_BYTES // 1_000_000} MB")
     except GitFailed:
-        if (last := begun.rfind(separator)) > 0:  # the last commit may not be whole; those before it are
+        if last:  # the last commit may not be whole; those before it are
             yield bytes(begun[:last])
         raise
     if begun:

@@ -116,13 +116,13 @@ class HistoryIndexer:
         return self._settled.get(project.root) != self._seen(project, store)
 
     def catch_up(self, project: Project, store: ProjectStore, progress: Progress, *, again: bool = False) -> None:
-        """Read what is new, within limits of time; raises GitFailed where git cannot be asked."""
+        """Read what is new, within limits of time; raises GitFailed or ReadingStopped where that cannot be done."""
         stamp = self._stamp(project)
         try:
             with store.claim(self.name) as held:
                 if held:
                     self._read(project, store, progress, again=again)
-        except GitFailed as failed:
+        except (GitFailed, ReadingStopped) as failed:
             _record(store, replace(HistoryState.read(store.meta), stopped=failed.message))
             raise
         finally:

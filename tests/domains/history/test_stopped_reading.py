@@ -1,0 +1,243 @@
+"""git that prints too much, or for too long, is ended: what it said before is kept, the reason told, the rest read later."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from contextlib import closing
+from typing import TYPE_CHECKING
+
+import pytest
+
+from deltos.app import App
+from deltos.config import Config, Embedding
+from deltos.domains.history import index as history_index
+from deltos.domains.history import lines, show
+from deltos.domains.history.index import HistoryIndexer
+from deltos.domains.history.lines import LineRange, commits_of_lines
+from deltos.errors import TookTooLong
+from deltos.model import Project
+from deltos.progress import Silent
+from deltos.store.history import HISTORY_SUMMARY
+from deltos.workspace import commits as log
+from deltos.workspace.git import GitStopped
+from tests.calling import Desk
+from tests.domains.history.pasts import START, begin, commit, opened, read_history, subjects
+from tests.repositories import git, write_files
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from deltos.isolated.process import Workers
+    from deltos.store.project import ProjectStore
+
+STEPS = 6
+# More than a pipe holds: git waits until it is read.
+LONG = "word " * 40_000
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    root = begin(tmp_path / "shop")
+    for number in range(STEPS):
+        commit(root, f"step {number}\n\n{LONG}", {"a.py": f"x = {number}\n"}, day=number)
+    return root
+
+
+@pytest.fixture
+def store(tmp_path: Path, root: Path) -> Iterator[ProjectStore]:
+    with opened(tmp_path / "home", root) as store:
+        yield store
+
+
+def steps(newest: int, oldest: int) -> list[str]:
+    return [f"step {number}" for number in range(newest, oldest - 1, -1)]
+
+
+class SlowGit:
+    """A program called git that, asked for one kind of thing, answers and then never ends."""
+
+    def __init__(self, folder: Path, word: str) -> None:
+        self._pids = folder / "pids"
+        real = shutil.which("git")
+        write_files(
+            folder,
+            {
+                "bin/git": f'#!/bin/sh\nif [ "$2" != {word} ]; then exec {real} "$@"; fi\n'
+                f'{real} "$@"\necho $$ >> {self._pids}\nwhile :; do /bin/sleep 1; done\n'
+            },
+        )
+        (folder / "bin" / "git").chmod(0o755)
+        self.path = str(folder / "bin")
+
+    def ended(self) -> list[bool]:
+        """Whether each one that never ends was ended."""
+        return [not _lives(int(pid)) for pid in self._pids.read_text().split()]
+
+
+def _lives(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    return True
+
+
+def commit_many(root: Path, count: int) -> None:
+    """So many small commits, which take a child a while to read."""
+    message = "many words " * 100
+    commits = [
+        f"commit refs/heads/main\ncommitter A <a@example.org> {START + number} +0000\ndata {len(message)}\n{message}\n"
+        for number in range(count)
+    ]
+    git(root, "fast-import", "--quiet", text=commits[0] + "from refs/heads/main^0\n" + "".join(commits[1:]))
+
+
+def test_more_bytes_than_a_reading_may_have_are_left_for_the_next_one(
+    root: Path, store: ProjectStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(log, "MAX_LOG_BYTES", 2 * len(LONG) + 100_000)
+    read_history(store, root, HistoryIndexer(chunk_bytes=1_000))
+    assert subjects(store) == steps(5, 4)
+    assert "Only 2 commits were read: git answered more than" in store.meta(HISTORY_SUMMARY)
+    read_history(store, root, HistoryIndexer(chunk_bytes=1_000))
+    assert subjects(store) == steps(5, 2)
+    read_history(store, root, HistoryIndexer(chunk_bytes=1_000))
+    assert subjects(store) == steps(5, 0)
+    monkeypatch.undo()
+    read_history(store, root)
+    assert subjects(store) == steps(5, 0)
+    assert "were read" not in store.meta(HISTORY_SUMMARY)
+
+
+def test_a_commit_larger_than_any_may_be_ends_the_reading_and_those_after_it_are_kept(
+    root: Path, store: ProjectStore
+) -> None:
+    commit(root, "huge\n\n" + "x" * (log.MAX_COMMIT_BYTES + 4_000_000), {"a.py": "huge\n"}, day=STEPS)
+    commit(root, "after", {"a.py": "after\n"}, day=STEPS + 1)
+    read_history(store, root)
+    assert subjects(store) == ["after"]
+    assert "Only 1 commits were read: a commit has more than 32 MB" in store.meta(HISTORY_SUMMARY)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="a shell script")
+def test_a_log_that_never_ends_is_ended_and_what_it_said_is_kept(
+    root: Path, store: ProjectStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    slow = SlowGit(tmp_path / "slow", "log")
+    monkeypatch.setenv("PATH", slow.path)
+    read_history(store, root, HistoryIndexer(max_seconds=1.0, chunk_bytes=1_000))
+    assert subjects(store) == steps(5, 1)  # the last one may not be whole
+    assert f"Only {STEPS - 1} commits were read: git took longer than" in store.meta(HISTORY_SUMMARY)
+    assert slow.ended() == [True]
+    monkeypatch.undo()
+    read_history(store, root)
+    assert subjects(store) == steps(5, 0)
+    assert "were read" not in store.meta(HISTORY_SUMMARY)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="a shell script")
+def test_new_commits_that_could_not_be_read_in_time_are_read_later(
+    root: Path, store: ProjectStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read_history(store, root)
+    commit(root, "new", {"a.py": "new\n"}, day=STEPS)
+    slow = SlowGit(tmp_path / "slow", "log")
+    monkeypatch.setenv("PATH", slow.path)
+    with pytest.raises(GitStopped, match="took longer than"):
+        read_history(store, root, HistoryIndexer(max_seconds=1.0))
+    assert subjects(store) == steps(5, 0)
+    assert "git took longer than" in store.meta(HISTORY_SUMMARY)
+    assert slow.ended() == [True]
+    monkeypatch.undo()
+    read_history(store, root)
+    assert subjects(store) == ["new", *steps(5, 0)]
+    assert "took longer" not in store.meta(HISTORY_SUMMARY)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="a shell script")
+def test_older_commits_that_cannot_be_counted_in_time_are_still_said_to_be_left_out(
+    root: Path, store: ProjectStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    slow = SlowGit(tmp_path / "slow", "rev-list")
+    monkeypatch.setattr(log, "_COUNT_SECONDS", 1.0)
+    monkeypatch.setenv("PATH", slow.path)
+    read_history(store, root, HistoryIndexer(max_commits=2))
+    assert subjects(store) == steps(5, 4)
+    assert "Older ones than the newest" in store.meta(HISTORY_SUMMARY)
+    assert slow.ended() == [True]
+
+
+def test_a_child_that_reads_a_log_for_too_long_is_ended_and_the_reason_is_told(
+    root: Path, store: ProjectStore, workers: Workers, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(history_index, "_CPU_SECONDS", 1e-6)
+    read_history(store, root, HistoryIndexer(workers=workers))
+    assert subjects(store) == []
+    assert "could not be read: reading it took more than" in store.meta(HISTORY_SUMMARY)
+    monkeypatch.undo()
+    read_history(store, root, HistoryIndexer(workers=workers))
+    assert subjects(store) == steps(5, 0)
+    commit_many(root, 1_500)
+    monkeypatch.setattr(history_index, "_CPU_SECONDS", 1e-6)
+    indexer, project = HistoryIndexer(workers=workers), Project(root.resolve(), "test")
+    with pytest.raises(TookTooLong):
+        indexer.catch_up(project, store, Silent())
+    assert "reading it took more than" in store.meta(HISTORY_SUMMARY)
+    assert not indexer.is_behind(project, store, at_once=True)  # it would fail again
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="a shell script")
+def test_a_commit_that_git_shows_for_ever_is_shown_as_far_as_it_is_known(
+    root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = commit(root, "Invent the zeppelin\n\nIt flies.", {"a.py": "zeppelin = 1\n"}, day=STEPS)
+    with closing(App(Config(tmp_path / "home", embedding=Embedding("off")))) as app:
+        app.domains.projects.at(root).index()
+        app.domains.projects.at(root).catch_up()
+        slow = SlowGit(tmp_path / "slow", "log")
+        monkeypatch.setattr(show, "MAX_SECONDS", 1.0)
+        monkeypatch.setenv("PATH", slow.path)
+        text = Desk(app.tools(), root).data("fetch", id=f"commit:{made}")["text"]
+    assert "Invent the zeppelin\n\nIt flies." in text
+    assert "git took longer than 1 seconds and was stopped" in text
+    assert all(slow.ended())
+
+
+def test_a_diff_larger_than_is_shown_is_cut_and_says_so(root: Path, tmp_path: Path) -> None:
+    made = commit(root, "Much", {"big.txt": "line of text\n" * 100_000}, day=STEPS)
+    commit(root, "m" * (show.MAX_MESSAGE_BYTES + 10), {"a.py": "long\n"}, day=STEPS + 1)
+    with opened(tmp_path / "home", root) as store:
+        read_history(store, root)
+        longest, much = store.history.commits_in([], limit=2)
+    assert much.hash == made
+    assert show.text_of(much, root).endswith("… (the diff is longer than 400 kB; the rest is left out)")
+    assert "… (the message is longer)" in show.text_of(longest, root)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="a shell script")
+def test_commits_of_lines_are_those_that_git_named_in_time(
+    root: Path, store: ProjectStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read_history(store, root)
+    slow = SlowGit(tmp_path / "slow", "log")
+    monkeypatch.setenv("PATH", slow.path)
+    found = commits_of_lines(store.history, root, "a.py", LineRange(1, 1), limit=STEPS + 1)
+    assert not found.of_file
+    assert [row.subject for row in found.commits] == steps(5, 1)
+    assert slow.ended() == [True]
+
+
+def test_commits_of_lines_are_those_of_the_bytes_that_may_be_read(
+    root: Path, store: ProjectStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for number in range(2):
+        big = "".join(f"line {number} {place}\n" for place in range(20_000))
+        commit(root, f"big {number}", {"a.py": f"x = big {number}\n{big}"}, day=STEPS + number)
+    read_history(store, root)
+    monkeypatch.setattr(lines, "MAX_DIFF_BYTES", 500_000)
+    found = commits_of_lines(store.history, root, "a.py", LineRange(1, 1), limit=STEPS)
+    assert [row.subject for row in found.commits][:1] == ["big 1"]
+    assert "step 0" not in [row.subject for row in found.commits]
