@@ -133,7 +133,11 @@ _CLAUDE_HOOKS = Hooks(
     (
         HookEvent("SessionStart"),
         HookEvent("UserPromptSubmit"),
-        HookEvent("PostToolUse", "Edit|MultiEdit|Write|NotebookEdit|Bash|PowerShell|WebFetch|WebSearch"),
+        HookEvent(
+            "PostToolUse",
+            "Edit|MultiEdit|Write|NotebookEdit|Bash|PowerShell|WebFetch|WebSearch|AskUserQuestion|ExitPlanMode"
+            "|mcp__.*_pull_request",
+        ),
         HookEvent("PostToolUseFailure", "Bash|PowerShell"),
         HookEvent("Stop"),
         HookEvent("PreCompact"),
@@ -158,7 +162,9 @@ _GEMINI_HOOKS = Hooks(
     (
         HookEvent("SessionStart"),
         HookEvent("BeforeAgent"),
-        HookEvent("AfterTool", "write_file|replace|run_shell_command|web_fetch|google_web_search"),
+        HookEvent(
+            "AfterTool", "write_file|replace|run_shell_command|web_fetch|google_web_search|ask_user|exit_plan_mode"
+        ),
         HookEvent("AfterAgent"),
         HookEvent("SessionEnd"),
     ),

@@ -133,9 +133,34 @@ class TestAdmission:
         agent.run("pytest -q", "3 passed")
         kind, text = agent.kept()[-1]
         assert kind == "finding"
-        assert text.startswith("Fixed: `pytest -q` works now.\nChanged in between: src/a.py\nIt had failed with: ")
+        assert text.startswith(
+            "Fixed: `pytest -q` works now.\nFixed by: Edited src/a.py: - foo + bar\nIt had failed with: "
+        )
         assert "NameError" in text
         assert len(agent.kept()) == 3
+
+    def test_a_fix_names_the_command_that_made_it(self, agent: Agent) -> None:
+        agent.run("pytest -q 2>&1 | tail -5", "E  ModuleNotFoundError: No module named 'zod'\n1 error in 0.1s")
+        for package in ("a", "b", "c", "zod"):
+            agent.run(f"pip install {package}", "Successfully installed")
+        agent.run("pytest -q", "3 passed in 0.1s")
+        _, text = agent.kept()[-1]
+        assert text.splitlines()[:5] == [
+            "Fixed: `pytest -q` works now.",
+            "Fixed by: `pip install zod`",
+            "after: `pip install c`",
+            "after: `pip install b`",
+            "and 1 changes before",
+        ]
+        assert "No module named 'zod'" in text
+        assert "Open errors" not in agent.tell("SessionStart", source="startup")
+
+    def test_the_line_with_the_cause_stays_whole(self, agent: Agent) -> None:
+        cause = "E   TypeError: " + "unsupported operand " * 20 + "at the very end"
+        noise = "\n".join(f"test_{number} PASSED with a long description of it" for number in range(90))
+        agent.run("pytest", f"{noise}\n{cause}\n{noise}\n1 failed", fails=True)
+        [(_, text)] = agent.kept()
+        assert cause in text
 
     def test_our_own_tools_and_unknown_ones_are_not_kept(self, agent: Agent) -> None:
         agent.tell("PostToolUse", tool_name="mcp__deltos__search", tool_input={"query": "x"})
@@ -427,6 +452,15 @@ def test_the_project_root_is_the_checkout_around_a_folder(tmp_path: Path) -> Non
 )
 def test_what_a_command_does(command: str, effect: Effect) -> None:
     assert effect_of(command) is effect
+
+
+def test_the_first_error_of_a_compiler_is_kept_however_many_follow() -> None:
+    lines = ["main.c:3:5: error: unknown type name 'strng'"]
+    lines += [f"main.c:{number}:1: error: something that follows from it, number {number}" for number in range(90)]
+    cut = error_excerpt("\n".join(lines), characters=400)
+    assert lines[0] in cut
+    assert lines[-1] in cut
+    assert len(cut) <= 420
 
 
 def test_long_output_is_cut_around_its_errors() -> None:

@@ -6,8 +6,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from deltos.domains.memory.commands import Effect, effect_of
-from deltos.domains.memory.events import Action, Event, Happening, ToolUse
+from deltos.domains.memory.commands import Effect, effect_of, essence_of
+from deltos.domains.memory.events import Action, Event, Happening, Outcome, ToolUse
 from deltos.domains.memory.model import Draft
 from deltos.domains.memory.redact import is_secret_file
 
@@ -23,11 +23,18 @@ _EDIT_LINES = 4
 _PROMPT_CHARACTERS = 1_500
 _SUMMARY_CHARACTERS = 12_000
 _SENTENCES = 5
-_OWN_TOOL = r"(?i)(?:^|_)deltos(?:_|$)|^mcp__deltos"
+_PLAN_CHARACTERS = 4_000
+# The line with the cause of an error stays whole, unless it alone would fill the observation.
+_CAUSE_CHARACTERS = 1_000
+_PULL_PATHS = ("/pull/", "/merge_requests/", "/pulls/")
+_STEPS_NAMED = 3
+_STEP_CHARACTERS = 200
+_OWN_TOOL = r"(?i)(?:^|[^a-z])deltos(?:[^a-z]|$)"
 _ERROR_LINE = (
     r"(?i)\b(?:error|exception|traceback|fail(?:ed|ure|s)?|fatal|panic(?:ked)?|denied|cannot|could not|"
     r"not found|undefined|unresolved|segmentation fault|assert\w*|warning: unused)\b|^E\s|npm ERR!|^\s*\^+"
 )
+_CAUSE = r"(?:Error|Exception): |^E  |\berror(?:\[\w{1,12}\])?: |\bfatal: |panicked at|^panic: |error TS\d"
 _DECISION = (
     r"(?i)\b(?:decided|decision|(?:we(?:'ll| will| should)?|let's) (?:use|go with|keep|switch)|chose|"
     r"going with|instead of|rather than|from now on|agreed)\b"
@@ -66,56 +73,99 @@ def admit(event: Event) -> Draft | None:
 def may_fix(event: Event) -> bool:
     """Whether this is a command that worked and did more than look: it may be one that failed before."""
     tool = event.tool
-    if tool is None or tool.action is not Action.COMMAND or tool.failed or _touches_secrets(tool.subject):
+    if tool is None or tool.action is not Action.COMMAND or tool.outcome is not Outcome.WORKED:
+        return False
+    if _touches_secrets(tool.subject):
         return False
     return effect_of(tool.subject) is not Effect.LOOKS
 
 
 def fix_of(event: Event, earlier: Sequence[Observation]) -> Draft | None:
-    """When a command works that failed before in this session: what had gone wrong and what was changed.
+    """When a command works that failed before in this session: what fixed it and what had gone wrong.
     `earlier`: newest first."""
     command = _shown_command(event.tool.subject if event.tool else "")
-    changed: list[str] = []
+    essence = _essence(command)
+    steps: list[Observation] = []
     for observation in earlier:
-        if observation.text.startswith(f"Fixed: {command}"):
+        shown, failed, wrong = observation.text.partition(" failed")
+        if observation.text.startswith("Fixed: ") and _essence(_fixed_command(observation.text)) == essence:
             return None
-        if observation.text.startswith(f"{command} failed"):
-            what = "\nChanged in between: " + ", ".join(dict.fromkeys(changed)) if changed else ""
-            wrong = observation.text.removeprefix(f"{command} failed").lstrip(": \n")
-            return Draft(
-                f"Fixed: {command} works now.{what}\nIt had failed with: {wrong}",
-                kind="finding",
-                files=tuple(dict.fromkeys(changed)),
-            )
+        if failed and shown.startswith("`") and _essence(shown) == essence:
+            files = dict.fromkeys(file for step in reversed(steps) for file in step.files)
+            why = wrong.lstrip(": \n")
+            what = f"Fixed: {command} works now.\n{_named_steps(steps)}It had failed with: {why}"
+            return Draft(what, kind="finding", files=tuple(files))
         if observation.kind == "change":
-            changed[:0] = observation.files
+            steps.append(observation)
     return None
+
+
+def _named_steps(steps: Sequence[Observation]) -> str:
+    """What was done between the failure and now, the last of it first: that is what fixed it, or ends it."""
+    if not steps:
+        return ""
+    named = [_step(step) for step in steps[:_STEPS_NAMED]]
+    more = f"\nand {len(steps) - _STEPS_NAMED} changes before" if len(steps) > _STEPS_NAMED else ""
+    return "Fixed by: " + "\nafter: ".join(named) + more + "\n"
+
+
+def _step(step: Observation) -> str:
+    """An edit with the lines that it changed, or a command, on one line."""
+    head, *lines = step.text.splitlines()
+    changed = " ".join(line for line in lines if line.startswith(("- ", "+ ")))
+    is_edit = head.startswith("Edited ")
+    return _cut(f"{head}: {changed}" if is_edit and changed else head.removeprefix("Ran "), _STEP_CHARACTERS)
+
+
+def _fixed_command(text: str) -> str:
+    return text.removeprefix("Fixed: ").partition(" works now")[0]
+
+
+def _essence(shown: str) -> str:
+    """A command as it is shown, without what only shortens its output."""
+    return essence_of(shown.strip("`"))
 
 
 def is_fixed(error: Observation, findings: Iterable[Observation]) -> bool:
     """Whether a finding that came later says that the command of an error works again."""
-    command = error.text.partition(" failed")[0]
+    essence = _essence(error.text.partition(" failed")[0])
     return any(
-        finding.text.startswith(f"Fixed: {command}") and finding.created_at >= error.created_at for finding in findings
+        finding.text.startswith("Fixed: ")
+        and _essence(_fixed_command(finding.text)) == essence
+        and finding.created_at >= error.created_at
+        for finding in findings
     )
 
 
 def error_excerpt(output: str, *, characters: int = _OUTPUT_CHARACTERS) -> str:
-    """Long output cut around its errors: the lines that tell what went wrong, with a little of what stands
-    beside them."""
-    lines = [line.rstrip()[:_LINE_CHARACTERS] for line in output.splitlines() if line.strip()]
+    """Long output cut around its errors: the lines that tell the cause, whole, with a little of what stands beside
+    them."""
+    full = [line.rstrip() for line in output.splitlines() if line.strip()]
+    telling = [number for number, line in enumerate(full) if re.search(_ERROR_LINE, line[:_CAUSE_CHARACTERS])]
+    causes = _causes(full, telling)
+    lines = [_cut(line, _CAUSE_CHARACTERS if at in causes else _LINE_CHARACTERS) for at, line in enumerate(full)]
     if sum(map(len, lines)) + len(lines) <= characters:
         return "\n".join(lines)
-    telling = [number for number, line in enumerate(lines) if re.search(_ERROR_LINE, line)]
-    # The last errors are closest to the cause; the very end of the output mostly sums up.
-    wanted = {len(lines) - 1, len(lines) - 2}
-    room = characters - sum(len(lines[number]) + 1 for number in wanted)
-    for number in reversed(telling):
-        for near in (number, number + 1, number - 1):
-            if 0 <= near < len(lines) and near not in wanted and room > len(lines[near]) + 3:
-                wanted.add(near)
-                room -= len(lines[near]) + 3
-    return _joined_with_gaps(lines, sorted(number for number in wanted if number >= 0))
+    # Causes first; the very end of the output mostly sums up; of the other errors the last are closest to the cause.
+    wanted: set[int] = set()
+    room = characters
+    for number in causes:
+        if not wanted or room > len(lines[number]) + 3:
+            wanted.add(number)
+            room -= len(lines[number]) + 3
+    beside = (near for number in reversed(telling) for near in (number, number + 1, number - 1))
+    for number in (len(lines) - 1, len(lines) - 2, *beside):
+        if 0 <= number < len(lines) and number not in wanted and room > len(lines[number]) + 3:
+            wanted.add(number)
+            room -= len(lines[number]) + 3
+    return _joined_with_gaps(lines, sorted(wanted))
+
+
+def _causes(lines: Sequence[str], telling: Sequence[int]) -> tuple[int, ...]:
+    """The lines that name a cause: the last, where an exception ends, and the first, where a compiler begins."""
+    strong = [number for number in telling if re.search(_CAUSE, lines[number][:_CAUSE_CHARACTERS])]
+    found = strong or telling
+    return tuple(dict.fromkeys((found[-1], found[0]))) if found else ()
 
 
 def _prompt(text: str) -> Draft | None:
@@ -141,34 +191,63 @@ def _answer(text: str) -> Draft | None:
 
 
 def _tool(tool: ToolUse) -> Draft | None:
-    if re.search(_OWN_TOOL, tool.name) or any(is_secret_file(path) for path in tool.files):
+    if tool.outcome is Outcome.STOPPED or re.search(_OWN_TOOL, tool.name):
+        return None
+    if any(is_secret_file(path) for path in tool.files):
         return None
     match tool.action:
         case Action.EDIT:
             return _edit(tool)
         case Action.COMMAND:
             return _command(tool)
-        case Action.FETCH if tool.subject and not tool.failed:
-            return Draft(
-                f"Fetched {tool.subject}\n{_cut(tool.output.strip(), _OUTPUT_CHARACTERS)}",
-                kind="reference",
-                source=tool.subject,
-            )
-        case Action.WEB_SEARCH if tool.subject and not tool.failed:
-            return Draft(
-                f"Searched the web for: {tool.subject}\n{_cut(tool.output.strip(), _OUTPUT_CHARACTERS)}",
-                kind="reference",
-                source="web search",
-            )
+        case _ if tool.outcome is Outcome.WORKED:
+            return _said_by_tool(tool)
         case _:
             return None
+
+
+def _said_by_tool(tool: ToolUse) -> Draft | None:
+    """What a tool that only talks to people or servers brought."""
+    output = tool.output.strip()
+    match tool.action:
+        case Action.FETCH if tool.subject:
+            text = f"Fetched {tool.subject}\n{_cut(output, _OUTPUT_CHARACTERS)}"
+            return Draft(text, kind="reference", source=tool.subject)
+        case Action.WEB_SEARCH if tool.subject:
+            text = f"Searched the web for: {tool.subject}\n{_cut(output, _OUTPUT_CHARACTERS)}"
+            return Draft(text, kind="reference", source="web search")
+        case Action.QUESTION if tool.answers:
+            told = "\n".join(_decided(asked, chosen) for asked, chosen in tool.answers)
+            return Draft(_cut(told, _PLAN_CHARACTERS), kind="decision", source="user")
+        case Action.PLAN if output:
+            return Draft(_cut(f"Plan that the user approved:\n{output}", _PLAN_CHARACTERS), "decision", source="user")
+        case Action.PULL_REQUEST:
+            return _pull_request(tool)
+        case _:
+            return None
+
+
+def _decided(asked: str, chosen: str) -> str:
+    return (
+        f"{asked.strip()}\nThe user decided: {chosen.strip()}" if asked.strip() else f"The user said: {chosen.strip()}"
+    )
+
+
+def _pull_request(tool: ToolUse) -> Draft | None:
+    """A pull request that was created or merged, with its address."""
+    words = tool.output.replace('"', " ").replace(",", " ").split()
+    address = next((word for word in words if word.startswith("http") and any(p in word for p in _PULL_PATHS)), "")
+    if not tool.subject.strip() and not address:
+        return None
+    done = "Merged" if "merge" in tool.name.lower().replace("merge_request", "") else "Created"
+    return Draft(f"{done} pull request: {tool.subject.strip()}\n{address}".strip(), kind="change")
 
 
 def _edit(tool: ToolUse) -> Draft | None:
     if not tool.files:
         return None
     names = ", ".join(tool.files)
-    if tool.failed:
+    if tool.outcome is Outcome.FAILED:
         return Draft(f"Editing {names} failed: {error_excerpt(tool.output)}", kind="error", files=tool.files)
     lines = [line for old, new in tool.edits for line in _changed_lines(old, new)]
     more = f"\n… {len(lines) - 2 * _EDIT_LINES} more lines" if len(lines) > 2 * _EDIT_LINES else ""
@@ -189,9 +268,9 @@ def _command(tool: ToolUse) -> Draft | None:
         return None
     effect = effect_of(tool.subject)
     command = _shown_command(tool.subject)
-    if tool.failed and effect is not Effect.LOOKS:
+    if tool.outcome is Outcome.FAILED and effect is not Effect.LOOKS:
         return Draft(f"{command} failed:\n{error_excerpt(tool.output)}".rstrip(": \n"), kind="error")
-    if effect is Effect.CHANGES and not tool.failed:
+    if effect is Effect.CHANGES and tool.outcome is Outcome.WORKED:
         return Draft(
             f"Ran {command}\n{error_excerpt(tool.output, characters=_OUTPUT_CHARACTERS // 3)}".strip(),
             kind="change",

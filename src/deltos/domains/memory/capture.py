@@ -103,5 +103,7 @@ def _with_context(event: Event, context: str) -> str:
         return ""
     if event.agent == "cursor":
         return json.dumps({"additional_context": context}, ensure_ascii=False)
+    if event.agent in ("copilot", "opencode"):
+        return json.dumps({"additionalContext": context}, ensure_ascii=False)
     answer = {"hookSpecificOutput": {"hookEventName": "SessionStart", "additionalContext": context}}
     return json.dumps(answer, ensure_ascii=False)

@@ -18,7 +18,8 @@ _LOOKING_PROGRAMS = """
     ls ll cat bat less more head tail wc pwd echo printf true false cd which whereis type file stat du df
     tree find fd grep egrep rg ag ack awk cut sort uniq tr column diff cmp date env printenv whoami id
     hostname uname ps top uptime free jq yq xxd od strings man help history sleep test [ basename dirname
-    realpath readlink seq nl tac clear export set alias wait lsof ss netstat ping dig nslookup nproc sed"""
+    realpath readlink seq nl tac clear export set alias wait lsof ss netstat ping dig nslookup nproc sed
+    deltos"""
 _LOOKING = frozenset(_LOOKING_PROGRAMS.split())
 _CHANGING_PROGRAMS = """
     rm mv cp mkdir rmdir touch ln chmod chown tee truncate dd patch rsync scp kill crontab systemctl service
@@ -34,7 +35,8 @@ _LOOKING_SECOND = {
     "npm": "ls list view outdated config --version -v",
     "pip": "list show freeze --version check",
     "cargo": "tree metadata --version",
-    "gh": "pr issue run repo status",
+    "gh": "pr issue run repo release workflow status",
+    "glab": "mr issue ci repo",
     "go": "list version env doc",
     "python": "--version -V",
     "node": "--version -v",
@@ -67,20 +69,73 @@ _CHANGING_SECOND = {
     "rails": "generate destroy",
     "npx": "prisma",
 }
+# What the third word asks a code forge to change; its other requests only look.
+_CHANGING_THIRD = {
+    ("gh", "pr"): "create merge close reopen ready edit",
+    ("gh", "issue"): "create close reopen edit",
+    ("gh", "release"): "create edit delete upload",
+    ("gh", "repo"): "create fork delete rename",
+    ("glab", "mr"): "create merge close reopen update",
+}
 _SEPARATOR = r"&&|\|\||[;|\n]|(?<!&)&(?!&)"
+_PIPE = r"(?<!\|)\|(?!\|)"
 _ASSIGNMENT = r"^\w+=\S*$"
 _REDIRECT = r"(?<![<>&\d-])>{1,2}(?![&>])\s*(?!/dev/)\S"
 _QUOTE = re.compile(r"[\"']")
 _WRAPPERS = {"sudo", "time", "nice", "nohup", "env", "exec", "command", "xargs", "timeout", "stdbuf"}
+# What runs a program that the next word names.
+_RUNNERS = {("uv", "run"), ("poetry", "run"), ("pdm", "run"), ("hatch", "run"), ("pipenv", "run"), ("bundle", "exec")}
+_RUNNERS |= {("pnpm", "exec"), ("pnpm", "dlx"), ("yarn", "dlx"), ("npm", "exec")}
+_RUNNING_PROGRAMS = {"npx", "uvx", "bunx", "pipx"}
+
+
+def hides_status(command: str) -> bool:
+    """Whether a part that does more than look may fail and the command line still end with nought."""
+    plain = _plain(command)
+    is_strict = "set -e" in plain
+    has_pipefail = "pipefail" in plain
+    parts = re.split(_SEPARATOR, plain)
+    for part, separator in zip(parts, re.findall(_SEPARATOR, plain), strict=False):
+        passes_on = separator == "&&" or (separator == "|" and has_pipefail) or (separator in ";\n" and is_strict)
+        if not passes_on and _effect_of_part(part.split()) is not Effect.LOOKS:
+            return True
+    return False
+
+
+def programs_of(command: str) -> tuple[str, ...]:
+    """The programs of a command line that do more than look; `git commit` counts as one beside `git`."""
+    found: dict[str, None] = {}
+    for part in re.split(_SEPARATOR, _plain(command)):
+        words = part.split()
+        if _effect_of_part(words) is Effect.LOOKS:
+            continue
+        words = _run_words(_bare_words(words))
+        program = words[0].rsplit("/", 1)[-1] if words else ""
+        found[program] = None
+        if program == "git" and _second_word(program, words[1:]) == "commit":
+            found["git commit"] = None
+    return tuple(found)
+
+
+def essence_of(command: str) -> str:
+    """A command line without what only shortens or collects its output: the same work, however much is shown."""
+    first, *rest = re.split(_PIPE, command)
+    shown = first if all(_effect_of_part(part.split()) is Effect.LOOKS for part in rest) else command
+    return " ".join(word for word in shown.split() if word != "2>&1")
 
 
 def effect_of(command: str) -> Effect:
     """The strongest effect of a command line's parts."""
-    plain = _without_quoted(command.split("<<", 1)[0])
+    plain = _plain(command)
     effects = {_effect_of_part(part.split()) for part in re.split(_SEPARATOR, plain) if part.strip()}
     if re.search(_REDIRECT, plain) or Effect.CHANGES in effects:
         return Effect.CHANGES
     return Effect.TRIES if Effect.TRIES in effects else Effect.LOOKS
+
+
+def _plain(command: str) -> str:
+    """A command line without quoted text, here documents and empty lines around it."""
+    return _without_quoted(command.split("<<", 1)[0]).strip()
 
 
 def _without_quoted(command: str) -> str:
@@ -114,16 +169,39 @@ def _is_escaped(command: str, at: int) -> bool:
     return (at - first) % 2 == 1
 
 
-def _effect_of_part(words: list[str]) -> Effect:
+def _bare_words(words: list[str]) -> list[str]:
+    """The words of a part without assignments and programs that only start another."""
     while words and (re.match(_ASSIGNMENT, words[0]) or words[0] in _WRAPPERS):
-        words = words[1:]
+        wrapper, words = words[0], words[1:]
+        while wrapper == "timeout" and words and (words[0].startswith("-") or words[0][0].isdecimal()):
+            words = words[1:]
     if len(words) > 2 and words[0].startswith("python") and words[1] == "-m":
         words = words[2:]
+    return words
+
+
+def _run_words(words: list[str]) -> list[str]:
+    """The words from the program on that `uv run`, `npx` and their like start."""
+    if tuple(words[:2]) in _RUNNERS:
+        words = words[2:]
+    elif words and words[0] in _RUNNING_PROGRAMS:
+        words = words[1:]
+    else:
+        return words
+    while words and words[0].startswith("-"):
+        words = words[1:]
+    return _bare_words(words)
+
+
+def _effect_of_part(words: list[str]) -> Effect:
+    words = _bare_words(words)
     if not words:
         return Effect.LOOKS
     program = words[0].rsplit("/", 1)[-1]
     second = _second_word(program, words[1:])
     if program in ("sed", "perl") and any(word.startswith("-i") or word == "--in-place" for word in words[1:]):
+        return Effect.CHANGES
+    if (program, second) in _CHANGING_THIRD and len(words) > 2 and words[2] in _CHANGING_THIRD[program, second].split():
         return Effect.CHANGES
     if program in _CHANGING or second in _CHANGING_SECOND.get(program, "").split():
         return Effect.CHANGES

@@ -30,11 +30,24 @@ class Action(Enum):
     COMMAND = "command"
     FETCH = "fetch"
     WEB_SEARCH = "web search"
+    QUESTION = "question"
+    PLAN = "plan"
+    PULL_REQUEST = "pull request"
     OTHER = "other"
 
 
+class Outcome(Enum):
+    """How a use of a tool ended."""
+
+    WORKED = "worked"
+    FAILED = "failed"
+    UNCLEAR = "unclear"  # nothing that was told says which
+    STOPPED = "stopped"  # the user interrupted or refused it, or it still runs
+
+
 class ToolUse(NamedTuple):
-    """One use of a tool. `subject` is the command, the address or the query; `edits` are pairs of old and new text."""
+    """One use of a tool. `subject` is the command, the address, the query or the title; `edits` are pairs of old and
+    new text, `answers` of a question and what the user chose."""
 
     name: str
     action: Action
@@ -42,7 +55,8 @@ class ToolUse(NamedTuple):
     files: tuple[Clean, ...]
     edits: tuple[tuple[Clean, Clean], ...]
     output: Clean
-    failed: bool = False
+    outcome: Outcome = Outcome.WORKED
+    answers: tuple[tuple[Clean, Clean], ...] = ()
 
 
 class Event(NamedTuple):

@@ -23,7 +23,21 @@ MOST_OF_A_TEXT = 32_000
 MOST_OF_ALL = 120_000
 _LEAST_OF_A_TEXT = 2_000
 # Where the fields of an answer keep what they say.
-_SAYING = ("stdout", "stderr", "error", "output", "llmContent", "result", "text", "content", "returnDisplay")
+_SAYING = (
+    "stdout",
+    "stderr",
+    "error",
+    "message",
+    "output",
+    "llmContent",
+    "textResultForLlm",
+    "text_result_for_llm",
+    "result",
+    "results",
+    "text",
+    "content",
+    "returnDisplay",
+)
 _DEEPEST = 40
 
 
@@ -90,19 +104,32 @@ class Payload:
         """The folder that the agent works in. A path, not a text: memory redacts it before it keeps it."""
         roots = self._fields.get("workspace_roots")
         first = roots[0] if isinstance(roots, list) and roots and isinstance(roots[0], str) else ""
-        given = self._raw(("cwd",)) or first
+        given = self._raw(("cwd", "directory")) or first
         return Path(given) if given else None
 
-    def said(self, *names: str) -> Clean:
-        """What the first of these fields says, whatever shape it has, as one text."""
-        field = next((name for name in names if name in self._fields), "")
-        texts = dict.fromkeys(filter(None, _said(self._fields.get(field, ""))))
+    def said(self, name: str, *, is_json: bool = False) -> Clean:
+        """What a field says, whatever shape it has, as one text; `is_json`: it may be JSON written as a text."""
+        value = self._fields.get(name, "")
+        texts = dict.fromkeys(filter(None, _said(_unwritten(value) if is_json else value)))
         return self._allowance.clean(storable("\n".join(texts)))
 
-    def part(self, name: str) -> Payload:
-        """The fields inside a field; none when it has none."""
+    def part(self, name: str, *, is_json: bool = False) -> Payload:
+        """The fields inside a field; none when it has none. `is_json`: they may be JSON written as a text."""
         inner = self._fields.get(name)
+        inner = _unwritten(inner) if is_json else inner
         return Payload(inner if isinstance(inner, dict) else {}, self._allowance)
+
+    def entries(self, name: str) -> list[tuple[Clean, Clean]]:
+        """What a field has under each name, or at each position, as texts."""
+        inner = self._fields.get(name)
+        if isinstance(inner, list):
+            inner = {str(number): value for number, value in enumerate(inner)}
+        if not isinstance(inner, dict):
+            return []
+        return [
+            (self._allowance.clean(storable(key)), self._allowance.clean(storable(", ".join(_said(value)))))
+            for key, value in inner.items()
+        ]
 
     def parts(self, name: str) -> list[Payload]:
         """The objects of a list."""
@@ -150,3 +177,18 @@ def _said(answer: object, depth: int = 0) -> Iterator[str]:
         for name in _SAYING:
             if answer.get(name):
                 yield from _said(answer[name], depth + 1)
+        # A hit of a web search, and the answers to a question.
+        if isinstance(title := answer.get("title"), str) and isinstance(url := answer.get("url"), str):
+            yield f"{title} ({url})"
+        if isinstance(answers := answer.get("answers"), list):
+            yield from _said(answers, depth + 1)
+
+
+def _unwritten(value: object) -> object:
+    """The JSON that a text is, when it is a JSON object or a list."""
+    if not isinstance(value, str) or value.lstrip()[:1] not in ("{", "["):
+        return value
+    try:
+        return json.loads(value)
+    except (ValueError, RecursionError):
+        return value
