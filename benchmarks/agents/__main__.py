@@ -1,0 +1,141 @@
+"""Trials with coding agents.
+
+python -m benchmarks.agents prepare [--again] [NAME …]
+python -m benchmarks.agents prompt --way grep --tasks A --out DIR
+python -m benchmarks.agents run --way deltos --agent "claude -p" --tasks A --out DIR
+python -m benchmarks.agents score DIR …
+python -m benchmarks.agents floor [--way grep --way deltos] [--tasks …]
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+from benchmarks.agents import counting, report
+from benchmarks.agents.policies import POLICIES, run_policy
+from benchmarks.agents.prompt import WAYS, write_prompt
+from benchmarks.agents.scoring import last_answer, score
+from benchmarks.agents.tasks import chosen
+from benchmarks.agents.trees import prepare, repositories
+
+AGENT_SECONDS = 900
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    verbs = parser.add_subparsers(dest="verb", required=True)
+    preparing = verbs.add_parser("prepare", help="lay out, rename and index the repositories")
+    preparing.add_argument("names", nargs="*")
+    preparing.add_argument("--again", action="store_true", help="index again, with the product as it is now")
+    for verb in ("prompt", "run"):
+        asking = verbs.add_parser(verb)
+        asking.add_argument("--way", choices=WAYS, required=True)
+        asking.add_argument("--tasks", nargs="*", default=[], help="ids, kinds, repositories or halves; default: all")
+        asking.add_argument("--out", type=Path, required=True)
+        asking.add_argument("--server", default="", help="command line of the product; default: this checkout's")
+        if verb == "run":
+            asking.add_argument("--agent", required=True, help="command line that reads a prompt on standard input")
+    scoring = verbs.add_parser("score", help="score folders of logs and answers")
+    scoring.add_argument("folders", nargs="+", type=Path)
+    scoring.add_argument("--wrong", action="store_true", help="show what was wrong")
+    flooring = verbs.add_parser("floor", help="run the scripted policies")
+    flooring.add_argument("--way", action="append", choices=sorted(POLICIES))
+    flooring.add_argument("--tasks", nargs="*", default=[])
+    flooring.add_argument("--each", action="store_true", help="one line per task")
+    return _VERBS[parser.parse_args().verb](parser.parse_args())
+
+
+def _prepare(given: argparse.Namespace) -> int:
+    prepare(given.names or list(repositories()), again=given.again)
+    return 0
+
+
+def _prompt(given: argparse.Namespace) -> int:
+    print(write_prompt(chosen(given.tasks), given.way, given.out, shlex.split(given.server)))
+    return 0
+
+
+def _run(given: argparse.Namespace) -> int:
+    """Give each task to the agent in a session of its own."""
+    results: list[report.Result] = []
+    for task in chosen(given.tasks):
+        folder = given.out / task.id
+        prompt = write_prompt([task], given.way, folder, shlex.split(given.server))
+        text = prompt.read_text("utf-8") + "\nInstead of the file you may end your output with the line `ANSWER: …`.\n"
+        done = subprocess.run(
+            shlex.split(given.agent), input=text, capture_output=True, text=True, timeout=AGENT_SECONDS, cwd=folder
+        )
+        answer = last_answer(done.stdout) or _answers(folder).get("t01", "")
+        (folder / "output.txt").write_text(done.stdout, "utf-8")
+        (folder / "answers.json").write_text(json.dumps({"t01": answer}), "utf-8")
+        results.append(
+            report.Result(task, given.way, score(task, answer), counting.cost(counting.read(folder / "log.jsonl")))
+        )
+        print(report.line(results[-1]), flush=True)
+    print(report.table(results))
+    return 0
+
+
+def _score(given: argparse.Namespace) -> int:
+    """Score what agents left in folders; each folder may hold many tasks."""
+    results: list[report.Result] = []
+    for folder in given.folders:
+        results += scored(folder)
+    print(report.table(results))
+    if given.wrong:
+        for result in results:
+            print(report.line(result))
+    return 0
+
+
+def scored(folder: Path) -> list[report.Result]:
+    """The results of the tasks of one prompt's folder."""
+    said = json.loads((folder / "session.json").read_text("utf-8"))
+    looks = counting.read(folder / "log.jsonl")
+    answers = _answers(folder)
+    every = {task.id: task for task in chosen([])}
+    resident = max((counting.tokens(look.shown) for look in looks if look.resident), default=0)
+    results: list[report.Result] = []
+    for name, task_id in said["ids"].items():
+        answer = answers.get(name, "")
+        cost = counting.cost(look for look in looks if look.task == name)
+        if said["way"] != "grep":  # the list is there whether it is used or not
+            cost = counting.Cost(cost.calls, cost.tokens, resident)
+        results.append(report.Result(every[task_id], said["way"], score(every[task_id], answer), cost))
+    return results
+
+
+def _answers(folder: Path) -> dict[str, str]:
+    """An agent's answers by task, as text whatever JSON they were written as."""
+    file = folder / "answers.json"
+    found: dict[str, object] = json.loads(file.read_text("utf-8")) if file.exists() else {}
+    return {name: _as_text(answer) for name, answer in found.items()}
+
+
+def _as_text(answer: object) -> str:
+    if isinstance(answer, list):
+        return ", ".join(map(str, answer))
+    text = answer if isinstance(answer, str) else json.dumps(answer)
+    return text.strip().removeprefix("ANSWER:").strip().strip("`")
+
+
+def _floor(given: argparse.Namespace) -> int:
+    results: list[report.Result] = []
+    for way in given.way or sorted(POLICIES):
+        for task in chosen(given.tasks):
+            results.append(run_policy(way, task))
+            if given.each:
+                print(report.line(results[-1]), flush=True)
+    print(report.table(results))
+    return 0
+
+
+_VERBS = {"prepare": _prepare, "prompt": _prompt, "run": _run, "score": _score, "floor": _floor}
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,247 @@
+"""Scripted ways of looking, which anybody can repeat: a floor under what agents do, not a stand-in for them.
+
+Each policy looks until the right answer is visible in what it was shown, or until it has looked often enough.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import tempfile
+from collections import Counter
+from collections.abc import Callable, Iterator
+from functools import cache
+from pathlib import Path
+
+from benchmarks.agents import counting
+from benchmarks.agents.looks import Place, look
+from benchmarks.agents.report import Result
+from benchmarks.agents.scoring import Score
+from benchmarks.agents.server import Server
+from benchmarks.agents.tasks import Task
+from benchmarks.agents.trees import Repository, environment, product, repositories
+from benchmarks.agents.visible import is_visible
+
+MOST_LOOKS = 12
+SHOWN_HITS = 60
+SHOWN_REFERENCES = 300
+REGION_LINES = 80
+_STOP = set(
+    "a an and are as at be been but by can change code did do does each every file files for from get has have how "
+    "if in into is it its line "
+    "lines list made make many may more most must name no not of on one only or other our out own same should "
+    "source that the their then "
+    "there these they this to used uses very was wanted way we were what when where which who why will with within "
+    "within would answer "
+    "method class function number which source tests documentation changed defined refers signature looked users "
+    "see raised produced "
+    "statement begins installed default called something same time".split()
+)
+_QUOTED = re.compile(r"[“`]([^“”`]+)[”`]")
+_WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_]{2,}")
+
+Look = Callable[[list[str]], str]
+Policy = Callable[[Task, Look], Iterator[str]]
+
+
+def run_policy(way: str, task: Task) -> Result:
+    """Look as the policy says until the answer is visible; right when it became so."""
+    repository = repositories()[task.repository]
+    with tempfile.TemporaryDirectory() as folder:
+        log = Path(folder, "log.jsonl")
+        place = Place(task.id, repository.tree, log)
+        server = Server([*product(), "mcp"], repository.tree, environment(repository)) if way == "deltos" else None
+
+        def take(words: list[str]) -> str:
+            if words[0] != "deltos" or server is None:
+                return look(place, words)
+            shown = counting.cut(server.call(words[1], json.loads(words[2])))
+            counting.write(log, counting.Look(task.id, " ".join(words), shown))
+            return shown
+
+        for number, _ in enumerate(POLICIES[way](task, take), start=1):
+            if is_visible(task, counting.read(log)) or number >= MOST_LOOKS:
+                break
+        looks = counting.read(log)
+        right = is_visible(task, looks)
+        if server is not None:
+            looks.append(counting.Look(task.id, "", server.listed, resident=True))
+            server.end()
+        return Result(
+            task, way, Score(right, float(right), float(right), "" if right else "not shown"), counting.cost(looks)
+        )
+
+
+def asked_words(task: Task) -> list[str]:
+    """What a question gives to look for: names and quoted texts first, then its words, rarest in the repository
+    first.
+    """
+    counts = word_counts(repositories()[task.repository])
+    quoted = [text for text in _QUOTED.findall(task.question) if " " not in text]
+    names = [part for text in quoted for part in text.split(".")[-1:]]
+    words = [word for word in _WORD.findall(task.question) if word.lower() not in _STOP and len(word) > 3]
+    known = sorted({word.lower() for word in words if counts[word.lower()]}, key=lambda word: counts[word])
+    return list(dict.fromkeys([*names, *known]))
+
+
+@cache
+def word_counts(repository: Repository) -> Counter[str]:
+    """In how many files of a repository each word stands; an agent guesses as much."""
+    counts: Counter[str] = Counter()
+    roots = [repository.tree, repository.sessions]
+    for path in (path for root in roots if root.exists() for path in root.rglob("*")):
+        if path.is_file() and path.stat().st_size < 1_000_000:
+            counts.update(set(re.findall(r"[a-z]{3,}", path.read_text("utf-8", "replace").lower())))
+    return counts
+
+
+def grep_policy(task: Task, take: Look) -> Iterator[str]:
+    """Search for the rarest words, then read around the hits of the files that have most of them."""
+    where = [_folder(task)]
+    most = SHOWN_REFERENCES if task.kind in ("references", "impact") else SHOWN_HITS
+    hits: dict[str, dict[str, list[int]]] = {}
+    for words in (*_literals(task), *([word, "-i"] for word in asked_words(task)[:4])):
+        shown = take(["rg", "-n", "-H", "--no-heading", "-M", "200", *words, *where, "|", "head", "-n", str(most)])
+        yield shown
+        for path, line in re.findall(r"^([^:\n]+):(\d+):", shown, re.MULTILINE):
+            hits.setdefault(path, {}).setdefault(words[0], []).append(int(line))
+        if task.kind == "error" and hits:
+            break
+    for path, line in densest(hits):
+        yield take(_region(path, line))
+
+
+def _folder(task: Task) -> str:
+    below = re.search(r"every line in `([^`]+)`", task.question)
+    service = re.search(r"services/\w+\.yaml", task.question)
+    if below or service:
+        return below.group(1) if below else service.group() if service else "."
+    return {"library": ".venv/lib/python3.11/site-packages", "decided": "../sessions"}.get(task.kind, ".")
+
+
+def densest(hits: dict[str, dict[str, list[int]]]) -> list[tuple[str, int]]:
+    """For each file the line around which most of the words stand, files with most of them first; a second line of
+    each at the end.
+    """
+    ranked: list[tuple[int, int, str, int]] = []
+    for path, by_word in hits.items():
+        lines = sorted({line for found in by_word.values() for line in found})
+        counts = {
+            line: sum(any(abs(line - other) <= REGION_LINES // 2 for other in found) for found in by_word.values())
+            for line in lines
+        }
+        best = max(lines, key=lambda line: counts[line])
+        ranked.append((0, -counts[best], path, best))
+        apart = [line for line in lines if abs(line - best) > REGION_LINES]
+        if apart:
+            second = max(apart, key=lambda line: counts[line])
+            ranked.append((1, -counts[second], path, second))
+    return [(path, line) for _, _, path, line in sorted(ranked)]
+
+
+def _region(path: str, line: int) -> list[str]:
+    first = max(1, line - REGION_LINES // 4)
+    return ["sed", "-n", f"{first},{first + REGION_LINES}p", path.removeprefix("./")]
+
+
+def _literals(task: Task) -> Iterator[list[str]]:
+    """What to search for as it stands: a call of the name, then the name, or the fixed parts of a message."""
+    if task.kind in ("references", "impact"):
+        owner, _, name = quoted_name(task).rpartition(".")
+        yield [rf"\.{name}\(" if owner else rf"\b{name}\("]
+        yield [name, "-w"]
+    elif task.kind == "error":
+        yield from ([part, "-F"] for part in _fixed_parts(quoted_name(task)))
+
+
+def quoted_name(task: Task) -> str:
+    """The name or message that a question is about."""
+    return next(found[1] for found in _QUOTED.finditer(task.question) if not found[1].endswith("/"))
+
+
+def _fixed_parts(message: str) -> list[str]:
+    """Pieces of a message that no value was put into, the longest first."""
+    pieces = re.split(r"'[^']*'|\"[^\"]*\"|\[[^\]]*\]|\d+|: ", message)
+    return sorted((piece.strip() for piece in pieces if len(piece.strip()) > 8), key=len, reverse=True)[:3]
+
+
+def deltos_policy(task: Task, take: Look) -> Iterator[str]:
+    """The tool that serves the kind of question, then what its answer points to."""
+
+    def call(tool: str, **arguments: object) -> str:
+        return take(["deltos", tool, json.dumps(arguments)])
+
+    found: list[str] = []
+    for shown in _FIRST[task.kind](task, call):
+        found.append(shown)
+        yield shown
+    if task.kind in ("locate", "how", "error"):
+        for path, line in list(dict.fromkeys(place for shown in found for place in _hits(shown)))[:6]:
+            yield take(_region(path, line))
+    yield from grep_policy(task, take)
+
+
+def _hits(shown: str) -> Iterator[tuple[str, int]]:
+    """Where an answer points to, in its order."""
+    for path, line in re.findall(r'([\w./-]+\.\w+)(?::|","start_line":)(\d+)', shown):
+        yield path, int(line)
+
+
+Call = Callable[..., str]
+
+
+def _asked(task: Task) -> str:
+    """What is asked for, without the words about the form of the answer."""
+    quoted = _QUOTED.search(task.question)
+    if task.kind in ("locate", "error") and quoted:
+        return quoted.group(1)
+    return task.question.split(" Answer with")[0].split(" for this: ")[-1]
+
+
+def _code(task: Task, call: Call) -> Iterator[str]:
+    yield call("search_code", query=_asked(task))
+    yield call("search_code", query=_asked(task), limit=30, concise=True)
+
+
+def _symbol(tool: str) -> Callable[[Task, Call], Iterator[str]]:
+    def ask(task: Task, call: Call) -> Iterator[str]:
+        name = quoted_name(task)
+        yield call(tool, symbol=name)
+        yield call(tool, symbol=name, limit=300)
+
+    return ask
+
+
+def _docs(task: Task, call: Call) -> Iterator[str]:
+    yield call("search_docs", query=_asked(task))
+    yield call("search_docs", query=" ".join(asked_words(task)[:6]))
+    yield call("search", query=_asked(task))
+
+
+def _api(task: Task, call: Call) -> Iterator[str]:
+    service = task.answer["service"]
+    found = call("search_docs", query=_asked(task), api_name=service, types=["endpoint"])
+    yield found
+    for path in list(dict.fromkeys(re.findall(r"(?:GET|PUT|POST|DELETE|PATCH) (/[^\s`\"\\,;)]*)", found)))[:5]:
+        yield call("get_api_endpoints", api_name=service, path=path)
+
+
+def _memory(task: Task, call: Call) -> Iterator[str]:
+    found = call("search", query=_asked(task), scope=["memory"])
+    yield found
+    for identifier in list(dict.fromkeys(re.findall(r"memory:[\w-]+|mem_\w+", found)))[:4]:
+        yield call("fetch", id=identifier)
+
+
+_FIRST: dict[str, Callable[[Task, Call], Iterator[str]]] = {
+    "locate": _code,
+    "how": _code,
+    "error": _code,
+    "references": _symbol("find_references"),
+    "impact": _symbol("get_impact"),
+    "library": _docs,
+    "api": _api,
+    "decided": _memory,
+}
+
+POLICIES: dict[str, Policy] = {"grep": grep_policy, "deltos": deltos_policy}

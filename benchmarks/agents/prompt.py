@@ -1,0 +1,130 @@
+"""Write what a real agent is given: one prompt for some tasks in a row and one way of looking, with the command that
+counts its looks.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+import shutil
+import sys
+from typing import TYPE_CHECKING
+
+from benchmarks.agents.server import Server
+from benchmarks.agents.tasks import FORMS
+from benchmarks.agents.trees import environment, product, repositories
+from benchmarks.places import REPOSITORY
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from benchmarks.agents.tasks import Task
+
+WAYS = ("grep", "deltos")
+
+_HEAD = """\
+# {count} questions about repositories
+
+You are a coding agent. Below are {count} questions about repositories that you have not seen. Answer them one after
+the other.
+
+**The only way to look at a repository is this command**, run in your shell:
+
+    {look} TASK COMMAND …
+
+It runs read-only in the repository of that task and prints what it shows; everything it prints is counted, and so is
+every call. Do not
+open the repositories' files in any other way, do not look at other folders, do not search the web, write no scripts
+that loop over it, and do
+not answer from memory: names and code may differ from what you know. Work as you would for a user who pays for the
+tokens: look as
+little as you need to be sure, and no less.
+
+Commands: `grep`, `rg`, `cat`, `sed -n A,Bp FILE`, `head`, `tail`, `ls`, `find`, `wc`, `sort`, `uniq`, `cut`, `nl`.
+Paths are relative to the
+repository. A pipe goes into one quoted argument: `{look} t01 "rg -n foo src | head -20"`. Output is cut after 30,000
+characters. Transcripts of earlier sessions about a repository, where there are any, lie in `../sessions` as JSON
+lines; installed
+packages, where a question is about them, in `.venv/lib/python3.11/site-packages`.
+"""
+
+_TOOLS = """\
+
+Beside them there are the tools of **Deltos**, a context server that has indexed each repository (code, references,
+documentation of installed
+packages, API descriptions, memory of earlier sessions). Use them first wherever they may serve, and the commands
+above for the rest. Call a
+tool with its arguments as JSON:
+
+    {look} t01 deltos search_code '{{"query": "where sessions expire"}}'
+
+What the server says about itself and its tools:
+
+```
+{listed}
+```
+"""
+
+_TAIL = """\
+
+Write your answers into `{answers}`: one JSON object, `{{"t01": "…", "t02": "…"}}`, each value being what would stand
+after `ANSWER:` in the form that the question asks for. Write it after each task, so that nothing is lost. Say at the
+end what you could not find, what was shown in vain, and what you missed in the answers of the commands or tools (two
+sentences per task at most).
+
+## The questions
+"""
+
+
+def write_prompt(tasks: Sequence[Task], way: str, folder: Path, server: Sequence[str] = ()) -> Path:
+    """Lay out a folder for an agent: PROMPT.md, the `look` command, and where each task's repository lies."""
+    folder = folder.resolve()
+    folder.mkdir(parents=True, exist_ok=True)
+    numbered = {f"t{number:02}": task for number, task in enumerate(tasks, start=1)}
+    command = [*(server or product()), "mcp"]
+    session = {
+        "way": way,
+        "server": command,
+        "tasks": {name: str(repositories()[task.repository].folder) for name, task in numbered.items()},
+        "homes": {name: str(_home(folder, task, way)) for name, task in numbered.items()},
+        "ids": {name: task.id for name, task in numbered.items()},
+    }
+    (folder / "session.json").write_text(json.dumps(session, indent=1), "utf-8")
+    look = _look_command(folder)
+    prompt = folder / "PROMPT.md"
+    prompt.write_text(_text(numbered, way, folder, look, command), "utf-8")
+    return prompt
+
+
+def _home(folder: Path, task: Task, way: str) -> Path:
+    """A copy of the repository's data folder, so that agents do not meet each other's traces."""
+    copy = folder / "homes" / task.repository
+    if way != "grep" and not copy.exists():
+        shutil.copytree(repositories()[task.repository].home, copy)
+    return copy
+
+
+def _look_command(folder: Path) -> Path:
+    look = folder / "look"
+    kept = {name: os.environ[name] for name in ("DELTOS_TRIALS_RG",) if name in os.environ}
+    settings = " ".join(
+        f"{name}={shlex.quote(value)}" for name, value in {**kept, "PYTHONPATH": str(REPOSITORY)}.items()
+    )
+    looking = f"{shlex.quote(sys.executable)} -m benchmarks.agents.looks --session {shlex.quote(str(folder))}"
+    look.write_text(f'#!/bin/sh\nexec env {settings} {looking} "$@"\n')
+    look.chmod(0o755)
+    return look
+
+
+def _text(numbered: dict[str, Task], way: str, folder: Path, look: Path, command: list[str]) -> str:
+    parts = [_HEAD.format(count=len(numbered), look=look)]
+    if way != "grep":
+        first = repositories()[next(iter(numbered.values())).repository]
+        server = Server(command, first.tree, environment(first))
+        parts.append(_TOOLS.format(look=look, listed=server.listed.replace("},{", "},\n{")))
+        server.end()
+    parts.append(_TAIL.format(answers=folder / "answers.json"))
+    parts += [f"\n**{name}** {task.question} Answer: {FORMS[task.form]}.\n" for name, task in numbered.items()]
+    return "".join(parts)

@@ -1,0 +1,242 @@
+"""Whether an answer is right: exact files, sets of places with precision and recall, names, and calls checked against
+the description.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+from urllib.parse import unquote
+
+import jsonschema  # type: ignore[import-untyped]
+
+from benchmarks.agents import rename_spec
+from benchmarks.agents.trees import repositories
+
+if TYPE_CHECKING:
+    from benchmarks.agents.tasks import Task
+
+GOOD_SHARE = 0.9  # of precision and of recall: a set of places counts as right from here
+_METHODS = ("get", "put", "post", "delete", "patch", "head", "options")
+
+
+@dataclass(frozen=True, slots=True)
+class Score:
+    """How good an answer is; `problem` says what is wrong with it."""
+
+    right: bool
+    precision: float
+    recall: float
+    problem: str = ""
+
+
+def last_answer(text: str) -> str:
+    """What stands after the last `ANSWER:` of an agent's output; empty when there is none."""
+    lines = [line for line in text.splitlines() if "ANSWER:" in line]
+    return lines[-1].split("ANSWER:", 1)[1].strip().strip("`*").strip() if lines else ""
+
+
+def score(task: Task, answer: str) -> Score:
+    """Judge an answer, as it stands after `ANSWER:`."""
+    if not answer:
+        return Score(False, 0.0, 0.0, "no answer")
+    if task.form == "call":
+        return _call(task, answer)
+    if task.form == "names":
+        return _names(task, answer)
+    return _places(task, answer)
+
+
+def _places(task: Task, answer: str) -> Score:
+    given = {_tidy(part) for part in re.split(r"[,\s;]+", answer) if part.strip()}
+    truth = set(task.answer)
+    if task.form == "line":
+        right = len(given) == 1 and given <= {*truth, *task.also}
+        return Score(right, float(right), float(right), "" if right else f"expected {task.answer}")
+    harmless = set(task.also)
+    counted = given - (harmless - truth)
+    hits = len(counted & truth)
+    precision = hits / len(counted) if counted else 0.0
+    recall = hits / len(truth)
+    exact = counted == truth
+    right = exact if task.form == "files" and task.kind != "impact" else min(precision, recall) >= GOOD_SHARE
+    missing, extra = sorted(truth - counted), sorted(counted - truth)
+    problem = "" if right else f"missing {missing[:5]}, wrong {extra[:5]}"
+    return Score(right, precision, recall, problem)
+
+
+def _tidy(part: str) -> str:
+    return part.strip().strip("`'\"()[]").removeprefix("./")
+
+
+def _names(task: Task, answer: str) -> Score:
+    """Each name must be in the answer as a whole word; what else is said does not matter unless it is much."""
+    said = answer.lower()
+    found = [name for name in task.answer if any(_has_word(said, choice.lower()) for choice in name.split("|"))]
+    recall = len(found) / len(task.answer)
+    brief = len(answer) <= 60 + 4 * sum(map(len, task.answer))
+    right = recall == 1.0 and brief
+    return Score(
+        right,
+        1.0 if brief else 0.0,
+        recall,
+        "" if right else f"expected {task.answer}" + ("" if brief else ", and less beside it"),
+    )
+
+
+def _has_word(text: str, word: str) -> bool:
+    return re.search(rf"(?<![\w.]){re.escape(word)}(?![\w])", text) is not None
+
+
+def _call(task: Task, answer: str) -> Score:
+    try:
+        call = json.loads(answer)
+        problem = check_call(task, call)
+    except (ValueError, AttributeError, TypeError) as error:
+        problem = f"not a call: {error}"
+    right = not problem
+    return Score(right, float(right), float(right), problem)
+
+
+def check_call(task: Task, call: dict[str, Any]) -> str:
+    """What is wrong with a call: with its operation, its values, or by the description's schemas; empty when nothing
+    is.
+    """
+    truth = task.answer
+    description = rename_spec.load(repositories()[task.repository].tree / "services" / f"{truth['service']}.yaml")
+    method = str(call.get("method", "")).lower()
+    path = str(call.get("path", "")).split("?")[0]
+    if method != truth["method"].lower():
+        return f"method {method}"
+    variables = _match(truth["template"], path, description.get("basePath", ""))
+    if variables != truth.get("variables", {}):
+        return f"path {path}"
+    operation = {**description["paths"][truth["template"]], **description["paths"][truth["template"]][method]}
+    shared = description["paths"][truth["template"]].get("parameters", [])
+    parameters = [
+        _resolved(description, one)
+        for one in (*shared, *description["paths"][truth["template"]][method].get("parameters", []))
+    ]
+    return (
+        _lacking(truth.get("query", {}), call.get("query") or {}, "query")
+        or _lacking(truth.get("body", {}), call.get("body") or {}, "body")
+        or _query_problem(parameters, call.get("query") or {})
+        or _body_problem(description, operation, parameters, call.get("body"))
+    )
+
+
+def _match(template: str, path: str, base: str) -> dict[str, str] | None:
+    """The variables with which a template becomes a path."""
+    if base and base != "/" and path.startswith(base + "/"):
+        path = path.removeprefix(base)
+    parts, given = template.strip("/").split("/"), path.strip("/").split("/")
+    if len(parts) != len(given):
+        return None
+    variables: dict[str, str] = {}
+    for part, value in zip(parts, given, strict=True):
+        if part.startswith("{"):
+            variables[part[1:-1]] = unquote(value)
+        elif part != value:
+            return None
+    return variables
+
+
+def _lacking(expected: Any, given: Any, where: str) -> str:
+    """The first expected value that was not given, or not as expected."""
+    if isinstance(expected, dict):
+        if not isinstance(given, dict):
+            return f"{where} is not an object"
+        problems = (_lacking(value, given.get(key), f"{where}.{key}") for key, value in expected.items())
+        return next(filter(None, problems), "")
+    if isinstance(expected, list):
+        if not isinstance(given, list) or len(given) != len(expected):
+            return f"{where} is {given!r}"
+        return next(filter(None, (_lacking(one, other, where) for one, other in zip(expected, given, strict=True))), "")
+    return "" if str(expected).lower() == str(given).lower() else f"{where} is {given!r}, not {expected!r}"
+
+
+def _query_problem(parameters: list[dict[str, Any]], query: dict[str, Any]) -> str:
+    known = {one["name"] for one in parameters if one.get("in") == "query"}
+    required = {one["name"] for one in parameters if one.get("in") == "query" and one.get("required") is True}
+    if unknown := set(query) - known:
+        return f"no such query parameter: {', '.join(sorted(unknown))}"
+    return f"missing query parameter: {', '.join(sorted(required - set(query)))}" if required - set(query) else ""
+
+
+def _body_problem(
+    description: dict[str, Any], operation: dict[str, Any], parameters: list[dict[str, Any]], body: Any
+) -> str:
+    schema = _body_schema(description, operation, parameters)
+    if schema is None:
+        return "" if not body else "this operation takes no body"
+    if not body and not schema.get("required"):
+        return ""
+    unknown = (
+        sorted(set(body) - set(_properties(description, schema)))
+        if isinstance(body, dict) and _properties(description, schema)
+        else []
+    )
+    if unknown:
+        return f"no such property: {', '.join(unknown)}"
+    whole = {
+        **schema,
+        "definitions": description.get("definitions", {}),
+        "components": description.get("components", {}),
+    }
+    error = next(iter(jsonschema.Draft202012Validator(_plain(whole)).iter_errors(body)), None)
+    return f"body: {error.message[:200]}" if error else ""
+
+
+def _body_schema(
+    description: dict[str, Any], operation: dict[str, Any], parameters: list[dict[str, Any]]
+) -> dict[str, Any] | None:
+    """The schema of an operation's body: OpenAPI's request body, Swagger's body parameter, or its form fields."""
+    if "requestBody" in operation:
+        content = _resolved(description, operation["requestBody"]).get("content", {})
+        media: dict[str, Any] = next(iter(content.values()), {})
+        return _resolved(description, media.get("schema", {}))
+    for one in parameters:
+        if one.get("in") == "body":
+            return _resolved(description, one.get("schema", {}))
+    fields = [one for one in parameters if one.get("in") == "formData"]
+    if not fields:
+        return None
+    required = [one["name"] for one in fields if one.get("required") is True]
+    return {"type": "object", "properties": {one["name"]: {} for one in fields}, "required": required}
+
+
+def _properties(description: dict[str, Any], schema: dict[str, Any]) -> dict[str, Any]:
+    found = dict(schema.get("properties", {}))
+    for part in schema.get("allOf", ()):
+        found |= _properties(description, _resolved(description, part))
+    return found
+
+
+def _resolved(description: dict[str, Any], value: dict[str, Any]) -> dict[str, Any]:
+    while "$ref" in value:
+        target: Any = description
+        for part in value["$ref"].removeprefix("#/").split("/"):
+            target = target[part.replace("~1", "/").replace("~0", "~")]
+        value = target
+    return value
+
+
+def _plain(value: Any) -> Any:
+    """A schema without what OpenAPI adds to JSON Schema or writes otherwise."""
+    if isinstance(value, list):
+        return [_plain(one) for one in value]
+    if not isinstance(value, dict):
+        return value
+    kept = {
+        key: _plain(one)
+        for key, one in value.items()
+        if key not in ("example", "examples", "format", "xml", "discriminator", "readOnly")
+    }
+    if isinstance(kept.get("required"), bool):
+        del kept["required"]
+    return kept
+
+
+__all__ = ["GOOD_SHARE", "Score", "check_call", "last_answer", "score"]

@@ -1,0 +1,157 @@
+"""A `deltos mcp` server over stdio, and a resident process that keeps one between looks, behind a socket.
+
+python -m benchmarks.agents.server SOCKET TREE -- COMMAND…
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+from benchmarks.agents.counting import answer_shown, tool_list
+
+IDLE_SECONDS = 1_200
+START_SECONDS = 60
+
+
+class Server:
+    """A server process and the conversation with it."""
+
+    def __init__(self, command: list[str], tree: Path, environment: dict[str, str] | None = None) -> None:
+        self.process = subprocess.Popen(
+            [*command, str(tree)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            cwd=tree,
+            env=environment,
+        )
+        self._next_id = 0
+        client = {"name": "trials", "version": "1"}
+        begun = self._request("initialize", {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": client})
+        self._send({"jsonrpc": "2.0", "method": "notifications/initialized"})
+        self.listed = tool_list(self._request("tools/list", {})["tools"], begun.get("instructions", ""))
+
+    def call(self, tool: str, arguments: dict[str, Any]) -> str:
+        """What a client shows the model of a tool's answer."""
+        return answer_shown(self._request("tools/call", {"name": tool, "arguments": arguments}))
+
+    def end(self) -> None:
+        assert self.process.stdin
+        self.process.stdin.close()
+        self.process.wait(10)
+
+    def _send(self, message: dict[str, Any]) -> None:
+        assert self.process.stdin
+        self.process.stdin.write(json.dumps(message).encode() + b"\n")
+        self.process.stdin.flush()
+
+    def _request(self, method: str, params: dict[str, Any]) -> dict[str, Any]:
+        self._next_id += 1
+        self._send({"jsonrpc": "2.0", "id": self._next_id, "method": method, "params": params})
+        assert self.process.stdout
+        for line in self.process.stdout:
+            message = json.loads(line)
+            if message.get("id") == self._next_id and "method" not in message:
+                return self._result(message)
+        raise RuntimeError(f"the server ended while it was asked for {method}")
+
+    @staticmethod
+    def _result(message: dict[str, Any]) -> dict[str, Any]:
+        if "error" in message:
+            return {
+                "isError": True,
+                "content": [{"type": "text", "text": f"Error: {message['error'].get('message', '')}"}],
+            }
+        result: dict[str, Any] = message["result"]
+        return result
+
+
+def keep(place: Path, tree: Path, command: list[str]) -> None:
+    """Serve one server's answers on a socket until nobody has asked for a while."""
+    listener = socket.socket(socket.AF_UNIX)
+    listener.bind(str(place))
+    listener.listen()
+    listener.settimeout(IDLE_SECONDS)
+    server = Server(command, tree)
+    try:
+        while True:
+            connection, _ = listener.accept()
+            with connection, connection.makefile("rw", encoding="utf-8") as lines:
+                asked = json.loads(lines.readline())
+                if asked.get("end"):
+                    break
+                shown = server.call(asked["tool"], asked["arguments"]) if asked.get("tool") else server.listed
+                lines.write(json.dumps({"shown": shown}) + "\n")
+    except TimeoutError:
+        pass
+    finally:
+        place.unlink(missing_ok=True)
+        server.end()
+
+
+def ask(
+    place: Path, tree: Path, command: list[str], environment: dict[str, str], tool: str, arguments: dict[str, Any]
+) -> str:
+    """Ask the server behind a socket, starting it when there is none; without a tool, its list of tools."""
+    connection = _connected(place)
+    if connection is None:
+        end_all(place.parent)  # an agent works on one task at a time
+        place.parent.mkdir(parents=True, exist_ok=True)
+        starting = [sys.executable, "-m", "benchmarks.agents.server", str(place), str(tree), "--", *command]
+        subprocess.Popen(
+            starting,
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,
+        )
+        connection = _awaited(place)
+    with connection, connection.makefile("rw", encoding="utf-8") as lines:
+        lines.write(json.dumps({"tool": tool, "arguments": arguments}) + "\n")
+        lines.flush()
+        shown: str = json.loads(lines.readline())["shown"]
+    return shown
+
+
+def end_all(folder: Path) -> None:
+    """End the servers behind all sockets of a folder."""
+    for place in folder.glob("*.sock"):
+        connection = _connected(place)
+        if connection is not None:
+            with connection:
+                connection.sendall(b'{"end": true}\n')
+        place.unlink(missing_ok=True)
+
+
+def _connected(place: Path) -> socket.socket | None:
+    connection = socket.socket(socket.AF_UNIX)
+    try:
+        connection.connect(str(place))
+    except OSError:
+        connection.close()
+        return None
+    return connection
+
+
+def _awaited(place: Path) -> socket.socket:
+    until = time.monotonic() + START_SECONDS
+    while time.monotonic() < until:
+        connection = _connected(place)
+        if connection is not None:
+            return connection
+        time.sleep(0.05)
+    raise RuntimeError("the server did not start")
+
+
+if __name__ == "__main__":
+    here = sys.argv.index("--")
+    os.umask(0o077)
+    keep(Path(sys.argv[1]), Path(sys.argv[2]), sys.argv[here + 1 :])

@@ -1,0 +1,262 @@
+"""Lay out the repositories of the trials: sources at their commit, renamed where the table says so, indexed, with
+what earlier sessions told.
+
+Each repository gets a folder with `tree/` (what is asked about), `sessions/` (transcripts of earlier sessions, if
+any) and
+`home/` (Deltos' data folder). Nothing there tells what the right answers are.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tarfile
+import tempfile
+from dataclasses import dataclass, replace
+from functools import cache
+from io import BytesIO
+from pathlib import Path
+from typing import Any
+
+from benchmarks.agents import rename_spec
+from benchmarks.agents.rename import Renaming, listed, rename_tree
+from benchmarks.packages import unpacked, unpacked_npm
+from benchmarks.places import MIRRORS, REPOSITORY, SCRATCH, SHARED
+
+HERE = Path(__file__).parent
+WORK = Path(os.environ.get("DELTOS_TRIALS", SCRATCH / "agents"))
+SITE_PACKAGES = ".venv/lib/python3.11/site-packages"
+
+
+@dataclass(frozen=True, slots=True)
+class Repository:
+    """One row of repositories.json."""
+
+    name: str
+    source: str  # github:OWNER/NAME, own, pypi:NAME==VERSION, npm:NAME@VERSION, installed, specs
+    commit: str = ""
+    root: str = ""
+    seed: int = 0  # 0: not renamed
+    brands: tuple[str, ...] = ()
+    parts: tuple[str, ...] = ()  # packages of `installed`, files of `specs`
+    left_out: tuple[str, ...] = ()
+
+    @property
+    def folder(self) -> Path:
+        return WORK / self.name
+
+    @property
+    def tree(self) -> Path:
+        return self.folder / "tree"
+
+    @property
+    def sessions(self) -> Path:
+        return self.folder / "sessions"
+
+    @property
+    def home(self) -> Path:
+        return self.folder / "home"
+
+
+@cache
+def repositories() -> dict[str, Repository]:
+    """The table of repositories by name."""
+    rows: list[dict[str, Any]] = json.loads((HERE / "repositories.json").read_text("utf-8"))
+    for row in rows:
+        row.update({key: tuple(value) for key, value in row.items() if isinstance(value, list)})
+    return {row["name"]: Repository(**row) for row in rows}
+
+
+def prepare(names: list[str], *, again: bool = False) -> None:
+    """Lay out and index the named repositories; what is there already stays, unless it is to be indexed again."""
+    for name in names:
+        repository = repositories()[name]
+        if not repository.tree.exists():
+            lay_out(repository)
+        if again or not (repository.folder / "indexed").exists():
+            _index(repository)
+            (repository.folder / "indexed").touch()
+        print(f"{name}: {sum(path.is_file() for path in repository.tree.rglob('*'))} files", flush=True)
+
+
+def lay_out(repository: Repository) -> None:
+    """Write a repository's tree and sessions, and apart from them the renamings that were used."""
+    shutil.rmtree(repository.tree, ignore_errors=True)
+    repository.tree.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory() as folder:
+        made = _LAYERS[repository.source.partition(":")[0]](repository, Path(folder))
+    _write_sessions(repository)
+    maps = WORK / ".maps" / f"{repository.name}.json"
+    maps.parent.mkdir(exist_ok=True)
+    maps.write_text(
+        json.dumps({part: {"names": dict(one.names), "brands": dict(one.brands)} for part, one in made.items()}),
+        "utf-8",
+    )
+
+
+def renamings(repository: Repository) -> dict[str, Renaming]:
+    """The renamings that a repository's tree was made with, by part ("" for the whole)."""
+    maps = json.loads((WORK / ".maps" / f"{repository.name}.json").read_text("utf-8"))
+    return {part: Renaming(one["names"], one["brands"]) for part, one in maps.items()}
+
+
+def original(repository: Repository, folder: Path) -> Path:
+    """The sources as published, below `folder` or elsewhere."""
+    kind, _, rest = repository.source.partition(":")
+    if kind == "pypi":
+        return unpacked(rest)
+    if kind == "npm":
+        return unpacked_npm(rest) / repository.root
+    clone = REPOSITORY if kind == "own" else MIRRORS / rest.replace("/", "+") / "repo"
+    archive = subprocess.run(
+        ["git", "-C", str(clone), "archive", repository.commit], capture_output=True, check=True
+    ).stdout
+    with tarfile.open(fileobj=BytesIO(archive)) as files:
+        files.extractall(folder, filter="data")
+    return folder
+
+
+def _lay_out_sources(repository: Repository, folder: Path) -> dict[str, Renaming]:
+    return {"": _copy(original(repository, folder), repository.tree, repository)}
+
+
+def _copy(source: Path, target: Path, repository: Repository) -> Renaming:
+    with tempfile.TemporaryDirectory() as kept:
+        place = Path(kept, "kept")
+        for path in listed(source):
+            relative = path.relative_to(source)
+            if not any(
+                relative.match(pattern) or relative.as_posix().startswith(pattern) for pattern in repository.left_out
+            ):
+                (place / relative).parent.mkdir(parents=True, exist_ok=True)
+                shutil.copyfile(path, place / relative)
+        if not repository.seed:
+            shutil.copytree(place, target, dirs_exist_ok=True)
+            return Renaming({}, {})
+        report = rename_tree(place, target, repository.seed, repository.brands)
+        if report.broken:
+            raise RuntimeError(f"{repository.name}: no longer parses: {', '.join(report.broken)}")
+        return report.renaming
+
+
+def _lay_out_installed(repository: Repository, _folder: Path) -> dict[str, Renaming]:
+    """A small project whose dependencies are installed in its environment."""
+    site = repository.tree / SITE_PACKAGES
+    made: dict[str, Renaming] = {}
+    names: list[str] = []
+    for number, requirement in enumerate(repository.parts):
+        name = requirement.partition("==")[0]
+        seed = repository.seed and repository.seed + number
+        made[name] = _copy(unpacked(requirement), site, replace(repository, seed=seed, brands=(name,)))
+        names.append(made[name].path(name))
+    (repository.tree / ".venv" / "pyvenv.cfg").write_text(
+        "home = /usr/bin\ninclude-system-site-packages = false\nversion = 3.11.7\n"
+    )
+    listed_names = ", ".join(f'"{name}"' for name in names)
+    project = '[project]\nname = "backoffice"\nversion = "0.1.0"\nrequires-python = ">=3.11"\n'
+    (repository.tree / "pyproject.toml").write_text(f"{project}dependencies = [{listed_names}]\n")
+    package = repository.tree / "backoffice"
+    package.mkdir()
+    (package / "__init__.py").write_text('"""Jobs of the back office."""\n')
+    return made
+
+
+def _lay_out_specs(repository: Repository, _folder: Path) -> dict[str, Renaming]:
+    """A project that holds the descriptions of the services it talks to."""
+    target = repository.tree / "services"
+    target.mkdir(parents=True)
+    made: dict[str, Renaming] = {}
+    for number, part in enumerate(repository.parts):
+        description = rename_spec.load(SHARED / "specs" / "openapi" / part)
+        stem = part.split(".")[0].split("_")[0]
+        name = stem
+        if repository.seed:
+            description, made[part] = rename_spec.rename_spec(description, repository.seed + number, (stem,))
+            name = made[part].brands[stem]
+        (target / f"{name}.yaml").write_text(rename_spec.dump(description), "utf-8")
+    return made
+
+
+_LAYERS = {
+    "github": _lay_out_sources,
+    "own": _lay_out_sources,
+    "pypi": _lay_out_sources,
+    "npm": _lay_out_sources,
+    "installed": _lay_out_installed,
+    "specs": _lay_out_specs,
+}
+
+
+def product() -> list[str]:
+    """The command of the product that is tried: this checkout's, unless DELTOS_TRIALS_PYTHON names another
+    interpreter.
+    """
+    return [os.environ.get("DELTOS_TRIALS_PYTHON", sys.executable), "-P", "-m", "deltos"]
+
+
+def environment(repository: Repository) -> dict[str, str]:
+    """Ours, with the repository's own data folder."""
+    return {**os.environ, "DELTOS_HOME": str(repository.home)}
+
+
+def _deltos(repository: Repository, *arguments: str, given: str = "") -> None:
+    done = subprocess.run(
+        [*product(), *arguments],
+        input=given,
+        capture_output=True,
+        text=True,
+        env=environment(repository),
+        cwd=repository.tree,
+    )
+    if done.returncode:
+        raise RuntimeError(f"deltos {' '.join(arguments)}: {done.stdout[-500:]}{done.stderr[-1_000:]}")
+
+
+def _index(repository: Repository) -> None:
+    shutil.rmtree(repository.home, ignore_errors=True)
+    _deltos(repository, "index", str(repository.tree))
+    if repository.source == "installed":
+        _deltos(repository, "docs", "add", "deps:", "--project", str(repository.tree), "--wait")
+    if repository.source == "specs":
+        for path in sorted((repository.tree / "services").iterdir()):
+            _deltos(repository, "api", "add", str(path), "--name", path.stem)
+    for event, given in _hook_events(repository):
+        _deltos(repository, "hook", event, given=json.dumps(given))
+
+
+def _write_sessions(repository: Repository) -> None:
+    """Transcripts of earlier sessions, one file each, as a client keeps them."""
+    shutil.rmtree(repository.sessions, ignore_errors=True)
+    for session in sessions_of(repository):
+        repository.sessions.mkdir(exist_ok=True)
+        lines = [
+            json.dumps({"type": turn["role"], "message": {"role": turn["role"], "content": turn["text"]}})
+            for turn in session["turns"]
+        ]
+        (repository.sessions / f"{session['id']}.jsonl").write_text("\n".join(lines) + "\n", "utf-8")
+
+
+def sessions_of(repository: Repository) -> list[dict[str, Any]]:
+    """What people and agents said about a repository earlier."""
+    rows = [json.loads(line) for line in (HERE / "sessions.jsonl").read_text("utf-8").splitlines()]
+    return [row for row in rows if row["repository"] == repository.name]
+
+
+def _hook_events(repository: Repository) -> list[tuple[str, dict[str, Any]]]:
+    """The same sessions as the events that a client's hooks would have told."""
+    events: list[tuple[str, dict[str, Any]]] = []
+    for session in sessions_of(repository):
+        common = {"session_id": session["id"], "cwd": str(repository.tree)}
+        events.append(("SessionStart", {**common, "hook_event_name": "SessionStart", "source": "startup"}))
+        for turn in session["turns"]:
+            if turn["role"] == "user":
+                events.append(
+                    ("UserPromptSubmit", {**common, "hook_event_name": "UserPromptSubmit", "prompt": turn["text"]})
+                )
+            else:
+                events.append(("Stop", {**common, "hook_event_name": "Stop", "last_assistant_message": turn["text"]}))
+        events.append(("SessionEnd", {**common, "hook_event_name": "SessionEnd", "reason": "exit"}))
+    return events

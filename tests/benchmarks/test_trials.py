@@ -1,0 +1,250 @@
+"""The trials with agents: what a look shows and costs, which answers are right, and that the tasks are sound."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from benchmarks.agents import counting, scoring, trees
+from benchmarks.agents.looks import Place, look
+from benchmarks.agents.scoring import last_answer, score
+from benchmarks.agents.tasks import KINDS, Task, load
+from benchmarks.agents.visible import is_visible, places_in, stand_together
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Place:
+    tree = tmp_path / "tree"
+    (tree / "src").mkdir(parents=True)
+    (tree / "src" / "a.py").write_text("def first():\n    return 1\n\n\ndef second():\n    return first()\n")
+    (tmp_path / "sessions").mkdir()
+    (tmp_path / "sessions" / "s1.jsonl").write_text('{"text": "we chose blue"}\n')
+    (tmp_path / "secret.txt").write_text("the truth\n")
+    return Place("t01", tree, tmp_path / "log.jsonl")
+
+
+def task(form: str, answer: Any, kind: str = "locate", also: tuple[str, ...] = ()) -> Task:
+    return Task("x-01", kind, "deltos", "", 0, True, False, form, "Where?", answer, also)
+
+
+def test_a_look_shows_what_the_command_prints_and_logs_its_tokens(place: Place) -> None:
+    shown = look(place, ["grep", "-n", "first", "src/a.py"])
+    assert shown == "1:def first():\n6:    return first()\n"
+    (logged,) = counting.read(place.log)
+    assert logged.shown == shown
+    assert logged.tokens == counting.tokens("grep -n first src/a.py") + counting.tokens(shown)
+
+
+def test_pipes_go_into_one_argument_and_wildcards_are_expanded(place: Place) -> None:
+    assert look(place, ["cat src/*.py | grep -n def | head -n 1"]) == "1:def first():\n"
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["cat", "../secret.txt"],
+        ["cat", "/etc/passwd"],
+        ["find", ".", "-delete"],
+        ["find", ".", "-exec", "rm", "{}", ";"],
+        ["sed", "-i", "s/a/b/", "src/a.py"],
+        ["sed", "-n", "w out", "src/a.py"],
+        ["python3", "-c", "print(1)"],
+        ["sort", "-o", "x", "src/a.py"],
+        ["deltos", "search_code", "{}"],
+    ],
+)
+def test_what_does_not_only_read_or_leads_outside_is_refused_and_costs_nothing(place: Place, words: list[str]) -> None:
+    assert look(place, words).startswith("look: ")
+    assert counting.read(place.log) == []
+    assert (place.tree / "src" / "a.py").read_text().startswith("def first")
+
+
+def test_transcripts_of_earlier_sessions_may_be_read(place: Place) -> None:
+    assert "blue" in look(place, ["grep", "-r", "chose", "../sessions"])
+
+
+def test_a_pattern_that_looks_like_a_path_is_a_pattern(place: Place) -> None:
+    assert look(place, ["grep", "-c", "/-/check", "src/a.py"]) == "0\n"
+
+
+def test_long_output_is_cut_and_says_so(place: Place) -> None:
+    (place.tree / "long.txt").write_text("x" * 40_000)
+    shown = look(place, ["cat", "long.txt"])
+    assert shown.startswith("x" * counting.SHOWN_CHARACTERS)
+    assert "10000 more characters not shown" in shown
+
+
+def test_the_list_of_tools_counts_once_and_is_no_call() -> None:
+    listed = counting.Look("t", "", "x" * 400, resident=True)
+    cost = counting.cost([listed, counting.Look("t", "rg a", "y" * 40), listed])
+    assert (cost.calls, cost.tokens, cost.resident_tokens, cost.all_tokens) == (1, 11, 100, 111)
+
+
+def test_clients_show_structured_content_in_place_of_text_but_not_for_errors() -> None:
+    content = [{"type": "text", "text": "as text"}]
+    assert counting.answer_shown({"content": content}) == "as text"
+    assert counting.answer_shown({"content": content, "structuredContent": {"a": [1]}}) == '{"a":[1]}'
+    assert counting.answer_shown({"content": content, "structuredContent": {}, "isError": True}) == "as text"
+
+
+def test_the_last_answer_counts() -> None:
+    assert last_answer("ANSWER: a\nthen\n**ANSWER: `src/b.py`**\n") == "src/b.py"
+    assert last_answer("nothing") == ""
+
+
+def test_files_must_match_exactly() -> None:
+    wanted = task("files", ["src/a.py", "src/b.py"])
+    assert score(wanted, "./src/b.py, `src/a.py`").right
+    assert not score(wanted, "src/a.py").right
+    assert not score(wanted, "src/a.py, src/b.py, src/c.py").right
+    assert score(task("files", ["src/a.py"], also=("src/c.py",)), "src/a.py, src/c.py").right
+
+
+def test_references_are_scored_by_precision_and_recall() -> None:
+    wanted = task("lines", [f"a.py:{line}" for line in range(1, 11)], kind="references")
+    nine = ", ".join(f"a.py:{line}" for line in range(1, 10))
+    assert score(wanted, nine).right
+    assert score(wanted, nine).recall == pytest.approx(0.9)
+    missing_two = score(wanted, ", ".join(f"a.py:{line}" for line in range(1, 9)))
+    assert not missing_two.right
+    noisy = score(wanted, f"{nine}, a.py:10, b.py:1, b.py:2")
+    assert not noisy.right
+    assert noisy.precision == pytest.approx(10 / 12)
+
+
+def test_any_line_of_the_raising_statement_is_right_but_only_one() -> None:
+    wanted = task("line", ["a.py:10"], kind="error", also=("a.py:11",))
+    assert score(wanted, "a.py:10").right
+    assert score(wanted, "a.py:11").right
+    assert not score(wanted, "a.py:12").right
+    assert not score(wanted, "a.py:10, a.py:11").right
+
+
+def test_names_must_all_be_said_as_words_and_briefly() -> None:
+    wanted = task("names", ["20|20.0", "LIMIT"], kind="how")
+    assert score(wanted, "LIMIT, 20.0").right
+    assert not score(wanted, "LIMIT, 120").right
+    assert not score(wanted, "20").right
+    assert not score(wanted, "LIMIT 20 " + "and much else " * 20).right
+
+
+SPEC = {
+    "openapi": "3.0.0",
+    "paths": {
+        "/boxes/{box}/labels": {
+            "parameters": [{"in": "path", "name": "box", "required": True}],
+            "post": {
+                "parameters": [{"in": "query", "name": "dry", "required": True}],
+                "requestBody": {"content": {"application/json": {"schema": {"$ref": "#/components/schemas/Label"}}}},
+            },
+        }
+    },
+    "components": {
+        "schemas": {
+            "Label": {
+                "type": "object",
+                "properties": {"text": {"type": "string"}, "size": {"type": "integer"}},
+                "required": ["text"],
+            }
+        }
+    },
+}
+
+
+@pytest.fixture
+def calling(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Task:
+    monkeypatch.setattr(trees, "WORK", tmp_path)
+    services = tmp_path / "courier" / "tree" / "services"
+    services.mkdir(parents=True)
+    (services / "boxes.yaml").write_text(json.dumps(SPEC))
+    truth = {
+        "service": "boxes",
+        "method": "POST",
+        "template": "/boxes/{box}/labels",
+        "variables": {"box": "b 1"},
+        "query": {"dry": True},
+        "body": {"text": "fragile", "size": 3},
+    }
+    return Task("api-99", "api", "courier", "", 0, True, False, "call", "Label it.", truth)
+
+
+RIGHT = {
+    "method": "post",
+    "path": "/boxes/b%201/labels",
+    "query": {"dry": "true"},
+    "body": {"text": "fragile", "size": 3},
+}
+
+
+@pytest.mark.parametrize(
+    ("change", "problem"),
+    [
+        ({}, ""),
+        ({"method": "PUT"}, "method"),
+        ({"path": "/boxes/b1/labels"}, "path"),
+        ({"query": {}}, "query.dry"),
+        ({"query": {"dry": True, "wet": 1}}, "no such query parameter: wet"),
+        ({"body": {"text": "fragile"}}, "body.size"),
+        ({"body": {"text": "fragile", "size": "3"}}, "body: '3' is not of type 'integer'"),
+        ({"body": {"text": "fragile", "size": 3, "shape": "round"}}, "no such property: shape"),
+    ],
+)
+def test_a_call_is_checked_against_the_task_and_the_description(
+    calling: Task, change: dict[str, object], problem: str
+) -> None:
+    said = scoring.check_call(calling, {**RIGHT, **change})
+    assert said.startswith(problem)
+    assert bool(said) == bool(problem)
+    assert score(calling, json.dumps({**RIGHT, **change})).right == (not problem)
+
+
+def test_an_answer_that_is_no_json_is_no_call(calling: Task) -> None:
+    assert "not a call" in score(calling, "POST /boxes").problem
+
+
+def test_places_are_visible_by_number_after_their_path_or_within_a_range() -> None:
+    wanted = ["src/a.py:12", "src/b.py:40"]
+    grep = counting.Look("t", "rg x", "./src/a.py:12:x\nsrc/b.py:4:y\n")
+    grouped = counting.Look("t", "deltos", "src/a.py\n 3,12 call f\nsrc/b.py\n 40 call g\n")
+    read = counting.Look("t", "sed -n 30,50p src/b.py", "…")
+    assert places_in([grep], wanted) == {"src/a.py:12"}
+    assert places_in([grouped], wanted) == set(wanted)
+    assert places_in([grep, read], wanted) == set(wanted)
+
+
+def test_numbers_that_answer_must_stand_together() -> None:
+    far = "limit 20" + " " * 5_000 + "rows 88"
+    assert stand_together("88 columns and 24 rows", ["88", "24"])
+    assert not stand_together(far, ["20", "88"])
+    assert is_visible(task("names", ["88", "24"]), [counting.Look("t", "", "88 by 24")])
+
+
+def test_the_tasks_are_as_many_and_as_various_as_promised() -> None:
+    tasks = load()
+    kinds = Counter(each.kind for each in tasks)
+    assert len(tasks) >= 80
+    assert len({each.id for each in tasks}) == len(tasks)
+    assert set(kinds) == set(KINDS)
+    assert len({each.repository for each in tasks}) >= 10
+    assert sum(each.unseen for each in tasks) * 2 >= len(tasks)
+    assert all(each.repository in trees.repositories() for each in tasks)
+
+
+def test_the_tasks_of_real_agents_are_two_equal_halves_of_all_kinds() -> None:
+    halves = {half: [each for each in load() if each.half == half] for half in "AB"}
+    assert [len(half) for half in halves.values()] == [12, 12]
+    kinds = [Counter(each.kind for each in half) for half in halves.values()]
+    assert kinds[0] == kinds[1]
+    assert set(kinds[0]) == set(KINDS)
+
+
+def test_a_perfect_answer_is_right_for_every_task_that_needs_no_description() -> None:
+    for each in load():
+        if each.form != "call":
+            answer = ", ".join(name.split("|")[0] for name in each.answer)
+            assert score(each, answer).right, each.id
