@@ -5,7 +5,6 @@ Words never wait for it: what has no vector yet, or cannot have one now, is simp
 
 from __future__ import annotations
 
-import threading
 import time
 from contextlib import suppress
 from dataclasses import dataclass
@@ -14,6 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from deltos.embed.protocol import TextToEmbed
+from deltos.embed.rows import RowsInStep, VectorRows, lengths_of, quantised
 from deltos.errors import StoreError
 from deltos.text.words import asked_words, shared_words
 
@@ -24,16 +24,13 @@ if TYPE_CHECKING:
 
     from deltos.embed.protocol import Embedder, Vectors
     from deltos.embed.static import StaticModel
-    from deltos.store.vectors import StoredVector, VectorRecords
+    from deltos.store.vectors import VectorRecords
 
 EMBED_BATCH_TEXTS = 500
 CATCH_UP_SECONDS = 2.0  # a search waits no longer for vectors of what was written since; the next one goes on
 # What is near a question is at least so similar to it, and at least this share as similar as what is nearest.
 _MIN_COSINE_SIMILARITY = 0.1
 _SHARE_OF_NEAREST = 0.3
-_LARGEST_INT8 = 127
-# Rows are converted from int8 to float32 in batches: the whole matrix would be four times as large in memory.
-COMPARE_BATCH_ROWS = 1_024
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,17 +94,20 @@ class Comparison:
         return similarities
 
 
+@dataclass(frozen=True, slots=True)
+class _TextRows(VectorRows):
+    """Vectors of texts, with the keys of these."""
+
+    keys: npt.NDArray[np.int64]
+
+
 class Meaning:
     """The vectors of one kind of text, in memory as int8, and the model that makes them."""
 
     def __init__(self, embedder: Embedder, store: VectorRecords) -> None:
         self._embedder = embedder
         self._store = store
-        self._guard = threading.Lock()
-        self._numbers = np.zeros(0, np.int64)
-        self._keys = np.zeros(0, np.int64)
-        self._rows: npt.NDArray[np.int8] = np.zeros((0, 0), np.int8)
-        self._lengths = np.zeros(0, np.float32)
+        self._rows: RowsInStep[_TextRows] = RowsInStep()
 
     def catch_up(self, stopping: Callable[[], bool] = lambda: False) -> int:
         """Give a vector to everything that has none of this model; returns how many. Stops when asked to."""
@@ -147,56 +147,13 @@ class Meaning:
         Raises `EmbedderUnavailable` when the model cannot be asked.
         """
         vector = self._embedder.question(question)
-        with self._guard:
-            self._refresh()
-            keys, rows, lengths = self._keys, self._rows, self._lengths
-        if not len(keys) or not vector.any():
-            return None
-        # int8 rows times a unit vector, divided by the rows' lengths, is the cosine: exact search without an index.
-        return Similarities(keys, products(rows, vector) / lengths)
+        store, model = self._store, self._embedder.identity
+        rows = self._rows.refreshed(self._since, lambda: store.count(model), lambda: store.numbers(model))
+        return Similarities(rows.keys, rows.cosines(vector)) if len(rows) and vector.any() else None
 
-    def _refresh(self) -> None:
-        """Take in what was written since, drop what is gone."""
-        model = self._embedder.identity
-        last = int(self._numbers[-1]) if len(self._numbers) else 0
-        if new := self._store.since(model, last):
-            self._append(new)
-        # Numbers only grow, so what is new comes after the last one; a different count means that rows were deleted.
-        if self._store.count(model) != len(self._numbers):
-            left = np.fromiter(self._store.numbers(model), np.int64)
-            self._keep(np.isin(self._numbers, left))
-
-    def _append(self, new: list[StoredVector]) -> None:
-        rows = np.frombuffer(b"".join(vector.data for vector in new), np.int8).reshape(len(new), -1)
-        self._rows = np.concatenate([self._rows, rows]) if len(self._rows) else rows
-        self._numbers = np.append(self._numbers, [vector.number for vector in new])
-        self._keys = np.append(self._keys, [vector.key for vector in new])
-        self._lengths = np.append(self._lengths, lengths_of(rows))
-
-    def _keep(self, kept: npt.NDArray[np.bool_]) -> None:
-        self._rows, self._numbers = self._rows[kept], self._numbers[kept]
-        self._keys, self._lengths = self._keys[kept], self._lengths[kept]
-
-
-def products(rows: npt.NDArray[np.int8], vector: Vectors) -> Vectors:
-    """The dot product of each row with a vector."""
-    out = np.empty(len(rows), np.float32)
-    for start in range(0, len(rows), COMPARE_BATCH_ROWS):
-        out[start : start + COMPARE_BATCH_ROWS] = rows[start : start + COMPARE_BATCH_ROWS].astype(np.float32) @ vector
-    return out
-
-
-def lengths_of(rows: npt.NDArray[np.int8]) -> Vectors:
-    """The length of each row; never quite 0, so that one can divide by it."""
-    out = np.empty(len(rows), np.float32)
-    for start in range(0, len(rows), COMPARE_BATCH_ROWS):
-        part = rows[start : start + COMPARE_BATCH_ROWS].astype(np.float32)
-        out[start : start + COMPARE_BATCH_ROWS] = np.linalg.norm(part, axis=1)
-    return out + np.float32(1e-9)
-
-
-def quantised(vectors: Vectors) -> npt.NDArray[np.int8]:
-    """Each row scaled to int8; cosine similarity depends on its direction alone."""
-    largest = np.abs(vectors).max(axis=1, keepdims=True) + np.float32(1e-9)
-    rows: npt.NDArray[np.int8] = np.round(vectors / largest * _LARGEST_INT8).astype(np.int8)
-    return rows
+    def _since(self, number: int) -> _TextRows:
+        new = self._store.since(self._embedder.identity, number)
+        data = np.frombuffer(b"".join(vector.data for vector in new), np.int8)
+        vectors = data.reshape(len(new), len(data) // max(1, len(new)))
+        keys = np.array([vector.key for vector in new], np.int64)
+        return _TextRows(np.array([vector.number for vector in new], np.int64), vectors, lengths_of(vectors), keys)

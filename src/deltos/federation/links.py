@@ -16,10 +16,11 @@ from deltos.domains.history.lines import LineRange, commits_of_lines
 from deltos.domains.history.show import SHORT_HASH, headline
 from deltos.domains.history.state import limits_of
 from deltos.domains.memory.model import shown_id, title_of
-from deltos.domains.memory.render import CHANGED_MARK, fence
+from deltos.domains.memory.render import CHANGED_MARK
 from deltos.domains.memory.search import snippet
 from deltos.errors import StoreError
 from deltos.federation.providers import docs as docs_provider
+from deltos.markup.text import fenced
 from deltos.store.code import FileScope
 from deltos.text.identifiers import dotted
 from deltos.text.mentions import mentions
@@ -123,7 +124,7 @@ class Links:
             return []
         if not text:
             return []
-        quoted = fence(cut(text, characters=_SIGNATURE_CHARACTERS))
+        quoted = fenced(cut(text, characters=_SIGNATURE_CHARACTERS))
         signature = f"--- documented in {origin} (quoted) ---\n{quoted}"
         return [signature, *self._uses(name, root)]
 

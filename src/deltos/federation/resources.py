@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from deltos.domains.memory.render import fence
 from deltos.federation.model import SearchRequest
 from deltos.federation.overview import render_overview
+from deltos.markup.text import fenced
 from deltos.tool import Resource
 
 if TYPE_CHECKING:
@@ -67,4 +67,4 @@ class Resources:
         identifier = prefix + call.text("id").removeprefix(prefix)
         found = self.federation.fetch(identifier, SearchRequest("", call.session.project_root(), call.progress))
         facts = [f"{name}: {value}" for name, value in found.metadata.items() if value]
-        return "\n".join([f"# {found.title}", f"Source: {found.url}", *facts, "", fence(found.text)])
+        return "\n".join([f"# {found.title}", f"Source: {found.url}", *facts, "", fenced(found.text)])

@@ -7,7 +7,7 @@ import re
 # Zero-width, soft-hyphen, bidirectional-control and tag characters: invisible to a reader, so never indexed.
 _INVISIBLE = re.compile("[\u00ad\u180e\u200b-\u200f\u202a-\u202e\u2060-\u2064\u2066-\u206f\ufeff\U000e0000-\U000e007f]")
 _CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1d\x7f]")
-_BACKTICKS = re.compile("`{3,}")
+_RUNS = {"`": re.compile("`{3,}"), "~": re.compile("~{3,}")}
 _NOT_IN_SLUG = re.compile(r"[^\w\- ]")
 
 
@@ -23,11 +23,11 @@ def collapse(text: str) -> str:
     return " ".join(text.split())
 
 
-def fenced(code: str, language: str = "") -> str:
-    """`code` verbatim inside a Markdown fence that it cannot close."""
-    longest = max((len(run) for run in _BACKTICKS.findall(code)), default=2)
-    fence = "`" * (longest + 1)
-    return f"{fence}{language}\n{code}\n{fence}"
+def fenced(text: str, language: str = "", *, mark: str = "`") -> str:
+    """`text` verbatim inside a Markdown fence that it cannot close."""
+    longest = max((len(run) for run in _RUNS[mark].findall(text)), default=2)
+    fence = mark * (longest + 1)
+    return f"{fence}{language}\n{text}\n{fence}"
 
 
 def slug(heading: str) -> str:

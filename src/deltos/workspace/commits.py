@@ -6,16 +6,17 @@ Starts git through `git`, with options that let nothing of the repository decide
 from __future__ import annotations
 
 import secrets
-from contextlib import closing
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 from deltos.errors import FileRefused
 from deltos.files import FileTree
-from deltos.workspace.git import GitFailed, GitStopped
+from deltos.workspace.git import GitFailed, GitStopped, reading
+from deltos.workspace.repository import find_repository
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Generator, Sequence
+    from collections.abc import Collection, Generator, Iterator, Sequence
     from pathlib import Path
 
     from deltos.workspace.git import Git
@@ -139,6 +140,16 @@ def log_chunks(
 def limited_to(prefix: str) -> Sequence[str]:
     """The arguments that keep git to a folder."""
     return ("--", f":(literal){prefix}") if prefix else ("--",)
+
+
+@contextmanager
+def reading_commits(root: Path) -> Iterator[tuple[Git, str]]:
+    """git for the repository that a project lies in, and where it lies there; raises GitFailed without one."""
+    repository = find_repository(root)
+    if repository is None:
+        raise GitFailed("this is not a git repository")
+    with reading(repository) as git:
+        yield git, prefix_of(root, repository)
 
 
 def prefix_of(root: Path, repository: Repository) -> str:

@@ -10,6 +10,7 @@ from deltos.domains.apis.example import example_call
 from deltos.domains.apis.outline import Detail, label, outline, short_value
 from deltos.domains.apis.prose import first_sentence, one_line, plain
 from deltos.domains.apis.refs import reference_name
+from deltos.markup.text import fenced
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -57,9 +58,7 @@ class Rendered:
 
 def fence(text: str, language: str = "quoted") -> str:
     """Text inside a fence that nothing in it can close."""
-    longest = max((len(run) for run in re.findall(r"~{3,}", text)), default=2)
-    mark = "~" * (longest + 1)
-    return f"{mark}{language}\n{text}\n{mark}"
+    return fenced(text, language, mark="~")
 
 
 def operation_line(unit: UnitRow) -> str:

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
 def vectors_of(words: FileWords, chunks: Sequence[ChunkRecord]) -> ChunkVectors:
     """The vectors of a file's chunks, in their order."""
+    from deltos.embed.rows import quantised
     from deltos.embed.static import shared_model  # deferred: numpy takes a while to import
-    from deltos.meaning import quantised
 
     model = shared_model()
     around = f"{words.stem} {words.folders} {words.head}"

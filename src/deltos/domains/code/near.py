@@ -12,8 +12,8 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
+from deltos.embed.rows import RowsInStep, VectorRows, lengths_of, products
 from deltos.embed.static import shared_model
-from deltos.meaning import lengths_of, products
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
@@ -44,66 +44,34 @@ class NearFile:
 
 
 @dataclass(frozen=True, slots=True)
-class _Rows:
-    """All vectors: whose they are, which write they came with, and their lengths."""
+class _ChunkRows(VectorRows):
+    """Vectors of chunks: whose they are, and their strongest dimensions once more, side by side."""
 
-    numbers: npt.NDArray[np.int64]
     chunk_ids: npt.NDArray[np.int64]
     file_ids: npt.NDArray[np.int64]
-    vectors: npt.NDArray[np.int8]
     coarse: npt.NDArray[np.int8]
-    lengths: Vectors
 
     @classmethod
-    def of(cls, files: Sequence[FileVectors], dimensions: int) -> _Rows:
+    def of(cls, files: Sequence[FileVectors], dimensions: int) -> _ChunkRows:
+        """The rows of files' chunks, file by file."""
         counts = [len(file.data) // dimensions for file in files]
         vectors = np.frombuffer(b"".join(file.data for file in files), np.int8).reshape(-1, dimensions)
         first = np.repeat(np.array([file.first_chunk for file in files], np.int64), counts)
         starts = np.repeat(np.cumsum([0, *counts[:-1]]), counts) if files else np.zeros(0, np.int64)
         return cls(
             np.repeat(np.array([file.number for file in files], np.int64), counts),
+            vectors,
+            lengths_of(vectors),
             first + np.arange(len(first)) - starts,
             np.repeat(np.array([file.file_id for file in files], np.int64), counts),
-            vectors,
             np.ascontiguousarray(vectors[:, :_COARSE_DIMENSIONS]),
-            lengths_of(vectors),
-        )
-
-    def __len__(self) -> int:
-        return len(self.numbers)
-
-    @property
-    def file_count(self) -> int:
-        """How many files they are of; those of one file stand together."""
-        return int(np.count_nonzero(np.diff(self.numbers))) + 1 if len(self) else 0
-
-    def kept(self, which: npt.NDArray[np.bool_]) -> _Rows:
-        """Some of them."""
-        return _Rows(
-            self.numbers[which],
-            self.chunk_ids[which],
-            self.file_ids[which],
-            self.vectors[which],
-            self.coarse[which],
-            self.lengths[which],
-        )
-
-    def with_more(self, others: _Rows) -> _Rows:
-        """These and others behind them."""
-        return _Rows(
-            np.concatenate([self.numbers, others.numbers]),
-            np.concatenate([self.chunk_ids, others.chunk_ids]),
-            np.concatenate([self.file_ids, others.file_ids]),
-            np.concatenate([self.vectors, others.vectors]),
-            np.concatenate([self.coarse, others.coarse]),
-            np.concatenate([self.lengths, others.lengths]),
         )
 
 
 class ChunkSimilarities:
     """How near every chunk is to one question; values are cosines, rough ones for those far away in large projects."""
 
-    def __init__(self, rows: _Rows, vector: Vectors) -> None:
+    def __init__(self, rows: _ChunkRows, vector: Vectors) -> None:
         self._rows = rows
         self._vector = vector
         self._is_rough = len(rows) > MOST_COMPARED_WHOLE
@@ -149,30 +117,18 @@ class NearChunks:
     """The vectors of one project, kept in step with its store."""
 
     def __init__(self) -> None:
-        self._guard = threading.Lock()
-        self._rows: _Rows | None = None
+        self._rows: RowsInStep[_ChunkRows] = RowsInStep()
 
     def similarities(self, store: Code, terms: Sequence[str]) -> ChunkSimilarities | None:
         """How near each chunk is to the words of a question; None where the model knows none of them."""
         model = shared_model()
         vector: Vectors = model.of_words([" ".join(terms)])[0]
-        with self._guard:
-            rows = self._rows = self._refreshed(store)
+        rows = self._rows.refreshed(
+            lambda number: _ChunkRows.of(store.vectors_since(model.identity, number), model.dimensions),
+            lambda: store.vector_count(model.identity),
+            lambda: store.vector_numbers(model.identity),
+        )
         return ChunkSimilarities(rows, vector) if len(rows) and vector.any() else None
-
-    def _refreshed(self, store: Code) -> _Rows:
-        model = shared_model()
-        known = self._rows
-        last = int(known.numbers[-1]) if known is not None and len(known) else 0
-        new = store.vectors_since(model.identity, last)
-        rows = _Rows.of(new, model.dimensions) if new or known is None else None
-        if known is None:
-            return rows or _Rows.of([], model.dimensions)
-        # Numbers only grow: what is new comes after the last one, and those that are missing were deleted.
-        if store.vector_count(model.identity) - len(new) != known.file_count:
-            left = np.array(store.vector_numbers(model.identity), np.int64)
-            known = known.kept(np.isin(known.numbers, left))
-        return known.with_more(rows) if rows is not None else known
 
 
 _OPEN: WeakKeyDictionary[Code, NearChunks] = WeakKeyDictionary()

@@ -12,9 +12,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from deltos.errors import FileRefused
 from deltos.files import FileTree
-from deltos.workspace.commits import SAFE_OPTIONS, limited_to, prefix_of
-from deltos.workspace.git import GitFailed, GitStopped, reading
-from deltos.workspace.repository import find_repository
+from deltos.workspace.commits import SAFE_OPTIONS, limited_to, reading_commits
+from deltos.workspace.git import GitFailed, GitStopped
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterable, Iterator, Sequence
@@ -81,13 +80,9 @@ def _changed(
     root: Path, names: Sequence[str], lines: LineRange, hashes: Sequence[str], limit: int
 ) -> tuple[set[str], int]:
     """The commits, newest first, that changed lines of a file, at most `limit`; and how many were looked at."""
-    repository = find_repository(root)
-    if repository is None:
-        raise GitFailed("this is not a git repository")
-    prefix = prefix_of(root, repository)
     found: set[str] = set()
     read = 0
-    with reading(repository) as git:
+    with reading_commits(root) as (git, prefix):
         place: LineRange | None = _lines_at_head(git, root, names[0], prefix + names[0], lines)
         arguments = (
             "log", *SAFE_OPTIONS, "--no-walk=unsorted", "--patch", "--unified=0", "--find-renames=100%",

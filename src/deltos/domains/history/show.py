@@ -12,12 +12,11 @@ from deltos.workspace.commits import (
     SAFE_OPTIONS,
     CommitRange,
     limited_to,
-    prefix_of,
     read_commits,
+    reading_commits,
     safe,
 )
-from deltos.workspace.git import GitFailed, GitStopped, reading
-from deltos.workspace.repository import find_repository
+from deltos.workspace.git import GitFailed, GitStopped
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -62,11 +61,7 @@ def text_of(commit: CommitRow, root: Path) -> str:
 
 
 def _ask(commit: CommitRow, root: Path) -> ShownCommit:
-    repository = find_repository(root)
-    if repository is None:
-        raise GitFailed("this is no longer a git repository")
-    prefix = prefix_of(root, repository)
-    with reading(repository) as git:
+    with reading_commits(root) as (git, prefix):
         message, is_cut = _head(git, MAX_MESSAGE_BYTES, "log", *SAFE_OPTIONS, "-1", "--format=%B", commit.hash, "--")
         if is_cut:
             message += "\n… (the message is longer)"

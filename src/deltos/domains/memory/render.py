@@ -3,11 +3,11 @@ marked as such."""
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
 from deltos.budget import characters_for, cut, fit
 from deltos.domains.memory.model import shown_id, title_of
+from deltos.markup.text import fenced
 from deltos.text.times import iso
 from deltos.tool import Answer
 
@@ -91,13 +91,6 @@ def set_aside_text(name: str) -> str:
     return f"The memory file was damaged and set aside as {name}; `deltos memory check` brings back what can be read."
 
 
-def fence(text: str) -> str:
-    """A text inside a fence that nothing in it can close."""
-    longest = max((len(run) for run in re.findall(r"`{3,}", text)), default=2)
-    marks = "`" * (longest + 1)
-    return f"{marks}\n{text}\n{marks}"
-
-
 def metadata_of(observation: Observation, *, changed: bool) -> JsonObject:
     """What is known about an observation beside its text."""
     metadata: JsonObject = {
@@ -124,7 +117,7 @@ def _block(observation: Observation, *, changed: bool, characters: int) -> str:
     facts += [f"files {', '.join(observation.files)}"] if observation.files else []
     facts += [CHANGED_MARK] if changed else []
     text = cut(observation.text, characters=max(100, characters))
-    return f"## {shown_id(observation.id)}\n{' | '.join(facts)}\n{fence(text)}"
+    return f"## {shown_id(observation.id)}\n{' | '.join(facts)}\n{fenced(text)}"
 
 
 def _fitted(pieces: Sequence[str], head: str, tail: str, noun: str, how: str, token_budget: int) -> Answer:

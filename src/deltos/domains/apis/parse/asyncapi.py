@@ -12,9 +12,8 @@ from deltos.domains.apis.model import (
     Overview,
     Response,
     Schema,
-    SecurityScheme,
 )
-from deltos.domains.apis.parse.paths import mapping, read_schemas, read_tags, sequence, tag_name
+from deltos.domains.apis.parse.paths import mapping, read_schemas, read_security_scheme, read_tags, sequence, tag_name
 from deltos.domains.apis.prose import first_sentence, split_words, text_of
 from deltos.domains.apis.refs import escape_token, reference_name
 
@@ -40,7 +39,7 @@ def parse_asyncapi(root: dict[str, Json], references: ReferenceFollower) -> ApiD
         servers=tuple(_server(mapping(references.follow(server))) for server in mapping(root.get("servers")).values()),
         tags=read_tags(root.get("tags") or info.get("tags")),
         security_schemes=tuple(
-            _security_scheme(name, mapping(references.follow(scheme)))
+            read_security_scheme(name, mapping(references.follow(scheme)))
             for name, scheme in mapping(components.get("securitySchemes")).items()
         ),
     )
@@ -181,14 +180,3 @@ def _server(raw: dict[str, Json]) -> str:
         return url
     protocol = text_of(raw.get("protocol"))
     return f"{protocol}://{text_of(raw.get('host'))}{text_of(raw.get('pathname'))}"
-
-
-def _security_scheme(name: str, raw: dict[str, Json]) -> SecurityScheme:
-    return SecurityScheme(
-        name=name,
-        kind=text_of(raw.get("type")),
-        scheme=text_of(raw.get("scheme")),
-        location=text_of(raw.get("in")),
-        parameter=text_of(raw.get("name")),
-        description=text_of(raw.get("description")),
-    )

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from deltos.domains.apis.model import ApiDescription, Content, Overview, Response, SecurityScheme
+from deltos.domains.apis.model import ApiDescription, Content, Overview, Response
 from deltos.domains.apis.parse.paths import (
     Dialect,
     PathReader,
@@ -14,6 +14,7 @@ from deltos.domains.apis.parse.paths import (
     mapping,
     read_schemas,
     read_security,
+    read_security_scheme,
     read_servers,
     read_tags,
 )
@@ -46,7 +47,7 @@ def parse_openapi(root: dict[str, Json], references: ReferenceFollower) -> ApiDe
         servers=read_servers(root.get("servers")),
         tags=read_tags(root.get("tags")),
         security_schemes=tuple(
-            _security_scheme(name, mapping(references.follow(scheme)))
+            read_security_scheme(name, mapping(references.follow(scheme)))
             for name, scheme in mapping(components.get("securitySchemes")).items()
         ),
     )
@@ -103,17 +104,6 @@ def _parameter_schema(raw: dict[str, Json]) -> Json:
     for content in mapping(raw.get("content")).values():
         return mapping(content).get("schema")
     return {}
-
-
-def _security_scheme(name: str, raw: dict[str, Json]) -> SecurityScheme:
-    return SecurityScheme(
-        name=name,
-        kind=text_of(raw.get("type")),
-        scheme=text_of(raw.get("scheme")),
-        location=text_of(raw.get("in")),
-        parameter=text_of(raw.get("name")),
-        description=text_of(raw.get("description")),
-    )
 
 
 DIALECT = Dialect(_bodies, _response, _parameter_schema)

@@ -1,4 +1,4 @@
-"""The `paths` of OpenAPI and Swagger: what both share. The differences are in a `Dialect`."""
+"""The `paths` of OpenAPI and Swagger: what both share, and AsyncAPI in part. The differences are in a `Dialect`."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from deltos.domains.apis.model import ApiParameter, Operation, Schema, Tag
+from deltos.domains.apis.model import ApiParameter, Operation, Schema, SecurityScheme, Tag
 from deltos.domains.apis.prose import first_sentence, is_true, name_from_path, summary_from_path, text_of
 from deltos.domains.apis.refs import ReferenceFollower, escape_token
 
@@ -195,4 +195,16 @@ def equivalent_paths(operations: tuple[Operation, ...]) -> list[str]:
         [f"{len(doubles)} operations share their method and path shape with another, such as {doubles[0]}."]
         if doubles
         else []
+    )
+
+
+def read_security_scheme(name: str, raw: dict[str, Json]) -> SecurityScheme:
+    """A way to prove who calls, as OpenAPI and AsyncAPI write it."""
+    return SecurityScheme(
+        name=name,
+        kind=text_of(raw.get("type")),
+        scheme=text_of(raw.get("scheme")),
+        location=text_of(raw.get("in")),
+        parameter=text_of(raw.get("name")),
+        description=text_of(raw.get("description")),
     )
