@@ -17,7 +17,9 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 from benchmarks.http_load import Session, serving
+from deltos.config import Config
 from deltos.server.access import Level, Tokens
+from deltos.server.toolbox import open_toolbox
 from deltos.store.sqlite.tokens import SqliteTokens
 
 if TYPE_CHECKING:
@@ -97,7 +99,7 @@ def run(folder: Path, count: int) -> tuple[Answers, Answers, Answers]:
     wide, narrow = tokens(folder / "home", served / "mine")
     options = ("--require-token", "--root", str(served))
     with serving(served / "mine", str(folder / "home"), *options) as (_, host, port):
-        tools = asyncio.run(listed(host, port, wide))
+        tools = every_tool(folder)
         asyncio.run(prepare(host, port, wide, served))
         confined = asyncio.run(ask_all(host, port, narrow, prying_calls(tools, served)))
         control = asyncio.run(ask_all(host, port, wide, prying_calls(tools, served)))
@@ -105,12 +107,11 @@ def run(folder: Path, count: int) -> tuple[Answers, Answers, Answers]:
     return odd, confined, control
 
 
-async def listed(host: str, port: int, token: str) -> list[JsonObject]:
-    """The tools of the server."""
-    session = await open_session(host, port, token)
-    _, message = await session.ask("tools/list")
-    tools: list[JsonObject] = message["result"]["tools"]
-    return tools
+def every_tool(folder: Path) -> list[JsonObject]:
+    """The tools of the server, also with the parameters that their descriptions only name."""
+    toolbox = open_toolbox(Config(folder / "unused"))
+    toolbox.close()
+    return [tool.listing(whole=True) for tool in toolbox.tools]
 
 
 async def prepare(host: str, port: int, token: str, served: Path) -> None:

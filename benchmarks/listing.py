@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import json
-
 from deltos.budget import estimate_tokens
 from deltos.config import TOOLSETS
 from deltos.server.manifest import Manifest
+from deltos.tool import compact_json
 
 # Characters / 4 of the `tools/list` result, as published with the issue that asked for this table.
 PEERS = {"code-review-graph": 9_734, "MemPalace": 8_641, "mcp-memory-service": 10_494}
@@ -15,11 +14,11 @@ PEERS = {"code-review-graph": 9_734, "MemPalace": 8_641, "mcp-memory-service": 1
 def main() -> None:
     """Print a table."""
     print("| server | tools | tokens |\n|---|---|---|")
-    for toolsets in (TOOLSETS, *((name,) for name in TOOLSETS)):
-        result = Manifest.load(toolsets).tools_result()
-        tokens = estimate_tokens(json.dumps(result, ensure_ascii=False, separators=(",", ":")))
-        name = "deltos" if toolsets == TOOLSETS else f"deltos --toolsets {toolsets[0]}"
-        print(f"| {name} | {len(result['tools'])} | {tokens:,} |")
+    offers = {"deltos": Manifest.load(TOOLSETS), "deltos --profile lean": Manifest.load(TOOLSETS, lean=True)}
+    offers |= {f"deltos --toolsets {name}": Manifest.load((name,)) for name in TOOLSETS}
+    for name, manifest in offers.items():
+        result = manifest.tools_result()
+        print(f"| {name} | {len(result['tools'])} | {estimate_tokens(compact_json(result)):,} |")
     for name, tokens in PEERS.items():
         print(f"| {name} | | {tokens:,} |")
 

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
+from deltos.config import Config
 from deltos.excerpts import Excerpts
 from deltos.progress import Progress, Silent
+from deltos.server.toolbox import open_toolbox
 from deltos.tool import Answer, Call, JsonObject, Tool, check_arguments
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
-    from pathlib import Path
 
 
 class Desk:
@@ -40,3 +43,11 @@ class Desk:
         structured = self.call(name, **arguments).structured
         assert structured is not None
         return structured
+
+
+def complete_listings() -> list[JsonObject]:
+    """All tools as they are listed, with the parameters that their descriptions only name."""
+    with TemporaryDirectory() as home:
+        toolbox = open_toolbox(Config(Path(home)))
+        toolbox.close()
+    return [tool.listing(whole=True) for tool in toolbox.tools]

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 EMBEDDERS = ("static", "off", "openai", "ollama", "voyage")
 TOOLSETS = ("docs", "apis", "code", "graph", "memory")
+PROFILES = ("full", "lean")
+LEAN_TOOLS = frozenset({"search", "search_code", "find_references", "get_context", "fetch", "remember"})
 DEFAULT_TOKEN_BUDGET = 5_000
 SMALLEST_TOKEN_BUDGET = 200
 TOOLSETS_FILE = "toolsets"
@@ -44,6 +46,7 @@ class Config:
     embedding: Embedding = Embedding()
     repeat_excerpts: bool = False
     toolsets_may_change: bool = False  # neither a flag nor the environment fixes them
+    profile: str = "full"  # lean: of the toolsets only what answers questions is listed
 
     @property
     def searches_by_meaning(self) -> bool:
@@ -51,8 +54,10 @@ class Config:
         return self.embedding.kind != "off"
 
     @classmethod
-    def from_environment(cls, environ: Mapping[str, str] = os.environ, *, toolsets: str = "") -> Config:
-        """Read `DELTOS_*` variables; `toolsets` is a comma-separated list that overrides the default."""
+    def from_environment(
+        cls, environ: Mapping[str, str] = os.environ, *, toolsets: str = "", profile: str = ""
+    ) -> Config:
+        """Read `DELTOS_*` variables; `toolsets`, a comma-separated list, and `profile` override the default."""
         home = data_folder(environ)
         fixed = toolsets or environ.get("DELTOS_TOOLSETS", "")
         return cls(
@@ -65,6 +70,7 @@ class Config:
             embedding=_embedding(environ),
             repeat_excerpts=_is_on(environ.get("DELTOS_REPEAT_EXCERPTS", "")),
             toolsets_may_change=not fixed,
+            profile=parse_profile(profile or environ.get("DELTOS_PROFILE", "")),
         )
 
 
@@ -83,6 +89,14 @@ def parse_toolsets(text: str) -> tuple[str, ...]:
     if unknown:
         raise BadArgument(f"Unknown toolset: {', '.join(sorted(unknown))}", hint=f"Choose from {', '.join(TOOLSETS)}.")
     return tuple(name for name in TOOLSETS if not wanted or name in wanted)
+
+
+def parse_profile(text: str) -> str:
+    """The profile of that name; the full one where none is named."""
+    name = text.strip().lower() or PROFILES[0]
+    if name not in PROFILES:
+        raise BadArgument(f"Unknown profile: {name}", hint=f"Choose from {', '.join(PROFILES)}.")
+    return name
 
 
 def _embedding(environ: Mapping[str, str]) -> Embedding:

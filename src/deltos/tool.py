@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 from urllib.parse import unquote
 
@@ -22,6 +22,9 @@ Value = str | int | bool | list[str] | None
 Arguments = dict[str, Value]
 JsonObject = dict[str, Any]
 
+# As much of a schema as a client needs to expect data; more would cost every client the same words again.
+ANY_OBJECT: JsonObject = {"type": "object"}
+
 _REQUIRED = object()
 _SHOWN_CHARACTERS = 80
 _ANY = "{id}"
@@ -30,7 +33,11 @@ _PLAIN_NAME = re.compile(r"[^/\\\x00-\x1f\x7f]{1,200}")
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """One argument of a tool, required without a default. Numbers out of range are clamped, not refused."""
+    """One argument of a tool, required without a default. Numbers out of range are clamped, not refused.
+
+    One that is not `listed` is understood all the same: the tool's description names it, with its `hint`, which costs
+    a fifth. Aliases are understood and never shown.
+    """
 
     name: str
     type: ParameterType
@@ -39,6 +46,9 @@ class Parameter:
     minimum: int | None = None
     maximum: int | None = None
     choices: tuple[str, ...] = ()
+    listed: bool = True
+    hint: str = ""
+    aliases: tuple[str, ...] = ()
 
     @property
     def required(self) -> bool:
@@ -129,17 +139,17 @@ class Tool:
     destructive: bool = False
     idempotent: bool = True
     open_world: bool = False
-    output_schema: JsonObject | None = field(default=None)
+    output_schema: JsonObject | None = None  # of the tools whose every answer is there as data too
 
-    def listing(self) -> JsonObject:
-        """The tool as `tools/list` shows it."""
-        properties = {parameter.name: parameter.schema() for parameter in self.parameters}
+    def listing(self, *, whole: bool = False) -> JsonObject:
+        """The tool as `tools/list` shows it; whole: with every parameter in the schema."""
+        properties = {parameter.name: parameter.schema() for parameter in self.parameters if whole or parameter.listed}
         input_schema: JsonObject = {"type": "object", "properties": properties}
         if required := [p.name for p in self.parameters if p.required]:
             input_schema["required"] = required
         listing: JsonObject = {
             "name": self.name,
-            "description": self.description,
+            "description": self._described(),
             "inputSchema": input_schema,
             "annotations": {
                 "title": self.title,
@@ -152,6 +162,11 @@ class Tool:
         if self.output_schema is not None:
             listing["outputSchema"] = self.output_schema
         return listing
+
+    def _described(self) -> str:
+        """The description, and the parameters that are not listed by their names."""
+        others = [p.name + (f" ({p.hint})" if p.hint else "") for p in self.parameters if not p.listed]
+        return f"{self.description} Also: {', '.join(others)}." if others else self.description
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,6 +220,11 @@ class Toolbox:
     repeat_excerpts: bool = False
 
 
+def compact_json(value: JsonObject) -> str:
+    """JSON without a wasted character."""
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+
+
 def snake_case(name: str) -> str:
     """`search-docs` and `searchDocs` as `search_docs`."""
     return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name).replace("-", "_").lower()
@@ -213,9 +233,10 @@ def snake_case(name: str) -> str:
 def check_arguments(parameters: Iterable[Parameter], given: Mapping[str, Any]) -> Arguments:
     """Fill defaults, understand camelCase, coerce what is unambiguous, clamp numbers; refuse the rest."""
     known = {parameter.name: parameter for parameter in parameters}
+    understood = {alias: parameter for parameter in known.values() for alias in parameter.aliases} | known
     arguments: Arguments = {name: p.default for name, p in known.items() if not p.required}
     for name, value in given.items():
-        parameter = known.get(name) or known.get(snake_case(name))
+        parameter = understood.get(name) or understood.get(snake_case(name))
         if parameter is None:
             shown = name[:_SHOWN_CHARACTERS]
             raise BadArgument(f"Unknown argument '{shown}'", hint=f"Known: {', '.join(known) or 'none'}.")

@@ -28,8 +28,10 @@ def environment(home: Path, **more: str) -> dict[str, str]:
     return {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), "DELTOS_HOME": str(home), **more}
 
 
-def initialize_params(version: str = "2025-06-18", capabilities: JsonObject | None = None) -> JsonObject:
-    client = {"name": "raw", "version": "1"}
+def initialize_params(
+    version: str = "2025-06-18", capabilities: JsonObject | None = None, *, name: str = "raw"
+) -> JsonObject:
+    client = {"name": name, "version": "1"}
     return {"protocolVersion": version, "capabilities": capabilities or {}, "clientInfo": client}
 
 
@@ -86,8 +88,10 @@ class RawClient:
     def request(self, method: str, params: JsonObject | None = None) -> JsonObject:
         return self.answer_to(self.send_request(method, params))
 
-    def initialize(self, version: str = "2025-06-18", capabilities: JsonObject | None = None) -> JsonObject:
-        answer = self.request("initialize", initialize_params(version, capabilities))
+    def initialize(
+        self, version: str = "2025-06-18", capabilities: JsonObject | None = None, *, name: str = "raw"
+    ) -> JsonObject:
+        answer = self.request("initialize", initialize_params(version, capabilities, name=name))
         self.send("notifications/initialized")
         return answer
 

@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from deltos.config import TOOLSETS
 from deltos.server.access import Level
-from deltos.server.manifest import Manifest
+from tests.calling import complete_listings
 from tests.repositories import make_repository
 from tests.server.over_http.served import Served, rpc
 from tests.server.over_http.test_access import bearer, create
@@ -39,7 +38,7 @@ ODD_VALUES = [
     "[null]", "[[]]", '["\\u0000"]', json.dumps([LONG]), json.dumps(["x"] * 5_000), "[" * 150 + "]" * 150,
     '{"a":' * 150 + "1" + "}" * 150,
 ]  # fmt: skip
-TOOLS = Manifest.load(TOOLSETS).listings()
+TOOLS = complete_listings()
 SAMPLES = {"string": '"total"', "array": '["total"]', "integer": "1", "boolean": "true"}
 
 

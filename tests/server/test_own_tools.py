@@ -34,9 +34,83 @@ def test_the_committed_manifest_is_that_of_the_tools(tmp_path: Path) -> None:
     assert (tmp_path / "manifest.json").read_text("utf-8") == MANIFEST_PATH.read_text("utf-8")
 
 
-def test_all_tools_together_list_in_three_thousand_tokens() -> None:
-    sent = json.dumps(Manifest.load(TOOLSETS).tools_result(), separators=(",", ":"))
-    assert estimate_tokens(sent) <= 3_000
+@pytest.mark.parametrize(("lean", "tokens"), [(False, 2_200), (True, 900)])
+def test_the_list_of_tools_costs_little(lean: bool, tokens: int) -> None:
+    sent = json.dumps(Manifest.load(TOOLSETS, lean=lean).tools_result(), separators=(",", ":"))
+    assert estimate_tokens(sent) <= tokens
+
+
+def test_the_lean_profile_lists_what_answers_questions() -> None:
+    names = {listing["name"] for listing in Manifest.load(TOOLSETS, lean=True).listings()}
+    assert names == {"search", "search_code", "find_references", "get_context", "fetch", "remember"}
+
+
+def test_a_parameter_that_is_not_listed_is_named_by_the_description(tmp_path: Path) -> None:
+    toolbox = open_toolbox(Config(tmp_path))
+    toolbox.close()
+    for tool in toolbox.tools:
+        listing = tool.listing()
+        words = set(listing["description"].replace(",", " ").replace(".", " ").split())
+        unlisted = {parameter.name for parameter in tool.parameters} - set(listing["inputSchema"]["properties"])
+        assert unlisted <= words, tool.name
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("search_code", ["grep is as good", "Class.method"]),
+        ("search", ["search_code"]),
+        ("find_references", ["grep is as good"]),
+        ("get_context", ["read it"]),
+        ("fetch", ["read it"]),
+        ("remember", ["not what code or git already says"]),
+        ("search_docs", ["not for this project's code"]),
+        ("index_repository", ["searches do so themselves"]),
+    ],
+)
+def test_a_description_says_when_another_way_is_as_good(name: str, words: list[str]) -> None:
+    [listing] = [each for each in Manifest.load(TOOLSETS).listings() if each["name"] == name]
+    assert all(word in listing["description"] for word in words)
+
+
+@pytest.mark.parametrize("name", ["find_references", "get_context"])
+def test_a_method_and_a_line_are_said_to_be_understood(name: str) -> None:
+    [listing] = [each for each in Manifest.load(TOOLSETS).listings() if each["name"] == name]
+    assert "Class.method, file:line" in listing["inputSchema"]["properties"]["symbol"]["description"]
+
+
+def test_the_tools_with_data_in_their_answers_say_so() -> None:
+    declared = {listing["name"] for listing in Manifest.load(TOOLSETS).listings() if "outputSchema" in listing}
+    assert declared == {"index_repository", "search_code", "search", "fetch", "remember"}
+
+
+@pytest.mark.parametrize("client", ["claude-code", "codex-mcp-client"])
+def test_a_client_that_would_drop_the_text_is_promised_no_data(client: str) -> None:
+    listings = Manifest.load(TOOLSETS).listings(client)
+    assert len(listings) == 23
+    assert not any("outputSchema" in listing for listing in listings)
+
+
+@pytest.mark.parametrize(("client", "has_data"), [("claude-code", False), ("codex-mcp-client", False), ("x", True)])
+def test_a_client_that_would_drop_the_text_gets_it_alone(tmp_path: Path, client: str, has_data: bool) -> None:
+    (tmp_path / "kettle.py").write_text("def boil_water():\n    return 100\n")
+    server = RawClient([sys.executable, "-c", SERVE], home=tmp_path / "home", cwd=tmp_path)
+    server.initialize(name=client)
+    [listing] = [each for each in server.request("tools/list")["result"]["tools"] if each["name"] == "search_code"]
+    assert ("outputSchema" in listing) is has_data
+    result = server.call("search_code", query="boil water")
+    assert "def boil_water():" in result["content"][0]["text"]
+    assert ("structuredContent" in result) is has_data
+    server.dismiss()
+
+
+@pytest.mark.parametrize(("argument", "variable"), [("lean", ""), ("", "lean"), ("lean", "full")])
+def test_a_profile_is_chosen_by_a_flag_or_the_environment(tmp_path: Path, argument: str, variable: str) -> None:
+    flags = ["--profile", argument] if argument else []
+    client = RawClient([sys.executable, "-c", SERVE, *flags], home=tmp_path, DELTOS_PROFILE=variable)
+    assert "search_docs" not in client.initialize()["result"]["instructions"]
+    assert len(client.request("tools/list")["result"]["tools"]) == 6
+    client.dismiss()
 
 
 @pytest.mark.parametrize("listing", Manifest.load(TOOLSETS).listings(), ids=lambda listing: listing["name"])
@@ -72,7 +146,7 @@ def test_a_real_tool_answers_and_misses_in_words(tmp_path: Path) -> None:
 
 
 def test_the_instructions_are_short_and_name_only_what_is_served() -> None:
-    assert len(instructions(TOOLSETS).split()) <= 120
+    assert len(instructions(TOOLSETS).split()) <= 60
     assert "search_code" in instructions(("code",))
     assert "search_code" not in instructions(())
 

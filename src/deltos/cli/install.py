@@ -5,10 +5,12 @@ from __future__ import annotations
 import os
 import shlex
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from deltos.cli.command import add_verb, print_json
+from deltos.config import PROFILES
 from deltos.errors import BadArgument
 
 if TYPE_CHECKING:
@@ -25,6 +27,7 @@ def add_commands(subparsers: Subparsers) -> None:
     _add_options(verb)
     verb.add_argument("--list", action="store_true", help="list the clients, their files and whether they have Deltos")
     verb.add_argument("--no-hooks", action="store_true", help="add the server only, not the hooks that feed memory")
+    verb.add_argument("--profile", default="", choices=PROFILES, help="lean lists six tools instead of all")
     verb.add_argument("--command", default="", help='how to start Deltos, say "uvx deltos"; default: this very one')
     _add_options(add_verb(subparsers, "uninstall", _uninstall, "take Deltos out of a client's configuration"))
 
@@ -40,7 +43,7 @@ def _install(arguments: argparse.Namespace) -> int:
     if arguments.list:
         return _list(_this_machine(), as_json=arguments.json)
     client = _client(arguments.client)
-    launch = _launch(arguments.command)
+    launch = replace(_launch(arguments.command), profile=arguments.profile)
     edits = install(client, _this_machine(), launch, with_hooks=not arguments.no_hooks)
     return _carry_out(client, edits, arguments, after=client.afterwards, nothing=f"{client.title} already has Deltos.")
 

@@ -45,11 +45,12 @@ class Launch:
 
     program: str
     arguments: tuple[str, ...] = ()
+    profile: str = ""
 
     @property
     def server_arguments(self) -> list[str]:
         """What follows the program to start the server."""
-        return [*self.arguments, "mcp"]
+        return [*self.arguments, "mcp", *(("--profile", self.profile) if self.profile else ())]
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING
 
 from deltos.budget import characters_for, cut, estimate_tokens, shown_of
 from deltos.domains.memory.query import parse_query
 from deltos.domains.memory.search import snippet
 from deltos.model import NEAR_MARK
-from deltos.tool import Answer
+from deltos.tool import Answer, compact_json
 
 if TYPE_CHECKING:
     from deltos.federation.model import Whole
@@ -36,9 +35,9 @@ def search_answer(query: str, found: FederatedResults, *, token_budget: int) -> 
     if found.total_is_least:
         answer["total_is_least"] = True
     answer |= {"query": query, "token_estimate": 0, "notes": list(found.notes), "next": _NEXT}
-    whole = len(compact(answer))
+    whole = len(compact_json(answer))
     room = _room(token_budget)
-    while len(compact(answer)) > room and len(lines) > 1:
+    while len(compact_json(answer)) > room and len(lines) > 1:
         lines.pop()
     truncated = len(lines) < listed
     if truncated or len(lines) < found.total or found.total_is_least:
@@ -49,8 +48,8 @@ def search_answer(query: str, found: FederatedResults, *, token_budget: int) -> 
         answer |= {"truncated": True, "original_size_chars": whole}
     if not answer["notes"]:
         del answer["notes"]
-    answer["token_estimate"] = estimate_tokens(compact(answer))
-    return Answer(compact(answer), answer, truncated=truncated, original_characters=whole)
+    answer["token_estimate"] = estimate_tokens(compact_json(answer))
+    return Answer(compact_json(answer), answer, truncated=truncated, original_characters=whole)
 
 
 def _room(token_budget: int) -> int:
@@ -67,21 +66,16 @@ def fetch_answer(whole: Whole, *, token_budget: int) -> Answer:
         "url": whole.url,
         "metadata": whole.metadata,
     }
-    size = len(compact(answer))
+    size = len(compact_json(answer))
     room = _room(token_budget)
     if size <= room:
-        return Answer(compact(answer), answer, original_characters=size)
+        return Answer(compact_json(answer), answer, original_characters=size)
     excess = size - room
     answer["text"] = cut(whole.text, characters=max(_LEAST_TEXT, len(whole.text) - excess))
-    while len(compact(answer)) > room and len(answer["text"]) > _LEAST_TEXT:  # escapes take room too
+    while len(compact_json(answer)) > room and len(answer["text"]) > _LEAST_TEXT:  # escapes take room too
         answer["text"] = cut(whole.text, characters=max(_LEAST_TEXT, len(answer["text"]) * 4 // 5))
     answer = {"truncated": True, "original_size_chars": size, **answer}
-    return Answer(compact(answer), answer, truncated=True, original_characters=size)
-
-
-def compact(value: JsonObject) -> str:
-    """JSON without a wasted character."""
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    return Answer(compact_json(answer), answer, truncated=True, original_characters=size)
 
 
 def _line(ranked: RankedHit, query: str) -> JsonObject:
@@ -101,10 +95,10 @@ def _line(ranked: RankedHit, query: str) -> JsonObject:
 
 def _nothing(query: str, found: FederatedResults) -> Answer:
     """That nothing was found, and what was searched; the opening is what memory's users know."""
-    lines = [f"No observations found matching '{query}'."]
+    opening = f"No observations found matching '{query}'."
     if found.kinds != ("obs",):
-        lines = [f"No observations found matching '{query}'.", "Nothing else matches either."]
-    lines.append(f"Searched {', '.join(found.searched) or 'nothing'}.")
-    text = " ".join([*lines, *found.notes])
+        opening += " Nothing else matches either."
+    note = " ".join([f"Searched {', '.join(found.searched) or 'nothing'}.", *found.notes])
+    text = f"{opening} {note}"
     data: JsonObject = {"results": [], "total_count": 0, "query": query, "token_estimate": estimate_tokens(text)}
-    return Answer(text, data)
+    return Answer(text, {**data, "note": note})

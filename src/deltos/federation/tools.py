@@ -8,13 +8,15 @@ from deltos.config import TOOLSETS
 from deltos.federation.model import SearchRequest
 from deltos.federation.render import fetch_answer, search_answer
 from deltos.federation.search import MAX_RESULTS
-from deltos.tool import Answer, Parameter, Tool
+from deltos.tool import ANY_OBJECT, Answer, Parameter, Tool
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from deltos.federation.search import Federation
     from deltos.tool import Call
+
+_SCOPES = ", ".join(TOOLSETS)
 
 
 def federation_tools(federation: Federation, *, token_budget: int) -> tuple[Tool, ...]:
@@ -43,14 +45,16 @@ def _search_tool(run: Callable[[Call], Answer]) -> Tool:
         "search",
         "memory",
         "Search everything",
-        "Search code, docs, APIs, commits and what earlier sessions learned. A compact index: fetch the rest.",
+        "Search code, docs, APIs, commits and memory at once, one line each: for why, when, how to use; "
+        "code alone: search_code.",
         (
             Parameter("query", "string", "A question, a name or METHOD /path"),
-            Parameter("limit", "integer", "Most results (1-20)", default=10, minimum=1, maximum=MAX_RESULTS),
-            Parameter("project_id", "string", "Default: the session's; or 'all'", default=""),
-            Parameter("scope", "array", "Only these", default=[], choices=TOOLSETS),
+            Parameter("limit", "integer", "1-20", default=10, minimum=1, maximum=MAX_RESULTS),
+            Parameter("scope", "array", "Only these", default=[], choices=TOOLSETS, listed=False, hint=_SCOPES),
+            Parameter("project_id", "string", "Default: the session's; or 'all'", default="", listed=False),
         ),
         run,
+        output_schema=ANY_OBJECT,
     )
 
 
@@ -58,8 +62,9 @@ def _fetch_tool(run: Callable[[Call], Answer]) -> Tool:
     return Tool(
         "fetch",
         "memory",
-        "Fetch by id",
-        "Show the full text behind an id from search, with its citation; of a commit, also the diff.",
-        (Parameter("id", "string", "An id from search"),),
+        "Fetch",
+        "Show the full text behind an id of search; a commit with its diff. A known file: read it.",
+        (Parameter("id", "string", "From search"),),
         run,
+        output_schema=ANY_OBJECT,
     )

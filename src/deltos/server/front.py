@@ -25,12 +25,13 @@ if TYPE_CHECKING:
     from deltos.tool import Toolbox
 
 USAGE = f"""\
-usage: deltos mcp [PATH] [--toolsets LIST] [--http [HOST:PORT]]
+usage: deltos mcp [PATH] [--toolsets LIST] [--profile NAME] [--http [HOST:PORT]]
 
 Serve a project to an MCP client over stdin and stdout: the client's root if it names one, else PATH,
 else the current folder.
 
   --toolsets LIST   serve only these toolsets, comma-separated; all of them: {",".join(TOOLSETS)}
+  --profile NAME    list all tools of the toolsets (full), or the six that answer questions (lean)
   --http [ADDRESS]  serve over HTTP instead; `deltos mcp --http --help` tells its options
   -h, --help        show this help
 
@@ -43,6 +44,7 @@ class Options(NamedTuple):
 
     path: str = ""
     toolsets: str = ""
+    profile: str = ""
     help: bool = False
 
 
@@ -56,7 +58,7 @@ def main(
         return _serve_http(argv, open_toolbox, manifest_path)
     try:
         options = parse_options(argv)
-        config = Config.from_environment(toolsets=options.toolsets)
+        config = Config.from_environment(toolsets=options.toolsets, profile=options.profile)
         start = _start_folder(options.path)
     except (DeltosError, OSError) as error:
         sys.stderr.write(f"deltos mcp: {error}\n")
@@ -64,7 +66,8 @@ def main(
     if options.help:
         sys.stdout.write(USAGE)
         return 0
-    return serve(Manifest.load(config.toolsets, manifest_path), start, config, open_toolbox)
+    manifest = Manifest.load(config.toolsets, manifest_path, lean=config.profile == "lean")
+    return serve(manifest, start, config, open_toolbox)
 
 
 def parse_options(argv: Sequence[str]) -> Options:
@@ -77,6 +80,8 @@ def parse_options(argv: Sequence[str]) -> Options:
             options = options._replace(help=True)
         elif name == "--toolsets":
             options = options._replace(toolsets=value if has_value else _next_value(words, name))
+        elif name == "--profile":
+            options = options._replace(profile=value if has_value else _next_value(words, name))
         elif word.startswith("-") or options.path:
             raise BadArgument(f"unexpected argument: {word}", hint="See `deltos mcp --help`.")
         else:

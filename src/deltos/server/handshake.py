@@ -22,6 +22,7 @@ class Handshake:
     def __init__(self, manifest: Manifest) -> None:
         self._manifest = manifest
         self._modern = False
+        self._client_name = ""
         self.opening: bytes | None = None
 
     def answer(self, line: bytes, message: JsonObject) -> bytes | None:
@@ -54,6 +55,7 @@ class Handshake:
         known = isinstance(version, str) and _is_client(params.get("clientInfo"))
         if self.opening or not known or not _are_capabilities(params.get("capabilities")):
             return None
+        self._client_name = params["clientInfo"]["name"]
         return self._manifest.initialize_result(str(version))
 
     def _handshake_result(self, method: object) -> JsonObject | None:
@@ -61,7 +63,7 @@ class Handshake:
             return None
         if method == "ping":
             return {}
-        return self._manifest.tools_result() if method == "tools/list" else None
+        return self._manifest.tools_result(self._client_name) if method == "tools/list" else None
 
     def _modern_result(self, method: object, meta: JsonObject) -> JsonObject | None:
         if (self.opening and not self._modern) or not self._is_envelope(meta):
@@ -69,7 +71,7 @@ class Handshake:
         if method == "server/discover":
             result = self._manifest.discover_result()
         elif method == "tools/list":
-            result = self._manifest.modern_tools_result()
+            result = self._manifest.modern_tools_result(meta.get(_CLIENT_KEY, {}).get("name", ""))
         else:
             return None
         self._modern = True

@@ -7,25 +7,20 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Collection
 
-_OPENING = (
-    "Deltos answers from a local index of this project; ask it before reading files one by one. "
-    "Answers fit a token budget; what was shown once is later only named by its id."
-)
+_OPENING = "Answers from a local index; what was shown once is later only named."
 _BY_TOOLSET = {
-    "memory": (
-        "Not sure where? `search` covers all of this at once; `fetch` shows the whole behind an id. "
-        "Search before deciding again; `remember` decisions, findings and preferences."
-    ),
-    "code": "Code by meaning, name or pattern: `search_code`.",
-    "graph": (
-        "A symbol: `find_symbol` (where), `find_references` (who uses it), `get_impact` (what breaks), "
-        "`get_context` (everything around it)."
-    ),
-    "docs": "How-to and reference: `search_docs`, with citations; `add_source` indexes a site, folder or pypi:NAME.",
-    "apis": "Endpoints and schemas: `get_api_endpoints`.",
+    "code": "Where is …? `search_code`.",
+    "graph": "Uses of a common name: `find_references`; all around a symbol: `get_context`.",
+    "memory": "Why, when, or not sure where: `search`, then `fetch`. `remember` what later sessions need.",
+    "docs": "A library's use: `search_docs`.",
+    "apis": "Endpoints: `get_api_endpoints`.",
 }
+_CLOSING = "One known string: grep."
+_LEAN = ("code", "graph", "memory")
 
 
-def instructions(toolsets: Collection[str]) -> str:
-    """The `instructions` of a server that offers `toolsets`."""
-    return "\n".join([_OPENING, *(text for name, text in _BY_TOOLSET.items() if name in toolsets)])
+def instructions(toolsets: Collection[str], *, lean: bool = False) -> str:
+    """The `instructions` of a server that offers `toolsets`, all their tools or the lean list."""
+    spoken_of = [name for name in _BY_TOOLSET if name in toolsets and (not lean or name in _LEAN)]
+    closing = [_CLOSING] if "code" in toolsets else []
+    return " ".join([_OPENING, *(_BY_TOOLSET[name] for name in spoken_of), *closing])

@@ -9,6 +9,8 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from deltos.config import LEAN_TOOLS
+from deltos.server.audience import gets_data
 from deltos.server.instructions import instructions
 
 if TYPE_CHECKING:
@@ -25,14 +27,15 @@ SERVER_INFO_KEY = "io.modelcontextprotocol/serverInfo"
 class Manifest:
     """What a server that offers `toolsets` says about itself, for every protocol version."""
 
-    def __init__(self, document: JsonObject, toolsets: Collection[str]) -> None:
+    def __init__(self, document: JsonObject, toolsets: Collection[str], *, lean: bool = False) -> None:
         self._document = document
         self._toolsets = toolsets
+        self._lean = lean
 
     @classmethod
-    def load(cls, toolsets: Collection[str], path: Path = MANIFEST_PATH) -> Manifest:
+    def load(cls, toolsets: Collection[str], path: Path = MANIFEST_PATH, *, lean: bool = False) -> Manifest:
         """Read the generated file."""
-        return cls(json.loads(path.read_text(encoding="utf-8")), toolsets)
+        return cls(json.loads(path.read_text(encoding="utf-8")), toolsets, lean=lean)
 
     def offer(self, toolsets: Collection[str]) -> None:
         """Offer other toolsets from now on."""
@@ -41,7 +44,7 @@ class Manifest:
     @property
     def instructions(self) -> str:
         """What an agent is told about the tools on offer."""
-        return instructions(self._toolsets)
+        return instructions(self._toolsets, lean=self._lean)
 
     @property
     def version(self) -> str:
@@ -53,9 +56,14 @@ class Manifest:
         """Protocol versions without a handshake: each request carries its own."""
         return list(self._document["modern_versions"])
 
-    def listings(self) -> list[JsonObject]:
-        """The tools on offer, as `tools/list` shows them."""
-        return [tool["listing"] for tool in self._document["tools"] if tool["toolset"] in self._toolsets]
+    def listings(self, client_name: str = "") -> list[JsonObject]:
+        """The tools on offer, as `tools/list` shows them to a client."""
+        offered = [tool["listing"] for tool in self._document["tools"] if tool["toolset"] in self._toolsets]
+        if self._lean:
+            offered = [listing for listing in offered if listing["name"] in LEAN_TOOLS]
+        if gets_data(client_name):
+            return offered
+        return [{key: value for key, value in listing.items() if key != "outputSchema"} for listing in offered]
 
     def input_schema(self, name: str) -> JsonObject | None:
         """The schema of a tool's arguments; None for a tool that is not on offer."""
@@ -71,13 +79,13 @@ class Manifest:
             "instructions": self.instructions,
         }
 
-    def tools_result(self) -> JsonObject:
+    def tools_result(self, client_name: str = "") -> JsonObject:
         """The answer to `tools/list` after a handshake."""
-        return {"tools": self.listings()}
+        return {"tools": self.listings(client_name)}
 
-    def modern_tools_result(self) -> JsonObject:
+    def modern_tools_result(self, client_name: str = "") -> JsonObject:
         """The answer to `tools/list` without a handshake."""
-        return self._modern({"tools": self.listings()})
+        return self._modern({"tools": self.listings(client_name)})
 
     def discover_result(self) -> JsonObject:
         """The answer to `server/discover`."""

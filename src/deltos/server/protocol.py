@@ -19,6 +19,7 @@ from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS, MODERN_PROTOCOL_VERSI
 from pydantic import ValidationError
 
 from deltos.server.access import Level, level_needed
+from deltos.server.audience import gets_data
 from deltos.server.caller import Caller
 from deltos.server.conversation import Conversation
 from deltos.server.manifest import SERVER_NAME, SERVER_TITLE
@@ -80,7 +81,8 @@ class Surface:
         if params and params.cursor is not None:
             raise MCPError(code=types.INVALID_PARAMS, message="Invalid cursor: the list has only one page")
         level = self._receive(context).level
-        tools = [types.Tool.model_validate(listing) for listing in self._manifest.listings()]
+        listings = self._manifest.listings(_client_name(context))
+        tools = [types.Tool.model_validate(listing) for listing in listings]
         return types.ListToolsResult(tools=[tool for tool in tools if _may_use(tool, level)])
 
     async def call_tool(self, context: Context, params: types.CallToolRequestParams) -> types.CallToolResult:
@@ -100,7 +102,7 @@ class Surface:
         self._observe(params.name, outcome, time.monotonic() - started)
         if outcome.truncated and caller.conversation.hears("warning"):
             await _warn_of_cut(context, params.name, outcome)
-        return _call_result(outcome)
+        return _call_result(outcome, with_data=gets_data(_client_name(context)))
 
     async def tell_of_changed_tools(self) -> None:
         """Tell all clients that the tools on offer have changed."""
@@ -201,9 +203,14 @@ def _may_use(tool: types.Tool, level: Level) -> bool:
     return level >= level_needed(read_only=bool(hints.read_only_hint), destructive=bool(hints.destructive_hint))
 
 
-def _call_result(outcome: Outcome) -> types.CallToolResult:
+def _client_name(context: Context) -> str:
+    params = context.session.client_params
+    return params.client_info.name if params else ""
+
+
+def _call_result(outcome: Outcome, *, with_data: bool) -> types.CallToolResult:
     return types.CallToolResult(
         content=[types.TextContent(type="text", text=outcome.text)],
-        structured_content=outcome.structured,
+        structured_content=outcome.structured if with_data else None,
         is_error=outcome.is_error,
     )

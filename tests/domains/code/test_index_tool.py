@@ -35,10 +35,10 @@ def test_indexing_tells_what_was_indexed_and_skipped(desk: Desk, project: Path) 
     assert data["database_name"] == f"{data['repository_id']}.db"
     assert set(data) == {
         "repository_id", "project_id", "status", "files_indexed", "files_skipped", "chunks_created", "languages",
-        "errors", "duration_ms", "database_name",
+        "errors", "duration_ms", "database_name", "notes",
     }  # fmt: skip
-    assert "skipped: binary 1, empty 1" in answer.text
-    assert "languages: python 4" in answer.text
+    assert data["notes"] == ["skipped: binary 1, empty 1"]
+    assert json.loads(answer.text) == data
 
 
 def test_indexing_again_does_nothing_unless_forced(desk: Desk, project: Path) -> None:
@@ -96,5 +96,5 @@ def test_many_errors_are_shown_in_part_and_counted(tmp_path: Path) -> None:
         answer = Desk(code_tools(projects, token_budget=5_000), root).call("index_repository")
     assert answer.structured is not None
     assert len(answer.structured["errors"]) == 20
-    assert answer.text.count("error: ") == 20
-    assert answer.text.endswith("and 10 more errors")
+    assert answer.structured["notes"][-1] == "and 10 more errors"
+    assert json.loads(answer.text) == answer.structured

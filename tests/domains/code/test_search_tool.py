@@ -261,7 +261,7 @@ def test_nothing_found_says_what_was_searched_and_what_is_near(desk: Desk) -> No
     assert "clear_cache" in answer.text.split("Near names:")[1]
     assert answer.structured is not None
     assert answer.structured["results"] == []
-    assert "Searched 8 files" in answer.structured["message"]
+    assert answer.structured["notes"] == [answer.text.splitlines()[-1]]
 
 
 def test_no_file_of_a_kind_says_which_kinds_there_are(desk: Desk) -> None:

@@ -38,25 +38,22 @@ def api_tools(open_library: Callable[[], ApiLibrary], *, token_budget: int) -> t
         Tool(
             name="list_apis",
             toolset="apis",
-            title="List APIs",
-            description=("List the indexed APIs: name, version, kind, operations, tags and warnings."),
+            title="APIs",
+            description="List indexed APIs.",
             parameters=(),
             run=list_apis,
         ),
         Tool(
             name="get_api_endpoints",
             toolset="apis",
-            title="API endpoints",
-            description=(
-                "List an API's operations by tag. Filters that leave three or fewer show them whole: "
-                "parameters, bodies, responses, auth, example call."
-            ),
+            title="Endpoints",
+            description="List an API's operations; three or fewer in full.",
             parameters=(
-                Parameter("api_name", "string", "Name, as list_apis shows it"),
-                Parameter("tag", "string", "Only this tag", default=""),
-                Parameter("path", "string", "Only paths that contain this", default=""),
-                Parameter("method", "string", "GET, POST, QUERY, RPC", default=""),
-                Parameter("page", "integer", "Page", default=1, minimum=1),
+                Parameter("api_name", "string", "From list_apis"),
+                Parameter("tag", "string", "Only this tag", default="", listed=False),
+                Parameter("path", "string", "Only paths that contain this", default="", listed=False),
+                Parameter("method", "string", "GET, POST, QUERY, RPC", default="", listed=False),
+                Parameter("page", "integer", "Page", default=1, minimum=1, listed=False),
             ),
             run=get_api_endpoints,
         ),

@@ -176,18 +176,18 @@ def _fitting(every: Sequence[_Shown], room: int) -> list[_Shown]:
 
 def _nothing_found(answer: CodeAnswer, query: str, project_id: str, latency_ms: int) -> Answer:
     near = f" Near names: {', '.join(answer.suggestions)}." if answer.suggestions else ""
-    text = f"No results found for query: {query[:200]}\nSearched {answer.files_searched} files.{near}"
+    searched = f"Searched {answer.files_searched} files.{near}"
+    text = "\n".join([*answer.notes, f"No results found for query: {query[:200]}", searched])
     structured: JsonObject = {
         "results": [],
-        "notes": list(answer.notes),
+        "notes": [*answer.notes, searched],
         "total_count": 0,
         "project_id": project_id,
         "latency_ms": latency_ms,
         "truncated": False,
         "original_size_chars": len(text),
-        "message": "\n".join([*answer.notes, text]),
     }
-    return Answer("\n".join([*answer.notes, text]), structured)
+    return Answer(text, structured)
 
 
 def _id(hit: CodeHit) -> str:

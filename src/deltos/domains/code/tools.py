@@ -10,7 +10,7 @@ from deltos.domains.code.render import render_hits
 from deltos.domains.code.scope import scope_of
 from deltos.domains.code.search import MAX_RESULTS, CodeSearch
 from deltos.files import given_path
-from deltos.tool import Answer, Call, JsonObject, Parameter, Tool
+from deltos.tool import ANY_OBJECT, Answer, Call, JsonObject, Parameter, Tool, compact_json
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -41,16 +41,17 @@ def _index_repository(run: Callable[[Call], Answer]) -> Tool:
     return Tool(
         "index_repository",
         "code",
-        "Index a repository",
-        "Index or update a repository; search_code does so on first use.",
+        "Index",
+        "Index a project; searches do so themselves.",
         (
-            Parameter("repo_path", "string", "Default: the session's project.", default=""),
-            Parameter("project_id", "string", "Or an indexed project.", default=""),
-            Parameter("force_reindex", "boolean", "Parse every file again.", default=False),
-            Parameter("concise", "boolean", "Counts only.", default=False),
+            Parameter("repo_path", "string", "Default: the session's project", default="", listed=False),
+            Parameter("project_id", "string", "Or an indexed project", default="", listed=False),
+            Parameter("force_reindex", "boolean", "Parse every file again", default=False, listed=False),
+            Parameter("concise", "boolean", "Counts only", default=False, listed=False),
         ),
         run,
         read_only=False,
+        output_schema=ANY_OBJECT,
     )
 
 
@@ -59,16 +60,18 @@ def _search_code(run: Callable[[Call], Answer]) -> Tool:
         "search_code",
         "code",
         "Search code",
-        'Find code by meaning, name or exactly: words, a symbol, an issue, a "quoted string" or a /regex/.',
+        "Find code by what it does, by name, or exactly: a question, Class.method, an issue or trace, "
+        '"a string", /regex/. For one known string, grep is as good.',
         (
-            Parameter("query", "string", "What to look for."),
-            Parameter("project_id", "string", "Default: the session's.", default=""),
-            Parameter("file_type", "string", "Such as 'py' or 'ts,tsx'.", default=""),
-            Parameter("directory", "string", "Only below this folder.", default=""),
-            Parameter("limit", "integer", f"How many (1-{MAX_RESULTS}).", default=10, minimum=1, maximum=MAX_RESULTS),
-            Parameter("concise", "boolean", "Half as long.", default=False),
+            Parameter("query", "string", "What to find"),
+            Parameter("limit", "integer", f"1-{MAX_RESULTS}", default=10, minimum=1, maximum=MAX_RESULTS),
+            Parameter("concise", "boolean", "A line per hit", default=False),
+            Parameter("directory", "string", "Only below this folder", default="", listed=False),
+            Parameter("file_type", "string", "Such as 'py' or 'ts,tsx'", default="", listed=False, hint="ts,tsx"),
+            Parameter("project_id", "string", "Default: the session's", default="", listed=False),
         ),
         run,
+        output_schema=ANY_OBJECT,
     )
 
 
@@ -77,8 +80,8 @@ def _set_working_directory(run: Callable[[Call], Answer]) -> Tool:
         "set_working_directory",
         "code",
         "Set project",
-        "Make a folder this session's project.",
-        (Parameter("directory", "string", "Its path."),),
+        "Choose this session's project.",
+        (Parameter("directory", "string", "Folder"),),
         run,
         read_only=False,
     )
@@ -97,9 +100,11 @@ class _CodeTools:
         report = index.index(progress=call.progress, force=call.flag("force_reindex"))
         totals = index.store.totals()
         data = _index_data(index, report, totals, duration_ms=int((time.monotonic() - started) * 1000))
-        concise = call.flag("concise")
-        text = _index_text(data, totals, report, index.store.code.chunk_count(), concise=concise)
-        return Answer(text, {key: data[key] for key in _CONCISE_KEYS} if concise else data)
+        if call.flag("concise"):
+            data = {key: data[key] for key in _CONCISE_KEYS}
+        if notes := [*report.notes, *_unsaid(report)]:
+            data = {"notes": notes, **data}
+        return Answer(compact_json(data), data)
 
     def search_code(self, call: Call) -> Answer:
         """Bring the index up to date, then search it."""
@@ -131,8 +136,7 @@ class _CodeTools:
         call.session.set_project_root(index.project.root)
         state = "indexed" if index.store.meta("complete") else "not indexed yet; the first search does it"
         directory = told(str(index.project.root))
-        text = f"Working directory: {directory} (project {index.project.project_id}, {state})"
-        return Answer(text, {"directory": directory, "project_id": index.project.project_id})
+        return Answer(f"Working directory: {directory} (project {index.project.project_id}, {state})")
 
     def _chosen(self, call: Call) -> ProjectIndex:
         if path := call.text("repo_path"):
@@ -159,22 +163,12 @@ def _index_data(index: ProjectIndex, report: SyncReport, totals: ProjectTotals, 
     }
 
 
-def _index_text(data: JsonObject, totals: ProjectTotals, report: SyncReport, chunks: int, *, concise: bool) -> str:
-    first = (
-        f"{data['status']}: {data['files_indexed']} files parsed in {data['duration_ms']} ms; "
-        f"the index has {totals.files} files, {chunks} chunks"
-    )
-    if concise:
-        return "\n".join([*report.notes, first])
-    lines = [*report.notes, first, f"project {data['project_id']}"]
-    if totals.languages:
-        lines.append(f"languages: {_counted(totals.languages)}")
-    if report.skipped_by_reason:
-        lines.append(f"skipped: {_counted(report.skipped_by_reason)}")
-    lines += [f"error: {error}" for error in data["errors"]]
-    if unsaid := len(report.errors) - len(data["errors"]):
-        lines.append(f"and {unsaid} more errors")
-    return "\n".join(lines)
+def _unsaid(report: SyncReport) -> list[str]:
+    """What the counts do not tell: why files were skipped, and how many errors are not shown."""
+    skipped = report.skipped_by_reason
+    notes = [f"skipped: {_counted(skipped)}"] if skipped else []
+    more = len(report.errors) - _SHOWN_ERRORS
+    return [*notes, f"and {more} more errors"] if more > 0 else notes
 
 
 def _why_empty(totals: ProjectTotals, scope: FileScope) -> str:

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from deltos.tool import Call
 
 TYPES = ("overview", "guide", "endpoint", "schema", "glossary", "use-case", "reference")
-_SOURCE_ID = Parameter("source_id", "string", "Id or name.")
+_SOURCE = Parameter("source", "string", "Id or name", aliases=("source_id",))
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,54 +136,58 @@ def docs_tools(open_tools: Callable[[], DocsTools]) -> tuple[Tool, ...]:
     """The documentation toolset; its files are opened by the first call."""
     return (
         Tool(
-            "search_docs", "docs", "Search docs",
-            "Search indexed documentation and APIs; passages come with citations. Use it before guessing.",
+            "search_docs", "docs", "Docs",
+            "Search added documentation and APIs, with citations; not for this project's code.",
             (
-                Parameter("query", "string", "A question, keywords or code names."),
-                Parameter("max_results", "integer", "How many (1-50).", 10, minimum=1, maximum=50),
-                Parameter("source", "string", "Only this source (name or id).", ""),
-                Parameter("version", "string", "Only this version.", ""),
-                Parameter("api_name", "string", "Only this API.", ""),
-                Parameter("types", "array", "Only these kinds.", [], choices=TYPES),
+                Parameter("query", "string", "Question or names"),
+                Parameter("source", "string", "Name or id", "", listed=False),
+                Parameter("max_results", "integer", "How many (1-50)", 10, minimum=1, maximum=50, listed=False),
+                Parameter("version", "string", "Only this version", "", listed=False),
+                Parameter("api_name", "string", "Only this API", "", listed=False),
+                Parameter("types", "array", "Only these kinds", [], choices=TYPES, listed=False),
             ),
             lambda call: open_tools().search_docs(call),
         ),
         Tool(
-            "list_sources", "docs", "List sources",
-            "List documentation sources with status, size, version and last crawl.",
+            "list_sources", "docs", "Sources",
+            "List documentation sources.",
             (),
             lambda call: open_tools().list_sources(call),
         ),
         Tool(
-            "add_source", "docs", "Add a source",
-            "Add a website, folder, file, API description, pypi:NAME, npm:NAME or deps: (all dependencies).",
+            "add_source", "docs", "Add source",
+            "Add a website, folder, file, API description, pypi:NAME, npm:NAME or deps: (all).",
             (
-                Parameter("url", "string", "Where it is."),
-                Parameter("name", "string", "What to call it."),
-                Parameter("version", "string", "Its version.", ""),
-                Parameter("include", "array", "Globs to take; default: below the start.", []),
-                Parameter("exclude", "array", "Globs to leave out.", []),
-                Parameter("max_pages", "integer", "Most pages to read.", 500, minimum=1, maximum=100_000),
-                Parameter("max_depth", "integer", "Most links away; 0: any.", 0, minimum=0, maximum=1_000),
+                Parameter("url", "string", "Where it is"),
+                Parameter("name", "string", "To call it"),
+                Parameter("version", "string", "Its version", "", listed=False),
+                Parameter("include", "array", "Globs to take; default: below the start", [], listed=False),
+                Parameter("exclude", "array", "Globs to leave out", [], listed=False),
+                Parameter(
+                    "max_pages", "integer", "Most pages to read", 500, minimum=1, maximum=100_000, listed=False
+                ),
+                Parameter(
+                    "max_depth", "integer", "Most links away; 0: any", 0, minimum=0, maximum=1_000, listed=False
+                ),
             ),
             lambda call: open_tools().add_source(call), read_only=False, idempotent=False, open_world=True,
         ),
         Tool(
-            "remove_source", "docs", "Remove a source",
-            "Remove a documentation source with its index; cancels its crawl.",
-            (_SOURCE_ID,),
+            "remove_source", "docs", "Remove source",
+            "Remove a source.",
+            (_SOURCE,),
             lambda call: open_tools().remove_source(call), read_only=False, destructive=True,
         ),
         Tool(
-            "crawl_status", "docs", "Crawl status",
-            "Tell how far a crawl is, with failed pages and reasons.",
-            (_SOURCE_ID,),
+            "crawl_status", "docs", "Crawl",
+            "Show a crawl's progress and failures.",
+            (_SOURCE,),
             lambda call: open_tools().crawl_status(call),
         ),
         Tool(
-            "recrawl_source", "docs", "Recrawl a source",
-            "Bring a source up to date in the background; only what changed is read.",
-            (_SOURCE_ID, Parameter("full", "boolean", "Read everything again.", False)),
+            "recrawl_source", "docs", "Recrawl",
+            "Read again what changed.",
+            (_SOURCE, Parameter("full", "boolean", "Read everything again", False, listed=False)),
             lambda call: open_tools().recrawl_source(call), read_only=False, open_world=True,
         ),
     )  # fmt: skip

@@ -19,7 +19,7 @@ from deltos.domains.graph.render import (
     render_stats,
     render_symbols,
 )  # fmt: skip
-from deltos.domains.graph.search import GraphSearch
+from deltos.domains.graph.search import GraphSearch, is_line_number
 from deltos.errors import NotFound
 from deltos.files import given_path
 from deltos.tool import Answer, Call, Parameter, Tool
@@ -33,8 +33,8 @@ if TYPE_CHECKING:
     from deltos.workspace.project_index import Freshness, ProjectIndex
     from deltos.workspace.projects import Projects
 
-_PROJECT = Parameter("project_path", "string", "Default: the session's.", default="")
-_SYMBOL = Parameter("symbol", "string", "Name or regular expression.")
+_PROJECT = Parameter("project_path", "string", "Default: the session's", default="", listed=False)
+_SYMBOL = Parameter("symbol", "string", "Name or regex")
 
 
 def graph_tools(projects: Projects, *, token_budget: int, surroundings: Surroundings | None = None) -> tuple[Tool, ...]:
@@ -43,48 +43,48 @@ def graph_tools(projects: Projects, *, token_budget: int, surroundings: Surround
     return (
         _tool(
             "find_symbol",
-            "Find a symbol",
-            "Find where a function, class or other symbol is defined.",
+            "Definitions",
+            "Find definitions by name.",
             (
                 _SYMBOL,
-                Parameter("path", "string", "Only in this file, folder or glob.", default=""),
-                Parameter("kind", "string", f"{', '.join(KINDS)}.", default=""),
-                _limit(20),
+                Parameter("path", "string", "Only in this file, folder or glob", default="", listed=False),
+                Parameter("kind", "string", ", ".join(KINDS), default="", listed=False),
+                _limit(20, listed=False),
             ),
             tools.served(tools.find_symbol),
         ),
         _tool(
             "find_references",
-            "Find references",
-            "List every use of a symbol: imports, calls, inheritance, type uses, decorators. Possible ones apart.",
-            (_SYMBOL, _limit(30)),
+            "References",
+            "List every use of a symbol with its source line, possible ones apart. For a rare name, grep is as good.",
+            (Parameter("symbol", "string", "Name, Class.method, file:line, regex"), _limit(30, listed=False)),
             tools.served(tools.find_references),
         ),
         _tool(
             "get_impact",
             "Impact",
-            "List what a change of a symbol affects, by distance; tests and files that usually change with it apart.",
-            (_SYMBOL, _limit(50)),
+            "List what a change affects, transitively.",
+            (_SYMBOL, _limit(50, listed=False)),
             tools.served(tools.get_impact),
         ),
         _tool(
             "detect_circular",
-            "Circular imports",
-            "List circular imports: at run time, type-only, deferred.",
+            "Cycles",
+            "List circular imports.",
             (),
             tools.served(tools.detect_circular),
         ),
         _tool(
             "get_context",
             "Context",
-            "Show a symbol's definition, callers, callees, bases, subclasses, members, commits, docs and memories.",
-            (_SYMBOL,),
+            "Show a symbol with callers, callees, bases, members, commits, docs, memories. Its lines alone: read it.",
+            (Parameter("symbol", "string", "Name, Class.method, file:line"),),
             tools.served(tools.get_context),
         ),
         _tool(
             "get_stats",
             "Statistics",
-            "Show the size of the graph and how much is resolved.",
+            "Count files, symbols, imports.",
             (),
             tools.served(tools.get_stats),
         ),
@@ -97,8 +97,8 @@ def _tool(
     return Tool(name, "graph", title, description, (*parameters, _PROJECT), run)
 
 
-def _limit(default: int) -> Parameter:
-    return Parameter("limit", "integer", "How many (1-500).", default=default, minimum=1, maximum=500)
+def _limit(default: int, *, listed: bool = True) -> Parameter:
+    return Parameter("limit", "integer", "1-500", default=default, minimum=1, maximum=500, listed=listed)
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,6 +181,8 @@ class _GraphTools:
     def _target(self, graph: _Opened, call: Call) -> Target | Answer:
         """The one thing that is meant; an answer at once where a name is ambiguous or an installed package's."""
         symbol = call.text("symbol")
+        if _is_place(symbol):
+            return graph.search.at(symbol)
         try:
             targets = graph.search.targets(symbol)
         except NotFound:
@@ -198,6 +200,12 @@ class _GraphTools:
             "index complete and up to date" if freshness.complete and not freshness.notes else "index not complete yet"
         )
         return _Opened(GraphSearch(index.store.graph, index.project.root, index.store), page, state)
+
+
+def _is_place(symbol: str) -> bool:
+    """Whether a definition is meant by its line: FILE:LINE."""
+    path, _, line = symbol.strip().rpartition(":")
+    return bool(path) and not path.endswith(":") and is_line_number(line)
 
 
 def _folder(text: str, default: Path) -> Path:

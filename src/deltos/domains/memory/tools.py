@@ -15,7 +15,7 @@ from deltos.domains.memory.render import (
 )
 from deltos.errors import BadArgument, NotFound
 from deltos.text.times import parse_iso
-from deltos.tool import Answer, Parameter, Tool
+from deltos.tool import ANY_OBJECT, Answer, Parameter, Tool
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -24,14 +24,14 @@ if TYPE_CHECKING:
     from deltos.domains.memory.memory import Memory, ObservationLookup
     from deltos.model import Project
     from deltos.store.observations import Observation
-    from deltos.tool import Call, Session
+    from deltos.tool import Call, JsonObject, Session
 
 _SESSION_ROWS = 200
 _IDS_SHOWN = 10
 _SHOWN_CHARACTERS = 500
 
-_PROJECT = Parameter("project_id", "string", "Default: the session's; or 'personal'", default="")
-_IDS = Parameter("ids", "array", "Ids from search or timeline")
+_PROJECT = Parameter("project_id", "string", "Default: the session's; or 'personal'", default="", listed=False)
+_IDS = Parameter("ids", "array", "From search")
 
 
 def memory_tools(
@@ -108,10 +108,12 @@ class _MemoryTools:
             files=tuple(call.texts("files")),
         )
         done = self._memory.remember(draft, origin)
-        return Answer(
-            remembered_text(done),
-            {"id": shown_id(done.id), "merged": done.merged, "redacted": list(done.redacted)},
-        )
+        data: JsonObject = {"id": shown_id(done.id)}
+        if done.merged:
+            data["merged"] = True
+        if done.redacted:
+            data["redacted"] = list(done.redacted)
+        return Answer(remembered_text(done), data)
 
     def forget(self, call: Call) -> Answer:
         """Hide observations, or bring them back."""
@@ -150,8 +152,8 @@ class _MemoryTools:
         return Tool(
             "get_observations",
             "memory",
-            "Get observations",
-            "Show observations in full.",
+            "Observations",
+            "Show several in full.",
             (_IDS,),
             self.get_observations,
         )
@@ -161,12 +163,12 @@ class _MemoryTools:
             "timeline",
             "memory",
             "Timeline",
-            "Show what came before and after an observation or time.",
+            "Show what came before and after.",
             (
-                Parameter("around", "string", "An id from search, or an ISO time", default=""),
-                Parameter("session_id", "string", "Show this session instead", default=""),
-                Parameter("before", "integer", "How many before (0-50)", default=5, minimum=0, maximum=50),
-                Parameter("after", "integer", "How many after (0-50)", default=5, minimum=0, maximum=50),
+                Parameter("around", "string", "Id or time", default=""),
+                Parameter("session_id", "string", "Show this session instead", default="", listed=False),
+                Parameter("before", "integer", "0-50", default=5, minimum=0, maximum=50, listed=False),
+                Parameter("after", "integer", "0-50", default=5, minimum=0, maximum=50, listed=False),
             ),
             self.timeline,
         )
@@ -176,18 +178,17 @@ class _MemoryTools:
             "remember",
             "memory",
             "Remember",
-            "Keep a decision, finding, change, reference or preference for later sessions. "
-            "Duplicates are merged, secrets redacted.",
+            "Keep what later sessions should know, secrets redacted; not what code or git already says.",
             (
-                Parameter("text", "string", "A statement that stands alone"),
+                Parameter("text", "string", "Stands alone"),
                 Parameter("kind", "string", "What it is", default="finding", choices=KINDS),
-                Parameter("source", "string", "Where it comes from", default=""),
-                Parameter("files", "array", "Files it is about", default=[]),
+                Parameter("files", "array", "Files it is about", default=[], listed=False),
+                Parameter("source", "string", "Where it comes from", default="", listed=False),
                 _PROJECT,
             ),
             self.remember,
             read_only=False,
-            idempotent=True,
+            output_schema=ANY_OBJECT,
         )
 
     def _forget_tool(self) -> Tool:
@@ -195,8 +196,8 @@ class _MemoryTools:
             "forget",
             "memory",
             "Forget",
-            "Hide observations from every answer; restore=true brings them back.",
-            (_IDS, Parameter("restore", "boolean", "Bring them back instead", default=False)),
+            "Hide observations, or restore them.",
+            (_IDS, Parameter("restore", "boolean", "Bring them back instead", default=False, listed=False)),
             self.forget,
             read_only=False,
             destructive=True,

@@ -49,7 +49,7 @@ def serve(
 ) -> int:
     """Serve over HTTP until a signal ends it. Exit code: 0 after a signal, 1 when it cannot serve, 2 when misused."""
     try:
-        config = Config.from_environment(toolsets=options.toolsets)
+        config = Config.from_environment(toolsets=options.toolsets, profile=options.profile)
         verifier = _verifier(options, config.home)
     except DeltosError as error:
         sys.stderr.write(f"deltos mcp: {error}\n")
@@ -59,7 +59,7 @@ def serve(
     except OSError as error:
         sys.stderr.write(f"deltos mcp: cannot listen on {options.host}:{options.port}: {error.strerror or error}\n")
         return 1
-    manifest = Manifest.load(config.toolsets, manifest_path)
+    manifest = Manifest.load(config.toolsets, manifest_path, lean=config.profile == "lean")
     workbench = Workbench(lambda: open_toolbox(config))
     threading.Thread(target=workbench.warm_up, name="deltos-warm-up", daemon=True).start()
     _allow_connections(options.limits.connections)

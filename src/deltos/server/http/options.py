@@ -68,6 +68,7 @@ class HttpOptions:
     oauth: OAuthSettings | None = None
     require_token: bool = False
     limits: ServerLimits = ServerLimits()
+    profile: str = ""
 
     @property
     def demands_token(self) -> bool:
@@ -99,6 +100,7 @@ def parse_options(words: Sequence[str]) -> HttpOptions:
         oauth=_oauth(given),
         require_token=given.require_token,
         limits=_limits(given, local=is_loopback(host)),
+        profile=given.profile,
     )  # fmt: skip
 
 
@@ -183,6 +185,7 @@ def _parser() -> argparse.ArgumentParser:
     add("path", nargs="?", default=".", help="the project that calls mean when they name none")
     add("--http", nargs="?", const=DEFAULT_ADDRESS, metavar="HOST:PORT", help=f"default: {DEFAULT_ADDRESS}")
     add("--toolsets", default="", metavar="LIST", help="serve only these toolsets, comma-separated")
+    add("--profile", default="", metavar="NAME", help="list all tools (full) or the six that answer questions (lean)")
     add("--root", action="append", default=[], metavar="PATH", help="folder whose projects may be read; default: PATH")
     add("--allow-host", action="append", default=[], metavar="NAME", help="name under which clients reach the server")
     add("--allow-origin", action="append", default=[], metavar="ORIGIN", help="web page origin that may call")
