@@ -108,16 +108,6 @@ def test_references_of_an_ambiguous_name_tell_the_candidates_apart(tools: Tools)
     assert "shop.other.total" in text
 
 
-def test_a_definition_is_named_by_its_line_too(tools: Tools) -> None:
-    text = tools.call("find_references", symbol="shop/price.py:4")
-    assert "shop/order.py" in text
-    assert "shop.other.total" not in text
-    assert "tax" in tools.call("get_context", symbol="shop/tax.py:4")
-    assert "No definition on shop/price.py:2" in tools.error("find_references", symbol="shop/price.py:2")
-    for odd in ("shop/price.py:" + "9" * 30, "shop/price.py:²"):
-        assert "not found" in tools.error("find_references", symbol=odd)
-
-
 def test_impact_goes_by_distance_and_names_tests_apart(tools: Tools) -> None:
     text = tools.call("get_impact", symbol="Cart.add")
     assert "test" in text

@@ -36,7 +36,6 @@ if TYPE_CHECKING:
     from deltos.store.graph import Graph
     from deltos.store.project import ProjectFiles
 
-_LONGEST_LINE_NUMBER = 10  # characters
 _SUGGESTIONS = 3
 _LEAST_SIMILAR = 60
 _HINT_CHARACTERS = 200
@@ -226,7 +225,7 @@ class GraphSearch:
     def at(self, place: str) -> Target:
         """The definition on a line, given as FILE:LINE."""
         path, _, line = place.strip().rpartition(":")
-        if not path or not is_line_number(line):
+        if not path or not line.isdigit():
             raise BadArgument(f"'{place}' is not FILE:LINE", hint="Such as src/app.py:12.")
         symbols = self.reader.symbols_in(path.removeprefix("./"))
         here = [row for row in symbols if row.line == int(line)] or self.reader.declared_again(path, int(line))
@@ -385,11 +384,6 @@ def _grouped(rows: Sequence[Symbol]) -> list[Target]:
         Target(group[0], tuple(row.node_id for row in group), frozenset((row.path, row.line) for row in group))
         for group in groups.values()
     ]
-
-
-def is_line_number(text: str) -> bool:
-    """Whether a text is the number of a line that a file can have."""
-    return len(text) < _LONGEST_LINE_NUMBER and text.isascii() and text.isdecimal()
 
 
 def _nearest(symbols: Sequence[Symbol], line: int) -> str:

@@ -19,7 +19,7 @@ from deltos.domains.graph.render import (
     render_stats,
     render_symbols,
 )  # fmt: skip
-from deltos.domains.graph.search import GraphSearch, is_line_number
+from deltos.domains.graph.search import GraphSearch
 from deltos.errors import NotFound
 from deltos.files import given_path
 from deltos.tool import Answer, Call, Parameter, Tool
@@ -181,8 +181,6 @@ class _GraphTools:
     def _target(self, graph: _Opened, call: Call) -> Target | Answer:
         """The one thing that is meant; an answer at once where a name is ambiguous or an installed package's."""
         symbol = call.text("symbol")
-        if _is_place(symbol):
-            return graph.search.at(symbol)
         try:
             targets = graph.search.targets(symbol)
         except NotFound:
@@ -200,12 +198,6 @@ class _GraphTools:
             "index complete and up to date" if freshness.complete and not freshness.notes else "index not complete yet"
         )
         return _Opened(GraphSearch(index.store.graph, index.project.root, index.store), page, state)
-
-
-def _is_place(symbol: str) -> bool:
-    """Whether a definition is meant by its line: FILE:LINE."""
-    path, _, line = symbol.strip().rpartition(":")
-    return bool(path) and not path.endswith(":") and is_line_number(line)
 
 
 def _folder(text: str, default: Path) -> Path:
