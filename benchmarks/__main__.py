@@ -34,6 +34,8 @@ COMMANDS = (
     "memory_secrets false",
     "memory_folds",
     "linearity",
+    "agents prepare",
+    "agents floor",
 )
 
 

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.agents.counting import answer_shown, tool_list
+from benchmarks.places import REPOSITORY
 
 IDLE_SECONDS = 1_200
 START_SECONDS = 60
@@ -105,12 +106,14 @@ def ask(
         end_all(place.parent)  # an agent works on one task at a time
         place.parent.mkdir(parents=True, exist_ok=True)
         starting = [sys.executable, "-m", "benchmarks.agents.server", str(place), str(tree), "--", *command]
+        nothing = subprocess.DEVNULL
         subprocess.Popen(
             starting,
+            cwd=REPOSITORY,
             env=environment,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
+            stdin=nothing,
+            stdout=nothing,
+            stderr=nothing,
             start_new_session=True,
         )
         connection = _awaited(place)

@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections import Counter
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from benchmarks.agents import counting, scoring, trees
+from benchmarks.agents.__main__ import main as agents_main
+from benchmarks.agents.__main__ import scored
 from benchmarks.agents.looks import Place, look
 from benchmarks.agents.scoring import last_answer, score
+from benchmarks.agents.server import end_all
 from benchmarks.agents.tasks import KINDS, Task, load
 from benchmarks.agents.visible import is_visible, places_in, stand_together
+from benchmarks.places import REPOSITORY
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -70,6 +76,53 @@ def test_transcripts_of_earlier_sessions_may_be_read(place: Place) -> None:
 
 def test_a_pattern_that_looks_like_a_path_is_a_pattern(place: Place) -> None:
     assert look(place, ["grep", "-c", "/-/check", "src/a.py"]) == "0\n"
+
+
+def test_a_tools_answer_is_what_a_client_would_show_and_the_list_of_tools_is_logged_once(place: Place) -> None:
+    command = (sys.executable, "-P", "-m", "deltos", "mcp")
+    with_tools = replace(place, way="deltos", server=command, home=place.tree.parent / "home")
+    try:
+        first = look(with_tools, ["deltos", "find_symbol", '{"symbol": "second"}'])
+        again = look(with_tools, ["deltos", "find_symbol", '{"symbol": "first"}'])
+        wrong = look(with_tools, ["deltos", "find_symbol", '{"symbol": 1'])
+    finally:
+        end_all(with_tools.socket.parent)
+    assert "src/a.py:5" in first
+    assert "src/a.py:1" in again
+    assert wrong.startswith("look: the arguments are not JSON")
+    assert [one.resident for one in counting.read(place.log)] == [True, False, False]
+    assert '"name":"find_symbol"' in counting.read(place.log)[0].shown
+
+
+AGENT = """#!/bin/sh
+grep -q "Which environment variable"
+./look t01 grep -rn environ .
+echo "It is read there."
+echo "ANSWER: DATABASE_URL"
+"""
+
+
+def test_any_agents_command_line_can_be_tried(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(trees, "WORK", tmp_path / "work")
+    tree = tmp_path / "work" / "records" / "tree"
+    tree.mkdir(parents=True)
+    (tree / "records.py").write_text('import os\n\nurl = os.environ.get("DATABASE_URL")\n')
+    agent = tmp_path / "agent"
+    agent.write_text(AGENT)
+    agent.chmod(0o755)
+    asked = ["run", "--way", "grep", "--agent", str(agent), "--tasks", "how-16", "--out", str(tmp_path / "out")]
+    monkeypatch.setattr(sys, "argv", ["agents", *asked])
+    assert agents_main() == 0
+    told = capsys.readouterr().out
+    assert "how-16 grep: right; 1 calls" in told
+    (result,) = scored(tmp_path / "out" / "how-16")
+    assert result.score.right
+    assert result.cost.calls == 1
+    prompt = (tmp_path / "out" / "how-16" / "PROMPT.md").read_text()
+    assert "deltos" not in prompt.lower().replace(str(REPOSITORY).lower(), "")
+    assert "DATABASE_URL" not in prompt
 
 
 def test_long_output_is_cut_and_says_so(place: Place) -> None:
