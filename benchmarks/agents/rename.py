@@ -41,6 +41,7 @@ if TYPE_CHECKING:
 SYNONYMS = Path(__file__).with_name("synonyms.txt")
 LANGUAGES = {"python", "javascript", "typescript", "tsx", "go", "rust", "java"}
 SHORTEST_NAME = 4
+SHORTEST_BRAND_INSIDE = 4  # a shorter one begins other words too
 LARGEST_FILE_BYTES = 1_000_000
 # Say whose project it is, and little else.
 LEFT_OUT = re.compile(
@@ -192,19 +193,22 @@ class Renaming:
         return self._branded(token)
 
     def _branded(self, token: str) -> str:
-        """A token with the project's own name in it."""
+        """A token with the project's own name in it, as a word or as the beginning of one."""
         if whole := self.brands.get(token.lower()):
             return _cased_like(token, whole)
-        words = list(_WORDS.finditer(token))
-        if not any(word.group().lower() in self.brands for word in words):
-            return token
         parts: list[str] = []
         end = 0
-        for word in words:
-            new = self.brands.get(word.group().lower())
-            parts += (token[end : word.start()], word.group() if new is None else _cased_like(word.group(), new))
+        for word in _WORDS.finditer(token):
+            parts += (token[end : word.start()], self.branded_word(word.group()))
             end = word.end()
         return "".join((*parts, token[end:]))
+
+    def branded_word(self, word: str) -> str:
+        """A word that is or begins with the name of the project."""
+        for brand, new in self.brands.items():
+            if word.lower() == brand or (len(brand) >= SHORTEST_BRAND_INSIDE and word.lower().startswith(brand)):
+                return _cased_like(word[: len(brand)], new) + word[len(brand) :]
+        return word
 
 
 def _is_dunder(name: str) -> bool:
@@ -433,7 +437,8 @@ def _brand_names(seed: int, brands: Iterable[str]) -> dict[str, str]:
 def _new_name(name: str, seed: int, brands: Mapping[str, str]) -> str:
     words: list[str] = []
     for word in _words(name):
-        words += (brands.get(word.lower()) or _synonym(word.lower(), seed)).split("_")
+        branded = Renaming({}, brands).branded_word(word).lower()
+        words += (branded if branded != word.lower() else _synonym(word.lower(), seed)).split("_")
     return _joined_like(name, words)
 
 
