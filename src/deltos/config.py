@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from deltos.data_folder import data_folder, user_path
 from deltos.errors import BadArgument
+from deltos.hook_settings import TOOLSETS_FILE
 from deltos.private_hosts import NO_PRIVATE_HOSTS, PrivateHosts
 
 if TYPE_CHECKING:
@@ -20,7 +21,6 @@ PROFILES = ("full", "lean")
 LEAN_TOOLS = frozenset({"search", "search_code", "find_references", "get_context", "fetch", "remember"})
 DEFAULT_TOKEN_BUDGET = 5_000
 SMALLEST_TOKEN_BUDGET = 200
-TOOLSETS_FILE = "toolsets"
 
 
 @dataclass(frozen=True, slots=True)

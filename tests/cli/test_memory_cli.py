@@ -154,6 +154,37 @@ def test_stats_and_check(shell: Shell) -> None:
     assert shell.run("check") == "1 observations, all well\n"
 
 
+def test_memory_is_switched_off_and_on_for_the_project_here(
+    shell: Shell, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def hear() -> None:
+        raw = io.BytesIO(b'{"session_id": "s", "prompt": "Always use tabs in the lexer"}')
+        assert hook.main(["UserPromptSubmit"], stdin=raw, environ={"DELTOS_HOME": str(shell.home)}) == 0
+
+    (tmp_path / "app" / ".git").mkdir(parents=True)
+    (tmp_path / "app" / "sub").mkdir()
+    monkeypatch.chdir(tmp_path / "app" / "sub")
+    assert shell.run("off").startswith("Memory is off for ")
+    hear()
+    assert shell.json("stats")[0]["observations"] == 0
+    assert shell.run("on").startswith("Memory is on for ")
+    hear()
+    assert shell.json("stats")[0]["observations"] == 1
+
+
+def test_observations_are_pinned_and_superseded(shell: Shell) -> None:
+    older = shell.json("add", "The limit is 50 rps")[0]["id"]
+    newer = shell.json("add", "The limit is 20 rps")[0]["id"]
+    assert shell.run("pin", older) == f"Pinned obs:{older}\n"
+    assert "pinned" in shell.run("show", older)
+    assert shell.run("supersede", older, newer).startswith(f"obs:{newer} answers in the place of obs:{older}")
+    assert f"(superseded by obs:{newer})" in shell.run("timeline")
+    assert [hit["id"] for hit in shell.json("search", "limit rps")] == [newer]
+    assert shell.run("unpin", newer) == f"Unpinned obs:{newer}\n"
+    assert shell.run("restore", older)
+    assert len(shell.json("search", "limit rps")) == 2
+
+
 def test_a_damaged_file_is_set_aside_and_said_so(shell: Shell, capsys: pytest.CaptureFixture[str]) -> None:
     shell.home.mkdir()
     (shell.home / "memory.db").write_bytes(b"this is no database" * 100)

@@ -11,7 +11,7 @@ import pytest
 from mcp import Client, MCPError, StdioServerParameters
 from pydantic import FileUrl
 
-from deltos.config import TOOLSETS_FILE
+from deltos.hook_settings import TOOLSETS_FILE
 from tests.server.raw import environment, toy_command
 
 if TYPE_CHECKING:

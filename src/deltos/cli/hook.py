@@ -63,7 +63,11 @@ def _told(exc: Exception) -> str:
 
 def _handle(event_name: str, stdin: BinaryIO, environ: Mapping[str, str]) -> str:
     # deferred, so that an import that fails is reported like any other trouble
-    from deltos.data_folder import data_folder
+    from deltos.hook_settings import HookSettings
+
+    settings = HookSettings.from_environment(environ)
+    if not settings.speaks:
+        return ""
     from deltos.domains.memory.capture import capture_into
     from deltos.domains.memory.payload import LARGEST_INPUT
     from deltos.workspace.identity import identify
@@ -71,11 +75,12 @@ def _handle(event_name: str, stdin: BinaryIO, environ: Mapping[str, str]) -> str
     raw = stdin.read(LARGEST_INPUT + 1)
     with ExitStack() as opened:
         return capture_into(
-            lambda: opened.enter_context(_memory(data_folder(environ))),
+            lambda: opened.enter_context(_memory(settings.home)),
             event_name,
             raw,
             folder=Path.cwd(),
             identify=lambda root: identify(root, may_start_git=False).project_id,
+            settings=settings,
         )
 
 

@@ -1,7 +1,9 @@
-"""`deltos memory …`: add, search, show, timeline, forget, restore, purge, export, import, stats, check."""
+"""`deltos memory …`: add, search, show, timeline, forget, restore, pin, unpin, supersede, purge, export, import, stats,
+check, off, on."""
 
 from __future__ import annotations
 
+import os
 import sys
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
@@ -9,9 +11,11 @@ from typing import TYPE_CHECKING, Any
 
 from deltos.cli.command import add_verb, batch_queries, opened_app, print_json
 from deltos.cli.terminal import harmless_json
+from deltos.data_folder import data_folder
+from deltos.domains.memory.capture import project_root
 from deltos.domains.memory.check import check
 from deltos.domains.memory.memory import local_now
-from deltos.domains.memory.model import CAPTURED_KINDS, KINDS, Draft, ObservationOrigin
+from deltos.domains.memory.model import CAPTURED_KINDS, KINDS, Draft, ObservationOrigin, shown_id
 from deltos.domains.memory.render import (
     forgotten_text,
     observations_answer,
@@ -22,6 +26,7 @@ from deltos.domains.memory.render import (
 )
 from deltos.domains.memory.transfer import as_json, export, import_lines
 from deltos.errors import NotFound, SourceError
+from deltos.hook_settings import switch_projects
 from deltos.model import BEHIND_NOTE, NEAR_MARK
 from deltos.text.times import day, iso, micros, parse_iso
 from deltos.workspace.identity import identify
@@ -58,9 +63,14 @@ def _add_writing_verbs(verbs: Subparsers) -> None:
     add.add_argument("--session-id", default=None)
     for name, run, what in (
         ("forget", _forget, "hide observations"),
-        ("restore", _restore, "bring forgotten observations back"),
+        ("restore", _restore, "bring forgotten or superseded observations back"),
+        ("pin", _pin, "show observations first when a session starts"),
+        ("unpin", _unpin, "show observations like any other"),
     ):
         _verb(verbs, name, run, what).add_argument("ids", nargs="+", metavar="ID")
+    supersede = _verb(verbs, "supersede", _supersede, "have a newer observation answer in an older one's place")
+    supersede.add_argument("older", metavar="OLDER_ID")
+    supersede.add_argument("newer", metavar="NEWER_ID")
     purge = _verb(verbs, "purge", _purge, "remove forgotten observations for good")
     purge.add_argument("--older-than-days", type=int, default=0, help="only those forgotten at least that long ago")
 
@@ -85,6 +95,8 @@ def _add_keeping_verbs(verbs: Subparsers) -> None:
     _verb(verbs, "import", _import, "take JSON Lines in").add_argument("file", help="a file; - reads standard input")
     _verb(verbs, "stats", _stats, "say how much is kept")
     _verb(verbs, "check", _check, "verify the file and repair what can be repaired")
+    _verb(verbs, "off", _off, "keep and tell nothing by hooks in this project")
+    _verb(verbs, "on", _on, "undo `off`")
 
 
 def _verb(verbs: Subparsers, name: str, run: Run, what: str) -> argparse.ArgumentParser:
@@ -211,6 +223,58 @@ def _hide(args: argparse.Namespace, *, restore: bool) -> int:
         print_json({"ids": [row.id for row in lookup.found], "unknown": list(lookup.unknown)})
     else:
         print(forgotten_text(lookup, restored=restore))
+    return 0
+
+
+def _pin(args: argparse.Namespace) -> int:
+    return _mark(args, unpin=False)
+
+
+def _unpin(args: argparse.Namespace) -> int:
+    return _mark(args, unpin=True)
+
+
+def _mark(args: argparse.Namespace, *, unpin: bool) -> int:
+    with _memory() as memory:
+        project_id = args.project_id or memory.as_known(_project()).project_id
+        lookup = memory.pin(args.ids, unpin=unpin, project_id=project_id)
+    if not lookup.found:
+        raise NotFound(f"No observation with id {', '.join(args.ids)}", hint="`deltos memory search` finds ids.")
+    done = ", ".join(shown_id(row.id) for row in lookup.found)
+    unknown = f". Unknown: {', '.join(lookup.unknown)}" if lookup.unknown else ""
+    facts = {"ids": [row.id for row in lookup.found], "unknown": list(lookup.unknown)}
+    _report(args, facts, f"{'Unpinned' if unpin else 'Pinned'} {done}{unknown}")
+    return 0
+
+
+def _supersede(args: argparse.Namespace) -> int:
+    with _memory() as memory:
+        project_id = args.project_id or memory.as_known(_project()).project_id
+        older, newer = memory.supersede(args.older, args.newer, project_id=project_id)
+    text = f"{shown_id(newer.id)} answers in the place of {shown_id(older.id)}, which stays in the timeline"
+    _report(args, {"older": older.id, "newer": newer.id}, text)
+    return 0
+
+
+def _off(args: argparse.Namespace) -> int:
+    return _switch(args, off=True)
+
+
+def _on(args: argparse.Namespace) -> int:
+    return _switch(args, off=False)
+
+
+def _switch(args: argparse.Namespace, *, off: bool) -> int:
+    home = data_folder(os.environ)
+    # Hooks, which start no git, may know the project by another identity.
+    root = project_root(Path.cwd().resolve())
+    found = [identify(folder, may_start_git=git).project_id for folder in (root, Path.cwd()) for git in (True, False)]
+    project_ids = [args.project_id] if args.project_id else list(dict.fromkeys(found))
+    switch_projects(home, project_ids if args.project_id else [*project_ids, str(root)], off=off)
+    text = "Hooks keep and tell nothing here; what was kept stays." if off else "Hooks keep and tell again."
+    _report(
+        args, {"projects": project_ids, "off": off}, f"Memory is {'off' if off else 'on'} for {project_ids[0]}. {text}"
+    )
     return 0
 
 

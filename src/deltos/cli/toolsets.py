@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from deltos.cli.command import add_verb, print_json
-from deltos.config import TOOLSETS, TOOLSETS_FILE, Config, chosen_toolsets, parse_toolsets
+from deltos.config import TOOLSETS, Config, chosen_toolsets, parse_toolsets
+from deltos.hook_settings import TOOLSETS_FILE
 from deltos.store.private import make_private_folder, write_private
 
 if TYPE_CHECKING:

@@ -47,6 +47,8 @@ class Observation(NamedTuple):
     embedding: bytes | None
     embedding_model: str | None
     folder: str = ""  # of the repository, in which it was made
+    pinned_at: int | None = None  # shown first at the start of a session
+    superseded_by: str | None = None  # the id of a newer one that says otherwise
 
 
 class NewObservation(NamedTuple):
@@ -65,6 +67,8 @@ class NewObservation(NamedTuple):
     embedding: bytes | None = None
     embedding_model: str | None = None
     anchors: tuple[Anchor, ...] = ()
+    pinned_at: int | None = None
+    superseded_by: Clean | None = None
 
 
 class ProjectRow(NamedTuple):
@@ -149,11 +153,14 @@ class ObservationsWriter(Protocol):
     def end_session(self, key: int, now: int) -> None:
         """Note when a session ended; one that goes on later simply ends again."""
 
+    def note_shown(self, key: int, now: int) -> int | None:
+        """Note that a session was told what memory knows; when it was told before."""
+
     def last_created_at(self, session: int) -> int | None:
         """When the last observation of a session was created; None outside any session."""
 
     def recent(self, project: int, *, limit: int) -> list[Observation]:
-        """The newest live observations of a project, newest first."""
+        """The newest live observations of a project that still hold, newest first."""
 
     def in_session(self, session: int, *, limit: int) -> list[Observation]:
         """The last live observations of a session, newest first."""
@@ -172,6 +179,12 @@ class ObservationsWriter(Protocol):
 
     def mark_deleted(self, place: int, now: int | None) -> None:
         """Hide an observation from every answer, or with None show it again."""
+
+    def mark_pinned(self, place: int, now: int | None) -> None:
+        """Have an observation shown first, or with None like any other."""
+
+    def mark_superseded(self, place: int, by: str | None) -> None:
+        """Note that a newer observation says otherwise, or with None that it holds again."""
 
     def with_id(self, observation_id: str) -> list[Observation]:
         """All observations of that id, forgotten or not."""
@@ -220,7 +233,7 @@ class Observations(Protocol):
         """The live observations at these places, in the order asked for."""
 
     def sketches(self, places: Sequence[int], *, head_characters: int) -> list[Sketch]:
-        """What ranking needs to know about the live observations at these places."""
+        """What ranking needs to know about the live observations at these places that still hold."""
 
     def projects(self) -> list[ProjectRow]:
         """Every project that memory knows."""
@@ -259,7 +272,10 @@ class Observations(Protocol):
         """The last `limit` live observations of the sessions with this id, oldest first."""
 
     def recent(self, project_keys: Sequence[int], *, limit: int, kinds: Sequence[str] = ()) -> list[Observation]:
-        """The newest live observations, newest first; only of `kinds` where given."""
+        """The newest live observations that still hold, newest first; only of `kinds` where given."""
+
+    def pinned(self, project_keys: Sequence[int], *, limit: int) -> list[Observation]:
+        """The live observations that were pinned, those pinned last first."""
 
     def anchors(self, places: Sequence[int]) -> dict[int, list[Anchor]]:
         """What the observations at these places were written about."""

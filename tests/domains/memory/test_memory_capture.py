@@ -11,10 +11,10 @@ from deltos.budget import estimate_tokens
 from deltos.domains.memory.admit import error_excerpt
 from deltos.domains.memory.capture import capture, project_root
 from deltos.domains.memory.commands import Effect, effect_of
-from deltos.domains.memory.context import CONTEXT_TOKENS
 from deltos.domains.memory.model import PERSONAL, Draft, ObservationOrigin
 from deltos.domains.memory.payload import LARGEST_INPUT
 from deltos.errors import BadArgument
+from deltos.hook_settings import CONTEXT_TOKENS
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -28,7 +28,9 @@ def test_a_round_trip_is_exact(memory: Memory, notes: Notes, clock: Clock, tmp_p
     clock.pass_time(seconds=3.000001)
     forgotten = notes.keep("forgotten thing", session="s")
     memory.forget([forgotten])
-    notes.keep("loose one", project="q")
+    loose = notes.keep("loose one", project="q")
+    memory.pin([loose])
+    memory.supersede(notes.keep("loose two of them", project="q"), loose)
     with memory.store.writing() as writer:
         project, session = memory.origin_keys(writer, ObservationOrigin("p", None, "s"))
         writer.end_session(session, 7)
@@ -49,9 +51,9 @@ def test_a_round_trip_is_exact(memory: Memory, notes: Notes, clock: Clock, tmp_p
 
     other = Memory(SqliteObservations(tmp_path / "other" / "memory.db"), clock=clock)
     done = import_lines(other, lines, project_id="unused")
-    assert (done.added, done.failed) == (4, 0)
+    assert (done.added, done.failed) == (5, 0)
     assert list(export(other)) == lines
-    assert import_lines(other, lines, project_id="unused").unchanged == 4
+    assert import_lines(other, lines, project_id="unused").unchanged == 5
     assert list(export(other)) == lines
     other.store.close()
 

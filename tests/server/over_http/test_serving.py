@@ -8,7 +8,7 @@ import anyio
 import pytest
 from mcp import Client
 
-from deltos.config import TOOLSETS_FILE
+from deltos.hook_settings import TOOLSETS_FILE
 from tests.server.over_http.served import MODERN_META, rpc, tool_call
 from tests.server.raw import initialize_params
 from tests.server.test_clients import text_of

@@ -93,6 +93,7 @@ def read_event(event_name: str, payload: Payload) -> Event | None:
         folder=payload.folder(),
         text=_said(happening, payload),
         tool=read_tool_use(key, agent, payload) if happening is Happening.TOOL_USED else None,
+        source=payload.name("source") if happening is Happening.SESSION_STARTED else Clean(""),
     )
     text = _without_reminders(payload.clean_again(event.text))
     return event._replace(

@@ -13,6 +13,7 @@ from deltos.domains.memory.events import Happening
 from deltos.domains.memory.model import ObservationOrigin
 from deltos.domains.memory.payload import Payload
 from deltos.errors import BadArgument
+from deltos.hook_settings import CONTEXT_TOKENS
 from deltos.text.times import micros
 from deltos.workspace.identity import folder_in_checkout
 
@@ -23,17 +24,33 @@ if TYPE_CHECKING:
     from deltos.domains.memory.events import Event
     from deltos.domains.memory.memory import Memory, PreparedDraft
     from deltos.domains.memory.model import Draft
+    from deltos.hook_settings import HookSettings
 
+_GOING_ON = ("resume", "compact")
 _EARLIER = 60  # observations of the session among which the failure is looked for that a command fixed
 
 
-def capture(memory: Memory, event_name: str, raw: bytes, *, folder: Path, identify: Callable[[Path], str]) -> str:
+def capture(
+    memory: Memory,
+    event_name: str,
+    raw: bytes,
+    *,
+    folder: Path,
+    identify: Callable[[Path], str],
+    settings: HookSettings | None = None,
+) -> str:
     """Handle one hook call and answer what to print; empty for nothing. `folder` is used when the input names none."""
-    return capture_into(lambda: memory, event_name, raw, folder=folder, identify=identify)
+    return capture_into(lambda: memory, event_name, raw, folder=folder, identify=identify, settings=settings)
 
 
 def capture_into(
-    open_memory: Callable[[], Memory], event_name: str, raw: bytes, *, folder: Path, identify: Callable[[Path], str]
+    open_memory: Callable[[], Memory],
+    event_name: str,
+    raw: bytes,
+    *,
+    folder: Path,
+    identify: Callable[[Path], str],
+    settings: HookSettings | None = None,
 ) -> str:
     """The same with a memory that is opened only when there is something to keep: most calls of tools only look."""
     event = read_event(event_name, Payload.parse(raw))
@@ -41,18 +58,28 @@ def capture_into(
         return ""
     folder = (event.folder if event.folder and _is_folder(event.folder) else folder).resolve()
     root = project_root(folder)
-    origin = ObservationOrigin(identify(root), root, event.session_id or None, event.agent, folder_in_checkout(folder))
+    project_id = identify(root)
+    if settings is not None and settings.is_off(project_id, root):
+        return ""
+    origin = ObservationOrigin(project_id, root, event.session_id or None, event.agent, folder_in_checkout(folder))
     if event.happening is Happening.SESSION_STARTED:
-        memory = open_memory()
-        with memory.store.writing() as writer:
-            project, _ = memory.origin_keys(writer, origin)
-        from deltos.domains.memory.context import (
-            session_context,  # deferred: only the start of a session needs it
-        )
-
-        return _with_context(event, session_context(memory, memory.keys_around(project), root))
+        tokens = CONTEXT_TOKENS if settings is None else settings.context_tokens
+        return _with_context(event, _told_at_start(open_memory(), event, origin, tokens))
     _keep(open_memory, _relative_to(root, event), origin)
     return ""
+
+
+def _told_at_start(memory: Memory, event: Event, origin: ObservationOrigin, tokens: int) -> str:
+    """What a session is told; one that goes on, only what it does not know yet."""
+    with memory.store.writing() as writer:
+        project, session = memory.origin_keys(writer, origin)
+        shown_at = writer.note_shown(session, micros(memory.clock()))
+    if not tokens:
+        return ""
+    from deltos.domains.memory.context import News, session_context  # deferred: only the start of a session needs it
+
+    news = News(shown_at, session) if shown_at is not None and event.source in _GOING_ON else None
+    return session_context(memory, memory.keys_around(project), origin.root, tokens=tokens, news=news)
 
 
 def _is_folder(path: Path) -> bool:

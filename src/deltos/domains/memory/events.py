@@ -68,3 +68,4 @@ class Event(NamedTuple):
     folder: Path | None
     text: Clean
     tool: ToolUse | None = None
+    source: Clean = Clean("")  # why a session started: new, resumed or compacted

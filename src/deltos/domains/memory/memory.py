@@ -20,7 +20,7 @@ from deltos.domains.memory.model import (
     possible_ids,
 )
 from deltos.domains.memory.redact import redact, redact_name, storable
-from deltos.errors import BadArgument, Forbidden
+from deltos.errors import BadArgument, Forbidden, NotFound
 from deltos.store.observations import Clean, NewObservation
 from deltos.text.identifiers import names_in_prose, words_inside
 from deltos.text.times import micros
@@ -187,6 +187,7 @@ class Memory:
                 files=files,
                 symbols=symbols,
                 names=words_of_names(text, files),
+                pinned_at=older.pinned_at,
             ),
         )
 
@@ -259,7 +260,40 @@ class Memory:
                 found.append(chosen)
                 if (chosen.deleted_at is None) != restore:
                     writer.mark_deleted(chosen.place, now)
+                if restore and chosen.superseded_by is not None:
+                    writer.mark_superseded(chosen.place, None)
         return ObservationLookup(tuple(found), tuple(unknown))
+
+    def pin(self, ids: Sequence[str], *, unpin: bool = False, project_id: str = "") -> ObservationLookup:
+        """Have observations shown first when a session starts, or like any other."""
+        now = None if unpin else micros(self.clock())
+        lookup = self.look_up(ids, project_id)
+        with self.store.writing() as writer:
+            for row in lookup.found:
+                writer.mark_pinned(row.place, now)
+        return lookup
+
+    def supersede(self, older_id: str, newer_id: str, *, project_id: str = "") -> tuple[Observation, Observation]:
+        """Have a newer observation answer in the place of an older one, which stays in the timeline."""
+        older, newer = (self._known(given, project_id) for given in (older_id, newer_id))
+        if older.place == newer.place:
+            raise BadArgument("An observation cannot take its own place", hint="Give two ids, the older one first.")
+        if newer.superseded_by == older.id:
+            raise BadArgument(
+                "Those two have it the other way round", hint="`deltos memory restore` undoes that first."
+            )
+        with self.store.writing() as writer:
+            writer.mark_superseded(older.place, newer.id)
+            if older.pinned_at is not None:
+                writer.mark_pinned(older.place, None)
+                writer.mark_pinned(newer.place, micros(self.clock()))
+        return older, newer
+
+    def _known(self, given: str, project_id: str) -> Observation:
+        lookup = self.look_up([given], project_id)
+        if not lookup.found:
+            raise NotFound(f"No observation with id {given[:100]}", hint="`deltos memory search` finds ids.")
+        return lookup.found[0]
 
     def purge(self, *, older_than_days: int = 0) -> Purged:
         """Remove for good what was forgotten that long ago."""

@@ -48,6 +48,7 @@ def timeline_answer(
         f"{'>' if row.place == middle else '-'} {iso(row.created_at)[:19]} {shown_id(row.id)} {row.kind}: "
         + title_of(" ".join(row.text.split()), characters=_LINE_CHARACTERS)
         + (f" {CHANGED_MARK}" if row.place in changed else "")
+        + _superseded(row)
         for row in rows
     ]
     head = "Quoted from memory, oldest first:"
@@ -59,6 +60,10 @@ def timeline_answer(
         "lower before and after",
         token_budget,
     )
+
+
+def _superseded(row: Observation) -> str:
+    return f" (superseded by {shown_id(row.superseded_by)})" if row.superseded_by else ""
 
 
 def remembered_text(done: Remembered) -> str:
@@ -116,6 +121,8 @@ def _block(observation: Observation, *, changed: bool, characters: int) -> str:
     facts += [f"session {observation.session_id}"] if observation.session_id else []
     facts += [f"files {', '.join(observation.files)}"] if observation.files else []
     facts += [CHANGED_MARK] if changed else []
+    facts += [_superseded(observation).strip()] if observation.superseded_by else []
+    facts += ["pinned"] if observation.pinned_at is not None else []
     text = cut(observation.text, characters=max(100, characters))
     return f"## {shown_id(observation.id)}\n{' | '.join(facts)}\n{fenced(text)}"
 

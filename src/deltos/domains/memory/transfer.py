@@ -97,6 +97,8 @@ def as_json(observation: Observation) -> dict[str, Any]:
         "deleted_at": None if observation.deleted_at is None else iso(observation.deleted_at),
         "embedding": None if embedding is None else base64.b64encode(embedding).decode("ascii"),
         "embedding_model": observation.embedding_model,
+        **({} if observation.pinned_at is None else {"pinned_at": iso(observation.pinned_at)}),
+        **({} if observation.superseded_by is None else {"superseded_by": observation.superseded_by}),
     }
 
 
@@ -189,6 +191,8 @@ class _Importer:
             embedding=_bytes(record, "embedding"),
             embedding_model=_text(record, "embedding_model") or None,
             anchors=tuple(_anchor(item) for item in record.get("anchors") or ()),
+            pinned_at=_moment(record, "pinned_at"),
+            superseded_by=_text(record, "superseded_by") or None,
         )
 
     def _project(self, record: dict[str, Any], now: int) -> int:
@@ -211,6 +215,8 @@ def _same(known: Observation, new: NewObservation) -> bool:
         known.created_at,
         known.updated_at,
         known.deleted_at,
+        known.pinned_at,
+        known.superseded_by,
     )
     theirs = (
         new.text,
@@ -221,6 +227,8 @@ def _same(known: Observation, new: NewObservation) -> bool:
         new.created_at,
         updated_at,
         new.deleted_at,
+        new.pinned_at,
+        new.superseded_by,
     )
     return ours == theirs and (known.embedding, known.embedding_model) == (new.embedding, new.embedding_model)
 

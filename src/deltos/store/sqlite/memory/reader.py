@@ -118,7 +118,8 @@ class SqliteObservations:
                 rows = connection.execute(
                     f"""SELECT place, created_at, source, files, symbols,
                                substr(text, 1, {head_characters}), length(text)
-                        FROM observation WHERE place IN ({marks(some)}) AND deleted_at IS NULL""",
+                        FROM observation
+                        WHERE place IN ({marks(some)}) AND deleted_at IS NULL AND superseded_by IS NULL""",
                     some,
                 )
                 sketches += [Sketch(r[0], r[1], r[2], texts_of(r[3]), texts_of(r[4]), r[5], r[6]) for r in rows]
@@ -198,11 +199,18 @@ class SqliteObservations:
     def recent(self, project_keys: Sequence[int], *, limit: int, kinds: Sequence[str] = ()) -> list[Observation]:
         with self.database.snapshot() as connection:
             if kinds:
-                each = (newest(connection, project_keys, "kind = ?", (kind,), limit) for kind in kinds)
+                holds = "kind = ? AND superseded_by IS NULL"
+                each = (newest(connection, project_keys, holds, (kind,), limit) for kind in kinds)
                 found = sorted((row for rows in each for row in rows), reverse=True)[:limit]
             else:
-                found = newest(connection, project_keys, "TRUE", (), limit)
+                found = newest(connection, project_keys, "superseded_by IS NULL", (), limit)
             return self.at_places([place for _, place in found])
+
+    def pinned(self, project_keys: Sequence[int], *, limit: int) -> list[Observation]:
+        where = f"""o.project IN ({marks(project_keys)}) AND o.pinned_at IS NOT NULL AND o.deleted_at IS NULL
+                    AND o.superseded_by IS NULL ORDER BY o.pinned_at DESC, o.place DESC LIMIT ?"""
+        with self.database.snapshot() as connection:
+            return select(connection, where, (*project_keys, limit))
 
     def anchors(self, places: Sequence[int]) -> dict[int, list[Anchor]]:
         anchors: dict[int, list[Anchor]] = {}

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from deltos.errors import StoreError
 from deltos.store.observations import POSITION_BITS, Observation, session_of, session_range
 from deltos.store.sqlite.database import check_file
-from deltos.store.sqlite.memory.rows import select
+from deltos.store.sqlite.memory.rows import LATER_COLUMNS, select
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -34,9 +34,9 @@ def readable(path: Path) -> Iterator[Observation]:
     """Every observation that can still be read from a damaged file; unreadable stretches are stepped over."""
     try:
         with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)) as connection:
-            has_folders = any(row[1] == "folder" for row in connection.execute("PRAGMA table_info(project)"))
+            later = _later_columns(connection)
             for session in _session_keys(connection):
-                yield from _readable_session(connection, session, has_folders=has_folders)
+                yield from _readable_session(connection, session, later)
     except sqlite3.DatabaseError:
         return
 
@@ -54,12 +54,23 @@ def _session_keys(connection: sqlite3.Connection) -> list[int]:
     return []
 
 
-def _readable_session(connection: sqlite3.Connection, session: int, *, has_folders: bool) -> Iterator[Observation]:
+def _later_columns(connection: sqlite3.Connection) -> tuple[str, ...]:
+    """Those of the later columns that the file has: each version has all of the version before."""
+    tables = {"p": "project", "o": "observation"}
+    names = {
+        f"{short}.{row[1]}"
+        for short, table in tables.items()
+        for row in connection.execute(f"PRAGMA table_info({table})")
+    }
+    return tuple(column for column in LATER_COLUMNS if column in names)
+
+
+def _readable_session(connection: sqlite3.Connection, session: int, later: tuple[str, ...]) -> Iterator[Observation]:
     place, last = session_range(session)
     while session_of(place) == session:
         try:
             where = "o.place BETWEEN ? AND ? ORDER BY o.place LIMIT 1"
-            rows = select(connection, where, (place, last), has_folders=has_folders)
+            rows = select(connection, where, (place, last), later=later)
         except sqlite3.DatabaseError:
             return  # the rest of this session lies on the damaged page
         if not rows:

@@ -14,15 +14,17 @@ if TYPE_CHECKING:
 
 _COLUMNS = """o.place, o.id, o.text, o.kind, o.source, p.project_id, s.session_id, o.files, o.symbols,
     o.created_at, coalesce(o.updated_at, o.created_at), o.deleted_at, o.embedding, o.embedding_model"""
+# What came with later versions; a damaged file may be of an earlier one.
+LATER_COLUMNS = ("p.folder", "o.pinned_at", "o.superseded_by")
 _JOINED = f"""FROM observation o JOIN project p ON p.key = o.project
     JOIN session s ON s.key = o.place >> {POSITION_BITS}"""
 
 
 def select(
-    connection: sqlite3.Connection, where: str, values: Sequence[object], *, has_folders: bool = True
+    connection: sqlite3.Connection, where: str, values: Sequence[object], *, later: Sequence[str] = LATER_COLUMNS
 ) -> list[Observation]:
-    """The observations that a condition over `o`, `p` and `s` picks; files of the first version have no folders."""
-    columns = f"{_COLUMNS}, p.folder" if has_folders else _COLUMNS
+    """The observations that a condition over `o`, `p` and `s` picks; `later` names the later columns that there are."""
+    columns = ", ".join((_COLUMNS, *later))
     rows = connection.execute(f"SELECT {columns} {_JOINED} WHERE {where}", tuple(values))
     return [_observation(row) for row in rows]
 

@@ -90,4 +90,13 @@ MIGRATIONS = (
         END;
         """,
     ),
+    Migration(
+        "004-pins",
+        """
+        ALTER TABLE observation ADD COLUMN pinned_at INTEGER;
+        ALTER TABLE observation ADD COLUMN superseded_by TEXT;
+        ALTER TABLE session ADD COLUMN shown_at INTEGER;
+        CREATE INDEX observation_by_pin ON observation (project, pinned_at) WHERE pinned_at IS NOT NULL;
+        """,
+    ),
 )

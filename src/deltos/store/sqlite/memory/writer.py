@@ -100,6 +100,11 @@ class SqliteObservationsWriter:
     def end_session(self, key: int, now: int) -> None:
         self._connection.execute("UPDATE session SET ended_at = ? WHERE key = ?", (now, key))
 
+    def note_shown(self, key: int, now: int) -> int | None:
+        (before,) = self._connection.execute("SELECT shown_at FROM session WHERE key = ?", (key,)).fetchone()
+        self._connection.execute("UPDATE session SET shown_at = ? WHERE key = ?", (now, key))
+        return None if before is None else int(before)
+
     def last_created_at(self, session: int) -> int | None:
         if self._is_loose(session):
             return None
@@ -108,7 +113,8 @@ class SqliteObservationsWriter:
         return None if row is None else int(row[0])
 
     def recent(self, project: int, *, limit: int) -> list[Observation]:
-        where = "o.project = ? AND o.deleted_at IS NULL ORDER BY o.created_at DESC, o.place DESC LIMIT ?"
+        where = """o.project = ? AND o.deleted_at IS NULL AND o.superseded_by IS NULL
+                   ORDER BY o.created_at DESC, o.place DESC LIMIT ?"""
         return select(self._connection, where, (project, limit))
 
     def in_session(self, session: int, *, limit: int) -> list[Observation]:
@@ -123,7 +129,8 @@ class SqliteObservationsWriter:
         self._connection.execute(
             """INSERT INTO observation (place, id, project, kind, source, created_at, updated_at, deleted_at,
             files, symbols,
-               embedding, embedding_model, names, text) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)""",
+               embedding, embedding_model, pinned_at, superseded_by, names, text)
+               VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)""",
             (place, new.id, project, *_values(new)),
         )
         self._write_anchors(place, new.anchors)
@@ -133,7 +140,8 @@ class SqliteObservationsWriter:
         self._connection.execute(
             """UPDATE observation SET kind = ?, source = ?, created_at = ?, updated_at = ?, deleted_at = ?,
             files = ?, symbols = ?,
-               embedding = ?, embedding_model = ?, names = ?, text = ? WHERE place = ?""",
+               embedding = ?, embedding_model = ?, pinned_at = ?, superseded_by = ?, names = ?, text = ?
+               WHERE place = ?""",
             (*_values(new), place),
         )
         self._connection.execute("DELETE FROM anchor WHERE place = ?", (place,))
@@ -144,6 +152,12 @@ class SqliteObservationsWriter:
 
     def mark_deleted(self, place: int, now: int | None) -> None:
         self._connection.execute("UPDATE observation SET deleted_at = ? WHERE place = ?", (now, place))
+
+    def mark_pinned(self, place: int, now: int | None) -> None:
+        self._connection.execute("UPDATE observation SET pinned_at = ? WHERE place = ?", (now, place))
+
+    def mark_superseded(self, place: int, by: str | None) -> None:
+        self._connection.execute("UPDATE observation SET superseded_by = ? WHERE place = ?", (by, place))
 
     def with_id(self, observation_id: str) -> list[Observation]:
         return select(self._connection, "o.id = ?", (observation_id,))
@@ -190,6 +204,8 @@ def _values(new: NewObservation) -> tuple[object, ...]:
         _joined(new.symbols),
         new.embedding,
         new.embedding_model,
+        new.pinned_at,
+        new.superseded_by,
         new.names,
         new.text,
     )
