@@ -39,14 +39,10 @@ def off_projects(home: Path) -> frozenset[str]:
     return frozenset(filter(None, map(str.strip, _read(home / OFF_FILE).splitlines())))
 
 
-def switch_projects(home: Path, names: Collection[str], *, off: bool) -> None:
-    """Switch memory off or on for what has one of these identities or folders."""
-    from deltos.store.private import make_private_folder, write_private  # deferred: hooks only read
-
-    known = off_projects(home)
-    chosen = known | set(names) if off else known - set(names)
-    make_private_folder(home)
-    write_private(home / OFF_FILE, "".join(f"{name}\n" for name in sorted(chosen)))
+def switched(known: Collection[str], names: Collection[str], *, off: bool) -> str:
+    """What the file of projects says once memory is switched off, or on, for these identities and folders."""
+    chosen = {*known, *names} if off else {*known} - {*names}
+    return "".join(f"{name}\n" for name in sorted(chosen))
 
 
 def _context_tokens(text: str) -> int:

@@ -26,8 +26,9 @@ from deltos.domains.memory.render import (
 )
 from deltos.domains.memory.transfer import as_json, export, import_lines
 from deltos.errors import NotFound, SourceError
-from deltos.hook_settings import switch_projects
+from deltos.hook_settings import OFF_FILE, off_projects, switched
 from deltos.model import BEHIND_NOTE, NEAR_MARK
+from deltos.store.private import make_private_folder, write_private
 from deltos.text.times import day, iso, micros, parse_iso
 from deltos.workspace.identity import identify
 
@@ -270,7 +271,9 @@ def _switch(args: argparse.Namespace, *, off: bool) -> int:
     root = project_root(Path.cwd().resolve())
     found = [identify(folder, may_start_git=git).project_id for folder in (root, Path.cwd()) for git in (True, False)]
     project_ids = [args.project_id] if args.project_id else list(dict.fromkeys(found))
-    switch_projects(home, project_ids if args.project_id else [*project_ids, str(root)], off=off)
+    names = project_ids if args.project_id else [*project_ids, str(root)]
+    make_private_folder(home)
+    write_private(home / OFF_FILE, switched(off_projects(home), names, off=off))
     text = "Hooks keep and tell nothing here; what was kept stays." if off else "Hooks keep and tell again."
     _report(
         args, {"projects": project_ids, "off": off}, f"Memory is {'off' if off else 'on'} for {project_ids[0]}. {text}"

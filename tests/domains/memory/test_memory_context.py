@@ -12,7 +12,7 @@ from deltos.budget import estimate_tokens
 from deltos.cli import hook
 from deltos.domains.memory.capture import capture
 from deltos.errors import BadArgument, NotFound
-from deltos.hook_settings import CONTEXT_TOKENS, HookSettings, off_projects, switch_projects
+from deltos.hook_settings import CONTEXT_TOKENS, OFF_FILE, HookSettings, off_projects, switched
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -162,14 +162,18 @@ def test_the_settings_of_hooks_are_read_from_the_environment_and_the_data_folder
 
 
 def test_a_project_is_switched_off_and_on_under_all_its_names(tmp_path: Path) -> None:
-    settings = HookSettings(tmp_path / "home")
+    def switch(*names: str, off: bool) -> None:
+        (tmp_path / OFF_FILE).write_text(switched(off_projects(tmp_path), names, off=off))
+
+    settings = HookSettings(tmp_path)
     assert not settings.is_off("git:1", tmp_path)
-    switch_projects(tmp_path / "home", ["git:1", "path:/a"], off=True)
-    switch_projects(tmp_path / "home", ["git:2"], off=True)
-    assert off_projects(tmp_path / "home") == {"git:1", "path:/a", "git:2"}
-    assert settings.is_off("git:1", tmp_path)
-    switch_projects(tmp_path / "home", ["git:1", "path:/a"], off=False)
-    assert off_projects(tmp_path / "home") == {"git:2"}
+    switch("git:1", str(tmp_path), off=True)
+    switch("git:2", off=True)
+    assert off_projects(tmp_path) == {"git:1", str(tmp_path), "git:2"}
+    assert settings.is_off("git:1", tmp_path / "elsewhere")
+    assert settings.is_off("git:3", tmp_path)
+    switch("git:1", str(tmp_path), off=False)
+    assert off_projects(tmp_path) == {"git:2"}
 
 
 @pytest.mark.parametrize("how", ["project", "toolset"])
@@ -180,7 +184,8 @@ def test_hooks_of_what_is_switched_off_keep_nothing_and_make_no_file(
     monkeypatch.chdir(tmp_path / "app")
     environ = {"DELTOS_HOME": str(tmp_path / "home")}
     if how == "project":
-        switch_projects(tmp_path / "home", [str((tmp_path / "app").resolve())], off=True)
+        (tmp_path / "home").mkdir()
+        (tmp_path / "home" / OFF_FILE).write_text(f"{(tmp_path / 'app').resolve()}\n")
     else:
         environ["DELTOS_TOOLSETS"] = "code,docs"
     for event in ("SessionStart", "UserPromptSubmit", "SessionEnd"):
