@@ -22,7 +22,8 @@ if TYPE_CHECKING:
 
     from benchmarks.agents.tasks import Task
 
-WAYS = ("grep", "deltos")
+# Arguments of the server by way of looking; none where it is not there.
+WAYS: dict[str, tuple[str, ...] | None] = {"grep": None, "deltos": ("mcp",), "lean": ("mcp", "--profile", "lean")}
 
 _HEAD = """\
 # {count} questions about repositories
@@ -83,7 +84,7 @@ def write_prompt(tasks: Sequence[Task], way: str, folder: Path, server: Sequence
     folder = folder.resolve()
     folder.mkdir(parents=True, exist_ok=True)
     numbered = {f"t{number:02}": task for number, task in enumerate(tasks, start=1)}
-    command = [*(server or product()), "mcp"]
+    command = [*(server or product()), *(WAYS[way] or ())]
     session = {
         "way": way,
         "server": command,

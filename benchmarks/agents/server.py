@@ -17,6 +17,7 @@ from typing import Any
 from benchmarks.agents.counting import answer_shown, tool_list
 from benchmarks.places import REPOSITORY
 
+CLIENT = "claude-code"  # clients are answered as they show answers to the model
 IDLE_SECONDS = 1_200
 START_SECONDS = 60
 
@@ -34,7 +35,7 @@ class Server:
             env=environment,
         )
         self._next_id = 0
-        client = {"name": "trials", "version": "1"}
+        client = {"name": os.environ.get("DELTOS_TRIALS_CLIENT", CLIENT), "version": "2.1.0"}
         begun = self._request("initialize", {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": client})
         self._send({"jsonrpc": "2.0", "method": "notifications/initialized"})
         self.listed = tool_list(self._request("tools/list", {})["tools"], begun.get("instructions", ""))
