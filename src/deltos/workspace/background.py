@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import threading
 import time
 from typing import TYPE_CHECKING
@@ -15,6 +16,9 @@ if TYPE_CHECKING:
 
 POLL_SECONDS = 0.05
 _STOP_SECONDS = 5.0
+# A thread that waits for the interpreter gets it after so long, not after Python's 5 ms: a search gives it away dozens
+# of times, for every row that it reads, and each time waited for the whole while that background work held it.
+SWITCH_SECONDS = 0.0005
 
 
 class BackgroundRun:
@@ -57,6 +61,7 @@ class BackgroundRun:
         return self._stop.is_set()
 
     def _run(self) -> None:
+        sys.setswitchinterval(min(SWITCH_SECONDS, sys.getswitchinterval()))
         try:
             self._work(self)
         except Cancelled:

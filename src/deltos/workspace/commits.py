@@ -29,8 +29,8 @@ MAX_AUTHOR_CHARACTERS = 100
 MAX_COMMIT_FILES = 1_000
 MAX_LOG_BYTES = 400_000_000
 MAX_COMMIT_BYTES = 32_000_000
-# How much of a log is handed on at a time: some thousand commits.
-CHUNK_BYTES = 1_000_000
+# How much of a log is handed on at a time: some hundred commits, which hold the interpreter for some milliseconds.
+CHUNK_BYTES = 200_000
 _MAX_FIELD_BYTES = 16_384
 _LOG_SECONDS = 120.0
 _COUNT_SECONDS = 10.0

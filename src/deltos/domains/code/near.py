@@ -97,15 +97,20 @@ class ChunkSimilarities:
         return self._best_per_file(np.flatnonzero(np.isin(self._rows.file_ids, list(file_ids))))
 
     def _best_per_file(self, places: npt.NDArray[np.int64]) -> dict[int, NearFile]:
+        """The nearest chunks of each file among some places, the nearest file first."""
         values = self._exact(places) if self._is_rough else self._values[places]
-        order = np.lexsort((self._rows.chunk_ids[places], -values))
-        columns = (self._rows.file_ids[places], self._rows.chunk_ids[places], values)
-        found: dict[int, tuple[list[int], float]] = {}
-        for file_id, chunk_id, value in zip(*(column[order].tolist() for column in columns), strict=True):
-            chunk_ids, _ = found.setdefault(file_id, ([], value))
-            if len(chunk_ids) < _CHUNKS_PER_FILE:
-                chunk_ids.append(chunk_id)
-        return {file_id: NearFile(file_id, tuple(ids), value) for file_id, (ids, value) in found.items()}
+        order = np.lexsort((self._rows.chunk_ids[places], -values, self._rows.file_ids[places]))
+        files, chunks, values = self._rows.file_ids[places][order], self._rows.chunk_ids[places][order], values[order]
+        # Each file's chunks stand together now, its nearest first; a file may have thousands.
+        starts = np.flatnonzero(np.diff(files, prepend=-1))
+        ends = np.minimum(np.append(starts[1:], len(files)), starts + _CHUNKS_PER_FILE)
+        starts, ends = (bounds[np.lexsort((chunks[starts], -values[starts]))].tolist() for bounds in (starts, ends))
+        return {
+            file_id: NearFile(file_id, tuple(chunks[start:end].tolist()), similarity)
+            for file_id, similarity, start, end in zip(
+                files[starts].tolist(), values[starts].tolist(), starts, ends, strict=True
+            )
+        }
 
     def _exact(self, places: npt.NDArray[np.int64]) -> Vectors:
         """The cosines of some chunks in all dimensions."""

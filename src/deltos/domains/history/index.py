@@ -340,7 +340,7 @@ class _Run:
             return ""
 
     def _read(self, wanted: CommitRange) -> Generator[list[ReadCommit]]:
-        """Commits with their words, some thousand at a time: git prints them, a child reads them."""
+        """Commits with their words, some hundred at a time: git prints them, a child reads them."""
         marker, ends = new_marker(), self.git.shallow()
         chunk_bytes, max_seconds = self.limits.chunk_bytes, self._left()
         chunks = log_chunks(self.git, wanted, self.prefix, marker, chunk_bytes=chunk_bytes, max_seconds=max_seconds)

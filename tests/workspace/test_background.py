@@ -1,0 +1,16 @@
+"""Work in the background leaves the interpreter to those who answer."""
+
+from __future__ import annotations
+
+import sys
+
+from deltos.progress import Silent
+from deltos.workspace.background import BackgroundRun
+
+
+def test_whoever_waits_for_the_interpreter_gets_it_within_a_millisecond() -> None:
+    seen: list[float] = []
+    run = BackgroundRun(lambda _progress: seen.append(sys.getswitchinterval()))
+    run.wait(60, Silent())
+    assert 0 < seen[0] <= 0.001
+    assert run.failure is None
