@@ -21,6 +21,7 @@ COMMANDS = (
     "http_sessions",
     "generated_calls",
     "listing",
+    "answers",
     "graph",
     "docs",
     "docs_fidelity",

@@ -18,7 +18,7 @@ from deltos.errors import StoreError
 from deltos.text.words import asked_words, shared_words
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Collection, Iterable, Sequence
 
     import numpy.typing as npt
 
@@ -58,6 +58,11 @@ class Similarities:
     def in_groups(self, groups: Iterable[int], *, bits: int) -> Similarities:
         """Those of some groups, where a key is the number of its group, followed by so many bits."""
         kept = np.isin(self.keys >> bits, np.fromiter(groups, np.int64))
+        return Similarities(self.keys[kept], self.values[kept])
+
+    def among(self, keys: Collection[int]) -> Similarities:
+        """Those of some texts."""
+        kept = np.isin(self.keys, np.fromiter(keys, np.int64, len(keys)))
         return Similarities(self.keys[kept], self.values[kept])
 
     def raw(self, keys: Sequence[int]) -> dict[int, float]:

@@ -8,6 +8,7 @@ from typing import NamedTuple
 NEAR_MARK = "(near in meaning)"
 # Where vectors are still being made.
 BEHIND_NOTE = "Not all {} are compared by meaning yet: ask again."
+LAST_MOMENT = 1 << 62  # later than any time that is kept
 
 
 class Project(NamedTuple):
@@ -19,3 +20,15 @@ class Project(NamedTuple):
 
     root: Path
     project_id: str
+
+
+class Filters(NamedTuple):
+    """What narrows a search over observations and commits: kinds, from when up to when (microseconds), a tag."""
+
+    kinds: tuple[str, ...] = ()
+    since: int = 0
+    until: int = LAST_MOMENT
+    tag: str = ""
+
+
+NO_FILTERS = Filters()

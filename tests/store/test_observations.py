@@ -132,6 +132,9 @@ def test_neighbours_in_time_come_oldest_first(observations: Observations) -> Non
     assert [row.text for row in observations.after([key], 2, places[1], limit=2)] == ["three", "four"]
     assert [row.text for row in observations.recent([key], limit=2)] == ["four", "three"]
     assert observations.places_between([key], 2, 4, at_most=9) == [places[2], places[1]]
+    [kind] = {row.kind for row in observations.recent([key], limit=9)}
+    assert observations.places_between([key], 2, 4, at_most=9, kinds=["other", kind]) == [places[2], places[1]]
+    assert observations.places_between([key], 2, 4, at_most=9, kinds=["other"]) == []
 
 
 def test_counting_words_stops_where_it_was_told_to(observations: Observations) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -27,6 +28,10 @@ def add_commands(subparsers: Subparsers) -> None:
     search.add_argument("--limit", type=int, default=10, help="how many results, 1 to 20; default: 10")
     search.add_argument("--scope", default="", metavar="LIST", help=f"only these, of {','.join(TOOLSETS)}")
     search.add_argument("--project-id", default="", help="another indexed project; for memory also 'all'")
+    search.add_argument("--kind", default="", metavar="LIST", help="only such observations, or commit; comma-separated")
+    search.add_argument("--since", default="", metavar="TIME", help="2026-11-16, a moment, or '2 weeks ago'")
+    search.add_argument("--until", default="", metavar="TIME", help="likewise")
+    search.add_argument("--tag", default="", help="only observations and commits with this #tag")
     search.add_argument("--batch", metavar="FILE", help='read {"id", "query"} lines from FILE, or - for standard input')
     fetch = add_verb(subparsers, "fetch", _fetch, "show the full text behind an id of search")
     fetch.add_argument("id", help="such as code:src/app.py#main, doc:12, api:shop:GET /orders, commit:1a2b3c or obs:…")
@@ -68,7 +73,8 @@ def _results(app: App, query: str, arguments: argparse.Namespace) -> list[JsonOb
 
 
 def _answer(app: App, query: str, arguments: argparse.Namespace) -> tuple[str, JsonObject]:
-    from deltos.federation.model import SearchRequest  # deferred, as below: `--help` needs none of it
+    from deltos.federation.filters import parse_filters  # deferred, as below: `--help` needs none of it
+    from deltos.federation.model import SearchRequest
     from deltos.federation.render import search_answer
 
     bar = ProgressBar()
@@ -78,6 +84,13 @@ def _answer(app: App, query: str, arguments: argparse.Namespace) -> tuple[str, J
         bar,
         project_id=arguments.project_id,
         limit=max(1, min(MAX_RESULTS, arguments.limit)),
+        filters=parse_filters(
+            kind=arguments.kind,
+            since=arguments.since,
+            until=arguments.until,
+            tag=arguments.tag,
+            now=datetime.now(UTC),
+        ),
     )
     found = app.federation.search(asked, [name.strip() for name in arguments.scope.split(",") if name.strip()])
     bar.clear()

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
+from deltos.model import NO_FILTERS, Filters
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
@@ -28,6 +30,7 @@ class SearchRequest:
     progress: Progress
     project_id: str = ""
     limit: int = 10
+    filters: Filters = NO_FILTERS
 
 
 @dataclass(frozen=True, slots=True)

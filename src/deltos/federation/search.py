@@ -6,21 +6,25 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from deltos.errors import BadArgument, Cancelled, DeltosError, NotFound
+from deltos.federation.filters import COMMIT, FILTERED_KINDS
 from deltos.federation.intent import intent_of
 from deltos.federation.model import ProviderResults
 from deltos.federation.rank import RankedHit, first_of, in_order, rank_all
+from deltos.model import NO_FILTERS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from deltos.federation.model import Hit, Provider, SearchRequest, Whole
     from deltos.federation.rank import Compare
+    from deltos.model import Filters
 
 LONGEST_QUERY = 500
 LONGEST_ID = 1_000
 # Providers are asked for as many as can be shown, whatever the limit: a kind that wins must not run out, and how many
 # results there are must not depend on how many are shown.
 MAX_RESULTS = 20
+_SPOKEN = {"code": "code", "doc": "documentation", "api": "APIs", "obs": "memory", "commit": "commits"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +54,7 @@ class Federation:
         """The best hits of all providers in scope; one that fails is named, and is an error only where it is alone."""
         toolsets = self._chosen(scope)
         providers = [provider for provider in self._providers if not set(provider.toolsets).isdisjoint(toolsets)]
+        providers, left_out = _with_filters(providers, asked.filters)
         query = asked.query.replace("\0", " ").strip()[:LONGEST_QUERY]
         if not query:
             raise BadArgument("The query is empty", hint="Ask in a few words what you want to know.")
@@ -66,7 +71,7 @@ class Federation:
             total_is_least=any(each.total > len(each.hits) for each in findings),
             kinds=tuple(provider.kind for provider in providers),
             searched=tuple(each.searched for each in findings if each.searched),
-            notes=tuple(note for each in findings for note in each.notes),
+            notes=(*left_out, *(note for each in findings for note in each.notes)),
         )
 
     def fetch(self, identifier: str, asked: SearchRequest) -> Whole:
@@ -102,6 +107,25 @@ class Federation:
         if problems and len(problems) == len(providers):
             raise problems[0]
         return findings
+
+
+def _with_filters(providers: list[Provider], filters: Filters) -> tuple[list[Provider], tuple[str, ...]]:
+    """Those that have what is filtered by, and a note that names the others."""
+    if filters == NO_FILTERS:
+        return providers, ()
+    wanted = set(FILTERED_KINDS)
+    if filters.kinds:
+        wanted = {COMMIT for kind in filters.kinds if kind == COMMIT} | {
+            "obs" for kind in filters.kinds if kind != COMMIT
+        }
+    kept = [provider for provider in providers if provider.kind in wanted]
+    if not kept:
+        raise BadArgument(
+            "Only observations and commits have a kind, a time and tags, and none of those is in scope",
+            hint="Leave kind, since, until and tag out, or widen the scope.",
+        )
+    others = [_SPOKEN[provider.kind] for provider in providers if provider not in kept]
+    return kept, (f"not searched, as kind, since, until and tag do not apply: {', '.join(others)}",) if others else ()
 
 
 def _without_twins(lists: Sequence[Sequence[Hit]]) -> list[tuple[Hit, ...]]:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from deltos.config import TOOLSETS
+from deltos.federation.filters import parse_filters
 from deltos.federation.model import SearchRequest
 from deltos.federation.render import fetch_answer, search_answer
 from deltos.federation.search import MAX_RESULTS
@@ -29,6 +31,13 @@ def federation_tools(federation: Federation, *, token_budget: int) -> tuple[Tool
             call.progress,
             project_id=call.text("project_id"),
             limit=call.number("limit"),
+            filters=parse_filters(
+                kind=call.text("kind"),
+                since=call.text("since"),
+                until=call.text("until"),
+                tag=call.text("tag"),
+                now=datetime.now(UTC),
+            ),
         )
         found = federation.search(asked, call.texts("scope"))
         return search_answer(call.text("query"), found, token_budget=token_budget)
@@ -51,6 +60,12 @@ def _search_tool(run: Callable[[Call], Answer]) -> Tool:
             Parameter("query", "string", "A question, a name or METHOD /path"),
             Parameter("limit", "integer", "1-20", default=10, minimum=1, maximum=MAX_RESULTS),
             Parameter("scope", "array", "Only these", default=[], choices=TOOLSETS, listed=False, hint=_SCOPES),
+            Parameter("kind", "string", "Only these, comma-separated: decision, …, commit", default="", listed=False),
+            Parameter(
+                "since", "string", "A day, a moment or '2 weeks ago'", default="", listed=False, hint="2 weeks ago"
+            ),
+            Parameter("until", "string", "As since", default="", listed=False),
+            Parameter("tag", "string", "Only with this #tag", default="", listed=False),
             Parameter("project_id", "string", "Default: the session's; or 'all'", default="", listed=False),
         ),
         run,

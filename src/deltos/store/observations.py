@@ -259,8 +259,10 @@ class Observations(Protocol):
     def places_with(self, words: Sequence[str], *, at_most: int) -> list[int]:
         """The places of observations that have any of `words`, newest sessions first."""
 
-    def places_between(self, project_keys: Sequence[int], start: int, end: int, *, at_most: int) -> list[int]:
-        """The places of live observations created in [start, end), newest first."""
+    def places_between(
+        self, project_keys: Sequence[int], start: int, end: int, *, at_most: int, kinds: Sequence[str] = ()
+    ) -> list[int]:
+        """The places of live observations created in [start, end), newest first; only of `kinds` where given."""
 
     def before(self, project_keys: Sequence[int], created_at: int, place: int, *, limit: int) -> list[Observation]:
         """Up to `limit` live observations before that moment, oldest first."""

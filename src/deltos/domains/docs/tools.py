@@ -97,22 +97,22 @@ class DocsTools:
 
     def remove_source(self, call: Call) -> Answer:
         """Remove a source; a running crawl of it stops."""
-        if api := self._api_named(call.text("source_id")):
+        if api := self._api_named(call.text("source")):
             return Answer(self.docs.apis.remove(api))
-        source, pages, chunks = self._library.remove(call.text("source_id"))
+        source, pages, chunks = self._library.remove(call.text("source"))
         return Answer(f"Removed {source.name} ({told(source.url)}): {pages} pages, {chunks} chunks.")
 
     def crawl_status(self, call: Call) -> Answer:
         """How far the crawl of a source is."""
-        if api := self._api_named(call.text("source_id")):
+        if api := self._api_named(call.text("source")):
             return Answer(f"{self.docs.apis.names()[api]}. It is read at once, not crawled.")
-        return render_status(self._library.status(call.text("source_id")), token_budget=self.token_budget)
+        return render_status(self._library.status(call.text("source")), token_budget=self.token_budget)
 
     def recrawl_source(self, call: Call) -> Answer:
         """Crawl a source again in the background."""
-        if api := self._api_named(call.text("source_id")):
+        if api := self._api_named(call.text("source")):
             return Answer(self.docs.apis.refresh(api))
-        recrawl = self._library.recrawl(call.text("source_id"), full=call.flag("full"))
+        recrawl = self._library.recrawl(call.text("source"), full=call.flag("full"))
         source = recrawl.source
         self._library.crawls.start(source.id)
         if recrawl.goes_on:

@@ -8,14 +8,17 @@ from typing import TYPE_CHECKING
 
 from deltos.domains.history.query import parse_query
 from deltos.domains.history.words import words_of
+from deltos.model import NO_FILTERS
 from deltos.store.history import CommitMatch
 from deltos.text.rarity import idf
+from deltos.text.tags import has_tag
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from datetime import datetime
 
     from deltos.domains.history.query import HistoryQuery
+    from deltos.model import Filters
     from deltos.store.history import CommitRow, History
 
 _CANDIDATES = 80
@@ -23,6 +26,8 @@ _OTHER_CANDIDATES = 40
 # Words are looked up as long as no more commits than these have to be scored.
 _MAX_ROWS = 4_000
 _NAMED_FILES = 20
+_TAGGED_CANDIDATES = 1_000
+_SECOND_MICROS = 1_000_000
 _BODY_READ = 600  # characters of a message that count for how much of the question it covers
 _HALF_LIFE_SECONDS = 3 * 365 * 86_400.0
 # Hand-set on questions about this project, Django and Rails: what speaks for a commit.
@@ -46,11 +51,15 @@ class FoundCommits:
     matching: int
 
 
-def search_commits(history: History, question: str, now: datetime, *, limit: int) -> FoundCommits:
+def search_commits(
+    history: History, question: str, now: datetime, *, limit: int, filters: Filters = NO_FILTERS
+) -> FoundCommits:
     """The commits that answer a question, best first; of a question about a time alone, the newest of that time."""
     query = parse_query(question, now)
     with history.snapshot():
-        if not query.groups:
+        if filters != NO_FILTERS:
+            scored = _filtered(history, query, filters)
+        elif not query.groups:
             rows = history.commits_in(query.spans, limit=limit) if query.spans else []
             scored = [(row, 1.0 - place / 1_000) for place, row in enumerate(rows)]
         else:
@@ -61,6 +70,20 @@ def search_commits(history: History, question: str, now: datetime, *, limit: int
         paths = history.paths_of([row.id for row, _ in scored[:limit]], limit=_NAMED_FILES)
     hits = tuple(CommitHit(row, tuple(paths.get(row.id, ())), score) for row, score in scored[:limit])
     return FoundCommits(hits, len(scored))
+
+
+def _filtered(history: History, query: HistoryQuery, filters: Filters) -> list[tuple[CommitRow, float]]:
+    """The commits that pass the filters, best first: those with a word of the question, or with the tag."""
+    spans = [(-(-filters.since // _SECOND_MICROS), -(-filters.until // _SECOND_MICROS))]  # whole seconds, rounded up
+    tag_words = words_of(filters.tag).split()
+    searcher = _Searcher(history, query, history.commit_counts([*query.meanings, *tag_words]), history.totals().commits)
+    found = searcher.candidates(spans)
+    if tag_words:
+        known = {match.commit.id for match in found}
+        tagged = history.match_commits(tag_words, spans, limit=_TAGGED_CANDIDATES)
+        found += [CommitMatch(match.commit, 0.0) for match in tagged if match.commit.id not in known]
+        found = [match for match in found if has_tag(f"{match.commit.subject}\n{match.commit.body}", filters.tag)]
+    return searcher.scored(found)
 
 
 @dataclass(frozen=True, slots=True)

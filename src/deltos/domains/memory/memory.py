@@ -21,6 +21,7 @@ from deltos.domains.memory.model import (
 )
 from deltos.domains.memory.redact import redact, redact_name, storable
 from deltos.errors import BadArgument, Forbidden, NotFound
+from deltos.model import NO_FILTERS
 from deltos.store.observations import Clean, NewObservation
 from deltos.text.identifiers import names_in_prose, words_inside
 from deltos.text.times import micros
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
     from deltos.domains.memory.model import Clock
     from deltos.domains.memory.search import MemoryResults
     from deltos.meaning import Meaning
-    from deltos.model import Project
+    from deltos.model import Filters, Project
     from deltos.store.observations import Observation, Observations, ObservationsWriter
     from deltos.store.observations import ProjectRow as KnownProject
 
@@ -191,7 +192,7 @@ class Memory:
             ),
         )
 
-    def search(self, query: str, project_id: str, *, limit: int) -> MemoryResults:
+    def search(self, query: str, project_id: str, *, limit: int, filters: Filters = NO_FILTERS) -> MemoryResults:
         """The best observations for a question, of one project and the personal ones, or of all."""
         from dataclasses import replace  # deferred: hooks never search
 
@@ -211,6 +212,7 @@ class Memory:
                 limit=limit,
                 now=self.clock(),
                 similarities=similarities,
+                filters=filters,
             )
             others = [project.key for project in self._projects() if project.key not in keys]
             elsewhere = self.store.count(others) if not found.hits else 0

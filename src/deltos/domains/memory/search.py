@@ -13,11 +13,13 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from deltos.domains.memory.query import MemoryQuery, label_of, parse_query
 from deltos.domains.memory.secrets.spans import lower, offsets
+from deltos.model import NO_FILTERS
 from deltos.ranking import load_ranker
 from deltos.store.observations import POSITION_BITS, session_of
 from deltos.text.dates import TimeSpan, spoken_spans
 from deltos.text.rarity import idf
 from deltos.text.stop_words import PROSE_STOP_WORDS
+from deltos.text.tags import has_tag
 from deltos.text.times import micros
 from deltos.text.words import tokens
 
@@ -26,6 +28,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from deltos.meaning import Similarities
+    from deltos.model import Filters
     from deltos.ranking import LinearRanker
     from deltos.store.observations import Observation, Observations, Sketch
 
@@ -154,11 +157,12 @@ class _Matches:
         share = 1 - best / self._total if self._total else 1.0
         return max(0.0, share - _USUALLY_LACKING) / (1 - _USUALLY_LACKING)
 
-    def best(self, count: int) -> list[int]:
-        """The places whose own terms are worth most, best first."""
+    def best(self, count: int, allowed: Collection[int] | None = None) -> list[int]:
+        """The places whose own terms are worth most, best first; of those that are allowed."""
         by_mask: dict[int, list[int]] = defaultdict(list)
         for place, mask in self.bits.items():
-            by_mask[mask].append(place)
+            if allowed is None or place in allowed:
+                by_mask[mask].append(place)
         places: list[int] = []
         for mask in sorted(by_mask, key=self.value, reverse=True):
             places += by_mask[mask][: count - len(places)]
@@ -173,16 +177,23 @@ def search(
     limit: int,
     now: datetime,
     similarities: Similarities | None = None,
+    filters: Filters = NO_FILTERS,
 ) -> MemoryResults:
     """The best `limit` observations for a question, best first, by words and where known by meaning."""
     question = parse_query(text)
     searched = store.count(scope.project_keys)
     matches = _match(store, question, scope, searched)
     spans = spoken_spans(text, now)
-    best = matches.best(_FIRST_STAGE)
+    allowed = None if filters == NO_FILTERS else _allowed(store, scope, filters, searched)
+    best = matches.best(_FIRST_STAGE, allowed)
     similarities = _within(store, scope, similarities)
+    if similarities and allowed is not None:
+        similarities = similarities.among(allowed)
     near = similarities.near(_NEAREST) if similarities else []
     candidates = _with_neighbours(best).union(_dated(store, scope, spans), near)
+    if allowed is not None:
+        candidates &= allowed
+        searched = len(allowed)
     by_words, _ = rankers()
     near_words = _near_words(matches, candidates, best)
     words = {place: by_words.score(row) for place, row in near_words.items()}
@@ -276,6 +287,19 @@ def _rarest(store: Observations, terms: Iterable[tuple[str, ...]]) -> tuple[list
 def _with_neighbours(places: Iterable[int]) -> set[int]:
     beside = {place + step for place in places for step in _BESIDE if session_of(place + step) == session_of(place)}
     return beside.union(places)
+
+
+def _allowed(store: Observations, scope: MemoryScope, filters: Filters, searched: int) -> set[int]:
+    """The places that pass the filters."""
+    between = store.places_between(
+        scope.project_keys, filters.since, filters.until, at_most=searched, kinds=filters.kinds
+    )
+    if not filters.tag:
+        return set(between)
+    passed = set(between)
+    for term in parse_query(filters.tag).terms:  # the tag's words are indexed like any others
+        passed &= set(store.places_with(term, at_most=_COUNT_UP_TO))
+    return {row.place for row in store.at_places(sorted(passed)) if has_tag(row.text, filters.tag)}
 
 
 def _dated(store: Observations, scope: MemoryScope, spans: Sequence[TimeSpan]) -> list[int]:

@@ -14,6 +14,7 @@ from deltos.domains.memory.render import (
     timeline_answer,
 )
 from deltos.errors import BadArgument, NotFound
+from deltos.text.tags import with_tags
 from deltos.text.times import parse_iso
 from deltos.tool import ANY_OBJECT, Answer, Parameter, Tool
 
@@ -102,7 +103,7 @@ class _MemoryTools:
         session_id = self._session_ids.of(call.session) if here else None
         origin = ObservationOrigin(given or project.project_id, project.root if here else None, session_id)
         draft = Draft(
-            call.text("text"),
+            with_tags(call.text("text"), call.texts("tags")),
             kind=call.text("kind"),
             source=call.text("source"),
             files=tuple(call.texts("files")),
@@ -182,6 +183,7 @@ class _MemoryTools:
             (
                 Parameter("text", "string", "Stands alone"),
                 Parameter("kind", "string", "What it is", default="finding", choices=KINDS),
+                Parameter("tags", "array", "Kept as #tag", default=[], listed=False),
                 Parameter("files", "array", "Files it is about", default=[], listed=False),
                 Parameter("source", "string", "Where it comes from", default="", listed=False),
                 _PROJECT,

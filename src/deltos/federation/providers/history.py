@@ -60,7 +60,9 @@ class HistoryProvider:
         known, limits = index.store.history.totals().commits, limits_of(index.store)
         if not known:
             return ProviderResults(searched=f"no commits ({limits.rstrip('.')})" if limits else "no commits")
-        found = search_commits(index.store.history, asked.query, datetime.now(UTC), limit=asked.limit)
+        found = search_commits(
+            index.store.history, asked.query, datetime.now(UTC), limit=asked.limit, filters=asked.filters
+        )
         notes = (f"Note: history: {limits}",) if limits and (is_asked_for or not found.hits) else ()
         hits = tuple(_hit(hit, foreign) for hit in found.hits)
         return ProviderResults(hits, found.matching, f"{known:,} commits", notes)

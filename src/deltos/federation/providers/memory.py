@@ -33,7 +33,8 @@ class MemoryProvider:
     def search(self, asked: SearchRequest, _scope: Sequence[str]) -> ProviderResults:
         """Observations, best first."""
         memory, project = self._domains.memory, self._domains.remembered_project(asked.root)
-        found = memory.search(asked.query, asked.project_id or project.project_id, limit=asked.limit)
+        where = asked.project_id or project.project_id
+        found = memory.search(asked.query, where, limit=asked.limit, filters=asked.filters)
         changed = self._changed(memory, project, [hit.observation for hit in found.hits])
         hits = tuple(_hit(hit, changed=hit.observation.place in changed) for hit in found.hits)
         searched = f"{found.searched} observations"

@@ -173,9 +173,14 @@ class SqliteObservations:
         with self.database.snapshot() as connection:
             return [row[0] for row in connection.execute(sql, (any_of(words), at_most))]
 
-    def places_between(self, project_keys: Sequence[int], start: int, end: int, *, at_most: int) -> list[int]:
+    def places_between(
+        self, project_keys: Sequence[int], start: int, end: int, *, at_most: int, kinds: Sequence[str] = ()
+    ) -> list[int]:
+        where = "created_at >= ? AND created_at < ?"
+        if kinds:
+            where += f" AND kind IN ({','.join('?' * len(kinds))})"
         with self.database.snapshot() as connection:
-            found = newest(connection, project_keys, "created_at >= ? AND created_at < ?", (start, end), at_most)
+            found = newest(connection, project_keys, where, (start, end, *kinds), at_most)
         return [place for _, place in found]
 
     def before(self, project_keys: Sequence[int], created_at: int, place: int, *, limit: int) -> list[Observation]:

@@ -1,0 +1,157 @@
+"""What an answer costs: tokens of its text, of its data, and of what each client shows the model.
+
+    python -m benchmarks.answers [FOLDER …]
+
+Asked are the tools over this repository and one other, with calls as agents make them. docs/clients.md says who
+shows what, and how that was learned.
+"""
+
+from __future__ import annotations
+
+import argparse
+import statistics
+from collections import defaultdict
+from contextlib import closing
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any
+
+from deltos.app import App
+from deltos.budget import estimate_tokens
+from deltos.config import Config
+from deltos.excerpts import Excerpts
+from deltos.progress import Silent
+from deltos.server.audience import gets_data
+from deltos.tool import Answer, Call, check_arguments, compact_json
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+OTHER = Path("/tmp/deltos-bench/code/labelled/flask")
+# Each client by the name it introduces itself with, and whether it shows the model data where there are some.
+CLIENTS = {"claude-code": True, "codex-mcp-client": True, "opencode": False, "gemini-cli-mcp-client": False}
+Calls = list[tuple[str, dict[str, Any]]]
+EVERYWHERE: Calls = [
+    ("index_repository", {}),
+    ("index_repository", {"concise": True}),
+    ("set_working_directory", {"directory": "."}),
+    ("get_stats", {}),
+    ("detect_circular", {}),
+    ("remember", {"text": "We keep answers short: every token is paid for twice", "kind": "decision"}),
+    ("list_sources", {}),
+    ("list_apis", {}),
+    ("search_code", {"query": "/zzzz_nothing_has_this/"}),
+    ("search", {"query": "zzzzqq vvvvxx"}),
+]
+OURS: Calls = [
+    *(
+        (name, {"query": query})
+        for name in ("search_code", "search")
+        for query in (
+            "what limits how quickly pages of one host are requested",
+            "when an editor's settings file is changed, how do the user's remarks in it survive",
+            "Database.write",
+            "where are secrets taken out before something is stored",
+            "why are worker processes spawned and not forked",
+        )
+    ),
+    ("search_code", {"query": "what limits how quickly pages of one host are requested", "concise": True}),
+    *((name, {"symbol": "Answer"}) for name in ("find_symbol", "find_references", "get_impact", "get_context")),
+]
+THEIRS: Calls = [
+    *(
+        (name, {"query": query})
+        for name in ("search_code", "search")
+        for query in (
+            "how is a session cookie signed",
+            "where are url rules matched to view functions",
+            "Flask.dispatch_request",
+            "which exception is raised when a template is missing",
+            "run the development server from the command line",
+        )
+    ),
+    ("search_code", {"query": "how is a session cookie signed", "concise": True}),
+    *((name, {"symbol": "Flask.dispatch_request"}) for name in ("find_references", "get_impact", "get_context")),
+    ("find_symbol", {"symbol": "dispatch_request"}),
+]
+
+
+class Asking:
+    """One session over a project; what was shown is shown again."""
+
+    def __init__(self, app: App, root: Path) -> None:
+        self._tools = {tool.name: tool for tool in app.tools()}
+        self._root = root
+        self.excerpts = Excerpts()
+
+    def project_root(self) -> Path:
+        """The project."""
+        return self._root
+
+    def set_project_root(self, root: Path) -> None:
+        """Stay where it is: only the answer counts here."""
+
+    def call(self, name: str, arguments: dict[str, Any]) -> Answer:
+        """What a tool answers."""
+        tool = self._tools[name]
+        return tool.run(Call(check_arguments(tool.parameters, arguments), self, Silent(), repeat=True))
+
+
+def shown(client: str, answer: Answer, *, as_sent: bool = True) -> str:
+    """What a client shows the model of an answer: as we send it to that client, or as it would with data for all."""
+    sent = answer.structured if gets_data(client) or not as_sent else None
+    return compact_json(sent) if sent is not None and CLIENTS[client] else answer.text
+
+
+def answers(root: Path, calls: Calls) -> Iterator[tuple[str, Answer]]:
+    """Each call's tool, with its answer; those of `search` are fetched too."""
+    with TemporaryDirectory() as home, closing(App(Config(Path(home)))) as app:
+        app.domains.projects.at(root).index()
+        asking = Asking(app, root)
+        for name, arguments in [*EVERYWHERE, *calls]:
+            answer = asking.call(name, arguments)
+            yield name + (" (concise)" if arguments.get("concise") else ""), answer
+            if name == "search" and answer.structured and answer.structured["results"]:
+                yield "fetch", asking.call("fetch", {"id": answer.structured["results"][0]["id"]})
+
+
+def print_table(root: Path, calls: Calls) -> None:
+    """Medians by tool, and sums by client."""
+    by_tool: dict[str, list[Answer]] = defaultdict(list)
+    for name, answer in answers(root, calls):
+        by_tool[name].append(answer)
+    print(f"\n{root.name}\n\n| tool | answers | text | data | data / text |\n|---|--:|--:|--:|--:|")
+    for name, found in by_tool.items():
+        text = statistics.median(estimate_tokens(each.text) for each in found)
+        with_data = [each for each in found if each.structured is not None]
+        data = statistics.median(_data_tokens(each) for each in with_data) if with_data else 0
+        row = [name, str(len(found)), f"{text:,.0f}", "–", "–"]
+        if with_data:
+            total = sum(estimate_tokens(each.text) for each in with_data)
+            row[3:] = [f"{data:,.0f}", f"{sum(map(_data_tokens, with_data)) / total:.2f}"]
+        print(f"| {' | '.join(row)} |")
+    every = [answer for found in by_tool.values() for answer in found]
+    print("\n| client | shows | if it got data | as we answer it |\n|---|---|--:|--:|")
+    for client, shows_data in CLIENTS.items():
+        before, now = (
+            sum(estimate_tokens(shown(client, each, as_sent=sent)) for each in every) for sent in (False, True)
+        )
+        print(f"| {client} | {'data' if shows_data else 'text'} | {before:,} | {now:,} |")
+
+
+def _data_tokens(answer: Answer) -> int:
+    return estimate_tokens(compact_json(answer.structured or {}))
+
+
+def main() -> None:
+    """Print the tables."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("folders", nargs="*", type=Path, help="to ask the second list of; default: flask")
+    here = Path(__file__).resolve().parent.parent
+    print_table(here, OURS)
+    for folder in parser.parse_args().folders or [OTHER]:
+        print_table(folder.resolve(), THEIRS)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,146 @@
+"""`search` narrowed to a kind, a time or a tag: observations and commits have them, the others are left out and named."""
+
+from __future__ import annotations
+
+import json
+from contextlib import closing
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from deltos.app import App
+from deltos.cli.main import main
+from deltos.config import Config
+from deltos.errors import BadArgument
+from deltos.federation.filters import parse_filters
+from deltos.model import LAST_MOMENT, Filters
+from deltos.text.times import micros
+from tests.calling import Desk
+from tests.domains.history.pasts import begin, commit
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+
+def at(year: int, month: int, day: int, hour: int = 0, minute: int = 0) -> datetime:
+    return datetime(year, month, day, hour, minute, tzinfo=UTC)
+
+
+NOW = at(2026, 11, 16, 12)  # a Monday
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("home")
+
+
+@pytest.fixture(scope="module")
+def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    root = begin(tmp_path_factory.mktemp("filters") / "shop")
+    commit(root, "Retry payments twice, see #77", {"pay.py": "def retry_payment():\n    return 2\n"})
+    commit(root, "Retry payments three times", {"pay.py": "def retry_payment():\n    return 3\n"}, day=60)
+    return root
+
+
+@pytest.fixture(scope="module")
+def desk(root: Path, home: Path) -> Iterator[Desk]:
+    with closing(App(Config(home))) as app:
+        app.domains.projects.at(root).index()
+        app.domains.projects.at(root).catch_up()
+        desk = Desk(app.tools(), root)
+        desk.call("remember", text="We retry a payment at most three times", kind="decision", tags=["billing"])
+        desk.call("remember", text="The payment gateway drops the first retry #gateway", kind="finding")
+        yield desk
+
+
+def kinds(desk: Desk, **filters: str) -> list[str]:
+    found = desk.data("search", query="retry payment", **filters)["results"]
+    return sorted(result["id"].partition(":")[0] for result in found)
+
+
+def titles(desk: Desk, **filters: str) -> list[str]:
+    return sorted(result["title"] for result in desk.data("search", query="retry payment", **filters)["results"])
+
+
+def test_without_filters_every_kind_answers(desk: Desk) -> None:
+    assert set(kinds(desk)) == {"code", "commit", "obs"}
+
+
+def test_a_kind_is_that_of_observations_or_commits(desk: Desk) -> None:
+    assert titles(desk, kind="decision") == ["We retry a payment at most three times"]
+    assert kinds(desk, kind="finding,decision") == ["obs", "obs"]
+    assert kinds(desk, kind="commit") == ["commit", "commit"]
+    assert kinds(desk, kind="decision,commit") == ["commit", "commit", "obs"]
+
+
+def test_what_has_no_kind_or_time_is_left_out_and_named(desk: Desk) -> None:
+    answer = desk.call("search", query="retry payment", since="1 year ago")
+    assert "not searched, as kind, since, until and tag do not apply: code" in answer.text
+    assert answer.structured is not None
+    assert answer.structured == json.loads(answer.text)
+    with pytest.raises(BadArgument, match="none of those is in scope"):
+        desk.call("search", query="retry payment", scope=["docs"], kind="decision")
+
+
+def test_since_and_until_bound_observations_and_commits(desk: Desk) -> None:
+    yesterday = (datetime.now(UTC) - timedelta(days=1)).date().isoformat()
+    assert kinds(desk, since=yesterday) == ["obs", "obs"]
+    assert kinds(desk, since="yesterday") == ["obs", "obs"]
+    assert kinds(desk, until=yesterday) == ["commit", "commit"]
+    every = [str(each["created_at"]) for each in desk.data("search", query="retry payment", kind="commit")["results"]]
+    first, second = sorted(every)
+    assert titles(desk, until=first) == [title for title in titles(desk, kind="commit") if "twice" in title]
+    assert titles(desk, kind="commit", since=second) == [
+        each for each in titles(desk, kind="commit") if "three" in each
+    ]
+
+
+def test_a_tag_is_a_word_with_a_number_sign(desk: Desk) -> None:
+    assert titles(desk, tag="billing") == ["We retry a payment at most three times"]
+    assert kinds(desk, tag="#gateway") == ["obs"]
+    assert kinds(desk, tag="77") == ["commit"]
+    answer = desk.call("search", query="retry payment", tag="nothing-has-it")
+    assert answer.text.startswith("No observations found matching 'retry payment'.")
+    assert "not searched" in answer.text
+
+
+@pytest.mark.parametrize(
+    ("filters", "words"),
+    [
+        ({"kind": "banana"}, "Unknown kind: banana"),
+        ({"since": "the day of reckoning"}, "`since` is no time"),
+        ({"until": "x" * 5_000}, "`until` is no time"),
+        ({"since": "2026-02-01", "until": "2026-01-01"}, "`since` is not before `until`"),
+        ({"tag": "###"}, "`tag` is no word"),
+    ],
+)
+def test_what_is_not_understood_is_refused(desk: Desk, filters: dict[str, Any], words: str) -> None:
+    with pytest.raises(BadArgument, match=words):
+        desk.call("search", query="retry payment", **filters)
+
+
+@pytest.mark.parametrize(
+    ("since", "until", "start", "end"),
+    [
+        ("2026-11-10", "2026-11-11", at(2026, 11, 10), at(2026, 11, 12)),
+        ("2026-11-10T09:30", "", at(2026, 11, 10, 9, 30), None),
+        ("yesterday", "yesterday", at(2026, 11, 15), at(2026, 11, 16)),
+        ("last week", "", at(2026, 11, 9), None),
+        ("last Tuesday", "", at(2026, 11, 10), None),
+    ],
+)
+def test_times_are_days_moments_or_as_people_say_them(
+    since: str, until: str, start: datetime, end: datetime | None
+) -> None:
+    found = parse_filters(kind="", since=since, until=until, tag="", now=NOW)
+    assert found == Filters((), micros(start), micros(end) if end else LAST_MOMENT)
+
+
+def test_the_command_line_filters_too(
+    desk: Desk, root: Path, home: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("DELTOS_HOME", str(home))
+    assert main(["search", "retry payment", "--kind", "decision", "--project", str(root), "--json"]) == 0
+    assert [json.loads(line)["id"].partition(":")[0] for line in capsys.readouterr().out.splitlines()] == ["obs"]
