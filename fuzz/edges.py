@@ -46,14 +46,19 @@ class TracedEdges:
         self._tracer.warn = lambda *_args, **_more: None
         self._tracer.concur_id_func = None
         self._tracer.disable_plugin = lambda *_args: None
+        self._former: Any = None
 
     def start(self) -> None:
         """Watch from here on."""
+        self._former = sys.gettrace()
         self._tracer.start()
 
     def stop(self) -> None:
-        """Watch no longer."""
+        """Watch no longer; whoever watched before goes on."""
         self._tracer.stop()
+        # Or the return from here would call the tracer, which then ends all tracing.
+        del sys._getframe().f_trace  # noqa: SLF001
+        sys.settrace(self._former)
 
     def count(self) -> int:
         """How many distinct edges were seen so far."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from random import Random
 from typing import TYPE_CHECKING
 
@@ -19,6 +20,7 @@ from fuzz.targets import all_targets, target_named
 
 if TYPE_CHECKING:
     from pathlib import Path
+    from types import FrameType
 
 
 def fuzzed(name: str, folder: Path, *, seconds: float = 1.0) -> Result:
@@ -93,6 +95,23 @@ def test_inputs_shrink_while_they_still_show_it() -> None:
     data = b"x" * 500 + b"A" + b"y" * 300 + b"B" + b"z" * 100
     *_, last = smaller(data, lambda shorter: b"A" in shorter and b"B" in shorter, seconds=20)
     assert last == b"AB"
+
+
+def test_whoever_watched_before_watches_afterwards() -> None:
+    """Coverage, for one: all tests after this one in the same process count for it."""
+    former = sys.gettrace()
+
+    def watcher(_frame: FrameType, _event: str, _argument: object) -> None:
+        pass
+
+    edges = watch_edges()
+    try:
+        sys.settrace(watcher)
+        edges.start()
+        edges.stop()
+        assert sys.gettrace() is watcher
+    finally:
+        sys.settrace(former)
 
 
 def test_new_lines_of_our_code_are_new_edges() -> None:
