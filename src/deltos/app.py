@@ -8,13 +8,14 @@ from __future__ import annotations
 import sys
 import threading
 import time
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from functools import cache, cached_property
 from typing import TYPE_CHECKING, cast
 
 from deltos.domains.code.index import CodeIndexer
 from deltos.domains.graph.index import GraphIndexer
 from deltos.domains.history.index import HistoryIndexer
+from deltos.errors import StoreError
 from deltos.isolated.process import Workers
 from deltos.open_stores import has_library, open_library, open_observations, open_projects
 from deltos.store.private import mend_folder
@@ -70,7 +71,10 @@ class OpenedDomains:
 
         store = open_observations(self.config.home)
         self._closing.callback(store.close)
-        return Memory(store, meaning=cache(lambda: self._inner_meaning(store.vectors)))
+        memory = Memory(store, meaning=cache(lambda: self._inner_meaning(store.vectors)))
+        with suppress(StoreError, OSError):  # a full or read-only disk: what is there can still be read
+            memory.keep_snapshot()
+        return memory
 
     def _inner_meaning(self, vectors: VectorRecords) -> Meaning | None:
         """Compares with the model in the wheel, whichever the user chose for documentation; None for words alone."""

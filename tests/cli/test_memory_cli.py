@@ -172,6 +172,48 @@ def test_memory_is_switched_off_and_on_for_the_project_here(
     assert shell.json("stats")[0]["observations"] == 1
 
 
+def test_what_is_forgotten_by_what_it_is_is_shown_and_asked_about(
+    shell: Shell, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shell.run("add", "The parser is slow", "--session-id", "s1")
+    shell.run("add", "We keep the parser", "--kind", "decision")
+    shell.run("add", "The lexer is fast", "--session-id", "s1")
+    parser = argparse.ArgumentParser()
+    add_commands(parser.add_subparsers())
+    monkeypatch.setattr(sys, "stdin", io.StringIO("no\n"))
+    args = parser.parse_args(["memory", "forget", "--kind", "decision"])
+    assert args.run(args) == 1
+    said = capsys.readouterr().err
+    assert "decision: We keep the parser\nForget these 1 observations? [y/N]" in said
+    assert "Nothing was forgotten." in said
+    assert shell.json("stats")[0]["observations"] == 3
+    assert shell.run("forget", "--kind", "decision", stdin="y\n").startswith("Forgot ")
+    assert shell.json("search", "keep parser")[0]["snippet"] != "We keep the parser"
+    with pytest.raises(NotFound, match="No observation is like that"):
+        shell.run("forget", "--session-id", "s1", "--until", "2001-01-01", "--yes")
+    with pytest.raises(BadArgument, match="Nothing says which"):
+        shell.run("forget")
+    with pytest.raises(BadArgument, match="--since is no ISO date"):
+        shell.run("forget", "--since", "soon")
+    assert shell.run("forget", "--query", "lexer", "--since", "2001-01-01", "--yes")
+    assert shell.json("stats")[0]["observations"] == 1
+
+
+def test_an_import_that_takes_nothing_is_an_error(shell: Shell) -> None:
+    with pytest.raises(SourceError, match="Nothing was taken in from -: 2 lines could not be read"):
+        shell.run("import", "-", stdin="no json\n{}\n")
+    with pytest.raises(SourceError, match="Nothing was taken in"):
+        shell.run("import", "-", stdin="")
+
+
+def test_a_mistyped_project_is_asked_about(shell: Shell) -> None:
+    shell.run("add", "Prices are in cents", "--project-id", "acme/shop", "--new-project")
+    for words in (("add", "More of it"), ("search", "cents")):
+        with pytest.raises(NotFound, match="knows no project acme/shpo") as refused:
+            shell.run(*words, "--project-id", "acme/shpo")
+        assert "Did you mean acme/shop?" in (refused.value.hint or "")
+
+
 def test_observations_are_pinned_and_superseded(shell: Shell) -> None:
     older = shell.json("add", "The limit is 50 rps")[0]["id"]
     newer = shell.json("add", "The limit is 20 rps")[0]["id"]
@@ -193,7 +235,9 @@ def test_a_damaged_file_is_set_aside_and_said_so(shell: Shell, capsys: pytest.Ca
     args = parser.parse_args(["memory", "add", "still works"])
     args.run(args)
     assert "set aside as memory.db.corrupt-" in capsys.readouterr().err
-    assert "0 observations brought back" in shell.run("check")
+    said = shell.run("check", code=1)
+    assert "all well" not in said
+    assert "nothing can be read there; what it held is lost, unless you have a copy" in said
 
 
 class TestHook:

@@ -147,4 +147,41 @@ def test_counting_words_stops_where_it_was_told_to(observations: Observations) -
 def test_sound_observations_need_no_mending(observations: Observations) -> None:
     add(observations, "one")
     mended = observations.mend()
-    assert (mended.problems, mended.set_aside, list(mended.readable)) == ((), (), [])
+    assert (mended.problems, mended.set_aside, mended.snapshots) == ((), (), ())
+
+
+def test_a_snapshot_is_taken_once_a_day_and_only_the_newest_stay(observations: Observations) -> None:
+    assert not observations.keep_snapshot("2025-05-01", kept=2), "there is nothing yet"
+    add(observations, "the parser hangs")
+    assert not observations.keep_snapshot("2025-05-01", kept=2, most_bytes=1)
+    for day in ("2025-05-01", "2025-05-02", "2025-05-03"):
+        assert observations.keep_snapshot(day, kept=2)
+        assert not observations.keep_snapshot(day, kept=2)
+    names = [copy.name for copy in observations.mend().snapshots]
+    assert [name[-10:] for name in names] == ["2025-05-03", "2025-05-02"]
+    [row] = observations.mend().snapshots[0].readable
+    assert row.text == "the parser hangs"
+    assert set(names) <= set(observations.copies())
+    observations.drop_snapshots()
+    assert observations.mend().snapshots == ()
+
+
+def test_what_is_pinned_comes_first_and_what_is_superseded_is_not_recent(observations: Observations) -> None:
+    first, second, third = (add(observations, text, at=at) for at, text in enumerate(("one", "two", "three"), 1))
+    with observations.writing() as writer:
+        writer.mark_pinned(first, 9)
+        writer.mark_pinned(second, 8)
+        writer.mark_superseded(third, "two")
+    keys = [project.key for project in observations.projects()]
+    assert [row.place for row in observations.pinned(keys, limit=5)] == [first, second]
+    assert [row.place for row in observations.recent(keys, limit=5)] == [second, first]
+    assert [row.place for row in observations.recent(keys, limit=5, kinds=("finding",))] == [second, first]
+    assert [sketch.place for sketch in observations.sketches([first, third], head_characters=9)] == [first]
+    assert [row.place for row in observations.at_places([third])] == [third]
+
+
+def test_a_session_knows_when_it_was_last_shown_anything(observations: Observations) -> None:
+    with observations.writing() as writer:
+        session = writer.session(writer.project("p", root="", now=1), "s", agent="", now=1)
+        assert writer.note_shown(session, 5) is None
+        assert writer.note_shown(session, 7) == 5

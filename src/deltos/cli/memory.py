@@ -14,9 +14,10 @@ from deltos.cli.terminal import harmless_json
 from deltos.data_folder import data_folder
 from deltos.domains.memory.capture import project_root
 from deltos.domains.memory.check import check
-from deltos.domains.memory.memory import local_now
-from deltos.domains.memory.model import CAPTURED_KINDS, KINDS, Draft, ObservationOrigin, shown_id
+from deltos.domains.memory.memory import Choice, local_now
+from deltos.domains.memory.model import CAPTURED_KINDS, KINDS, Draft, ObservationOrigin, shown_id, title_of
 from deltos.domains.memory.render import (
+    checked_text,
     forgotten_text,
     observations_answer,
     purged_text,
@@ -25,7 +26,7 @@ from deltos.domains.memory.render import (
     timeline_answer,
 )
 from deltos.domains.memory.transfer import as_json, export, import_lines
-from deltos.errors import NotFound, SourceError
+from deltos.errors import BadArgument, NotFound, SourceError
 from deltos.hook_settings import OFF_FILE, off_projects, switched
 from deltos.model import BEHIND_NOTE, NEAR_MARK
 from deltos.store.private import make_private_folder, write_private
@@ -43,6 +44,7 @@ if TYPE_CHECKING:
     from deltos.store.observations import Observation
 
 _MOST_RESULTS = 20
+_SHOWN_BEFORE_FORGETTING = 20
 _SHOWN_TOKENS = 25_000  # for people, who scroll: the hard limit of an answer
 
 
@@ -62,13 +64,23 @@ def _add_writing_verbs(verbs: Subparsers) -> None:
     add.add_argument("--source", default="", help="where it comes from")
     add.add_argument("--file", action="append", default=[], dest="files", help="a file it is about; may be repeated")
     add.add_argument("--session-id", default=None)
+    add.add_argument(
+        "--new-project", action="store_true", help="let --project-id name one that memory does not know yet"
+    )
     for name, run, what in (
-        ("forget", _forget, "hide observations"),
         ("restore", _restore, "bring forgotten or superseded observations back"),
         ("pin", _pin, "show observations first when a session starts"),
         ("unpin", _unpin, "show observations like any other"),
     ):
         _verb(verbs, name, run, what).add_argument("ids", nargs="+", metavar="ID")
+    forget = _verb(verbs, "forget", _forget, "hide observations: by id, or all that the options pick")
+    forget.add_argument("ids", nargs="*", metavar="ID")
+    forget.add_argument("--query", default="", help="what a search for this finds")
+    forget.add_argument("--session-id", default="", help="what was kept in this session")
+    forget.add_argument("--kind", default="", choices=("", *KINDS, *CAPTURED_KINDS))
+    forget.add_argument("--since", default="", metavar="DATE", help="kept on or after this ISO date or time")
+    forget.add_argument("--until", default="", metavar="DATE", help="kept before this ISO date or time")
+    forget.add_argument("--yes", action="store_true", help="do not ask")
     supersede = _verb(verbs, "supersede", _supersede, "have a newer observation answer in an older one's place")
     supersede.add_argument("older", metavar="OLDER_ID")
     supersede.add_argument("newer", metavar="NEWER_ID")
@@ -116,6 +128,8 @@ def _add(args: argparse.Namespace) -> int:
     )
     text = sys.stdin.buffer.read().decode("utf-8", "replace") if args.text == "-" else args.text
     with _memory() as memory:
+        if not here and not args.new_project:
+            memory.expect_project(args.project_id, create="--new-project")
         done = memory.remember(Draft(text, args.kind, args.source, tuple(args.files)), origin)
     if args.json:
         print_json({"id": done.id, "merged": done.merged, "redacted": list(done.redacted)})
@@ -128,6 +142,8 @@ def _search(args: argparse.Namespace) -> int:
     limit = max(1, min(args.limit, _MOST_RESULTS))
     with _memory() as memory:
         project_id = args.project_id or memory.as_known(_project()).project_id
+        if args.project_id:
+            memory.expect_project(args.project_id)
         if args.batch:
             return _answer_batch(memory, args.batch, project_id, limit)
         found = memory.search(args.query, project_id, limit=limit)
@@ -207,7 +223,44 @@ def _timeline_rows(
 
 
 def _forget(args: argparse.Namespace) -> int:
-    return _hide(args, restore=False)
+    if args.ids:
+        return _hide(args, restore=False)
+    choice = Choice(
+        args.query, args.session_id, args.kind, _moment(args.since, "--since"), _moment(args.until, "--until")
+    )
+    with _memory() as memory:
+        project_id = args.project_id or memory.as_known(_project()).project_id
+        rows = memory.chosen(choice, project_id)
+        if not rows:
+            raise NotFound(
+                "No observation is like that", hint="`deltos memory search` and `timeline` show what there is."
+            )
+        if not (args.yes or _agreed(rows)):
+            print("Nothing was forgotten.", file=sys.stderr)
+            return 1
+        lookup = memory.forget([row.id for row in rows], project_id=project_id)
+    _report(args, {"ids": [row.id for row in lookup.found], "unknown": []}, forgotten_text(lookup, restored=False))
+    return 0
+
+
+def _moment(text: str, option: str) -> int | None:
+    if not text:
+        return None
+    if (moment := parse_iso(text)) is None:
+        raise BadArgument(f"{option} is no ISO date: {text[:40]}", hint="Give 2025-05-07, or 2025-05-07T14:00.")
+    return moment
+
+
+def _agreed(rows: Sequence[Observation]) -> bool:
+    """Whether the user, who is shown what is meant, says yes."""
+    for row in rows[:_SHOWN_BEFORE_FORGETTING]:
+        print(
+            f"{shown_id(row.id)} {day(row.created_at)} {row.kind}: {title_of(row.text, characters=90)}", file=sys.stderr
+        )
+    if len(rows) > _SHOWN_BEFORE_FORGETTING:
+        print(f"… and {len(rows) - _SHOWN_BEFORE_FORGETTING} more", file=sys.stderr)
+    print(f"Forget these {len(rows)} observations? [y/N] ", end="", file=sys.stderr, flush=True)
+    return sys.stdin.readline().strip().lower() in ("y", "yes")
 
 
 def _restore(args: argparse.Namespace) -> int:
@@ -320,6 +373,11 @@ def _import(args: argparse.Namespace) -> int:
     if not args.json:
         for problem in done.problems:
             print(problem, file=sys.stderr)
+    if not (done.added or done.updated or done.unchanged):
+        raise SourceError(
+            f"Nothing was taken in from {args.file}: {done.failed} lines could not be read",
+            hint='Give JSON Lines, one object with "text" a line.',
+        )
     return 0
 
 
@@ -347,15 +405,11 @@ def _check(args: argparse.Namespace) -> int:
         "problems": list(done.problems),
         "repaired": done.repaired,
         "saved": done.saved,
-        "set_aside": list(done.set_aside),
+        "set_aside": [copy.name for copy in done.set_aside],
+        "unreadable": [copy.name for copy in done.unreadable],
     }
-    text = f"{done.observations} observations, " + (
-        "repaired: " + "; ".join(done.problems) if done.problems else "all well"
-    )
-    if done.set_aside:
-        text += f". Set aside: {', '.join(done.set_aside)}; {done.saved} observations brought back from there"
-    _report(args, facts, text)
-    return 0
+    _report(args, facts, checked_text(done))
+    return 1 if done.unreadable else 0
 
 
 def _result(hit: MemoryHit) -> dict[str, Any]:

@@ -126,12 +126,21 @@ def session_range(session: int) -> tuple[int, int]:
     return session << POSITION_BITS, (session << POSITION_BITS) + _LAST_POSITION
 
 
+class Copy(NamedTuple):
+    """A damaged file that was set aside, or a snapshot; `readable` is what it still tells, not taken over yet."""
+
+    name: str
+    size_bytes: int
+    modified_at: float  # seconds since 1970
+    readable: Iterator[Observation]
+
+
 class Mended(NamedTuple):
-    """What was wrong and is mended; `readable` is what damaged copies still tell, which is not taken over yet."""
+    """What was wrong and is mended, the damaged files, and the snapshots, newest first, that may know more."""
 
     problems: tuple[str, ...]
-    set_aside: tuple[str, ...]
-    readable: Iterator[Observation]
+    set_aside: tuple[Copy, ...]
+    snapshots: tuple[Copy, ...] = ()
 
 
 class ObservationsWriter(Protocol):
@@ -216,6 +225,13 @@ class Observations(Protocol):
 
     def copies(self) -> list[str]:
         """Names of older or damaged copies, from which nothing is purged."""
+
+    def keep_snapshot(self, day: str, *, kept: int, most_bytes: int = 0) -> bool:
+        """Copy everything under the name of a day, unless that is done or there is nothing, or more than `most_bytes`;
+        of the copies the newest `kept` stay."""
+
+    def drop_snapshots(self) -> None:
+        """Delete all snapshots: they may hold what was purged."""
 
     def mend(self) -> Mended:
         """Compare the word index with the observations, and rebuild what can be rebuilt. Nothing is deleted."""

@@ -16,6 +16,8 @@ import pytest
 
 from deltos.domains.memory.check import Checked, check
 from deltos.domains.memory.memory import Memory
+from deltos.domains.memory.model import Draft, ObservationOrigin
+from deltos.domains.memory.render import checked_text
 from deltos.store.sqlite.database import check_file
 from deltos.store.sqlite.memory.reader import SqliteObservations
 from tests.files_of import memory_file
@@ -135,8 +137,6 @@ class TestCheck:
     def path(self, notes: Notes, memory: Memory) -> Path:
         for number in range(300):
             with memory.store.writing() as writer:
-                from deltos.domains.memory.model import Draft, ObservationOrigin
-
                 project, session = memory.origin_keys(writer, ObservationOrigin("p", None, f"s{number // 20}"))
                 writer.insert(project, session, memory.prepare(Draft(f"note {number} " + f"w{number} " * 30), None).new)
         memory.store.close()
@@ -169,13 +169,31 @@ class TestCheck:
         assert done.repaired
         assert 100 < done.observations < 300
         assert done.saved == done.observations
-        assert (path.parent / done.set_aside[0]).exists()
+        assert (path.parent / done.set_aside[0].name).exists()
+        assert "what stood on damaged pages is lost" in checked_text(done)
         again = checked(path)
         assert (again.problems, again.saved) == ((), 0)
+        assert "all well" not in checked_text(again)
 
     def test_a_file_that_is_no_database_is_set_aside(self, path: Path) -> None:
         path.write_bytes(b"nonsense" * 1000)
         done = checked(path)
         assert done.observations == 0
         assert len(done.set_aside) == 1
-        assert (path.parent / done.set_aside[0]).read_bytes().startswith(b"nonsense")
+        assert (path.parent / done.set_aside[0].name).read_bytes().startswith(b"nonsense")
+        assert done.unreadable == done.set_aside
+        assert "nothing can be read there; what it held is lost" in checked_text(done)
+
+    def test_a_destroyed_file_costs_what_came_after_the_last_snapshot(self, path: Path) -> None:
+        with closing(SqliteObservations(path)) as store:
+            memory = Memory(store, clock=now)
+            assert memory.keep_snapshot()
+            memory.remember(Draft("kept after the snapshot"), ObservationOrigin("p"))
+        for side in ("-wal", "-shm"):
+            path.with_name(path.name + side).unlink(missing_ok=True)
+        path.write_bytes(b"\xff" * path.stat().st_size)
+        done = checked(path)
+        assert (done.observations, done.saved, len(done.unreadable)) == (300, 300, 1)
+        text = checked_text(done)
+        assert f"what was kept after {path.name}.daily-{now():%Y-%m-%d} is lost" in text
+        assert "300 brought back from this snapshot" in text

@@ -14,6 +14,7 @@ from deltos.domains.memory.model import MAX_TEXT_CHARACTERS, Draft, ObservationO
 from deltos.errors import BadArgument
 from deltos.store.observations import Clean
 from deltos.store.sqlite.database import connect_read_only
+from deltos.text.times import micros
 from tests.files_of import memory_database, memory_file
 
 if TYPE_CHECKING:
@@ -290,3 +291,12 @@ class TestAnchors:
         (root / "big.sql").write_bytes(b"x" * 2_000_001)
         self.keep(memory, root, "The dump", "big.sql")
         assert memory.store.anchors([row.place for row in memory.store.all()]) == {}
+
+
+def test_a_clock_that_was_wrong_does_not_date_what_comes_after_it(notes: Notes, clock: Clock) -> None:
+    clock.pass_time(days=9_000)
+    notes.keep("Written by a clock that is years ahead", session="s")
+    clock.pass_time(days=-9_000)
+    notes.keep("Written when it was set right again", session="s")
+    last = list(notes.memory.store.all())[-1]
+    assert last.created_at == micros(clock.now)

@@ -110,14 +110,23 @@ def test_search_answers_a_compact_index_as_data_and_as_json(client: Client) -> N
     assert "fetch(id)" in answer.structured["next"]
 
 
-def test_an_empty_search_says_what_was_searched_and_where_more_is(client: Client) -> None:
-    client.remember("Something in another place", project_id="other")
+def test_an_empty_search_says_what_was_searched_and_where_more_is(client: Client, memory: Memory) -> None:
+    memory.remember(Draft("Something in another place"), ObservationOrigin("other"))
     answer = client.call("search", query="unicorns")
     assert answer.text.startswith("No observations found matching 'unicorns'.")
     assert "Searched 0 observations" in answer.text
     assert "1 more belong to other projects" in answer.text
     assert answer.structured is not None
     assert answer.structured["results"] == []
+
+
+def test_a_mistyped_project_is_asked_about_and_not_made(client: Client, memory: Memory) -> None:
+    memory.remember(Draft("Something in another place"), ObservationOrigin("github.com/acme/shop"))
+    with pytest.raises(NotFound, match=r"knows no project github\.com/acme/shpo") as refused:
+        client.remember("Prices are in cents", project_id="github.com/acme/shpo")
+    assert "Did you mean github.com/acme/shop?" in (refused.value.hint or "")
+    assert client.remember("Prices are in cents", project_id="github.com/acme/shop")
+    assert {project.project_id for project in memory.store.projects()} == {"github.com/acme/shop"}
 
 
 def test_an_empty_search_of_a_replaced_file_says_so(client: Client, memory: Memory, root: Path) -> None:

@@ -12,6 +12,7 @@ from deltos.domains.memory.model import Draft, ObservationOrigin
 from deltos.domains.memory.transfer import export, import_lines
 from deltos.store.observations import Clean, NewObservation
 from deltos.store.sqlite.memory.reader import SqliteObservations
+from deltos.text.times import micros
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -56,6 +57,13 @@ def test_a_round_trip_is_exact(memory: Memory, notes: Notes, clock: Clock, tmp_p
     assert import_lines(other, lines, project_id="unused").unchanged == 5
     assert list(export(other)) == lines
     other.store.close()
+
+
+def test_a_time_that_no_clock_has_shown_yet_is_taken_as_now(memory: Memory, clock: Clock) -> None:
+    ahead = clock.now.replace(year=2099).isoformat()
+    import_lines(memory, [json.dumps({"text": "from the future", "created_at": ahead})], project_id="p")
+    [row] = memory.store.all()
+    assert row.created_at == micros(clock.now)
 
 
 def test_what_is_given_is_kept_and_the_rest_filled_in(memory: Memory, notes: Notes) -> None:

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from deltos.hook_settings import HookSettings
 
 _GOING_ON = ("resume", "compact")
+_SMALL_MEMORY_BYTES = 8_000_000  # copied in some 20 ms; a larger one is left to servers and commands
 _EARLIER = 60  # observations of the session among which the failure is looked for that a command fixed
 
 
@@ -115,6 +116,8 @@ def _keep(open_memory: Callable[[], Memory], event: Event, origin: ObservationOr
             memory.add(writer, project, session, prepared)
         if event.happening is Happening.SESSION_ENDED:
             writer.end_session(session, micros(memory.clock()))
+    if event.happening is Happening.SESSION_ENDED:
+        memory.keep_snapshot(most_bytes=_SMALL_MEMORY_BYTES)
 
 
 def _prepared(memory: Memory, draft: Draft, origin: ObservationOrigin) -> PreparedDraft | None:

@@ -7,7 +7,7 @@ import os
 from datetime import datetime
 from typing import TYPE_CHECKING, NamedTuple
 
-from deltos.confinement import is_inside, may_recall, may_recall_all
+from deltos.confinement import is_inside, may_recall, may_recall_all, told
 from deltos.domains.memory import anchors
 from deltos.domains.memory.duplicates import find_duplicate
 from deltos.domains.memory.model import (
@@ -42,6 +42,11 @@ _RECENT = 40  # observations of the project that a new one is compared with
 _ID_LETTERS = "0123456789abcdefghjkmnpqrstvwxyz"  # Crockford's base 32: no i, l, o, u
 _ID_LENGTH = 10
 LONGEST_QUERY = 500
+SNAPSHOTS_KEPT = 7
+_MOST_CHOSEN = 1_000_000
+_MOST_CHOSEN_BY_QUERY = 100
+# A clock may be a little ahead; what claims to come from further on was written by one that is wrong.
+CLOCK_TOLERANCE = 86_400_000_000
 
 
 class ObservationLookup(NamedTuple):
@@ -49,6 +54,16 @@ class ObservationLookup(NamedTuple):
 
     found: tuple[Observation, ...]
     unknown: tuple[str, ...]
+
+
+class Choice(NamedTuple):
+    """Which observations are meant: those that have all of it. Times are microseconds; None for any."""
+
+    query: str = ""
+    session_id: str = ""
+    kind: str = ""
+    since: int | None = None
+    until: int | None = None
 
 
 class Purged(NamedTuple):
@@ -166,7 +181,9 @@ class Memory:
             self._merge(writer, older, new, takes_text=fuller == "newer")
             return Remembered(older.id, merged=True, redacted=prepared.redacted)
         # A clock that went backwards must not put a session's observations out of order.
-        created_at = max(new.created_at, writer.last_created_at(session) or 0)
+        last = writer.last_created_at(session) or 0
+        is_ahead = last > new.created_at + CLOCK_TOLERANCE  # then the other one was wrong
+        created_at = new.created_at if is_ahead else max(new.created_at, last)
         writer.insert(project, session, new._replace(created_at=created_at))
         return Remembered(new.id, redacted=prepared.redacted)
 
@@ -297,11 +314,46 @@ class Memory:
             raise NotFound(f"No observation with id {given[:100]}", hint="`deltos memory search` finds ids.")
         return lookup.found[0]
 
+    def keep_snapshot(self, *, most_bytes: int = 0) -> bool:
+        """Copy the whole of memory once a day, so that a destroyed file costs a day at most."""
+        return self.store.keep_snapshot(f"{self.clock():%Y-%m-%d}", kept=SNAPSHOTS_KEPT, most_bytes=most_bytes)
+
+    def chosen(self, choice: Choice, project_id: str) -> list[Observation]:
+        """The live observations of a project that a choice means; at least one thing must be chosen by."""
+        if choice == Choice():
+            raise BadArgument(
+                "Nothing says which observations are meant", hint="Give ids, or a query, session, kind or date."
+            )
+        if choice.query:
+            rows = [hit.observation for hit in self.search(choice.query, project_id, limit=_MOST_CHOSEN_BY_QUERY).hits]
+        elif choice.session_id:
+            rows = self.in_session(choice.session_id, limit=_MOST_CHOSEN)
+        else:
+            rows = list(self.store.all())
+        keys = {
+            (row.project_id, row.folder) for row in self._projects() if project_id in (ALL_PROJECTS, row.project_id)
+        }
+        return [row for row in rows if (row.project_id, row.folder) in keys and _is_chosen(row, choice)]
+
+    def expect_project(self, project_id: str, *, create: str = "") -> None:
+        """Refuse the name of a project that memory does not know, and ask whether a similar one was meant."""
+        known = sorted({row.project_id for row in self._projects()})
+        if project_id in (*known, PERSONAL, ALL_PROJECTS):
+            return
+        from difflib import get_close_matches  # deferred: only a mistake needs it
+
+        near = get_close_matches(project_id[:200], known, n=3, cutoff=0.5)
+        meant = f"Did you mean {' or '.join(near)}?" if near else "Leave out project_id for the project here."
+        also = f" {create} makes a new one." if create else ""
+        raise NotFound(f"Memory knows no project {told(project_id[:200])}", hint=meant + also)
+
     def purge(self, *, older_than_days: int = 0) -> Purged:
         """Remove for good what was forgotten that long ago."""
         limit = micros(self.clock()) - older_than_days * 86_400_000_000
         with self.store.writing() as writer:
             count = writer.purge(limit + 1)
+        if count:
+            self.store.drop_snapshots()
         return Purged(count, self.store.scrub(), tuple(self.store.copies()))
 
     def in_session(self, session_id: str, *, limit: int) -> list[Observation]:
@@ -330,6 +382,24 @@ class Memory:
             for row in observations
             if row.project_id in roots and anchors.changed(by_place.get(row.place, ()), roots[row.project_id])
         }
+
+
+def _has_word_of(query: str, row: Observation) -> bool:
+    """Whether an observation itself has a word of a query: its neighbours and its meaning do not count."""
+    text = " ".join((row.text, row.source, *row.files)).casefold()
+    words = (word.strip(".,;:!?()'\"").casefold() for word in query.split())
+    return any(word in text for word in words if len(word) > 2 or not word.isascii())
+
+
+def _is_chosen(row: Observation, choice: Choice) -> bool:
+    return (
+        row.deleted_at is None
+        and (not choice.query or _has_word_of(choice.query, row))
+        and choice.kind in ("", row.kind)
+        and choice.session_id in ("", row.session_id)
+        and (choice.since is None or row.created_at >= choice.since)
+        and (choice.until is None or row.created_at < choice.until)
+    )
 
 
 def folder_of(origin: ObservationOrigin) -> str:

@@ -14,6 +14,7 @@ from deltos.tool import Answer
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
+    from deltos.domains.memory.check import Checked, Recovered
     from deltos.domains.memory.memory import ObservationLookup, Purged
     from deltos.domains.memory.model import Remembered
     from deltos.store.observations import Observation
@@ -89,6 +90,27 @@ def purged_text(purged: Purged) -> str:
     if purged.copies:
         text += f" Copies made earlier are unchanged; delete them if you need to: {', '.join(purged.copies)}."
     return text
+
+
+def checked_text(done: Checked) -> str:
+    """What a check found, what it brought back, and what is lost."""
+    if not done.problems and not done.set_aside:
+        return f"{done.observations} observations, all well"
+    lines = [f"{done.observations} observations" + (f", repaired: {'; '.join(done.problems)}" if done.problems else "")]
+    lines += [_damaged(done, copy) for copy in done.set_aside]
+    lines += [f"{copy.name}: {copy.saved} brought back from this snapshot" for copy in done.snapshots if copy.saved]
+    return "\n".join(lines)
+
+
+def _damaged(done: Checked, copy: Recovered) -> str:
+    """What became of one damaged file."""
+    head = f"{copy.name} was damaged and set aside ({copy.size_bytes:,} bytes): "
+    if copy.read:
+        brought = f"{copy.read} observations can be read there, {copy.saved} of them brought back now"
+        return f"{head}{brought}; what stood on damaged pages is lost"
+    before = done.snapshot_before(copy)
+    lost = f"what was kept after {before}" if before else "what it held"
+    return f"{head}nothing can be read there; {lost} is lost, unless you have a copy"
 
 
 def set_aside_text(name: str) -> str:

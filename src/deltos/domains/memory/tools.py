@@ -102,6 +102,8 @@ class _MemoryTools:
         here = given in ("", project.project_id)
         session_id = self._session_ids.of(call.session) if here else None
         origin = ObservationOrigin(given or project.project_id, project.root if here else None, session_id)
+        if not here:
+            self._memory.expect_project(given)
         draft = Draft(
             with_tags(call.text("text"), call.texts("tags")),
             kind=call.text("kind"),

@@ -9,7 +9,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from deltos.domains.memory import anchors
-from deltos.domains.memory.memory import words_of_names
+from deltos.domains.memory.memory import CLOCK_TOLERANCE, words_of_names
 from deltos.domains.memory.model import MAX_TEXT_CHARACTERS
 from deltos.domains.memory.redact import redact, redact_name, storable
 from deltos.errors import SourceError
@@ -200,8 +200,9 @@ class _Importer:
         return self._writer.project(project_id, root="", now=now, folder=_text(record, "folder"))
 
     def _time(self, record: dict[str, Any], name: str) -> int:
-        moment = _moment(record, name)
-        return micros(self._memory.clock()) if moment is None else moment
+        """A time of a record; now where it has none, or one that no clock can have shown yet."""
+        moment, now = _moment(record, name), micros(self._memory.clock())
+        return now if moment is None or moment > now + CLOCK_TOLERANCE else moment
 
 
 def _same(known: Observation, new: NewObservation) -> bool:

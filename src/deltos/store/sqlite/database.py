@@ -134,6 +134,16 @@ class Database:
             return False
         return not busy
 
+    def copy_to(self, target: Path) -> None:
+        """A copy of the file as it is now, whole or not at all, readable by its owner only."""
+        unfinished = target.with_name(f"{target.name}.part{os.getpid()}")
+        try:
+            with self.errors:
+                _back_up(self.read(), unfinished)
+            unfinished.replace(target)
+        finally:
+            unfinished.unlink(missing_ok=True)
+
     def release(self) -> None:
         """Close this thread's connection: for a thread that is about to end."""
         connection: sqlite3.Connection | None = getattr(self._local, "connection", None)

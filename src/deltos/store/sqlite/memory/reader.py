@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from deltos.errors import StoreError
-from deltos.store.observations import Anchor, MemoryCounts, Mended, Observation, ProjectRow, SessionRow, Sketch
+from deltos.store.observations import Anchor, Copy, MemoryCounts, Mended, Observation, ProjectRow, SessionRow, Sketch
 from deltos.store.sqlite.database import BUSY_TIMEOUT_SECONDS, Database, move_aside
 from deltos.store.sqlite.memory.rows import marks, newest, select, select_session, texts_of
 from deltos.store.sqlite.memory.schema import MIGRATIONS
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from deltos.store.sqlite.vectors import SqliteVectors
 
+_SNAPSHOT = "daily"
 _WHEN_DAMAGED = "Run `deltos memory check`: it brings back what can still be read."
 
 
@@ -64,7 +65,29 @@ class SqliteObservations:
 
     def copies(self) -> list[str]:
         path = self._path
-        return sorted(copy.name for mark in ("before", "corrupt") for copy in path.parent.glob(f"{path.name}.{mark}-*"))
+        return sorted(
+            copy.name for mark in ("before", "corrupt", _SNAPSHOT) for copy in path.parent.glob(f"{path.name}.{mark}-*")
+        )
+
+    def keep_snapshot(self, day: str, *, kept: int, most_bytes: int = 0) -> bool:
+        target = self._path.with_name(f"{self._path.name}.{_SNAPSHOT}-{day}")
+        if target.exists() or (most_bytes and self.size_bytes > most_bytes):
+            return False
+        with self.database.snapshot() as connection:
+            if connection.execute("SELECT 1 FROM observation LIMIT 1").fetchone() is None:
+                return False  # an empty file must not push out what an earlier one held
+        self.database.copy_to(target)
+        for old in self._snapshots()[kept:]:
+            old.unlink(missing_ok=True)
+        return True
+
+    def drop_snapshots(self) -> None:
+        for snapshot in self._snapshots():
+            snapshot.unlink(missing_ok=True)
+
+    def _snapshots(self) -> list[Path]:
+        """The snapshots, newest first."""
+        return sorted(self._path.parent.glob(f"{self._path.name}.{_SNAPSHOT}-????-??-??"), reverse=True)
 
     def mend(self) -> Mended:
         from deltos.store.sqlite.memory.repair import problems_of, readable, set_aside_files  # deferred: hooks never do
@@ -78,9 +101,11 @@ class SqliteObservations:
             problems = ["the word index did not match the observations"]
             with self.database.write() as connection:
                 SqliteObservationsWriter(connection).rebuild_words()
-        aside = set_aside_files(self._path)
-        rows = (row for damaged in aside for row in readable(damaged))
-        return Mended(tuple(problems), tuple(damaged.name for damaged in aside), rows)
+        aside, snapshots = (
+            tuple(Copy(path.name, path.stat().st_size, path.stat().st_mtime, readable(path)) for path in paths)
+            for paths in (set_aside_files(self._path), self._snapshots())
+        )
+        return Mended(tuple(problems), aside, snapshots)
 
     def _words_agree(self) -> bool:
         """Whether the word index tells the same as the rows."""
