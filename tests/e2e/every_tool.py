@@ -85,7 +85,7 @@ def _call_code_and_graph(ok: Callable[..., JsonObject], root: Path) -> None:
     ok("set_working_directory", directory=str(root))
     assert ok("index_repository", concise=True)["structuredContent"]["files_indexed"] >= 1
     assert "rounded" in _text(ok("search_code", query="round to cents"))
-    assert "def rounded billing.py:11 function" in _text(ok("find_symbol", symbol="rounded"))
+    assert "def rounded billing.py:11-13 function" in _text(ok("find_symbol", symbol="rounded"))
     assert "billing.py" in _text(ok("find_references", symbol="rounded"))
     assert "add" in _text(ok("get_impact", symbol="rounded"))
     assert "Ledger" in _text(ok("get_context", symbol="Ledger"))
