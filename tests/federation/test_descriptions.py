@@ -171,3 +171,16 @@ def test_the_model_is_the_one_that_the_user_chose(tmp_path: Path, kind: str, ide
     embedder = App(Config(tmp_path, embedding=Embedding(kind, model="m"))).domains.embedder
     assert (embedder is None) == (kind == "off")
     assert embedder is None or embedder.identity.startswith(identity)
+
+
+def test_how_many_results_there_are_does_not_depend_on_the_limit(tmp_path: Path) -> None:
+    app = App(Config(tmp_path / "home"))
+    paths = {f"/refunds/{name}": {"post": {"summary": f"Create a {name} refund"}} for name in ("full", "part", "late")}
+    (tmp_path / "shop.json").write_text(json.dumps({**SPEC, "paths": paths}))
+    app.domains.docs.library.add(NewSource(str(tmp_path / "shop.json"), "shop", tmp_path, (tmp_path,)))
+    desk = Desk(app.tools(), tmp_path)
+    first, second = (desk.call("search_docs", query="create a refund", max_results=limit).text for limit in (1, 2))
+    [total] = {text.splitlines()[0].partition("/")[2] for text in (first, second)}
+    assert total.endswith(" results (raise max_results for more)")
+    assert "at least" not in first.splitlines()[0]
+    app.close()

@@ -28,6 +28,7 @@ MOST_CANDIDATES = 300
 # Candidates by meaning alone: a passage in other words shares no term with the question.
 NEAREST_CHUNKS = 60
 # Candidates that are read to count distinct passages: as many as the highest limit may show, and their repeats.
+COUNTED_UNITS = 50  # of APIs, whatever the limit: how many results there are must not depend on how many are shown
 COUNTED_CANDIDATES = 100
 _DOCUMENTATION_TYPES = frozenset(("overview", "guide", "glossary", "use-case", "reference"))
 
@@ -94,8 +95,7 @@ class DocsSearch:
             descriptions = self._descriptions(question)
             every = merge(self._documentation(question, found), descriptions)
             passages = tuple(every[: question.limit])
-            # More units of APIs than the limit are not rendered, so not counted either.
-            is_least = len(found.candidates) > COUNTED_CANDIDATES or len(descriptions) >= question.limit
+            is_least = len(found.candidates) > COUNTED_CANDIDATES or len(descriptions) >= COUNTED_UNITS
             searched = None if passages else self._store.totals(ids)
             return DocsResults(passages, searched, found.note, len(every), is_least)
 
@@ -179,7 +179,8 @@ class DocsSearch:
     def _descriptions(self, question: DocsRequest) -> list[Passage]:
         if question.source or question.version:
             return []
-        return self._apis.search(question.query, api_name=question.api_name, types=question.types, limit=question.limit)
+        limit = max(COUNTED_UNITS, question.limit)
+        return self._apis.search(question.query, api_name=question.api_name, types=question.types, limit=limit)
 
 
 def _ordered(found: Candidates) -> list[RankedChunk]:
