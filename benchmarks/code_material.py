@@ -11,9 +11,10 @@ import math
 import subprocess
 import sys
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from typing import TYPE_CHECKING
 
+from benchmarks.past import History, Past
 from benchmarks.places import MIRRORS, REPOSITORY, SCRATCH, SHARED
 from deltos.domains.code.index import CodeIndexer
 from deltos.domains.code.paths import is_prose, is_settings
@@ -115,6 +116,24 @@ def lay_out() -> None:
         target.mkdir(parents=True, exist_ok=True)
         command = [sys.executable, CODE / "lay_out.py", "--mirrors", MIRRORS, "--out", target, "--repos", CODE / file]
         subprocess.run([str(word) for word in command], check=True, stdout=subprocess.DEVNULL)
+
+
+@lru_cache(maxsize=2)
+def _past_of(name: str, repository: str) -> Past:
+    """The history of a repository up to the commit that it is laid out at."""
+    if name in ("questions", "subjects"):
+        rows = [json.loads(line) for line in QUESTIONS.read_text("utf-8").splitlines()]
+        commit = next(row["commit"] for row in rows if row["repo"].replace("/", "+") == repository)
+        return Past(MIRRORS / repository / "repo", commit)
+    file = "repos.json" if name == "labelled" else "commit_repos.json"
+    row = next(row for row in json.loads((CODE / file).read_text()) if row["name"] == repository)
+    return Past(MIRRORS / row["github"].replace("/", "+") / "repo", row["commit"])
+
+
+def history_of(query: Query) -> History:
+    """What had happened when a query was asked; the commits of the shared set all come after their repository's."""
+    past = _past_of(query.set, query.repository)
+    return past.before(query.text) if query.set == "subjects" else past.whole()
 
 
 @cache

@@ -17,15 +17,20 @@ import time
 import zlib
 from collections import Counter
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from benchmarks.code_material import index_of
+from benchmarks.past import Past
 from benchmarks.places import MIRRORS, SCRATCH, SHARED
 from deltos.domains.code.search import CodeSearch
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
+
+    from deltos.store.history import FileHistory
+    from deltos.store.project import ProjectStore
 
 ISSUES = SHARED / "localize" / "locbench_dev.jsonl"
 DEPTHS = (1, 3, 5, 10)
@@ -79,8 +84,8 @@ def main() -> None:
     print(f"{len(sample)} issues of {len({issue.repository for issue in sample})} repositories\n")
     print("| query | " + " | ".join(f"Acc@{depth}" for depth in DEPTHS) + " | CPU ms, median | CPU ms, p95 |")
     print("|---|" + "--:|" * (len(DEPTHS) + 2))
-    first = [ask(issue, issue.first_line) for issue in sample]
-    whole = [ask(issue, issue.text) for issue in sample]
+    asked = [(ask(issue, issue.first_line), ask(issue, issue.text)) for issue in sample]
+    first, whole = [one for one, _ in asked], [other for _, other in asked]
     print_row("first line", first)
     print_row("whole issue", whole)
     if chosen.answers:
@@ -144,9 +149,25 @@ def iter_objects(batch: bytes) -> Iterator[bytes | None]:
         at += int(head[2]) + 1
 
 
+class _WithPast:
+    """The index of laid-out files, with the history that they had in their repository."""
+
+    def __init__(self, store: ProjectStore, history: FileHistory) -> None:
+        self._store = store
+        self.history = history
+
+    def __getattr__(self, name: str) -> object:
+        return getattr(self._store, name)
+
+
+@lru_cache(maxsize=1)
+def _past_of(issue: Issue) -> Past:
+    return Past(MIRRORS / issue.repository.replace("/", "+") / "repo", issue.commit)
+
+
 def ask(issue: Issue, text: str) -> Found:
-    """Search the code of the issue's commit."""
-    store = index_of(issue.root)
+    """Search the code of the issue's commit, with the history that it had then."""
+    store = cast("ProjectStore", _WithPast(index_of(issue.root), _past_of(issue).whole()))
     started = time.process_time()
     answer = CodeSearch(store, issue.root).search(text, limit=max(DEPTHS))
     spent = time.process_time() - started

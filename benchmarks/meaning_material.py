@@ -21,7 +21,7 @@ from benchmarks.places import SHARED
 from deltos.domains.apis.apis import open_apis
 from deltos.domains.apis.search import search_units
 from deltos.domains.code.features import FEATURES
-from deltos.domains.code.match import describe_candidates
+from deltos.domains.code.match import Evidence, describe_candidates
 from deltos.domains.code.query import parse_query
 from deltos.domains.code.search import WEIGHTS_FILE
 from deltos.domains.memory.memory import Memory
@@ -150,7 +150,7 @@ def code_corpora() -> Iterator[Corpus]:
                 corpus.owners.append(path)
         for query in group:
             candidates, rows = describe_candidates(
-                store, parse_query(query.text, shared_words(), exact=False), FileScope()
+                store, parse_query(query.text, shared_words(), exact=False), FileScope(), Evidence()
             )
             scored = zip(candidates, load_ranker(WEIGHTS_FILE, FEATURES).scores(rows), strict=True)
             scores = {place: score for c, score in scored for place in first.get(c.file.path, ())}

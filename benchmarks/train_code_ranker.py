@@ -19,11 +19,22 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
-from benchmarks.code_material import DEPTH, Query, hits, index_of, lay_out, ndcg, queries, questions, subjects
+from benchmarks.code_material import (
+    DEPTH,
+    Query,
+    history_of,
+    hits,
+    index_of,
+    lay_out,
+    ndcg,
+    queries,
+    questions,
+    subjects,
+)
 from deltos.domains.code.features import FEATURES
 from deltos.domains.code.match import describe_candidates
 from deltos.domains.code.query import parse_query
-from deltos.domains.code.search import WEIGHTS_FILE, similarities_to
+from deltos.domains.code.search import WEIGHTS_FILE, evidence_for
 from deltos.store.code import FileScope
 from deltos.text.words import shared_words
 
@@ -57,8 +68,8 @@ def examples(asked: Iterable[Query], *, by_meaning: bool = True) -> list[Example
     for query in asked:
         store = index_of(query.root).code
         parsed = parse_query(query.text, shared_words(), exact=False)
-        near = similarities_to(store, parsed) if by_meaning else None
-        candidates, rows = describe_candidates(store, parsed, FileScope(), near)
+        evidence = evidence_for(store, history_of(query), parsed, by_meaning=by_meaning)
+        candidates, rows = describe_candidates(store, parsed, FileScope(), evidence)
         paths = [candidate.file.path for candidate in candidates]
         right = [any(hits(path, target) for target in query.targets) for path in paths]
         features = np.array(rows, float).reshape(len(paths), len(FEATURES))

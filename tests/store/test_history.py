@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from deltos.store.history import ChangedTogether, CommitRecord, FileHistoryRow, HistoryTotals
@@ -111,3 +112,39 @@ def test_a_file_keeps_its_past_under_its_new_name(project: ProjectStore) -> None
     assert project.history.renamed() == {"old.py": "new.py"}
     assert [row.subject for row in project.history.commits_of("new.py", limit=5)] == ["two", "one"]
     assert [row.subject for row in project.history.commits_named("aaa", limit=5)] == ["one"]
+
+
+def test_vectors_of_commits_that_tell_of_files_are_kept_in_the_order_of_writing(project: ProjectStore) -> None:
+    with project.writing() as writer:
+        sweep = replace(record("c", 30, "reformat", "a.py", file_count=31), vector=b"\3")
+        nothing = replace(record("b", 20, "notes"), vector=b"\2")
+        writer.history.add_older([sweep, nothing, replace(record("a", 10, "earli", "a.py"), vector=b"\1")], "m")
+    first = project.history.vectors_since("m", 0)
+    assert [each.data for each in first] == [b"\1"]
+    with project.writing() as writer:
+        writer.history.add_newer([replace(record("d", 40, "late", "a.py"), vector=b"\4")], "m")
+    (later,) = project.history.vectors_since("m", first[0].number)
+    assert later.data == b"\4"
+    assert later.ids > first[0].ids
+    assert project.history.commit_words([*later.ids, *first[0].ids, 7]) == {
+        later.ids[0]: "late",
+        first[0].ids[0]: "earli",
+    }
+    assert project.history.vector_count("m") == 2
+    assert project.history.vector_numbers("m") == [first[0].number, later.number]
+    assert (project.history.vector_count("other"), project.history.vectors_since("other", 0)) == (0, [])
+
+
+def test_words_of_a_removed_commit_are_gone_and_numbers_of_vectors_are_never_used_again(project: ProjectStore) -> None:
+    with project.writing() as writer:
+        writer.history.add_older([replace(record("a", 10, "earli", "a.py"), vector=b"\1")], "m")
+    (before,) = project.history.vectors_since("m", 0)
+    with project.writing() as writer:
+        writer.history.remove(["a" * 40])
+    assert project.history.commit_words(before.ids) == {}
+    with project.writing() as writer:
+        writer.history.clear()
+        writer.history.add_older([replace(record("b", 10, "other", "a.py"), vector=b"\2")], "m")
+    (after,) = project.history.vectors_since("m", 0)
+    assert after.number > before.number
+    assert after.data == b"\2"

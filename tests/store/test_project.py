@@ -141,6 +141,15 @@ class TestCode:
         [(file_id, _)] = filled.code.match_files(["src/lock.py"], ["acquire"], [], FileScope(), limit=9)
         assert [row.path for row in filled.code.files([file_id])] == ["src/lock.py"]
 
+    def test_files_are_found_by_their_paths_in_scope(self, filled: ProjectStore) -> None:
+        def at(*paths: str, scope: FileScope | None = None) -> list[str]:
+            return [row.path for row in filled.code.files_at(paths, scope or FileScope())]
+
+        assert at("src/lock.py", "gone.py") == ["src/lock.py"]
+        assert at("src/lock.py", "src/draw.ts", scope=FileScope("src", (".ts",))) == ["src/draw.ts"]
+        assert at("src/lock.py", scope=FileScope("lib")) == []
+        assert at() == []
+
     def test_definitions_are_found_in_any_case(self, filled: ProjectStore) -> None:
         [(_, definition)] = filled.code.definitions_named(["ACQUIRE"], FileScope(), limit=9)
         assert definition.name == "Acquire"

@@ -139,6 +139,9 @@ class Code(Protocol):
     def files(self, ids: Sequence[int]) -> list[FileRow]:
         """Files by id."""
 
+    def files_at(self, paths: Sequence[str], scope: FileScope) -> list[FileRow]:
+        """Files by path, those in scope."""
+
     def file_words(self, ids: Sequence[int]) -> dict[int, FileWords]:
         """The words of files."""
 

@@ -49,6 +49,16 @@ class CommitRecord:
     subject_words: str
     body_words: str
     path_words: str
+    vector: bytes = b""
+
+
+@dataclass(frozen=True, slots=True)
+class CommitVectors:
+    """What some commits mean, in the order of their ids: int8 vectors end to end; `number` grows with every write."""
+
+    number: int
+    ids: tuple[int, ...]
+    data: bytes
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +98,30 @@ class HistoryTotals:
     sweeping: int = 0
 
 
-class History(Protocol):
+class FileHistory(Protocol):
+    """What history tells about files."""
+
+    def of_files(self, paths: Collection[str]) -> dict[str, FileHistoryRow]:
+        """What is known about files; those without history are left out."""
+
+    def vectors_since(self, model: str, number: int) -> list[CommitVectors]:
+        """The vectors of a model that were written after those with that number; only of commits that say something
+        about files: those that touched some that there are, and not too many."""
+
+    def vector_count(self, model: str) -> int:
+        """How many times vectors of a model were written."""
+
+    def vector_numbers(self, model: str) -> list[int]:
+        """The numbers of all vectors of a model."""
+
+    def commit_words(self, ids: Collection[int]) -> dict[int, str]:
+        """The words of commits' subjects; those that are gone are left out."""
+
+    def paths_of(self, ids: Collection[int], *, limit: int) -> dict[int, list[str]]:
+        """The files that commits touched and that there still are, at most so many of each."""
+
+
+class History(FileHistory, Protocol):
     """The history of one project."""
 
     def snapshot(self) -> AbstractContextManager[object]:
@@ -96,9 +129,6 @@ class History(Protocol):
 
     def totals(self) -> HistoryTotals:
         """How much is known."""
-
-    def of_files(self, paths: Collection[str]) -> dict[str, FileHistoryRow]:
-        """What is known about files; those without history are left out."""
 
     def match_files(self, terms: Sequence[str], *, limit: int) -> list[tuple[str, float]]:
         """The indexed files whose commits have the terms, best first; a higher score is better."""
@@ -123,9 +153,6 @@ class History(Protocol):
     def commits_of(self, path: str, *, limit: int) -> list[CommitRow]:
         """The last commits of a file, newest first."""
 
-    def paths_of(self, ids: Collection[int], *, limit: int) -> dict[int, list[str]]:
-        """The files that commits touched and that there still are, at most so many of each."""
-
     def renamed(self) -> dict[str, str]:
         """The name that a file has today, by the names that it had."""
 
@@ -136,11 +163,11 @@ class HistoryWriter(Protocol):
     def clear(self) -> None:
         """Forget everything."""
 
-    def add_newer(self, commits: Sequence[CommitRecord]) -> None:
-        """Write commits, newest first, that come after all that are known."""
+    def add_newer(self, commits: Sequence[CommitRecord], model: str = "") -> None:
+        """Write commits, newest first, that come after all that are known; their vectors are of a model."""
 
-    def add_older(self, commits: Sequence[CommitRecord]) -> None:
-        """Write commits, newest first, that come before all that are known."""
+    def add_older(self, commits: Sequence[CommitRecord], model: str = "") -> None:
+        """Write commits, newest first, that come before all that are known; their vectors are of a model."""
 
     def remove(self, hashes: Collection[str]) -> None:
         """Forget commits that are no longer part of the history."""

@@ -14,8 +14,10 @@ from deltos.workspace.purpose import is_test
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
+    from deltos.domains.code.commits import Spoken
     from deltos.domains.code.query import CodeQuery
     from deltos.store.code import CodeChunkWords, DefinitionRecord, FileRow, FileWords
+    from deltos.store.history import FileHistoryRow
 
 CONTENT_FEATURES = tuple(
     "bm25_best bm25_second bm25_third chunk_hits chunk_sum chunk_coverage symbol_coverage doc_coverage".split()
@@ -29,17 +31,24 @@ PRIORS = tuple(
 # A similarity is told as it is, and by how far it stands out among all chunks of the project.
 NEAR_FEATURES = tuple("near near_deviations".split())
 _OTHER_FEATURES = ("bm25_file", "file_coverage", "rare_coverage", "head_coverage")
+# Words of the last commits that touched a file, how often it changes and how lately, and what the commits that resemble
+# the question say for it.
+HISTORY_FEATURES = tuple(
+    "history_coverage history_rare history_changes history_recency history_similar history_similar_sum".split()
+)
 OWN_FEATURES = (
-    CONTENT_FEATURES + PATH_FEATURES + NAME_FEATURES + DEFINITION_FEATURES + PRIORS + _OTHER_FEATURES + NEAR_FEATURES
+    *(CONTENT_FEATURES + PATH_FEATURES + NAME_FEATURES + DEFINITION_FEATURES + PRIORS + _OTHER_FEATURES),
+    *(NEAR_FEATURES + HISTORY_FEATURES),
 )
 # These count again relative to the best candidate of the same query (+0.007 NDCG@10),
 RELATIVE = tuple(
-    "bm25_best bm25_file chunk_coverage stem_share name_best file_coverage chunk_sum rare_coverage near".split()
+    "bm25_best bm25_file chunk_coverage stem_share name_best file_coverage chunk_sum rare_coverage near"
+    " history_coverage history_similar_sum".split()
 )
 # and these again in proportion to the query's length (+0.01 on commits): a long one has fewer names and more content.
 BY_LENGTH = tuple(
     "stem_covered stem_share folder_share bm25_best chunk_coverage chunk_hits chunk_sum is_test name_best"
-    " near_deviations head_coverage".split()
+    " near_deviations head_coverage history_coverage history_similar_sum".split()
 )
 # and these in proportion to the share of the query's words that no candidate has: meaning speaks where words do not.
 BY_UNANSWERED = tuple("near near_deviations file_coverage".split())
@@ -78,6 +87,9 @@ class CandidateFile:
     near_chunks: tuple[int, ...] = ()
     similarity: float = 0.0
     deviations: float = 0.0  # by how many standard deviations the similarity is above the project's mean
+    history: FileHistoryRow | None = None
+    spoken: Spoken | None = None
+    recency: float = 0.0  # 1 for a file that was changed with the newest commit, half of it for each half-life before
     coverage: float = 0.0  # the share of the query's words that the file has, where it was described
 
 
@@ -217,6 +229,7 @@ def _own(candidate: CandidateFile, query: CodeQuery, spoken: set[str], weights: 
         weights.share(in_head),
         candidate.similarity,
         candidate.deviations,
+        *_history_features(candidate, weights),
     ]
 
 
@@ -236,6 +249,16 @@ def _content_features(
     best = [*scores[:BEST_CHUNKS], *[0.0] * (BEST_CHUNKS - len(scores))]
     amount = (math.log(1 + len(scores)), math.log(1 + sum(scores)))
     return [*best, *amount, coverage, symbol_coverage, doc_coverage], in_any
+
+
+def _history_features(candidate: CandidateFile, weights: Weights) -> tuple[float, ...]:
+    """What its commits say of a file, in the order of HISTORY_FEATURES."""
+    if candidate.history is None:
+        return (0.0,) * len(HISTORY_FEATURES)
+    found = weights.found(f" {candidate.history.words} ")
+    changes = math.log(1 + candidate.history.changes) / 5
+    similar = (candidate.spoken.best, candidate.spoken.total) if candidate.spoken else (0.0, 0.0)
+    return weights.share(found), weights.rare_share(found), changes, candidate.recency, *similar
 
 
 def _covered(stem: str, subject: str, weights: Weights) -> float:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from deltos.domains.code.features import BEST_CHUNKS, FEATURES
-from deltos.domains.code.match import KEPT_FILES, describe_candidates
+from deltos.domains.code.match import KEPT_FILES, Evidence, describe_candidates
 from deltos.domains.code.mentioned import judge_by_issue
 from deltos.domains.code.model import CodeAnswer, CodeHit
 from deltos.domains.code.paths import is_aside, is_prose
@@ -24,10 +24,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from deltos.domains.code.features import CandidateFile
-    from deltos.domains.code.near import ChunkSimilarities
     from deltos.isolated.process import Workers
     from deltos.ranking import LinearRanker
     from deltos.store.code import Code, CodeChunkRow, DefinitionRecord
+    from deltos.store.history import FileHistory
     from deltos.store.project import ProjectFiles, ProjectStore
 
 WEIGHTS_FILE = Path(__file__).with_name("weights.json")
@@ -72,6 +72,7 @@ class CodeSearch:
     ) -> None:
         self._store = store.code
         self._files: ProjectFiles = store
+        self._history = store.history
         self._root = root
         self._workers = workers
         self._by_meaning = by_meaning
@@ -103,9 +104,9 @@ class CodeSearch:
     def _worth_showing(self, query: CodeQuery, scope: FileScope) -> tuple[list[tuple[CandidateFile, float]], bool]:
         """The files that are worth their tokens, whatever the limit, and whether there may be more of them."""
         ranked: list[tuple[CandidateFile, float]] = []
-        near = similarities_to(self._store, query) if self._by_meaning else None
+        evidence = evidence_for(self._store, self._history, query, by_meaning=self._by_meaning)
         for described in (KEPT_FILES, MAX_RESULTS):
-            every = rank_files(self._store, query, scope, self._ranker, near, at_least=described)
+            every = rank_files(self._store, query, scope, self._ranker, evidence, at_least=described)
             ranked = _worthwhile(every, query)
             # The likeliest files are described first: where some of them are not worth showing, no other one is.
             if len(every) < described or len(ranked) < len(every):
@@ -178,13 +179,15 @@ def _called(hit: CodeHit, definition: DefinitionRecord) -> CodeHit:
     return replace(hit, symbol=name, kind=definition.kind)
 
 
-def similarities_to(store: Code, query: CodeQuery) -> ChunkSimilarities | None:
-    """How near every chunk is to a query in meaning; None where that is not known, or a name is meant that there is."""
-    if query.kind == "symbol" and store.definitions_named(query.names, FileScope(), limit=1):
-        return None
-    from deltos.domains.code.near import near_chunks  # deferred: numpy and the model take a while to open
+def evidence_for(store: Code, history: FileHistory | None, query: CodeQuery, *, by_meaning: bool = True) -> Evidence:
+    """What speaks for files beside their words. Meaning is not asked where a name is meant that there is."""
+    if not by_meaning or (query.kind == "symbol" and store.definitions_named(query.names, FileScope(), limit=1)):
+        return Evidence(history=history)
+    from deltos.domains.code.commits import commits_like  # deferred: numpy and the model take a while to open
+    from deltos.domains.code.near import near_chunks
 
-    return near_chunks(store).similarities(store, query.terms)
+    near = near_chunks(store).similarities(store, query.terms)
+    return Evidence(near, history, commits_like(history, query.terms) if history else None)
 
 
 def rank_files(
@@ -192,12 +195,12 @@ def rank_files(
     query: CodeQuery,
     scope: FileScope,
     ranker: LinearRanker,
-    near: ChunkSimilarities | None = None,
+    evidence: Evidence,
     *,
     at_least: int,
 ) -> list[tuple[CandidateFile, float]]:
     """Files that may answer the query, best first, each with its confidence."""
-    candidates, rows = describe_candidates(store, query, scope, near, at_least=at_least)
+    candidates, rows = describe_candidates(store, query, scope, evidence, at_least=at_least)
     scored = list(zip(candidates, ranker.scores(rows), strict=True))
     if query.is_issue:
         scored = judge_by_issue(store, scored, query, scope)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from deltos.digest import sha256
 from deltos.domains.history.state import MAX_COMMITS, HistoryState, summary_of
 from deltos.domains.history.words import words_of
+from deltos.embed.identity import model_identity
 from deltos.errors import Cancelled, ReadingStopped
 from deltos.isolated.wire import TaskLimits
 from deltos.store.history import MAX_RELATED_FILES, CommitRecord
@@ -41,7 +42,7 @@ if TYPE_CHECKING:
     from deltos.workspace.repository import Repository
 
 # Rises when commits are read or kept in another way: then they are read again.
-VERSION = 2
+VERSION = 3
 # Another branch that differs by no more is told apart commit by commit; one that differs by more is read anew.
 MAX_NEW_COMMITS = 2_000
 MAX_GONE_COMMITS = 1_000
@@ -74,18 +75,26 @@ class ReadCommit(NamedTuple):
     subject_words: str
     body_words: str
     path_words: str
+    vector: bytes
 
 
 def read_chunk(marker: bytes, ends: frozenset[str], prefix: str, chunk: bytes) -> list[ReadCommit]:
-    """In the child: the commits in a piece of a log, with their words."""
+    """In the child: the commits in a piece of a log, with their words and what their subjects mean."""
+    from deltos.embed.rows import quantised  # deferred: the server itself needs no numpy to read a log
+    from deltos.embed.static import shared_model
+
+    commits = parse_log(marker, ends, prefix, chunk)
+    subjects = [words_of(commit.subject) for commit in commits]
+    vectors = quantised(shared_model().of_words(subjects))
     return [
         ReadCommit(
             commit,
-            words_of(commit.subject),
+            subject,
             words_of(f"{commit.body} {commit.author}"),
             words_of(" ".join(file.path for file in commit.files[:_NAMED_PATHS])),
+            vector.tobytes(),
         )
-        for commit in parse_log(marker, ends, prefix, chunk)
+        for commit, subject, vector in zip(commits, subjects, vectors, strict=True)
     ]
 
 
@@ -202,7 +211,7 @@ class _Run:
     def _layout(self) -> str:
         """What all that is kept depends on: how it is read, where the project lies, where a shallow clone ends."""
         ends = sha256("\n".join(sorted(self.git.shallow())).encode()).hexdigest()[:16] if self.git.shallow() else ""
-        return f"{VERSION}:{self.limits.max_commits}:{ends}:{self.prefix}"
+        return f"{VERSION}:{model_identity()}:{self.limits.max_commits}:{ends}:{self.prefix}"
 
     def _begin(self, state: HistoryState) -> None:
         with self.store.writing() as writer:
@@ -252,7 +261,7 @@ class _Run:
             writer.history.remove(gone)
             for before, path in renames:
                 writer.history.rename(before, path)
-            writer.history.add_newer([self._record(commit) for commit in commits])
+            writer.history.add_newer([self._record(commit) for commit in commits], model_identity())
             writer.history.add_renamed(self.names)
             writer.history.keep_files(self.files)
             removed = self.state.removed_count + len(gone)
@@ -283,7 +292,7 @@ class _Run:
         before = dict(self.names)
         records = [self._record(commit) for commit in batch]
         with self.store.writing() as writer:
-            writer.history.add_older(records)
+            writer.history.add_older(records, model_identity())
             writer.history.add_renamed({name: now for name, now in self.names.items() if before.get(name) != now})
             self.state = replace(self.state, walked=str(walked))
             writer.set_meta(self.state.facts())
@@ -309,6 +318,7 @@ class _Run:
             subject_words=read.subject_words,
             body_words=read.body_words,
             path_words=read.path_words,
+            vector=read.vector,
         )
 
     def _now(self, path: str) -> str:

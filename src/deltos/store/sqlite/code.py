@@ -139,6 +139,15 @@ class SqliteCode:
         )
         return [FileRow(*row) for row in rows]
 
+    def files_at(self, paths: Sequence[str], scope: FileScope) -> list[FileRow]:
+        condition, values = _condition(scope)
+        rows = self._database.read().execute(
+            f"""SELECT id, path, language, lines FROM file WHERE path IN ({", ".join("?" * len(paths))})
+                {"AND " + condition if condition else ""}""",
+            (*paths, *values),
+        )
+        return [FileRow(*row) for row in rows]
+
     def file_words(self, ids: Sequence[int]) -> dict[int, FileWords]:
         rows = self._database.read().execute(
             f"SELECT rowid, stem, folders, names, head FROM file_words WHERE rowid IN ({', '.join('?' * len(ids))})",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from array import array
 from typing import TYPE_CHECKING, Any
 
 from deltos.store.history import (
@@ -14,6 +15,7 @@ from deltos.store.history import (
     CommitMatch,
     CommitRecord,
     CommitRow,
+    CommitVectors,
     FileHistoryRow,
     HistoryTotals,
 )
@@ -63,6 +65,18 @@ HISTORY_001 = Migration(
         USING fts5 (words, content = 'past_file', content_rowid = 'id', tokenize = 'ascii');
     """,
 )
+# A row for each write: vectors are read all together, and those of a commit that was removed lead to nothing.
+HISTORY_002 = Migration(
+    "history-002-vectors",
+    """
+    CREATE TABLE past_vectors (
+        number INTEGER PRIMARY KEY AUTOINCREMENT,
+        model TEXT NOT NULL,
+        ids BLOB NOT NULL,
+        data BLOB NOT NULL
+    );
+    """,
+)
 _COMMIT = ", ".join(
     f"past_commit.{name}" for name in ("id", "hash", "time", "author", "subject", "body", "file_count", "is_merge")
 )
@@ -99,6 +113,34 @@ class SqliteHistory:
                 (json.dumps(list(paths)),),
             ).fetchall()
         return {row[0]: FileHistoryRow(*row[1:]) for row in rows}
+
+    def vectors_since(self, model: str, number: int) -> list[CommitVectors]:
+        with self._database.snapshot() as connection:
+            rows = connection.execute(
+                "SELECT number, ids, data FROM past_vectors WHERE number > ? AND model = ? ORDER BY number",
+                (number, model),
+            ).fetchall()
+        return [CommitVectors(number, tuple(array("q", ids)), data) for number, ids, data in rows]
+
+    def vector_count(self, model: str) -> int:
+        with self._database.snapshot() as connection:
+            count: int = connection.execute("SELECT COUNT(*) FROM past_vectors WHERE model = ?", (model,)).fetchone()[0]
+        return count
+
+    def vector_numbers(self, model: str) -> list[int]:
+        with self._database.snapshot() as connection:
+            rows = connection.execute("SELECT number FROM past_vectors WHERE model = ?", (model,)).fetchall()
+        return [row[0] for row in rows]
+
+    def commit_words(self, ids: Collection[int]) -> dict[int, str]:
+        with self._database.snapshot() as connection:
+            return dict(
+                connection.execute(
+                    """SELECT past_commit.id, words
+                       FROM json_each(?) AS asked CROSS JOIN past_commit ON past_commit.id = asked.value""",
+                    (json.dumps(list(ids)),),
+                ).fetchall()
+            )
 
     def match_files(self, terms: Sequence[str], *, limit: int) -> list[tuple[str, float]]:
         if not terms:
@@ -199,23 +241,23 @@ class SqliteHistoryWriter:
     def clear(self) -> None:
         for table in ("past_commit_words", "past_file_words"):
             self._connection.execute(f"INSERT INTO {table} ({table}) VALUES ('delete-all')")
-        for table in ("past_commit", "past_file", "past_touch", "past_name"):
+        for table in ("past_commit", "past_file", "past_touch", "past_name", "past_vectors"):
             self._connection.execute(f"DELETE FROM {table}")
 
-    def add_newer(self, commits: Sequence[CommitRecord]) -> None:
+    def add_newer(self, commits: Sequence[CommitRecord], model: str = "") -> None:
         highest = self._end("MAX")
-        self._add(commits, range(highest + len(commits), highest, -1))
+        self._add(commits, range(highest + len(commits), highest, -1), model)
 
-    def add_older(self, commits: Sequence[CommitRecord]) -> None:
+    def add_older(self, commits: Sequence[CommitRecord], model: str = "") -> None:
         lowest = self._end("MIN")
-        self._add(commits, range(lowest - 1, lowest - 1 - len(commits), -1))
+        self._add(commits, range(lowest - 1, lowest - 1 - len(commits), -1), model)
 
     def _end(self, which: str) -> int:
         # Of all that ever had words: those of a commit that was removed still carry its number.
         found: int | None = self._connection.execute(f"SELECT {which}(id) FROM past_commit_words_docsize").fetchone()[0]
         return found or _FIRST_ID
 
-    def _add(self, commits: Sequence[CommitRecord], ids: Sequence[int]) -> None:
+    def _add(self, commits: Sequence[CommitRecord], ids: Sequence[int], model: str) -> None:
         with self._errors:
             known = self._known([commit.hash for commit in commits])
             # In ascending order: the word index writes what it has gathered whenever a number is lower than the last.
@@ -233,6 +275,15 @@ class SqliteHistoryWriter:
                 [(n, c.subject_words, c.body_words, c.path_words) for n, c in fresh],
             )
             self._touch([(path, number) for number, commit in fresh for path in dict.fromkeys(commit.paths)])
+            self._add_vectors([(number, commit.vector) for number, commit in fresh if _tells_of_files(commit)], model)
+
+    def _add_vectors(self, vectors: Sequence[tuple[int, bytes]], model: str) -> None:
+        if not model or not vectors:
+            return
+        ids, data = array("q", [number for number, _ in vectors]), b"".join(data for _, data in vectors)
+        self._connection.execute(
+            "INSERT INTO past_vectors (model, ids, data) VALUES (?, ?, ?)", (model, ids.tobytes(), data)
+        )
 
     def _known(self, hashes: Sequence[str]) -> set[str]:
         rows = self._connection.execute(
@@ -336,6 +387,10 @@ class SqliteHistoryWriter:
     def _file_id(self, path: str) -> int | None:
         row = self._connection.execute("SELECT id FROM past_file WHERE path = ?", (path,)).fetchone()
         return row[0] if row else None
+
+
+def _tells_of_files(commit: CommitRecord) -> bool:
+    return bool(commit.vector and commit.paths) and commit.file_count <= MAX_RELATED_FILES
 
 
 def _row(row: Sequence[Any]) -> CommitRow:

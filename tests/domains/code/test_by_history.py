@@ -1,0 +1,98 @@
+"""Code is found by what commits said when they touched it, however little of that its own words tell."""
+
+from __future__ import annotations
+
+from contextlib import closing, contextmanager
+from typing import TYPE_CHECKING
+
+import pytest
+
+from deltos.app import App
+from deltos.config import Config
+from tests.calling import Desk
+from tests.domains.code.asking import paths, search
+from tests.domains.history.pasts import begin, commit
+from tests.repositories import git, write_files
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+# What the files say of themselves tells nothing about what the commits are about.
+FILES = {
+    f"part_{letter}.py": f"def {letter}(n):\n    return n + {number}\n" for number, letter in enumerate("pqrstuvw")
+}
+MESSAGES = {
+    "part_q.py": "Throttle impatient clients of the gateway",
+    "part_r.py": "Translate invoices into Portuguese",
+    "part_s.py": "Sharpen thumbnails of portraits",
+}
+
+
+@pytest.fixture
+def repository(tmp_path: Path) -> Path:
+    """A repository whose files differ by their commits alone."""
+    root = begin(tmp_path / "parts")
+    commit(root, "Begin", FILES)
+    for day, (path, message) in enumerate(MESSAGES.items(), 1):
+        commit(root, message, {path: f"{FILES[path]}\n\nLIMIT = {day}\n"}, day=day)
+    return root
+
+
+@contextmanager
+def session(home: Path, root: Path) -> Iterator[Desk]:
+    """A session in a project whose files and history are read."""
+    with closing(App(Config(home))) as app:
+        app.domains.projects.at(root).index()
+        app.domains.projects.at(root).catch_up()
+        yield Desk(app.tools(), root)
+
+
+@pytest.mark.parametrize(
+    ("question", "path"),
+    [
+        ("impatient clients of the gateway", "part_q.py"),
+        ("rate limiting of requests", "part_q.py"),  # shares no word with the commit, either
+        ("Portuguese invoices", "part_r.py"),
+        ("portrait thumbnails", "part_s.py"),
+    ],
+)
+def test_a_file_is_found_by_what_its_commits_say(tmp_path: Path, repository: Path, question: str, path: str) -> None:
+    with session(tmp_path / "home", repository) as desk:
+        assert paths(search(desk, question))[0] == path
+
+
+def test_only_files_in_scope_are_found_by_their_commits(tmp_path: Path, repository: Path) -> None:
+    commit(repository, "Throttle impatient clients again", {"inner/part_x.py": "def x(n):\n    return n\n"}, day=9)
+    with session(tmp_path / "home", repository) as desk:
+        assert set(paths(search(desk, "impatient clients", directory="inner"))) == {"inner/part_x.py"}
+
+
+def test_a_commit_made_while_the_server_runs_counts_with_the_next_reading(tmp_path: Path, repository: Path) -> None:
+    with closing(App(Config(tmp_path / "home"))) as app:
+        index = app.domains.projects.at(repository)
+        index.index()
+        index.catch_up()
+        desk = Desk(app.tools(), repository)
+        assert paths(search(desk, "Portuguese invoices"))[0] == "part_r.py"
+        commit(repository, "Water the orchids", {"part_w.py": "def w(n):\n    return n - 1\n"}, day=20)
+        index.catch_up()
+        assert paths(search(desk, "orchids"))[0] == "part_w.py"
+        git(repository, "reset", "--quiet", "--hard", "HEAD~1")
+        index.catch_up()
+        assert "part_w.py" not in paths(search(desk, "orchids"))[:1]
+
+
+def test_a_shallow_clone_is_searched_by_its_words(tmp_path: Path, repository: Path) -> None:
+    write_files(repository, {"gateway.py": "def throttle(client):\n    return client.calls > LIMIT\n"})
+    commit(repository, "One more", day=30)
+    shallow = tmp_path / "shallow"
+    git(tmp_path, "clone", "--quiet", "--depth=1", repository.as_uri(), str(shallow))
+    with session(tmp_path / "home", shallow) as desk:
+        assert paths(search(desk, "throttle impatient clients"))[0] == "gateway.py"
+
+
+def test_a_folder_without_git_is_searched_by_its_words(tmp_path: Path) -> None:
+    root = write_files(tmp_path / "plain", {**FILES, "gateway.py": "def throttle(client):\n    return client.calls\n"})
+    with session(tmp_path / "home", root) as desk:
+        assert paths(search(desk, "throttle impatient clients"))[0] == "gateway.py"
