@@ -1,0 +1,379 @@
+"""Whether what a user or an agent said is a decision, a standing preference, or neither; with the probability and
+the sentence that carries it. Judges by the form of sentences: word classes, position, context; the classes of five
+languages are in kind_words.json, the learned weights in kind_weights.json. Runs inside hooks: pure Python, linear time."""
+
+import re
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+DECISION = "decision"
+PREFERENCE = "preference"
+NOTE = "note"  # may be one of the two, too unsure to be shown unasked
+NEITHER = ""
+
+# Longer texts are pasted material for the most part: a person's own words stand at the start or at the end.
+_START_CHARACTERS = 12_000
+_END_CHARACTERS = 4_000
+_LANGUAGE_CHARACTERS = 4_000
+_QUOTED_WORDS = 4  # a shorter quotation is a name
+_FEW_SENTENCES = 4  # in a text of so many, every sentence is the context of the others
+_CJK_PER_WORD = 2
+
+_SENTENCE_END = r"[.!?。！？…]"
+_TOKEN = r"[\w$'+#/%-]+|[^\w\s]"  # noqa: S105 - a pattern
+_CLOSING = {'"': '"', "“": "”", "„": "“", "«": "»", "「": "」", "『": "』"}
+_LOG_STARTS = (
+    "at ", 'file "', "[19", "[20", "e (", "w (", "i (", "traceback", "caused by", "warning:", "error:", "error[",
+    "fatal:", "panic:", "goroutine ", "level=", ">", "|", "#", "npm err", "build completed", "completed 4",
+    "completed 5",
+)  # fmt: skip
+_ERROR_NAMES = ("error:", "exception:", "warning:", "violation", "deadlocked")
+_SPACELESS = ("zh", "ja")
+# Small words that tell a language; what two of them share tells nothing and is left out.
+_COMMON = {
+    "en": frozenset(
+        "the a an is are of to in on for and it that this with we i you not be at by from or but so if do "
+        "don't it's can as only when".split()
+    ),
+    "de": frozenset(
+        "der die das und ist nicht ich wir du ein eine einen mit auf für von zu im den dem es sich auch bitte bei als "
+        "noch nur kein keine aber oder wenn wird sind hab habe".split()
+    ),
+    "es": frozenset(
+        "el la los las de que y en un una es se por con para lo al del está son nos como más pero si ya su le te "
+        "hay vale".split()
+    ),
+}  # fmt: skip
+_LETTERS = {"de": frozenset("äöüßÄÖÜ"), "es": frozenset("áéíóúñ¿¡")}
+_UNCLEAN = frozenset({"q", "ask", "hedge", "undecided", "oneoff", "bug", "i_did"})
+_NOT_PLURAL = frozenset(
+    "is was does has this us it's that's let's as yes its his less unless always perhaps sometimes besides thanks "
+    "thus".split()
+)
+_DETERMINERS = frozenset("the a an this that these those it its my our your their his her there".split())
+_ARTICLES = frozenset("the der die das el la los las".split())
+_SPANISH_WE = ("amos", "emos", "imos")
+_CONDITIONS = ("if", "wenn", "falls", "si")
+_CJK_CONDITIONS = ("如果", "要是", "もし")
+# What of the sentences around is worth knowing.
+_CONTEXT = frozenset(
+    "q ask hedge undecided oneoff attrib task bug ack i_did done past isg reason contrast p_again p_always p_scope "
+    "p_rule p_enforce p_neg d_act d_state d_we fact advice system p_when p_like we s_work s_ui".split()
+)
+
+
+class Judgement(NamedTuple):
+    """What a text is, how sure that is (0 to 1), and the sentence that says it."""
+
+    kind: str
+    score: float
+    sentence: str
+
+
+class Sentence(NamedTuple):
+    """A sentence with everything that the weights know about."""
+
+    text: str
+    features: frozenset[str]
+
+
+class _Lexicon(NamedTuple):
+    """The word classes of a language: classes by phrase, and of phrases with several words the most words by the
+    first."""
+
+    classes: "Mapping[str, tuple[str, ...]]"
+    longest: "Mapping[str, int]"
+
+
+class _Model(NamedTuple):
+    lexicons: "Mapping[str, _Lexicon]"
+    weights: "Mapping[str, tuple[float, float]]"
+    pairs: "tuple[tuple[str, str, str], ...]"
+    sure: "Mapping[str, float]"
+    unsure: float
+
+
+_loaded: list[_Model] = []
+
+
+def judge(text: str, *, is_agent: bool = False) -> Judgement:
+    """What a prompt, or the answer of an agent, is."""
+    model = _model()
+    best = Judgement(NEITHER, 0.0, "")
+    for sentence in sentences_of(text, is_agent=is_agent):
+        for kind, score in zip((DECISION, PREFERENCE), _probabilities(model, sentence.features), strict=True):
+            if score > best.score:
+                best = Judgement(kind, score, sentence.text)
+    if best.score >= model.sure.get(best.kind, 1.0):
+        return best
+    return best._replace(kind=NOTE if best.score >= model.unsure else NEITHER)
+
+
+def count_words(text: str) -> int:
+    """How many words a text has; scripts that write no spaces have one for every two characters."""
+    if text.isascii():
+        return len(text.split())
+    spaceless = sum(_is_spaceless(character) for character in text)
+    spaced = "".join(" " if _is_spaceless(character) else character for character in text) if spaceless else text
+    return len(spaced.split()) + -(-spaceless // _CJK_PER_WORD)
+
+
+def sentences_of(text: str, *, is_agent: bool) -> list[Sentence]:
+    """The sentences of a text in its writer's own words, with their features."""
+    if len(text) > _START_CHARACTERS + _END_CHARACTERS:
+        text = f"{text[:_START_CHARACTERS]}\n{text[-_END_CHARACTERS:]}"
+    own, has_foreign = _own_sentences(text)
+    if not own:
+        return []
+    language = language_of(" ".join(own)[:_LANGUAGE_CHARACTERS])
+    lexicon = _model().lexicons[language]
+    alone = [_features(sentence, language, lexicon) for sentence in own]
+    around = {"assistant"} if is_agent else set()
+    around |= {"stripped"} if has_foreign else set()
+    around.add("n1" if len(own) == 1 else "n2" if len(own) == 2 else "n34" if len(own) <= _FEW_SENTENCES else "n5")  # noqa: PLR2004
+    return [
+        Sentence(sentence, frozenset(alone[at] | around | _position(at, len(own)) | _context(alone, at)))
+        for at, sentence in enumerate(own)
+    ]
+
+
+def language_of(text: str) -> str:
+    """The language of a text among those with a lexicon; English when nothing tells."""
+    kana = sum("\u3040" <= character <= "\u30ff" for character in text)
+    han = sum("\u4e00" <= character <= "\u9fff" for character in text)
+    if kana + han > 8 or (kana + han >= 2 and 12 * (kana + han) >= len(text)):  # noqa: PLR2004 - a few may be a name
+        return "ja" if kana * 5 > han else "zh"
+    words = text.lower().replace(",", " ").replace(".", " ").split()
+    scores = {language: float(sum(word in common for word in words)) for language, common in _COMMON.items()}
+    for language, letters in _LETTERS.items():
+        scores[language] += 0.7 * sum(character in letters for character in text)
+    return max(scores, key=lambda language: scores[language])
+
+
+def _own_sentences(text: str) -> tuple[list[str], bool]:
+    """The sentences that the writer wrote: no code, logs, tables or quotations; and whether there were any of these."""
+    sentences: list[str] = []
+    in_fence = has_foreign = False
+    for line in text.split("\n"):
+        bare = line.strip()
+        if bare.startswith("```"):
+            in_fence, has_foreign = not in_fence, True
+        elif in_fence or not bare:
+            continue
+        elif _is_log(bare.lower()):
+            has_foreign = True
+        else:
+            unquoted = _without_quotations(bare.lstrip("-* \t"))
+            has_foreign = has_foreign or "$QUOTE" in unquoted
+            sentences += _split(unquoted)
+    return sentences, has_foreign
+
+
+def _is_log(line: str) -> bool:
+    first = line.partition(" ")[0]
+    return (
+        line.startswith(_LOG_STARTS)
+        or (len(first) > 6 and first.endswith(_ERROR_NAMES))  # noqa: PLR2004 - "error:" alone may begin a sentence
+        or (line.startswith("<") and line.endswith(">"))
+        or (first.count("/") > 0 and ":in" in line)
+    )
+
+
+def _without_quotations(line: str) -> str:
+    """A line with its quotations replaced by a mark; short ones are names and stay."""
+    if not any(opening in line for opening in _CLOSING):
+        return line
+    kept: list[str] = []
+    unclosed: set[str] = set()  # looked for once: else a row of opening marks would cost the square of its length
+    at = start = 0
+    while at < len(line):
+        closing = _CLOSING.get(line[at], "")
+        end = line.find(closing, at + 1) if closing and closing not in unclosed else -1
+        if end < 0:
+            unclosed.add(closing)
+            at += 1
+            continue
+        inner = line[at + 1 : end]
+        kept += [line[start:at], " $QUOTE " if count_words(inner) >= _QUOTED_WORDS else f" {inner} "]
+        at = start = end + 1
+    return "".join([*kept, line[start:]])
+
+
+def _split(line: str) -> list[str]:
+    sentences: list[str] = []
+    start = 0
+    for found in re.finditer(_SENTENCE_END, line):
+        end = found.end()
+        if _ends_sentence(line, start, found.start()):
+            sentences.append(line[start:end].strip())
+            start = end
+    sentences.append(line[start:].strip())
+    return [sentence for sentence in sentences if sentence]
+
+
+def _ends_sentence(line: str, start: int, at: int) -> bool:
+    mark, after = line[at], line[at + 1 : at + 2]
+    if mark in "。！？":
+        return True
+    if after and after not in ' ")”':
+        return False
+    if mark == "…":
+        return after == " "
+    is_list_number = line[at - 1 : at].isdigit() and at - start < 4  # noqa: PLR2004
+    abbreviated = line[max(0, at - 3) : at].lower() in ("e.g", "i.e", "z.b", " ca")
+    return not (mark == "." and (at - start < 2 or is_list_number or abbreviated))  # noqa: PLR2004
+
+
+def _features(sentence: str, language: str, lexicon: _Lexicon) -> set[str]:
+    """What can be said of a sentence by itself."""
+    if language in _SPACELESS:
+        features = _features_without_spaces(sentence, language, lexicon)
+    else:
+        features = _features_of_words(sentence, language, lexicon)
+    bare = sentence.rstrip(' )"”')
+    words = count_words(sentence)
+    facts = {
+        "q": bare.endswith(("?", "？")) or "¿" in sentence,
+        "excl": bare.endswith(("!", "！")),
+        "dots": bare.endswith("…"),
+        "num": any(character.isdigit() for character in sentence),
+        "code": "`" in sentence or "()" in sentence or "_" in sentence,
+        "head": _has_heading(sentence),
+        "noaux": "aux" not in features,
+        f"len{sum(words > most for most in (3, 6, 12, 22))}": True,
+    }
+    features |= {name for name, holds in facts.items() if holds}
+    features.discard("aux")
+    if not features & _UNCLEAN:
+        features.add("clean")
+    return features
+
+
+def _features_without_spaces(sentence: str, language: str, lexicon: _Lexicon) -> set[str]:
+    marked = f"^{sentence.lower()}$"
+    features = {name for phrase, names in lexicon.classes.items() if phrase in marked for name in names}
+    features |= {f"{language}:{pair}" for pair in map("".join, zip(marked, marked[1:], strict=False)) if not pair.isascii()}
+    features |= {"comma"} if any(mark in sentence for mark in "，、,") else set()
+    features |= {"proper"} if any(character.isascii() and character.isalpha() for character in sentence) else set()
+    return features | ({"if1"} if sentence.startswith(_CJK_CONDITIONS) else set())
+
+
+def _features_of_words(sentence: str, language: str, lexicon: _Lexicon) -> set[str]:
+    spoken = sentence.replace("’", "'").replace("$QUOTE", "$quote")
+    tokens = ["$num" if token[0].isdigit() else token for token in re.findall(_TOKEN, spoken.lower())]
+    features = _classes_of(["^", *tokens, "$"], lexicon)
+    features |= {f"{language}:{token}" for token in tokens if token[0].isalpha()}
+    if not tokens:
+        return features
+    features.add(f"{language}:^{tokens[0]}")
+    later = spoken.split()[1:]
+    facts = {
+        "comma": "," in tokens,
+        "det1": tokens[0] in _ARTICLES,
+        "if1": tokens[0] in _CONDITIONS,
+        # Every German noun is written like a name.
+        "proper": language != "de" and any(_is_name(word) for word in later),
+        "we": language == "es" and any(token.endswith(_SPANISH_WE) for token in tokens),
+    }
+    if language == "en":
+        facts |= _english_forms(tokens)
+    return features | {name for name, holds in facts.items() if holds}
+
+
+def _english_forms(tokens: "Sequence[str]") -> dict[str, bool]:
+    """A plural without article at the start is the subject of a rule, mostly."""
+    second = tokens[1] if len(tokens) > 1 else ""
+    return {
+        "plural1": _is_plural(tokens[0]),
+        "plural2": _is_plural(second) and tokens[0] not in _DETERMINERS and not tokens[0].endswith("s"),
+        "ed": any(token.endswith("ed") and len(token) > 4 for token in tokens[:6]),  # noqa: PLR2004
+        "ing": any(token.endswith("ing") for token in tokens[:3]),
+    }
+
+
+def _is_plural(word: str) -> bool:
+    return word.endswith("s") and len(word) > 3 and word not in _NOT_PLURAL and "'" not in word  # noqa: PLR2004
+
+
+def _is_name(word: str) -> bool:
+    if not word[:1].isalpha() or word == "I" or word.startswith("I'"):
+        return False
+    return word[0].isupper() or any(character.isdigit() or character.isupper() for character in word[1:])
+
+
+def _classes_of(tokens: "Sequence[str]", lexicon: _Lexicon) -> set[str]:
+    """The classes of all phrases in a row of tokens."""
+    found: set[str] = set()
+    for at, token in enumerate(tokens):
+        found.update(lexicon.classes.get(token, ()))
+        for words in range(2, lexicon.longest.get(token, 1) + 1):
+            found.update(lexicon.classes.get(" ".join(tokens[at : at + words]), ()))
+    return found
+
+
+def _has_heading(sentence: str) -> bool:
+    """Whether it begins with a few words and a colon."""
+    places = [place for place in (sentence.find(": ", 0, 40), sentence.find("：", 0, 40)) if place > 0]
+    return bool(places) and min(places) < 30 and count_words(sentence[: min(places)]) <= 4  # noqa: PLR2004
+
+
+def _position(at: int, count: int) -> set[str]:
+    if count == 1:
+        return set()
+    return ({"first"} if at == 0 else set()) | ({"last"} if at == count - 1 else set())
+
+
+def _context(alone: "Sequence[set[str]]", at: int) -> set[str]:
+    """What the other sentences have, or only the neighbours in a long text."""
+    reach = len(alone) if len(alone) <= _FEW_SENTENCES else 1
+    near: Iterable[int] = range(max(0, at - reach), min(len(alone), at + reach + 1))
+    others = set().union(*(alone[place] & _CONTEXT for place in near if place != at))
+    return {f"~{name}" for name in others}
+
+
+def _probabilities(model: _Model, features: "frozenset[str]") -> tuple[float, float]:
+    decision, preference = model.weights[""]
+    names = [*features, *(pair for pair, one, other in model.pairs if one in features and other in features)]
+    for name in names:
+        weight = model.weights.get(name)
+        if weight is not None:
+            decision += weight[0]
+            preference += weight[1]
+    from math import exp  # deferred: built in, but only who judges needs it
+
+    top = max(decision, preference, 0.0)
+    parts = exp(decision - top), exp(preference - top), exp(-top)
+    return parts[0] / sum(parts), parts[1] / sum(parts)
+
+
+def _is_spaceless(character: str) -> bool:
+    return "\u3040" <= character <= "\u30ff" or "\u3400" <= character <= "\u9fff"
+
+
+def _model() -> _Model:
+    if not _loaded:
+        import json  # deferred: hooks that keep no text never need it
+        from pathlib import Path
+
+        words, learned = (
+            json.loads(Path(__file__).with_name(name).read_text("utf-8"))
+            for name in ("kind_words.json", "kind_weights.json")
+        )
+        weights = {name: (decision, preference) for name, (decision, preference) in learned["weights"].items()}
+        pairs = tuple((name, *name.partition("&")[::2]) for name in weights if "&" in name)
+        lexicons = {language: _lexicon(classes) for language, classes in words.items()}
+        _loaded.append(_Model(lexicons, weights, pairs, learned["sure"], learned["unsure"]))
+    return _loaded[0]
+
+
+def _lexicon(classes: "Mapping[str, Sequence[str]]") -> _Lexicon:
+    by_phrase: dict[str, tuple[str, ...]] = {}
+    longest: dict[str, int] = {}
+    for name, phrases in classes.items():
+        for phrase in phrases:
+            by_phrase[phrase] = (*by_phrase.get(phrase, ()), name)
+            words = phrase.split()
+            longest[words[0]] = max(longest.get(words[0], 1), len(words))
+    return _Lexicon(by_phrase, longest)
