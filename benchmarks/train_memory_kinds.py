@@ -193,13 +193,14 @@ def show(name: str, examples: list[Example], judgements: list[tuple[str, float]]
 
 
 def write(numbers: dict[str, int], weights: np.ndarray, sure: float, unsure: float) -> None:
-    """Put the weights where hooks read them: against `none`, rounded, the empty name for the constant."""
-    against = np.round(weights[:, :2] - weights[:, 2:], 3)
-    rows = {"": against[-1], **{name: against[at] for name, at in numbers.items()}}
-    kept = {n: [float(x) for x in row] for n, row in rows.items() if n == "" or abs(row).max() >= SMALLEST}
-    head = json.dumps({"sure": dict.fromkeys(LABELS[:2], sure), "unsure": unsure})[:-1]
-    lines = ",\n".join(f"{json.dumps(n, ensure_ascii=False)}:{json.dumps(w)}" for n, w in sorted(kept.items()))
-    WEIGHTS.write_text(f'{head}, "weights": {{\n{lines}\n}}}}\n', "utf-8")
+    """Put the weights where hooks read them, against `none` and rounded."""
+    against = np.round(weights[:, :2] - weights[:, 2:], 3).tolist()
+    kept = {name: against[at] for name, at in numbers.items() if max(map(abs, against[at])) >= SMALLEST}
+    single = [f"{json.dumps(n, ensure_ascii=False)}:{json.dumps(w)}" for n, w in sorted(kept.items()) if "&" not in n]
+    double = [json.dumps([*n.split("&", 1), *w]) for n, w in sorted(kept.items()) if "&" in n]
+    head = json.dumps({"sure": sure, "unsure": unsure, "constant": against[-1]})[:-1]
+    pairs, words = ",\n".join(double), ",\n".join(single)
+    WEIGHTS.write_text(f'{head}, "pairs": [\n{pairs}\n], "weights": {{\n{words}\n}}}}\n', "utf-8")
 
 
 def main() -> None:

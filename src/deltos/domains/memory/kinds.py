@@ -3,6 +3,7 @@ the sentence that carries it. Judges by the form of sentences: word classes, pos
 languages are in kind_words.json, the learned weights in kind_weights.json. Runs inside hooks: pure Python, linear time."""
 
 import re
+from math import exp
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
@@ -16,7 +17,9 @@ NEITHER = ""
 # Longer texts are pasted material for the most part: a person's own words stand at the start or at the end.
 _START_CHARACTERS = 12_000
 _END_CHARACTERS = 4_000
-_LANGUAGE_CHARACTERS = 4_000
+_START_SENTENCES = 30
+_END_SENTENCES = 15
+_LANGUAGE_CHARACTERS = 2_000
 _QUOTED_WORDS = 4  # a shorter quotation is a name
 _FEW_SENTENCES = 4  # in a text of so many, every sentence is the context of the others
 _CJK_PER_WORD = 2
@@ -88,11 +91,21 @@ class _Lexicon(NamedTuple):
 
 
 class _Model(NamedTuple):
-    lexicons: "Mapping[str, _Lexicon]"
-    weights: "Mapping[str, tuple[float, float]]"
-    pairs: "tuple[tuple[str, str, str], ...]"
-    sure: "Mapping[str, float]"
+    """The data files as they are; the words of a language are put in order when a text is in it."""
+
+    words: "Mapping[str, Mapping[str, Sequence[str]]]"
+    lexicons: dict[str, _Lexicon]
+    constant: "Sequence[float]"
+    weights: "Mapping[str, Sequence[float]]"
+    pairs: "Sequence[tuple[str, str, float, float]]"  # weights of two features in one sentence
+    sure: float
     unsure: float
+
+    def lexicon(self, language: str) -> _Lexicon:
+        """The word classes of a language."""
+        if language not in self.lexicons:
+            self.lexicons[language] = _lexicon(self.words[language])
+        return self.lexicons[language]
 
 
 _loaded: list[_Model] = []
@@ -106,7 +119,7 @@ def judge(text: str, *, is_agent: bool = False) -> Judgement:
         for kind, score in zip((DECISION, PREFERENCE), _probabilities(model, sentence.features), strict=True):
             if score > best.score:
                 best = Judgement(kind, score, sentence.text)
-    if best.score >= model.sure.get(best.kind, 1.0):
+    if best.score >= model.sure:
         return best
     return best._replace(kind=NOTE if best.score >= model.unsure else NEITHER)
 
@@ -128,7 +141,11 @@ def sentences_of(text: str, *, is_agent: bool) -> list[Sentence]:
     if not own:
         return []
     language = language_of(" ".join(own)[:_LANGUAGE_CHARACTERS])
-    lexicon = _model().lexicons[language]
+    if len(own) > _START_SENTENCES + _END_SENTENCES:
+        own = own[:_START_SENTENCES] + own[-_END_SENTENCES:]
+    lexicon = _model().lexicon(language)
+    if language in _SPACELESS:
+        lexicon = _occurring(lexicon, own)
     alone = [_features(sentence, language, lexicon) for sentence in own]
     around = {"assistant"} if is_agent else set()
     around |= {"stripped"} if has_foreign else set()
@@ -141,14 +158,15 @@ def sentences_of(text: str, *, is_agent: bool) -> list[Sentence]:
 
 def language_of(text: str) -> str:
     """The language of a text among those with a lexicon; English when nothing tells."""
-    kana = sum("\u3040" <= character <= "\u30ff" for character in text)
-    han = sum("\u4e00" <= character <= "\u9fff" for character in text)
+    wide = [] if text.isascii() else [character for character in text if character > "\u3000"]
+    kana = sum("\u3040" <= character <= "\u30ff" for character in wide)
+    han = sum("\u4e00" <= character <= "\u9fff" for character in wide)
     if kana + han > 8 or (kana + han >= 2 and 12 * (kana + han) >= len(text)):  # noqa: PLR2004 - a few may be a name
         return "ja" if kana * 5 > han else "zh"
     words = text.lower().replace(",", " ").replace(".", " ").split()
     scores = {language: float(sum(word in common for word in words)) for language, common in _COMMON.items()}
     for language, letters in _LETTERS.items():
-        scores[language] += 0.7 * sum(character in letters for character in text)
+        scores[language] += 0.0 if text.isascii() else 0.7 * sum(map(letters.__contains__, text))
     return max(scores, key=lambda language: scores[language])
 
 
@@ -238,7 +256,7 @@ def _features(sentence: str, language: str, lexicon: _Lexicon) -> set[str]:
         "q": bare.endswith(("?", "？")) or "¿" in sentence,
         "excl": bare.endswith(("!", "！")),
         "dots": bare.endswith("…"),
-        "num": any(character.isdigit() for character in sentence),
+        "num": re.search(r"\d", sentence) is not None,
         "code": "`" in sentence or "()" in sentence or "_" in sentence,
         "head": _has_heading(sentence),
         "noaux": "aux" not in features,
@@ -298,9 +316,10 @@ def _is_plural(word: str) -> bool:
 
 
 def _is_name(word: str) -> bool:
+    """Whether a word has a capital or a digit, as names of products have."""
     if not word[:1].isalpha() or word == "I" or word.startswith("I'"):
         return False
-    return word[0].isupper() or any(character.isdigit() or character.isupper() for character in word[1:])
+    return word != word.lower() or re.search(r"\d", word) is not None
 
 
 def _classes_of(tokens: "Sequence[str]", lexicon: _Lexicon) -> set[str]:
@@ -334,18 +353,24 @@ def _context(alone: "Sequence[set[str]]", at: int) -> set[str]:
 
 
 def _probabilities(model: _Model, features: "frozenset[str]") -> tuple[float, float]:
-    decision, preference = model.weights[""]
-    names = [*features, *(pair for pair, one, other in model.pairs if one in features and other in features)]
-    for name in names:
-        weight = model.weights.get(name)
-        if weight is not None:
-            decision += weight[0]
-            preference += weight[1]
-    from math import exp  # deferred: built in, but only who judges needs it
-
+    decision, preference = model.constant
+    for name in features & model.weights.keys():
+        weight = model.weights[name]
+        decision += weight[0]
+        preference += weight[1]
+    for one, other, for_decision, for_preference in model.pairs:
+        if one in features and other in features:
+            decision += for_decision
+            preference += for_preference
     top = max(decision, preference, 0.0)
     parts = exp(decision - top), exp(preference - top), exp(-top)
     return parts[0] / sum(parts), parts[1] / sum(parts)
+
+
+def _occurring(lexicon: _Lexicon, sentences: "Sequence[str]") -> _Lexicon:
+    """A lexicon without the phrases that no sentence has."""
+    marked = "".join(f"^{sentence.lower()}$" for sentence in sentences)
+    return lexicon._replace(classes={phrase: names for phrase, names in lexicon.classes.items() if phrase in marked})
 
 
 def _is_spaceless(character: str) -> bool:
@@ -361,10 +386,7 @@ def _model() -> _Model:
             json.loads(Path(__file__).with_name(name).read_text("utf-8"))
             for name in ("kind_words.json", "kind_weights.json")
         )
-        weights = {name: (decision, preference) for name, (decision, preference) in learned["weights"].items()}
-        pairs = tuple((name, *name.partition("&")[::2]) for name in weights if "&" in name)
-        lexicons = {language: _lexicon(classes) for language, classes in words.items()}
-        _loaded.append(_Model(lexicons, weights, pairs, learned["sure"], learned["unsure"]))
+        _loaded.append(_Model(words, {}, **learned))
     return _loaded[0]
 
 
