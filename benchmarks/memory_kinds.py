@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from deltos.domains.memory.kinds import Judgement
 
 QUESTIONS = Path(__file__).with_name("questions") / "memory_kinds.jsonl"
+TRAINING = QUESTIONS.with_name("memory_kinds_training.jsonl")
 NONE = "none"
 
 

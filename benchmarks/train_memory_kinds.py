@@ -11,17 +11,18 @@ import argparse
 import json
 from collections import Counter
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
 
-from benchmarks.memory_kinds import QUESTIONS, Labelled, labelled, measure_right
+from benchmarks.memory_kinds import QUESTIONS, TRAINING, Labelled, labelled, measure_right
 from deltos.domains.memory import kinds
 
-TRAINING = Path(__file__).with_name("questions") / "memory_kinds_training.jsonl"
 WEIGHTS = Path(kinds.__file__).with_name("kind_weights.json")
 FOLDS = 10
-REGULARISATION = 3.0
+REGULARISATION = 3.0  # of single words
+CLASS_REGULARISATION = 1.0  # of everything else
 ROUNDS = 4  # of choosing the sentence that carries a label, and fitting
 STEPS = 150
 FEWEST = 3  # texts that a feature must be seen in
@@ -32,11 +33,12 @@ LABELS = (kinds.DECISION, kinds.PREFERENCE, "none")
 
 _CLEAN = (
     "p_always p_future p_scope p_rule p_enforce p_neg p_only norm s_work s_reply must noaux proper d_act d_we d_state "
-    "d_drop contrast reason plural1 plural2 we head p_when p_like"
+    "d_drop contrast reason plural1 plural2 we head p_when p_like imp standing"
 )
 _TOGETHER = (
-    "p_always&p_only p_always&norm p_always&we p_neg&p_scope p_always&p_neg d_state&contrast d_state&reason d_we&reason "
-    "d_we&contrast d_act&contrast d_act&we contrast&num correct&num p_scope&norm p_future&p_like p_always&isg "
+    "p_always&p_only p_always&norm p_always&we p_neg&p_scope p_always&p_neg d_state&contrast d_state&reason "
+    "d_we&reason imp&s_work imp&s_reply imp&p_always imp&past imp&bug d_we&contrast d_act&contrast d_act&we "
+    "standing&s_work standing&order standing&ed contrast&num correct&num p_scope&norm p_future&p_like p_always&isg "
     "p_always&bug plural1&norm plural2&norm head&p_neg d_ok&d_state d_act&isg p_again&you p_when&norm d_act&past "
     "d_we&past must&s_ui must&s_work p_always&s_work p_always&s_ui p_always&s_reply p_neg&s_work p_neg&s_reply "
     "noaux&contrast noaux&p_neg noaux&s_work noaux&proper proper&d_state proper&reason proper&contrast norm&s_work "
@@ -81,16 +83,21 @@ class Design:
     def __init__(self, examples: list[Example], numbers: dict[str, int]) -> None:
         rows = [[numbers[name] for name in names if name in numbers] for e in examples for names in e.features]
         self.size = len(numbers) + 1  # the last is the constant
+        self.penalty = np.full((self.size, 1), 0.01)
+        for name, number in numbers.items():
+            self.penalty[number] = REGULARISATION if ":" in name else CLASS_REGULARISATION
         self.width = max(map(len, rows), default=0) + 1
         self.rows = np.full((len(rows), self.width), self.size)
         for at, row in enumerate(rows):
             self.rows[at, : len(row) + 1] = [*row, self.size - 1]
         ends = np.cumsum([0, *(len(e.features) for e in examples)])
-        self.groups = [np.arange(start, end) for start, end in zip(ends, ends[1:], strict=False)]
+        self.groups = [np.arange(start, end) for start, end in pairwise(ends)]
 
     def times(self, weights: np.ndarray) -> np.ndarray:
         """The weights' sum for each sentence."""
-        return np.vstack([weights, np.zeros((1, weights.shape[1]))])[self.rows].sum(1)
+        padded: np.ndarray = np.vstack([weights, np.zeros((1, weights.shape[1]))])
+        sums: np.ndarray = padded[self.rows].sum(1)
+        return sums
 
     def transposed_times(self, errors: np.ndarray) -> np.ndarray:
         """The errors' sum for each feature."""
@@ -102,13 +109,13 @@ class Design:
 def softmax(scores: np.ndarray) -> np.ndarray:
     """Scores as probabilities."""
     powers = np.exp(scores - scores.max(1, keepdims=True))
-    return powers / powers.sum(1, keepdims=True)
+    shares: np.ndarray = powers / powers.sum(1, keepdims=True)
+    return shares
 
 
 def fit(design: Design, targets: np.ndarray, importance: np.ndarray, weights: np.ndarray) -> np.ndarray:
     """Logistic regression with a quadratic penalty, by accelerated gradient descent."""
-    penalty = np.full((design.size, 1), REGULARISATION)
-    penalty[-1] = 0.01
+    penalty = design.penalty
     rate = 1 / (0.55 * _largest_eigenvalue(design, importance) + REGULARISATION)
     ahead, momentum = weights.copy(), 1.0
     for _ in range(STEPS):
@@ -149,7 +156,7 @@ def _targets(examples: list[Example], design: Design, guess: np.ndarray | None) 
     importance = np.zeros(len(design.rows))
     for e, group in zip(examples, design.groups, strict=True):
         label = LABELS.index(e.item.label)
-        if label == 2 or not len(group):  # noqa: PLR2004 - none
+        if label == 2 or not len(group):
             importance[group] = e.weight * max(1 / max(1, len(group)), OTHER_SENTENCE_WEIGHT)
             continue
         if any(e.carries):

@@ -49,6 +49,7 @@ class Observation(NamedTuple):
     folder: str = ""  # of the repository, in which it was made
     pinned_at: int | None = None  # shown first at the start of a session
     superseded_by: str | None = None  # the id of a newer one that says otherwise
+    score: float | None = None  # how sure the kind is, where it was judged and not given
 
 
 class NewObservation(NamedTuple):
@@ -69,6 +70,7 @@ class NewObservation(NamedTuple):
     anchors: tuple[Anchor, ...] = ()
     pinned_at: int | None = None
     superseded_by: Clean | None = None
+    score: float | None = None
 
 
 class ProjectRow(NamedTuple):

@@ -209,7 +209,7 @@ class TestAdmission:
             "I decided to delete it at start.\n```\nbecause = 1 # code is left out\n```\nAnything else?",
         )
         [(kind, text)] = agent.kept()
-        assert kind == "decision"
+        assert kind == "finding"  # what the agent chose on the way is not a decision of the project
         assert text == "The root cause was a stale lock file in the cache folder.\nI decided to delete it at start."
 
     def test_an_answer_that_only_explains_is_a_finding(self, agent: Agent) -> None:

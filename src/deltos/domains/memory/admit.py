@@ -8,12 +8,14 @@ from typing import TYPE_CHECKING
 
 from deltos.domains.memory.commands import Effect, effect_of, essence_of
 from deltos.domains.memory.events import Action, Event, Happening, Outcome, ToolUse
+from deltos.domains.memory.kinds import DECISION, NOTE, PREFERENCE, count_words, judge
 from deltos.domains.memory.model import Draft
 from deltos.domains.memory.redact import is_secret_file
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    from deltos.domains.memory.kinds import Judgement
     from deltos.store.observations import Observation
 
 _COMMAND_CHARACTERS = 300
@@ -21,6 +23,8 @@ _OUTPUT_CHARACTERS = 1_200
 _LINE_CHARACTERS = 160
 _EDIT_LINES = 4
 _PROMPT_CHARACTERS = 1_500
+_SHORT_CHARACTERS = 150  # what a line of the session's start shows
+_FEWEST_WORDS = 3
 _SUMMARY_CHARACTERS = 12_000
 _SENTENCES = 5
 _PLAN_CHARACTERS = 4_000
@@ -35,13 +39,9 @@ _ERROR_LINE = (
     r"not found|undefined|unresolved|segmentation fault|assert\w*|warning: unused)\b|^E\s|npm ERR!|^\s*\^+"
 )
 _CAUSE = r"(?:Error|Exception): |^E  |\berror(?:\[\w{1,12}\])?: |\bfatal: |panicked at|^panic: |error TS\d"
-_DECISION = (
+_CHOICE = (
     r"(?i)\b(?:decided|decision|(?:we(?:'ll| will| should)?|let's) (?:use|go with|keep|switch)|chose|"
     r"going with|instead of|rather than|from now on|agreed)\b"
-)
-_PREFERENCE = (
-    r"(?i)\b(?:always|never|i (?:prefer|like|want|hate)|please (?:do not|don't|use|avoid)|"
-    r"make sure (?:to|you)|remember (?:that|to))\b"
 )
 _FINDING = (
     r"(?i)\b(?:root cause|the (?:problem|issue|bug|reason|culprit) (?:was|is)|turns? out|because|caused by|"
@@ -170,24 +170,42 @@ def _causes(lines: Sequence[str], telling: Sequence[int]) -> tuple[int, ...]:
 
 def _prompt(text: str) -> Draft | None:
     text = text.strip()
-    if re.match(_TRIVIAL, text) or len(text.split()) < 3:
+    if re.match(_TRIVIAL, text):
         return None
-    kind = "preference" if re.search(_PREFERENCE, text) else "decision" if re.search(_DECISION, text) else "request"
-    return Draft(_cut(text, _PROMPT_CHARACTERS), kind=kind, source="user")
+    judgement = judge(text)
+    if not judgement.kind and count_words(text) < _FEWEST_WORDS:
+        return None
+    shown = _cut(_sentence_first(text, judgement), _PROMPT_CHARACTERS)
+    return Draft(shown, kind=judgement.kind or "request", source="user", score=_score_of(judgement))
+
+
+def _sentence_first(text: str, judgement: Judgement) -> str:
+    """A long text after the sentence that decides something: the start is what lists show."""
+    if judgement.kind in ("", NOTE) or len(text) <= _SHORT_CHARACTERS or text.startswith(judgement.sentence):
+        return text
+    return f"{judgement.sentence}\n\n{text}"
+
+
+def _score_of(judgement: Judgement) -> float | None:
+    return round(judgement.score, 2) if judgement.kind else None
 
 
 def _answer(text: str) -> Draft | None:
     """The sentences of an answer that decide or explain something."""
+    judgement = judge(text, is_agent=True)
     sentences = re.split(r"(?<=[.!?])\s+|\n+", re.sub(r"```.*?(?:```|\Z)", "", text, flags=re.DOTALL))
     telling = [
-        s.strip(" -*#>\t")
-        for s in sentences
-        if 20 < len(s) < 500 and (re.search(_DECISION, s) or re.search(_FINDING, s))
+        s.strip(" -*#>\t") for s in sentences if 20 < len(s) < 500 and (re.search(_CHOICE, s) or re.search(_FINDING, s))
     ]
+    if judgement.kind in (DECISION, PREFERENCE):
+        told = dict.fromkeys((judgement.sentence, *telling))
+        return Draft("\n".join([*told][:_SENTENCES]), judgement.kind, "agent", score=_score_of(judgement))
     if not telling:
         return None
-    kind = "decision" if any(re.search(_DECISION, sentence) for sentence in telling) else "finding"
-    return Draft("\n".join(telling[:_SENTENCES]), kind=kind, source="agent")
+    explains = any(re.search(_FINDING, sentence) for sentence in telling)
+    # What the agent chose for itself on the way is neither the user's decision nor a finding.
+    kind = "finding" if explains else NOTE
+    return Draft("\n".join(telling[:_SENTENCES]), kind, "agent", score=None if explains else _score_of(judgement))
 
 
 def _tool(tool: ToolUse) -> Draft | None:
@@ -218,9 +236,10 @@ def _said_by_tool(tool: ToolUse) -> Draft | None:
             return Draft(text, kind="reference", source="web search")
         case Action.QUESTION if tool.answers:
             told = "\n".join(_decided(asked, chosen) for asked, chosen in tool.answers)
-            return Draft(_cut(told, _PLAN_CHARACTERS), kind="decision", source="user")
+            return Draft(_cut(told, _PLAN_CHARACTERS), kind="decision", source="user", score=1.0)
         case Action.PLAN if output:
-            return Draft(_cut(f"Plan that the user approved:\n{output}", _PLAN_CHARACTERS), "decision", source="user")
+            plan = _cut(f"Plan that the user approved:\n{output}", _PLAN_CHARACTERS)
+            return Draft(plan, kind="decision", source="user", score=1.0)
         case Action.PULL_REQUEST:
             return _pull_request(tool)
         case _:

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from deltos.budget import CHARACTERS_PER_TOKEN
 from deltos.domains.memory.admit import is_fixed
-from deltos.domains.memory.model import PERSONAL, shown_id, title_of
+from deltos.domains.memory.kinds import judge
+from deltos.domains.memory.model import PERSONAL, shown_id, shown_kind, title_of
 from deltos.hook_settings import CONTEXT_TOKENS
 from deltos.store.observations import session_of
 from deltos.text.times import day
@@ -28,11 +29,13 @@ _COUNT_CHARACTERS = 70  # the line that counts what is left out
 # An error is open unless a later finding says that its command works again.
 _ERRORS_LOOKED_AT = 12
 _FINDINGS_LOOKED_AT = 60
+_JUDGED_KINDS = ("preference", "decision")
+_JUDGED_LOOKED_AT = 40
 # A mark such as <system-reminder>, </x> or <|im_start|> must not be read as one.
 _MARK = r"<(?=[A-Za-z/!?|])"
 # What is shown after what was pinned, most lasting first: heading, kinds, how many at most.
 _SECTIONS = (
-    ("Preferences and decisions", ("preference", "decision"), 10),
+    ("Preferences and decisions", _JUDGED_KINDS, 10),
     ("Open errors", ("error",), 3),
     ("Findings", ("finding",), 6),
     ("Last summary", ("summary",), 1),
@@ -92,7 +95,10 @@ def _sections(memory: Memory, keys: Sequence[int]) -> list[tuple[str, list[Obser
 
 
 def _newest(memory: Memory, keys: Sequence[int], kinds: Sequence[str], limit: int) -> list[Observation]:
-    """The newest observations of some kinds that still hold; errors only as long as they are open."""
+    """The newest observations of some kinds that still hold; errors only as long as they are open, and decisions and
+    preferences only where that is sure what they are."""
+    if kinds == _JUDGED_KINDS:
+        return [row for row in memory.store.recent(keys, limit=_JUDGED_LOOKED_AT, kinds=kinds) if _is_sure(row)][:limit]
     if kinds != ("error",):
         return memory.store.recent(keys, limit=limit, kinds=kinds)
     errors = memory.store.recent(keys, limit=_ERRORS_LOOKED_AT, kinds=kinds)
@@ -100,11 +106,18 @@ def _newest(memory: Memory, keys: Sequence[int], kinds: Sequence[str], limit: in
     return [error for error in errors if not is_fixed(error, findings)][:limit]
 
 
+def _is_sure(row: Observation) -> bool:
+    """Whether a kind was given, or judged as it is now; earlier versions kept whatever had a word such as "always"."""
+    if row.score is not None or row.source not in ("user", "agent"):
+        return True
+    return judge(row.text, is_agent=row.source == "agent").kind in _JUDGED_KINDS
+
+
 def _rows(memory: Memory, rows: Sequence[Observation], root: Path | None) -> list[str]:
     roots = {} if root is None else {row.project_id: root for row in rows if row.project_id != PERSONAL}
     changed = memory.changed_places(rows, roots)
     return [
-        f"- {shown_id(row.id)} {day(row.created_at)} {row.kind}{_origin(row)}: {_flat(row)}"
+        f"- {shown_id(row.id)} {day(row.created_at)} {shown_kind(row.kind, row.score)}{_origin(row)}: {_flat(row)}"
         + (" (code changed since)" if row.place in changed else "")
         for row in rows
     ]

@@ -1,8 +1,9 @@
 """Whether what a user or an agent said is a decision, a standing preference, or neither; with the probability and
-the sentence that carries it. Judges by the form of sentences: word classes, position, context; the classes of five
-languages are in kind_words.json, the learned weights in kind_weights.json. Runs inside hooks: pure Python, linear time."""
+the sentence that carries it. Judges by the form of sentences: word classes, position, context. The classes of five
+languages are in kind_words.json, the learned weights in kind_weights.json; pure Python and linear: hooks run it."""
 
 import re
+from itertools import pairwise
 from math import exp
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -24,6 +25,7 @@ _QUOTED_WORDS = 4  # a shorter quotation is a name
 _FEW_SENTENCES = 4  # in a text of so many, every sentence is the context of the others
 _CJK_PER_WORD = 2
 
+_SPACELESS_CHARACTER = r"[\u3040-\u30ff\u3400-\u9fff]"
 _SENTENCE_END = r"[.!?。！？…]"
 _TOKEN = r"[\w$'+#/%-]+|[^\w\s]"  # noqa: S105 - a pattern
 _CLOSING = {'"': '"', "“": "”", "„": "“", "«": "»", "「": "」", "『": "』"}
@@ -128,8 +130,7 @@ def count_words(text: str) -> int:
     """How many words a text has; scripts that write no spaces have one for every two characters."""
     if text.isascii():
         return len(text.split())
-    spaceless = sum(_is_spaceless(character) for character in text)
-    spaced = "".join(" " if _is_spaceless(character) else character for character in text) if spaceless else text
+    spaced, spaceless = re.subn(_SPACELESS_CHARACTER, " ", text)
     return len(spaced.split()) + -(-spaceless // _CJK_PER_WORD)
 
 
@@ -149,7 +150,7 @@ def sentences_of(text: str, *, is_agent: bool) -> list[Sentence]:
     alone = [_features(sentence, language, lexicon) for sentence in own]
     around = {"assistant"} if is_agent else set()
     around |= {"stripped"} if has_foreign else set()
-    around.add("n1" if len(own) == 1 else "n2" if len(own) == 2 else "n34" if len(own) <= _FEW_SENTENCES else "n5")  # noqa: PLR2004
+    around.add("n1" if len(own) == 1 else "n2" if len(own) == 2 else "n34" if len(own) <= _FEW_SENTENCES else "n5")
     return [
         Sentence(sentence, frozenset(alone[at] | around | _position(at, len(own)) | _context(alone, at)))
         for at, sentence in enumerate(own)
@@ -161,7 +162,7 @@ def language_of(text: str) -> str:
     wide = [] if text.isascii() else [character for character in text if character > "\u3000"]
     kana = sum("\u3040" <= character <= "\u30ff" for character in wide)
     han = sum("\u4e00" <= character <= "\u9fff" for character in wide)
-    if kana + han > 8 or (kana + han >= 2 and 12 * (kana + han) >= len(text)):  # noqa: PLR2004 - a few may be a name
+    if kana + han > 8 or (kana + han >= 2 and 12 * (kana + han) >= len(text)):
         return "ja" if kana * 5 > han else "zh"
     words = text.lower().replace(",", " ").replace(".", " ").split()
     scores = {language: float(sum(word in common for word in words)) for language, common in _COMMON.items()}
@@ -193,7 +194,7 @@ def _is_log(line: str) -> bool:
     first = line.partition(" ")[0]
     return (
         line.startswith(_LOG_STARTS)
-        or (len(first) > 6 and first.endswith(_ERROR_NAMES))  # noqa: PLR2004 - "error:" alone may begin a sentence
+        or (len(first) > 6 and first.endswith(_ERROR_NAMES))
         or (line.startswith("<") and line.endswith(">"))
         or (first.count("/") > 0 and ":in" in line)
     )
@@ -239,9 +240,9 @@ def _ends_sentence(line: str, start: int, at: int) -> bool:
         return False
     if mark == "…":
         return after == " "
-    is_list_number = line[at - 1 : at].isdigit() and at - start < 4  # noqa: PLR2004
+    is_list_number = line[at - 1 : at].isdigit() and at - start < 4
     abbreviated = line[max(0, at - 3) : at].lower() in ("e.g", "i.e", "z.b", " ca")
-    return not (mark == "." and (at - start < 2 or is_list_number or abbreviated))  # noqa: PLR2004
+    return not (mark == "." and (at - start < 2 or is_list_number or abbreviated))
 
 
 def _features(sentence: str, language: str, lexicon: _Lexicon) -> set[str]:
@@ -272,7 +273,7 @@ def _features(sentence: str, language: str, lexicon: _Lexicon) -> set[str]:
 def _features_without_spaces(sentence: str, language: str, lexicon: _Lexicon) -> set[str]:
     marked = f"^{sentence.lower()}$"
     features = {name for phrase, names in lexicon.classes.items() if phrase in marked for name in names}
-    features |= {f"{language}:{pair}" for pair in map("".join, zip(marked, marked[1:], strict=False)) if not pair.isascii()}
+    features |= {f"{language}:{pair}" for pair in map("".join, pairwise(marked)) if not pair.isascii()}
     features |= {"comma"} if any(mark in sentence for mark in "，、,") else set()
     features |= {"proper"} if any(character.isascii() and character.isalpha() for character in sentence) else set()
     return features | ({"if1"} if sentence.startswith(_CJK_CONDITIONS) else set())
@@ -306,13 +307,13 @@ def _english_forms(tokens: "Sequence[str]") -> dict[str, bool]:
     return {
         "plural1": _is_plural(tokens[0]),
         "plural2": _is_plural(second) and tokens[0] not in _DETERMINERS and not tokens[0].endswith("s"),
-        "ed": any(token.endswith("ed") and len(token) > 4 for token in tokens[:6]),  # noqa: PLR2004
+        "ed": any(token.endswith("ed") and len(token) > 4 for token in tokens[:6]),
         "ing": any(token.endswith("ing") for token in tokens[:3]),
     }
 
 
 def _is_plural(word: str) -> bool:
-    return word.endswith("s") and len(word) > 3 and word not in _NOT_PLURAL and "'" not in word  # noqa: PLR2004
+    return word.endswith("s") and len(word) > 3 and word not in _NOT_PLURAL and "'" not in word
 
 
 def _is_name(word: str) -> bool:
@@ -335,7 +336,7 @@ def _classes_of(tokens: "Sequence[str]", lexicon: _Lexicon) -> set[str]:
 def _has_heading(sentence: str) -> bool:
     """Whether it begins with a few words and a colon."""
     places = [place for place in (sentence.find(": ", 0, 40), sentence.find("：", 0, 40)) if place > 0]
-    return bool(places) and min(places) < 30 and count_words(sentence[: min(places)]) <= 4  # noqa: PLR2004
+    return bool(places) and min(places) < 30 and count_words(sentence[: min(places)]) <= 4
 
 
 def _position(at: int, count: int) -> set[str]:
@@ -371,10 +372,6 @@ def _occurring(lexicon: _Lexicon, sentences: "Sequence[str]") -> _Lexicon:
     """A lexicon without the phrases that no sentence has."""
     marked = "".join(f"^{sentence.lower()}$" for sentence in sentences)
     return lexicon._replace(classes={phrase: names for phrase, names in lexicon.classes.items() if phrase in marked})
-
-
-def _is_spaceless(character: str) -> bool:
-    return "\u3040" <= character <= "\u30ff" or "\u3400" <= character <= "\u9fff"
 
 
 def _model() -> _Model:

@@ -144,6 +144,7 @@ class Memory:
             files=files,
             symbols=symbols,
             anchors=anchors.anchor(files, symbols, root),
+            score=draft.score,
         )
         return PreparedDraft(new, safe.kinds)
 

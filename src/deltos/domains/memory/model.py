@@ -15,8 +15,9 @@ if TYPE_CHECKING:
     Clock = Callable[[], datetime]
 
 KINDS = ("decision", "finding", "change", "reference", "preference")
-# Kinds that only capture produces: what a user asked for, what went wrong, what a whole session came to.
-CAPTURED_KINDS = ("request", "error", "summary")
+# Kinds that only capture produces: what a user asked for, what went wrong, what a whole session came to, and what may
+# be a decision or a preference.
+CAPTURED_KINDS = ("request", "error", "summary", "note")
 
 # Not a project: what is kept under this name is found from every project.
 PERSONAL = "personal"
@@ -34,6 +35,7 @@ class Draft(NamedTuple):
     kind: str = "finding"
     source: str = ""
     files: tuple[str, ...] = ()
+    score: float | None = None  # how sure the kind is, where it was judged and not given
 
 
 class ObservationOrigin(NamedTuple):
@@ -59,6 +61,11 @@ class Remembered(NamedTuple):
 def shown_id(observation_id: str) -> str:
     """An id as tools show it: its kind first."""
     return ID_PREFIX + observation_id
+
+
+def shown_kind(kind: str, score: float | None) -> str:
+    """A kind as lists show it, with how sure it is where it was judged."""
+    return kind if score is None else f"{kind} ({score:.2f})"
 
 
 def possible_ids(given: str) -> tuple[str, ...]:

@@ -99,6 +99,7 @@ def as_json(observation: Observation) -> dict[str, Any]:
         "embedding_model": observation.embedding_model,
         **({} if observation.pinned_at is None else {"pinned_at": iso(observation.pinned_at)}),
         **({} if observation.superseded_by is None else {"superseded_by": observation.superseded_by}),
+        **({} if observation.score is None else {"score": observation.score}),
     }
 
 
@@ -193,6 +194,7 @@ class _Importer:
             anchors=tuple(_anchor(item) for item in record.get("anchors") or ()),
             pinned_at=_moment(record, "pinned_at"),
             superseded_by=_text(record, "superseded_by") or None,
+            score=_score(record),
         )
 
     def _project(self, record: dict[str, Any], now: int) -> int:
@@ -218,6 +220,7 @@ def _same(known: Observation, new: NewObservation) -> bool:
         known.deleted_at,
         known.pinned_at,
         known.superseded_by,
+        known.score,
     )
     theirs = (
         new.text,
@@ -230,6 +233,7 @@ def _same(known: Observation, new: NewObservation) -> bool:
         new.deleted_at,
         new.pinned_at,
         new.superseded_by,
+        new.score,
     )
     return ours == theirs and (known.embedding, known.embedding_model) == (new.embedding, new.embedding_model)
 
@@ -289,6 +293,15 @@ def _moment(record: dict[str, Any], name: str) -> int | None:
     if moment is None:
         raise SourceError(f"'{name}' is not an ISO 8601 time")
     return moment
+
+
+def _score(record: dict[str, Any]) -> float | None:
+    value = record.get("score")
+    if value is None:
+        return None
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
+        raise SourceError("'score' is not a number from 0 to 1")
+    return float(value)
 
 
 def _bytes(record: dict[str, Any], name: str) -> bytes | None:

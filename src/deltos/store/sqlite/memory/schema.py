@@ -99,4 +99,5 @@ MIGRATIONS = (
         CREATE INDEX observation_by_pin ON observation (project, pinned_at) WHERE pinned_at IS NOT NULL;
         """,
     ),
+    Migration("005-score", "ALTER TABLE observation ADD COLUMN score REAL;"),
 )

@@ -129,8 +129,8 @@ class SqliteObservationsWriter:
         self._connection.execute(
             """INSERT INTO observation (place, id, project, kind, source, created_at, updated_at, deleted_at,
             files, symbols,
-               embedding, embedding_model, pinned_at, superseded_by, names, text)
-               VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)""",
+               embedding, embedding_model, pinned_at, superseded_by, score, names, text)
+               VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)""",
             (place, new.id, project, *_values(new)),
         )
         self._write_anchors(place, new.anchors)
@@ -140,7 +140,7 @@ class SqliteObservationsWriter:
         self._connection.execute(
             """UPDATE observation SET kind = ?, source = ?, created_at = ?, updated_at = ?, deleted_at = ?,
             files = ?, symbols = ?,
-               embedding = ?, embedding_model = ?, pinned_at = ?, superseded_by = ?, names = ?, text = ?
+               embedding = ?, embedding_model = ?, pinned_at = ?, superseded_by = ?, score = ?, names = ?, text = ?
                WHERE place = ?""",
             (*_values(new), place),
         )
@@ -206,6 +206,7 @@ def _values(new: NewObservation) -> tuple[object, ...]:
         new.embedding_model,
         new.pinned_at,
         new.superseded_by,
+        new.score,
         new.names,
         new.text,
     )

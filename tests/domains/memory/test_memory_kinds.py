@@ -1,0 +1,189 @@
+"""What of prompts and answers is kept as decision or preference: judged by form, with a score; the unsure is a note."""
+
+from __future__ import annotations
+
+import json
+import time
+from typing import TYPE_CHECKING
+
+import pytest
+from benchmarks.memory_kinds import TRAINING, labelled, measure_right
+
+from deltos.domains.memory.capture import capture
+from deltos.domains.memory.kinds import DECISION, NOTE, PREFERENCE, count_words, judge, language_of
+from deltos.domains.memory.model import Draft, ObservationOrigin
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from deltos.domains.memory.memory import Memory
+    from deltos.store.observations import Observation
+
+RULE = "We never use raw SQL in handlers, everything goes through the repository classes."
+ORDINARY = (
+    "I always get this error after switching branches, any idea?",
+    "the scheduler never picks up jobs from the second queue",
+    "Add pagination to the users endpoint, 50 per page, never more than 200.",
+    "please fix the linter errors first",
+    "I want to add a login page",
+    "The docs say you should never call this from the main thread. Do we?",
+    "use the staging database for this query",
+    "let's try with a smaller learning rate and see",
+    "what did we decide about the retry limit?",
+    "instead of a list return a tuple from parse_args",
+)
+
+
+def keep(memory: Memory, root: Path, event: str, **fields: str) -> None:
+    raw = json.dumps({"session_id": "s1", "cwd": str(root), **fields}).encode()
+    capture(memory, event, raw, folder=root, identify=lambda _: "p")
+
+
+def kept(memory: Memory) -> list[Observation]:
+    return memory.in_session("s1", limit=100)
+
+
+def told_at_start(memory: Memory, root: Path) -> str:
+    raw = json.dumps({"session_id": "s2", "source": "startup", "cwd": str(root)}).encode()
+    return capture(memory, "SessionStart", raw, folder=root, identify=lambda _: "p")
+
+
+@pytest.mark.parametrize(
+    ("text", "kind"),
+    [
+        ("We always use tabs here", PREFERENCE),
+        (RULE, PREFERENCE),
+        ("We decided to use PostgreSQL because we need row locks.", DECISION),
+        ("Wir nehmen jetzt doch Postgres, MySQL kann die Geodaten nicht vernünftig.", DECISION),
+        ("In diesem Projekt loggen wir nie Kundendaten, auch nicht im Debug.", PREFERENCE),
+        ("Al final nos quedamos con MySQL, el hosting cobra Postgres aparte.", DECISION),
+        ("Todas las tablas llevan created_at y updated_at, sin excepción.", PREFERENCE),
+        ("那就用 Flutter 吧，两套原生我们养不起", DECISION),
+        ("提交信息一律用英文，祈使句", PREFERENCE),
+        ("データベースは Postgres に決めました。MySQL は位置検索が弱いので。", DECISION),
+        ("コミットメッセージは必ず英語で、命令形で書いてください", PREFERENCE),
+    ],
+)
+def test_choices_and_standing_rules_are_told_apart_in_five_languages(text: str, kind: str) -> None:
+    assert judge(text).kind == kind
+
+
+@pytest.mark.parametrize("text", ORDINARY)
+def test_ordinary_talk_with_the_words_of_rules_is_neither(text: str) -> None:
+    assert judge(text).kind not in (DECISION, PREFERENCE)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"```\n{RULE}\n```\nwhat does this comment mean?",
+        f"> {RULE}\n\nthat is from their guide. do we break it?",
+        f'A reviewer wrote: "{RULE}" Is that true for us?',
+    ],
+)
+def test_what_others_wrote_is_not_the_writers_rule(text: str) -> None:
+    assert judge(text).kind not in (DECISION, PREFERENCE)
+
+
+def test_the_choice_of_an_agent_on_the_way_is_no_decision() -> None:
+    assert judge("I used a map instead of a list here since order does not matter.", is_agent=True).kind != DECISION
+
+
+def test_ten_ordinary_prompts_do_not_push_a_rule_out_of_the_start_of_a_session(memory: Memory, tmp_path: Path) -> None:
+    keep(memory, tmp_path, "UserPromptSubmit", prompt=RULE)
+    for prompt in ORDINARY:
+        keep(memory, tmp_path, "UserPromptSubmit", prompt=prompt)
+    assert [row.text for row in kept(memory) if row.kind in (DECISION, PREFERENCE)] == [RULE]
+    told = told_at_start(memory, tmp_path)
+    section = told.partition("Preferences and decisions:")[2].partition("\\n")[2].partition(":\\n")[0]
+    assert "raw SQL" in section
+    assert all(prompt[:30] not in section for prompt in ORDINARY)
+
+
+def test_the_score_of_a_judged_kind_is_kept_and_shown(memory: Memory, tmp_path: Path) -> None:
+    keep(memory, tmp_path, "UserPromptSubmit", prompt=RULE)
+    [row] = kept(memory)
+    assert row.score is not None
+    assert 0.5 < row.score <= 1
+    assert f"preference ({row.score:.2f})" in told_at_start(memory, tmp_path)
+
+
+def test_what_is_unsure_is_a_note_and_not_told_at_the_start(memory: Memory, tmp_path: Path) -> None:
+    texts = [item.text for item in labelled(TRAINING, part="open") if item.role == "user"]
+    unsure = next(text for text in texts if judge(text).kind == NOTE)
+    keep(memory, tmp_path, "UserPromptSubmit", prompt=unsure)
+    [row] = kept(memory)
+    assert row.kind == NOTE
+    assert told_at_start(memory, tmp_path) == ""
+
+
+def test_prompts_that_an_earlier_version_took_for_rules_are_not_told(memory: Memory, tmp_path: Path) -> None:
+    origin = ObservationOrigin("p", tmp_path, "s0")
+    for text in ORDINARY:
+        memory.remember(Draft(text, kind=PREFERENCE, source="user"), origin)
+    memory.remember(Draft("Port names in lower case", kind=PREFERENCE, source="Ada"), origin)
+    told = told_at_start(memory, tmp_path)
+    assert "Port names" in told
+    assert all(text[:30] not in told for text in ORDINARY)
+
+
+def test_the_sentence_that_decides_comes_first_in_what_is_kept_of_a_long_prompt(memory: Memory, tmp_path: Path) -> None:
+    prompt = (
+        "Hi, I'd like a CSV import for contacts. Users upload a file, map the columns, see a preview of ten rows, "
+        "and confirm. Duplicates by email are merged. Max 5 MB for a start. As always here, long-running work goes "
+        "into a job and never into the request. The design is in Figma, ask Tom for access."
+    )
+    keep(memory, tmp_path, "UserPromptSubmit", prompt=prompt)
+    [row] = kept(memory)
+    assert row.kind == PREFERENCE
+    assert row.text.startswith("As always here, long-running work")
+    assert prompt in row.text
+
+
+@pytest.mark.parametrize("prompt", ["为什么服务总是重启？", "なぜサービスがいつも再起動するのでしょうか"])
+def test_prompts_without_spaces_are_long_enough(memory: Memory, tmp_path: Path, prompt: str) -> None:
+    keep(memory, tmp_path, "UserPromptSubmit", prompt=prompt)
+    assert [(row.kind, row.text) for row in kept(memory)] == [("request", prompt)]
+
+
+@pytest.mark.parametrize("prompt", ["继续", "続けて", "weiter"])
+def test_a_word_alone_is_not_kept_in_any_script(memory: Memory, tmp_path: Path, prompt: str) -> None:
+    keep(memory, tmp_path, "UserPromptSubmit", prompt=prompt)
+    assert kept(memory) == []
+
+
+def test_words_are_counted_in_scripts_without_spaces() -> None:
+    assert [count_words(text) for text in ("a b c", "继续", "这个仓库用 pnpm", "")] == [3, 1, 4, 0]
+
+
+@pytest.mark.parametrize(
+    ("text", "language"),
+    [
+        ("the tests run in the container", "en"),
+        ("die Tests laufen im Container", "de"),
+        ("las pruebas corren en el contenedor", "es"),
+        ("测试在容器里跑", "zh"),
+        ("テストはコンテナで動きます", "ja"),
+        ("", "en"),
+    ],
+)
+def test_the_language_is_known_by_its_small_words_and_letters(text: str, language: str) -> None:
+    assert language_of(text) == language
+
+
+@pytest.mark.parametrize(
+    "unit", ["„", '"', ". ", "？", "we decided ", "always never ", "```\n", "我们决定", "\n> ", "a: "]
+)
+def test_hostile_texts_are_judged_in_linear_time(unit: str) -> None:
+    start = time.process_time()
+    judge(unit * (1_000_000 // len(unit)))
+    assert time.process_time() - start < 20  # a quadratic reader would need minutes
+
+
+def test_the_weights_fit_the_texts_they_were_learned_from() -> None:
+    items = labelled(TRAINING, part="open")
+    told = [(item, judge(item.text, is_agent=item.is_agent).kind) for item in items]
+    positive = [(item, kind) for item, kind in told if kind in (DECISION, PREFERENCE)]
+    right = sum(measure_right(item, kind) for item, kind in positive)
+    assert right / len(positive) > 0.95
+    assert right / sum(item.label != "none" for item in items) > 0.6
