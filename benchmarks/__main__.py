@@ -27,6 +27,7 @@ COMMANDS = (
     "docs_fidelity",
     "apis",
     "federation",
+    "calibration",
     "memory recall",
     "memory durability",
     "memory latency",

@@ -124,6 +124,14 @@ def test_nothing_found_says_what_was_searched(parcels: Parcels) -> None:
     assert answer.structured["results"] == []
 
 
+@pytest.mark.parametrize(
+    "question", ["how do I bake sourdough bread at home", "what did we decide about the wedding menu"]
+)
+def test_a_question_about_something_else_gets_low_scores(parcels: Parcels, question: str) -> None:
+    assert all(result["score"] < 0.4 for result in results(parcels.desk, question))
+    assert results(parcels.desk, "how do I get four PDF labels on one sheet")[0]["score"] > 0.6
+
+
 def test_an_empty_query_and_a_scope_that_is_off_are_refused(tmp_path: Path) -> None:
     with closing(App(Config(tmp_path / "home", toolsets=("docs", "memory")))) as app:
         desk = Desk(app.tools(), tmp_path)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -53,16 +55,27 @@ class HitFeatures(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class RankedHit:
-    """A hit in the one list, with a score that compares across kinds; the share of the question that it covers."""
+    """A hit in the one list, with a score that compares across kinds; the share of the question that it covers, and how
+    near it is in meaning, the more the question lacks words."""
 
     hit: Hit
     score: float
     covered: float
+    near: float = 0.0
 
     @property
     def confidence(self) -> float:
-        """How sure it is that the hit answers, from 0 to 1, in every list alike."""
-        return load_ranker(WEIGHTS_FILE, HitFeatures._fields).confidence(self.score)
+        """The chance that the hit answers, in every list alike: benchmarks/calibration.py."""
+        fitted = _calibration()
+        evidence = fitted["score"] * self.score + fitted["covered"] * self.covered + fitted["near"] * self.near
+        return 1 / (1 + math.exp(-max(-30.0, min(30.0, fitted["intercept"] + evidence))))
+
+
+@cache
+def _calibration() -> dict[str, float]:
+    """What turns a score into a chance: a logistic regression, in the same file as the weights."""
+    stored: dict[str, float] = json.loads(WEIGHTS_FILE.read_text("utf-8"))["calibration"]
+    return stored
 
 
 def merge(
@@ -113,7 +126,7 @@ def _rank(hit: Hit, best: Hit, asked: _Question, intent: Intent) -> RankedHit:
         near_alone=asked.nearness(hit),
     )
     score = load_ranker(WEIGHTS_FILE, HitFeatures._fields).score(features)
-    return RankedHit(hit, score, 1.0 if is_name and (defines or mentions) else covered)
+    return RankedHit(hit, score, 1.0 if is_name and (defines or mentions) else covered, features.near_alone)
 
 
 def _nature(hit: Hit) -> str:
@@ -133,7 +146,7 @@ def _in_own_order(ranked: Sequence[RankedHit]) -> list[RankedHit]:
     for position, each in enumerate(ranked):
         best = max(other.score for other in ranked[position : position + _LOOK_AHEAD])
         ceiling = min(ceiling, best)
-        ordered.append(RankedHit(each.hit, ceiling * _STEP**position, each.covered))
+        ordered.append(replace(each, score=ceiling * _STEP**position))
     return ordered
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import accumulate
 from typing import TYPE_CHECKING
 
 from deltos.budget import characters_for, cut, estimate_tokens, shown_of
@@ -29,7 +30,9 @@ def search_answer(query: str, found: FederatedResults, *, token_budget: int) -> 
     """The compact index of what was found."""
     if not found.ranked:
         return _nothing(query, found)
-    lines = [_line(ranked, query) for ranked in found.ranked]
+    # What stands lower is never said to be surer: kinds are ordered by more than their chance to be right.
+    chances = accumulate((ranked.confidence for ranked in found.ranked), min)
+    lines = [_line(ranked, chance, query) for ranked, chance in zip(found.ranked, chances, strict=True)]
     listed = len(lines)
     answer: JsonObject = {"note": _QUOTED, "results": lines, "total_count": found.total}
     if found.total_is_least:
@@ -78,7 +81,7 @@ def fetch_answer(whole: Whole, *, token_budget: int) -> Answer:
     return Answer(compact_json(answer), answer, truncated=True, original_characters=size)
 
 
-def _line(ranked: RankedHit, query: str) -> JsonObject:
+def _line(ranked: RankedHit, chance: float, query: str) -> JsonObject:
     hit = ranked.hit
     title = hit.title if len(hit.title) <= _TITLE_CHARACTERS else f"{hit.title[: _TITLE_CHARACTERS - 1]}…"
     marks = [hit.mark, NEAR_MARK if hit.is_near else ""]
@@ -86,7 +89,7 @@ def _line(ranked: RankedHit, query: str) -> JsonObject:
         "id": hit.id,
         "title": " ".join(filter(None, (title, *marks))),
         "url": hit.url,
-        "score": round(ranked.confidence, 4),
+        "score": round(chance, 4),
         "snippet": snippet(hit.text, parse_query(query).terms),
         "source": hit.source,
         "created_at": hit.created_at or None,

@@ -1,0 +1,157 @@
+"""Whether the score of `search` is the chance that a result answers: predicted against observed.
+
+    python -m benchmarks.calibration [--fit]
+
+Right answers: the goldens of tests/relevance, and the open questions of `questions/near.jsonl` about small projects of
+code and memories, which share no word with their answer. Wrong ones: whatever else such a question brings, and all that
+open questions about other projects bring. `--fit` prints the logistic regression that `federation/weights.json` has its
+`calibration` from.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import random
+import tempfile
+from collections import defaultdict
+from contextlib import closing
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+from tests.relevance.parcels import build_parcels, goldens
+
+from benchmarks.near import near_questions
+from deltos.app import App
+from deltos.config import Config
+from deltos.domains.memory.model import Draft, ObservationOrigin
+from deltos.federation.model import SearchRequest
+from deltos.progress import Silent
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+
+    from benchmarks.near import Question
+    from deltos.federation.model import Hit
+    from deltos.federation.rank import RankedHit
+
+HERE = Path(__file__).parent / "questions" / "near"
+UNRELATED = 120  # questions about other projects, to the project of the goldens
+UNRELATED_EACH = 12  # likewise, to each small project
+BOUNDS = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0001)
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """A result, and whether it answers."""
+
+    ranked: RankedHit
+    place: int
+    is_right: bool
+
+
+def judged(app: App, root: Path, question: str, is_right: Callable[[Hit], bool]) -> Iterator[Judged]:
+    """The results of a question."""
+    found = app.federation.search(SearchRequest(question, root, Silent(), limit=10))
+    for place, ranked in enumerate(found.ranked):
+        yield Judged(ranked, place, is_right(ranked.hit))
+
+
+def about_parcels(others: Sequence[Question]) -> Iterator[Judged]:
+    """The project of the goldens: code, documentation, APIs and memories."""
+    with tempfile.TemporaryDirectory() as folder, closing(App(Config(Path(folder) / "home"))) as app:
+        root = build_parcels(app, Path(folder) / "parcels")
+        for golden in goldens():
+            yield from judged(app, root, golden.question, golden.is_answered_by)
+        for question in others[:UNRELATED]:
+            yield from judged(app, root, question.query, lambda _hit: False)
+
+
+def about_small(project: str, domain: str, own: Sequence[Question], others: Sequence[Question]) -> Iterator[Judged]:
+    """A small project of code, or a memory."""
+    with tempfile.TemporaryDirectory() as folder, closing(App(Config(Path(folder) / "home"))) as app:
+        root = HERE / domain / project
+        if domain == "memory":
+            root = Path(folder) / "empty"
+            root.mkdir()
+            project_id = app.domains.remembered_project(root).project_id
+            for line in (HERE / domain / project / "observations.jsonl").read_text("utf-8").splitlines():
+                row = json.loads(line)
+                draft = Draft(f"{row['title']}. {row['text']}", kind="finding", source=str(row["id"]))
+                app.domains.memory.remember(draft, ObservationOrigin(project_id, root, None))
+        for question in own:
+            yield from judged(app, root, question.query, lambda hit, asked=question: _answers(asked, hit))  # type: ignore[misc]
+        for question in others:
+            yield from judged(app, root, question.query, lambda _hit: False)
+
+
+def _answers(question: Question, hit: Hit) -> bool:
+    key = "path" if question.domain == "code" else "id"
+    return any(str(target[key]) in (hit.path, hit.source) for target in question.targets)
+
+
+def everything() -> list[Judged]:
+    """All results of all questions."""
+    chance = random.Random(1)
+    asked = [question for question in near_questions() if not question.apart]
+    chance.shuffle(asked)
+    found = list(about_parcels(asked))
+    by_project: dict[tuple[str, str], list[Question]] = defaultdict(list)
+    for question in asked:
+        if question.domain in ("code", "memory"):
+            by_project[question.domain, question.project].append(question)
+    for (domain, project), own in sorted(by_project.items()):
+        others = [question for question in asked if question.project != project][:UNRELATED_EACH]
+        found += about_small(project, domain, own, others)
+    return found
+
+
+def print_table(found: Sequence[Judged], value: Callable[[Judged], float]) -> None:
+    """Predicted and observed by tenths, and the mean squared error."""
+    print("| score | results | mean score | right |\n|---|--:|--:|--:|")
+    for low, high in pairwise(BOUNDS):
+        some = [each for each in found if low <= value(each) < high]
+        if some:
+            predicted, right = _mean(map(value, some)), _mean(each.is_right for each in some)
+            print(f"| {low:.1f}–{min(high, 1.0):.1f} | {len(some)} | {predicted:.2f} | {right:.2f} |")
+    print(f"\nBrier score {_mean((value(each) - each.is_right) ** 2 for each in found):.3f}")
+
+
+def fit(found: Sequence[Judged]) -> list[float]:
+    """Logistic regression by Newton's method: of the score, the share of the question that is covered, nearness."""
+    rows = np.array([[1.0, each.ranked.score, each.ranked.covered, each.ranked.near] for each in found])
+    right = np.array([float(each.is_right) for each in found])
+    weights = np.zeros(rows.shape[1])
+    for _ in range(100):
+        chance = 1 / (1 + np.exp(-rows @ weights))
+        curvature = (rows * (chance * (1 - chance))[:, None]).T @ rows + 0.01 * np.eye(len(weights))
+        weights -= np.linalg.solve(curvature, rows.T @ (chance - right) + 0.01 * weights)
+    return [round(float(weight), 3) for weight in weights]
+
+
+def _mean(values: Iterable[float]) -> float:
+    every = list(values)
+    return sum(every) / len(every)
+
+
+def main() -> None:
+    """Print the tables."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--fit", action="store_true")
+    found = everything()
+    print(f"{len(found)} results, {sum(each.is_right for each in found)} of them right\n")
+    print_table(found, lambda each: each.ranked.confidence)
+    print("\nfirst results alone\n")
+    print_table([each for each in found if not each.place], lambda each: each.ranked.confidence)
+    if parser.parse_args().fit:
+        weights = fit(found)
+        print(f"\nintercept, score, covered, near: {weights}\n")
+        rows = {id(each): [1.0, each.ranked.score, each.ranked.covered, each.ranked.near] for each in found}
+        print_table(found, lambda each: float(1 / (1 + np.exp(-np.dot(rows[id(each)], weights)))))
+
+
+if __name__ == "__main__":
+    main()
