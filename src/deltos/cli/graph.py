@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from deltos.cli.command import Subparsers
     from deltos.domains.graph.page import BudgetedLines
-    from deltos.domains.graph.search import FoundReferences, GraphSearch, Target
+    from deltos.domains.graph.search import FoundReferences, GraphSearch, Scope, Target
     from deltos.domains.graph.source import Source
     from deltos.federation.links import Links
     from deltos.store.symbols import Symbol
@@ -45,7 +45,7 @@ def add_commands(subparsers: Subparsers) -> None:
     impact.add_argument("--limit", type=int, default=50, help="how many; default: 50")
     cycles = add_verb(verbs, "cycles", _cycles, "list circular imports")
     context = add_verb(verbs, "context", _context, "show a symbol and its neighbourhood")
-    context.add_argument("symbol", help="a name or dotted name")
+    context.add_argument("symbol", nargs="?", default="", help="a name, FILE:LINE, a file or a folder; default: all")
     stats = add_verb(verbs, "stats", _stats, "show how large the graph is and how much is resolved")
     for verb in (find, refs, impact, cycles, context, stats):
         add_project(verb)
@@ -148,6 +148,9 @@ def _context(arguments: argparse.Namespace) -> int:
     from deltos.domains.graph.render import render_context
 
     with _opened(arguments) as (search, page, links):
+        if (scope := search.scope(arguments.symbol)) is not None:
+            print(_map(search, scope, links, page))
+            return 0
         for target in search.targets(arguments.symbol):
             context = search.context(target)
             if arguments.json:
@@ -166,6 +169,15 @@ def _context(arguments: argparse.Namespace) -> int:
                 extras = [*links.past(first, root), *links.mentions(first.name, root)]
                 print(render_context(context, search.source, extras, page=page).text)
     return 0
+
+
+def _map(search: GraphSearch, scope: Scope, links: Links, page: BudgetedLines) -> str:
+    from deltos.domains.graph.map import render_file_map, render_map
+
+    if not scope.is_file:
+        return render_map(search, scope.path, page=page).text
+    extras = links.mentions(scope.path.rpartition("/")[2], search.root)
+    return render_file_map(search, scope.path, extras, page=page).text
 
 
 def _stats(arguments: argparse.Namespace) -> int:

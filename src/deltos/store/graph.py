@@ -221,8 +221,9 @@ class Graph(Protocol):
     def reference_counts(self, node_ids: Iterable[int]) -> dict[int, int]:
         """How many places refer to each symbol."""
 
-    def users(self, *, limit: int) -> dict[int, int]:
-        """The symbols that most other files refer to, each with how many do; most used first."""
+    def users(self, *, limit: int, below: str = "") -> dict[int, int]:
+        """The symbols that most other files refer to, each with how many do; most used first. `below`: only those of a
+        file, or of the files of a folder."""
 
     def mentions(self, name: str) -> list[ReferenceRow]:
         """Places that use a name on a value of unknown type."""

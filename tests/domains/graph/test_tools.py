@@ -154,7 +154,7 @@ def test_an_unknown_symbol_is_an_error_with_suggestions(tool: str, tools: Tools)
     assert "Did you mean" in tools.error(tool, symbol="Carrt")
 
 
-@pytest.mark.parametrize("tool", ["find_symbol", "find_references", "get_impact", "get_context"])
+@pytest.mark.parametrize("tool", ["find_symbol", "find_references", "get_impact"])
 def test_an_empty_symbol_is_a_clear_error(tool: str, tools: Tools) -> None:
     assert tools.error(tool, symbol="  ")
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from deltos.budget import characters_for, fit, shown_of
+from deltos.budget import CHARACTERS_PER_TOKEN, characters_for, fit, shown_of
 from deltos.tool import Answer
 
 if TYPE_CHECKING:
@@ -44,6 +44,14 @@ class BudgetedLines:
             if sum(len(piece.text) + 1 for piece in pieces) <= room + 1:
                 break
         return self.answer(header, pieces, last=last)
+
+    def within(self, tokens: int) -> BudgetedLines:
+        """The same with a smaller budget."""
+        return BudgetedLines(token_budget=min(tokens, self._characters // CHARACTERS_PER_TOKEN), notes=self._notes)
+
+    def fitting(self, header: Callable[[int], str], pieces: Sequence[Piece]) -> int:
+        """How many of the pieces fit."""
+        return len(fit([piece.text for piece in pieces], characters=self._room(header, "")).pieces)
 
     def _room(self, header: Callable[[int], str], last: str) -> int:
         """What is left for pieces; the header that tells of a cut is the longer one."""

@@ -57,6 +57,14 @@ class Target:
 
 
 @dataclass(frozen=True, slots=True)
+class Scope:
+    """A file or folder of the project; the empty path is the project."""
+
+    path: str
+    is_file: bool
+
+
+@dataclass(frozen=True, slots=True)
 class FoundReferences:
     """Places that refer to a target: surely, surely but under another name, through what it implements, and perhaps.
 
@@ -179,6 +187,23 @@ class GraphSearch:
         if not found:
             raise NotFound(f"No file '{path}' in the graph", hint="Give its path below the project's root.")
         raise NotFound(f"{len(found)} files end with '{path}'", hint=f"Such as {', '.join(found[:_SUGGESTIONS])}.")
+
+    def scope(self, symbol: str) -> Scope | None:
+        """The folder or file that is meant in place of a symbol; a name that a symbol has is never a folder."""
+        text = symbol.strip()
+        if text in ("", ".", "./", "/"):
+            return Scope("", is_file=False)
+        if parse_place(text) is not None or any(mark in text for mark in "*?[(^$|") or "://" in text:
+            return None
+        paths = self.reader.paths()
+        wanted = inside(self.root, text) if "/" in text or "." in text else text
+        if wanted in paths:
+            return Scope(wanted, is_file=True)
+        is_folder = any(path.startswith(f"{wanted}/") for path in paths)
+        if is_folder and ("/" in text or not self.reader.symbols_named(wanted)):
+            return Scope(wanted, is_file=False)
+        ending = [path for path in paths if path.endswith(f"/{wanted}")] if "." in wanted else []
+        return Scope(ending[0], is_file=True) if len(ending) == 1 else None
 
     def _place(self, symbol: str) -> Place | None:
         """The place that a symbol is given by; `a.b::c` is one only where `a.b` is a file."""

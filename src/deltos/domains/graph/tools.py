@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from deltos.domains.graph.cycles import find_cycles
+from deltos.domains.graph.map import render_file_map, render_map
 from deltos.domains.graph.model import NoSurroundings
 from deltos.domains.graph.page import BudgetedLines
 from deltos.domains.graph.query import KINDS, kinds_of
@@ -77,8 +78,8 @@ def graph_tools(projects: Projects, *, token_budget: int, surroundings: Surround
         _tool(
             "get_context",
             "Context",
-            "Show a symbol with callers, callees, bases, members, commits, docs, memories. Its lines alone: read it.",
-            (Parameter("symbol", "string", "Name, Class.method, file:line"),),
+            "Show a symbol with callers, callees, bases, members, commits, docs, memories; of a file or folder, a map.",
+            (Parameter("symbol", "string", "Name, Class.method, file:line, file, folder; none: the project", default=""),),
             tools.served(tools.get_context),
         ),
         _tool(
@@ -165,14 +166,25 @@ class _GraphTools:
         return render_cycles(find_cycles(reader.imports()), len(reader.paths()), page=graph.page)
 
     def get_context(self, graph: _Opened, call: Call) -> Answer:
-        """One symbol and its neighbourhood."""
+        """One symbol and its neighbourhood, or the map of a file or folder."""
+        scope = graph.search.scope(call.text("symbol"))
+        if scope is not None and not scope.is_file:
+            return render_map(graph.search, scope.path, page=graph.page)
+        if scope is not None:
+            return self._file_map(graph, scope.path)
         target = self._target(graph, call)
         if isinstance(target, Answer):
             return target
+        if target.first.kind == "module" and not target.first.key:
+            return self._file_map(graph, target.first.path)
         context = graph.search.context(target)
         root = graph.search.root
         extras = [*self._surroundings.past(target.first, root), *self._surroundings.mentions(target.first.name, root)]
         return render_context(context, graph.search.source, extras, page=graph.page)
+
+    def _file_map(self, graph: _Opened, path: str) -> Answer:
+        extras = self._surroundings.mentions(path.rpartition("/")[2], graph.search.root)
+        return render_file_map(graph.search, path, extras, page=graph.page)
 
     def get_stats(self, graph: _Opened, _call: Call) -> Answer:
         """Sizes and shares."""

@@ -122,11 +122,15 @@ class SqliteGraph:
             found.update(rows.fetchall())
         return found
 
-    def users(self, *, limit: int) -> dict[int, int]:
-        sql = """SELECT edge.target_id, COUNT(DISTINCT edge.place_id) FROM edge JOIN node ON node.id = edge.target_id
-                 WHERE edge.certain AND edge.place_id != node.place_id AND node.key != ''
+    def users(self, *, limit: int, below: str = "") -> dict[int, int]:
+        where = "AND (place.path = ? OR place.path >= ? AND place.path < ?)" if below else ""
+        # "0" follows "/": the paths between are those of the folder.
+        given = (below, f"{below}/", f"{below}0") if below else ()
+        sql = f"""SELECT edge.target_id, COUNT(DISTINCT edge.place_id) FROM edge JOIN node ON node.id = edge.target_id
+                 JOIN place ON place.id = node.place_id
+                 WHERE edge.certain AND edge.place_id != node.place_id AND node.key != '' {where}
                  GROUP BY 1 ORDER BY 2 DESC, 1 LIMIT ?"""
-        return dict(self._rows(sql, (limit,)).fetchall())
+        return dict(self._rows(sql, (*given, limit)).fetchall())
 
     def mentions(self, name: str) -> list[ReferenceRow]:
         sql = """SELECT place.path, mention.line, node.key, mention.kind, 'unknown receiver', 0, mention.source_id, 0
