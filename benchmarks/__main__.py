@@ -23,6 +23,7 @@ COMMANDS = (
     "listing",
     "answers",
     "graph",
+    "graph_text",
     "docs",
     "docs_fidelity",
     "apis",

@@ -66,7 +66,7 @@ def render_references(references: FoundReferences, source: Source, *, limit: int
     lines = UseLines(references.target.first, texts, source.changed)
 
     def header(shown: int) -> str:
-        what = f"{definition_line(references.target.first)}\n{_summary(groups)}"
+        what = f"{definition_line(references.target.first, characters=0)}\n{_summary(groups)}"
         return f"{cut_line(shown, min(limit, total), total, 'references')}\n{what}" if shown < total else what
 
     return page.widest(header, lambda characters: [*lines.grouped(listed, characters)], last=_left_out(groups, limit))
