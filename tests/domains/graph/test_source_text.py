@@ -226,6 +226,14 @@ def test_what_the_limit_leaves_out_is_counted_by_file(project: SmallProject) -> 
     assert "--- not shown: u2.py 2, u3.py 2, u4.py 2, u5.py 2, u6.py 2, u7.py 2, u8.py 2, u1.py 1 ---" in text
 
 
+def test_lines_of_one_definition_that_say_the_same_are_told_once_with_all_their_numbers(project: SmallProject) -> None:
+    project.write(
+        {"a.py": "def keep():\n    pass\n\n\ndef run():\n    keep()\n    keep()\n\n\ndef more():\n    keep()\n"}
+    )
+    text = tools_of(project).call("find_references", symbol="keep").text
+    assert text.endswith("3 references in 1 file\na.py\n 6,7 call keep()  run\n 11 call keep()  more")
+
+
 def test_hostile_text_of_a_line_is_neutralised_and_short(project: SmallProject) -> None:
     line = "keep('\x1b[2J\u202e\x07')" + "; x = 'y'" * 400 + "; keep(2)"
     project.write({"a.py": "# many short lines\n" * 20 + f"def keep(n):\n    return n\n\n\n{line}\n"})

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from itertools import groupby
 from typing import TYPE_CHECKING
 
 from deltos.domains.graph.page import Piece
@@ -88,29 +89,41 @@ class UseLines:
         self._twice = {place for place, times in seen.items() if times > 1}
         for group in groups:
             heading = [group.title] if group.title else []
-            path = ""
-            for use in group.uses:
-                if use.path != path:
-                    path = use.path
-                    heading.append(path)
-                yield Piece("\n".join([*heading, f" {self.of(use, characters)}"]))
-                heading = []
+            for path, uses in groupby(group.uses, key=lambda use: use.path):
+                heading.append(path)
+                told = [(self.place(use), self.told(use, characters)) for use in uses]
+                # Lines of one definition that say the same are one line with all their numbers.
+                for text, same in groupby(told, key=lambda each: each[1]):
+                    numbers = [place for place, _ in same]
+                    yield Piece("\n".join([*heading, f" {','.join(numbers)} {text}".rstrip()]), len(numbers))
+                    heading = []
 
     def of(self, use: Use, characters: int) -> str:
-        """`line kind text  definition`; the columns follow the line where it may be at more than one of them."""
-        whole = self._texts.get(use.place, "")
-        places = used_at(whole, self._names, use.kinds[0], is_member=self._is_member)
+        """`line kind text  definition`."""
+        return f"{self.place(use)} {self.told(use, characters)}".rstrip()
+
+    def place(self, use: Use) -> str:
+        """The line, and the columns where the use may be at more than one of them."""
+        return f"{use.line}{self._columns(use, self._places(use))}"
+
+    def told(self, use: Use, characters: int) -> str:
+        """`kind text  definition`."""
+        whole, places = self._texts.get(use.place, ""), self._places(use)
         text = whole.lstrip()
         at = places[0] - (len(whole) - len(text)) if places else 0
         shown = around(text, at, characters) or (_CHANGED if use.path in self._changed else "")
         kinds = ",".join(kind for kind in use.kinds if kind != "import" or "import" not in shown)
-        told = " ".join(filter(None, (f"{use.line}{self._columns(use, places)}", kinds, shown)))
+        told = " ".join(filter(None, (kinds, shown)))
         return f"{told}  {use.label}" if use.label and not _defines(shown, use.label) else told
+
+    def _places(self, use: Use) -> list[int]:
+        return used_at(self._texts.get(use.place, ""), self._names, use.kinds[0], is_member=self._is_member)
 
     def _columns(self, use: Use, places: list[int]) -> str:
         """The columns of several uses on one line; where some of them are listed in another group, one of these."""
         joint = "|" if use.place in self._twice else ","
-        return ":" + joint.join(str(at + 1) for at in places) if len(places) > 1 else ""
+        is_clear = len(places) < 2 or use.kinds[0] == "import"
+        return "" if is_clear else ":" + joint.join(str(at + 1) for at in places)
 
 
 def _defines(text: str, label: str) -> bool:

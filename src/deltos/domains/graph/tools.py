@@ -79,7 +79,11 @@ def graph_tools(projects: Projects, *, token_budget: int, surroundings: Surround
             "get_context",
             "Context",
             "Show a symbol with callers, callees, bases, members, commits, docs, memories; of a file or folder, a map.",
-            (Parameter("symbol", "string", "Name, Class.method, file:line, file, folder; none: the project", default=""),),
+            (
+                Parameter(
+                    "symbol", "string", "Name, Class.method, file:line, file, folder; none: the project", default=""
+                ),
+            ),
             tools.served(tools.get_context),
         ),
         _tool(
