@@ -262,6 +262,14 @@ def test_a_name_is_found_as_a_whole_word_where_it_is_used_as_said() -> None:
     assert printable("a\tb\x00c\u2029 ") == "a b\ufffdc"
 
 
+def test_a_line_of_many_uses_takes_no_longer_than_it_is_long(project: SmallProject) -> None:
+    line = "; ".join(["keep(1)"] * 12_000)
+    project.write({"a.py": "# many short lines\n" * 500 + f"def keep(n):\n    return n\n\n\n{line}\n"})
+    text = tools_of(project).call("find_references", symbol="keep").text
+    assert " 505:1,10,19,28,… call keep(1); keep(1)" in text
+    assert len(text) < 400
+
+
 def test_every_reference_has_its_text_as_data(project: SmallProject, capsys: pytest.CaptureFixture[str]) -> None:
     from deltos.cli.main import main
 

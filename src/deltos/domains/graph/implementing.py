@@ -42,21 +42,27 @@ def _inherited(reader: Graph, member: Symbol, owner: str) -> Iterator[Symbol]:
 
 def _fulfilled(reader: Graph, member: Symbol, owner: str) -> Iterator[Symbol]:
     """The same member of protocols and interfaces that the class fulfils by what it defines."""
+    suffix = member.path.rpartition(".")[2].removesuffix("i")
+    if suffix not in ("py", "go"):
+        return
     own: set[str] | None = None
     for row in reader.symbols_named(member.name)[:_MOST_CLASSES]:
         container = bare_key(row.key).rpartition(".")[0]
-        if not container or (row.path, container) == (member.path, owner):
+        is_other = container and (row.path, container) != (member.path, owner)
+        if not is_other or row.path.rpartition(".")[2].removesuffix("i") != suffix:
             continue
-        if not _same_language(row.path, member.path):
-            continue
-        inside = reader.symbols_in(row.path)
-        declares = next((each for each in inside if bare_key(each.key) == container), None)
-        if declares is None or not _is_structural(declares):
+        if not any(map(_is_structural, _named(reader, row.path, container))):
             continue
         if own is None:
             own = _names_below(reader.symbols_in(member.path), owner)
-        if _names_below(inside, container) <= own:
+        if _names_below(reader.symbols_in(row.path), container) <= own:
             yield row
+
+
+def _named(reader: Graph, path: str, key: str) -> list[Symbol]:
+    """The definitions of a qualified name in one file."""
+    rows = reader.symbols_named(key.rpartition(".")[2])
+    return [row for row in rows if row.path == path and bare_key(row.key) == key]
 
 
 def _members(reader: Graph, owner: Symbol, name: str) -> list[Symbol]:
@@ -74,7 +80,3 @@ def _is_structural(row: Symbol) -> bool:
     if row.path.endswith(".go"):
         return row.kind == "interface"
     return row.path.endswith((".py", ".pyi")) and ("Protocol" in row.signature)
-
-
-def _same_language(one: str, other: str) -> bool:
-    return one.rpartition(".")[2].removesuffix("i") == other.rpartition(".")[2].removesuffix("i")

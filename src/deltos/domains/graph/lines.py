@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 _SIGNATURE_CHARACTERS = 140
 _SENTENCE_CHARACTERS = 140
 _LEAST_SIGNATURE = 80
+_COLUMNS = 4
 _CONSTRUCTORS = frozenset({"__init__", "__new__", "constructor", "initialize", "__construct"})
 # A header that begins so says no more than the name and the kind do.
 _KEYWORDS = frozenset({"def", "class", "func", "function", "fn", "interface", "type", "enum", "struct", "module"})
@@ -123,7 +124,8 @@ class UseLines:
         """The columns of several uses on one line; where some of them are listed in another group, one of these."""
         joint = "|" if use.place in self._twice else ","
         is_clear = len(places) < 2 or use.kinds[0] == "import"
-        return "" if is_clear else ":" + joint.join(str(at + 1) for at in places)
+        more = f"{joint}…" if len(places) > _COLUMNS else ""
+        return "" if is_clear else ":" + joint.join(str(at + 1) for at in places[:_COLUMNS]) + more
 
 
 def _defines(text: str, label: str) -> bool:

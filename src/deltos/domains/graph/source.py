@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import hashlib
+from collections import defaultdict
 from typing import TYPE_CHECKING
 
+from deltos.errors import FileRefused
 from deltos.files import FileTree
 from deltos.workspace.admission import admit, read_source, to_utf8
 from deltos.workspace.sync import is_stale
@@ -18,6 +20,7 @@ if TYPE_CHECKING:
 
 _LONGEST_LINE = 100_000  # bytes of a line that are looked at; what people write is far shorter
 _HEAD_BYTES = 8_192
+_NEAR = 8  # characters around a name that tell how it is used
 _UNPRINTABLE = "\ufffd"
 _MARK = "…"
 
@@ -29,19 +32,27 @@ class Source:
     def __init__(self, root: Path, files: ProjectFiles) -> None:
         self._root = root
         self._files = files
-        self._lines: dict[str, list[bytes]] = {}
         self.changed: set[str] = set()
 
     def lines(self, places: Iterable[tuple[str, int]]) -> dict[tuple[str, int], str]:
         """The text of each place (path and line) that can be shown, indentation kept."""
-        wanted = dict.fromkeys(places)
-        self._read(path for path, _ in wanted)
-        return {place: printable(text) for place in wanted if (text := self._line(*place)).strip()}
+        wanted: defaultdict[str, set[int]] = defaultdict(set)
+        for path, number in places:
+            wanted[path].add(number)
+        found: dict[tuple[str, int], bytes] = {}
+        with FileTree(self._root) as tree:
+            for path, numbers in wanted.items():
+                # Of a file only these lines are kept: many files may be large.
+                lines = self._current(tree, path).split(b"\n")
+                found |= {(path, number): lines[number - 1] for number in numbers if 0 < number <= len(lines)}
+        texts = {place: printable(_decoded(line)) for place, line in found.items()}
+        return {place: text for place, text in texts.items() if text.strip()}
 
     def block(self, path: str, first: int, last: int) -> list[str]:
         """The lines of a file from `first` to `last`; none when it cannot be shown."""
-        self._read([path])
-        return [printable(_decoded(line)) for line in self._lines.get(path, [])[first - 1 : last]]
+        with FileTree(self._root) as tree:
+            lines = self._current(tree, path).split(b"\n")[first - 1 : last]
+        return [printable(_decoded(line)) for line in lines]
 
     def heads(self, paths: Iterable[str]) -> dict[str, str]:
         """The first few thousand characters of each file that can be read, whether it changed or not."""
@@ -52,16 +63,6 @@ class Source:
                 if data:
                     found[path] = data.decode("utf-8", "replace")
         return found
-
-    def _line(self, path: str, number: int) -> str:
-        lines = self._lines.get(path, [])
-        return _decoded(lines[number - 1]) if 0 < number <= len(lines) else ""
-
-    def _read(self, paths: Iterable[str]) -> None:
-        with FileTree(self._root) as tree:
-            for path in dict.fromkeys(paths):
-                if path not in self._lines:
-                    self._lines[path] = self._current(tree, path).split(b"\n")
 
     def _current(self, tree: FileTree, path: str) -> bytes:
         """The content of a file that is as it was indexed; the stamp tells, and only in doubt the content itself."""
@@ -112,9 +113,11 @@ def used_at(text: str, names: Sequence[str], kind: str, *, is_member: bool) -> l
     if len(places) < 2:
         return places
     name = next(name for name in names if occurrences(text, name))
-    called = [at for at in places if text[at + len(name) :].lstrip(" ?!").startswith(("(", "<", "{"))]
+    called = [
+        at for at in places if text[(end := at + len(name)) : end + _NEAR].lstrip(" ?!").startswith(("(", "<", "{"))
+    ]
     likely = called if kind == "call" and called else places
-    members = [at for at in likely if text[:at].rstrip().endswith((".", "->", "::"))]
+    members = [at for at in likely if text[max(0, at - _NEAR) : at].rstrip().endswith((".", "->", "::"))]
     return members if is_member and members else likely
 
 
@@ -127,8 +130,6 @@ def _decoded(line: bytes) -> str:
 
 
 def _head(tree: FileTree, path: str) -> bytes:
-    from deltos.errors import FileRefused
-
     try:
         return to_utf8(tree.read_head(path, _HEAD_BYTES))
     except FileRefused:

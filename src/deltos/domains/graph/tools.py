@@ -78,12 +78,9 @@ def graph_tools(projects: Projects, *, token_budget: int, surroundings: Surround
         _tool(
             "get_context",
             "Context",
-            "Show a symbol with callers, callees, bases, members, commits, docs, memories; of a file or folder, a map.",
-            (
-                Parameter(
-                    "symbol", "string", "Name, Class.method, file:line, file, folder; none: the project", default=""
-                ),
-            ),
+            "Show a symbol with callers, callees, bases, members, commits, docs, memories; map a file or folder. "
+            "Its lines alone: read it.",
+            (Parameter("symbol", "string", "Name, Class.method, file:line, file, folder; none: all", default=""),),
             tools.served(tools.get_context),
         ),
         _tool(
