@@ -149,7 +149,63 @@ def _patched(marker: str, text: str) -> Payload:
 
 
 def _hook_channels() -> tuple[Channel, ...]:
-    return (*_claude(), *_codex(), *_gemini(), *_cursor(), *_windsurf())
+    return (*_claude(), *_codex(), *_gemini(), *_cursor(), *_windsurf(), *_copilot(), *_opencode(), *_talk())
+
+
+def _copilot() -> tuple[Channel, ...]:
+    def ran(marker: str, text: str) -> Payload:
+        result = {"resultType": "success", "textResultForLlm": f"error: boom\n{text}\n<exited with exit code 1>"}
+        return {"sessionId": "p", "toolName": "bash", "toolArgs": {"command": f"do-{marker}"}, "toolResult": result}
+
+    def edited(marker: str, text: str) -> Payload:
+        given = json.dumps({"path": f"src/{marker}.py", "old_str": "old", "new_str": f"{marker}\n{text}"})
+        return {"sessionId": "p", "toolName": "edit", "toolArgs": given, "toolResult": {"resultType": "success"}}
+
+    return (
+        _hook("copilot postToolUse bash", "postToolUse", ran, cuts=(160, 1_200)),
+        _hook("copilot postToolUse edit, arguments as a text", "postToolUse", edited, cuts=(160,)),
+    )
+
+
+def _opencode() -> tuple[Channel, ...]:
+    def ran(marker: str, text: str) -> Payload:
+        output = {"title": marker, "output": f"error: boom\n{text}", "metadata": {"exit": 1}}
+        return {"sessionID": "o", "tool": "bash", "args": {"command": f"do-{marker}"}, "output": output}
+
+    return (_hook("opencode tool.execute.after bash", "tool.execute.after", ran, cuts=(160, 1_200)),)
+
+
+def _talk() -> tuple[Channel, ...]:
+    """Questions, plans, pull requests, and answers that are bare or JSON inside a text."""
+
+    def chosen(marker: str, text: str) -> Payload:
+        question = f"What about {marker}?"
+        given = {"questions": [{"question": question, "options": [{"label": text, "description": text}]}]}
+        return {"tool_name": "AskUserQuestion", "tool_input": given, "tool_response": {"answers": {question: text}}}
+
+    def planned(marker: str, text: str) -> Payload:
+        return {"tool_name": "ExitPlanMode", "tool_input": {}, "tool_response": {"plan": f"Plan {marker}\n{text}"}}
+
+    def requested(marker: str, text: str) -> Payload:
+        given = {"title": f"Title {marker} {text}"}
+        return {"tool_name": "mcp__github__create_pull_request", "tool_input": given, "tool_response": text}
+
+    def bare(marker: str, text: str) -> Payload:
+        given = {"command": f"do-{marker}"}
+        return {"turn_id": "t", "tool_name": "Bash", "tool_input": given, "tool_response": f"error: boom\n{text}"}
+
+    def in_text(marker: str, text: str) -> Payload:
+        output = json.dumps({"exitCode": 1, "stdout": f"error: boom\n{text}"})
+        given = {"command": f"do-{marker}"}
+        return {"conversation_id": "c", "tool_name": "Shell", "tool_input": given, "tool_output": output}
+
+    return (
+        _hook("claude PostToolUse AskUserQuestion", "PostToolUse", chosen, cuts=(4_000,)),
+        _hook("claude PostToolUse ExitPlanMode", "PostToolUse", planned, cuts=(4_000,)),
+        _hook("claude PostToolUse create_pull_request", "PostToolUse", requested, takes_lines=False),
+        _hook("codex PostToolUse Bash, a bare text", "PostToolUse", bare, cuts=(160, 1_200)),
+        _hook("cursor postToolUse, JSON in a text", "postToolUse", in_text, cuts=(160, 1_200)),
+    )
 
 
 def _claude() -> tuple[Channel, ...]:

@@ -138,6 +138,12 @@ def test_nothing_in_it_passes_for_the_agents_own_marks(project: Project, notes: 
     assert "error (quoted from a command's output)" in text
 
 
+def test_an_open_error_is_told_by_its_cause(project: Project, notes: Notes) -> None:
+    output = "> app@1.0.0 test\n> vitest run\nAssertionError: expected 3 to be 4\n Test Files  1 failed (1)"
+    notes.keep(f"`npm test` failed:\n{output}", kind="error")
+    assert "`npm test` failed: AssertionError: expected 3 to be 4\n" in project.start()
+
+
 def test_the_budget_is_the_users_and_what_is_left_out_is_counted(project: Project, notes: Notes) -> None:
     for number in range(10):
         notes.keep(f"Decision {number} about module{number} and what it does in each case", kind="decision")

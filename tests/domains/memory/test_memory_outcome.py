@@ -138,6 +138,10 @@ def test_programs_are_found_behind_what_starts_them() -> None:
         ("gh pr view 12", Effect.LOOKS),
         ("gh issue list", Effect.LOOKS),
         ("deltos memory add 'x'", Effect.LOOKS),
+        ("terraform plan -out x", Effect.LOOKS),
+        ("terraform apply", Effect.CHANGES),
+        ("docker compose ps", Effect.LOOKS),
+        ("docker compose up -d", Effect.CHANGES),
     ],
 )
 def test_what_a_request_to_a_forge_does(command: str, effect: Effect) -> None:

@@ -161,6 +161,14 @@ def error_excerpt(output: str, *, characters: int = _OUTPUT_CHARACTERS) -> str:
     return _joined_with_gaps(lines, sorted(wanted))
 
 
+def cause_of(text: str) -> str:
+    """What an error comes to, in a line: what failed and the line that names the cause."""
+    head, *lines = text.splitlines() or [""]
+    telling = [number for number, line in enumerate(lines) if re.search(_ERROR_LINE, line[:_CAUSE_CHARACTERS])]
+    causes = _causes(lines, telling)
+    return f"{head} {lines[causes[0]].strip()}" if causes else text
+
+
 def _causes(lines: Sequence[str], telling: Sequence[int]) -> tuple[int, ...]:
     """The lines that name a cause: the last, where an exception ends, and the first, where a compiler begins."""
     strong = [number for number in telling if re.search(_CAUSE, lines[number][:_CAUSE_CHARACTERS])]

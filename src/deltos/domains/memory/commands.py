@@ -40,6 +40,10 @@ _LOOKING_SECOND = {
     "go": "list version env doc",
     "python": "--version -V",
     "node": "--version -v",
+    "terraform": "plan validate show output providers version graph",
+    "systemctl": "status list-units is-active",
+    "brew": "list info search",
+    "apt": "list show search",
 }
 _CHANGING_SECOND = {
     "git": "commit push merge rebase reset checkout switch tag cherry-pick revert stash pull clone init add "
@@ -70,6 +74,7 @@ _CHANGING_SECOND = {
     "npx": "prisma",
 }
 # What the third word asks a code forge to change; its other requests only look.
+_LOOKING_THIRD = {("docker", "compose"): "ps logs config images top ls version"}
 _CHANGING_THIRD = {
     ("gh", "pr"): "create merge close reopen ready edit",
     ("gh", "issue"): "create close reopen edit",
@@ -203,9 +208,13 @@ def _effect_of_part(words: list[str]) -> Effect:
         return Effect.CHANGES
     if (program, second) in _CHANGING_THIRD and len(words) > 2 and words[2] in _CHANGING_THIRD[program, second].split():
         return Effect.CHANGES
+    if second in _LOOKING_SECOND.get(program, "").split() or (
+        len(words) > 2 and words[2] in _LOOKING_THIRD.get((program, second), "").split()
+    ):
+        return Effect.LOOKS
     if program in _CHANGING or second in _CHANGING_SECOND.get(program, "").split():
         return Effect.CHANGES
-    if program in _LOOKING or second in _LOOKING_SECOND.get(program, "").split():
+    if program in _LOOKING:
         return Effect.LOOKS
     return Effect.TRIES
 

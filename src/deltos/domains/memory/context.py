@@ -7,7 +7,7 @@ import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from deltos.budget import CHARACTERS_PER_TOKEN
-from deltos.domains.memory.admit import is_fixed
+from deltos.domains.memory.admit import cause_of, is_fixed
 from deltos.domains.memory.kinds import judge
 from deltos.domains.memory.model import PERSONAL, shown_id, shown_kind, title_of
 from deltos.hook_settings import CONTEXT_TOKENS
@@ -132,7 +132,8 @@ def _origin(row: Observation) -> str:
 
 def _flat(row: Observation) -> str:
     characters = _SUMMARY_CHARACTERS if row.kind == "summary" else _LINE_CHARACTERS
-    return title_of(_harmless(" ".join(row.text.split())), characters=characters)
+    text = cause_of(row.text) if row.kind == "error" else row.text
+    return title_of(_harmless(" ".join(text.split())), characters=characters)
 
 
 def _harmless(text: str) -> str:
