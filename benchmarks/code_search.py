@@ -16,9 +16,10 @@ import subprocess
 import sys
 from collections import defaultdict
 from dataclasses import dataclass
+from itertools import chain
 from typing import TYPE_CHECKING
 
-from benchmarks.code_material import Query, hits, index_of, lay_out, ndcg, queries
+from benchmarks.code_material import Query, hits, index_of, lay_out, ndcg, queries, questions, subjects
 from benchmarks.index_speed import SEMBLE
 from benchmarks.places import REPOSITORY
 from benchmarks.processes import environment_with
@@ -60,7 +61,7 @@ def main() -> None:
     lay_out()
     asked = list(queries())
     found = examples(asked)
-    weights = fit_without(found)
+    weights = fit_without([*found, *examples(query for query in chain(questions(), subjects()) if not query.apart)])
     if "relevance" in tables:
         ours = [Outcome("deltos", query, paths) for query, paths in cross_validate(found, weights)]
         print_scores([*baselines(asked), *ours])
