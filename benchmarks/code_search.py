@@ -191,7 +191,7 @@ def tokens_by_search(query: Query, ranker: LinearRanker) -> float:
         concise=False,
         token_budget=TOKEN_BUDGET,
     ).text
-    places = [(hit.path, text.find(f"{hit.path}:{hit.start_line}-{hit.end_line}")) for hit in answer.hits]
+    places = [(hit.path, text.find(f"{hit.path}:")) for hit in answer.hits]
     ends = [start for _, start in places[1:]] + [-1]
     for (path, start), end in zip(places, ends, strict=False):
         if start >= 0 and is_right(path, query):

@@ -179,7 +179,12 @@ class App:
         every = (
             *docs_tools(lambda: DocsTools(self.domains.docs, token_budget, self.config.docs_roots)),
             *api_tools(lambda: self.domains.apis.library, token_budget=token_budget),
-            *code_tools(self.domains.projects, token_budget=token_budget, by_meaning=self.config.searches_by_meaning),
+            *code_tools(
+                self.domains.projects,
+                token_budget=token_budget,
+                by_meaning=self.config.searches_by_meaning,
+                uses=self.links.uses,
+            ),
             *graph_tools(self.domains.projects, token_budget=token_budget, surroundings=self.links),
             *federation_tools(self.federation, token_budget=token_budget),
             *memory_tools(lambda: self.domains.memory, identify, token_budget=token_budget),

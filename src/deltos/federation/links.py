@@ -12,13 +12,14 @@ from deltos.domains.code.scan import LinePattern, Literal, ScanReport, scan
 from deltos.domains.docs.packages import find_definition
 from deltos.domains.docs.render import shown_path
 from deltos.domains.docs.search import DocsRequest
+from deltos.domains.graph.search import GraphSearch
 from deltos.domains.history.lines import LineRange, commits_of_lines
 from deltos.domains.history.show import SHORT_HASH, headline
 from deltos.domains.history.state import limits_of
 from deltos.domains.memory.model import shown_id, title_of
 from deltos.domains.memory.render import CHANGED_MARK
 from deltos.domains.memory.search import snippet
-from deltos.errors import StoreError
+from deltos.errors import NotFound, StoreError
 from deltos.federation.providers import docs as docs_provider
 from deltos.markup.text import fenced
 from deltos.store.code import FileScope
@@ -75,6 +76,23 @@ class Links:
         rows = [f"commit:{row.hash[:SHORT_HASH]} {headline(row)}" for row in found.commits]
         note = [f"({limits})"] if (limits := limits_of(store)) else []
         return ["\n".join([f"--- last commits of {of} ({len(rows)}, quoted) ---", *rows, *note])]
+
+    def uses(self, index: ProjectIndex, path: str, line: int) -> str:
+        """How often what is defined on a line is used, and in how many files; empty where no use is known."""
+        search = GraphSearch(index.store.graph, index.project.root, index.store)
+        try:
+            found = search.references(search.at(f"{path}:{line}"))
+        except NotFound:
+            return ""
+        rows = {(row.path, row.line) for row in found.certain}
+        perhaps = {(row.path, row.line) for row in found.possible} - rows
+        if not rows and not perhaps:
+            return ""
+        files = len({path for path, _ in rows})
+        certain = f"used in {_counted(len(rows), 'place')} of {_counted(files, 'file')}" if rows else "no certain use"
+        more = f", perhaps in {len(perhaps)} more" if perhaps else ""
+        told = " (find_references lists them)" if "graph" in self.toolsets else ""
+        return f"{certain}{more}{told}"
 
     def changed_with(self, path: str, root: Path) -> list[ChangedTogether]:
         """The files that change in at least every fourth commit of a file, most often first."""
@@ -155,6 +173,10 @@ class Links:
     def _memory_section(self, rows: Sequence[Observation], root: Path) -> Iterator[str]:
         if rows:
             yield "\n".join([f"--- memory ({len(rows)}, quoted) ---", *self.observation_lines(rows, root)])
+
+
+def _counted(number: int, what: str) -> str:
+    return f"{number} {what}" if number == 1 else f"{number} {what}s"
 
 
 def passage_lines(passages: Sequence[Passage], root: Path) -> list[str]:

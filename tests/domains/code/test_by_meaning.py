@@ -33,7 +33,7 @@ LIMIT = '''class TokenBucket:
 def test_what_shares_no_word_with_the_question_is_found_and_marked(desk: Desk, project: Path) -> None:
     write_files(project, {"src/login.py": LOGIN, "src/bucket.py": LIMIT})
     answer = desk.call("search_code", query="authentication of credentials")
-    assert "src/login.py:1-6 verify_password (near in meaning)" in answer.text
+    assert "src/login.py:4-6 verify_password (near in meaning)" in answer.text
     assert answer.structured is not None
     assert answer.structured["results"][0]["near_in_meaning"] is True
     assert paths(search(desk, "throttling"))[0] == "src/bucket.py"

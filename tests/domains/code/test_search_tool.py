@@ -86,15 +86,14 @@ def test_the_first_result_shows_its_code_and_the_others_a_line_with_signature_an
     answer = desk.call("search_code", query="which till to open in the shop")
     assert answer.text.startswith("shop/till.py:1-2 open_till\ndef open_till(key):\n    return drawer.unlock(key)\n\n")
     lines = answer.text.split("\n\n")[1].split("\n")
-    assert "shop/back.py:1-5 till_report: def till_report( day, *, short=False ) — Sums up a day." in lines
-    assert "shop/old.go:1-4 TillCount: func TillCount() int — TillCount tells how many tills there are." in lines
+    assert "shop/back.py:1 till_report(day, *, short=False) — Sums up a day." in lines
+    assert "shop/old.go:2 TillCount() int — TillCount tells how many tills there are." in lines
     assert answer.structured is not None
     first, *others = answer.structured["results"]
     assert first["content"] == "def open_till(key):\n    return drawer.unlock(key)"
-    told = [
-        f"{hit['file_path']}:{hit['start_line']}-{hit['end_line']} {hit['symbol']}: {hit['content']}" for hit in others
-    ]
+    told = [f"{hit['file_path']}:{hit['start_line']} {hit['symbol']}{hit['content']}" for hit in others]
     assert told == lines
+    assert [hit["end_line"] for hit in others if hit["file_path"] == "shop/back.py"] == [5]
 
 
 @pytest.mark.parametrize("query", ["clear cache", '"clear_cache_"', "/clear_cache_.\\(/"])
@@ -130,8 +129,9 @@ def test_a_total_that_is_not_known_is_said_to_be_the_least(desk: Desk, project: 
 def test_a_weak_best_match_is_said(desk: Desk) -> None:
     weak = desk.call("search_code", query="where the moon rises over the value of mountains and rivers")
     assert weak.structured is not None
-    assert weak.structured["results"][0]["similarity_score"] < 0.25
+    assert weak.structured["results"][0]["similarity_score"] < 0.5
     assert "Note: a weak match: confidence 0." in weak.text
+    assert "Not in this project: moon, rises, mountains, rivers. Try other words, a name or grep." in weak.text
     assert "weak match" in weak.structured["notes"][-1]
     assert "weak" not in desk.call("search_code", query="clear_cache").text
 
@@ -271,9 +271,12 @@ def test_no_file_of_a_kind_says_which_kinds_there_are(desk: Desk) -> None:
 
 def test_context_shows_what_stands_before_and_after(desk: Desk) -> None:
     [first] = search(desk, "clear_cache", limit=1)["results"]
-    assert first["content"].startswith("class Cache:")
-    assert first["context_before"] == '"""Keeps values."""\n\nimport time'
+    assert first["content"].startswith("    def clear_cache(self, name):\n")
+    assert first["context_before"].endswith("\n        self.values[name] = (value, time.time())")
     assert first["context_after"].startswith("def helper():\n")
+    [whole] = search(desk, "Cache", limit=1)["results"]
+    assert whole["content"].startswith("class Cache:")
+    assert whole["context_before"] == '"""Keeps values."""\n\nimport time'
 
 
 def test_the_middle_of_a_long_function_keeps_its_header(desk: Desk) -> None:
@@ -353,7 +356,8 @@ def test_an_answer_fits_the_budget_and_says_what_was_cut(tmp_path: Path, project
     first_line = answer.text.splitlines()[0]
     shown = answer.text.count("many/f")
     assert first_line.startswith(f"showing {shown}/40 results (the token budget is full")
-    assert answer.structured["notes"] == [first_line]
+    weak = "Note: a weak match: confidence 0.30 of 1. Try other words, a name or grep."
+    assert answer.structured["notes"] == [first_line, weak]
     assert (len(answer.structured["results"]), answer.structured["total_count"]) == (shown, 40)
     assert answer.original_characters > len(answer.text)
 

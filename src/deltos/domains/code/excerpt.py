@@ -1,45 +1,71 @@
-"""What to show of a hit when it is not shown whole: one line that says what it is, and the lines around the answer."""
+"""What to show of a hit: the lines that answer with the definition around them, or one line that says what it is."""
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
-from deltos.text.identifiers import last_part
+from deltos.text.identifiers import last_part, split_identifier
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from deltos.domains.code.model import CodeHit
     from deltos.domains.code.query import CodeQuery
+    from deltos.store.code import DefinitionRecord
 
-CONCISE_CHARACTERS = 200
-_SIGNATURE_LINES = 4  # a header that goes on longer is cut
-_DOC_LINES = 3  # looked at for the first sentence
+CONTEXT_LINES = 3  # shown before and after an excerpt, as data
+CONTEXT_CHARACTERS = 200  # per line
+_HEADER_LINES = 8  # one that goes on longer is cut
+_MOST_PARAMETERS = 60  # characters of a header's parameters, in a line that has more to say
+_LEAST_PARAMETERS = 12  # fewer say nothing
+_UNNAMED_CHARACTERS = 500  # shown where nothing is defined
+_DOC_LINES = 4  # looked at for the first sentence
+_ABOVE_LINES = 12  # comments and decorators that are shown with a definition
 _JOINT = " — "
+_RECEIVERS = ("self", "cls", "&self", "&mut self")  # parameters that say nothing
+_ATTRIBUTES = ("@", "#[", "#if", "#end", "#else", "#pragma", "#include", "#define", "#region")
+_TAG = re.compile(r"</?[a-z]{1,20}/?>")  # of documentation written in XML
+_ABBREVIATIONS = ("e.g.", "i.e.", "etc.", "vs.", "cf.")
 _COMMENT_SIGNS = "#/*!-;\"'% \t"
 _CUT_MARK = "… (cut)"
 
 
 @dataclass(frozen=True, slots=True)
-class Telling:
-    """What a hit is and where it answers: the header of its definition, and the line or sentence that answers."""
+class Excerpt:
+    """Lines of a hit as they are shown, with the numbers of the first and the last, and what stands around them.
 
-    signature: str = ""
+    `has_cut_line` says that one was too long to be shown whole.
+    """
+
+    start_line: int
+    end_line: int
+    text: str
+    before: str = ""
+    after: str = ""
+    has_cut_line: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Telling:
+    """A hit in one line: where, what follows its name in the header, and the line or sentence that answers."""
+
+    line_number: int
+    parameters: str = ""
     answer: str = ""
     needles: tuple[str, ...] = ()
 
     def line(self, characters: int) -> str:
-        """Both as one line of at most so many characters; where they do not fit, what answers stays."""
-        whole = _JOINT.join(filter(None, (self.signature, self.answer)))
-        if len(whole) <= characters:
-            return whole
+        """Header and answer in at most so many characters; where they do not fit, what answers stays."""
+        parameters = _shortened(self.parameters, _MOST_PARAMETERS if self.answer else characters)
         if not self.answer:
-            return _around(self.signature, self.needles, characters)
+            return parameters
         room = characters - len(self.answer) - len(_JOINT)
-        if room >= len(self.signature) // 2:
-            return f"{self.signature[: room - 1].rstrip()}…{_JOINT}{self.answer}"
-        return _around(self.answer, self.needles, characters)
+        if len(parameters) > room:
+            parameters = _shortened(parameters, room) if room >= _LEAST_PARAMETERS else ""
+        room = characters - len(parameters) - len(_JOINT)
+        return f"{parameters}{_JOINT}{_around(self.answer, self.needles, room)}"
 
 
 def tell(hit: CodeHit, query: CodeQuery) -> Telling:
@@ -47,55 +73,172 @@ def tell(hit: CodeHit, query: CodeQuery) -> Telling:
     lines = hit.content.split("\n")
     needles = _needles(query)
     head = _head_at(hit, lines)
-    signature = _signature(lines, head) if head is not None else ""
+    header = _header(lines, head) if head is not None else ""
+    parameters = _parameters(header, last_part(hit.symbol)) if hit.symbol else ""
     best = answering_line(hit, query)
-    sentence = _doc_sentence(lines, head) if head is not None else ""
-    matching = lines[best].strip() if best != head else ""
-    told = signature + sentence
-    adds = sum(needle in matching.lower() and needle not in told.lower() for needle in needles)
-    if matching and (hit.line or adds or not sentence):
-        return Telling(signature, matching, needles)
-    return Telling(signature, sentence, needles)
+    header_lines = header.count("\n") + 1
+    matching = "" if head is not None and head <= best < head + header_lines else lines[best].strip(" \t\"'")
+    at_line = _number(hit, best, lines)
+    at_head = hit.head_line or (_number(hit, head, lines) if head is not None else at_line)
+    if hit.line and hit.line != hit.head_line:
+        return Telling(at_line, parameters, matching, needles)
+    told = f"{hit.symbol} {header}".lower()
+    sentence = _doc_sentence(lines, head, header_lines) if head is not None else ""
+    # What tells most that name and header do not; in doubt what was written to be told.
+    sayings = [(sentence, at_head), (hit.about, at_head), (matching, at_line)]
+    worth = [_told_more(text, needles, told) - number / 4 for number, (text, _) in enumerate(sayings)]
+    given = [number for number, (text, _) in enumerate(sayings) if text]
+    if not given:
+        return Telling(at_head, parameters)
+    answer, number = sayings[max(given, key=lambda each: worth[each])]
+    return Telling(number, parameters, answer, needles)
+
+
+def _told_more(text: str, needles: Sequence[str], told: str) -> int:
+    lowered = text.lower()
+    return sum(needle in lowered and needle not in told for needle in needles)
+
+
+def definition_asked(hit: CodeHit, inside: Sequence[DefinitionRecord], query: CodeQuery) -> DefinitionRecord | None:
+    """The definition of a chunk that answers: the one with most words that are rare there, those of its name twice.
+
+    None where no definition has any, or the words stand outside of all of them.
+    """
+    lines = [line.lower() for line in hit.content.split("\n")]
+    first = hit.start_line - _preceding(hit, lines)
+    owner = [_innermost(inside, first + number) for number in range(len(lines))]
+    worth: dict[DefinitionRecord | None, float] = {}
+    for needle in _needles(query):
+        holding = {owner[number] for number, line in enumerate(lines) if needle in line}
+        for each in holding:
+            named = each is not None and needle in each.name.lower()
+            worth[each] = worth.get(each, 0.0) + (2 if named else 1) / len(holding)
+    words = set(query.text.lower().split())
+
+    def merit(each: DefinitionRecord | None) -> tuple[float, int, int]:
+        spoken = words.intersection(split_identifier(each.name)) if each else ()
+        return round(worth[each], 6), len(spoken), -each.line if each else 0
+
+    return max(worth, key=merit, default=None)
+
+
+def _innermost(inside: Sequence[DefinitionRecord], line: int) -> DefinitionRecord | None:
+    around = [each for each in inside if each.line <= line <= each.end_line]
+    return around[-1] if around else None
 
 
 def answering_line(hit: CodeHit, query: CodeQuery) -> int:
     """Which of the content's lines answers: the one asked for, or the one with the most words that are rare here."""
     lines = hit.content.split("\n")
+    offset = _preceding(hit, lines)
     if hit.line:
-        # The header of a long definition may precede the hit's own lines.
-        return max(0, min(len(lines) - 1, hit.line - hit.end_line - 1 + len(lines)))
+        return max(0, min(len(lines) - 1, hit.line - hit.start_line + offset))
     lowered = [line.lower() for line in lines]
+    start, end = _own_lines(hit, lines)
     worth = [0.0] * len(lines)
     for needle in _needles(query):
-        holding = [number for number, line in enumerate(lowered) if needle in line]
+        holding = [number for number in range(start, end) if needle in lowered[number]]
         for number in holding:
             worth[number] += 1 / len(holding)
     best = max(worth)
     if best:
         return worth.index(best)
-    return next((number for number, line in enumerate(lines) if line.strip()), 0)
+    return next((number for number in range(start, end) if lines[number].strip()), start)
 
 
-def cut_around(text: str, line: int, characters: int) -> str:
-    """Whole lines of a text around one of them, at most so many characters; where something is missing, a mark."""
-    if len(text) <= characters:
-        return text
-    lines = text.split("\n")
-    room = max(0, characters - 2 * (len(_CUT_MARK) + 1))
-    if len(lines[line]) > room:
-        return f"{lines[line][:room]}\n{_CUT_MARK}"
-    first = last = line
-    room -= len(lines[line])
+def excerpt(hit: CodeHit, query: CodeQuery, characters: int) -> Excerpt:
+    """The lines of the hit's definition, in at most so many characters those around the answer, below its header."""
+    if not hit.symbol:  # imports and constants around a line say little
+        characters = min(characters, _UNNAMED_CHARACTERS)
+    lines = hit.content.split("\n")
+    offset = _preceding(hit, lines)
+    is_whole = hit.start_line <= hit.head_line <= hit.end_line
+    own, end = _own_lines(hit, lines)
+    start = _with_what_is_above(lines, own, offset) if is_whole else offset
+    header = lines[:offset] if not is_whole else []
+    best = min(max(answering_line(hit, query), start), end - 1)
+    room = characters - sum(len(line) + 1 for line in header)
+    first, last = _window(lines, best, (start, end), room)
+    if first > own and is_whole:
+        header = _header(lines, own).split("\n")[: first - own]
+        header += [_CUT_MARK] if own + len(header) < first else []
+    shown = [_cut_line(line, characters) for line in lines[first : last + 1]]
+    above = [_CUT_MARK] if first > start and not header else []
+    goes_on = is_whole and hit.tail_line > hit.end_line
+    below = [_CUT_MARK] if last + 1 < end or goes_on else []
+    number = hit.start_line - offset
+    return Excerpt(
+        number + first,
+        number + last,
+        "\n".join([*header, *above, *shown, *below]),
+        _beside(lines[offset:first], "before") or hit.context_before,
+        _beside(lines[last + 1 :], "after") or hit.context_after,
+        has_cut_line=shown != lines[first : last + 1],
+    )
+
+
+def _beside(lines: Sequence[str], side: Literal["before", "after"]) -> str:
+    """The few lines of a chunk that are nearest to an excerpt of it."""
+    if side == "after":
+        return "\n".join(nearest_lines(lines))
+    return "\n".join(nearest_lines(lines[::-1])[::-1])
+
+
+def nearest_lines(lines: Sequence[str]) -> Sequence[str]:
+    """The first few lines, not counting blank ones before them; long ones shortened."""
+    first = next((number for number, line in enumerate(lines) if line.strip()), len(lines))
+    return [line[:CONTEXT_CHARACTERS] for line in lines[first : first + CONTEXT_LINES]]
+
+
+def _cut_line(line: str, characters: int) -> str:
+    return line if len(line) <= characters else f"{line[:characters]}{_CUT_MARK}"
+
+
+def _window(lines: Sequence[str], best: int, bounds: tuple[int, int], characters: int) -> tuple[int, int]:
+    """The first and last of the lines around the best one that fit, all of them if they do."""
+    start, end = bounds
+    if sum(len(line) + 1 for line in lines[start:end]) <= characters:
+        return start, end - 1
+    room = characters - 2 * (len(_CUT_MARK) + 1) - len(lines[best])
+    first = last = best
     while True:
         # Two lines below for each above: what follows a line explains it better.
-        above = first > 0 and (line - first) * 2 <= last - line
-        wanted = first - 1 if above or last + 1 >= len(lines) else last + 1
-        if wanted < 0 or len(lines[wanted]) + 1 > room:
-            break
+        above = first > start and (best - first) * 2 <= last - best
+        wanted = first - 1 if above or last + 1 >= end else last + 1
+        if wanted < start or len(lines[wanted]) + 1 > room:
+            return first, last
         room -= len(lines[wanted]) + 1
         first, last = min(first, wanted), max(last, wanted)
-    shown = lines[first : last + 1]
-    return "\n".join([*([_CUT_MARK] if first else []), *shown, *([_CUT_MARK] if last + 1 < len(lines) else [])])
+
+
+def _preceding(hit: CodeHit, lines: Sequence[str]) -> int:
+    """How many lines of the content stand before the hit's own: the header of a long definition."""
+    return max(0, len(lines) - (hit.end_line - hit.start_line + 1))
+
+
+def _number(hit: CodeHit, index: int, lines: Sequence[str]) -> int:
+    """The number in the file of one of the content's lines."""
+    return max(hit.start_line, hit.start_line + index - _preceding(hit, lines))
+
+
+def _own_lines(hit: CodeHit, lines: Sequence[str]) -> tuple[int, int]:
+    """Which of the content's lines belong to the hit's definition: all, unless it begins and ends among them."""
+    offset = _preceding(hit, lines)
+    if not hit.start_line <= hit.head_line <= hit.end_line:
+        return 0, len(lines)
+    start = hit.head_line - hit.start_line + offset
+    end = min(hit.tail_line, hit.end_line) - hit.start_line + offset + 1
+    return start, max(start + 1, end)
+
+
+def _with_what_is_above(lines: Sequence[str], start: int, least: int) -> int:
+    """Where a definition begins with the comments and decorators above its header."""
+    first = start
+    for number in range(start - 1, max(least - 1, start - 1 - _ABOVE_LINES), -1):
+        if not lines[number].strip() or not _is_comment(lines[number]):
+            break
+        first = number
+    return first
 
 
 def _needles(query: CodeQuery) -> tuple[str, ...]:
@@ -108,6 +251,8 @@ def _head_at(hit: CodeHit, lines: Sequence[str]) -> int | None:
     name = last_part(hit.symbol) if hit.symbol else ""
     if not name:
         return None
+    if hit.start_line <= hit.head_line <= hit.end_line:
+        return hit.head_line - hit.start_line + _preceding(hit, lines)
     return next((number for number, line in enumerate(lines) if name in line and not _is_comment(line)), None)
 
 
@@ -115,34 +260,56 @@ def _is_comment(line: str) -> bool:
     return line.lstrip().startswith(("#", "//", "/*", "*", "--", '"""', "'''", "@"))
 
 
-def _signature(lines: Sequence[str], head: int) -> str:
-    """The header of a definition on one line."""
-    text = lines[head].strip()
-    for line in lines[head + 1 : head + _SIGNATURE_LINES]:
-        if text.count("(") <= text.count(")"):
+def _header(lines: Sequence[str], head: int) -> str:
+    """The lines of a definition's header."""
+    taken = [lines[head]]
+    opened = lines[head].count("(") - lines[head].count(")")
+    for line in lines[head + 1 : head + _HEADER_LINES]:
+        if opened <= 0:
             break
-        text = f"{text} {line.strip()}"
-    return text.rstrip(" {:")
+        opened += line.count("(") - line.count(")")
+        taken.append(line)
+    return "\n".join(taken)
 
 
-def _doc_sentence(lines: Sequence[str], head: int) -> str:
-    """The first sentence of a docstring below the header, or of a comment above it."""
-    below = [line.strip() for line in lines[head + 1 : head + _SIGNATURE_LINES + _DOC_LINES]]
-    opened = next((n for n, line in enumerate(below) if line.startswith(('"""', "'''", 'r"""'))), None)
-    if opened is not None:
-        text = " ".join(line.strip("\"'r ") if n == 0 else line for n, line in enumerate(below[opened:]))
-        return _first_sentence(text.split('"""')[0].split("'''")[0])
+def _parameters(header: str, name: str) -> str:
+    """What follows the name in a header, on one line: parameters, bases, a value."""
+    flat = " ".join(header.split())
+    flat = flat.replace("( ", "(").replace(", )", ")").replace(" )", ")")
+    at = flat.find(f"{name}(")
+    at = at if at >= 0 else flat.find(name)
+    rest = flat[at + len(name) :] if at >= 0 else ""
+    rest = f"{rest}…" if rest.count("(") > rest.count(")") else rest.rstrip(" {:\\=").removesuffix("=>").rstrip(" =")
+    for receiver in _RECEIVERS:
+        rest = rest.replace(f"({receiver}, ", "(", 1).replace(f"({receiver})", "()", 1)
+    return rest if not rest[:1].isalnum() else ""
+
+
+def _shortened(text: str, characters: int) -> str:
+    return text if len(text) <= characters else f"{text[: max(0, characters - 1)].rstrip()}…"
+
+
+def _doc_sentence(lines: Sequence[str], head: int, header_lines: int) -> str:
+    """The first sentence of a docstring right below the header, or of a comment above it."""
+    below = [line.strip() for line in lines[head + header_lines : head + header_lines + _DOC_LINES]]
+    if below[:1] and below[0].startswith(('"""', "'''", 'r"""')):
+        text = " ".join([below[0].lstrip("\"'r "), *below[1:]])
+        return first_sentence(text.split('"""')[0].split("'''")[0])
     above = []
     for line in reversed(lines[:head]):
-        if not line.strip() or not _is_comment(line) or line.lstrip().startswith("@"):
+        if not line.strip() or not _is_comment(line):
             break
-        above.append(line.strip(_COMMENT_SIGNS))
-    return _first_sentence(" ".join(reversed(above)))
+        if not line.lstrip().startswith(_ATTRIBUTES):
+            above.append(line.strip(_COMMENT_SIGNS))
+    return first_sentence(" ".join(reversed(above)))
 
 
-def _first_sentence(text: str) -> str:
-    flat = " ".join(text.split())
+def first_sentence(text: str) -> str:
+    """A text up to the end of its first sentence, on one line."""
+    flat = " ".join(_TAG.sub(" ", text).split())
     end = flat.find(". ")
+    while end >= 0 and flat[: end + 1].endswith(_ABBREVIATIONS):
+        end = flat.find(". ", end + 1)
     return flat[: end + 1] if end >= 0 else flat
 
 

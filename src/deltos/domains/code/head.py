@@ -5,7 +5,10 @@ Licences, imports and shebangs are no part of it.
 
 from __future__ import annotations
 
+from itertools import dropwhile, takewhile
 from typing import TYPE_CHECKING
+
+from deltos.domains.code.excerpt import first_sentence
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -16,7 +19,23 @@ MOST_LINES = 40  # a licence may come first
 MOST_CHARACTERS = 800
 _LONGEST_LINE = 200
 _COMMENT_SIGNS = "/*#!-;%\"'<>=~(){} \t"
+_LEADING_SIGNS = "/*#!-;%\"'= \t"  # no tag begins with one
 _LEGAL = ("copyright", "license", "licence", "spdx", "all rights reserved", "redistribut", "warrant", "(c)")
+_DOCSTRING_SIGNS = ('"""', "'''", 'r"""', '@moduledoc """')
+_LINE_COMMENTS = ("#", "//", "/*", "*", "--", ";", "%", "<!--")
+_DIRECTIVES = (
+    "#!",
+    "#include",
+    "#define",
+    "#if",
+    "#pragma",
+    "#endif",
+    "# -*-",
+    "# frozen",
+    "// @",
+    "/* eslint",
+    "// eslint",
+)
 _NO_PROSE = (
     "import", "from", "#include", "use", "using", "package", "require", "namespace", "module", "export", "const", "let",
     "var", "local", "#!", "@", "#define", "#ifndef", "#ifdef", "#pragma", "extern", "open", "include",
@@ -29,6 +48,37 @@ def head_of(lines: Sequence[str], definitions: Sequence[Definition]) -> str:
     said = " ".join(_telling(lines[: min(until, MOST_LINES)]))[:MOST_CHARACTERS]
     doc = next((definition.doc for definition in definitions if definition.doc and not definition.container), "")
     return f"{said} {doc[:MOST_CHARACTERS]}"
+
+
+def about_file(lines: Sequence[str]) -> str:
+    """The first sentence of the docstring or comment that a file begins with; empty where it begins with code."""
+    said: list[str] = []
+    quotes = ""
+    for line in lines[:MOST_LINES]:
+        text = line[:_LONGEST_LINE].strip()
+        opened = next((sign for sign in _DOCSTRING_SIGNS if text.startswith(sign)), "")
+        if quotes or opened:
+            said.append(text.strip(_COMMENT_SIGNS))
+            closes = quotes in text if quotes else opened in text[text.index(opened) + len(opened) :]
+            if closes:
+                break
+            quotes = quotes or opened[-3:]
+        elif text.startswith(_LINE_COMMENTS) and not text.startswith(_DIRECTIVES):
+            said.append(text.lstrip(_LEADING_SIGNS).rstrip(_COMMENT_SIGNS.replace(">", "")))
+        elif text and not _is_statement(line):
+            break
+        elif said:
+            if paragraph := _unless_legal(said):
+                return _first_sentence(paragraph)
+            said = []
+    return _first_sentence(_unless_legal(said))
+
+
+def _first_sentence(said: Sequence[str]) -> str:
+    """The first sentence of the first paragraph."""
+    paragraph = list(takewhile(bool, dropwhile(lambda text: not text, said)))
+    sentence = first_sentence(" ".join(paragraph))
+    return sentence if " " in sentence else ""
 
 
 def _telling(lines: Iterable[str]) -> Iterator[str]:

@@ -19,6 +19,7 @@ _PUNCTUATION = ".,;:!?\"'"
 _LONGEST_NAME = 100
 _LONGEST_PATH = 300
 _LONGEST_HEADING = 80
+_MOST_DIGITS = 8
 
 # Under such headings templates ask for what has nothing to do with the cause.
 _ASIDE_HEADINGS = tuple(
@@ -75,6 +76,17 @@ class Issue:
 def is_issue(text: str) -> bool:
     """Whether a query is so long, and of several lines, that it has to be read like an issue."""
     return len(text) > _LEAST_CHARACTERS and "\n" in text
+
+
+def frames_of(text: str) -> list[Place]:
+    """The stack frames of a text that is little else, or the place that is all of it; the innermost first."""
+    lines = [line for line in shortened(text).split("\n") if line.strip()]
+    framed = [place for line in lines for place in _places_in(line)[:1] if place.line]
+    is_python = _are_python(framed)
+    # Python prints the source of each frame below it.
+    if len(framed) * (2 if is_python else 1) * 2 <= len(lines):
+        return []
+    return list(dict.fromkeys(reversed(framed) if is_python else framed))[:_MOST_PLACES]
 
 
 def shortened(text: str) -> str:
@@ -161,11 +173,17 @@ def _places_in(line: str) -> list[Place]:
         if not _is_path(path):
             continue
         following = [*rest, *words[number + 1 : number + 3]]
-        numbers = [part for part in following if part.isascii() and part.isdigit() and len(part) < 8]
+        numbers = list(filter(None, map(_line_number, following)))
         says_line = bool(rest) or "line" in following
-        is_counted = bool(numbers) and (says_line or following[:1] == numbers[:1])
+        is_counted = bool(numbers) and (says_line or _line_number(following[0]) == numbers[0])
         found.append(Place(path, int(numbers[0]) if is_counted else 0))
     return found
+
+
+def _line_number(text: str) -> str:
+    """The digits of a line, or of the first of several (`12-40`); empty for anything else."""
+    first = text.partition("-")[0]
+    return first if first.isascii() and first.isdigit() and len(first) < _MOST_DIGITS else ""
 
 
 def _paths_in(text: str) -> list[str]:
@@ -189,9 +207,13 @@ def _function_of(frame: str) -> list[str]:
     return []
 
 
+def _are_python(places: list[Place]) -> bool:
+    return sum(place.path.endswith(".py") for place in places) * 2 > len(places)
+
+
 def _by_nearness(places: list[Place]) -> list[Place]:
     """Places with how near the innermost frame they are; Python alone prints that one last."""
-    is_python = sum(place.path.endswith(".py") for place in places) * 2 > len(places)
+    is_python = _are_python(places)
     frames = [place for place in places if place.line]
     order = list(dict.fromkeys(place.path for place in (reversed(frames) if is_python else frames)))
     nearness = {path: 1 / (1 + number) for number, path in enumerate(order)}

@@ -60,15 +60,23 @@ def _is_about_the_project(path: str) -> bool:
 
 def _mentioned(store: Code, places: Sequence[Place], scope: FileScope) -> Mapping[int, Place]:
     """The project's files that are mentioned, by id, each with the place nearest to the innermost frame."""
+    found: dict[int, Place] = {}
+    for file_id, place in located(store, places, scope):
+        if file_id not in found or found[file_id].nearness < place.nearness:
+            found[file_id] = place
+    return found
+
+
+def located(store: Code, places: Sequence[Place], scope: FileScope) -> list[tuple[int, Place]]:
+    """The project's files that the places mean, in their order, each with its place."""
     by_name: dict[str, list[tuple[int, str]]] = {}
     for file_id, path in store.paths(scope):
         by_name.setdefault(path.rsplit("/", 1)[-1], []).append((file_id, path))
-    found: dict[int, Place] = {}
+    found: list[tuple[int, Place]] = []
     for place in places:
         parts = [part for part in place.path.replace("\\", "/").split("/") if part not in ("", ".", "..")]
-        for file_id in _files_meant(parts, by_name.get(parts[-1], ())) if parts else ():
-            if file_id not in found or found[file_id].nearness < place.nearness:
-                found[file_id] = place
+        meant = _files_meant(parts, by_name.get(parts[-1], ())) if parts else ()
+        found += [(file_id, place) for file_id in meant]
     return found
 
 

@@ -26,8 +26,10 @@ class CodeChunk:
 class CodeHit:
     """A chunk that answers a query, with the lines as they are on disk now; `line` is the one asked for, if any.
 
-    `score` is the confidence that it answers, from 0 to 1; what matches a text or a pattern exactly has 1.
-    `is_near` says that it was found by its meaning, as it has hardly a word of the query.
+    `symbol` is the definition in it that answers, from `head_line` to `tail_line` where that is known.
+    `about` is the first sentence that the file says about itself. `score` is the confidence that the hit answers,
+    from 0 to 1; what matches a text or a pattern exactly has 1. `is_near` says that it was found by its meaning, as
+    it has hardly a word of the query.
     """
 
     chunk_id: int
@@ -42,13 +44,18 @@ class CodeHit:
     context_after: str = ""
     line: int = 0
     is_near: bool = False
+    head_line: int = 0
+    tail_line: int = 0
+    about: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class CodeAnswer:
     """The hits of one query as it was understood, best first; where there are none, how much was searched for them.
 
-    `total` is how many hits there would be without a limit, or at least that many.
+    `total` is how many hits there would be without a limit, or at least that many. The first `leading` of them are
+    shown with their code. `is_definition` says that the query is a name that the first hit defines; `unknown` are words
+    of the query that no file has.
     """
 
     query: CodeQuery
@@ -58,6 +65,9 @@ class CodeAnswer:
     files_searched: int = 0
     notes: tuple[str, ...] = ()
     suggestions: tuple[str, ...] = ()
+    leading: int = 1
+    is_definition: bool = False
+    unknown: tuple[str, ...] = ()
 
     def with_notes(self, notes: tuple[str, ...]) -> CodeAnswer:
         """The same answer with more to say about it, first."""

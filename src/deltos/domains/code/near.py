@@ -96,6 +96,12 @@ class ChunkSimilarities:
         """The nearest chunks of each file that has some."""
         return self._best_per_file(np.flatnonzero(np.isin(self._rows.file_ids, list(file_ids))))
 
+    def deviations_of(self, chunk_ids: Collection[int]) -> dict[int, float]:
+        """By how many standard deviations each chunk is nearer than what is usual in the project."""
+        places = np.flatnonzero(np.isin(self._rows.chunk_ids, list(chunk_ids)))
+        values = (self._exact(places) - self.mean) / self.deviation
+        return dict(zip(self._rows.chunk_ids[places].tolist(), values.tolist(), strict=True))
+
     def _best_per_file(self, places: npt.NDArray[np.int64]) -> dict[int, NearFile]:
         """The nearest chunks of each file among some places, the nearest file first."""
         values = self._exact(places) if self._is_rough else self._values[places]

@@ -5,10 +5,10 @@ from __future__ import annotations
 import itertools
 import re
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
-from deltos.domains.code.issue import is_issue, read_issue, shortened
+from deltos.domains.code.issue import frames_of, is_issue, read_issue, shortened
 from deltos.errors import BadArgument
 from deltos.text.identifiers import (
     NAME_OR_PATH,
@@ -33,6 +33,9 @@ MAX_TERMS = 24  # each costs a lookup and a bit in every mask
 _ISSUE_NAMES, _ISSUE_FUNCTIONS, _ISSUE_CODE_NAMES = 12, 4, 8
 _NAME_TERMS, _QUOTED_TERMS, _FUNCTION_TERMS, _PROSE_TERMS, _CODE_TERMS = 10, 10, 4, 12, 6
 
+_TEST_TERMS = frozenset(("test", "spec", "mock", "fixtur"))
+_PROSE_WORDS = frozenset(("doc", "document", "readm", "guid", "tutori", "changelog"))
+
 QueryKind = Literal["words", "symbol", "literal", "pattern"]
 
 _QUOTED = re.compile(r"""^(?:"([^"]+)"|'([^']+)'|`([^`]+)`)$""")
@@ -44,7 +47,8 @@ _PATTERN_SIGNS = re.compile(r"\\[wdsbWDSB.(){}\[\]]|\.[*+]|\[[^\[\]\s]+\][*+?]|\
 class CodeQuery:
     """A parsed query: `terms` are index words, `joined` neighbours written as one, `names` are like identifiers.
 
-    One that was read as an issue has its title for a text, and the places that it mentions.
+    One that was read as an issue has its title for a text, and the places that it mentions. `frames` are those of a
+    stack trace, the innermost first, or the place that is all of the query.
     """
 
     text: str
@@ -53,8 +57,15 @@ class CodeQuery:
     joined: tuple[str, ...] = ()
     names: tuple[str, ...] = ()
     about_tests: bool = False
+    about_prose: bool = False
     is_issue: bool = False
     places: tuple[Place, ...] = ()
+    frames: tuple[Place, ...] = ()
+
+    @property
+    def is_place(self) -> bool:
+        """Whether it is `file:line` and nothing else."""
+        return len(self.frames) == 1 and not self.is_issue and len(self.text.split()) == 1
 
     @property
     def is_name(self) -> bool:
@@ -69,7 +80,7 @@ def parse_query(text: str, words: Words, *, exact: bool = True) -> CodeQuery:
         raise BadArgument("The query is empty", hint="Describe the code you look for, or give a name.")
     is_exact = exact and len(text) <= MAX_QUERY_CHARACTERS and (_QUOTED.match(text) or _SLASHED.match(text))
     if is_issue(text) and not is_exact:
-        return _from_issue(read_issue(text), words)
+        return replace(_from_issue(read_issue(text), words), frames=tuple(frames_of(text)))
     text = text[:MAX_QUERY_CHARACTERS]
     if not exact:
         return _in_words(text, words)
@@ -81,7 +92,7 @@ def parse_query(text: str, words: Words, *, exact: bool = True) -> CodeQuery:
         return CodeQuery(text, "pattern")
     if not plain_words(text):
         return CodeQuery(text, "literal")
-    return _in_words(text, words)
+    return replace(_in_words(text, words), frames=tuple(frames_of(text)))
 
 
 def _printable(line: str) -> str:
@@ -104,7 +115,8 @@ def _in_words(text: str, words: Words) -> CodeQuery:
         tuple(terms or [word.lower() for word in plain][:MAX_TERMS]),
         tuple(_joined(plain, set(terms))),
         tuple(symbols_in_query(bare, is_symbol=is_symbol)),
-        about_tests=any(term in ("test", "spec", "mock", "fixtur") for term in terms),
+        about_tests=not _TEST_TERMS.isdisjoint(terms),
+        about_prose=not _PROSE_WORDS.isdisjoint(terms),
     )
 
 
@@ -131,6 +143,7 @@ def _from_issue(issue: Issue, words: Words) -> CodeQuery:
         title.joined,
         tuple(names[:MAX_TERMS]),
         about_tests=title.about_tests,
+        about_prose=title.about_prose,
         is_issue=True,
         places=tuple(issue.places),
     )

@@ -7,7 +7,8 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from deltos.budget import CHARACTERS_PER_TOKEN, MAX_ANSWER_CHARACTERS, characters_for, shown_of
-from deltos.domains.code.excerpt import CONCISE_CHARACTERS, answering_line, cut_around, tell
+from deltos.domains.code.excerpt import excerpt, tell
+from deltos.domains.code.search import WEAK_CONFIDENCE
 from deltos.domains.code.spot import spot_of
 from deltos.excerpts import nothing_shown
 from deltos.model import NEAR_MARK
@@ -19,11 +20,10 @@ if TYPE_CHECKING:
     from deltos.domains.code.model import CodeAnswer, CodeHit
     from deltos.excerpts import ShownBefore
 
-LINE_CHARACTERS = 400  # of a hit that is told in one line
+EXCERPT_CHARACTERS = 2_000  # of the code that is shown; of a longer definition, the lines around the answer
+LINE_CHARACTERS = 180  # of a hit that is told in one line, without its place and name
 # A concise answer is half as long at most: its lines get shorter until it is, though never shorter than the last.
-_CONCISE_STEPS = (CONCISE_CHARACTERS, 160, 120, 90, 60, 40, 25)
-_FRAME_CHARACTERS = 420  # what is around the results
-_WEAK_CONFIDENCE = 0.25
+_CONCISE_STEPS = (120, 100, 80, 60, 40, 25)
 _BY_BUDGET = "the token budget is full: narrow the query or set concise"
 _BY_LIMIT = "raise limit for more"
 _ROOM_FOR_CUT = 220  # the line that tells of a cut, in the text and in the data
@@ -36,6 +36,8 @@ class _Shown:
 
     block: str
     data: JsonObject
+    hit: CodeHit
+    has_cut_line: bool = False
 
     @property
     def characters(self) -> int:
@@ -77,13 +79,14 @@ def render_hits(
         del rest["database_name"]
     frame = len(json.dumps(rest, ensure_ascii=False)) + sum(map(len, notes)) + _ROOM_FOR_CUT
     room = characters_for(token_budget) - frame
-    every = _concise(answer) if concise else _in_full(answer, known)
+    every = _concise(answer, sum(map(len, notes)), frame) if concise else _in_full(answer, known)
     shown = _fitting(every, room)
-    whole = every[0].characters <= room
+    whole = every[0].characters <= room and not every[0].has_cut_line
     if not whole:
         shown = [every[0] if concise else _first_cut(answer, room)]
-    if not concise and whole and every[0].data["content"]:
-        known.note([(_id(answer.hits[0]), answer.hits[0].content)])
+    if not concise and whole:
+        with_code = [each.hit for each in shown[: answer.leading] if each.hit.content]
+        known.note([(_id(hit), hit.content) for hit in with_code])
     truncated = not whole or len(shown) < len(every)
     if cut := _cut_line(len(shown), answer, by_budget=truncated):
         notes = (cut, *notes)
@@ -111,28 +114,50 @@ def _cut_line(shown: int, answer: CodeAnswer, *, by_budget: bool) -> str:
 
 
 def _weakness(answer: CodeAnswer) -> tuple[str, ...]:
+    """A word about a best match that is weak, with what to try instead."""
     best = answer.hits[0].score
-    return (f"Note: a weak match: confidence {best:.2f} of 1.",) if best < _WEAK_CONFIDENCE else ()
+    if best >= WEAK_CONFIDENCE or answer.is_definition:
+        return ()
+    unknown = f" Not in this project: {', '.join(answer.unknown)}." if answer.unknown else ""
+    return (f"Note: a weak match: confidence {best:.2f} of 1.{unknown} Try other words, a name or grep.",)
 
 
 def _in_full(answer: CodeAnswer, known: ShownBefore) -> list[_Shown]:
-    """The first hit with its code, unless the session knows it; the others in a line."""
-    first = answer.hits[0]
-    if known.has(_id(first), first.content):
-        first = replace(first, content="", context_before="", context_after="")
-    lines = [_in_a_line(answer, hit, LINE_CHARACTERS) for hit in answer.hits[1:]]
-    block = f"{_block(first)}\n" if lines else _block(first)
-    return [_Shown(block, _as_data(first, with_context=True)), *lines]
+    """The leading hits with their code, unless the session knows it; the others in a line."""
+    leading = answer.hits[: answer.leading]
+    blocks = [_with_code(answer, hit, EXCERPT_CHARACTERS // len(leading), known) for hit in leading]
+    lines = [_in_a_line(answer, hit, LINE_CHARACTERS) for hit in answer.hits[answer.leading :]]
+    followed = len(blocks) if lines else len(blocks) - 1
+    blocks[:followed] = [replace(each, block=f"{each.block}\n") for each in blocks[:followed]]
+    return [*blocks, *lines]
 
 
-def _concise(answer: CodeAnswer) -> list[_Shown]:
-    """Every hit in a line, half as long as the full answer if that can be."""
+def _with_code(
+    answer: CodeAnswer, hit: CodeHit, characters: int, known: ShownBefore, *, with_context: bool = True
+) -> _Shown:
+    """A hit with the code that answers, or by its id alone where the session was shown that already."""
+    part = excerpt(hit, answer.query, characters)
+    shown = replace(
+        hit,
+        start_line=part.start_line,
+        end_line=part.end_line,
+        content=part.text,
+        context_before=part.before if with_context else "",
+        context_after=part.after if with_context else "",
+    )
+    if known.has(_id(shown), shown.content):
+        shown = replace(shown, content="")
+    return _Shown(_block(shown), _as_data(shown, with_context=True), shown, part.has_cut_line)
+
+
+def _concise(answer: CodeAnswer, around_text: int, around_data: int) -> list[_Shown]:
+    """Every hit in a line, half as long as the full answer if that can be, with so many characters around both."""
     full_text, full_data = _sizes(_in_full(answer, nothing_shown()))
     shown: list[_Shown] = []
     for characters in _CONCISE_STEPS:
         shown = [_in_a_line(answer, hit, characters, concise=True) for hit in answer.hits]
         text, data = _sizes(shown)
-        if text * 2 <= full_text and data * 2 + _FRAME_CHARACTERS <= full_data:
+        if text * 2 + around_text <= full_text and data * 2 + around_data <= full_data:
             break
     return shown
 
@@ -144,20 +169,24 @@ def _sizes(shown: Sequence[_Shown]) -> tuple[int, int]:
 
 
 def _in_a_line(answer: CodeAnswer, hit: CodeHit, characters: int, *, concise: bool = False) -> _Shown:
-    line = tell(hit, answer.query).line(characters)
-    told = replace(hit, content=line, context_before="", context_after="")
-    return _Shown(f"{_place(hit)}: {line}", _as_data(told, with_context=not concise))
+    """A hit as its place, its name with what follows it in the header, and what answers."""
+    telling = tell(hit, answer.query)
+    line = telling.line(characters)
+    mark = f" {NEAR_MARK}" if hit.is_near else ""
+    block = f"{hit.path}:{telling.line_number} {hit.symbol}{line}".replace("  ", " ") + mark
+    end = max(telling.line_number, hit.tail_line or hit.end_line)
+    content = line.removeprefix(" — ")
+    told = replace(
+        hit, start_line=telling.line_number, end_line=end, content=content, context_before="", context_after=""
+    )
+    return _Shown(block, _as_data(told, with_context=not concise), told)
 
 
 def _first_cut(answer: CodeAnswer, room: int) -> _Shown:
     """The first hit alone, of which only the lines around the answer fit."""
-    hit = answer.hits[0]
-    line = answering_line(hit, answer.query)
-    characters = room // 2
+    characters = min(room // 2, EXCERPT_CHARACTERS)
     while True:
-        content = cut_around(hit.content, line, characters)
-        short = replace(hit, content=content, context_before="", context_after="")
-        shown = _Shown(_block(short), _as_data(short, with_context=True))
+        shown = _with_code(answer, answer.hits[0], characters, nothing_shown(), with_context=False)
         if shown.characters <= room or characters <= _LEAST_CONTENT:
             return shown
         characters = max(_LEAST_CONTENT, characters * 4 // 5)

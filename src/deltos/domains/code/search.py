@@ -2,60 +2,48 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from deltos.domains.code.features import BEST_CHUNKS, FEATURES
+from deltos.domains.code.choose import Ranked, chosen_chunks, covering
+from deltos.domains.code.excerpt import definition_asked
+from deltos.domains.code.features import FEATURES
 from deltos.domains.code.match import KEPT_FILES, Evidence, describe_candidates
-from deltos.domains.code.mentioned import judge_by_issue
+from deltos.domains.code.mentioned import judge_by_issue, located
 from deltos.domains.code.model import CodeAnswer, CodeHit
+from deltos.domains.code.parts import parts_of
 from deltos.domains.code.paths import is_aside, is_prose
 from deltos.domains.code.query import CodeQuery, parse_query
 from deltos.domains.code.scan import Finder, LinePattern, Literal, ScanReport, scan
 from deltos.domains.code.source import SourceReader
 from deltos.ranking import load_ranker
 from deltos.store.code import FileScope
-from deltos.text.identifiers import dotted
-from deltos.text.words import shared_words
+from deltos.text.words import plain_words, shared_words, unique
 from deltos.workspace.purpose import is_test
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Sequence
 
     from deltos.domains.code.features import CandidateFile
     from deltos.isolated.process import Workers
     from deltos.ranking import LinearRanker
-    from deltos.store.code import Code, CodeChunkRow, DefinitionRecord
+    from deltos.store.code import Code, DefinitionRecord
     from deltos.store.history import FileHistory
     from deltos.store.project import ProjectFiles, ProjectStore
 
 WEIGHTS_FILE = Path(__file__).with_name("weights.json")
 # Results with less than this share of the best confidence are noise; beside a name that was found, the bar is higher.
 _LEAST_SHARE, _LEAST_SHARE_BESIDE_NAME = 0.05, 0.1
-_LEAST_SHARE_OF_BEST_CHUNK = 0.5
-# A file with a smaller share of the query's words was found by its meaning, and is marked so.
-_LEAST_COVERAGE = 0.2
-# Up to this share, meaning also chooses which of its chunks is shown.
-_FEW_WORDS = 0.4
-_DEFINITIONS_SHOWN = 2  # of those that a file has of what is asked for
-_NEXT_CHUNK = 0.9  # what the confidence in a file is worth for its second chunk and later ones
+# Tests and prose come after code with at least this share of their confidence: 0.9 instead of 1.5 of ten results are
+# such, and NDCG@10 of 535 questions is 0.707 instead of 0.705.
+_TEST_SHARE, _PROSE_SHARE = 0.4, 0.3
 MAX_RESULTS = 50
 _SUGGESTED_FROM = 50_000
+# Below, the first result is right one time in five: benchmarks/RESULTS.md, "What an answer costs".
+WEAK_CONFIDENCE = 0.5
+_MOST_UNKNOWN = 6
 _SHOWN_CHARACTERS = 100
-
-
-@dataclass(frozen=True, slots=True)
-class Ranked:
-    """A chunk chosen for the answer with its confidence; `line` is the one asked for, if any.
-
-    `is_near` ones were found by their meaning: they have next to none of the query's words.
-    """
-
-    chunk: CodeChunkRow
-    confidence: float
-    line: int = 0
-    is_near: bool = False
 
 
 class CodeSearch:
@@ -81,33 +69,92 @@ class CodeSearch:
     def search(self, text: str, scope: FileScope | None = None, *, limit: int = 10) -> CodeAnswer:
         """The best chunks for a query, one per file first."""
         query = parse_query(text, shared_words())
+        scope = scope or FileScope()
         with self._store.snapshot():
-            exactly = query.kind in ("literal", "pattern")
-            search = self._search_exactly if exactly else self._search_by_words
-            return search(query, scope or FileScope(), limit=limit)
+            if query.kind in ("literal", "pattern"):
+                return self._search_exactly(query, scope, limit=limit)
+            if query.frames and (frames := self._frames(query, scope)):
+                return self._search_frames(query, frames, scope, limit=limit)
+            answer = self._search_by_words(query, scope, limit=limit)
+            parts = parts_of(text) if query.kind == "words" and not query.is_issue else []
+            return self._with_parts(answer, parts, scope, limit=limit) if parts else answer
+
+    def _frames(self, query: CodeQuery, scope: FileScope) -> list[Ranked]:
+        """The frames of a stack trace that lie in the project."""
+        return [
+            Ranked(chunk, 1.0, place.line)
+            for file_id, place in located(self._store, query.frames, scope)
+            for chunk in self._store.chunks_at(file_id, [place.line])[:1]
+        ]
+
+    def _search_frames(self, query: CodeQuery, frames: Sequence[Ranked], scope: FileScope, *, limit: int) -> CodeAnswer:
+        """The frames, then what the rest of the query finds elsewhere; of a place alone, nothing else."""
+        hits, gone = self._read(frames, query, limit=limit)
+        found = CodeAnswer(query, tuple(hits), len(frames) - gone)
+        if query.is_place and hits:
+            return found
+        others = self._search_by_words(query, scope, limit=limit)
+        known = {ranked.chunk.id for ranked in frames}
+        new = [hit for hit in others.hits if hit.chunk_id not in known]
+        total = found.total + others.total - (len(others.hits) - len(new))
+        return replace(others, hits=(*hits, *new)[:limit], total=total)
+
+    def _with_parts(self, answer: CodeAnswer, parts: Sequence[str], scope: FileScope, *, limit: int) -> CodeAnswer:
+        """The answer to a question of two parts, with the best place for the one that its first hit does not answer."""
+        if not answer.hits or limit < len(parts):
+            return answer
+        first = answer.hits[0]
+        for part in reversed(parts):
+            query = parse_query(part, shared_words(), exact=False)
+            for hit in self._search_by_words(query, scope, limit=1).hits:
+                if hit.chunk_id != first.chunk_id and hit.score >= WEAK_CONFIDENCE:
+                    others = [other for other in answer.hits[1:] if other.chunk_id != hit.chunk_id]
+                    total = answer.total + (len(others) == len(answer.hits) - 1)
+                    return replace(answer, hits=(first, hit, *others)[:limit], total=total, leading=2)
+        return answer
 
     def _search_by_words(
         self, query: CodeQuery, scope: FileScope, *, limit: int, notes: tuple[str, ...] = ()
     ) -> CodeAnswer:
-        ranked, is_least = self._worth_showing(query, scope)
-        chosen = _chosen_chunks(self._store, ranked, query)
+        evidence = evidence_for(self._store, self._history, query, by_meaning=self._by_meaning)
+        ranked, is_least = self._worth_showing(query, scope, evidence)
+        chosen = chosen_chunks(self._store, ranked, query, evidence.near)
         hits, gone = self._read(chosen, query, limit=limit)
-        if hits:
-            if query.is_name and not any(candidate.definitions for candidate, _ in ranked):
-                shown = query.text[:_SHOWN_CHARACTERS]
-                notes = (*notes, f"Note: nothing named {shown} is defined here; closest by words:")
-            return CodeAnswer(query, tuple(hits), len(chosen) - gone, is_least, notes=notes)
+        if not hits:
+            searched = self._store.file_count(scope)
+            return CodeAnswer(query, (), 0, files_searched=searched, notes=notes, suggestions=self._suggest(query))
+        is_defined = any(candidate.definitions for candidate, _ in ranked)
+        if query.is_name and not is_defined:
+            shown = query.text[:_SHOWN_CHARACTERS]
+            notes = (*notes, f"Note: nothing named {shown} is defined here; closest by words:")
+            if alike := self._suggest(query):
+                notes = (*notes, f"Near names: {', '.join(alike)}.")
         return CodeAnswer(
-            query, (), 0, files_searched=self._store.file_count(scope), notes=notes, suggestions=self._suggest(query)
+            query,
+            tuple(hits),
+            len(chosen) - gone,
+            is_least,
+            notes=notes,
+            is_definition=query.kind == "symbol" and is_defined,
+            unknown=self._unknown_words(query) if hits[0].score < WEAK_CONFIDENCE else (),
         )
 
-    def _worth_showing(self, query: CodeQuery, scope: FileScope) -> tuple[list[tuple[CandidateFile, float]], bool]:
+    def _unknown_words(self, query: CodeQuery) -> tuple[str, ...]:
+        """The words of a query that stand in no file, as they were written."""
+        known = self._store.document_frequencies(query.terms)
+        missing = set(query.terms) - known.keys()
+        words = shared_words()
+        spoken = [word for word in plain_words(query.text) if missing.intersection(words.of(word).split())]
+        return tuple(unique(word.lower() for word in spoken)[:_MOST_UNKNOWN])
+
+    def _worth_showing(
+        self, query: CodeQuery, scope: FileScope, evidence: Evidence
+    ) -> tuple[list[tuple[CandidateFile, float]], bool]:
         """The files that are worth their tokens, whatever the limit, and whether there may be more of them."""
         ranked: list[tuple[CandidateFile, float]] = []
-        evidence = evidence_for(self._store, self._history, query, by_meaning=self._by_meaning)
         for described in (KEPT_FILES, MAX_RESULTS):
             every = rank_files(self._store, query, scope, self._ranker, evidence, at_least=described)
-            ranked = _worthwhile(every, query)
+            ranked = _code_first(_worthwhile(every, query), query)
             # The likeliest files are described first: where some of them are not worth showing, no other one is.
             if len(every) < described or len(ranked) < len(every):
                 return ranked, False
@@ -120,7 +167,7 @@ class CodeSearch:
         order = sorted(ids, key=lambda path: (is_prose(path), is_test(path), is_aside(path), path))
         found: list[Ranked] = []
         for matches in scan(self._root, order, finder, report):
-            found += _covering(self._store.chunks_of_file(ids[matches.path]), matches.lines)
+            found += covering(self._store.chunks_of_file(ids[matches.path]), matches.lines)
         stopped = f"Note: stopped after {report.files}/{len(ids)} files; narrow by directory."
         note = () if report.complete else (stopped,)
         if not found:
@@ -148,9 +195,8 @@ class CodeSearch:
     def _named(self, found: Sequence[tuple[Ranked, CodeHit]], query: CodeQuery) -> list[CodeHit]:
         """The hits, each named for the definition in it that was asked for; those in changed files keep their names."""
         ranges = [(ranked.chunk.file_id, hit.start_line, hit.end_line) for ranked, hit in found]
-        terms = set(query.terms)
         return [
-            _named(hit, ranked.line, inside, terms) if hit.start_line == ranked.chunk.start_line else hit
+            _named(hit, ranked.line, inside, query) if hit.start_line == ranked.chunk.start_line else hit
             for (ranked, hit), inside in zip(found, self._store.definitions_in(ranges), strict=True)
         ]
 
@@ -161,22 +207,31 @@ class CodeSearch:
         return tuple(name for name, score, _ in process.extract(query.text, names, limit=3) if score > 60)
 
 
-def _named(hit: CodeHit, line: int, inside: Sequence[DefinitionRecord], terms: set[str]) -> CodeHit:
-    """The hit named for one of the definitions inside: the innermost around a line, or by the words of its name."""
+def _named(hit: CodeHit, line: int, inside: Sequence[DefinitionRecord], query: CodeQuery) -> CodeHit:
+    """The hit named for one of the definitions inside: the innermost around a line, or the one that answers."""
     if line:
         around = [definition for definition in inside if definition.line <= line <= definition.end_line]
+        if query.frames:  # a field says little of the code around it
+            around = [definition for definition in around if definition.kind != "variable"]
         return replace(_called(hit, around[-1]) if around else hit, line=line)
-    if len(inside) < 2:
-        return hit
-    spoken = [len(terms.intersection(shared_words().of(definition.name).split())) for definition in inside]
-    if max(spoken) <= len(terms.intersection(shared_words().of(hit.symbol).split())):
-        return hit
-    return _called(hit, inside[spoken.index(max(spoken))])
+    asked = definition_asked(hit, inside, query)
+    if asked is None:
+        asked = next((definition for definition in inside if _qualified(definition) == hit.symbol), None)
+    return _called(hit, asked) if asked else hit
 
 
 def _called(hit: CodeHit, definition: DefinitionRecord) -> CodeHit:
-    name = f"{definition.container}.{definition.name}" if definition.container else definition.name
-    return replace(hit, symbol=name, kind=definition.kind)
+    return replace(
+        hit,
+        symbol=_qualified(definition),
+        kind=definition.kind,
+        head_line=definition.line,
+        tail_line=definition.end_line,
+    )
+
+
+def _qualified(definition: DefinitionRecord) -> str:
+    return f"{definition.container}.{definition.name}" if definition.container else definition.name
 
 
 def evidence_for(store: Code, history: FileHistory | None, query: CodeQuery, *, by_meaning: bool = True) -> Evidence:
@@ -215,95 +270,16 @@ def _worthwhile(ranked: list[tuple[CandidateFile, float]], query: CodeQuery) -> 
     return [(candidate, confidence) for candidate, confidence in ranked if confidence >= best * share]
 
 
-def _chosen_chunks(store: Code, ranked: Sequence[tuple[CandidateFile, float]], query: CodeQuery) -> list[Ranked]:
-    """All that is worth showing: one chunk of each file in order of rank; then the next best ones of the same files."""
-    firsts: list[Ranked] = []
-    others: list[Ranked] = []
-    ids = [[*candidate.chunk_ids[:BEST_CHUNKS], *candidate.near_chunks] for candidate, _ in ranked]
-    matching = store.chunks([chunk_id for some in ids for chunk_id in some])
-    for candidate, confidence in ranked:
-        chunks = _chunks_of(store, candidate, query, matching)
-        is_near = bool(candidate.near_chunks) and candidate.coverage < _LEAST_COVERAGE
-        firsts += [Ranked(first.chunk, confidence, first.line, is_near) for first in chunks[:1]]
-        others += [Ranked(other.chunk, confidence * _NEXT_CHUNK, other.line, is_near) for other in chunks[1:]]
-    return firsts + others
+def _code_first(ranked: list[tuple[CandidateFile, float]], query: CodeQuery) -> list[tuple[CandidateFile, float]]:
+    """Tests after code of similar confidence, and prose after tests, unless the query asks for them."""
 
+    def order(pair: tuple[CandidateFile, float]) -> float:
+        path = pair[0].file.path
+        if is_prose(path) and not query.about_prose:
+            return pair[1] * _PROSE_SHARE
+        return pair[1] * (_TEST_SHARE if is_test(path) and not query.about_tests else 1.0)
 
-def _chunks_of(
-    store: Code, candidate: CandidateFile, query: CodeQuery, matching: Mapping[int, CodeChunkRow]
-) -> list[Ranked]:
-    """The chunks of a file worth showing, best first: the definition asked for, then what matches by words.
-
-    Where few of the words are in the file, the chunk that is nearest in meaning comes before those that match by words.
-    There are none where a file holds nothing but blank lines.
-    """
-    file_id = candidate.file.id
-    lines = [*candidate.lines, *_asked_lines(store, candidate, query)][:_DEFINITIONS_SHOWN]
-    defining = _covering(store.chunks_at(file_id, lines), lines) if lines else []
-    wanted = _best_chunks(candidate)
-    if not wanted or candidate.coverage < _FEW_WORDS:
-        wanted = [*_nearest_chunk(candidate, matching), *wanted]
-    best = [Ranked(matching[chunk_id], 1.0) for chunk_id in wanted if chunk_id in matching]
-    shown: dict[int, Ranked] = {}
-    for ranked in [*defining, *best]:
-        shown.setdefault(ranked.chunk.id, ranked)
-    return list(shown.values()) or [Ranked(chunk, 1.0) for chunk in store.first_chunk(file_id)]
-
-
-def _nearest_chunk(candidate: CandidateFile, matching: Mapping[int, CodeChunkRow]) -> list[int]:
-    """The chunk of a file that is nearest in meaning; of two, one that defines something: the other is its header."""
-    near = [chunk_id for chunk_id in candidate.near_chunks if chunk_id in matching]
-    return sorted(near, key=lambda chunk_id: not matching[chunk_id].symbol)[:1]
-
-
-def _asked_lines(store: Code, candidate: CandidateFile, query: CodeQuery) -> list[int]:
-    """Where the definitions stand that the query asks for, the likeliest first: a member before the class it names.
-
-    `A.b` asks for the `b` of `A`; "the b of A" too, which names the class and has the words of the member.
-    """
-    named = [each for each in candidate.definitions if each.name in query.names] or candidate.definitions
-    named = sorted(named, key=lambda each: -_container_asked(each, query))
-    members = _members_asked(store, candidate.file.id, named, query) if query.kind == "words" else []
-    return [each.line for each in (*members, *named)]
-
-
-def _container_asked(definition: DefinitionRecord, query: CodeQuery) -> bool:
-    """Whether the query names the definition together with what it stands in."""
-    qualified = f"{definition.container}.{definition.name}"
-    return any("." in name and f".{qualified}".endswith(f".{name}") for name in map(dotted, query.names))
-
-
-def _members_asked(
-    store: Code, file_id: int, named: Sequence[DefinitionRecord], query: CodeQuery
-) -> list[DefinitionRecord]:
-    """The members of a named class whose names the query spells out in words, those with most words first."""
-    places = [(file_id, each.line, each.end_line) for each in named[:_DEFINITIONS_SHOWN] if each.end_line > each.line]
-    words = shared_words()
-    own = {word for each in named for word in words.of(each.name).split()}
-    asked = set(query.terms) - own
-    found: dict[DefinitionRecord, int] = {}
-    for inside in store.definitions_in(places) if places and asked else ():
-        for member in inside:
-            spoken = set(words.of(member.name).split())
-            if member not in named and spoken and spoken <= asked:
-                found[member] = len(spoken)
-    return sorted(found, key=lambda member: -found[member])
-
-
-def _best_chunks(candidate: CandidateFile) -> list[int]:
-    """The chunks that match about as well as the best one of the file."""
-    scored = zip(candidate.chunk_ids[:BEST_CHUNKS], candidate.chunk_scores, strict=False)
-    return [chunk_id for chunk_id, score in scored if score >= candidate.chunk_scores[0] * _LEAST_SHARE_OF_BEST_CHUNK]
-
-
-def _covering(chunks: Sequence[CodeChunkRow], lines: Iterable[int]) -> list[Ranked]:
-    """The chunks that hold the lines, in order of the lines, each with the first that it holds."""
-    found: dict[int, Ranked] = {}
-    for line in lines:
-        for chunk in chunks:
-            if chunk.start_line <= line <= chunk.end_line:
-                found.setdefault(chunk.id, Ranked(chunk, 1.0, line))
-    return list(found.values())
+    return sorted(ranked, key=order, reverse=True)
 
 
 def _one_per_file_first(found: Sequence[Ranked]) -> list[Ranked]:

@@ -6,8 +6,12 @@ import hashlib
 from typing import TYPE_CHECKING
 
 from deltos.domains.code.chunk import chunk_lines, lines_of
+from deltos.domains.code.excerpt import nearest_lines
+from deltos.domains.code.head import MOST_LINES as HEAD_LINES
+from deltos.domains.code.head import about_file
 from deltos.domains.code.index import chunks_of
 from deltos.domains.code.model import CodeHit
+from deltos.domains.code.paths import is_prose
 from deltos.errors import ReadingStopped
 from deltos.files import FileTree
 from deltos.workspace.admission import admit, read_source, to_utf8
@@ -25,10 +29,8 @@ if TYPE_CHECKING:
     from deltos.store.project import ProjectFiles
     from deltos.workspace.admission import Admitted
 
-CONTEXT_LINES = 3
 _BLOCKS = (8192, 256)  # bytes skipped at a time: counting newlines in a block beats finding each
 _NEAR_LINES = 12  # searched for context lines that are not blank
-CONTEXT_CHARACTERS = 200  # per line
 
 
 class _Unchanged:
@@ -40,6 +42,10 @@ class _Unchanged:
     def successor(self, chunk: CodeChunkRow) -> CodeChunkRow:
         """The chunk itself."""
         return chunk
+
+    def beginning(self) -> list[str]:
+        """The lines where the file says what it is about."""
+        return lines_of(b"\n".join(self._data.split(b"\n", HEAD_LINES)[:HEAD_LINES]) + b"\n")
 
     def around(self, start: int, end: int) -> tuple[list[str], list[str], list[str]]:
         """The lines before, from `start` to `end`, and after; of the others as many as may be shown."""
@@ -60,6 +66,10 @@ class _Changed:
         """What the chunk is now: the chunk of the same symbol nearest to where it was; None when that is gone."""
         same = [now for now in self._chunks if now.symbol == chunk.symbol]
         return min(same, key=lambda now: abs(now.start_line - chunk.start_line), default=None)
+
+    def beginning(self) -> list[str]:
+        """The lines where the file says what it is about."""
+        return self._lines[:HEAD_LINES]
 
     def around(self, start: int, end: int) -> tuple[list[str], list[str], list[str]]:
         """The lines before, from `start` to `end`, and after."""
@@ -97,8 +107,9 @@ class SourceReader:
             now.kind,
             round(confidence, 4),
             _content(now.signature, lines),
-            "\n".join(_nearest(before[::-1])[::-1]),
-            "\n".join(_nearest(after)),
+            "\n".join(nearest_lines(before[::-1])[::-1]),
+            "\n".join(nearest_lines(after)),
+            about="" if is_prose(chunk.path) else about_file(source.beginning()),
         )
 
     def lines(self, path: str) -> list[str] | None:
@@ -147,12 +158,6 @@ def _offset(data: bytes, lines: int) -> int:
     for _ in range(lines):
         at = data.find(b"\n", at) + 1
     return at
-
-
-def _nearest(lines: Sequence[str]) -> Sequence[str]:
-    """The first few lines, not counting blank ones before them; long ones shortened."""
-    first = next((number for number, line in enumerate(lines) if line.strip()), len(lines))
-    return [line[:CONTEXT_CHARACTERS] for line in lines[first : first + CONTEXT_LINES]]
 
 
 def _content(signature: str, lines: Sequence[str]) -> str:

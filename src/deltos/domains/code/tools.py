@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from deltos.confinement import told
@@ -13,7 +14,7 @@ from deltos.files import given_path
 from deltos.tool import ANY_OBJECT, Answer, Call, JsonObject, Parameter, Tool, compact_json
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Mapping
     from pathlib import Path
 
     from deltos.domains.code.model import CodeAnswer
@@ -27,9 +28,18 @@ _SHOWN_ERRORS = 20
 _CONCISE_KEYS = ("project_id", "status", "files_indexed", "files_skipped", "chunks_created", "duration_ms")
 
 
-def code_tools(projects: Projects, *, token_budget: int, by_meaning: bool = True) -> tuple[Tool, ...]:
-    """The tools of the code toolset, bound to the projects they work on."""
-    tools = _CodeTools(projects, token_budget, by_meaning=by_meaning)
+Uses = Callable[["ProjectIndex", str, int], str]
+
+
+def _no_uses(_index: ProjectIndex, _path: str, _line: int) -> str:
+    return ""
+
+
+def code_tools(
+    projects: Projects, *, token_budget: int, by_meaning: bool = True, uses: Uses = _no_uses
+) -> tuple[Tool, ...]:
+    """The tools of the code toolset, bound to the projects they work on; `uses` tells how much a definition is used."""
+    tools = _CodeTools(projects, token_budget, by_meaning=by_meaning, uses=uses)
     return (
         _index_repository(tools.index_repository),
         _search_code(tools.search_code),
@@ -88,8 +98,9 @@ def _set_working_directory(run: Callable[[Call], Answer]) -> Tool:
 
 
 class _CodeTools:
-    def __init__(self, projects: Projects, token_budget: int, *, by_meaning: bool) -> None:
+    def __init__(self, projects: Projects, token_budget: int, *, by_meaning: bool, uses: Uses) -> None:
         self._projects = projects
+        self._uses = uses
         self._by_meaning = by_meaning
         self._token_budget = token_budget
 
@@ -117,6 +128,7 @@ class _CodeTools:
             answer = search.search(call.text("query"), scope, limit=call.number("limit"))
             if not answer.hits and not answer.files_searched:
                 answer = answer.with_notes((_why_empty(index.store.totals(), scope),))
+            answer = self._with_uses(index, answer)
             return answer.with_notes(freshness.notes_about("code"))
 
         return render_hits(
@@ -129,6 +141,14 @@ class _CodeTools:
             token_budget=self._token_budget,
             shown_before=call.excerpts.answering(call.text("query")),
         )
+
+    def _with_uses(self, index: ProjectIndex, answer: CodeAnswer) -> CodeAnswer:
+        """The answer to a name, with how much its definition is used."""
+        first = answer.hits[0] if answer.hits else None
+        if first is None or not answer.is_definition or not first.head_line:
+            return answer
+        used = self._uses(index, first.path, first.head_line)
+        return answer.with_notes((f"{first.symbol}: {used}",)) if used else answer
 
     def set_working_directory(self, call: Call) -> Answer:
         """Check the folder, then remember it for the session."""

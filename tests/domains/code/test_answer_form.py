@@ -1,0 +1,133 @@
+"""What an answer of search_code shows of each result: the code that answers, and one line for each of the others."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from tests.domains.code.asking import LONG_FUNCTIONS, paths, search
+from tests.repositories import write_files
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tests.calling import Desk
+
+TWO_SHORT = '''"""Reads the import statements of a file. Follows none of them."""
+
+
+def read_clause(text):
+    return text.split()
+
+
+def go_package(text):
+    return text.strip('"')
+'''
+
+
+def lines_of(desk: Desk, query: str, **arguments: Any) -> list[str]:
+    return desk.call("search_code", query=query, **arguments).text.split("\n")
+
+
+def test_the_excerpt_begins_with_the_definition_that_it_is_named_for(desk: Desk, project: Path) -> None:
+    write_files(project, {"src/clauses.py": TWO_SHORT})
+    for query in ("go_package", "how is a go package stripped"):
+        lines = lines_of(desk, query)
+        at = lines.index("src/clauses.py:8-9 go_package")
+        assert lines[at + 1 : at + 3] == ["def go_package(text):", "    return text.strip('\"')"]
+    lines = lines_of(desk, "split a read clause")
+    assert lines[lines.index("src/clauses.py:4-5 read_clause") + 1] == "def read_clause(text):"
+
+
+def test_the_excerpt_keeps_decorators_and_comments_above_the_definition(desk: Desk, project: Path) -> None:
+    source = "X = 1\n\n\n# Zebras are counted\n# twice.\n@cache\ndef count_zebras(herd):\n    return 2 * len(herd)\n"
+    write_files(project, {"src/zebra.py": source})
+    text = desk.call("search_code", query="count_zebras", limit=1).text
+    assert text == "src/zebra.py:4-8 count_zebras\n" + "\n".join(source.split("\n")[3:8])
+
+
+def test_of_a_long_definition_the_lines_around_the_answer_are_shown_below_its_header(desk: Desk, project: Path) -> None:
+    steps = [f"    step_{number} = advance(step_{number - 1}, pace={number})" for number in range(1, 45)]
+    steps[38] = '    raise Overflow("the larder is full")'
+    write_files(project, {"src/larder.py": "def stow(step_0):\n" + "\n".join(steps) + "\n"})
+    [first, *_] = search(desk, "overflow of a full larder", limit=1)["results"]
+    assert first["content"].startswith("def stow(step_0):\n")
+    assert 'raise Overflow("the larder is full")' in first["content"]
+    assert first["start_line"] <= 40 <= first["end_line"]
+    assert len(first["content"]) <= 2_000
+
+
+def test_what_has_no_docstring_is_told_by_that_of_its_file(desk: Desk, project: Path) -> None:
+    write_files(
+        project,
+        {
+            "src/clauses.py": TWO_SHORT,
+            "src/gophers.py": 'def go_gopher(burrow):\n    """Send a gopher into its package."""\n    return burrow\n',
+        },
+    )
+    text = desk.call("search_code", query="gopher of a package").text
+    assert "src/clauses.py:8 go_package(text) — Reads the import statements of a file." in text.split("\n")
+
+
+def test_the_docstring_of_the_next_definition_is_not_taken_for_that_of_a_variable(desk: Desk, project: Path) -> None:
+    source = 'most_walruses = 3\n\n\ndef feed(seal):\n    """Give a seal its fish."""\n    return seal\n'
+    write_files(project, {"src/pool.py": source, "src/walrus.py": "def walrus(walruses):\n    return walruses\n"})
+    text = desk.call("search_code", query="walrus walruses", concise=True).text
+    assert "src/pool.py:1 most_walruses = 3" in text
+    assert "Give a seal" not in text
+
+
+def test_documentation_is_told_without_its_tags_and_attributes(desk: Desk, project: Path) -> None:
+    csharp = "/// <summary>\n/// Weighs yaks, e.g. brown ones. Slowly.\n/// </summary>\npublic class YakScales\n{\n    int yak;\n}\n"
+    rust = "/// Shears a yak.\n#[inline]\npub fn shear(&self, yak: Yak) -> Option<Wool> {\n    None\n}\n"
+    python = 'def weigh_or_shear(yaks):\n    """Weigh or shear yaks, the whole herd."""\n    return yaks\n'
+    write_files(project, {"src/Scales.cs": csharp, "src/shear.rs": rust, "src/herd.py": python})
+    lines = lines_of(desk, "weigh or shear yaks, the whole herd")
+    assert "src/Scales.cs:4 YakScales — Weighs yaks, e.g. brown ones." in lines
+    assert "src/shear.rs:3 shear(yak: Yak) -> Option<Wool> — Shears a yak." in lines
+
+
+def test_a_second_place_of_the_first_file_comes_right_after_it(desk: Desk, project: Path) -> None:
+    body = "".join(f"    ledger.write({n})\n" for n in range(20))
+    source = f"def open_quota(ledger):\n{body}\n\ndef close_quota(ledger):\n{body}"
+    write_files(project, {"src/quota.py": source, "src/other.py": "def ledger_quota():\n    pass\n"})
+    found = search(desk, "quota of the ledger: open or close")["results"]
+    assert [hit["file_path"] for hit in found[:2]] == ["src/quota.py", "src/quota.py"]
+    assert {hit["symbol"] for hit in found[:2]} == {"open_quota", "close_quota"}
+
+
+def test_code_comes_before_tests_and_prose_unless_they_are_asked_for(desk: Desk, project: Path) -> None:
+    write_files(
+        project,
+        {
+            "src/parcel.py": "def weigh(parcel):\n    return parcel.weight\n",
+            "tests/test_parcel.py": "def test_weigh_parcel():\n    assert weigh(parcel) == parcel.weight\n",
+            "docs/parcel.md": "# Parcel\n\nHow to weigh a parcel: put the parcel on the scales and weigh it.\n",
+        },
+    )
+    assert paths(search(desk, "weigh a parcel"))[0] == "src/parcel.py"
+    assert paths(search(desk, "test that a parcel can be weighed"))[0] == "tests/test_parcel.py"
+
+
+def test_every_line_of_a_concise_answer_names_a_symbol_and_says_what_it_is(desk: Desk, project: Path) -> None:
+    write_files(project, LONG_FUNCTIONS)
+    lines = [line for line in lines_of(desk, "compute", concise=True) if line.startswith("many/")]
+    assert len(lines) == 10
+    for line in lines:
+        place, name, *said = line.split(" ")
+        assert place.endswith(".py:1")
+        assert name.startswith("compute_")
+        assert said or "()" in name
+
+
+def test_a_name_that_nothing_has_is_answered_with_names_that_are_near(desk: Desk) -> None:
+    text = desk.call("search_code", query="claerCacheValue").text
+    assert text.startswith("Note: nothing named claerCacheValue is defined here; closest by words:")
+    assert "\nNear names: Cache, clear_cache.\n" in text
+
+
+def test_imports_around_an_answer_are_shown_in_part_only(desk: Desk, project: Path) -> None:
+    imports = "".join(f"import module_{n}_with_a_long_name\n" for n in range(40))
+    write_files(project, {"src/many.py": f'"""Weaves baskets of willow."""\n\n{imports}\n\nX = 1\n'})
+    [first] = search(desk, "weaves baskets of willow", limit=1)["results"]
+    assert first["content"].startswith('"""Weaves baskets of willow."""')
+    assert len(first["content"]) <= 500

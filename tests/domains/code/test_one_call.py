@@ -1,0 +1,111 @@
+"""One call instead of four: a name with its uses, a place, a stack trace, a question of two parts."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from deltos.domains.code.issue import frames_of
+from deltos.domains.code.parts import parts_of
+from tests.domains.code.asking import paths, search
+from tests.repositories import write_files
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tests.calling import Desk
+
+SHOP = {
+    "shop/basket.py": "from shop.coupon import redeem\n\n\ndef total(basket):\n    return redeem(basket.sum, basket.coupon)\n",
+    "shop/coupon.py": "import math\n\n\ndef redeem(amount, coupon):\n    return math.floor(amount - coupon.value)\n",
+    "shop/till.py": "from shop.coupon import redeem\n\n\ndef pay(amount):\n    return redeem(amount, None)\n",
+}
+PYTHON_TRACE = """\
+Traceback (most recent call last):
+  File "/srv/app/shop/till.py", line 5, in pay
+    return redeem(amount, None)
+  File "/srv/app/shop/coupon.py", line 5, in redeem
+    return math.floor(amount - coupon.value)
+  File "/usr/lib/python3.11/json/decoder.py", line 355, in raw_decode
+    raise JSONDecodeError
+AttributeError: 'NoneType' object has no attribute 'value'
+"""
+
+
+@pytest.fixture
+def shop(project: Path) -> Path:
+    return write_files(project, SHOP)
+
+
+@pytest.mark.usefixtures("shop")
+def test_a_name_is_answered_with_its_definition_and_how_much_it_is_used(desk: Desk) -> None:
+    text = desk.call("search_code", query="redeem").text.split("\n")
+    assert text[0].startswith("redeem: used in 4 places of 2 files (find_references lists them)")
+    assert text[1:4] == [
+        "shop/coupon.py:4-5 redeem",
+        "def redeem(amount, coupon):",
+        "    return math.floor(amount - coupon.value)",
+    ]
+
+
+@pytest.mark.usefixtures("shop")
+@pytest.mark.parametrize(
+    "place", ["shop/coupon.py:5", "coupon.py:5", "./shop/coupon.py:5-9", "/srv/app/shop/coupon.py:5"]
+)
+def test_a_place_is_answered_with_the_definition_around_it_alone(desk: Desk, place: str) -> None:
+    answer = search(desk, place)
+    [only] = answer["results"]
+    assert (only["file_path"], only["symbol"], only["start_line"]) == ("shop/coupon.py", "redeem", 4)
+    assert answer["total_count"] == 1
+
+
+@pytest.mark.usefixtures("shop")
+def test_a_place_that_there_is_not_is_searched_by_words(desk: Desk) -> None:
+    assert "shop/coupon.py" in paths(search(desk, "other/coupon_redeem.py:5"))
+
+
+@pytest.mark.usefixtures("shop")
+def test_a_stack_trace_is_answered_with_its_frames_in_the_project_innermost_first(desk: Desk) -> None:
+    text = desk.call("search_code", query=PYTHON_TRACE).text
+    block, rest = text.split("\n\n", 1)
+    assert "shop/coupon.py:4-5 redeem\ndef redeem(amount, coupon):\n    return math.floor(" in block
+    assert rest.startswith("shop/till.py:5 pay(amount) — return redeem(amount, None)\n")
+    assert "decoder.py" not in text
+
+
+def test_frames_of_other_languages_come_innermost_first_and_prose_has_none() -> None:
+    javascript = "Error: no such port\n    at listen (/srv/web/server.ts:12:5)\n    at main (web/index.ts:3:1)"
+    assert [(frame.path, frame.line) for frame in frames_of(javascript)] == [
+        ("/srv/web/server.ts", 12),
+        ("web/index.ts", 3),
+    ]
+    prose = "The total is wrong.\nWe saw it on Monday.\nAnd on Tuesday.\nSee shop/till.py:5 for details."
+    assert frames_of(prose) == []
+    assert frames_of("what happens in till.py when the drawer is open") == []
+
+
+def test_a_question_of_two_parts_shows_the_code_for_both(desk: Desk, shop: Path) -> None:
+    write_files(shop, {"shop/archive.py": "def store_receipt(receipt):\n    shelf.append(receipt)\n"})
+    text = desk.call("search_code", query="how is a coupon redeemed and where is the receipt stored?").text
+    for code in ("    return math.floor(amount - coupon.value)\n", "    shelf.append(receipt)\n"):
+        assert code in text
+
+
+@pytest.mark.parametrize(
+    ("question", "parts"),
+    [
+        ("how is a query parsed and where is it stored", ["how is a query parsed", "where is it stored query"]),
+        (
+            "how are retries scheduled? Where is the limit set?",
+            ["how are retries scheduled", "Where is the limit set?"],
+        ),
+        ("How is it built, and which files are skipped?", []),
+        ("what limits how quickly pages of one host are requested?", []),
+        ("how does a failed fetch decide whether and when to try again?", []),
+        ("how does it read and write files", []),
+        ("parse and store a query", []),
+    ],
+)
+def test_only_what_is_plainly_two_questions_is_taken_for_two(question: str, parts: list[str]) -> None:
+    assert parts_of(question) == parts
