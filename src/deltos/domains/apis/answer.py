@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from deltos.store.apis import ApiRow, UnitRow
 
 HIT_CHARACTERS = 2_400
+FURTHER_HIT_CHARACTERS = 600  # after the first: its parameters, an example; get_api_endpoints shows the rest
 FULL_CHARACTERS = 12_000
 ID_PREFIX = "api:"
 OPERATIONS_OF_TAG = 40
@@ -51,7 +52,10 @@ class ApiSearcher:
                 without=self._library.hidden_ids(),
             )
             shown = _Shown(self._library)
-            return [shown.hit(unit, HIT_CHARACTERS) for unit in found]
+            return [
+                shown.hit(unit, FURTHER_HIT_CHARACTERS if position else HIT_CHARACTERS)
+                for position, unit in enumerate(found)
+            ]
 
     @property
     def is_behind(self) -> bool:
