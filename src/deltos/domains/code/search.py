@@ -40,8 +40,8 @@ _LEAST_SHARE, _LEAST_SHARE_BESIDE_NAME = 0.05, 0.1
 _TEST_SHARE, _PROSE_SHARE = 0.4, 0.3
 MAX_RESULTS = 50
 _SUGGESTED_FROM = 50_000
-# Below, the first result is right one time in five: benchmarks/RESULTS.md, "What an answer costs".
-WEAK_CONFIDENCE = 0.5
+# Below, the first result is right one time in four: benchmarks/RESULTS.md, "What an answer costs".
+WEAK_CONFIDENCE = 0.3
 _MOST_UNKNOWN = 6
 _SHOWN_CHARACTERS = 100
 
