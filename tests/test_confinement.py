@@ -78,8 +78,10 @@ def test_documentation_outside_cannot_be_added(desk: Desk) -> None:
 
 
 def test_memories_of_other_projects_are_neither_seen_nor_changed(desk: Desk) -> None:
-    theirs = identify(desk.root.with_name("theirs")).project_id
-    hidden = desk.data("remember", text="They chose PostgreSQL for billing", project_id=theirs)["id"]
+    mine, theirs = desk.root, identify(desk.root.with_name("theirs")).project_id
+    desk.set_project_root(desk.root.with_name("theirs"))
+    hidden = desk.data("remember", text="They chose PostgreSQL for billing")["id"]
+    desk.set_project_root(mine)
     personal = desk.data("remember", text="I prefer PostgreSQL", project_id="personal")["id"]
     own = desk.data("remember", text="We chose PostgreSQL for orders")["id"]
     with confined(only(desk.root)):
@@ -93,6 +95,7 @@ def test_memories_of_other_projects_are_neither_seen_nor_changed(desk: Desk) -> 
             with pytest.raises(NotFound):
                 desk.call("timeline", around=identifier)
         assert desk.data("fetch", id=own)["id"] == own
-        with pytest.raises(Forbidden):
-            desk.call("remember", text="Overwritten", project_id=theirs)
+        for unreachable in (theirs, "path:of-nobody"):
+            with pytest.raises(Forbidden):
+                desk.call("remember", text="Overwritten", project_id=unreachable)
     assert desk.data("fetch", id=hidden)["id"] == hidden

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
+from deltos.confinement import may_recall_all
 from deltos.domains.memory.memory import random_id
 from deltos.domains.memory.model import KINDS, Draft, ObservationOrigin, shown_id
 from deltos.domains.memory.render import (
@@ -102,7 +103,7 @@ class _MemoryTools:
         here = given in ("", project.project_id)
         session_id = self._session_ids.of(call.session) if here else None
         origin = ObservationOrigin(given or project.project_id, project.root if here else None, session_id)
-        if not here:
+        if not here and may_recall_all():  # a confined call is refused alike, whether the project exists or not
             self._memory.expect_project(given)
         draft = Draft(
             with_tags(call.text("text"), call.texts("tags")),
