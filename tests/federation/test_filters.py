@@ -77,7 +77,7 @@ def test_a_kind_is_that_of_observations_or_commits(desk: Desk) -> None:
 
 def test_what_has_no_kind_or_time_is_left_out_and_named(desk: Desk) -> None:
     answer = desk.call("search", query="retry payment", since="1 year ago")
-    assert "not searched, as kind, since, until and tag do not apply: code" in answer.text
+    assert "Not searched, as kind, since, until and tag do not apply: code" in answer.text
     assert answer.structured is not None
     assert answer.structured == json.loads(answer.text)
     with pytest.raises(BadArgument, match="none of those is in scope"):

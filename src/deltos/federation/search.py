@@ -125,7 +125,7 @@ def _with_filters(providers: list[Provider], filters: Filters) -> tuple[list[Pro
             hint="Leave kind, since, until and tag out, or widen the scope.",
         )
     others = [_SPOKEN[provider.kind] for provider in providers if provider not in kept]
-    return kept, (f"not searched, as kind, since, until and tag do not apply: {', '.join(others)}",) if others else ()
+    return kept, (f"Not searched, as kind, since, until and tag do not apply: {', '.join(others)}",) if others else ()
 
 
 def _without_twins(lists: Sequence[Sequence[Hit]]) -> list[tuple[Hit, ...]]:
