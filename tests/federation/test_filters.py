@@ -103,7 +103,7 @@ def test_a_tag_is_a_word_with_a_number_sign(desk: Desk) -> None:
     assert kinds(desk, tag="77") == ["commit"]
     answer = desk.call("search", query="retry payment", tag="nothing-has-it")
     assert answer.text.startswith("No observations found matching 'retry payment'.")
-    assert "not searched" in answer.text
+    assert "Not searched" in answer.text
 
 
 @pytest.mark.parametrize(
