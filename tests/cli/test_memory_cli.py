@@ -122,6 +122,32 @@ def test_export_to_a_file_is_private_and_imports_again(
     assert shell.run("export") == printed
 
 
+def test_two_homes_exchange_what_changed_through_a_folder(
+    shell: Shell, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shared = tmp_path / "shared"
+    shared.mkdir()
+    [added] = shell.json("add", "We deploy on Tuesdays", "--kind", "decision")
+    [one] = shell.json("export", str(shared / "a1.jsonl"), "--since", "last")
+    assert one["lines"] == 3  # the project, the session, the observation
+    assert shell.run("export", str(shared / "a2.jsonl"), "--since", "last") == "Nothing changed since.\n"
+    assert not (shared / "a2.jsonl").exists()
+    monkeypatch.setenv("DELTOS_HOME", str(tmp_path / "other"))
+    assert shell.json("import", str(shared / "a1.jsonl"))[0]["added"] == 1
+    shell.run("pin", added["id"])
+    [later] = shell.json("add", "Releases are tagged by hand")
+    assert [row["type"] for row in shell.json("export", "--since", later["id"])] == []
+    assert shell.json("export", str(shared / "b1.jsonl"), "--since", "2020-01-01")[0]["lines"] == 4
+    monkeypatch.setenv("DELTOS_HOME", str(tmp_path / "home"))
+    [done] = shell.json("import", str(shared / "a1.jsonl"), str(shared / "b1.jsonl"))
+    assert (done["added"], done["updated"], done["unchanged"]) == (1, 1, 1)
+    [again] = shell.json("import", str(shared / "b1.jsonl"))
+    assert (again["added"], again["updated"], again["unchanged"]) == (0, 0, 2)
+    with pytest.raises(BadArgument, match="neither a date nor an id"):
+        shell.run("export", "--since", "yesteryear")
+    assert sorted(path.name for path in shared.iterdir()) == ["a1.jsonl", "b1.jsonl"]
+
+
 def test_forget_restore_and_purge(shell: Shell) -> None:
     [added] = shell.json("add", "a passing thought")
     assert shell.json("forget", added["id"], "nope") == [{"ids": [added["id"]], "unknown": ["nope"]}]

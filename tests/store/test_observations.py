@@ -49,7 +49,7 @@ def test_a_deleted_observation_is_not_found_by_its_words_until_it_is_restored(ob
         writer.mark_deleted(place, 5)
     assert observations.places_with(["parser"], at_most=9) == []
     with observations.writing() as writer:
-        writer.mark_deleted(place, None)
+        writer.mark_deleted(place, 6, undo=True)
     assert observations.places_with(["parsers"], at_most=9) == [place]
 
 
@@ -171,7 +171,7 @@ def test_what_is_pinned_comes_first_and_what_is_superseded_is_not_recent(observa
     with observations.writing() as writer:
         writer.mark_pinned(first, 9)
         writer.mark_pinned(second, 8)
-        writer.mark_superseded(third, "two")
+        writer.mark_superseded(third, "two", 9)
     keys = [project.key for project in observations.projects()]
     assert [row.place for row in observations.pinned(keys, limit=5)] == [first, second]
     assert [row.place for row in observations.recent(keys, limit=5)] == [second, first]

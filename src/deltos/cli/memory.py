@@ -12,10 +12,19 @@ from typing import TYPE_CHECKING, Any
 from deltos.cli.command import add_verb, batch_queries, opened_app, print_json
 from deltos.cli.terminal import harmless_json
 from deltos.data_folder import data_folder
+from deltos.digest import sha256
 from deltos.domains.memory.capture import project_root
 from deltos.domains.memory.check import check
 from deltos.domains.memory.memory import Choice, local_now
-from deltos.domains.memory.model import CAPTURED_KINDS, KINDS, Draft, ObservationOrigin, shown_id, title_of
+from deltos.domains.memory.model import (
+    CAPTURED_KINDS,
+    KINDS,
+    Draft,
+    ObservationOrigin,
+    possible_ids,
+    shown_id,
+    title_of,
+)
 from deltos.domains.memory.render import (
     checked_text,
     forgotten_text,
@@ -25,7 +34,7 @@ from deltos.domains.memory.render import (
     set_aside_text,
     timeline_answer,
 )
-from deltos.domains.memory.transfer import as_json, export, import_lines
+from deltos.domains.memory.transfer import Imported, as_json, export, export_changes, import_lines
 from deltos.errors import BadArgument, NotFound, SourceError
 from deltos.hook_settings import OFF_FILE, off_projects, switched
 from deltos.model import BEHIND_NOTE, NEAR_MARK
@@ -45,6 +54,7 @@ if TYPE_CHECKING:
 
 _MOST_RESULTS = 20
 _SHOWN_BEFORE_FORGETTING = 20
+_SINCE_LAST = "last"
 _SHOWN_TOKENS = 25_000  # for people, who scroll: the hard limit of an answer
 
 
@@ -104,8 +114,18 @@ def _add_reading_verbs(verbs: Subparsers) -> None:
 
 
 def _add_keeping_verbs(verbs: Subparsers) -> None:
-    _verb(verbs, "export", _export, "print everything as JSON Lines").add_argument("file", nargs="?", default="-")
-    _verb(verbs, "import", _import, "take JSON Lines in").add_argument("file", help="a file; - reads standard input")
+    out = _verb(verbs, "export", _export, "print everything, or what changed, as JSON Lines")
+    out.add_argument("file", nargs="?", default="-", help="where to write; default: standard output")
+    out.add_argument(
+        "--since",
+        default="",
+        metavar="DATE|ID|last",
+        help="only what was kept, changed or marked since a date, after an observation, or after the last export"
+        " with `--since last` into the same folder",
+    )
+    _verb(verbs, "import", _import, "take JSON Lines in").add_argument(
+        "files", nargs="+", metavar="FILE", help="a file; - reads standard input"
+    )
     _verb(verbs, "stats", _stats, "say how much is kept")
     _verb(verbs, "check", _check, "verify the file and repair what can be repaired")
     _verb(verbs, "off", _off, "keep and tell nothing by hooks in this project")
@@ -344,38 +364,91 @@ def _purge(args: argparse.Namespace) -> int:
 
 def _export(args: argparse.Namespace) -> int:
     with _memory() as memory:
+        upto = memory.store.last_change()
+        lines = _exported_lines(memory, args)
         if args.file == "-":
-            for line in export(memory):
+            for line in lines:
                 print(harmless_json(line))
-            return 0
-        target = Path(args.file)
-        target.touch(mode=0o600)
-        with target.open("w", encoding="utf-8") as out:
-            count = sum(out.write(line + "\n") > 0 for line in export(memory))
-    _report(args, {"lines": count, "file": args.file}, f"Wrote {count} lines to {args.file}.")
+            count = -1
+        else:
+            count = _write_lines(Path(args.file), lines, keeps_empty=not args.since)
+        if args.since == _SINCE_LAST:
+            with memory.store.writing() as writer:
+                writer.note_exported(_export_target(args.file), upto)
+    if count >= 0:
+        said = f"Wrote {count} lines to {args.file}." if count or not args.since else "Nothing changed since."
+        _report(args, {"lines": count, "file": args.file}, said)
     return 0
 
 
+def _exported_lines(memory: Memory, args: argparse.Namespace) -> Iterator[str]:
+    """What `--since` asks for: a date, an observation, `last`, or everything."""
+    if not args.since:
+        return export(memory)
+    if args.since == _SINCE_LAST:
+        return export_changes(memory, after=memory.store.exported(_export_target(args.file)))
+    if (moment := parse_iso(args.since)) is not None:
+        return export_changes(memory, since=moment)
+    with memory.store.writing() as writer:  # also what was forgotten
+        rows = [row for one in possible_ids(args.since) for row in writer.with_id(one)]
+    if not rows:
+        raise BadArgument(
+            f"--since is neither a date nor an id: {args.since[:40]}", hint="Give 2025-05-07, an observation, or last."
+        )
+    return export_changes(memory, after=max(memory.store.change_of(row.place) for row in rows))
+
+
+def _export_target(file: str) -> bytes:
+    """What the last export is remembered by: the folder that it went to."""
+    folder = "-" if file == "-" else str(Path(file).absolute().parent)
+    return sha256(os.fsencode(folder)).digest()[:16]
+
+
+def _write_lines(target: Path, lines: Iterator[str], *, keeps_empty: bool) -> int:
+    """Write lines, of which nobody sees half; how many. Without any, a file only where one was asked for anyway."""
+    whole = (
+        target.with_name(f".{target.name}.part-{os.getpid()}") if target.is_file() or not target.exists() else target
+    )
+    try:
+        whole.touch(mode=0o600)
+        with whole.open("w", encoding="utf-8") as out:
+            count = sum(out.write(line + "\n") > 0 for line in lines)
+        if whole != target:
+            if count or keeps_empty:
+                whole.replace(target)
+            else:
+                whole.unlink()
+    except OSError as exc:
+        if whole != target:
+            whole.unlink(missing_ok=True)
+        raise SourceError(f"Cannot write {target} ({exc.strerror})", hint="Give a path in a folder of yours.") from exc
+    return count
+
+
 def _import(args: argparse.Namespace) -> int:
+    done = Imported()
     with _memory() as memory:
-        done = import_lines(memory, _lines(args.file), project_id=args.project_id or _project().project_id)
+        project_id = args.project_id or _project().project_id
+        for file in args.files:
+            import_lines(memory, _lines(file), project_id=project_id, report=done)
     counts = {
         "added": done.added,
         "updated": done.updated,
         "unchanged": done.unchanged,
+        "purged": done.purged,
         "failed": done.failed,
     }
     _report(
         args,
         {**counts, "problems": done.problems},
-        ", ".join(f"{count} {name}" for name, count in counts.items()),
+        ", ".join(f"{count} {name}" for name, count in counts.items() if count or name != "purged"),
     )
     if not args.json:
         for problem in done.problems:
             print(problem, file=sys.stderr)
-    if not (done.added or done.updated or done.unchanged):
+    if not (done.added or done.updated or done.unchanged or done.purged):
         raise SourceError(
-            f"Nothing was taken in from {args.file}: {done.failed} lines could not be read",
+            f"Nothing was taken in from {', '.join(args.files)}: {done.failed} lines could not be read",
             hint='Give JSON Lines, one object with "text" a line.',
         )
     return 0

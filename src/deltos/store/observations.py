@@ -5,7 +5,7 @@ times as fast.
 """
 
 # Annotations are evaluated here: as texts, each field of a named tuple would be compiled whenever a hook starts.
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, NamedTuple, NewType, Protocol
 
@@ -50,6 +50,9 @@ class Observation(NamedTuple):
     pinned_at: int | None = None  # shown first at the start of a session
     superseded_by: str | None = None  # the id of a newer one that says otherwise
     score: float | None = None  # how sure the kind is, where it was judged and not given
+    restored_at: int | None = None  # when it was last brought back after it was forgotten
+    unpinned_at: int | None = None
+    superseded_at: int | None = None  # when `superseded_by` was last set or taken back
 
 
 class NewObservation(NamedTuple):
@@ -71,6 +74,18 @@ class NewObservation(NamedTuple):
     pinned_at: int | None = None
     superseded_by: Clean | None = None
     score: float | None = None
+    restored_at: int | None = None
+    unpinned_at: int | None = None
+    superseded_at: int | None = None
+
+
+class MinedFile(NamedTuple):
+    """A transcript as it was when all of it was taken in, but what happened before `since`. `key` is a digest."""
+
+    key: bytes
+    size_bytes: int
+    mtime_ns: int
+    since: int = 0
 
 
 class ProjectRow(NamedTuple):
@@ -159,7 +174,10 @@ class ObservationsWriter(Protocol):
         """The key of a session, created when it is new."""
 
     def describe_session(self, key: int, *, agent: str, started_at: int, ended_at: int | None) -> None:
-        """Set what is known about a session."""
+        """Add what is known about a session: the earlier start and the later end hold."""
+
+    def describe_project(self, key: int, *, root: str, created_at: int) -> None:
+        """Note where a project lies, unless that is known or another one lies there, and the first time it was seen."""
 
     def end_session(self, key: int, now: int) -> None:
         """Note when a session ended; one that goes on later simply ends again."""
@@ -170,8 +188,8 @@ class ObservationsWriter(Protocol):
     def last_created_at(self, session: int) -> int | None:
         """When the last observation of a session was created; None outside any session."""
 
-    def recent(self, project: int, *, limit: int) -> list[Observation]:
-        """The newest live observations of a project that still hold, newest first."""
+    def recent(self, project: int, *, limit: int, until: int | None = None) -> list[Observation]:
+        """The newest live observations of a project that still hold, newest first; with `until`, those up to then."""
 
     def in_session(self, session: int, *, limit: int) -> list[Observation]:
         """The last live observations of a session, newest first."""
@@ -185,16 +203,19 @@ class ObservationsWriter(Protocol):
     def replace(self, place: int, new: NewObservation) -> None:
         """Give the observation at `place` new content; its id and place stay."""
 
+    def replace_marks(self, place: int, new: NewObservation) -> None:
+        """Give the observation at `place` the marks and the time of change of another state; what it says stays."""
+
     def touch(self, place: int, now: int) -> None:
         """Note that the observation was made again."""
 
-    def mark_deleted(self, place: int, now: int | None) -> None:
-        """Hide an observation from every answer, or with None show it again."""
+    def mark_deleted(self, place: int, now: int, *, undo: bool = False) -> None:
+        """Hide an observation from every answer, or show it again."""
 
-    def mark_pinned(self, place: int, now: int | None) -> None:
-        """Have an observation shown first, or with None like any other."""
+    def mark_pinned(self, place: int, now: int, *, undo: bool = False) -> None:
+        """Have an observation shown first, or like any other."""
 
-    def mark_superseded(self, place: int, by: str | None) -> None:
+    def mark_superseded(self, place: int, by: str | None, now: int) -> None:
         """Note that a newer observation says otherwise, or with None that it holds again."""
 
     def with_id(self, observation_id: str) -> list[Observation]:
@@ -202,6 +223,18 @@ class ObservationsWriter(Protocol):
 
     def purge(self, before: int) -> int:
         """Remove what was forgotten before a moment, its words too; how many went. `scrub` removes the traces."""
+
+    def was_purged(self, observation_id: str) -> bool:
+        """Whether an observation of that id was removed for good."""
+
+    def note_exported(self, target: bytes, number: int) -> None:
+        """Note up to which change a target has everything."""
+
+    def note_mined(self, keys: Iterable[bytes]) -> None:
+        """Note which events of transcripts were taken in."""
+
+    def note_mined_file(self, file: MinedFile) -> None:
+        """Note that a transcript was taken in as far as it goes."""
 
 
 class Observations(Protocol):
@@ -302,6 +335,24 @@ class Observations(Protocol):
 
     def all(self) -> Iterator[Observation]:
         """Every observation, forgotten ones too, in the order of their places."""
+
+    def changed_after(self, number: int) -> Iterator[Observation]:
+        """Every observation that was written or marked after the change of that number, in the order of places."""
+
+    def last_change(self) -> int:
+        """The number of the last change; 0 when there was none."""
+
+    def change_of(self, place: int) -> int:
+        """The number of the last change of an observation."""
+
+    def exported(self, target: bytes) -> int:
+        """Up to which change a target has everything; 0 for one that has nothing yet."""
+
+    def mined(self, keys: Sequence[bytes]) -> set[bytes]:
+        """Those of the events of transcripts that were taken in before."""
+
+    def mined_file(self, key: bytes) -> MinedFile | None:
+        """What was noted about a transcript."""
 
     def counts(self) -> MemoryCounts:
         """How much is kept in all."""

@@ -20,4 +20,11 @@ def test_the_steps_of_each_kind_of_file_keep_their_order() -> None:
         "docs-001-sources", "docs-002-index", "apis-1", "docs_chunk-vectors-001", "stopped-001", "apis-2",
             "api_unit-vectors-001",
     ]  # fmt: skip
-    assert [step.name for step in MEMORY] == ["001-observations", "002-folders", "003-vectors", "004-pins", "005-score"]
+    assert [step.name for step in MEMORY] == [
+        "001-observations",
+        "002-folders",
+        "003-vectors",
+        "004-pins",
+        "005-score",
+        "006-exchange",
+    ]

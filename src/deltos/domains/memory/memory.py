@@ -91,6 +91,14 @@ def random_id() -> Clean:
     return Clean("".join(_ID_LETTERS[byte & 31] for byte in os.urandom(_ID_LENGTH)))
 
 
+def id_from(told: str) -> Clean:
+    """The id of what has a source of its own: the same whenever, and wherever, it is taken in."""
+    from deltos.digest import sha256  # deferred: hooks make random ids
+
+    digest = sha256(told.encode("utf-8", "surrogatepass")).digest()
+    return Clean("".join(_ID_LETTERS[byte & 31] for byte in digest[:_ID_LENGTH]))
+
+
 class Memory:
     """What was learned, kept between sessions, in one file."""
 
@@ -207,6 +215,9 @@ class Memory:
                 symbols=symbols,
                 names=words_of_names(text, files),
                 pinned_at=older.pinned_at,
+                restored_at=older.restored_at,
+                unpinned_at=older.unpinned_at,
+                superseded_at=older.superseded_at,
             ),
         )
 
@@ -268,7 +279,7 @@ class Memory:
         """Hide observations from every answer, or show them again."""
         found: list[Observation] = []
         unknown: list[str] = []
-        now = None if restore else micros(self.clock())
+        now = micros(self.clock())
         with self.store.writing() as writer:
             for given in dict.fromkeys(ids):
                 rows = [row for one in possible_ids(storable(given)) for row in writer.with_id(one)]
@@ -279,18 +290,18 @@ class Memory:
                 chosen = min(rows, key=lambda row: (row.project_id != project_id, (row.deleted_at is None) == restore))
                 found.append(chosen)
                 if (chosen.deleted_at is None) != restore:
-                    writer.mark_deleted(chosen.place, now)
+                    writer.mark_deleted(chosen.place, now, undo=restore)
                 if restore and chosen.superseded_by is not None:
-                    writer.mark_superseded(chosen.place, None)
+                    writer.mark_superseded(chosen.place, None, now)
         return ObservationLookup(tuple(found), tuple(unknown))
 
     def pin(self, ids: Sequence[str], *, unpin: bool = False, project_id: str = "") -> ObservationLookup:
         """Have observations shown first when a session starts, or like any other."""
-        now = None if unpin else micros(self.clock())
+        now = micros(self.clock())
         lookup = self.look_up(ids, project_id)
         with self.store.writing() as writer:
             for row in lookup.found:
-                writer.mark_pinned(row.place, now)
+                writer.mark_pinned(row.place, now, undo=unpin)
         return lookup
 
     def supersede(self, older_id: str, newer_id: str, *, project_id: str = "") -> tuple[Observation, Observation]:
@@ -302,11 +313,12 @@ class Memory:
             raise BadArgument(
                 "Those two have it the other way round", hint="`deltos memory restore` undoes that first."
             )
+        now = micros(self.clock())
         with self.store.writing() as writer:
-            writer.mark_superseded(older.place, newer.id)
+            writer.mark_superseded(older.place, newer.id, now)
             if older.pinned_at is not None:
-                writer.mark_pinned(older.place, None)
-                writer.mark_pinned(newer.place, micros(self.clock()))
+                writer.mark_pinned(older.place, now, undo=True)
+                writer.mark_pinned(newer.place, now)
         return older, newer
 
     def _known(self, given: str, project_id: str) -> Observation:

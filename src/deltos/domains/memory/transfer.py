@@ -9,18 +9,19 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from deltos.domains.memory import anchors
-from deltos.domains.memory.memory import CLOCK_TOLERANCE, words_of_names
+from deltos.domains.memory.memory import CLOCK_TOLERANCE, id_from, words_of_names
+from deltos.domains.memory.merge import as_new, has_same_content, is_same, merged
 from deltos.domains.memory.model import MAX_TEXT_CHARACTERS
 from deltos.domains.memory.redact import redact, redact_name, storable
 from deltos.errors import SourceError
-from deltos.store.observations import Anchor, Clean, NewObservation, Observation
+from deltos.store.observations import Anchor, Clean, NewObservation, Observation, session_of
 from deltos.text.times import iso, micros, parse_iso
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from deltos.domains.memory.memory import Memory
-    from deltos.store.observations import ObservationsWriter
+    from deltos.store.observations import ObservationsWriter, ProjectRow, SessionRow
 
 _BATCH = 200
 _MOST_PROBLEMS = 20
@@ -34,6 +35,7 @@ class Imported:
     added: int = 0
     updated: int = 0
     unchanged: int = 0
+    purged: int = 0  # known here once and removed for good, so not taken in again
     failed: int = 0
     problems: list[str] = field(default_factory=list)
 
@@ -46,32 +48,60 @@ class Imported:
 
 def export(memory: Memory) -> Iterator[str]:
     """Every project, session and observation, forgotten ones too, one JSON object a line."""
-    for project in memory.store.projects():
-        yield _line(
-            {
-                "type": "project",
-                "project_id": project.project_id,
-                "folder": project.folder,
-                "root": project.root,
-                "created_at": iso(project.created_at),
-            }
-        )
-    for session in memory.store.sessions():
-        ended = None if session.ended_at is None else iso(session.ended_at)
-        yield _line(
-            {
-                "type": "session",
-                "project_id": session.project_id,
-                "folder": session.folder,
-                "session_id": session.session_id,
-                "agent": session.agent,
-                "started_at": iso(session.started_at),
-                "ended_at": ended,
-            }
-        )
+    yield from map(_project_line, memory.store.projects())
+    yield from map(_session_line, memory.store.sessions())
     for observation in memory.store.all():
-        noted = memory.store.anchors([observation.place]).get(observation.place, [])
-        yield observation_line(observation, noted)
+        yield _observation_line(memory, observation)
+
+
+def export_changes(memory: Memory, *, after: int = 0, since: int | None = None) -> Iterator[str]:
+    """The observations that were written or marked after a change, or at a time, each after its project and session."""
+    projects = {(row.project_id, row.folder): row for row in memory.store.projects()}
+    sessions = {row.key: row for row in memory.store.sessions()}
+    for observation in memory.store.changed_after(after):
+        if since is not None and last_change_of(observation) < since:
+            continue
+        if project := projects.pop((observation.project_id, observation.folder), None):
+            yield _project_line(project)
+        if session := sessions.pop(session_of(observation.place), None):
+            yield _session_line(session)
+        yield _observation_line(memory, observation)
+
+
+def last_change_of(row: Observation) -> int:
+    """When an observation was last written or marked."""
+    marked = (row.deleted_at, row.restored_at, row.pinned_at, row.unpinned_at, row.superseded_at)
+    return max(row.created_at, row.updated_at, *(time for time in marked if time is not None))
+
+
+def _project_line(project: ProjectRow) -> str:
+    return _line(
+        {
+            "type": "project",
+            "project_id": project.project_id,
+            "folder": project.folder,
+            "root": project.root,
+            "created_at": iso(project.created_at),
+        }
+    )
+
+
+def _session_line(session: SessionRow) -> str:
+    return _line(
+        {
+            "type": "session",
+            "project_id": session.project_id,
+            "folder": session.folder,
+            "session_id": session.session_id,
+            "agent": session.agent,
+            "started_at": iso(session.started_at),
+            "ended_at": None if session.ended_at is None else iso(session.ended_at),
+        }
+    )
+
+
+def _observation_line(memory: Memory, observation: Observation) -> str:
+    return observation_line(observation, memory.store.anchors([observation.place]).get(observation.place, []))
 
 
 def observation_line(observation: Observation, noted: Iterable[Anchor]) -> str:
@@ -97,15 +127,27 @@ def as_json(observation: Observation) -> dict[str, Any]:
         "deleted_at": None if observation.deleted_at is None else iso(observation.deleted_at),
         "embedding": None if embedding is None else base64.b64encode(embedding).decode("ascii"),
         "embedding_model": observation.embedding_model,
-        **({} if observation.pinned_at is None else {"pinned_at": iso(observation.pinned_at)}),
-        **({} if observation.superseded_by is None else {"superseded_by": observation.superseded_by}),
+        **_marks(observation),
         **({} if observation.score is None else {"score": observation.score}),
     }
 
 
-def import_lines(memory: Memory, lines: Iterable[str], *, project_id: str, overwrite: bool = True) -> Imported:
-    """Take JSON Lines in; what has no project goes to `project_id`. Ids, times and sessions stay as given."""
-    report = Imported()
+def _marks(observation: Observation) -> dict[str, str]:
+    """The marks of an observation and when they changed, as far as there are any."""
+    times = {name: getattr(observation, name) for name in ("pinned_at", "restored_at", "unpinned_at", "superseded_at")}
+    by = observation.superseded_by
+    return {
+        **{name: iso(time) for name, time in times.items() if time is not None},
+        **({} if by is None else {"superseded_by": by}),
+    }
+
+
+def import_lines(
+    memory: Memory, lines: Iterable[str], *, project_id: str, overwrite: bool = True, report: Imported | None = None
+) -> Imported:
+    """Take JSON Lines in; what has no project goes to `project_id`. Ids, times and sessions stay as given; what is
+    known already becomes what changed last, on either side."""
+    report = Imported() if report is None else report
     numbered = enumerate(lines, start=1)
     while batch := list(islice(numbered, _BATCH)):
         with memory.store.writing() as writer:
@@ -134,12 +176,9 @@ class _Importer:
             record = _object(json.loads(line))
             match record.get("type", "observation"):
                 case "project":
-                    self._writer.project(
-                        _text(record, "project_id"),
-                        root=_text(record, "root"),
-                        now=self._time(record, "created_at"),
-                        folder=_text(record, "folder"),
-                    )
+                    created_at = self._time(record, "created_at")
+                    key = self._project(record, created_at)
+                    self._writer.describe_project(key, root=_text(record, "root"), created_at=created_at)
                 case "session":
                     self._session(record)
                 case "observation":
@@ -154,22 +193,37 @@ class _Importer:
         project = self._project(record, started_at)
         key = self._writer.session(project, _session_id(record), agent=_text(record, "agent"), now=started_at)
         self._writer.describe_session(
-            key, agent=_text(record, "agent"), started_at=started_at, ended_at=_moment(record, "ended_at")
+            key, agent=_text(record, "agent"), started_at=started_at, ended_at=self._time_if_any(record, "ended_at")
         )
 
     def _observation(self, record: dict[str, Any]) -> None:
         new = self._new(record)
         project = self._project(record, new.created_at)
-        session = self._writer.session(project, _session_id(record), agent="", now=new.created_at)
         known = self._writer.find(project, new.id)
-        if known is None:
+        if known is not None:
+            self._meet(known, new, record)
+        elif self._writer.was_purged(new.id):
+            self._report.purged += 1
+        else:
+            session = self._writer.session(project, _session_id(record), agent="", now=new.created_at)
             self._writer.insert(project, session, new)
             self._report.added += 1
-        elif not self._overwrite or _same(known, new):
+
+    def _meet(self, row: Observation, new: NewObservation, record: dict[str, Any]) -> None:
+        """Bring what is known and what is given together."""
+        known = as_new(row)
+        new = new._replace(**{name: getattr(known, name) for name in _untold(record, self._now())})
+        if not has_same_content(known, new) and record.get("updated_at") is None:
+            new = new._replace(updated_at=max(self._now(), row.updated_at + 1))  # written by hand: said now
+        both = merged(known, new)
+        if not self._overwrite or is_same(known, both):
             self._report.unchanged += 1
+            return
+        if has_same_content(known, both):
+            self._writer.replace_marks(row.place, both)
         else:
-            self._writer.replace(known.place, new)
-            self._report.updated += 1
+            self._writer.replace(row.place, both)
+        self._report.updated += 1
 
     def _new(self, record: dict[str, Any]) -> NewObservation:
         text = redact(_raw(record, "text", most=MAX_TEXT_CHARACTERS)).text
@@ -179,7 +233,7 @@ class _Importer:
         symbols = tuple(_texts(record, "symbols")) if "symbols" in record else tuple(anchors.symbols_in(text))
         created_at = self._time(record, "created_at")
         return NewObservation(
-            id=_text(record, "id") or self._memory.fresh_id(),
+            id=_text(record, "id") or self._id_of(record, text),
             text=text,
             kind=_text(record, "kind") or Clean("finding"),
             source=redact(_raw(record, "source", most=MAX_TEXT_CHARACTERS)).text,
@@ -187,15 +241,24 @@ class _Importer:
             names=words_of_names(text, files),
             files=files,
             symbols=symbols,
-            updated_at=_moment(record, "updated_at"),
-            deleted_at=_moment(record, "deleted_at"),
+            updated_at=self._time_if_any(record, "updated_at"),
+            deleted_at=self._time_if_any(record, "deleted_at"),
             embedding=_bytes(record, "embedding"),
             embedding_model=_text(record, "embedding_model") or None,
             anchors=tuple(_anchor(item) for item in record.get("anchors") or ()),
-            pinned_at=_moment(record, "pinned_at"),
+            pinned_at=self._time_if_any(record, "pinned_at"),
             superseded_by=_text(record, "superseded_by") or None,
             score=_score(record),
+            restored_at=self._time_if_any(record, "restored_at"),
+            unpinned_at=self._time_if_any(record, "unpinned_at"),
+            superseded_at=self._time_if_any(record, "superseded_at"),
         )
+
+    def _id_of(self, record: dict[str, Any], text: Clean) -> Clean:
+        """The id of a record that has none: the same whenever it is taken in again. Made of what is kept, so that no
+        secret can be guessed from it."""
+        told = [_text(record, name) for name in ("project_id", "session_id", "kind", "created_at")]
+        return id_from("\n".join((redact_name(self._project_id), *told, text)))
 
     def _project(self, record: dict[str, Any], now: int) -> int:
         project_id = _text(record, "project_id") or redact_name(self._project_id)
@@ -203,39 +266,36 @@ class _Importer:
 
     def _time(self, record: dict[str, Any], name: str) -> int:
         """A time of a record; now where it has none, or one that no clock can have shown yet."""
-        moment, now = _moment(record, name), micros(self._memory.clock())
-        return now if moment is None or moment > now + CLOCK_TOLERANCE else moment
+        moment = self._time_if_any(record, name)
+        return self._now() if moment is None else moment
+
+    def _time_if_any(self, record: dict[str, Any], name: str) -> int | None:
+        moment, now = _moment(record, name), self._now()
+        return now if moment is not None and moment > now + CLOCK_TOLERANCE else moment
+
+    def _now(self) -> int:
+        return micros(self._memory.clock())
 
 
-def _same(known: Observation, new: NewObservation) -> bool:
-    updated_at = new.created_at if new.updated_at is None else new.updated_at
-    ours = (
-        known.text,
-        known.kind,
-        known.source,
-        known.files,
-        known.symbols,
-        known.created_at,
-        known.updated_at,
-        known.deleted_at,
-        known.pinned_at,
-        known.superseded_by,
-        known.score,
-    )
-    theirs = (
-        new.text,
-        new.kind,
-        new.source,
-        new.files,
-        new.symbols,
-        new.created_at,
-        updated_at,
-        new.deleted_at,
-        new.pinned_at,
-        new.superseded_by,
-        new.score,
-    )
-    return ours == theirs and (known.embedding, known.embedding_model) == (new.embedding, new.embedding_model)
+_TIMES = (
+    "created_at",
+    "updated_at",
+    "deleted_at",
+    "restored_at",
+    "pinned_at",
+    "unpinned_at",
+    "superseded_at",
+)
+
+
+def _untold(record: dict[str, Any], now: int) -> list[str]:
+    """The parts that a record does not tell, or that no clock can have shown yet: there what is known stays."""
+    untold = [
+        name for name in ("kind", "source", "files", "symbols", "created_at", "score") if record.get(name) is None
+    ]
+    return untold + [
+        name for name in _TIMES if (moment := _moment(record, name)) is not None and moment > now + CLOCK_TOLERANCE
+    ]
 
 
 def _line(record: dict[str, Any]) -> str:

@@ -6,7 +6,17 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from deltos.errors import StoreError
-from deltos.store.observations import Anchor, Copy, MemoryCounts, Mended, Observation, ProjectRow, SessionRow, Sketch
+from deltos.store.observations import (
+    Anchor,
+    Copy,
+    MemoryCounts,
+    Mended,
+    MinedFile,
+    Observation,
+    ProjectRow,
+    SessionRow,
+    Sketch,
+)
 from deltos.store.sqlite.database import BUSY_TIMEOUT_SECONDS, Database, move_aside
 from deltos.store.sqlite.memory.rows import marks, newest, select, select_session, texts_of
 from deltos.store.sqlite.memory.schema import MIGRATIONS
@@ -261,6 +271,42 @@ class SqliteObservations:
                 return
             yield from rows
             place = rows[-1].place
+
+    def changed_after(self, number: int) -> Iterator[Observation]:
+        place = -1
+        changed = "SELECT place FROM observation_change WHERE number > ? AND place > ? ORDER BY place LIMIT 500"
+        while True:
+            with self.database.snapshot() as connection:
+                rows = select(connection, f"o.place IN ({changed}) ORDER BY o.place", (number, place))
+            if not rows:
+                return
+            yield from rows
+            place = rows[-1].place
+
+    def last_change(self) -> int:
+        with self.database.snapshot() as connection:
+            row = connection.execute("SELECT max(number) FROM observation_change").fetchone()
+        return int(row[0] or 0)
+
+    def change_of(self, place: int) -> int:
+        with self.database.snapshot() as connection:
+            row = connection.execute("SELECT number FROM observation_change WHERE place = ?", (place,)).fetchone()
+        return 0 if row is None else int(row[0])
+
+    def exported(self, target: bytes) -> int:
+        with self.database.snapshot() as connection:
+            row = connection.execute("SELECT number FROM exported WHERE target = ?", (target,)).fetchone()
+        return 0 if row is None else int(row[0])
+
+    def mined(self, keys: Sequence[bytes]) -> set[bytes]:
+        with self.database.snapshot() as connection:
+            sql = f"SELECT key FROM mined_event WHERE key IN ({marks(keys)})"
+            return {row[0] for row in connection.execute(sql, tuple(keys))}
+
+    def mined_file(self, key: bytes) -> MinedFile | None:
+        with self.database.snapshot() as connection:
+            row = connection.execute("SELECT * FROM mined_file WHERE key = ?", (key,)).fetchone()
+        return None if row is None else MinedFile(*row)
 
     def counts(self) -> MemoryCounts:
         with self.database.snapshot() as connection:

@@ -15,7 +15,15 @@ if TYPE_CHECKING:
 _COLUMNS = """o.place, o.id, o.text, o.kind, o.source, p.project_id, s.session_id, o.files, o.symbols,
     o.created_at, coalesce(o.updated_at, o.created_at), o.deleted_at, o.embedding, o.embedding_model"""
 # What came with later versions; a damaged file may be of an earlier one.
-LATER_COLUMNS = ("p.folder", "o.pinned_at", "o.superseded_by", "o.score")
+LATER_COLUMNS = (
+    "p.folder",
+    "o.pinned_at",
+    "o.superseded_by",
+    "o.score",
+    "o.restored_at",
+    "o.unpinned_at",
+    "o.superseded_at",
+)
 _JOINED = f"""FROM observation o JOIN project p ON p.key = o.project
     JOIN session s ON s.key = o.place >> {POSITION_BITS}"""
 

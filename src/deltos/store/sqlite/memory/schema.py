@@ -100,4 +100,34 @@ MIGRATIONS = (
         """,
     ),
     Migration("005-score", "ALTER TABLE observation ADD COLUMN score REAL;"),
+    Migration(
+        # What machines that exchange their memories have to know: when a mark was taken back, in which order things
+        # changed here, and what was purged; and of transcripts, what was taken in. Keys are digests, never texts.
+        "006-exchange",
+        """
+        ALTER TABLE observation ADD COLUMN restored_at INTEGER;
+        ALTER TABLE observation ADD COLUMN unpinned_at INTEGER;
+        ALTER TABLE observation ADD COLUMN superseded_at INTEGER;
+        CREATE TABLE observation_change (
+            number INTEGER PRIMARY KEY AUTOINCREMENT, place INTEGER NOT NULL UNIQUE
+        );
+        INSERT INTO observation_change (place) SELECT place FROM observation ORDER BY place;
+        CREATE TRIGGER observation_change_noted AFTER INSERT ON observation BEGIN
+            INSERT INTO observation_change (place) VALUES (new.place);
+        END;
+        CREATE TRIGGER observation_change_noted_again AFTER UPDATE ON observation BEGIN
+            DELETE FROM observation_change WHERE place = new.place;
+            INSERT INTO observation_change (place) VALUES (new.place);
+        END;
+        CREATE TRIGGER observation_change_leaves AFTER DELETE ON observation BEGIN
+            DELETE FROM observation_change WHERE place = old.place;
+        END;
+        CREATE TABLE exported (target BLOB PRIMARY KEY, number INTEGER NOT NULL) WITHOUT ROWID;
+        CREATE TABLE purged (key BLOB PRIMARY KEY) WITHOUT ROWID;
+        CREATE TABLE mined_event (key BLOB PRIMARY KEY) WITHOUT ROWID;
+        CREATE TABLE mined_file (
+            key BLOB PRIMARY KEY, size_bytes INTEGER NOT NULL, mtime_ns INTEGER NOT NULL, since INTEGER NOT NULL
+        ) WITHOUT ROWID;
+        """,
+    ),
 )

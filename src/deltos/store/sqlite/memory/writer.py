@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
-from deltos.store.observations import Anchor, NewObservation, Observation, session_range
+from deltos.store.observations import Anchor, MinedFile, NewObservation, Observation, session_range
 from deltos.store.sqlite.memory.rows import select, select_session
 
 if TYPE_CHECKING:
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 # Observations outside any session share one row range per project; the stride keeps them from being
 # neighbours.
 _LOOSE_STRIDE = 8
+_END_OF_TIME = 2**63 - 1
 
 
 class SqliteObservationsWriter:
@@ -94,8 +95,17 @@ class SqliteObservationsWriter:
         return int(row[0])
 
     def describe_session(self, key: int, *, agent: str, started_at: int, ended_at: int | None) -> None:
-        sql = "UPDATE session SET agent = ?, started_at = ?, ended_at = ? WHERE key = ?"
-        self._connection.execute(sql, (agent, started_at, ended_at, key))
+        self._connection.execute(
+            """UPDATE session SET agent = max(agent, ?), started_at = min(started_at, ?),
+               ended_at = coalesce(max(ended_at, ?), ended_at, ?) WHERE key = ?""",
+            (agent, started_at, ended_at, ended_at, key),
+        )
+
+    def describe_project(self, key: int, *, root: str, created_at: int) -> None:
+        self._connection.execute("UPDATE project SET created_at = min(created_at, ?) WHERE key = ?", (created_at, key))
+        is_free = "NOT EXISTS (SELECT 1 FROM project WHERE root = ?)"
+        sql = f"UPDATE project SET root = ? WHERE key = ? AND root = '' AND {is_free}"
+        self._connection.execute(sql, (root, key, root))
 
     def end_session(self, key: int, now: int) -> None:
         self._connection.execute("UPDATE session SET ended_at = ? WHERE key = ?", (now, key))
@@ -112,10 +122,10 @@ class SqliteObservationsWriter:
         row = self._connection.execute(sql, session_range(session)).fetchone()
         return None if row is None else int(row[0])
 
-    def recent(self, project: int, *, limit: int) -> list[Observation]:
-        where = """o.project = ? AND o.deleted_at IS NULL AND o.superseded_by IS NULL
+    def recent(self, project: int, *, limit: int, until: int | None = None) -> list[Observation]:
+        where = """o.project = ? AND o.created_at <= ? AND o.deleted_at IS NULL AND o.superseded_by IS NULL
                    ORDER BY o.created_at DESC, o.place DESC LIMIT ?"""
-        return select(self._connection, where, (project, limit))
+        return select(self._connection, where, (project, _END_OF_TIME if until is None else until, limit))
 
     def in_session(self, session: int, *, limit: int) -> list[Observation]:
         return select_session(self._connection, session, limit)
@@ -129,8 +139,9 @@ class SqliteObservationsWriter:
         self._connection.execute(
             """INSERT INTO observation (place, id, project, kind, source, created_at, updated_at, deleted_at,
             files, symbols,
-               embedding, embedding_model, pinned_at, superseded_by, score, names, text)
-               VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)""",
+               embedding, embedding_model, pinned_at, superseded_by, score,
+               restored_at, unpinned_at, superseded_at, names, text)
+               VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)""",
             (place, new.id, project, *_values(new)),
         )
         self._write_anchors(place, new.anchors)
@@ -140,33 +151,68 @@ class SqliteObservationsWriter:
         self._connection.execute(
             """UPDATE observation SET kind = ?, source = ?, created_at = ?, updated_at = ?, deleted_at = ?,
             files = ?, symbols = ?,
-               embedding = ?, embedding_model = ?, pinned_at = ?, superseded_by = ?, score = ?, names = ?, text = ?
+               embedding = ?, embedding_model = ?, pinned_at = ?, superseded_by = ?, score = ?,
+               restored_at = ?, unpinned_at = ?, superseded_at = ?, names = ?, text = ?
                WHERE place = ?""",
             (*_values(new), place),
         )
         self._connection.execute("DELETE FROM anchor WHERE place = ?", (place,))
         self._write_anchors(place, new.anchors)
 
+    def replace_marks(self, place: int, new: NewObservation) -> None:
+        self._connection.execute(
+            """UPDATE observation SET updated_at = nullif(?, created_at), deleted_at = ?, restored_at = ?,
+               pinned_at = ?, unpinned_at = ?, superseded_by = ?, superseded_at = ? WHERE place = ?""",
+            (
+                new.updated_at,
+                new.deleted_at,
+                new.restored_at,
+                new.pinned_at,
+                new.unpinned_at,
+                new.superseded_by,
+                new.superseded_at,
+                place,
+            ),
+        )
+
     def touch(self, place: int, now: int) -> None:
         self._connection.execute("UPDATE observation SET updated_at = ? WHERE place = ?", (now, place))
 
-    def mark_deleted(self, place: int, now: int | None) -> None:
-        self._connection.execute("UPDATE observation SET deleted_at = ? WHERE place = ?", (now, place))
+    def mark_deleted(self, place: int, now: int, *, undo: bool = False) -> None:
+        change = "deleted_at = NULL, restored_at = ?" if undo else "deleted_at = ?"
+        self._connection.execute(f"UPDATE observation SET {change} WHERE place = ?", (now, place))
 
-    def mark_pinned(self, place: int, now: int | None) -> None:
-        self._connection.execute("UPDATE observation SET pinned_at = ? WHERE place = ?", (now, place))
+    def mark_pinned(self, place: int, now: int, *, undo: bool = False) -> None:
+        change = "pinned_at = NULL, unpinned_at = ?" if undo else "pinned_at = ?"
+        self._connection.execute(f"UPDATE observation SET {change} WHERE place = ?", (now, place))
 
-    def mark_superseded(self, place: int, by: str | None) -> None:
-        self._connection.execute("UPDATE observation SET superseded_by = ? WHERE place = ?", (by, place))
+    def mark_superseded(self, place: int, by: str | None, now: int) -> None:
+        sql = "UPDATE observation SET superseded_by = ?, superseded_at = ? WHERE place = ?"
+        self._connection.execute(sql, (by, now, place))
 
     def with_id(self, observation_id: str) -> list[Observation]:
         return select(self._connection, "o.id = ?", (observation_id,))
 
     def purge(self, before: int) -> int:
+        gone = self._connection.execute("SELECT id FROM observation WHERE deleted_at < ?", (before,)).fetchall()
+        self._connection.executemany("INSERT OR IGNORE INTO purged VALUES (?)", [(_digest(row[0]),) for row in gone])
         count = self._connection.execute("DELETE FROM observation WHERE deleted_at < ?", (before,)).rowcount
         if count:
             self.rebuild_words()  # segments of the word index keep deleted words until they are merged
         return count
+
+    def was_purged(self, observation_id: str) -> bool:
+        sql = "SELECT 1 FROM purged WHERE key = ?"
+        return self._connection.execute(sql, (_digest(observation_id),)).fetchone() is not None
+
+    def note_exported(self, target: bytes, number: int) -> None:
+        self._connection.execute("INSERT OR REPLACE INTO exported VALUES (?, ?)", (target, number))
+
+    def note_mined(self, keys: Iterable[bytes]) -> None:
+        self._connection.executemany("INSERT OR IGNORE INTO mined_event VALUES (?)", [(key,) for key in keys])
+
+    def note_mined_file(self, file: MinedFile) -> None:
+        self._connection.execute("INSERT OR REPLACE INTO mined_file VALUES (?, ?, ?, ?)", file)
 
     def rebuild_words(self) -> None:
         """Make the word index anew from the rows."""
@@ -207,9 +253,18 @@ def _values(new: NewObservation) -> tuple[object, ...]:
         new.pinned_at,
         new.superseded_by,
         new.score,
+        new.restored_at,
+        new.unpinned_at,
+        new.superseded_at,
         new.names,
         new.text,
     )
+
+
+def _digest(observation_id: str) -> bytes:
+    from deltos.digest import sha256  # deferred: hooks purge nothing
+
+    return sha256(observation_id.encode("utf-8", "surrogatepass")).digest()[:16]
 
 
 def _joined(texts: tuple[str, ...]) -> str:

@@ -1,0 +1,69 @@
+"""Makes one state of two that machines have of the same observation: what changed last wins, part by part, whichever
+of the two comes first."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from deltos.store.observations import NewObservation
+
+if TYPE_CHECKING:
+    from deltos.store.observations import Observation
+
+_CONTENT = (
+    "text",
+    "kind",
+    "source",
+    "created_at",
+    "names",
+    "files",
+    "symbols",
+    "embedding",
+    "embedding_model",
+    "anchors",
+    "score",
+)
+_COMPARED = tuple(name for name in _CONTENT if name not in ("names", "anchors"))
+# Each mark has its own clock: when it was set, or when it was taken back.
+_MARKS = (("deleted_at", "restored_at"), ("pinned_at", "unpinned_at"), ("superseded_by", "superseded_at"))
+
+
+def merged(known: NewObservation, given: NewObservation) -> NewObservation:
+    """The state that both come to."""
+    content = max((known, given), key=_content_rank)
+    parts: dict[str, Any] = {name: getattr(content, name) for name in _CONTENT}
+    for mark, clock in _MARKS:
+        ours, theirs = (_mark_rank(state, mark, clock) for state in (known, given))
+        winner = given if theirs > ours else known
+        parts |= {mark: getattr(winner, mark), clock: getattr(winner, clock)}
+    return known._replace(**parts, updated_at=max(_updated_at(known), _updated_at(given)))
+
+
+def is_same(one: NewObservation, other: NewObservation) -> bool:
+    """Whether two states tell the same; anchors go with the text."""
+    names = (*_COMPARED, *(name for mark in _MARKS for name in mark))
+    return _updated_at(one) == _updated_at(other) and all(getattr(one, n) == getattr(other, n) for n in names)
+
+
+def has_same_content(one: NewObservation, other: NewObservation) -> bool:
+    """Whether two states say the same, whatever is marked."""
+    return all(getattr(one, name) == getattr(other, name) for name in _COMPARED)
+
+
+def as_new(row: Observation) -> NewObservation:
+    """A stored observation without its place, its words and its anchors, which stay where they are."""
+    shared = (name for name in NewObservation._fields if name in row._fields)
+    return NewObservation(**{name: getattr(row, name) for name in shared})
+
+
+def _updated_at(state: NewObservation) -> int:
+    return state.created_at if state.updated_at is None else state.updated_at
+
+
+def _content_rank(state: NewObservation) -> tuple[int, str]:
+    return _updated_at(state), repr(tuple(getattr(state, name) for name in _COMPARED))
+
+
+def _mark_rank(state: NewObservation, mark: str, clock: str) -> tuple[int, bool, str, int]:
+    value, changed_at = getattr(state, mark), getattr(state, clock) or 0
+    return max(changed_at, value if isinstance(value, int) else 0), value is not None, str(value), changed_at
