@@ -435,14 +435,10 @@ def _import(args: argparse.Namespace) -> int:
         "added": done.added,
         "updated": done.updated,
         "unchanged": done.unchanged,
-        "purged": done.purged,
+        **({"purged": done.purged} if done.purged else {}),
         "failed": done.failed,
     }
-    _report(
-        args,
-        {**counts, "problems": done.problems},
-        ", ".join(f"{count} {name}" for name, count in counts.items() if count or name != "purged"),
-    )
+    _report(args, {**counts, "problems": done.problems}, ", ".join(f"{count} {name}" for name, count in counts.items()))
     if not args.json:
         for problem in done.problems:
             print(problem, file=sys.stderr)
