@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import json
 import re
 import subprocess
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from deltos.domains.apis.example import example_call, typed
+from deltos.domains.apis.example import example_call
 from deltos.domains.apis.model import ApiParameter, Content, Operation, Overview, SecurityScheme
+from deltos.domains.apis.sample import sample, typed
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+FORM = "application/x-www-form-urlencoded"
 OVERVIEW = Overview(
     "T",
     "1",
@@ -77,18 +80,148 @@ def test_json_is_preferred_and_sent_as_such() -> None:
     assert words(method="POST", bodies=bodies)[3:] == ["-H", "Content-Type: application/json", "-d", '{"a": "string"}']
 
 
+def posted(*bodies: Content) -> list[str]:
+    """What curl is given after the method and the address."""
+    return words(method="POST", bodies=bodies)[3:]
+
+
+def body_of(media_type: str, schema: Any, example: Any = None) -> Any:
+    """The JSON that an example sends."""
+    return json.loads(posted(Content(media_type, schema, example))[-1])
+
+
 def test_a_written_example_is_used_unless_it_is_too_long() -> None:
+    names = [f"field_number_{number}" for number in range(400)]
     schema = {"properties": {"a": {"type": "integer"}}}
-    assert words(bodies=(Content("application/json", schema, {"b": 2}),))[-1] == '{"b": 2}'
-    assert words(bodies=(Content("application/json", schema, {"b": "x" * 900}),))[-1] == '{"a": 1}'
-    long = {"properties": {"a": {"example": "y" * 900}}}
-    assert words(bodies=(Content("application/json", long),))[-1] == "@body.json"
+    assert body_of("application/json", schema, {"b": 2}) == {"b": 2}
+    assert body_of("application/json", schema, {"b": "x" * 900}) == {"a": 1}
+    assert body_of("application/json", {"properties": {"a": {"type": "string", "example": "y" * 900}}}) == {
+        "a": "string"
+    }
+    wide = {"required": names, "properties": {key: {"type": "string"} for key in names}}
+    assert posted(Content("application/json", wide))[-1] == "@body.json"
 
 
 def test_forms_are_sent_field_by_field() -> None:
     schema = {"properties": {"a": {"type": "string"}, "b": {"type": "array", "items": {"type": "integer"}}}}
-    assert words(bodies=(Content("multipart/form-data", schema),))[1:] == ["-F", "a=string", "-F", "b=[1]"]
-    assert words(bodies=(Content("application/x-www-form-urlencoded", schema),))[1] == "--data-urlencode"
+    assert posted(Content("multipart/form-data", schema)) == ["-F", "a=string", "-F", "b=1"]
+    assert posted(Content(FORM, schema)) == ["--data-urlencode", "a=string", "--data-urlencode", "b=1"]
+
+
+def test_a_form_gives_each_item_of_a_list_a_field_and_inner_keys_brackets() -> None:
+    items = {"type": "array", "minItems": 2, "items": {"type": "integer"}}
+    inner = {"properties": {"city": {"type": "string"}}}
+    schema = {"required": ["n", "to", "o"], "properties": {"n": items, "to": inner, "o": inner}}
+    fields = ["n=1", "n=2", "to[city]=string", "o[city]=string"]
+    assert posted(Content(FORM, schema))[1::2] == fields
+    lines = {"type": "array", "items": {"required": ["price"], "properties": {"price": {"type": "string"}}}}
+    deep = {"required": ["lines", "expand"], "properties": {"lines": lines, "expand": items}}
+    content = Content(FORM, deep, deep=("lines", "expand"))
+    assert posted(content)[1::2] == ["lines[0][price]=string", "expand[0]=1", "expand[1]=2"]
+
+
+def test_every_required_field_of_a_form_is_sent() -> None:
+    schema = {"required": list("abcdefgh"), "properties": {key: {"type": "string"} for key in "abcdefgh"}}
+    assert len(posted(Content(FORM, schema))[1::2]) == 8
+
+
+def test_a_field_that_takes_a_file_gets_one_and_a_value_never_reads_one() -> None:
+    schema = {
+        "required": ["file", "name"],
+        "properties": {"file": {"type": "string", "format": "binary"}, "name": {"example": "@/etc/passwd"}},
+    }
+    assert posted(Content("multipart/form-data", schema)) == ["-F", "file=@file", "--form-string", "name=@/etc/passwd"]
+    assert posted(Content("application/octet-stream", {"type": "string", "format": "binary"}))[2:] == [
+        *("--data-binary", "@file")
+    ]
+    assert posted(Content("text/plain", {"type": "string", "example": "@x"}))[2:] == ["--data-raw", "@x"]
+
+
+@pytest.mark.parametrize(
+    ("method", "offered", "sent"),
+    [
+        ("POST", ["*/*"], "application/json"),
+        ("PATCH", ["*/*"], "application/merge-patch+json"),
+        ("PATCH", ["application/json-patch+json", "application/merge-patch+json"], "application/merge-patch+json"),
+        ("POST", ["text/*"], "text/plain"),
+        ("POST", ["application/xml", "application/vnd.a+json"], "application/vnd.a+json"),
+    ],
+)
+def test_the_media_type_is_one_that_the_server_takes(method: str, offered: list[str], sent: str) -> None:
+    bodies = tuple(Content(media_type, {"type": "object"}) for media_type in offered)
+    assert words(method=method, bodies=bodies)[3:5] == ["-H", f"Content-Type: {sent}"]
+
+
+@pytest.mark.parametrize(
+    ("schema", "body"),
+    [
+        ({"type": "object"}, {}),
+        ({}, {}),
+        ({"$ref": "#/gone"}, {}),
+        ({"properties": {"n": {"type": "integer", "example": "7"}, "ok": {"type": "boolean", "example": "false"}}},)
+        * 2,
+        ({"type": "array", "minItems": 2, "items": {"enum": ["a", "b"]}}, ["a", "b"]),
+        ({"properties": {"id": {"type": "string", "readOnly": True}, "a": {"type": "string"}}}, {"a": "string"}),
+        ({"required": ["n"], "properties": {"n": {"type": "integer", "minimum": 5, "multipleOf": 4}}}, {"n": 8}),
+        (
+            {"required": ["n"], "properties": {"n": {"type": "number", "minimum": 2, "exclusiveMinimum": True}}},
+            {"n": 3},
+        ),
+        ({"required": ["t"], "properties": {"t": {"type": "string", "pattern": "^[A-Z]{2}\\d+$"}}}, {"t": "AA1"}),
+        ({"required": ["t"], "properties": {"t": {"type": "string", "minLength": 8}}}, {"t": "stringstring"}),
+        ({"required": ["t"], "properties": {"t": {"type": "string", "maxLength": 3}}}, {"t": "str"}),
+        ({"required": ["a", "b"], "allOf": [{"properties": {"a": {"type": "integer"}}}]}, {"a": 1, "b": "string"}),
+        (
+            {"allOf": [{"required": ["a"], "properties": {"a": {}}}, {"properties": {"a": {"type": "boolean"}}}]},
+            {"a": True},
+        ),
+        (
+            {
+                "oneOf": [
+                    {"properties": {"a": {"type": "integer"}}},
+                    {"required": ["b"], "properties": {"b": {"type": "integer"}, "a": {"type": "string"}}},
+                ]
+            },
+            {"a": 1},
+        ),
+        ({"anyOf": [{"type": "null"}, {"type": "object", "properties": {"a": {"type": "integer"}}}]}, {"a": 1}),
+    ],
+)
+def test_a_body_is_made_of_what_its_schema_demands(schema: Any, body: Any) -> None:
+    if body is schema:
+        body = {"n": 7, "ok": False}
+    assert body_of("application/json", schema) == body
+
+
+def test_the_field_that_tells_alternatives_apart_names_the_chosen_one() -> None:
+    targets = {
+        "#/Cat": {"required": ["kind"], "properties": {"kind": {"type": "string"}, "lives": {"type": "integer"}}},
+        "#/Dog": {"required": ["kind"], "properties": {"kind": {"type": "string"}}},
+    }
+    schema = {
+        "oneOf": [{"$ref": "#/Cat"}, {"$ref": "#/Dog"}],
+        "discriminator": {"propertyName": "kind", "mapping": {"cat": "#/Cat", "dog": "#/Dog"}},
+    }
+    assert sample(schema, targets.get)["kind"] == "cat"
+
+
+def test_a_written_example_that_does_not_fit_is_not_used() -> None:
+    schema = {"required": ["a"], "properties": {"a": {"type": "integer"}}}
+    assert body_of("application/json", schema, {"b": 1}) == {"a": 1}
+    assert body_of("application/json", schema, {"a": "12"}) == {"a": 12}
+
+
+def test_an_optional_body_is_not_sent_where_methods_have_none() -> None:
+    assert words(method="DELETE", bodies=(Content("application/json", {}),))[2:] == ["https://t.example/v1/a"]
+
+
+def test_cookies_and_enumerated_parameters_are_filled() -> None:
+    parameters = (
+        ApiParameter("state", "query", True, {"enum": ["open", "closed"]}),
+        ApiParameter("all", "query", True, {"type": "boolean", "default": False}),
+        ApiParameter("sid", "cookie", True, {"type": "string"}),
+    )
+    assert words(parameters=parameters) == ["https://t.example/v1/a?state=open&all=false", "-b", "sid=<SID>"]
 
 
 def test_a_server_that_is_no_address_becomes_a_variable() -> None:
@@ -105,6 +238,7 @@ def test_nothing_in_a_description_can_run_in_the_shell(tmp_path: Path) -> None:
         server=f"https://{evil}",
         parameters=(ApiParameter(evil, "query", True, {"example": evil}), ApiParameter(evil, "header", True, {})),
         bodies=(Content("application/json", {"example": {evil: evil}}),),
+        body_required=True,
     )
     assert list(tmp_path.iterdir()) == []
     assert len(given) == 9

@@ -101,7 +101,7 @@ def test_a_query_is_shown_with_a_call_that_selects_plain_fields(apis: Apis, add:
     assert "| id* | argument | ID |" in shown
     assert "friends(first: Int)*: array of User" in shown
     assert 'curl "$BASE_URL" -H' in shown
-    assert 'query { user(id: \\"ID\\") { id name } }' in shown
+    assert 'query { user(id: \\"ID\\") { id name role } }' in shown
     removed = show_endpoints(apis.library, "graph", Filter(path="removeUser"), page=1, token_budget=5_000).text
     assert 'removeUser(id: \\"ID\\") }' in removed
 

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from deltos.domains.apis.example import sample
 from deltos.domains.apis.outline import Detail, label, members_of, outline
 from deltos.domains.apis.render import render_schema
+from deltos.domains.apis.sample import sample
 
 TARGETS: dict[str, Any] = {
     "#/Node": {
@@ -120,7 +120,7 @@ def test_a_schema_is_rendered_within_its_room() -> None:
     [
         ({"type": "string", "example": "x"}, "x"),
         ({"type": "integer", "example": "7"}, 7),
-        ({"type": "integer", "example": "seven"}, "seven"),
+        ({"type": "integer", "example": "seven"}, 1),
         ({"type": "boolean", "default": "true"}, True),
         ({"type": "string", "examples": ["e"]}, "e"),
         ({"enum": ["only"]}, "only"),
@@ -129,7 +129,7 @@ def test_a_schema_is_rendered_within_its_room() -> None:
         ({"type": "array", "items": {"type": "boolean"}}, [True]),
         ({"anyOf": [{"type": "integer"}, {"type": "string"}]}, 1),
         ({"$ref": "#/Node"}, {"next": {}}),
-        ({"$ref": "#/gone"}, None),
+        ({"$ref": "#/gone"}, {}),
         ({"type": "object", "properties": {"a": {"type": "string"}}}, {"a": "string"}),
     ],
 )

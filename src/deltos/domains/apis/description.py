@@ -26,15 +26,7 @@ if TYPE_CHECKING:
     from deltos.domains.apis.model import ApiDescription, Json
 
 MAX_IMPORT_LEVELS = 8
-_NOT_SCHEMAS = (
-    "/parameters/",
-    "/responses/",
-    "/requestBodies/",
-    "/headers/",
-    "/examples/",
-    "/links/",
-    "/callbacks/",
-)
+_NOT_SCHEMAS = frozenset(("parameters", "responses", "requestBodies", "headers", "examples", "links", "callbacks"))
 _KNOWN = "OpenAPI, Swagger 2.0, AsyncAPI, GraphQL, Protocol Buffers and Postman collections are understood."
 
 
@@ -96,10 +88,16 @@ def collect_fragments(found: ApiDescription, references: ReferenceFollower, targ
             if target in stored or target in fragments:
                 continue
             value = references.resolve(target)
-            if value != {} and not any(part in target for part in _NOT_SCHEMAS):
+            if value != {} and not _is_shared_part(target):
                 fragments[target] = value
         pending = list(references.targets)
     return fragments
+
+
+def _is_shared_part(target: str) -> bool:
+    """Whether a reference leads to a parameter, a response or their like as such, which operations have in them."""
+    parts = target.partition("#")[2].removeprefix("/components").split("/")
+    return len(parts) == 3 and parts[1] in _NOT_SCHEMAS
 
 
 def _read_import(document: ApiDocument, name: str) -> str | None:

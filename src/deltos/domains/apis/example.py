@@ -1,33 +1,33 @@
-"""Example calls: sample values of schemas, and a command line that works once its `$VARIABLES` are set."""
+"""Example calls: a command line that works once its `$VARIABLES` are set."""
 
 from __future__ import annotations
 
+import html
 import json
 import re
 import shlex
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
-from deltos.domains.apis.outline import follow, label, members_of
-from deltos.domains.apis.prose import is_true, text_of
+from deltos.domains.apis.graphql_call import graphql_document
+from deltos.domains.apis.refs import reference_name
+from deltos.domains.apis.sample import Sampler, kind_of_value, sample
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from deltos.domains.apis.model import ApiParameter, Content, Json, Operation, Overview, SecurityScheme
     from deltos.domains.apis.outline import Resolve
 
-MAX_BODY_CHARACTERS = 700
-MAX_SAMPLE_DEPTH = 3
-MAX_OPTIONAL_FIELDS = 3
-_SAMPLES: dict[str, Json] = {"integer": 1, "number": 1.5, "boolean": True, "string": "string", "ID": "ID"}
-_FORMATS = {
-    "date-time": "2024-01-01T00:00:00Z",
-    "date": "2024-01-01",
-    "uuid": "00000000-0000-0000-0000-000000000000",
-    "email": "user@example.com",
-    "uri": "https://example.com",
-    "unix-time": 1704067200,
-}
+MAX_BODY_CHARACTERS = 700  # of a body that the author wrote; one that is made holds only what is required
+MAX_MADE_CHARACTERS = 6_000
+MAX_FORM_LEVELS = 6
 _PATH_PARAMETER = re.compile(r"\{([^{}]+)\}|(?<=/):([A-Za-z_]\w*)")
+_SET_BY_THE_BODY = frozenset(("content-type", "content-length", "authorization"))
+_WITHOUT_BODY = frozenset(("GET", "HEAD", "DELETE", "OPTIONS"))
+# What is sent where the server takes several media types: the one that ends with, or else contains, the first of these.
+_PREFERRED_MEDIA = ("/json", "merge-patch+json", "+json", "*/*", "application/*", "urlencoded", "multipart", "json")
+_CONCRETE_MEDIA = {"*/*": "application/json", "application/*": "application/json", "text/*": "text/plain"}
 
 
 def example_call(operation: Operation, overview: Overview, resolve: Resolve) -> str:
@@ -35,94 +35,81 @@ def example_call(operation: Operation, overview: Overview, resolve: Resolve) -> 
     if operation.webhook or overview.kind.startswith("AsyncAPI"):
         return ""
     if overview.kind.startswith("Protocol"):
-        body = _compact(_body_sample(operation.bodies, resolve))
-        return f"grpcurl -d {shlex.quote(body)} $HOST:443 {shlex.quote(operation.path)}"
+        message = _compact(sample(operation.bodies[0].schema, resolve) if operation.bodies else {})
+        return f"grpcurl -d {shlex.quote(message)} $HOST:443 {shlex.quote(operation.path)}"
     if overview.kind == "GraphQL":
-        query = json.dumps({"query": _graphql_query(operation, resolve)})
+        query = json.dumps({"query": graphql_document(operation, resolve)})
         server, content_type = _server(operation, overview), "-H 'Content-Type: application/json'"
         return f'curl "{server}" {content_type} -d {shlex.quote(query)}'
     method = "" if operation.method == "GET" else f"-X {shlex.quote(operation.method)} "
-    parts = [f"curl {method}{_url(operation, overview)}"]
+    sampler = Sampler(resolve)
+    body = _body(operation, sampler)
+    parts = [f"curl {method}{_url(operation, overview, sampler)}"]
     parts += _auth_headers(operation, overview)
     parts += [
-        f'-H "{_double(parameter.name)}: {_variable(parameter.name)}"'
+        _sent_parameter(parameter, sampler)
         for parameter in operation.parameters
-        if parameter.location == "header" and parameter.required
+        if parameter.required and parameter.location in ("header", "cookie")
+        if not (parameter.location == "header" and parameter.name.lower() in _SET_BY_THE_BODY)
     ]
-    parts += _body(operation, resolve)
+    parts += body
     return " \\\n  ".join(parts)
 
 
-def sample(schema: Json, resolve: Resolve, depth: int = 0, seen: tuple[str, ...] = ()) -> Json:
-    """A plausible value of a schema: what the author gives as example or default, else one by type."""
-    target = schema.get("$ref") if isinstance(schema, dict) else None
-    if isinstance(target, str):
-        if target in seen:
-            return {}
-        seen = (*seen, target)
-    schema = follow(schema, resolve)
-    if not isinstance(schema, dict):
-        return None
-    for name in ("example", "default", "const"):
-        if schema.get(name) not in (None, ""):
-            return typed(schema[name], schema)
-    for name in ("examples", "enum"):
-        if isinstance(given := schema.get(name), list) and given:
-            return typed(given[0], schema)
-    for name in ("oneOf", "anyOf"):
-        if isinstance(options := schema.get(name), list) and options:
-            return sample(options[0], resolve, depth + 1, seen) if depth < MAX_SAMPLE_DEPTH else None
-    return _sample_by_type(schema, resolve, depth, seen)
+def _sent_parameter(parameter: ApiParameter, sampler: Sampler) -> str:
+    value = _double(given) if (given := _given(parameter, sampler)) else _variable(parameter.name)
+    name = _double(parameter.name)
+    return f'-b "{name}={value}"' if parameter.location == "cookie" else f'-H "{name}: {value}"'
 
 
-def _sample_by_type(schema: dict[str, Json], resolve: Resolve, depth: int, seen: tuple[str, ...]) -> Json:
-    kind = schema.get("type")
-    kind = kind[0] if isinstance(kind, list) and kind else kind
-    if kind == "array":
-        return [sample(schema.get("items"), resolve, depth + 1, seen)] if depth < MAX_SAMPLE_DEPTH else []
-    if kind == "object" or "properties" in schema or "allOf" in schema:
-        return _sample_object(schema, resolve, depth, seen)
-    return _FORMATS.get(text_of(schema.get("format"))) or _SAMPLES.get(text_of(kind), "string")
-
-
-def _sample_object(schema: dict[str, Json], resolve: Resolve, depth: int, seen: tuple[str, ...]) -> Json:
-    if depth >= MAX_SAMPLE_DEPTH:
-        return {}
-    members = members_of(schema, resolve)
-    chosen = [member for member in members if member.required]
-    if not chosen and depth == 0:
-        chosen = members[:MAX_OPTIONAL_FIELDS]
-    return {member.name: sample(member.schema, resolve, depth + 1, seen) for member in chosen}
-
-
-def typed(value: Json, schema: dict[str, Json]) -> Json:
-    """A value that YAML read as text, in the type its schema gives it."""
-    kind = schema.get("type")
-    if not isinstance(value, str) or kind in (None, "string"):
-        return value
-    if kind == "boolean":
-        return is_true(value)
-    try:
-        return json.loads(value)
-    except (ValueError, RecursionError):
-        return value
-
-
-def _url(operation: Operation, overview: Overview) -> str:
-    known = {parameter.name: parameter for parameter in operation.parameters}
+def _url(operation: Operation, overview: Overview, sampler: Sampler) -> str:
+    known = {parameter.name: parameter for parameter in operation.parameters if parameter.location == "path"}
 
     def fill(match: re.Match[str]) -> str:
-        return _given_or_variable(known.get(match[1] or match[2]), match[1] or match[2])
+        name = match[1] or match[2]
+        return _given_or_variable(known.get(name), name, sampler)
 
     path = _PATH_PARAMETER.sub(fill, _double(operation.path, keep="{}"))
     query = [
-        f"{quote(parameter.name)}={_given_or_variable(parameter, parameter.name)}"
+        f"{quote(parameter.name)}={_given_or_variable(parameter, parameter.name, sampler)}"
         for parameter in operation.parameters
         if parameter.location == "query" and parameter.required
     ]
     query += _key_in_query(operation, overview)
     server = _server(operation, overview)
-    return f'"{server.rstrip("/")}{path}{"?" + "&".join(query) if query else ""}"'
+    joint = "&" if "?" in path else "?"
+    return f'"{server.rstrip("/")}{path}{joint + "&".join(query) if query else ""}"'
+
+
+def _given_or_variable(parameter: ApiParameter | None, name: str, sampler: Sampler) -> str:
+    given = _given(parameter, sampler) if parameter else ""
+    return quote(given, safe="") if given else _variable(name)
+
+
+def _given(parameter: ApiParameter, sampler: Sampler) -> str:
+    """The value that the author gives for a parameter, or the only kinds it may have; empty where there is none."""
+    schema = sampler.merged(parameter.schema)
+    if kind_of_value(schema) == "array" and isinstance(schema.get("items"), dict):
+        schema = sampler.merged(schema["items"]) if not isinstance(schema.get("example"), str) else schema
+    for name in ("example", "x-example", "default", "const"):
+        if (text := _one_value(schema.get(name), schema, sampler)) != "":
+            return text
+    for name in ("examples", "enum"):
+        values = schema.get(name)
+        if isinstance(values, list) and values and (text := _one_value(values[0], schema, sampler)) != "":
+            return text
+    return ""
+
+
+def _one_value(value: Json, schema: dict[str, Json], sampler: Sampler) -> str:
+    if isinstance(value, list):
+        value = value[0] if value else None
+    if value is None or isinstance(value, dict):
+        return ""
+    fitted = sampler.fitted(value, schema)
+    if not sampler.conforms(fitted, schema) and kind_of_value(schema) != "array":
+        return ""
+    return _form_text(fitted)
 
 
 def _server(operation: Operation, overview: Overview) -> str:
@@ -133,15 +120,6 @@ def _server(operation: Operation, overview: Overview) -> str:
     if variable := re.match(r"\{\{([^}]+)\}\}", server):
         return _variable(variable[1]) + _double(server[variable.end() :])
     return f"$BASE_URL{_double(server)}".rstrip("/")
-
-
-def _given_or_variable(parameter: ApiParameter | None, name: str) -> str:
-    schema = parameter.schema if parameter and isinstance(parameter.schema, dict) else {}
-    for key in ("example", "default"):
-        given = schema.get(key)
-        if isinstance(given, (str, int, float)) and not isinstance(given, bool) and str(given):
-            return quote(str(given), safe="")
-    return _variable(name)
 
 
 def _auth_headers(operation: Operation, overview: Overview) -> list[str]:
@@ -171,55 +149,133 @@ def _key_in_query(operation: Operation, overview: Overview) -> list[str]:
     ]
 
 
-def _body(operation: Operation, resolve: Resolve) -> list[str]:
-    if not operation.bodies:
+def _body(operation: Operation, sampler: Sampler) -> list[str]:
+    if not operation.bodies or (operation.method in _WITHOUT_BODY and not operation.body_required):
         return []
     content = _preferred(operation.bodies)
-    value = content.example if content.example is not None else sample(content.schema, resolve)
-    if "form" in content.media_type and isinstance(value, dict):
-        flag = "-F" if "multipart" in content.media_type else "--data-urlencode"
-        return [f"{flag} {shlex.quote(f'{name}={_form_value(given)}')}" for name, given in list(value.items())[:6]]
-    body = value if isinstance(value, str) and "json" not in content.media_type else _compact(value)
-    if len(body) > MAX_BODY_CHARACTERS:
-        body = _compact(sample(content.schema, resolve))
-    if len(body) > MAX_BODY_CHARACTERS:
-        return [f"-H {shlex.quote(f'Content-Type: {content.media_type}')}", "-d @body.json"]
-    return [f"-H {shlex.quote(f'Content-Type: {content.media_type}')}", f"-d {shlex.quote(body)}"]
+    media_type = concrete_media_type(content.media_type, operation.method)
+    value = _body_value(content, Sampler(sampler.resolve, fills_empty="form" in media_type))
+    if "form" in media_type:
+        is_multipart = "multipart" in media_type
+        pairs = list(_form_pairs(value, sampler.merged(content.schema), content.deep, sampler)) if value else []
+        return [_form_flag(name, given, is_multipart=is_multipart) for name, given in pairs]
+    header = f"-H {shlex.quote(f'Content-Type: {media_type}')}"
+    if _is_binary(content, media_type, sampler):
+        return [header, "--data-binary @file"]
+    body = _written_body(value, content, media_type)
+    if len(body) > MAX_MADE_CHARACTERS:
+        return [header, "-d @body.json"]
+    return [header, f"{'--data-raw' if body.startswith('@') else '-d'} {shlex.quote(body)}"]
 
 
-def _body_sample(bodies: tuple[Content, ...], resolve: Resolve) -> Json:
-    return sample(_preferred(bodies).schema, resolve) if bodies else {}
+def _body_value(content: Content, sampler: Sampler) -> Json:
+    """What the author wrote where it is short and fits the schema, else a value made for it."""
+    if content.example is not None:
+        written = sampler.fitted(content.example, content.schema)
+        if len(_compact(written)) <= MAX_BODY_CHARACTERS and sampler.conforms(written, content.schema):
+            return written
+    return sampler.made(content.schema)
 
 
-def _preferred(bodies: tuple[Content, ...]) -> Content:
-    """JSON where it is offered."""
-    return next((content for content in bodies if "json" in content.media_type), bodies[0])
-
-
-def _form_value(value: Json) -> str:
+def _written_body(value: Json, content: Content, media_type: str) -> str:
+    if "json" in media_type or "yaml" in media_type:
+        return _compact(value)
+    if "xml" in media_type and not isinstance(value, str):
+        schema = content.schema if isinstance(content.schema, dict) else {}
+        return _xml(value, reference_name(schema["$ref"]) if isinstance(schema.get("$ref"), str) else "body")
     return value if isinstance(value, str) else _compact(value)
 
 
-def _graphql_query(operation: Operation, resolve: Resolve) -> str:
-    given = ", ".join(
-        f"{parameter.name}: {_literal(parameter, resolve)}" for parameter in operation.parameters if parameter.required
-    )
-    fields = _selection(operation.responses[0].contents[0].schema, resolve) if operation.responses else ""
-    return f"{operation.method.lower()} {{ {operation.path}{f'({given})' if given else ''}{fields} }}"
+def _xml(value: Json, name: str, level: int = 0) -> str:
+    tag = re.sub(r"[^\w.-]+", "_", name) or "item"
+    if isinstance(value, dict) and level < MAX_FORM_LEVELS:
+        inner = "".join(_xml(part, key, level + 1) for key, part in value.items())
+    elif isinstance(value, list) and level < MAX_FORM_LEVELS:
+        inner = "".join(_xml(part, "item", level + 1) for part in value)
+    else:
+        inner = html.escape(_form_text(value))
+    return f"<{tag}>{inner}</{tag}>"
 
 
-def _selection(schema: Json, resolve: Resolve) -> str:
-    """The plain fields of a GraphQL result, or its type's name where there are none."""
-    members = members_of(schema, resolve)
-    if not members:
-        return "" if label(schema, resolve) in _SAMPLES else " { __typename }"
-    plain = [member.name for member in members if "$ref" not in member.schema and "x-arguments" not in member.schema]
-    return f" {{ {' '.join(plain[:5]) or '__typename'} }}"
+def _is_binary(content: Content, media_type: str, sampler: Sampler) -> bool:
+    if "json" in media_type or media_type.startswith("text/"):
+        return False
+    schema = sampler.merged(content.schema)
+    is_plain = kind_of_value(schema) in ("", "string", "file")
+    return schema.get("format") == "binary" or (is_plain and "xml" not in media_type and "yaml" not in media_type)
 
 
-def _literal(parameter: ApiParameter, resolve: Resolve) -> str:
-    value = json.dumps(sample(parameter.schema, resolve))
-    return re.sub(r'"(\w+)":', r"\1:", value)
+def _preferred(bodies: tuple[Content, ...]) -> Content:
+    """JSON where it is offered, then forms."""
+
+    def rank(content: Content) -> int:
+        media_type = content.media_type.partition(";")[0].strip().lower()
+        fits = (media_type.endswith(part) or (part[0].isalpha() and part in media_type) for part in _PREFERRED_MEDIA)
+        return next((place for place, is_fit in enumerate(fits) if is_fit), len(_PREFERRED_MEDIA))
+
+    return min(bodies, key=rank)
+
+
+def concrete_media_type(media_type: str, method: str) -> str:
+    """A media type that a request can be sent as: `*/*` is none."""
+    if "*" in media_type and method == "PATCH":
+        return "application/merge-patch+json"
+    if "*" in media_type:
+        return _CONCRETE_MEDIA.get(media_type, media_type.replace("*", "octet-stream"))
+    return media_type
+
+
+def _form_pairs(
+    value: Json, schema: dict[str, Json], deep: tuple[str, ...], sampler: Sampler
+) -> Iterator[tuple[str, Json]]:
+    """The fields of a form: lists as one field for each item, inner objects with their keys in brackets."""
+    members = schema.get("properties")
+    for name, given in value.items() if isinstance(value, dict) else ():
+        member = sampler.merged(members.get(name) if isinstance(members, dict) else None)
+        if _is_file(member) or _is_file(sampler.merged(member.get("items"))):
+            yield name, _FILE
+        elif isinstance(given, list) and member.get("collectionFormat", "multi") != "multi":
+            yield name, ",".join(map(_form_text, given))
+        else:
+            yield from _flattened(name, given, is_deep=name in deep)
+
+
+def _flattened(name: str, value: Json, *, is_deep: bool, level: int = 0) -> Iterator[tuple[str, Json]]:
+    if isinstance(value, dict) and level < MAX_FORM_LEVELS:
+        for key, part in value.items():
+            yield from _flattened(f"{name}[{key}]", part, is_deep=is_deep, level=level + 1)
+    elif isinstance(value, list) and level < MAX_FORM_LEVELS:
+        for position, part in enumerate(value):
+            inner = f"{name}[{position}]" if is_deep or isinstance(part, (dict, list)) else name
+            yield from _flattened(inner, part, is_deep=is_deep, level=level + 1)
+    else:
+        yield name, value
+
+
+class _File:
+    """A field that takes a file."""
+
+
+_FILE = _File()
+
+
+def _is_file(schema: dict[str, Json]) -> bool:
+    return schema.get("type") == "file" or schema.get("format") == "binary"
+
+
+def _form_flag(name: str, value: Json, *, is_multipart: bool) -> str:
+    if isinstance(value, _File):
+        return f"-F {shlex.quote(f'{name}=@file')}"
+    text = _form_text(value)
+    if not is_multipart:
+        return f"--data-urlencode {shlex.quote(f'{name}={text}')}"
+    # -F would read a file where a value begins like this
+    flag = "--form-string" if text.startswith(("@", "<")) or ";" in text else "-F"
+    return f"{flag} {shlex.quote(f'{name}={text}')}"
+
+
+def _form_text(value: Json) -> str:
+    return value if isinstance(value, str) else _compact(value)
 
 
 def _variable(name: str) -> str:

@@ -25,11 +25,12 @@ class ApiParameter(Struct, frozen=True, omit_defaults=True):
 
 
 class Content(Struct, frozen=True, omit_defaults=True):
-    """A body in one media type."""
+    """A body in one media type; `deep` are the fields of a form whose inner keys stand in brackets."""
 
     media_type: str
     schema: Json
     example: Json = None
+    deep: tuple[str, ...] = ()
 
 
 class Response(Struct, frozen=True, omit_defaults=True):

@@ -44,6 +44,7 @@ DETAILS = (
     Detail(depth=1, description_characters=0, lines=4),
 )
 _DESCRIPTION_CHARACTERS = (1_200, 800, 600, 500, 300, 200, 100)
+_EXAMPLE_SHARE = 0.7
 _LEFT_OUT = "… and "
 _READ_CHARACTERS = 10_000
 
@@ -76,7 +77,7 @@ def render_operation(
     characters: int = OPERATION_CHARACTERS,
 ) -> Rendered:
     """One operation: parameters, bodies, responses, auth and an example call, in at most `characters`."""
-    example = example_call(operation, overview, resolve)
+    example = _example(operation, overview, resolve, characters)
     frame = [
         f"### {one_line(operation.key, 200)}",
         f"Source: {citation}{operation.pointer}",
@@ -91,11 +92,17 @@ def render_operation(
 
 def operation_text(operation: Operation, overview: Overview, resolve: Resolve, *, characters: int) -> str:
     """One operation as plain text; the caller fences and cites it."""
-    example = example_call(operation, overview, resolve)
+    example = _example(operation, overview, resolve, characters)
     tail = "\n\n".join([f"Auth: {_auth(operation, overview)}", *([f"Example:\n{example}"] if example else [])])
     head = one_line(operation.key, 200)
     inside = _fitting(operation, resolve, characters - len(head) - len(tail) - 4)
     return "\n\n".join([head, inside.text, tail])
+
+
+def _example(operation: Operation, overview: Overview, resolve: Resolve, characters: int) -> str:
+    """A call, unless it would take most of the room: half of one works nowhere."""
+    example = example_call(operation, overview, resolve)
+    return example if len(example) <= characters * _EXAMPLE_SHARE else ""
 
 
 def _fitting(operation: Operation, resolve: Resolve, room: int) -> Rendered:

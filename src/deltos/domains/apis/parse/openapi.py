@@ -72,10 +72,19 @@ def _bodies(reader: PathReader, raw: dict[str, Json], _given: object) -> tuple[t
         return (), False
     body = mapping(reader.references.follow(raw["requestBody"]))
     contents = tuple(
-        Content(media_type, mapping(content).get("schema"), _example(reader, mapping(content)))
+        Content(
+            media_type,
+            mapping(content).get("schema"),
+            _example(reader, mapping(content)),
+            _deep(mapping(mapping(content).get("encoding"))),
+        )
         for media_type, content in mapping(body.get("content")).items()
     )
     return contents, is_true(body.get("required"))
+
+
+def _deep(encoding: dict[str, Json]) -> tuple[str, ...]:
+    return tuple(name for name, how in encoding.items() if mapping(how).get("style") == "deepObject")
 
 
 def _example(reader: PathReader, content: dict[str, Json]) -> Json:

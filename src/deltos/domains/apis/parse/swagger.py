@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from deltos.domains.apis.model import Json
     from deltos.domains.apis.refs import ReferenceFollower
 
-_NOT_SCHEMA = frozenset(("name", "in", "required", "description", "allowEmptyValue", "collectionFormat"))
+_NOT_SCHEMA = frozenset(("name", "in", "required", "description", "allowEmptyValue"))
 _FILE = "multipart/form-data"
 _FORM = "application/x-www-form-urlencoded"
 
@@ -64,7 +64,8 @@ def _dialect(media: dict[str, list[Json]]) -> Dialect:
             return (_form(fields, consumes),), any(is_true(field.get("required")) for field in fields)
         for parameter in given:
             if parameter.get("in") == "body":
-                content = Content((consumes or ["application/json"])[0], parameter.get("schema"))
+                taken = next((name for name in consumes if "json" in name), (consumes or ["application/json"])[0])
+                content = Content(taken, parameter.get("schema"))
                 return (content,), is_true(parameter.get("required"))
         return (), False
 

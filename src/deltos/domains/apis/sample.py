@@ -1,0 +1,537 @@
+"""Values that fit a schema: what the author gives where it fits, else made from types, formats and bounds."""
+
+from __future__ import annotations
+
+import json
+import math
+from typing import TYPE_CHECKING
+
+from deltos.domains.apis.pattern_sample import text_matching
+from deltos.domains.apis.prose import is_true, text_of
+from deltos.domains.apis.refs import MAX_HOPS, reference_name
+from deltos.errors import BadArgument
+from deltos.pattern import compiled
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from re import Pattern
+
+    from deltos.domains.apis.model import Json
+    from deltos.domains.apis.outline import Resolve
+
+MAX_OPTIONAL_FIELDS = 3  # of a body in which nothing is required
+MAX_OPTIONS = 12  # alternatives of a schema that are tried
+MAX_LEVELS = 24
+MAX_STEPS = 4_000  # parts of schemas that one sample looks at
+MAX_WRITTEN_CHARACTERS = 700  # of what the author gives
+MAX_ITEMS = 50
+MAX_LENGTH = 1_000
+_TEXTS = {
+    "date-time": "2024-01-01T00:00:00Z",
+    "datetime": "2024-01-01T00:00:00Z",
+    "date": "2024-01-01",
+    "time": "12:00:00Z",
+    "duration": "PT1H",
+    "uuid": "00000000-0000-0000-0000-000000000000",
+    "email": "user@example.com",
+    "uri": "https://example.com",
+    "url": "https://example.com",
+    "hostname": "example.com",
+    "ipv4": "192.0.2.1",
+    "ipv6": "2001:db8::1",
+    "cidr": "192.0.2.0/24",
+    "byte": "c3RyaW5n",
+    "int64": "1",
+    "uint64": "1",
+    "int32": "1",
+    "unix-time": "1704067200",
+}
+_MERGED_TIGHTER = {
+    **dict.fromkeys(("minimum", "minLength", "minItems", "minProperties", "exclusiveMinimum"), max),
+    **dict.fromkeys(("maximum", "maxLength", "maxItems", "maxProperties", "exclusiveMaximum"), min),
+}
+_WELL_KNOWN: dict[str, Json] = {
+    "Timestamp": "2024-01-01T00:00:00Z",
+    "Duration": "1s",
+    "FieldMask": "name",
+    "Struct": {"key": "string"},
+    "Value": "string",
+    "ListValue": ["string"],
+    "Empty": {},
+    "Any": {"@type": "type.googleapis.com/google.protobuf.Empty", "value": {}},
+    "BoolValue": True,
+    "StringValue": "string",
+    "BytesValue": "c3RyaW5n",
+    **dict.fromkeys(("Int32Value", "UInt32Value", "Int64Value", "UInt64Value", "FloatValue", "DoubleValue"), 1),
+}
+_WELL_KNOWN_PREFIX = "#/google.protobuf."
+_CHOICES = "x-choices"  # of a merged schema: its `oneOf` and `anyOf`, each with its keyword
+_WRITTEN = ("example", "x-example", "default", "const")
+_NAMES = {"bool": "boolean", "int": "integer", "float": "number", "str": "string", "list": "array", "dict": "object"}
+
+
+def sample(schema: Json, resolve: Resolve) -> Json:
+    """A value that fits a schema, with what is required and little more."""
+    return Sampler(resolve).made(schema)
+
+
+class _None:
+    """No value: a schema inside itself, or one that is only ever read."""
+
+
+_NONE = _None()
+
+
+class Sampler:
+    """Makes values for schemas of one API, within a number of steps.
+
+    `fills_empty`: no object is left without a field where it may have one, for forms cannot say that it is empty.
+    """
+
+    def __init__(self, resolve: Resolve, *, fills_empty: bool = False) -> None:
+        self.resolve = resolve
+        self._fills_empty = fills_empty
+        self._steps = MAX_STEPS
+        self._patterns: dict[str, Pattern[bytes] | None] = {}
+
+    def made(self, schema: Json) -> Json:
+        """A value that fits a schema, an empty object where there is none."""
+        value = self.value(schema)
+        return {} if value is _NONE else value
+
+    def value(self, schema: Json, seen: tuple[str, ...] = (), *, is_whole: bool = True) -> Json:
+        """A value that fits; of `is_whole` bodies a few optional fields are shown where none is required."""
+        self._steps -= 1
+        target = schema.get("$ref") if isinstance(schema, dict) else None
+        if isinstance(target, str):
+            if target in seen or len(seen) >= MAX_LEVELS:
+                return _NONE
+            if target.startswith(_WELL_KNOWN_PREFIX) and target.removeprefix(_WELL_KNOWN_PREFIX) in _WELL_KNOWN:
+                return _WELL_KNOWN[target.removeprefix(_WELL_KNOWN_PREFIX)]
+            seen = (*seen, target)
+        flat = self.merged(schema)
+        for given in _written(flat):
+            fitted = self.fitted(given, flat)
+            if len(_compact(fitted)) <= MAX_WRITTEN_CHARACTERS and self.conforms(fitted, schema):
+                return fitted
+        if flat.get(_CHOICES) and self._steps > 0:
+            return self._chosen(schema, flat, seen, is_whole=is_whole)
+        return self._made(flat, seen, is_whole=is_whole)
+
+    def merged(self, schema: Json) -> dict[str, Json]:
+        """A schema with its references followed and the parts of `allOf` put together."""
+        found: dict[str, Json] = {}
+        pending = [schema]
+        known: set[str] = set()
+        while pending and self._steps > 0:
+            part = pending.pop(0)
+            if not isinstance(part, dict):
+                continue
+            self._steps -= 1
+            target = part.get("$ref")
+            if isinstance(target, str) and target not in known and len(known) < MAX_HOPS * MAX_HOPS:
+                known.add(target)
+                pending.insert(0, self.resolve(target))
+            _merge(found, part)
+            if isinstance(parts := part.get("allOf"), list):
+                pending.extend(parts[:MAX_ITEMS])
+        return found
+
+    def fitted(self, value: Json, schema: Json, depth: int = 0) -> Json:
+        """A written value in the types of its schema, without what is only ever read: YAML is read as text."""
+        flat = self.merged(schema)
+        if isinstance(value, dict) and depth < MAX_LEVELS:
+            members = _mapping(flat.get("properties"))
+            members = members or self._members_of_options(flat)
+            return {
+                name: self.fitted(part, members[name], depth + 1) if name in members else part
+                for name, part in value.items()
+                if not self._is_read_only(members.get(name))
+            }
+        if isinstance(value, list) and depth < MAX_LEVELS:
+            return [self.fitted(part, flat.get("items"), depth + 1) for part in value[:MAX_ITEMS]]
+        return typed(value, flat)
+
+    def _members_of_options(self, flat: dict[str, Json]) -> dict[str, Json]:
+        members: dict[str, Json] = {}
+        for _, options in flat.get(_CHOICES, ()):
+            for option in options[:MAX_OPTIONS]:
+                members = {**_mapping(self.merged(option).get("properties")), **members}
+        return members
+
+    def _is_read_only(self, schema: Json) -> bool:
+        return isinstance(schema, dict) and is_true(self.merged(schema).get("readOnly"))
+
+    # ------------------------------------------------------------------ alternatives
+
+    def _chosen(self, schema: Json, flat: dict[str, Json], seen: tuple[str, ...], *, is_whole: bool) -> Json:
+        """A value of the first alternative that fits the whole schema."""
+        base = {name: part for name, part in flat.items() if name != _CHOICES}
+        first: Json = _NONE
+        for option in _combinations(flat[_CHOICES]):
+            joined = {"allOf": [base, *option]}
+            for extra in (0, MAX_OPTIONAL_FIELDS, MAX_ITEMS):
+                value = self._option_value(joined, option, flat, seen, extra or (3 if is_whole else 0))
+                if value is _NONE:
+                    break
+                if self.conforms(value, schema):
+                    return value
+                first = value if first is _NONE else first
+            if self._steps <= 0:
+                break
+        return first
+
+    def _option_value(
+        self, joined: Json, option: tuple[Json, ...], flat: dict[str, Json], seen: tuple[str, ...], optional: int
+    ) -> Json:
+        targets = [part["$ref"] for part in option if isinstance(part, dict) and isinstance(part.get("$ref"), str)]
+        if any(target in seen for target in targets):
+            return _NONE
+        inner = self.merged(joined)
+        if inner.get(_CHOICES):
+            return self.value(joined, (*seen, *targets), is_whole=False) if len(seen) < MAX_LEVELS else _NONE
+        for given in _written(inner):
+            fitted = self.fitted(given, inner)
+            if len(_compact(fitted)) <= MAX_WRITTEN_CHARACTERS and self.conforms(fitted, inner):
+                return fitted
+        value = self._made(inner, (*seen, *targets), is_whole=optional > 0, optional=optional)
+        return self._discriminated(value, flat, targets)
+
+    def _discriminated(self, value: Json, flat: dict[str, Json], targets: list[str]) -> Json:
+        """The value with the field that says which alternative it is."""
+        discriminator = _mapping(flat.get("discriminator"))
+        name = text_of(discriminator.get("propertyName"))
+        if not (name and targets and isinstance(value, dict)):
+            return value
+        mapping = _mapping(discriminator.get("mapping"))
+        means = [key for key, target in mapping.items() if target in targets or target == reference_name(targets[0])]
+        known = _mapping(self.merged({"$ref": targets[0]}).get("properties")).get(name)
+        key = means[0] if means else reference_name(targets[0])
+        return {**value, name: key} if means or self.conforms(key, known) else value
+
+    # ------------------------------------------------------------------ values by type
+
+    def _made(
+        self, flat: dict[str, Json], seen: tuple[str, ...], *, is_whole: bool, optional: int = MAX_OPTIONAL_FIELDS
+    ) -> Json:
+        match kind_of_value(flat):
+            case "object":
+                return self._object(flat, seen, optional if is_whole else 0)
+            case "array":
+                return self._array(flat, seen)
+            case "boolean":
+                return True
+            case "integer" | "number" as kind:
+                return _number(flat, kind)
+            case "null":
+                return None
+            case "file" | "string" | "bytes" | "ID" | "scalar":
+                return self._text(flat)
+            case _:
+                return {} if not flat.get("format") and is_whole else self._text(flat)
+
+    def _object(self, flat: dict[str, Json], seen: tuple[str, ...], optional: int) -> Json:
+        members = _mapping(flat.get("properties"))
+        required = [name for name in _sequence(flat.get("required")) if isinstance(name, str)]
+        writable = {name: part for name, part in members.items() if not self._is_read_only(part)}
+        chosen = [name for name in writable if name in required]
+        chosen += [name for name in required if name not in members]
+        least = int(_bound(flat, "minProperties") or 0)
+        optional = optional or int(self._fills_empty)
+        if (not chosen and optional) or optional > MAX_OPTIONAL_FIELDS or len(chosen) < least:
+            chosen += self._optional(writable, chosen, max(optional, least))
+        found: dict[str, Json] = {}
+        oneofs: set[str] = set()
+        for name in chosen[:MAX_LENGTH]:
+            part = members.get(name, flat.get("additionalProperties"))
+            if (group := text_of(_mapping(part).get("x-oneof"))) and group in oneofs:
+                continue  # protobuf: at most one of these
+            oneofs.add(group)
+            value = self.value(part, seen, is_whole=False) if self._steps > 0 else "string"
+            if value is not _NONE or name in required:
+                found[name] = {} if value is _NONE else value
+        while len(found) < min(least, MAX_ITEMS):
+            found[f"key{len(found) + 1}"] = self._inner(flat.get("additionalProperties"), seen)
+        return found
+
+    def _optional(self, writable: dict[str, Json], chosen: list[str], count: int) -> Iterator[str]:
+        """Fields that nothing demands: those in use before those that are on their way out."""
+        rest = [name for name in writable if name not in chosen]
+        rest.sort(key=lambda name: is_true(_mapping(writable[name]).get("deprecated")))
+        yield from rest[:count]
+
+    def _inner(self, schema: Json, seen: tuple[str, ...]) -> Json:
+        value = self.value(schema, seen, is_whole=False) if isinstance(schema, dict) else "string"
+        return {} if value is _NONE else value
+
+    def _array(self, flat: dict[str, Json], seen: tuple[str, ...]) -> Json:
+        least = min(int(_bound(flat, "minItems") or 0), MAX_ITEMS)
+        most = _bound(flat, "maxItems")
+        if most == 0 or self._steps <= 0:
+            return []
+        items = flat.get("items")
+        first = self.value(items, seen, is_whole=False) if isinstance(items, dict) else "string"
+        if first is _NONE:
+            return [{}] * least
+        if least < 2:
+            return [first]
+        return [_varied(first, position, self.merged(items)) for position in range(least)]
+
+    def _text(self, flat: dict[str, Json]) -> Json:
+        least, most = int(_bound(flat, "minLength") or 0), _bound(flat, "maxLength")
+        plain = "c3RyaW5n" if flat.get("type") == "bytes" else _TEXTS.get(text_of(flat.get("format")), "string")
+        pattern = flat.get("pattern")
+        candidates = [plain, "string", "a", "1", "https://example.com", "2024-01-01T00:00:00Z", "user@example.com"]
+        if isinstance(pattern, str):
+            candidates += [text_matching(pattern, repeats=repeats) for repeats in (0, 1, 2, 4, 8, 16, least)]
+        for candidate in candidates:
+            text = (candidate * (least // max(1, len(candidate)) + 1) if len(candidate) < least else candidate)[
+                : int(min(most, MAX_LENGTH)) if most is not None else MAX_LENGTH
+            ]
+            if len(text) >= min(least, MAX_LENGTH) and self._matches(pattern, text):
+                return text
+        return text_matching(pattern) if isinstance(pattern, str) else plain
+
+    def _matches(self, pattern: Json, text: str) -> bool:
+        """Whether a text matches; a pattern that cannot be understood matches everything."""
+        if not isinstance(pattern, str):
+            return True
+        if pattern not in self._patterns:
+            try:
+                self._patterns[pattern] = compiled(pattern)
+            except BadArgument:
+                self._patterns[pattern] = None
+        known = self._patterns[pattern]
+        return known is None or bool(known.search(text.encode()))
+
+    # ------------------------------------------------------------------ whether a value fits
+
+    def conforms(self, value: Json, schema: Json, depth: int = 0) -> bool:
+        """Whether a value fits a schema, as far as the common keywords say."""
+        self._steps -= 1
+        if not isinstance(schema, dict) or depth > MAX_LEVELS or self._steps <= 0:
+            return True
+        flat = self.merged(schema)
+        if value is None:
+            return is_true(flat.get("nullable")) or "null" in _kinds(flat) or not _kinds(flat)
+        return (
+            self._fits_type(value, flat)
+            and self._fits_members(value, flat, depth)
+            and all(self._fits_choice(value, keyword, options, depth) for keyword, options in flat.get(_CHOICES, ()))
+        )
+
+    def _fits_type(self, value: Json, flat: dict[str, Json]) -> bool:
+        kinds, own = _kinds(flat), _NAMES.get(type(value).__name__, "")
+        is_number = own == "integer" and "number" in kinds
+        is_other_text = own == "string" and not kinds & set(_NAMES.values())  # a format's own: `file`, `bytes`, `ID`
+        if kinds and own not in kinds and not is_number and not is_other_text:
+            return False
+        if (values := _sequence(flat.get("enum"))) and value not in [typed(one, flat) for one in values]:
+            return False
+        if "const" in flat and value != typed(flat["const"], flat):
+            return False
+        if isinstance(value, str):
+            return _is_within(len(value), flat, "Length") and self._matches(flat.get("pattern"), value)
+        if isinstance(value, (int, float)) and not isinstance(value, bool):
+            return _is_number_within(value, flat)
+        return True
+
+    def _fits_members(self, value: Json, flat: dict[str, Json], depth: int) -> bool:
+        if isinstance(value, list):
+            items = flat.get("items")
+            fits = all(self.conforms(part, items, depth + 1) for part in value[:MAX_ITEMS])
+            return fits and _is_within(len(value), flat, "Items")
+        if not isinstance(value, dict):
+            return True
+        members = _mapping(flat.get("properties"))
+        for name in _sequence(flat.get("required")):
+            if name not in value and not self._is_read_only(members.get(name)):
+                return False
+        extra = flat.get("additionalProperties")
+        for name, part in value.items():
+            inner = members.get(name, extra)
+            if name not in members and (extra is False or extra == "false"):
+                return False
+            if not self.conforms(part, inner, depth + 1) or self._is_read_only(members.get(name)):
+                return False
+        return _is_within(len(value), flat, "Properties")
+
+    def _fits_choice(self, value: Json, keyword: str, options: list[Json], depth: int) -> bool:
+        fitting = sum(self.conforms(value, option, depth + 1) for option in options[:MAX_ITEMS])
+        return fitting == 1 if keyword == "oneOf" else fitting >= 1
+
+
+def typed(value: Json, schema: dict[str, Json]) -> Json:
+    """A value that YAML read as text, in the type its schema gives it; and text where a text is wanted."""
+    kinds = _kinds(schema)
+    if isinstance(value, (int, float)) and kinds == {"string"}:
+        return str(value).lower() if isinstance(value, bool) else str(value)
+    if not isinstance(value, str) or not kinds or "string" in kinds:
+        return value
+    if "boolean" in kinds and value.lower() in ("true", "false"):
+        return is_true(value.lower())
+    try:
+        found = json.loads(value)
+    except (ValueError, RecursionError):
+        return value
+    if isinstance(found, float) and "integer" in kinds and found.is_integer():
+        return int(found)
+    return found if not isinstance(found, float) or math.isfinite(found) else value
+
+
+def kind_of_value(flat: dict[str, Json]) -> str:
+    """The type of the values of a merged schema: given, or told by its other keywords."""
+    kind = flat.get("type")
+    if isinstance(kind, list):
+        kind = next((one for one in kind if one != "null"), "null")
+    if isinstance(kind, str) and kind != "any":
+        return kind
+    if any(name in flat for name in ("properties", "additionalProperties", "required", "minProperties")):
+        return "object"
+    if "items" in flat:
+        return "array"
+    if any(name in flat for name in ("pattern", "minLength", "maxLength")):
+        return "string"
+    if any(name in flat for name in ("minimum", "maximum")):
+        return "number"
+    return ""
+
+
+def _kinds(flat: dict[str, Json]) -> set[str]:
+    kind = flat.get("type")
+    return {one for one in (kind if isinstance(kind, list) else [kind]) if isinstance(one, str) and one != "any"}
+
+
+def _written(flat: dict[str, Json]) -> Iterator[Json]:
+    """What the author gives as a value, likeliest first."""
+    for name in _WRITTEN:
+        if flat.get(name) not in (None, ""):
+            yield flat[name]
+    for name in ("examples", "enum"):
+        given = flat.get(name)
+        if isinstance(given, list):
+            yield from (one for one in given[:3] if one is not None)
+
+
+def _combinations(choices: list[tuple[str, list[Json]]]) -> Iterator[tuple[Json, ...]]:
+    """One alternative of each choice: all of the first, beside the first of the others."""
+    rest = tuple(options[0] for _, options in choices[1:] if options)
+    for option in sorted(choices[0][1][:MAX_OPTIONS], key=lambda option: bool(option.get("type") == "null")):
+        yield (option, *rest)
+
+
+def _merge(found: dict[str, Json], part: dict[str, Json]) -> None:
+    """Put the keywords of one part of a schema to those of the others: what is tighter wins."""
+    for name, value in part.items():
+        if name in ("oneOf", "anyOf"):
+            options = [one for one in _sequence(value) if isinstance(one, dict)]
+            if options:
+                found.setdefault(_CHOICES, [])
+                found[_CHOICES] = [*found[_CHOICES], (name, options)]
+        elif name == _CHOICES:
+            found[_CHOICES] = [*found.get(_CHOICES, ()), *value]
+        elif name == "properties":
+            found[name] = _joined_members(_mapping(found.get(name)), _mapping(value))
+        elif name == "required" and isinstance(value, list):
+            found[name] = [*_sequence(found.get(name)), *value]
+        elif name in _MERGED_TIGHTER and name in found:
+            one, two = as_number(found[name]), as_number(value)
+            if one is not None and two is not None:
+                found[name] = _MERGED_TIGHTER[name](one, two)
+        elif name == "enum" and isinstance(found.get(name), list) and isinstance(value, list):
+            found[name] = [one for one in found[name] if one in value] or found[name]
+        elif name == "type" and found.get("type") == "number" and value == "integer":
+            found[name] = value
+        elif name not in ("$ref", "allOf"):
+            found.setdefault(name, value)
+
+
+def _joined_members(first: dict[str, Json], second: dict[str, Json]) -> dict[str, Json]:
+    both = {name: {"allOf": [first[name], part]} for name, part in second.items() if name in first}
+    return {**first, **second, **both}
+
+
+def _varied(value: Json, position: int, flat: dict[str, Json]) -> Json:
+    """The value at a further position of a list, another one where that is easy."""
+    values = _sequence(flat.get("enum"))
+    if position < len(values):
+        return typed(values[position], flat)
+    if isinstance(value, int) and not isinstance(value, bool) and _is_number_within(value + position, flat):
+        return value + position
+    if isinstance(value, str) and position and "pattern" not in flat and "format" not in flat:
+        return f"{value}{position + 1}"
+    return value
+
+
+def as_number(value: Json) -> float | None:
+    """A number, also where YAML read it as text."""
+    if isinstance(value, bool):
+        return None
+    if isinstance(value, (int, float)):
+        return value
+    try:
+        return float(value) if isinstance(value, str) and len(value) < 40 else None
+    except ValueError:
+        return None
+
+
+def _bound(flat: dict[str, Json], name: str) -> float | None:
+    number = as_number(flat.get(name))
+    return number if number is None or (math.isfinite(number) and number >= 0) else None
+
+
+def _is_within(size: int, flat: dict[str, Json], what: str) -> bool:
+    least, most = _bound(flat, f"min{what}"), _bound(flat, f"max{what}")
+    return (least is None or size >= least) and (most is None or size <= most)
+
+
+def _limits(flat: dict[str, Json]) -> tuple[float | None, bool, float | None, bool]:
+    """The least and the greatest number, and whether each is itself excluded, as OpenAPI 3.0 and 3.1 write it."""
+    low, high = as_number(flat.get("minimum")), as_number(flat.get("maximum"))
+    above, below = flat.get("exclusiveMinimum"), flat.get("exclusiveMaximum")
+    excludes_low, excludes_high = is_true(above), is_true(below)
+    if (number := as_number(above)) is not None and (low is None or number >= low):
+        low, excludes_low = number, True
+    if (number := as_number(below)) is not None and (high is None or number <= high):
+        high, excludes_high = number, True
+    return low, excludes_low, high, excludes_high
+
+
+def _is_number_within(value: float, flat: dict[str, Json]) -> bool:
+    low, excludes_low, high, excludes_high = _limits(flat)
+    if low is not None and (value < low or (excludes_low and value == low)):
+        return False
+    if high is not None and (value > high or (excludes_high and value == high)):
+        return False
+    step = as_number(flat.get("multipleOf"))
+    return not step or math.isclose(value / step, round(value / step)) if math.isfinite(value) else False
+
+
+def _number(flat: dict[str, Json], kind: str) -> float:
+    """A number within the bounds of its schema."""
+    if kind == "integer" and flat.get("format") == "unix-time":
+        return 1704067200
+    low, _, high, _ = _limits(flat)
+    step = as_number(flat.get("multipleOf")) or 0
+    tried = [1 if kind == "integer" else 1.5, 1, 0, step]
+    tried += [edge + more for edge in (low, high) if edge is not None for more in (0, 1, -1, 0.5, -0.5, step)]
+    if low is not None and step:
+        tried.append(math.ceil(low / step) * step)
+    if low is not None and high is not None:
+        tried.append((low + high) / 2)
+    for number in tried:
+        if _is_number_within(number, flat) and (kind != "integer" or float(number).is_integer()):
+            return int(number) if float(number).is_integer() and kind == "integer" else number
+    return tried[0]
+
+
+def _mapping(value: Json) -> dict[str, Json]:
+    return value if isinstance(value, dict) else {}
+
+
+def _sequence(value: Json) -> list[Json]:
+    return value if isinstance(value, list) else []
+
+
+def _compact(value: Json) -> str:
+    return json.dumps(value, ensure_ascii=False, separators=(", ", ": "), default=str)
